@@ -1,0 +1,58 @@
+// The one door for heap memory of the offline code.
+//
+// Blocks are zeroed, aligned to 64 bytes (a cache line, and the widest vector)
+// and counted.  The counters and the fault injection exist for the allocation
+// sweep in tests/test_alloc_failures.py: call k fails, the library must report
+// RF_ERR_MEMORY and live blocks must return to where they were.  They are the
+// only mutable state of the library that is shared by threads, hence atomic.
+#ifndef RF_BASE_ALLOC_H
+#define RF_BASE_ALLOC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+// Memory for count * size bytes, zeroed; NULL when it cannot be had or the
+// product overflows.  count * size == 0 yields a valid block.
+void *rf_alloc(size_t count, size_t size);
+
+// NULL is fine.
+void rf_free(void *block);
+
+typedef struct rf_alloc_counters {
+  int64_t live_blocks;
+  int64_t live_bytes;
+  int64_t peak_bytes;
+  int64_t calls;
+} rf_alloc_counters;
+
+rf_alloc_counters rf_alloc_read_counters(void);
+
+// Peak becomes the present level.
+void rf_alloc_reset_peak(void);
+
+// The k-th call from now (k = 0: the next one) and every later call fail;
+// a negative k switches this off.
+void rf_alloc_fail_from(int64_t k);
+
+// Allocates `*pointer` or leaves through `done:` with the status set.  Both
+// names must exist in the caller; see any .c file of this library.
+#define RF_ALLOC(pointer, count)                                                        \
+  do {                                                                                  \
+    (pointer) = rf_alloc((size_t)(count), sizeof *(pointer));                           \
+    if (!(pointer)) {                                                                   \
+      st = rf_fail(err, RF_ERR_MEMORY, "out of memory: %s needs %zu items of %zu bytes", \
+                   #pointer, (size_t)(count), sizeof *(pointer));                       \
+      goto done;                                                                        \
+    }                                                                                   \
+  } while (0)
+
+// Leaves through `done:` when a call failed; warnings pass.
+#define RF_TRY(call)        \
+  do {                      \
+    st = (call);            \
+    if (st < 0) goto done;  \
+  } while (0)
+
+#endif

@@ -1,0 +1,97 @@
+#include "base/run.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+typedef struct job {
+  const rf_run *run;
+  int64_t n_tasks;
+  rf_task_fn task;
+  void *context;
+  _Atomic int64_t next, done;
+  atomic_bool failed;
+  pthread_mutex_t failure_lock;  // guards the three below
+  int64_t failed_task;
+  rf_status failure;
+  rf_error failure_text;
+} job;
+
+typedef struct helper {
+  job *shared;
+  int worker;
+  pthread_t thread;
+} helper;
+
+rf_status rf_run_progress(const rf_run *run, int64_t done, int64_t total, rf_error *err) {
+  if (run->progress && run->progress(run->progress_context, done, total) != 0)
+    return rf_fail(err, RF_ERR_INTERRUPTED, "interrupted");
+  return RF_OK;
+}
+
+static void record_failure(job *j, int64_t task, rf_status st, const rf_error *text) {
+  pthread_mutex_lock(&j->failure_lock);
+  // of several failures the lowest task is reported, whichever came first
+  if (j->failure == RF_OK || task < j->failed_task) {
+    j->failed_task = task;
+    j->failure = st;
+    j->failure_text = *text;
+  }
+  pthread_mutex_unlock(&j->failure_lock);
+  atomic_store(&j->failed, true);
+}
+
+static bool run_one(job *j, int worker) {
+  if (atomic_load(&j->failed)) return false;
+  const int64_t task = atomic_fetch_add(&j->next, 1);
+  if (task >= j->n_tasks) return false;
+  rf_error text = {0};
+  const rf_status st = j->task(j->context, task, worker, &text);
+  if (st < 0) {
+    record_failure(j, task, st, &text);
+    return false;
+  }
+  atomic_fetch_add(&j->done, 1);
+  return true;
+}
+
+static void *helper_main(void *arg) {
+  const helper *h = arg;
+  while (run_one(h->shared, h->worker)) {
+  }
+  return NULL;
+}
+
+rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report, rf_task_fn task,
+                       void *context, rf_error *err) {
+  if (!(run->threads >= 1 && run->threads <= RF_MAX_THREADS))
+    return rf_fail(err, RF_ERR_ARG, "threads must be between 1 and %d, got %d", RF_MAX_THREADS,
+                   run->threads);
+
+  job j = {.run = run, .n_tasks = n_tasks, .task = task, .context = context};
+  pthread_mutex_init(&j.failure_lock, NULL);
+
+  // a helper that cannot be started is done without: the result is the same
+  helper helpers[RF_MAX_THREADS];
+  int started = 0;
+  for (int w = 1; w < run->threads && w < n_tasks; ++w) {
+    helpers[started] = (helper){.shared = &j, .worker = w};
+    if (pthread_create(&helpers[started].thread, NULL, helper_main, &helpers[started]) != 0) break;
+    ++started;
+  }
+
+  bool more = n_tasks > 0;
+  while (more) {
+    more = run_one(&j, 0);
+    const int64_t done = report ? atomic_load(&j.done) : -1;
+    if (run->progress && run->progress(run->progress_context, done, report ? n_tasks : -1) != 0) {
+      const rf_error text = {RF_ERR_INTERRUPTED, "interrupted"};
+      record_failure(&j, -1, RF_ERR_INTERRUPTED, &text);
+    }
+  }
+  for (int h = 0; h < started; ++h) pthread_join(helpers[h].thread, NULL);
+
+  pthread_mutex_destroy(&j.failure_lock);
+  if (err && j.failure != RF_OK) *err = j.failure_text;
+  return j.failure;
+}

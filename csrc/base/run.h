@@ -1,0 +1,39 @@
+// How a long call runs: on how many threads, whom it tells, when it stops.
+//
+// Work is cut into tasks.  Tasks are claimed in order by the calling thread
+// and by run->threads - 1 helpers that live for the one call (no pool outlives
+// it: nothing to join at exit, nothing to break after fork).  The progress
+// callback is invoked on the calling thread only.  Which thread runs a task
+// must not influence its result; then results do not depend on `threads`.
+#ifndef RF_BASE_RUN_H
+#define RF_BASE_RUN_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+// Nonzero return: stop.
+typedef int (*rf_progress_fn)(void *context, int64_t done, int64_t total);
+
+typedef struct rf_run {
+  int threads;              // 1 or more
+  rf_progress_fn progress;  // nullable
+  void *progress_context;
+} rf_run;
+
+enum { RF_MAX_THREADS = 256 };
+
+// Tells the callback; RF_ERR_INTERRUPTED when it asks to stop.
+RF_MUST_CHECK rf_status rf_run_progress(const rf_run *run, int64_t done, int64_t total,
+                                        rf_error *err);
+
+// One task.  `worker` in [0, run->threads) selects scratch memory.
+typedef rf_status (*rf_task_fn)(void *context, int64_t task, int worker, rf_error *err);
+
+// Runs tasks 0 .. n_tasks-1.  The first failure stops the claiming of new
+// tasks and is returned.  `report` says whether this loop's own count is told
+// to the progress callback; the callback is polled for a stop either way.
+RF_MUST_CHECK rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report,
+                                     rf_task_fn task, void *context, rf_error *err);
+
+#endif

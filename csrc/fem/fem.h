@@ -1,0 +1,145 @@
+// A St.Venant-Kirchhoff solid on a mesh: mass, energy, internal force, tangent,
+// Hessian at rest, statics.
+//
+//   F = I + grad u,  E = (F^T F - I)/2,  S = lambda tr(E) I + 2 mu E,  P = F S
+//   W = int E:S/2 dV,  R_a = int P grad(phi_a) dV = dW/du_a,  K = dR/du
+//
+// (B07 2.1).  Vectors over the mesh are (n_nodes, 3), DOF = 3 node + axis.
+// Matrices over pairs of adjacent nodes share one pattern, rf_solid.graph: the
+// mass is one number a pair (times the 3x3 identity), the tangent a row-major
+// 3x3 block a pair.  Both triangles are stored.
+//
+// Assembly is "owner computes": each thread owns a set of nodes and visits all
+// elements touching it in ascending order, so every sum has the same order and
+// the result the same bits for any number of threads.
+#ifndef RF_FEM_FEM_H
+#define RF_FEM_FEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "linalg/cholesky.h"
+#include "linalg/csc.h"
+#include "mesh/mesh.h"
+
+typedef struct rf_material {
+  double lambda, mu;  // Lame constants, Pa
+  double density;     // kg/m^3
+} rf_material;
+
+// Adjacency of nodes, itself included; columns ascending within a row.
+typedef struct rf_graph {
+  int32_t n;
+  int32_t *ptr;  // (n + 1)
+  int32_t *col;  // (ptr[n])
+} rf_graph;
+
+typedef struct rf_solid {
+  const rf_mesh *mesh;  // borrowed: must outlive the solid
+  int32_t n_gauss;      // quadrature points per element
+  bool congruent;       // all elements are translates of the first: one table serves all
+  double *gradient;     // shape function gradients, 1/m   (1 or n_elements, n_gauss, nodes, 3)
+  double *volume;       // weight times Jacobian, m^3       (1 or n_elements, n_gauss)
+  rf_material *material;      // (n_materials)
+  int32_t *element_material;  // index into material        (n_elements)
+  int32_t n_materials;
+  rf_graph graph;
+  int32_t *pair;     // entry of graph.col of each node pair (n_elements, nodes * nodes)
+  double *mass;      // consistent mass, kg                 (graph.ptr[n])
+  double *lumped;    // row sums of mass, kg                (n_nodes)
+  int32_t n_fixed, n_free;
+  int32_t *fixed;    // fixed nodes, ascending              (n_fixed)
+  int32_t *free;     // the others, ascending               (n_free)
+  int32_t *free_of;  // place in `free`, -1 when fixed      (n_nodes)
+  int32_t *rank;     // spatial rank, decides ownership     (n_nodes)
+  int32_t *rank_lo;  // smallest rank of an element's nodes (n_elements)
+  int32_t *rank_hi;  // largest                             (n_elements)
+} rf_solid;
+
+typedef struct rf_solid_settings {
+  const rf_material *material;      // (n_materials)
+  int32_t n_materials;
+  const int32_t *element_material;  // (n_elements)
+  const int32_t *fixed;             // distinct node indices in any order (n_fixed)
+  int32_t n_fixed;
+  int32_t gauss_per_axis;           // hexes: 2 or 3; tets need no choice (1 point is exact)
+} rf_solid_settings;
+
+RF_MUST_CHECK rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set,
+                                        const rf_run *run, rf_solid **out, rf_error *err);
+void rf_solid_free(rf_solid *solid);  // NULL is fine
+
+// Gradients and volumes of element e: pointers into the tables above.
+static inline const double *rf_solid_gradient(const rf_solid *s, int32_t e) {
+  const int64_t at = s->congruent ? 0 : e;
+  return s->gradient + at * s->n_gauss * (int64_t)s->mesh->type * 3;
+}
+static inline const double *rf_solid_volume(const rf_solid *s, int32_t e) {
+  return s->volume + (s->congruent ? 0 : (int64_t)e * s->n_gauss);
+}
+
+// Any output may be NULL: energy (1), force (n,3), tangent blocks (graph.ptr[n], 3, 3).
+// u NULL means rest.
+RF_MUST_CHECK rf_status rf_solid_evaluate(const rf_solid *solid, const rf_run *run, const double *u,
+                                          double *energy, double *force, double *tangent,
+                                          rf_error *err);
+
+// out_p = (H:a_p) b_p at rest for n_products pairs, each (n,3):
+// int [C:sym(ga^T gb) + ga (C:sym gb) + gb (C:sym ga)] grad(phi) dV.
+RF_MUST_CHECK rf_status rf_solid_hessian_product(const rf_solid *solid, const rf_run *run,
+                                                 int32_t n_products, const double *const *a,
+                                                 const double *const *b, double *const *out,
+                                                 rf_error *err);
+
+// y = M x and y = K x for n_vectors vectors (n_vectors, n, 3).
+RF_MUST_CHECK rf_status rf_solid_mass_multiply(const rf_solid *solid, const rf_run *run,
+                                               int32_t n_vectors, const double *x, double *y,
+                                               rf_error *err);
+RF_MUST_CHECK rf_status rf_solid_block_multiply(const rf_solid *solid, const rf_run *run,
+                                                const double *blocks, int32_t n_vectors,
+                                                const double *x, double *y, rf_error *err);
+
+// Lower triangle over the free DOFs of  a M + B,  B given as tangent blocks
+// (nullable: zero).  Pattern creation and refill are separate so that a factor
+// can be reused: `_pattern` allocates, `_fill` writes values only.
+RF_MUST_CHECK rf_status rf_solid_free_pattern(const rf_solid *solid, rf_csc *lower, rf_error *err);
+void rf_solid_free_fill(const rf_solid *solid, double mass_factor, const double *blocks,
+                        rf_csc *lower);
+// Lower triangle of the scalar mass matrix over the free nodes (n_free x n_free).
+RF_MUST_CHECK rf_status rf_solid_free_mass(const rf_solid *solid, rf_csc *lower, rf_error *err);
+// Whole 3n x 3n matrix, fixed DOFs included, for the outside world.
+RF_MUST_CHECK rf_status rf_solid_full_mass(const rf_solid *solid, bool lumped, rf_csc *out,
+                                           rf_error *err);
+RF_MUST_CHECK rf_status rf_solid_full_tangent(const rf_solid *solid, const double *blocks,
+                                              rf_csc *out, rf_error *err);
+
+// (n,3) vectors over all nodes <-> (n_free,3) vectors over the free ones.
+void rf_solid_gather(const rf_solid *solid, const double *all, double *free);
+void rf_solid_scatter(const rf_solid *solid, const double *free, double *all);  // zeros at fixed
+
+// RF_ERR_MESH with an explanation when some connected part of the mesh is held by
+// fewer than three non-collinear fixed nodes: its stiffness would be singular.
+RF_MUST_CHECK rf_status rf_solid_require_held(const rf_solid *solid, rf_error *err);
+
+typedef struct rf_static_settings {
+  double tolerance;    // on |residual| over free DOFs relative to the load's scale
+  int32_t load_steps;  // the load is applied in this many equal parts
+  int32_t newton_max;  // iterations per load step
+} rf_static_settings;
+
+typedef struct rf_static_report {
+  int32_t iterations, load_steps, factorizations, shifted;  // shifted: tangent was not definite
+  double residual;                                          // last relative residual
+} rf_static_report;
+
+// Newton-Raphson with line search: R(u) = force on free DOFs, u = prescribed on the
+// fixed ones (nullable: zero).  u is (n,3), start value in, solution out; on failure it
+// holds the last converged load step and the status says why.
+RF_MUST_CHECK rf_status rf_solid_solve_static(const rf_solid *solid, const rf_run *run,
+                                              const rf_static_settings *set, const double *force,
+                                              const double *prescribed, double *u,
+                                              rf_static_report *report, rf_error *err);
+
+#endif

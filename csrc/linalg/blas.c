@@ -1,0 +1,114 @@
+#define _GNU_SOURCE  // RTLD_DEFAULT, dladdr
+#include "linalg/blas.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+// OpenBLAS calls are looked up, not linked: another BLAS (reference, MKL, BLIS)
+// has none of them and the package still works with it.
+typedef char *(*text_fn)(void);
+typedef int (*get_int_fn)(void);
+typedef void (*set_int_fn)(int);
+typedef void (*void_fn)(void);
+
+static void *find(const char *name) { return dlsym(RTLD_DEFAULT, name); }
+
+// ISO C forbids casting an object pointer to a function pointer; POSIX requires it to work
+#define FIND_FUNCTION(variable, name)                      \
+  do {                                                     \
+    void *found_ = find(name);                             \
+    memcpy(&(variable), &found_, sizeof(variable));        \
+  } while (0)
+
+static pthread_mutex_t serial_lock = PTHREAD_MUTEX_INITIALIZER;
+static int serial_depth;    // guarded by serial_lock
+static int threads_before;  // guarded by serial_lock
+
+void rf_blas_serial_begin(void) {
+  get_int_fn get = NULL;
+  set_int_fn set = NULL;
+  FIND_FUNCTION(get, "openblas_get_num_threads");
+  FIND_FUNCTION(set, "openblas_set_num_threads");
+  if (!get || !set) return;
+  pthread_mutex_lock(&serial_lock);
+  if (serial_depth++ == 0) {
+    threads_before = get();
+    set(1);
+  }
+  pthread_mutex_unlock(&serial_lock);
+}
+
+void rf_blas_serial_end(void) {
+  set_int_fn set = NULL;
+  FIND_FUNCTION(set, "openblas_set_num_threads");
+  if (!set || !find("openblas_get_num_threads")) return;
+  pthread_mutex_lock(&serial_lock);
+  if (--serial_depth == 0) set(threads_before);
+  pthread_mutex_unlock(&serial_lock);
+}
+
+// the OpenBLAS family that fits this processor, by its instruction sets
+static const char *deserved_family(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    return "SkylakeX";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return __builtin_cpu_is("amd") ? "Zen" : "Haswell";
+#endif
+  return "";
+}
+
+// families without AVX2, which OpenBLAS uses when it does not know a processor
+static int is_fallback(const char *core) {
+  static const char *const slow[] = {"Prescott", "Core2",     "Penryn",       "Dunnington",
+                                     "Nehalem",  "Opteron",   "Opteron_SSE3", "Barcelona",
+                                     "Bobcat",   "Atom",      "Nano",         "Sandybridge",
+                                     "Banias",   "Northwood", "Katmai",       "Coppermine"};
+  for (size_t i = 0; i < sizeof slow / sizeof *slow; ++i)
+    if (strcasecmp(core, slow[i]) == 0) return 1;
+  return 0;
+}
+
+static void copy_text(char *to, size_t size, const char *from) {
+  snprintf(to, size, "%s", from ? from : "");
+}
+
+void rf_blas_describe(rf_blas_description *out) {
+  memset(out, 0, sizeof *out);
+  text_fn core = NULL, config = NULL;
+  get_int_fn threads = NULL;
+  FIND_FUNCTION(core, "openblas_get_corename");
+  FIND_FUNCTION(config, "openblas_get_config");
+  FIND_FUNCTION(threads, "openblas_get_num_threads");
+  copy_text(out->core, sizeof out->core, core ? core() : "unknown");
+  copy_text(out->config, sizeof out->config, config ? config() : NULL);
+  copy_text(out->best, sizeof out->best, deserved_family());
+  out->threads = threads ? threads() : 0;
+  Dl_info info;
+  void *symbol = find("openblas_get_corename");
+  if (!symbol) symbol = find("dgemm_");
+  if (symbol && dladdr(symbol, &info) != 0) copy_text(out->library, sizeof out->library, info.dli_fname);
+}
+
+int rf_blas_choose_kernels(void) {
+  text_fn core = NULL;
+  void_fn quit = NULL, init = NULL;
+  FIND_FUNCTION(core, "openblas_get_corename");
+  FIND_FUNCTION(quit, "gotoblas_dynamic_quit");
+  FIND_FUNCTION(init, "gotoblas_dynamic_init");
+  const char *best = deserved_family();
+  if (!core || !quit || !init || !*best) return 0;       // not a dynamic OpenBLAS
+  if (getenv("OPENBLAS_CORETYPE")) return 0;             // the user has chosen
+  if (!is_fallback(core())) return 0;
+  setenv("OPENBLAS_CORETYPE", best, 1);
+  quit();
+  init();
+  unsetenv("OPENBLAS_CORETYPE");
+  return !is_fallback(core());
+}

@@ -1,0 +1,57 @@
+// The BLAS and LAPACK routines in use, and what must be known of their library.
+//
+// OpenBLAS chooses its kernels when it is loaded; releases older than a
+// processor fall back to slow ones (Debian 12's 0.3.21 takes recent Xeons for
+// an SSE3 machine).  rf_blas_choose_kernels repairs that where the library
+// lets us; rf_blas_describe says what is in use.
+//
+// The thread count of OpenBLAS belongs to the process.  Code that is itself
+// parallel brackets its BLAS calls by rf_blas_serial_begin / _end, which nest
+// and are counted over all threads.
+#ifndef RF_LINALG_BLAS_H
+#define RF_LINALG_BLAS_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+
+void dgemm_(const char *transa, const char *transb, const int *m, const int *n, const int *k,
+            const double *alpha, const double *a, const int *lda, const double *b, const int *ldb,
+            const double *beta, double *c, const int *ldc);
+void dsyrk_(const char *uplo, const char *trans, const int *n, const int *k, const double *alpha,
+            const double *a, const int *lda, const double *beta, double *c, const int *ldc);
+void dsymv_(const char *uplo, const int *n, const double *alpha, const double *a, const int *lda,
+            const double *x, const int *incx, const double *beta, double *y, const int *incy);
+void dtrsm_(const char *side, const char *uplo, const char *transa, const char *diag, const int *m,
+            const int *n, const double *alpha, const double *a, const int *lda, double *b,
+            const int *ldb);
+void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
+             const int *lwork, int *info);
+void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,
+             double *work, const int *lwork, int *info);
+void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int *lda, double *s,
+             double *u, const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork,
+             int *iwork, int *info);
+void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
+             double *work, const int *lwork, int *iwork, const int *liwork, int *info);
+void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+
+void rf_blas_serial_begin(void);
+void rf_blas_serial_end(void);
+
+typedef struct rf_blas_description {
+  char core[64];       // OpenBLAS kernel family in use, e.g. "SkylakeX"; "unknown" elsewhere
+  char best[64];       // family this processor deserves; "" when not known
+  char config[256];    // build configuration string of the library
+  char library[1024];  // file that the BLAS symbols come from
+  int threads;         // thread count of the library, 0 when not known
+} rf_blas_description;
+
+void rf_blas_describe(rf_blas_description *out);
+
+// Makes a loaded OpenBLAS choose its kernels again if it fell back; returns 1
+// when the family in use changed.  Not while another thread is inside BLAS:
+// the extension calls it once, while it is being imported.
+int rf_blas_choose_kernels(void);
+
+#endif

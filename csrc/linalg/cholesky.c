@@ -1,0 +1,201 @@
+#include "linalg/cholesky.h"
+
+#include <cholmod.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+struct rf_cholesky {
+  cholmod_common common;
+  int started;
+  cholmod_factor *factor;
+  cholmod_sparse *half;  // L as a sparse matrix, made when first needed
+  int32_t n;
+  double rcond;
+};
+
+static rf_status from_cholmod(const cholmod_common *c, const char *what, rf_error *err) {
+  if (c->status == CHOLMOD_OUT_OF_MEMORY)
+    return rf_fail(err, RF_ERR_MEMORY, "out of memory in the sparse Cholesky %s", what);
+  if (c->status == CHOLMOD_TOO_LARGE)
+    return rf_fail(err, RF_ERR_MEMORY,
+                   "sparse Cholesky %s: the problem exceeds 32-bit indices; use a coarser mesh", what);
+  return rf_fail(err, RF_ERR_INTERNAL, "sparse Cholesky %s failed (CHOLMOD status %d)", what,
+                 c->status);
+}
+
+// CHOLMOD's view of a lower triangle; it is only read
+static cholmod_sparse view_of(const rf_csc *lower) {
+  cholmod_sparse a;
+  memset(&a, 0, sizeof a);
+  a.nrow = (size_t)lower->rows;
+  a.ncol = (size_t)lower->cols;
+  a.nzmax = (size_t)lower->colptr[lower->cols];
+  a.p = lower->colptr;
+  a.i = lower->rowind;
+  a.x = lower->val;
+  a.stype = -1;
+  a.itype = CHOLMOD_INT;
+  a.xtype = CHOLMOD_REAL;
+  a.dtype = CHOLMOD_DOUBLE;
+  a.sorted = 1;
+  a.packed = 1;
+  return a;
+}
+
+static cholmod_dense view_of_dense(int32_t n, int nrhs, const double *x) {
+  cholmod_dense d;
+  memset(&d, 0, sizeof d);
+  d.nrow = (size_t)n;
+  d.ncol = (size_t)nrhs;
+  d.nzmax = (size_t)n * (size_t)nrhs;
+  d.d = (size_t)n;
+  // CHOLMOD declares the values writable but treats right-hand sides as const
+  memcpy(&d.x, &x, sizeof x);
+  d.xtype = CHOLMOD_REAL;
+  d.dtype = CHOLMOD_DOUBLE;
+  return d;
+}
+
+rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_cholesky *f = NULL;
+  *out = NULL;
+  if (lower->rows != lower->cols || lower->rows < 1)
+    return rf_fail(err, RF_ERR_ARG, "a Cholesky factor needs a square matrix, got %d x %d",
+                   lower->rows, lower->cols);
+  RF_ALLOC(f, 1);
+  f->n = lower->rows;
+  cholmod_start(&f->common);
+  f->started = 1;
+  f->common.print = 0;
+  f->common.supernodal = CHOLMOD_SUPERNODAL;
+  f->common.final_ll = 1;
+  f->common.quick_return_if_not_posdef = 1;
+
+  // METIS gives half the fill of AMD on three-dimensional solids; where CHOLMOD was
+  // built without it the call fails and AMD is taken
+  cholmod_sparse a = view_of(lower);
+  f->common.nmethods = 1;
+  f->common.method[0].ordering = CHOLMOD_METIS;
+  f->factor = cholmod_analyze(&a, &f->common);
+  if (!f->factor && f->common.status != CHOLMOD_OUT_OF_MEMORY) {
+    f->common.method[0].ordering = CHOLMOD_AMD;
+    f->factor = cholmod_analyze(&a, &f->common);
+  }
+  if (!f->factor) {
+    st = from_cholmod(&f->common, "analysis", err);
+    goto done;
+  }
+  *out = f;
+  f = NULL;
+done:
+  rf_cholesky_free(f);
+  return st;
+}
+
+rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_csc *lower, int32_t *bad_column,
+                                rf_error *err) {
+  if (lower->rows != f->n || lower->cols != f->n)
+    return rf_fail(err, RF_ERR_ARG, "matrix of %d rows given to a factor of %d", lower->rows, f->n);
+  cholmod_free_sparse(&f->half, &f->common);
+  cholmod_sparse a = view_of(lower);
+  f->common.status = CHOLMOD_OK;
+  const int ok = cholmod_factorize(&a, f->factor, &f->common);
+  if (f->common.status == CHOLMOD_NOT_POSDEF) {
+    const size_t minor = f->factor->minor;
+    const int32_t column =
+        minor < (size_t)f->n ? ((const int32_t *)f->factor->Perm)[minor] : f->n - 1;
+    if (bad_column) *bad_column = column;
+    f->rcond = 0.0;
+    return rf_fail(err, RF_ERR_SINGULAR, "matrix is not positive definite (column %d)", column);
+  }
+  if (!ok || f->common.status < CHOLMOD_OK) return from_cholmod(&f->common, "factorization", err);
+  f->rcond = cholmod_rcond(f->factor, &f->common);
+  return RF_OK;
+}
+
+// runs one kind of CHOLMOD solve and copies the result out
+static rf_status solve_kind(rf_cholesky *f, int kind, int nrhs, const double *b, double *x,
+                            rf_error *err) {
+  cholmod_dense rhs = view_of_dense(f->n, nrhs, b);
+  cholmod_dense *solution = cholmod_solve(kind, f->factor, &rhs, &f->common);
+  if (!solution) return from_cholmod(&f->common, "solve", err);
+  memcpy(x, solution->x, (size_t)f->n * (size_t)nrhs * sizeof *x);
+  cholmod_free_dense(&solution, &f->common);
+  return RF_OK;
+}
+
+rf_status rf_cholesky_solve(rf_cholesky *f, int nrhs, const double *b, double *x, rf_error *err) {
+  for (int c = 0; c < nrhs; c += RF_CHOLESKY_BLOCK) {
+    const int count = nrhs - c < RF_CHOLESKY_BLOCK ? nrhs - c : RF_CHOLESKY_BLOCK;
+    const size_t at = (size_t)c * (size_t)f->n;
+    const rf_status st = solve_kind(f, CHOLMOD_A, count, b + at, x + at, err);
+    if (st < 0) return st;
+  }
+  return RF_OK;
+}
+
+static rf_status make_half(rf_cholesky *f, rf_error *err) {
+  if (f->half) return RF_OK;
+  // the conversion consumes its argument, so it works on a copy
+  cholmod_factor *copy = cholmod_copy_factor(f->factor, &f->common);
+  if (copy) f->half = cholmod_factor_to_sparse(copy, &f->common);
+  cholmod_free_factor(&copy, &f->common);
+  return f->half ? RF_OK : from_cholmod(&f->common, "conversion", err);
+}
+
+rf_status rf_cholesky_half_multiply(rf_cholesky *f, int nrhs, const double *x, double *y,
+                                    rf_error *err) {
+  const rf_status st = make_half(f, err);
+  if (st < 0) return st;
+  const int32_t *ptr = f->half->p, *ind = f->half->i, *perm = f->factor->Perm;
+  const double *val = f->half->x;
+  for (int c = 0; c < nrhs; ++c) {
+    const double *xc = x + (size_t)c * (size_t)f->n;
+    double *yc = y + (size_t)c * (size_t)f->n;
+    for (int32_t j = 0; j < f->n; ++j) {
+      double sum = 0.0;
+      for (int32_t p = ptr[j]; p < ptr[j + 1]; ++p) sum += val[p] * xc[perm[ind[p]]];
+      yc[j] = sum;
+    }
+  }
+  return RF_OK;
+}
+
+rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const double *y, double *x,
+                                 rf_error *err) {
+  rf_status st = RF_OK;
+  double *z = NULL;
+  RF_ALLOC(z, (size_t)f->n * (size_t)nrhs);
+  RF_TRY(solve_kind(f, CHOLMOD_Lt, nrhs, y, z, err));
+  const int32_t *perm = f->factor->Perm;
+  for (int c = 0; c < nrhs; ++c) {
+    const size_t at = (size_t)c * (size_t)f->n;
+    for (int32_t j = 0; j < f->n; ++j) x[at + (size_t)perm[j]] = z[at + (size_t)j];
+  }
+done:
+  rf_free(z);
+  return st;
+}
+
+void rf_cholesky_read_report(const rf_cholesky *f, rf_cholesky_report *out) {
+  const int used = f->factor->ordering;
+  out->ordering = used == CHOLMOD_METIS    ? "METIS"
+                  : used == CHOLMOD_AMD    ? "AMD"
+                  : used == CHOLMOD_NATURAL ? "natural"
+                                            : "other";
+  out->factor_nnz = f->common.lnz;
+  out->flops = f->common.fl;
+  out->rcond = f->rcond;
+}
+
+void rf_cholesky_free(rf_cholesky *f) {
+  if (!f) return;
+  if (f->started) {
+    cholmod_free_sparse(&f->half, &f->common);
+    cholmod_free_factor(&f->factor, &f->common);
+    cholmod_finish(&f->common);
+  }
+  rf_free(f);
+}

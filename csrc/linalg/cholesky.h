@@ -1,0 +1,48 @@
+// Sparse Cholesky factorization of a symmetric positive definite matrix, by
+// CHOLMOD: supernodal, ordered by METIS where CHOLMOD has it and AMD elsewhere.
+//
+// Analyse once, factorize as often as values change, solve in blocks: a solve
+// for 32 columns costs 4 to 5 times less per column than one alone.
+#ifndef RF_LINALG_CHOLESKY_H
+#define RF_LINALG_CHOLESKY_H
+
+#include <stdint.h>
+
+#include "base/status.h"
+#include "linalg/csc.h"
+
+typedef struct rf_cholesky rf_cholesky;
+
+enum { RF_CHOLESKY_BLOCK = 32 };  // good number of right-hand sides per solve
+
+typedef struct rf_cholesky_report {
+  const char *ordering;  // "METIS", "AMD", ...
+  double factor_nnz;     // entries of L
+  double flops;          // operations of one factorization
+  double rcond;          // rough reciprocal condition number of the last factor
+} rf_cholesky_report;
+
+// Symbolic analysis of the pattern of `lower` (values are not looked at).
+RF_MUST_CHECK rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *err);
+
+// Numeric factorization; pattern as analysed.  RF_ERR_SINGULAR when a pivot is
+// not positive; then *bad_column (nullable) is the column of `lower` it belongs to.
+RF_MUST_CHECK rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_csc *lower,
+                                              int32_t *bad_column, rf_error *err);
+
+// x = A^-1 b for nrhs columns (column-major, n rows each); x and b may be the
+// same memory.  One thread at a time per factor.
+RF_MUST_CHECK rf_status rf_cholesky_solve(rf_cholesky *f, int nrhs, const double *b, double *x,
+                                          rf_error *err);
+
+// The two halves of A = P^T L L^T P:
+// y = L^T P x (so that |y|^2 = x^T A x), and x = P^T L^-T y.
+RF_MUST_CHECK rf_status rf_cholesky_half_multiply(rf_cholesky *f, int nrhs, const double *x,
+                                                  double *y, rf_error *err);
+RF_MUST_CHECK rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const double *y, double *x,
+                                               rf_error *err);
+
+void rf_cholesky_read_report(const rf_cholesky *f, rf_cholesky_report *out);
+void rf_cholesky_free(rf_cholesky *f);  // NULL is fine
+
+#endif

@@ -1,0 +1,31 @@
+// Volume meshes of one element type: nodes, elements, regions; sealed on creation.
+//
+// Node order within an element is VTK's (VTK_TETRA, VTK_HEXAHEDRON).  A mesh that
+// exists is usable: finite nodes, indices in range, no repeated node in an
+// element, no unreferenced node, positive Jacobian at every corner and centre.
+#ifndef RF_MESH_MESH_H
+#define RF_MESH_MESH_H
+
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+
+// The value is the number of nodes of an element.
+typedef enum rf_element_type { RF_TET4 = 4, RF_HEX8 = 8 } rf_element_type;
+
+typedef struct rf_mesh {
+  rf_element_type type;
+  int32_t n_nodes, n_elements;
+  double *nodes;      // rest positions, m        (n_nodes, 3)
+  int32_t *elements;  // node indices             (n_elements, type)
+  int32_t *regions;   // region of each element   (n_elements)
+} rf_mesh;
+
+// Copies and checks.  `regions` is nullable: all zero.
+RF_MUST_CHECK rf_status rf_mesh_create(rf_element_type type, int32_t n_nodes, const double *nodes,
+                                       int32_t n_elements, const int32_t *elements,
+                                       const int32_t *regions, rf_mesh **out, rf_error *err);
+void rf_mesh_free(rf_mesh *mesh);  // NULL is fine
+
+#endif

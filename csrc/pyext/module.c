@@ -1,0 +1,70 @@
+// The extension module reducedfem._core: two-phase start, state in the module,
+// heap types only.  Types and functions live in py_<room>.c.
+#define RF_PYEXT_IMPORTS_NUMPY
+#include "linalg/blas.h"
+#include "pyext/py_core.h"
+
+static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
+};
+
+static PyMethodDef *const function_tables[] = {
+    py_system_functions,
+};
+
+py_state *py_state_of_object(PyObject *object) {
+  return (py_state *)PyType_GetModuleState(Py_TYPE(object));
+}
+
+static int core_exec(PyObject *module) {
+  import_array1(-1);
+  py_state *state = py_state_of_module(module);
+  state->errors = PyImport_ImportModule("reducedfem.errors");
+  if (!state->errors) return -1;
+  for (int i = 0; i < PY_TYPE_COUNT; ++i) {
+    if (!type_specs[i]) continue;
+    PyObject *type = PyType_FromModuleAndSpec(module, type_specs[i], NULL);
+    if (!type) return -1;
+    state->types[i] = (PyTypeObject *)type;
+    if (PyModule_AddType(module, state->types[i]) < 0) return -1;
+  }
+  for (size_t i = 0; i < sizeof function_tables / sizeof *function_tables; ++i)
+    if (PyModule_AddFunctions(module, function_tables[i]) < 0) return -1;
+  rf_blas_choose_kernels();
+  return 0;
+}
+
+static int core_traverse(PyObject *module, visitproc visit, void *arg) {
+  py_state *state = py_state_of_module(module);
+  if (!state) return 0;
+  Py_VISIT(state->errors);
+  for (int i = 0; i < PY_TYPE_COUNT; ++i) Py_VISIT(state->types[i]);
+  return 0;
+}
+
+static int core_clear(PyObject *module) {
+  py_state *state = py_state_of_module(module);
+  if (!state) return 0;
+  Py_CLEAR(state->errors);
+  for (int i = 0; i < PY_TYPE_COUNT; ++i) Py_CLEAR(state->types[i]);
+  return 0;
+}
+
+static void core_free(void *module) { core_clear(module); }
+
+static PyModuleDef_Slot core_slots[] = {
+    {Py_mod_exec, core_exec},
+    {0, NULL},
+};
+
+struct PyModuleDef py_core_def = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "reducedfem._core",
+    .m_doc = "C core of reducedfem. The public face is the package reducedfem.",
+    .m_size = sizeof(py_state),
+    .m_slots = core_slots,
+    .m_traverse = core_traverse,
+    .m_clear = core_clear,
+    .m_free = core_free,
+};
+
+PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&py_core_def); }

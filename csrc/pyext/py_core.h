@@ -1,0 +1,68 @@
+// What every py_<room>.c needs: Python, NumPy, the module state, errors, runs.
+#ifndef RF_PYEXT_PY_CORE_H
+#define RF_PYEXT_PY_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#define NPY_NO_DEPRECATED_API NPY_1_23_API_VERSION
+#define NPY_TARGET_VERSION NPY_1_23_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL reducedfem_numpy_api
+#ifndef RF_PYEXT_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+#include <numpy/arrayobject.h>
+
+#include "base/run.h"
+#include "base/status.h"
+
+// One entry a heap type; the order is that of py_types in module.c.
+typedef enum py_type_index {
+  PY_MESH,
+  PY_EMBEDDING,
+  PY_SOLID,
+  PY_REDUCED,
+  PY_NEWMARK_REDUCED,
+  PY_NEWMARK_SOLID,
+  PY_TYPE_COUNT
+} py_type_index;
+
+typedef struct py_state {
+  PyTypeObject *types[PY_TYPE_COUNT];
+  PyObject *errors;  // module reducedfem.errors
+} py_state;
+
+extern struct PyModuleDef py_core_def;
+
+static inline py_state *py_state_of_module(PyObject *module) {
+  return (py_state *)PyModule_GetState(module);
+}
+// State of the module that defined this (heap) type of object.
+py_state *py_state_of_object(PyObject *object);
+
+// The exception that belongs to a status; never masks one already pending.
+// Always returns NULL, so a failing branch is `return py_raise(state, st, &err);`.
+PyObject *py_raise(py_state *state, rf_status st, const rf_error *err);
+// Raises reducedfem.errors.<class> with a formatted message; returns NULL.
+PyObject *py_fail(py_state *state, const char *error_class, const char *format, ...);
+
+// A long call: threads and the progress callable, which is invoked with the GIL
+// taken, at most every 50 ms, as callable(done, total); signals (Ctrl-C) are
+// checked at the same moments.  `done` and `total` are -1 when there is nothing to count.
+typedef struct py_run {
+  rf_run run;
+  PyObject *callable;  // borrowed; NULL or None: signals only
+  double next_call_s;
+} py_run;
+
+int py_run_init(py_run *r, PyObject *callable, int threads);
+
+// Type specs, one a py_<room>.c, registered by module.c.
+extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_spec,
+    py_newmark_reduced_spec, py_newmark_solid_spec;
+
+// Module functions, one table a py_<room>.c.
+extern PyMethodDef py_mesh_functions[], py_modes_functions[], py_basis_functions[],
+    py_polynomial_functions[], py_system_functions[];
+
+#endif

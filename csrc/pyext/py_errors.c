@@ -1,0 +1,41 @@
+#include "pyext/py_core.h"
+
+#include <stdarg.h>
+
+// One row a status: the class in reducedfem.errors that reports it.
+static const char *class_of(rf_status st) {
+  switch (st) {
+    case RF_ERR_ARG: return "InputError";
+    case RF_ERR_SINGULAR: return "SingularMatrixError";
+    case RF_ERR_NO_CONVERGENCE: return "ConvergenceError";
+    case RF_ERR_MESH: return "MeshError";
+    case RF_ERR_DIVERGED: return "DivergedError";
+    default: return "InternalError";
+  }
+}
+
+static void set_error(py_state *state, const char *error_class, PyObject *text) {
+  PyObject *type = text ? PyObject_GetAttrString(state->errors, error_class) : NULL;
+  if (type) PyErr_SetObject(type, text);
+  Py_XDECREF(type);
+  Py_XDECREF(text);
+}
+
+PyObject *py_raise(py_state *state, rf_status st, const rf_error *err) {
+  if (PyErr_Occurred()) return NULL;
+  if (st == RF_ERR_MEMORY) {
+    PyErr_SetString(PyExc_MemoryError, err->text);
+    return NULL;
+  }
+  set_error(state, class_of(st), PyUnicode_FromString(err->text));
+  return NULL;
+}
+
+PyObject *py_fail(py_state *state, const char *error_class, const char *format, ...) {
+  if (PyErr_Occurred()) return NULL;
+  va_list args;
+  va_start(args, format);
+  set_error(state, error_class, PyUnicode_FromFormatV(format, args));
+  va_end(args);
+  return NULL;
+}

@@ -1,0 +1,48 @@
+#include "pyext/py_core.h"
+
+#include <time.h>
+
+// at most 20 calls a second: cheap beside the work, quick enough for Ctrl-C
+static const double PROGRESS_PERIOD_S = 0.05;
+
+static double now_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// called without the GIL, on the thread that made the call
+static int on_progress(void *context, int64_t done, int64_t total) {
+  py_run *r = context;
+  const double now = now_s();
+  // the last count is always told, so that bars end full
+  if (now < r->next_call_s && !(total > 0 && done == total)) return 0;
+  r->next_call_s = now + PROGRESS_PERIOD_S;
+
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  int stop = PyErr_CheckSignals() != 0;
+  if (!stop && r->callable && r->callable != Py_None && total > 0) {
+    PyObject *result =
+        PyObject_CallFunction(r->callable, "LL", (long long)done, (long long)total);
+    stop = result == NULL;
+    Py_XDECREF(result);
+  }
+  PyGILState_Release(gil);
+  return stop;  // the exception stays pending in this thread; py_raise keeps it
+}
+
+int py_run_init(py_run *r, PyObject *callable, int threads) {
+  if (callable && callable != Py_None && !PyCallable_Check(callable)) {
+    PyErr_SetString(PyExc_TypeError, "progress must be callable or None");
+    return -1;
+  }
+  if (threads < 1 || threads > RF_MAX_THREADS) {
+    PyErr_Format(PyExc_ValueError, "threads must be between 1 and %d, got %d", RF_MAX_THREADS,
+                 threads);
+    return -1;
+  }
+  r->callable = callable;
+  r->next_call_s = now_s() + PROGRESS_PERIOD_S;
+  r->run = (rf_run){.threads = threads, .progress = on_progress, .progress_context = r};
+  return 0;
+}

@@ -1,0 +1,53 @@
+"""Choose the OpenBLAS kernels before the library is loaded.
+
+OpenBLAS picks its kernels when it is loaded, and releases older than a
+processor fall back to slow ones: Debian 12's 0.3.21 runs SSE3 kernels on
+recent Xeons, four times slower than the machine. The choice can be given in
+``OPENBLAS_CORETYPE``; importing this module before the extension sets it for
+the moment of loading, unless the user has set it. Where another package has
+loaded the same library before, the extension makes it choose again (see
+``csrc/linalg/blas.c``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+_VARIABLE = "OPENBLAS_CORETYPE"
+
+
+def _cpu_flags() -> frozenset[str]:
+    """Return the instruction sets the first processor reports (Linux; empty elsewhere)."""
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        for line in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="ignore").splitlines():
+            if line.startswith("flags"):
+                return frozenset(line.partition(":")[2].split())
+    return frozenset()
+
+
+def _wanted_core() -> str | None:
+    """Return the OpenBLAS kernel family to force, or None to let OpenBLAS decide.
+
+    Only AVX-512 machines are forced: the releases in circulation know every
+    AVX2 processor, but not every AVX-512 one.
+    """
+    if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= _cpu_flags():
+        return "SkylakeX"
+    return None
+
+
+@contextlib.contextmanager
+def right_kernels() -> Iterator[None]:
+    """Set ``OPENBLAS_CORETYPE`` for the duration, unless the user has set it."""
+    wanted = None if _VARIABLE in os.environ else _wanted_core()
+    if wanted is None:
+        yield
+        return
+    os.environ[_VARIABLE] = wanted
+    try:
+        yield
+    finally:
+        del os.environ[_VARIABLE]

@@ -1,0 +1,57 @@
+"""The exceptions of reducedfem.
+
+Every one derives from `ReducedFEMError` and from the built-in exception that
+fits, so both ``except rf.ReducedFEMError`` and ``except ValueError`` work.
+"""
+
+from __future__ import annotations
+
+from numpy.linalg import LinAlgError
+
+__all__ = [
+    "ConvergenceError",
+    "DivergedError",
+    "FileFormatError",
+    "InputError",
+    "InputTypeError",
+    "InternalError",
+    "MeshError",
+    "ReducedFEMError",
+    "SingularMatrixError",
+]
+
+
+class ReducedFEMError(Exception):
+    """Base of all errors of this package."""
+
+
+class InputError(ReducedFEMError, ValueError):
+    """An argument has a wrong value, shape or index."""
+
+
+class InputTypeError(ReducedFEMError, TypeError):
+    """An argument has a wrong type or dtype."""
+
+
+class MeshError(InputError):
+    """A mesh or surface is not usable: inverted, degenerate, empty, not held."""
+
+
+class SingularMatrixError(ReducedFEMError, LinAlgError):
+    """A matrix is singular or not positive definite."""
+
+
+class ConvergenceError(ReducedFEMError, RuntimeError):
+    """An iteration did not reach its tolerance."""
+
+
+class DivergedError(ReducedFEMError, RuntimeError):
+    """A simulation left the finite numbers; its last good state is kept."""
+
+
+class FileFormatError(ReducedFEMError, OSError):
+    """A file is missing, unreadable, damaged or not what it claims to be."""
+
+
+class InternalError(ReducedFEMError, RuntimeError):
+    """A bug in reducedfem; please report it with the script that caused it."""
