@@ -4,13 +4,20 @@ Libraries are looked for in this order: environment variables (RF_INCLUDE_DIRS,
 RF_LIBRARY_DIRS, colon separated), pkg-config, the usual include folders. What
 is missing is named in one error together with the packages that provide it.
 
-RF_SANITIZE=address,undefined (or thread) builds with the sanitizers.
+Built against NumPy 2, the extension runs with NumPy 1.24 and newer. It uses the
+C interface of NumPy, which rules out Python's limited interface: one build per
+Python version.
+
+RF_SANITIZE=address,undefined (or thread)  builds with the sanitizers
+RF_WERROR=1                                makes warnings errors
 """
 
 import os
 import shutil
 import subprocess
 import sys
+import sysconfig
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy
@@ -38,6 +45,11 @@ Missing: {missing}.
 
 Elsewhere set RF_INCLUDE_DIRS and RF_LIBRARY_DIRS (colon separated folders).
 """
+
+
+def processors():
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def folders(variable):
@@ -79,59 +91,96 @@ def find_libraries():
 
 
 class BuildExt(build_ext):
-    """Compile in parallel, and look for the libraries only when something is built."""
+    """Compile in parallel, reuse what is up to date, look for libraries only to build."""
 
     def build_extension(self, ext):
         includes, library_dirs = find_libraries()
-        ext.include_dirs += includes
         ext.library_dirs += library_dirs
-        self.parallel_objects(ext)
+        # as system headers: warnings in the headers of others are not ours
+        self.compiler.set_include_dirs([])
+        others = [sysconfig.get_path("include"), sysconfig.get_path("platinclude")]
+        others += [numpy.get_include(), *includes]
+        others = [folder for folder in dict.fromkeys(others) if folder != "/usr/include"]
+        ext.extra_compile_args += [f"-isystem{folder}" for folder in others]
+        self.compiler.compile = self.compile_parallel
         super().build_extension(ext)
 
-    def parallel_objects(self, ext):
-        """Replace the compiler's one-by-one loop by a pool of processes."""
-        from concurrent.futures import ThreadPoolExecutor
-
+    def compile_parallel(
+        self,
+        sources,
+        output_dir=None,
+        macros=None,
+        include_dirs=None,
+        debug=0,
+        extra_preargs=None,
+        extra_postargs=None,
+        depends=None,
+    ):
+        """Stand in for the compiler's one-by-one loop, which recompiles everything."""
         compiler = self.compiler
+        macros, objects, extra, pp_opts, build = compiler._setup_compile(
+            output_dir, macros, include_dirs, sources, depends, extra_postargs
+        )
+        cc_args = compiler._get_cc_args(pp_opts, debug, extra_preargs)
+        command = repr((compiler.compiler_so, cc_args, extra, pp_opts))
+        newest_header = max(Path(header).stat().st_mtime for header in headers)
 
-        def compile(sources, output_dir=None, macros=None, include_dirs=None, debug=0,
-                    extra_preargs=None, extra_postargs=None, depends=None):
-            macros, objects, extra, pp_opts, build = compiler._setup_compile(
-                output_dir, macros, include_dirs, sources, depends, extra_postargs)
-            cc_args = compiler._get_cc_args(pp_opts, debug, extra_preargs)
+        def up_to_date(obj, source, note):
+            if self.force or not (Path(obj).is_file() and note.is_file()):
+                return False
+            made = Path(obj).stat().st_mtime
+            return (
+                note.read_text() == command
+                and made > newest_header
+                and made > Path(source).stat().st_mtime
+            )
 
-            def one(obj):
-                source, suffix = build[obj]
+        def one(obj):
+            source, suffix = build[obj]
+            note = Path(obj).with_suffix(".command")
+            if not up_to_date(obj, source, note):
+                note.unlink(missing_ok=True)
                 compiler._compile(obj, source, suffix, cc_args, extra, pp_opts)
+                note.write_text(command)
 
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                list(pool.map(one, [obj for obj in objects if obj in build]))
-            return objects
-
-        compiler.compile = compile
+        with ThreadPoolExecutor(processors()) as pool:
+            list(pool.map(one, [obj for obj in objects if obj in build]))
+        return objects
 
 
 flags = [
-    "-std=c11", "-O3", "-g", "-fvisibility=hidden", "-ffp-contract=fast", "-fno-math-errno",
-    "-Wall", "-Wextra", "-Wshadow", "-Wvla", "-Wno-unused-parameter",
+    "-std=c11",
+    "-O3",
+    "-g",
+    "-fvisibility=hidden",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-Wall",
+    "-Wextra",
+    "-Wconversion",
+    "-Wshadow",
+    "-Wvla",
+    "-Wmissing-prototypes",
+    "-Wstrict-prototypes",
 ]
 link_flags = []
 if os.environ.get("RF_WERROR"):
     flags.append("-Werror")
 if SANITIZE:
-    flags += [f"-fsanitize={SANITIZE}", "-fno-omit-frame-pointer", "-O1"]
+    flags += [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
+    flags += ["-fno-omit-frame-pointer", "-O1"]
     link_flags += [f"-fsanitize={SANITIZE}"]
 
 sources = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "csrc").rglob("*.c"))
-headers = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "csrc").rglob("*.[h]"))
+headers = sorted(str(p.relative_to(ROOT)) for p in (ROOT / "csrc").rglob("*.h"))
 
 setup(
     ext_modules=[
         Extension(
             "reducedfem._core",
             sources=sources,
-            depends=headers,
-            include_dirs=["csrc", numpy.get_include()],
+            depends=[*headers, "setup.py"],
+            include_dirs=["csrc"],
             libraries=[library for _, _, library in LIBRARIES] + ["m"],
             extra_compile_args=flags,
             extra_link_args=["-pthread", *link_flags],

@@ -67,4 +67,5 @@ struct PyModuleDef py_core_def = {
     .m_free = core_free,
 };
 
+PyMODINIT_FUNC PyInit__core(void);
 PyMODINIT_FUNC PyInit__core(void) { return PyModuleDef_Init(&py_core_def); }

@@ -1,0 +1,52 @@
+# What can be done here; `make` alone lists it.  Every target sets up what it needs:
+# system packages, the virtual environment .venv and the build (see .ci/prepare).
+#
+#   PYTHON=/path/to/python3   use this interpreter (3.10 or newer)
+#   PYTEST_ARGS="-k mesh"     further arguments for pytest
+
+PYTHON ?=
+PYTEST_ARGS ?=
+OUT ?= out/demo
+
+BIN := .venv/bin
+PREPARE := PYTHON="$(PYTHON)" bash .ci/prepare
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint test-asan bench build clean
+
+help:
+	@echo "make demo       build everything, reduce and simulate a sample, write pictures to $(OUT)"
+	@echo "make test       build everything, run the tests"
+	@echo "make lint       check format, types and warnings of the sources"
+	@echo "make test-asan  run the tests under the address and undefined-behaviour sanitizers"
+	@echo "make bench      print the table of timings"
+	@echo "make build      set up and build only (environment: .venv)"
+	@echo "make clean      remove everything that was built"
+
+build:
+	@$(PREPARE) build
+
+demo:
+	@$(PREPARE) build
+	@$(BIN)/reducedfem demo --out $(OUT)
+
+test:
+	@$(PREPARE) build test
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-asan:
+	@$(PREPARE) build test
+	@bash .ci/sanitized $(PYTEST_ARGS)
+
+lint:
+	@$(PREPARE) build lint
+	@bash .ci/lint
+
+bench:
+	@$(PREPARE) build test
+	@$(BIN)/python benchmarks/run.py
+
+clean:
+	rm -rf .venv build out dist python/*.egg-info python/reducedfem/*.so
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .cppcheck
+	find . -name __pycache__ -not -path "./.git/*" -prune -exec rm -rf {} +

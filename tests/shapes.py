@@ -1,0 +1,82 @@
+"""Small meshes for the tests: boxes of hexahedra or tetrahedra as plain arrays."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+# corners of a cell in VTK order (VTK_HEXAHEDRON)
+_HEX_CORNERS = np.array(
+    [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
+)
+
+
+def _kuhn_tets() -> NDArray[np.int64]:
+    """Six tets around the diagonal 0-6, one per order of walking along the axes.
+
+    Cells side by side match, because opposite faces are cut by parallel diagonals.
+    """
+    corner = {tuple(c): i for i, c in enumerate(_HEX_CORNERS.tolist())}
+    tets = []
+    for order in itertools.permutations(range(3)):
+        at = [0, 0, 0]
+        path = [corner[tuple(at)]]
+        for axis in order:
+            at[axis] = 1
+            path.append(corner[tuple(at)])
+        edges = _HEX_CORNERS[path[1:]] - _HEX_CORNERS[path[0]]
+        if np.linalg.det(edges) < 0:
+            path[1], path[2] = path[2], path[1]
+        tets.append(path)
+    return np.array(tets)
+
+
+def box_hexes(
+    nx: int, ny: int, nz: int, size: tuple[float, float, float] | float = 1.0
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Cut a box with one corner at the origin into nx * ny * nz hexahedra.
+
+    Parameters
+    ----------
+    nx, ny, nz
+        Number of cells along each axis.
+    size
+        Edge lengths of the whole box in m; one number makes a cube.
+
+    Returns
+    -------
+    nodes : (n, 3) float64 array
+        x runs fastest, then y, then z.
+    elements : (nx * ny * nz, 8) int32 array
+        VTK node order.
+    """
+    lengths = np.broadcast_to(np.asarray(size, dtype=float), (3,))
+    axes = [
+        np.linspace(0.0, length, n + 1) for length, n in zip(lengths, (nx, ny, nz), strict=True)
+    ]
+    z, y, x = np.meshgrid(axes[2], axes[1], axes[0], indexing="ij")
+    nodes = np.column_stack([x.ravel(), y.ravel(), z.ravel()])
+
+    stride = np.array([1, nx + 1, (nx + 1) * (ny + 1)])
+    k, j, i = np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij")
+    first = np.column_stack([i.ravel(), j.ravel(), k.ravel()]) @ stride
+    elements = first[:, None] + (_HEX_CORNERS @ stride)[None, :]
+    return nodes, elements.astype(np.int32)
+
+
+def box_tets(
+    nx: int, ny: int, nz: int, size: tuple[float, float, float] | float = 1.0
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Cut a box as `box_hexes` does, then each cell into six tetrahedra.
+
+    Returns
+    -------
+    nodes : (n, 3) float64 array
+    elements : (6 * nx * ny * nz, 4) int32 array
+        Positive volume: det(x1 - x0, x2 - x0, x3 - x0) > 0.
+    """
+    nodes, hexes = box_hexes(nx, ny, nz, size)
+    elements = hexes[:, _kuhn_tets()].reshape(-1, 4)
+    return nodes, np.ascontiguousarray(elements, dtype=np.int32)
