@@ -12,7 +12,8 @@ samples can be remade before anything is built.
 
 The files are the same byte for byte on every machine: coordinates are rounded
 to a micrometre before they are printed, which hides the last-bit differences
-between mathematical libraries.
+between mathematical libraries. (A test keeps every coordinate clear of the
+half-way points where such a difference could still show.)
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ def _circles(
     normal = np.asarray(side, dtype=float)
     up = np.cross(tangents, normal)
     angle = 2.0 * np.pi * np.arange(sides)[:, None] / sides
-    spokes = np.cos(angle) * normal + np.sin(angle) * up[:, None, :]
+    spokes: NDArray[np.float64] = np.cos(angle) * normal + np.sin(angle) * up[:, None, :]
     return centres[:, None, :] + radius * spokes
 
 
@@ -196,9 +197,7 @@ def _gather(parts: Sequence[Surface]) -> Surface:
     sizes = [len(vertices) for vertices, _ in parts]
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     vertices = np.concatenate([vertices for vertices, _ in parts])
-    triangles = np.concatenate(
-        [tri + start for (_, tri), start in zip(parts, starts, strict=True)]
-    )
+    triangles = np.concatenate([tri + start for (_, tri), start in zip(parts, starts, strict=True)])
     return vertices, triangles.astype(np.int32)
 
 
@@ -207,7 +206,7 @@ def _gather(parts: Sequence[Surface]) -> Surface:
 
 def spoon(
     length: float = 0.200,
-    bowl_length: float = 0.062,
+    bowl_length: float = 0.066,
     bowl_width: float = 0.040,
     bowl_depth: float = 0.011,
     wall: float = 0.0025,
@@ -216,7 +215,7 @@ def spoon(
     neck_thickness: float = 0.004,
     arch: float = 0.018,
     around: int = 40,
-    along: int = 56,
+    along: int = 53,
 ) -> Surface:
     """Make a table spoon: slender arched handle, oval hollow bowl.
 
@@ -231,8 +230,8 @@ def spoon(
     length : float
         Length along x.
     bowl_length, bowl_width : float
-        Axes of the oval of the bowl. The neck blends into the bowl, which
-        therefore looks a little longer than its oval.
+        Axes of the oval of the bowl. The neck takes up the first tenth of
+        its length.
     bowl_depth : float
         How far the middle of the wall hangs below the rim.
     wall : float
@@ -244,7 +243,7 @@ def spoon(
     arch : float
         Height to which the handle rises at the neck.
     around : int
-        Points of each cross-section; even.
+        Points of each cross-section; a multiple of 4.
     along : int
         Cross-sections between the rounded handle end and the bowl's middle.
 
@@ -270,34 +269,29 @@ def spoon(
         handle *= 1.0 - _smoothstep(x, neck - 0.005, middle)
         rounding = np.clip(1.0 - x / end_radius, 0.0, 1.0)
         handle *= np.sqrt(1.0 - rounding**2)
-        bowl = 0.5 * bowl_width * np.sqrt(oval(x))
-        # egg-shaped: slimmer towards the neck than towards the tip
-        bowl *= 0.62 + 0.38 * _smoothstep(x, neck - 0.006, middle)
-        return (handle**3 + bowl**3) ** (1.0 / 3.0)
+        # egg-shaped: an ellipse towards the tip, tapering into the neck
+        power = 0.5 + 0.9 * (1.0 - _smoothstep(x, neck, middle))
+        bowl = 0.5 * bowl_width * oval(x) ** power
+        return np.hypot(handle, bowl)
+
+    def rim_height(x: ArrayLike) -> NDArray[np.float64]:
+        return arch * np.sin(np.pi * np.asarray(x) / (1.35 * length)) ** 2
 
     def height(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         # paraboloid bowl hung below an arched rim line; the handle has no depth
-        rim = arch * np.sin(np.pi * x / (1.35 * length)) ** 2
         depth = bowl_depth * oval(x) * _smoothstep(x, neck - 0.004, middle)
-        return rim - depth * (1.0 - (y / half_width(x)) ** 2)
+        return rim_height(x) - depth * (1.0 - (y / half_width(x)) ** 2)
 
     # sections crowd together where the outline turns round at either end
-    turns = 6
-    quarter = 0.5 * np.pi * np.arange(1, turns) / turns
-    handle_end = end_radius * (1.0 - np.cos(quarter))
+    handle_end = end_radius * (1.0 - np.cos(0.5 * np.pi * np.arange(1, 6) / 6))
     straight = np.linspace(end_radius, middle, along)
-    turns = 16
-    quarter = 0.5 * np.pi * np.arange(1, turns) / turns
-    tip = middle + half_bowl * np.sin(quarter)
+    tip = middle + half_bowl * np.sin(0.5 * np.pi * np.arange(1, 16) / 16)
     x = np.concatenate([handle_end, straight, tip])[:, None]
 
-    # Equal angles put more points near the rim; exactly symmetric, so that
-    # the two halves of the spoon are mirror images.
-    angle = 2.0 * np.pi * np.arange(around // 4 + 1) / around
-    right = np.cos(angle)
-    right[-1] = 0.0 if around % 4 == 0 else right[-1]
-    left = -right[::-1][1:] if around % 4 == 0 else -right[::-1]
-    upper = np.concatenate([right, left])
+    # equal angles put more points near the rim; one quarter is mirrored so that
+    # the two halves of the spoon match to the last bit
+    quarter = np.cos(2.0 * np.pi * np.arange(around // 4) / around)
+    upper = np.concatenate([quarter, [0.0], -quarter[::-1]])
     across = np.concatenate([upper, upper[-2:0:-1]])
     above = np.concatenate([np.ones(len(upper)), -np.ones(len(upper) - 2)])
 
@@ -323,14 +317,9 @@ def spoon(
     slope_y = (height(inside, y + step) - height(inside, y - step)) / (2 * step)
     lift = 0.5 * thick * profile * above
     lift /= np.sqrt(1.0 + slope_x**2 + slope_y**2)
-    rings = np.stack(
-        [x - slope_x * lift, y - slope_y * lift, height(x, y) + lift], axis=-1
-    )
+    rings = np.stack([x - slope_x * lift, y - slope_y * lift, height(x, y) + lift], axis=-1)
 
-    # +y first and then over the top is clockwise seen from +x: turn it round
-    rings = rings[:, ::-1] if False else rings
-    rim_end = arch * np.sin(np.pi / 1.35) ** 2
-    return _loft(rings, ((0.0, 0.0, 0.0), (length, 0.0, rim_end)))
+    return _loft(rings, ((0.0, 0.0, 0.0), (length, 0.0, float(rim_height(length)))))
 
 
 def bridge(
@@ -400,9 +389,7 @@ def bridge(
     parts: list[Surface] = []
 
     half = 0.5 * deck_thickness
-    vertices, triangles = _box(
-        (0.0, -0.5 * width, -half), (span, 0.5 * width, half), (40, 7, 1)
-    )
+    vertices, triangles = _box((0.0, -0.5 * width, -half), (span, 0.5 * width, half), (40, 7, 1))
     vertices[:, 2] += deck_z(vertices[:, 0])
     parts.append((vertices, triangles))
 
@@ -411,7 +398,7 @@ def bridge(
         vertices, triangles = _box(
             (start, -0.43 * width, 0.0),
             (start + pier_length, 0.43 * width, deck_middle),
-            (3, 7, 4),
+            (3, 7, 5),
         )
         centre = np.array([start + 0.5 * pier_length, 0.0])
         flare = 0.12 * (1.0 - vertices[:, 2:] / deck_middle) ** 2
@@ -430,17 +417,21 @@ def bridge(
 
     rod_radius = 0.5 * hanger_diameter
     clear = span - 2.0 * spring
-    for x_hanger in spring + clear * np.arange(1, hangers + 1) / (hangers + 1):
+    for x_hanger in (spring + clear * np.arange(1, hangers + 1) / (hangers + 1)).tolist():
+        bottom, top = float(deck_z(x_hanger)), float(arch_z(x_hanger))
         for y in (-arch_y, arch_y):
-            foot = (x_hanger, y, deck_z(x_hanger))
-            head = (x_hanger, y, arch_z(x_hanger))
+            foot, head = (x_hanger, y, bottom), (x_hanger, y, top)
             parts.append(_rod(foot, head, rod_radius, 8, 0.03))
 
-    # braces only where the arches are high enough to pass under them
-    for x_brace in np.linspace(0.5 * span - 0.2 * clear, 0.5 * span + 0.2 * clear, braces):
-        z = arch_z(x_brace)
-        ends = (x_brace, -arch_y, z), (x_brace, arch_y, z)
-        parts.append(_rod(*ends, rod_radius, 8, 0.03))
+    # Braces only where the arches are high enough to pass under them, and a
+    # little below their axes: where a brace meets a hanger the two must not
+    # share points, or a program that merges equal points would join them into
+    # something that is no longer a manifold.
+    reach = 0.2 * clear
+    for x_brace in np.linspace(0.5 * span - reach, 0.5 * span + reach, braces).tolist():
+        z = float(arch_z(x_brace)) - 0.2 * arch_diameter
+        left, right = (x_brace, -arch_y, z), (x_brace, arch_y, z)
+        parts.append(_rod(left, right, rod_radius, 8, 0.03))
 
     return _gather(parts)
 
@@ -529,7 +520,7 @@ def obj_text(name: str, vertices: Vertices, triangles: Triangles) -> str:
     Returns
     -------
     str
-        The text, with ``\\n`` line ends.
+        The text, its lines ended by single line feeds.
     """
     # adding zero turns -0.0 into 0.0
     rounded = np.round(vertices, DECIMALS) + 0.0
