@@ -2,7 +2,8 @@
 //
 // Node order within an element is VTK's (VTK_TETRA, VTK_HEXAHEDRON).  A mesh that
 // exists is usable: finite nodes, indices in range, no repeated node in an
-// element, no unreferenced node, positive Jacobian at every corner and centre.
+// element, no unreferenced node, positive Jacobian wherever it is looked at (tets:
+// everywhere; hexes: corners, 2x2x2 and 3x3x3 Gauss points, centre included).
 #ifndef RF_MESH_MESH_H
 #define RF_MESH_MESH_H
 
@@ -22,10 +23,16 @@ typedef struct rf_mesh {
   int32_t *regions;   // region of each element   (n_elements)
 } rf_mesh;
 
+// DOF numbers, 3 node + axis, must fit an int32.
+enum { RF_MESH_MAX_NODES = INT32_MAX / 3 };
+
 // Copies and checks.  `regions` is nullable: all zero.
 RF_MUST_CHECK rf_status rf_mesh_create(rf_element_type type, int32_t n_nodes, const double *nodes,
                                        int32_t n_elements, const int32_t *elements,
                                        const int32_t *regions, rf_mesh **out, rf_error *err);
+// Allocates with zeroed contents, for rooms that fill the arrays themselves.
+RF_MUST_CHECK rf_status rf_mesh_allocate(rf_element_type type, int32_t n_nodes, int32_t n_elements,
+                                         rf_mesh **out, rf_error *err);
 void rf_mesh_free(rf_mesh *mesh);  // NULL is fine
 
 #endif

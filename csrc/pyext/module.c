@@ -5,6 +5,7 @@
 #include "pyext/py_core.h"
 
 static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
+    [PY_MESH] = &py_mesh_spec,
 };
 
 static PyMethodDef *const function_tables[] = {

@@ -8,3 +8,29 @@ with right_kernels():
     from reducedfem import _core as _core
 
 del right_kernels
+
+from reducedfem.errors import (  # noqa: E402
+    ConvergenceError,
+    DivergedError,
+    FileFormatError,
+    InputError,
+    InputTypeError,
+    InternalError,
+    MeshError,
+    ReducedFEMError,
+    SingularMatrixError,
+)
+from reducedfem.mesh import Mesh  # noqa: E402
+
+__all__ = [
+    "ConvergenceError",
+    "DivergedError",
+    "FileFormatError",
+    "InputError",
+    "InputTypeError",
+    "InternalError",
+    "Mesh",
+    "MeshError",
+    "ReducedFEMError",
+    "SingularMatrixError",
+]

@@ -1,0 +1,12 @@
+// How other rooms' bindings reach the C mesh inside a _core.Mesh.
+#ifndef RF_PYEXT_PY_MESH_H
+#define RF_PYEXT_PY_MESH_H
+
+#include "mesh/mesh.h"
+#include "pyext/py_core.h"
+
+// Borrowed: valid while `object` lives.  NULL with InputTypeError set when
+// `object` is no _core.Mesh.
+const rf_mesh *py_mesh_get(py_state *state, PyObject *object);
+
+#endif
