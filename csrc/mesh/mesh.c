@@ -204,7 +204,7 @@ static rf_status check_jacobians(const rf_mesh *m, rf_error *err) {
 
   char others[64] = "";
   if (inverted > 1)
-    snprintf(others, sizeof others, "; nor can %d others be used", (int)(inverted - 1));
+    snprintf(others, sizeof others, "; %d more cannot be used either", (int)(inverted - 1));
   if (!isfinite(value))
     return rf_fail(err, RF_ERR_MESH, "element %d is too large: its volume overflows", (int)first);
   if (degenerate)
