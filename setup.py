@@ -53,10 +53,12 @@ def processors():
 
 
 def folders(variable):
+    """Return the folders that an environment variable lists."""
     return [p for p in os.environ.get(variable, "").split(":") if p]
 
 
 def pkg_config(name, option):
+    """Return what pkg-config answers, without the leading -I or -L; empty when it is silent."""
     if not shutil.which("pkg-config"):
         return []
     done = subprocess.run(["pkg-config", option, name], capture_output=True, text=True, check=False)
@@ -77,6 +79,7 @@ def search(header, package):
 
 
 def find_libraries():
+    """Return include and library folders of all LIBRARIES, or exit and name what is missing."""
     includes, library_dirs, missing = [], [], []
     for header, package, _ in LIBRARIES:
         found = search(header, package)
@@ -94,6 +97,7 @@ class BuildExt(build_ext):
     """Compile in parallel, reuse what is up to date, look for libraries only to build."""
 
     def build_extension(self, ext):
+        """Build with the folders of the libraries found."""
         includes, library_dirs = find_libraries()
         ext.library_dirs += library_dirs
         # as system headers: warnings in the headers of others are not ours

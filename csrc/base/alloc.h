@@ -38,21 +38,21 @@ void rf_alloc_fail_from(int64_t k);
 
 // Allocates `*pointer` or leaves through `done:` with the status set.  Both
 // names must exist in the caller; see any .c file of this library.
-#define RF_ALLOC(pointer, count)                                                        \
-  do {                                                                                  \
-    (pointer) = rf_alloc((size_t)(count), sizeof *(pointer));                           \
-    if (!(pointer)) {                                                                   \
-      st = rf_fail(err, RF_ERR_MEMORY, "out of memory: %s needs %zu items of %zu bytes", \
-                   #pointer, (size_t)(count), sizeof *(pointer));                       \
-      goto done;                                                                        \
-    }                                                                                   \
+#define RF_ALLOC(pointer, count)                                                                   \
+  do {                                                                                             \
+    (pointer) = rf_alloc((size_t)(count), sizeof *(pointer));                                      \
+    if (!(pointer)) {                                                                              \
+      st = rf_fail(err, RF_ERR_MEMORY, "out of memory: %s needs %zu items of %zu bytes", #pointer, \
+                   (size_t)(count), sizeof *(pointer));                                            \
+      goto done;                                                                                   \
+    }                                                                                              \
   } while (0)
 
 // Leaves through `done:` when a call failed; warnings pass.
-#define RF_TRY(call)        \
-  do {                      \
-    st = (call);            \
-    if (st < 0) goto done;  \
+#define RF_TRY(call)       \
+  do {                     \
+    st = (call);           \
+    if (st < 0) goto done; \
   } while (0)
 
 #endif

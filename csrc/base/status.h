@@ -9,15 +9,15 @@
 
 typedef enum rf_status {
   RF_OK = 0,
-  RF_WARN_MAX_ITER = 1,         // the iteration limit was met before the tolerance
-  RF_ERR_ARG = -1,              // an argument is out of its documented range
-  RF_ERR_MEMORY = -2,           // an allocation failed
-  RF_ERR_SINGULAR = -3,         // a matrix is singular or not positive definite
-  RF_ERR_NO_CONVERGENCE = -4,   // an iteration did not converge
-  RF_ERR_INTERRUPTED = -5,      // the progress callback asked to stop
-  RF_ERR_MESH = -6,             // a mesh is not usable (inverted, degenerate, free ...)
-  RF_ERR_DIVERGED = -7,         // a simulation left the finite numbers
-  RF_ERR_INTERNAL = -8          // a bug in this library
+  RF_WARN_MAX_ITER = 1,        // the iteration limit was met before the tolerance
+  RF_ERR_ARG = -1,             // an argument is out of its documented range
+  RF_ERR_MEMORY = -2,          // an allocation failed
+  RF_ERR_SINGULAR = -3,        // a matrix is singular or not positive definite
+  RF_ERR_NO_CONVERGENCE = -4,  // an iteration did not converge
+  RF_ERR_INTERRUPTED = -5,     // the progress callback asked to stop
+  RF_ERR_MESH = -6,            // a mesh is not usable (inverted, degenerate, free ...)
+  RF_ERR_DIVERGED = -7,        // a simulation left the finite numbers
+  RF_ERR_INTERNAL = -8         // a bug in this library
 } rf_status;
 
 #if defined(__GNUC__)

@@ -18,10 +18,10 @@ typedef void (*void_fn)(void);
 static void *find(const char *name) { return dlsym(RTLD_DEFAULT, name); }
 
 // ISO C forbids casting an object pointer to a function pointer; POSIX requires it to work
-#define FIND_FUNCTION(variable, name)                      \
-  do {                                                     \
-    void *found_ = find(name);                             \
-    memcpy(&(variable), &found_, sizeof(variable));        \
+#define FIND_FUNCTION(variable, name)               \
+  do {                                              \
+    void *found_ = find(name);                      \
+    memcpy(&(variable), &found_, sizeof(variable)); \
   } while (0)
 
 static pthread_mutex_t serial_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -93,7 +93,8 @@ void rf_blas_describe(rf_blas_description *out) {
   Dl_info info;
   void *symbol = find("openblas_get_corename");
   if (!symbol) symbol = find("dgemm_");
-  if (symbol && dladdr(symbol, &info) != 0) copy_text(out->library, sizeof out->library, info.dli_fname);
+  if (symbol && dladdr(symbol, &info) != 0)
+    copy_text(out->library, sizeof out->library, info.dli_fname);
 }
 
 int rf_blas_choose_kernels(void) {
@@ -103,8 +104,8 @@ int rf_blas_choose_kernels(void) {
   FIND_FUNCTION(quit, "gotoblas_dynamic_quit");
   FIND_FUNCTION(init, "gotoblas_dynamic_init");
   const char *best = deserved_family();
-  if (!core || !quit || !init || !*best) return 0;       // not a dynamic OpenBLAS
-  if (getenv("OPENBLAS_CORETYPE")) return 0;             // the user has chosen
+  if (!core || !quit || !init || !*best) return 0;  // not a dynamic OpenBLAS
+  if (getenv("OPENBLAS_CORETYPE")) return 0;        // the user has chosen
   if (!is_fallback(core())) return 0;
   setenv("OPENBLAS_CORETYPE", best, 1);
   quit();

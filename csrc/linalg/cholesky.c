@@ -19,7 +19,8 @@ static rf_status from_cholmod(const cholmod_common *c, const char *what, rf_erro
     return rf_fail(err, RF_ERR_MEMORY, "out of memory in the sparse Cholesky %s", what);
   if (c->status == CHOLMOD_TOO_LARGE)
     return rf_fail(err, RF_ERR_MEMORY,
-                   "sparse Cholesky %s: the problem exceeds 32-bit indices; use a coarser mesh", what);
+                   "sparse Cholesky %s: the problem exceeds 32-bit indices; use a coarser mesh",
+                   what);
   return rf_fail(err, RF_ERR_INTERNAL, "sparse Cholesky %s failed (CHOLMOD status %d)", what,
                  c->status);
 }
@@ -181,8 +182,8 @@ done:
 
 void rf_cholesky_read_report(const rf_cholesky *f, rf_cholesky_report *out) {
   const int used = f->factor->ordering;
-  out->ordering = used == CHOLMOD_METIS    ? "METIS"
-                  : used == CHOLMOD_AMD    ? "AMD"
+  out->ordering = used == CHOLMOD_METIS     ? "METIS"
+                  : used == CHOLMOD_AMD     ? "AMD"
                   : used == CHOLMOD_NATURAL ? "natural"
                                             : "other";
   out->factor_nnz = f->common.lnz;

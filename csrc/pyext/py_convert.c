@@ -62,8 +62,9 @@ static PyArrayObject *any_array(PyObject *object, const char *name) {
   PyArrayObject *a = (PyArrayObject *)array;
   const int type = PyArray_TYPE(a);
   if (!PyTypeNum_ISINTEGER(type) && !PyTypeNum_ISFLOAT(type) && !PyTypeNum_ISBOOL(type)) {
-    refuse("InputTypeError", PyUnicode_FromFormat("%s must be an array of real numbers, got dtype %R",
-                                                  name, (PyObject *)PyArray_DESCR(a)));
+    refuse("InputTypeError",
+           PyUnicode_FromFormat("%s must be an array of real numbers, got dtype %R", name,
+                                (PyObject *)PyArray_DESCR(a)));
     Py_DECREF(array);
     return NULL;
   }
@@ -88,8 +89,8 @@ static int load_f64(py_in *in, PyObject *object, const char *name) {
   memset(in, 0, sizeof *in);
   PyArrayObject *found = any_array(object, name);
   if (!found) return -1;
-  PyObject *array = PyArray_FROM_OTF((PyObject *)found, NPY_FLOAT64,
-                                     NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
+  PyObject *array =
+      PyArray_FROM_OTF((PyObject *)found, NPY_FLOAT64, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
   Py_DECREF(found);
   if (!array) return -1;
   hold(in, (PyArrayObject *)array);
@@ -104,8 +105,8 @@ static int check_finite(py_in *in, const char *name) {
     char where[128], value[32];
     index_text(where, sizeof where, in->ndim, in->shape, i);
     snprintf(value, sizeof value, "%g", x[i]);
-    return refuse("InputError",
-                  PyUnicode_FromFormat("%s%s is %s; every value must be finite", name, where, value));
+    return refuse("InputError", PyUnicode_FromFormat("%s%s is %s; every value must be finite", name,
+                                                     where, value));
   }
   return 0;
 }
@@ -158,14 +159,14 @@ int py_in_i32(py_in *in, PyObject *object, const char *name, int ndim, const npy
   if (!found) return -1;
   // an empty list arrives as float64: its dtype means nothing
   if (!PyTypeNum_ISINTEGER(PyArray_TYPE(found)) && PyArray_SIZE(found) > 0) {
-    const int bad = refuse("InputTypeError",
-                           PyUnicode_FromFormat("%s must hold integers, got dtype %R", name,
-                                                (PyObject *)PyArray_DESCR(found)));
+    const int bad =
+        refuse("InputTypeError", PyUnicode_FromFormat("%s must hold integers, got dtype %R", name,
+                                                      (PyObject *)PyArray_DESCR(found)));
     Py_DECREF(found);
     return bad;
   }
-  PyObject *wide = PyArray_FROM_OTF((PyObject *)found, NPY_INT64,
-                                    NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
+  PyObject *wide =
+      PyArray_FROM_OTF((PyObject *)found, NPY_INT64, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
   Py_DECREF(found);
   if (!wide) return -1;
   hold(in, (PyArrayObject *)wide);
@@ -182,13 +183,12 @@ int py_in_i32(py_in *in, PyObject *object, const char *name, int ndim, const npy
     if (x[i] >= low && x[i] <= high) continue;
     char where[128];
     index_text(where, sizeof where, in->ndim, in->shape, i);
-    ok = refuse("InputError",
-                PyUnicode_FromFormat("%s%s is %lld; allowed are %d to %d", name, where,
-                                     (long long)x[i], (int)low, (int)high));
+    ok = refuse("InputError", PyUnicode_FromFormat("%s%s is %lld; allowed are %d to %d", name,
+                                                   where, (long long)x[i], (int)low, (int)high));
   }
   if (ok == 0) {
-    PyObject *narrow =
-        PyArray_FROM_OTF((PyObject *)in->array, NPY_INT32, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
+    PyObject *narrow = PyArray_FROM_OTF((PyObject *)in->array, NPY_INT32,
+                                        NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
     Py_DECREF(in->array);
     in->array = NULL;
     if (!narrow) return -1;

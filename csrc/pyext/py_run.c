@@ -22,8 +22,7 @@ static int on_progress(void *context, int64_t done, int64_t total) {
   const PyGILState_STATE gil = PyGILState_Ensure();
   int stop = PyErr_CheckSignals() != 0;
   if (!stop && r->callable && r->callable != Py_None && total > 0) {
-    PyObject *result =
-        PyObject_CallFunction(r->callable, "LL", (long long)done, (long long)total);
+    PyObject *result = PyObject_CallFunction(r->callable, "LL", (long long)done, (long long)total);
     stop = result == NULL;
     Py_XDECREF(result);
   }
