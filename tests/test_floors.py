@@ -138,10 +138,8 @@ def test_header_guards_carry_prefix_and_path():
         name = "_".join(path.relative_to(CSRC).with_suffix("").parts).upper()
         guard = f"RF_{name}_H"
         text = path.read_text()
-        # a body that is included several times on purpose has no guard and says so
-        if re.search(rf"^#ifndef {guard}\n#define {guard}\n", text, re.MULTILINE):
-            continue
-        if "included several times" in text.partition("\n\n")[0]:
+        # kernel bodies are compiled once per instruction set, with other macros each time
+        if path.stem.endswith("_body"):
             continue
         wrong.append(f"{path.relative_to(ROOT)}: no guard {guard}")
     assert wrong == []

@@ -1,0 +1,117 @@
+"""Real-time code is proven harmless by what it calls: `nm -u` on each `_rt` object.
+
+A file whose name ends in ``_rt.c`` (or ``_rt_avx2.c`` and the like) may refer to
+other real-time functions, to the arithmetic of libm and to the memory moves
+that compilers insert. No allocation, lock, print, BLAS, Python, clock.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+LIBM = {
+    stem + suffix
+    for stem in (
+        "sqrt fabs floor ceil rint nearbyint round trunc lrint llrint fma fmin fmax fmod "
+        "hypot cbrt copysign exp exp2 expm1 log log2 log10 log1p pow ldexp frexp modf scalbn "
+        "sin cos tan asin acos atan atan2 sinh cosh tanh sincos"
+    ).split()
+    for suffix in ("", "f")
+} | {"__isnan", "__isinf", "__finite", "__fpclassify", "__signbit"}
+MEMORY_MOVES = {"memcpy", "memmove", "memset", "memcmp"}
+# tables that the compiler and the linker need themselves
+TOOLCHAIN = {"_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
+# rf_x_rt, and its variants for instruction sets: rf_x_rt_avx2
+REAL_TIME = re.compile(r"^rf_\w+_rt(_[a-z0-9]+)?$")
+
+RT_SOURCES = sorted(p for p in (ROOT / "csrc").rglob("*.c") if re.search(r"_rt(_\w+)?$", p.stem))
+
+
+def compiler() -> list[str]:
+    command = shlex.split(sysconfig.get_config_var("CC") or "gcc")
+    if not shutil.which(command[0]) or not shutil.which("nm"):
+        pytest.skip("no C compiler or no nm on this machine")
+    return command
+
+
+def build_flags(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the compiler flags of setup.py, without running it."""
+    seen: dict[str, object] = {}
+    monkeypatch.setattr("setuptools.setup", lambda **kwargs: seen.update(kwargs))
+    monkeypatch.delenv("RF_SANITIZE", raising=False)
+    monkeypatch.chdir(ROOT)
+    runpy.run_path(str(ROOT / "setup.py"))
+    (extension,) = seen["ext_modules"]
+    return list(extension.extra_compile_args)
+
+
+def undefined_symbols(source: Path, flags: list[str], to: Path) -> set[str]:
+    obj = to / (source.stem + ".o")
+    done = subprocess.run(
+        [*compiler(), *flags, "-fPIC", f"-I{ROOT / 'csrc'}", "-c", str(source), "-o", str(obj)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    listing = subprocess.run(["nm", "-u", str(obj)], capture_output=True, text=True, check=True)
+    return {line.split()[-1].partition("@")[0] for line in listing.stdout.splitlines() if line}
+
+
+def refused(symbols: set[str]) -> set[str]:
+    allowed = LIBM | MEMORY_MOVES | TOOLCHAIN
+    return {s for s in symbols if s not in allowed and not REAL_TIME.match(s)}
+
+
+@pytest.mark.skipif(not RT_SOURCES, reason="no real-time sources")
+@pytest.mark.parametrize("source", RT_SOURCES, ids=lambda p: str(p.relative_to(ROOT / "csrc")))
+def test_real_time_code_calls_real_time_code_only(source, tmp_path, monkeypatch):
+    assert refused(undefined_symbols(source, build_flags(monkeypatch), tmp_path)) == set()
+
+
+@pytest.mark.parametrize(
+    ("body", "culprit"),
+    [
+        ("#include <stdlib.h>\nvoid *f_rt(void) { return malloc(8); }", "malloc"),
+        ('#include <stdio.h>\nvoid f_rt(int x) { printf("%d", x); }', "printf"),
+        (
+            "#include <pthread.h>\nint f_rt(pthread_mutex_t *m) { return pthread_mutex_lock(m); }",
+            "pthread_mutex_lock",
+        ),
+        ("void rf_mesh_free(void *);\nvoid f_rt(void *m) { rf_mesh_free(m); }", "rf_mesh_free"),
+        ("void dsymv_(void *);\nvoid f_rt(void *m) { dsymv_(m); }", "dsymv_"),
+    ],
+)
+def test_the_check_can_fail(body, culprit, tmp_path):
+    source = tmp_path / "bad_rt.c"
+    source.write_text(body)
+    assert refused(undefined_symbols(source, ["-std=c11", "-O2"], tmp_path)) == {culprit}
+
+
+def test_the_check_lets_arithmetic_pass(tmp_path):
+    source = tmp_path / "good_rt.c"
+    source.write_text(
+        "#include <math.h>\n#include <string.h>\n"
+        "double rf_other_step_rt(double);\ndouble rf_other_step_rt_avx512(double);\n"
+        "double f_rt(double *x, const double *y, unsigned long n) {\n"
+        "  memcpy(x, y, n);\n"
+        "  return sin(x[0]) + rf_other_step_rt(x[1]) + rf_other_step_rt_avx512(x[2]);\n}\n"
+    )
+    symbols = undefined_symbols(source, ["-std=c11", "-O2"], tmp_path)
+    assert {"sin", "rf_other_step_rt", "rf_other_step_rt_avx512"} <= symbols
+    assert refused(symbols) == set()
+
+
+def test_flags_are_those_of_the_build(monkeypatch):
+    flags = build_flags(monkeypatch)
+    assert "-std=c11" in flags
+    # what is shipped must run on every processor of the architecture
+    assert not any(flag.startswith(("-march", "-mtune", "-mavx", "-mfma")) for flag in flags)
+    assert "-ffast-math" not in flags  # would remove the checks for NaN
