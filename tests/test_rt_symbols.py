@@ -16,6 +16,7 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+
 from conftest import ROOT
 
 LIBM = {

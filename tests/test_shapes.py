@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+
 from shapes import box_hexes, box_tets
 
 

@@ -89,6 +89,7 @@ void rf_blas_describe(rf_blas_description *out) {
   copy_text(out->core, sizeof out->core, core ? core() : "unknown");
   copy_text(out->config, sizeof out->config, config ? config() : NULL);
   copy_text(out->best, sizeof out->best, deserved_family());
+  out->fallback = *out->best && is_fallback(out->core);
   out->threads = threads ? threads() : 0;
   Dl_info info;
   void *symbol = find("openblas_get_corename");

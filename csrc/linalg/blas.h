@@ -45,6 +45,7 @@ typedef struct rf_blas_description {
   char config[256];    // build configuration string of the library
   char library[1024];  // file that the BLAS symbols come from
   int threads;         // thread count of the library, 0 when not known
+  int fallback;        // 1 when the family in use is below what the processor deserves
 } rf_blas_description;
 
 void rf_blas_describe(rf_blas_description *out);

@@ -9,6 +9,7 @@ with right_kernels():
 
 del right_kernels
 
+from reducedfem._version import __version__ as __version__  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
     DivergedError,
@@ -21,6 +22,7 @@ from reducedfem.errors import (  # noqa: E402
     SingularMatrixError,
 )
 from reducedfem.mesh import Mesh  # noqa: E402
+from reducedfem.system import system_info  # noqa: E402
 
 __all__ = [
     "ConvergenceError",
@@ -33,4 +35,5 @@ __all__ = [
     "MeshError",
     "ReducedFEMError",
     "SingularMatrixError",
+    "system_info",
 ]

@@ -19,7 +19,7 @@ from pathlib import Path
 _VARIABLE = "OPENBLAS_CORETYPE"
 
 
-def _cpu_flags() -> frozenset[str]:
+def cpu_flags() -> frozenset[str]:
     """Return the instruction sets the first processor reports (Linux; empty elsewhere)."""
     with contextlib.suppress(OSError, UnicodeDecodeError):
         for line in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="ignore").splitlines():
@@ -34,7 +34,7 @@ def _wanted_core() -> str | None:
     Only AVX-512 machines are forced: the releases in circulation know every
     AVX2 processor, but not every AVX-512 one.
     """
-    if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= _cpu_flags():
+    if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= cpu_flags():
         return "SkylakeX"
     return None
 

@@ -1,0 +1,106 @@
+"""What the package runs on: versions, processor, BLAS kernels, threads."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reducedfem import _core
+from reducedfem._blas import cpu_flags
+from reducedfem._run import threads
+from reducedfem._version import __version__
+
+__all__ = ["system_info", "system_report"]
+
+# those that decide which kernels run, in the order of their age
+_SETS = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl")
+
+
+def _processor() -> str:
+    """Return the name the processor gives itself."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="ignore").splitlines()
+    except OSError:
+        lines = []
+    for line in lines:
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _verdict(blas: dict[str, Any]) -> str:
+    """Say in a sentence whether the kernels of the BLAS fit the processor."""
+    core, best = blas["core"], blas["best"]
+    if core == "unknown":
+        return "This BLAS does not tell which kernels it runs; it is probably not OpenBLAS."
+    if blas["fallback"]:
+        return (
+            f"The BLAS runs its {core} kernels, made for old processors; this one deserves {best}: "
+            f"start Python with OPENBLAS_CORETYPE={best}, or install a newer OpenBLAS."
+        )
+    if not best:
+        return f"The BLAS runs its {core} kernels; what this processor deserves is not known."
+    if core.lower() == best.lower():
+        return f"The BLAS runs its {core} kernels, which fit this processor."
+    return f"The BLAS runs its {core} kernels, which suit this processor ({best} would too)."
+
+
+def system_info() -> dict[str, Any]:
+    """Describe what the package runs on.
+
+    Returns
+    -------
+    dict
+        ``reducedfem``, ``python``, ``numpy``: versions.
+        ``platform``: operating system and architecture.
+        ``processor``: name of the processor.
+        ``instruction_sets``: the vector instruction sets it has (empty where unknown).
+        ``processors``: how many of them this process may use.
+        ``threads``: how many threads computations use (see `set_threads`).
+        ``kernels``: which variant of the package's own vector kernels runs.
+        ``blas``: a dict with the kernel family in use (``core``), the family the
+        processor deserves (``best``), the build (``config``), the file (``library``),
+        the number of ``threads`` the library would use by itself, ``fallback`` (whether
+        `core` is below what the processor deserves) and ``verdict``, a sentence.
+    """
+    blas: dict[str, Any] = dict(_core.blas_description())
+    blas["verdict"] = _verdict(blas)
+    kernels = getattr(_core, "polynomial_kernels", None)
+    return {
+        "reducedfem": __version__,
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "platform": platform.platform(terse=True) + " " + platform.machine(),
+        "processor": _processor(),
+        "instruction_sets": [name for name in _SETS if name in cpu_flags()],
+        "processors": len(os.sched_getaffinity(0))
+        if sys.platform == "linux"
+        else os.cpu_count() or 1,
+        "threads": threads(),
+        "kernels": kernels() if kernels else "plain",
+        "blas": blas,
+    }
+
+
+def system_report() -> str:
+    """Return `system_info` as lines of text, as ``reducedfem info --system`` prints it."""
+    info = system_info()
+    blas = info["blas"]
+    return "\n".join(
+        [
+            f"reducedfem   {info['reducedfem']}",
+            f"Python       {info['python']}, NumPy {info['numpy']}, {info['platform']}",
+            f"processor    {info['processor']}, {info['processors']} usable",
+            f"instructions {' '.join(info['instruction_sets']) or 'not known'}",
+            f"threads      {info['threads']}",
+            f"kernels      {info['kernels']}",
+            f"BLAS         {blas['library']}",
+            f"             {blas['config']}",
+            f"             {blas['verdict']}",
+        ]
+    )

@@ -1,0 +1,141 @@
+"""The BLAS runs the kernels that fit the processor, without the user's doing.
+
+Each case needs a fresh interpreter, because OpenBLAS chooses when it is loaded.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import reducedfem as rf
+from reducedfem import _core, system
+
+DESCRIPTION = _core.blas_description()
+DYNAMIC_OPENBLAS = "DYNAMIC_ARCH" in DESCRIPTION["config"]
+
+needs_dynamic = pytest.mark.skipif(
+    not (DYNAMIC_OPENBLAS and DESCRIPTION["best"]),
+    reason="needs an OpenBLAS that chooses its kernels at run time, on an x86-64 with AVX2",
+)
+
+
+def run(code: str, **environment: str) -> dict:
+    """Run `code`, which fills the dict `out`, in a fresh interpreter."""
+    env = {k: v for k, v in os.environ.items() if k != "OPENBLAS_CORETYPE"} | environment
+    program = f"import json\nout = {{}}\n{code}\nprint(json.dumps(out))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=env, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return json.loads(done.stdout)
+
+
+IMPORT = "import reducedfem\nout['blas'] = reducedfem._core.blas_description()\n"
+
+
+@needs_dynamic
+def test_plain_import_gets_fitting_kernels():
+    blas = run(IMPORT)["blas"]
+    assert not blas["fallback"]
+
+
+# what another package does that loads the library first and lets it misjudge the processor
+LOADED_BEFORE = f"""
+import ctypes, os
+os.environ["OPENBLAS_CORETYPE"] = "Prescott"
+library = ctypes.CDLL({DESCRIPTION["library"]!r}, mode=ctypes.RTLD_GLOBAL)
+del os.environ["OPENBLAS_CORETYPE"]
+library.openblas_get_corename.restype = ctypes.c_char_p
+out["before"] = library.openblas_get_corename().decode()
+"""
+
+
+@needs_dynamic
+def test_library_loaded_before_with_old_kernels_is_repaired():
+    out = run(LOADED_BEFORE + IMPORT)
+    assert out["before"] == "Prescott"  # the case is what it claims to be
+    assert out["blas"]["core"].lower() == DESCRIPTION["best"].lower()
+    assert not out["blas"]["fallback"]
+
+
+@needs_dynamic
+def test_repaired_kernels_compute_correctly():
+    # dsyrk through a static solve or the like would need meshes: ask the library itself
+    out = run(
+        LOADED_BEFORE
+        + IMPORT
+        + """
+import numpy as np
+n, k = 37, 53
+rng = np.random.default_rng(0)
+a = np.asfortranarray(rng.standard_normal((n, k)))
+b = np.asfortranarray(rng.standard_normal((k, n)))
+c = np.zeros((n, n), order="F")
+i = lambda v: ctypes.byref(ctypes.c_int(v))
+d = lambda v: ctypes.byref(ctypes.c_double(v))
+p = lambda x: x.ctypes.data_as(ctypes.c_void_p)
+library.dgemm_(b"N", b"N", i(n), i(n), i(k), d(1), p(a), i(n), p(b), i(k), d(0), p(c), i(n))
+out["error"] = float(np.abs(c - (a[:, :, None] * b[None]).sum(axis=1)).max())
+"""
+    )
+    # 53 products of size 1 in double precision, in two orders of summation
+    assert out["error"] < 1e-12
+
+
+@needs_dynamic
+def test_the_users_choice_is_kept():
+    blas = run(IMPORT, OPENBLAS_CORETYPE="Haswell")["blas"]
+    assert blas["core"] == "Haswell"
+    blas = run(IMPORT, OPENBLAS_CORETYPE="Prescott")["blas"]
+    assert blas["core"] == "Prescott"
+    assert blas["fallback"]
+
+
+@pytest.mark.parametrize("before", [{}, {"OPENBLAS_CORETYPE": "Haswell"}])
+def test_environment_is_the_same_after_the_import(before):
+    code = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+libc.getenv.restype = ctypes.c_char_p
+seen = lambda: [dict(os.environ), (libc.getenv(b"OPENBLAS_CORETYPE") or b"").decode()]
+first = seen()
+import reducedfem
+out["same"] = seen() == first
+"""
+    assert run(code, **before)["same"]
+
+
+def test_system_info_is_complete_and_plain():
+    info = rf.system_info()
+    json.dumps(info)  # plain types only: it goes into reports
+    assert info["reducedfem"] == rf.__version__
+    assert info["threads"] >= 1
+    assert 1 <= info["processors"] <= (os.cpu_count() or 1)
+    assert info["blas"]["core"] in info["blas"]["verdict"] or info["blas"]["core"] == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("blas", "words"),
+    [
+        ({"core": "Prescott", "best": "SkylakeX", "fallback": True}, "OPENBLAS_CORETYPE=SkylakeX"),
+        ({"core": "SkylakeX", "best": "SkylakeX", "fallback": False}, "which fit this processor"),
+        ({"core": "Zen", "best": "SkylakeX", "fallback": False}, "SkylakeX would too"),
+        ({"core": "Nehalem", "best": "", "fallback": False}, "not known"),
+        ({"core": "unknown", "best": "SkylakeX", "fallback": False}, "not OpenBLAS"),
+    ],
+)
+def test_verdict_says_what_to_do(blas, words):
+    assert words in system._verdict(blas)
+
+
+def test_report_names_the_kernels():
+    report = system.system_report()
+    assert rf.__version__ in report
+    assert DESCRIPTION["library"] in report
+    assert system.system_info()["blas"]["verdict"] in report

@@ -1,0 +1,234 @@
+"""The package as a whole: documentation, stubs, imports, errors, the wheel."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import pkgutil
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from conftest import ROOT
+from reducedfem import _core, errors
+
+PACKAGE = ROOT / "python" / "reducedfem"
+
+
+def fresh(code: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+# --- documentation -----------------------------------------------------------
+
+
+def public_members(cls: type):
+    for name, member in vars(cls).items():
+        if not name.startswith("_") and (callable(member) or inspect.isdatadescriptor(member)):
+            yield name, member
+        elif isinstance(member, classmethod | staticmethod) and not name.startswith("_"):
+            yield name, member.__func__
+
+
+@pytest.mark.parametrize("name", rf.__all__)
+def test_public_names_are_documented(name):
+    thing = getattr(rf, name)
+    assert inspect.getdoc(thing), f"rf.{name} has no docstring"
+    # a docstring of its own, not the one of the base
+    if inspect.isclass(thing):
+        assert thing.__doc__, f"rf.{name} only inherits a docstring"
+        if thing.__module__.startswith("reducedfem"):
+            bare = [n for n, member in public_members(thing) if not inspect.getdoc(member)]
+            assert bare == [], f"members of rf.{name} without docstring"
+
+
+@pytest.mark.parametrize("name", rf.__all__)
+def test_documented_parameters_are_those_of_the_signature(name):
+    """Numpydoc sections name exactly the parameters that exist."""
+    thing = getattr(rf, name)
+    things = [(name, thing)]
+    if inspect.isclass(thing):
+        things += [(f"{name}.{n}", m) for n, m in public_members(thing) if inspect.isfunction(m)]
+    for label, one in things:
+        try:
+            signature = inspect.signature(one)
+        except (TypeError, ValueError):
+            continue
+        doc = inspect.getdoc(one) or ""
+        section = doc.partition("Parameters\n----------\n")[2]
+        # up to the next underlined title
+        lines = []
+        for line in section.splitlines():
+            if set(line) == {"-"}:
+                lines = lines[:-1]
+                break
+            lines.append(line)
+        documented = {
+            word.strip().lstrip("*")
+            for line in lines
+            if line and not line[0].isspace()
+            for word in line.partition(" : ")[0].split(",")
+        }
+        existing = {p for p in signature.parameters if p != "self"}
+        assert documented <= existing, f"rf.{label} documents what it does not take"
+        if documented:
+            assert existing == documented, f"rf.{label} leaves parameters undocumented"
+
+
+# --- the C core ----------------------------------------------------------------
+
+
+def core_callables():
+    for name, thing in vars(_core).items():
+        if name.startswith("__"):
+            continue
+        if inspect.isclass(thing):
+            yield name, thing
+            for inner, member in vars(thing).items():
+                if not inner.startswith("_") and callable(member):
+                    yield f"{name}.{inner}", member
+        elif callable(thing):
+            yield name, thing
+
+
+CORE_CALLABLES = dict(core_callables())
+
+
+@pytest.mark.parametrize("name", CORE_CALLABLES)
+def test_core_has_signatures_and_docstrings(name):
+    thing = CORE_CALLABLES[name]
+    assert thing.__doc__, f"_core.{name} has no docstring"
+    assert thing.__text_signature__, f"_core.{name} has no signature line"
+
+
+@pytest.mark.parametrize("name", [n for n, t in CORE_CALLABLES.items() if inspect.isclass(t)])
+def test_core_types_are_closed(name):
+    cls = CORE_CALLABLES[name]
+    with pytest.raises(TypeError, match="not an acceptable base type"):
+        type("Derived", (cls,), {})
+    with pytest.raises(TypeError):
+        cls.anything = 1  # immutable
+    # complete after __new__, or refused: calling without arguments cannot give a half-made object
+    with pytest.raises(TypeError):
+        cls()
+    # getters are documented
+    bare = [
+        n
+        for n, m in vars(cls).items()
+        if inspect.isdatadescriptor(m) and not n.startswith("_") and not m.__doc__
+    ]
+    assert bare == []
+
+
+def test_stub_lists_everything_in_the_core():
+    tree = ast.parse((PACKAGE / "_core.pyi").read_text())
+    stubbed: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            stubbed.add(node.name)
+        if isinstance(node, ast.ClassDef):
+            stubbed |= {
+                f"{node.name}.{n.name}" for n in node.body if isinstance(n, ast.FunctionDef)
+            }
+    assert set(CORE_CALLABLES) - stubbed == set()
+
+
+# --- imports ---------------------------------------------------------------------
+
+
+def test_import_is_quick_silent_and_light():
+    code = """
+import sys, time
+start = time.perf_counter()
+import numpy
+middle = time.perf_counter()
+import reducedfem
+end = time.perf_counter()
+heavy = {"scipy", "matplotlib", "pandas", "IPython", "pytest"} & set(sys.modules)
+assert not heavy, heavy
+print(end - middle, file=sys.stderr)
+"""
+    done = fresh(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    if "RF_SANITIZED" not in os.environ:
+        # without NumPy's own time; 0.1 to 0.2 s here, the rest is for slow disks
+        assert float(done.stderr) < 1.0
+
+
+@pytest.mark.parametrize(
+    "module", sorted(m.name for m in pkgutil.walk_packages([str(PACKAGE)], "reducedfem."))
+)
+def test_no_module_needs_scipy_or_matplotlib_to_be_imported(module):
+    code = f"""
+import importlib.abc, sys
+
+class Refuse(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("scipy", "matplotlib"):
+            raise ImportError(name + " is not a dependency")
+
+sys.meta_path.insert(0, Refuse())
+import {module}
+for heavy in ("scipy", "matplotlib"):
+    assert heavy not in sys.modules, heavy
+"""
+    if module.endswith(".__main__"):
+        pytest.skip("runs the command line")
+    done = fresh(code)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == ""
+    assert done.stderr == ""
+
+
+def test_public_names_exist_once():
+    assert len(rf.__all__) == len(set(rf.__all__))
+    assert set(rf.__all__) <= set(dir(rf))
+
+
+# --- errors ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", errors.__all__)
+def test_errors_fit_the_house_and_a_built_in(name):
+    error = getattr(errors, name)
+    assert issubclass(error, rf.ReducedFEMError)
+    assert getattr(rf, name) is error
+    if error is not rf.ReducedFEMError:
+        built_in = (ValueError, TypeError, OSError, RuntimeError, np.linalg.LinAlgError)
+        assert issubclass(error, built_in)
+
+
+# --- the wheel -----------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_wheel_holds_what_it_must(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "--disable-pip-version-check", "wheel", "--quiet",
+         "--no-build-isolation", "--no-deps", "--no-index", "--wheel-dir", str(tmp_path), "."],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "deprecat" not in done.stderr.lower()
+    (wheel,) = tmp_path.glob("reducedfem-*.whl")
+    names = set(zipfile.ZipFile(wheel).namelist())
+    sources = {
+        f"reducedfem/{p.relative_to(PACKAGE)}"
+        for p in PACKAGE.rglob("*")
+        if p.suffix in {".py", ".pyi", ".typed", ".obj"} or p.name == "py.typed"
+    }
+    assert {"reducedfem/py.typed", "reducedfem/_core.pyi"} <= sources
+    assert sources - names == set()
+    assert sum(name.endswith(".so") for name in names) == 1
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+    # the wheel holds the package only, no tests and no C sources
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"reducedfem"}
+    assert not any(name.endswith((".c", ".h", ".o")) for name in names)
