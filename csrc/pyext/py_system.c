@@ -10,8 +10,8 @@ static PyObject *blas_description(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
   rf_blas_description d;
   rf_blas_describe(&d);
-  return Py_BuildValue("{s:s,s:s,s:s,s:s,s:i,s:O}", "core", d.core, "best", d.best, "config", d.config,
-                       "library", d.library, "threads", d.threads, "fallback",
+  return Py_BuildValue("{s:s,s:s,s:s,s:s,s:i,s:O}", "core", d.core, "best", d.best, "config",
+                       d.config, "library", d.library, "threads", d.threads, "fallback",
                        d.fallback ? Py_True : Py_False);
 }
 
