@@ -9,9 +9,14 @@
 // mass is one number a pair (times the 3x3 identity), the tangent a row-major
 // 3x3 block a pair.  Both triangles are stored.
 //
-// Assembly is "owner computes": each thread owns a set of nodes and visits all
+// Assembly is "owner computes": each thread owns a slab of nodes and visits all
 // elements touching it in ascending order, so every sum has the same order and
-// the result the same bits for any number of threads.
+// the result the same bits for any number of threads.  Kernels for different
+// instruction sets (rf_solid.simd) differ in rounding only.
+//
+// Everything is a polynomial of u: nothing here refuses inverted elements.  A solid
+// does refuse materials that are not elliptic at rest and elements whose Jacobian is
+// not positive at a quadrature point.
 #ifndef RF_FEM_FEM_H
 #define RF_FEM_FEM_H
 
@@ -23,6 +28,14 @@
 #include "linalg/cholesky.h"
 #include "linalg/csc.h"
 #include "mesh/mesh.h"
+
+// Instruction set of the element kernels.
+typedef enum rf_simd {
+  RF_SIMD_BEST = 0,  // the widest this processor has
+  RF_SIMD_PLAIN = 1,
+  RF_SIMD_AVX2 = 2,
+  RF_SIMD_AVX512 = 3
+} rf_simd;
 
 typedef struct rf_material {
   double lambda, mu;  // Lame constants, Pa
@@ -46,9 +59,11 @@ typedef struct rf_solid {
   int32_t *element_material;  // index into material        (n_elements)
   int32_t n_materials;
   rf_graph graph;
+  int32_t *mirror;   // entry (j,i) of each entry (i,j)      (graph.ptr[n])
   int32_t *pair;     // entry of graph.col of each node pair (n_elements, nodes * nodes)
   double *mass;      // consistent mass, kg                 (graph.ptr[n])
   double *lumped;    // row sums of mass, kg                (n_nodes)
+  double total_volume;  // m^3
   int32_t n_fixed, n_free;
   int32_t *fixed;    // fixed nodes, ascending              (n_fixed)
   int32_t *free;     // the others, ascending               (n_free)
@@ -56,6 +71,7 @@ typedef struct rf_solid {
   int32_t *rank;     // spatial rank, decides ownership     (n_nodes)
   int32_t *rank_lo;  // smallest rank of an element's nodes (n_elements)
   int32_t *rank_hi;  // largest                             (n_elements)
+  rf_simd simd;      // never RF_SIMD_BEST
 } rf_solid;
 
 typedef struct rf_solid_settings {
@@ -64,12 +80,14 @@ typedef struct rf_solid_settings {
   const int32_t *element_material;  // (n_elements)
   const int32_t *fixed;             // distinct node indices in any order (n_fixed)
   int32_t n_fixed;
-  int32_t gauss_per_axis;           // hexes: 2 or 3; tets need no choice (1 point is exact)
+  int32_t gauss_per_axis;           // hexes: 2 or 3; ignored for tets (1 point is exact)
+  rf_simd simd;                     // an error when this processor does not have it
 } rf_solid_settings;
 
 RF_MUST_CHECK rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set,
                                         const rf_run *run, rf_solid **out, rf_error *err);
 void rf_solid_free(rf_solid *solid);  // NULL is fine
+bool rf_simd_available(rf_simd simd);
 
 // Gradients and volumes of element e: pointers into the tables above.
 static inline const double *rf_solid_gradient(const rf_solid *s, int32_t e) {

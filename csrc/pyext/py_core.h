@@ -62,7 +62,7 @@ extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_sp
     py_newmark_reduced_spec, py_newmark_solid_spec;
 
 // Module functions, one table a py_<room>.c.
-extern PyMethodDef py_mesh_functions[], py_modes_functions[], py_basis_functions[],
-    py_polynomial_functions[], py_system_functions[];
+extern PyMethodDef py_mesh_functions[], py_solid_functions[], py_modes_functions[],
+    py_basis_functions[], py_polynomial_functions[], py_system_functions[];
 
 #endif

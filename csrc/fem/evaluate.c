@@ -1,0 +1,183 @@
+// Assembly: runs the element kernels and adds up what they give.
+#include <string.h>
+
+#include "base/alloc.h"
+#include "fem/kernels.h"
+
+// below this many elements a thread costs more than it brings
+enum { ELEMENTS_PER_SLAB = 1000 };
+
+static int slab_count(const rf_solid *s, const rf_run *run) {
+  const int32_t most = s->mesh->n_elements / ELEMENTS_PER_SLAB;
+  return most < 1 ? 1 : most < run->threads ? (int)most : run->threads;
+}
+
+// ranks of the nodes that slab k of `slabs` owns: [low, high)
+typedef struct slab {
+  int32_t low, high;
+} slab;
+
+static slab slab_of(const rf_solid *s, int64_t k, int64_t slabs) {
+  const int64_t n = s->mesh->n_nodes;
+  return (slab){(int32_t)(n * k / slabs), (int32_t)(n * (k + 1) / slabs)};
+}
+
+static inline bool owns(slab own, int32_t rank) { return rank >= own.low && rank < own.high; }
+
+// The next elements touching the slab, ascending from *e; lanes left over repeat the
+// last one.  Returns how many are new.
+static int next_batch(const rf_solid *s, slab own, int lanes, int32_t *e, int32_t *batch) {
+  int count = 0;
+  for (; count < lanes && *e < s->mesh->n_elements; ++*e)
+    if (s->rank_hi[*e] >= own.low && s->rank_lo[*e] < own.high) batch[count++] = *e;
+  for (int l = count; count > 0 && l < lanes; ++l) batch[l] = batch[count - 1];
+  return count;
+}
+
+static void add_force(const rf_solid *s, slab own, int32_t e, const double *lane, int lanes,
+                      double *force) {
+  const int nodes = (int)s->mesh->type;
+  const int32_t *element = s->mesh->elements + (int64_t)e * nodes;
+  for (int a = 0; a < nodes; ++a) {
+    if (!owns(own, s->rank[element[a]])) continue;
+    double *to = force + 3 * (int64_t)element[a];
+    for (int i = 0; i < 3; ++i) to[i] += lane[(3 * a + i) * lanes];
+  }
+}
+
+// Lower triangle of node pairs only; mirror_rows writes the other half.
+static void add_tangent(const rf_solid *s, slab own, int32_t e, const double *lane, int lanes,
+                        double *tangent) {
+  const int nodes = (int)s->mesh->type;
+  const int32_t *element = s->mesh->elements + (int64_t)e * nodes;
+  const int32_t *pair = s->pair + (int64_t)e * nodes * nodes;
+  const double *K = lane;
+  for (int a = 0; a < nodes; ++a)
+    for (int b = a; b < nodes; ++b, K += 9 * lanes) {
+      const bool direct = element[a] >= element[b];
+      if (!owns(own, s->rank[element[direct ? a : b]])) continue;
+      double *to = tangent + 9 * (int64_t)pair[direct ? a * nodes + b : b * nodes + a];
+      if (direct)
+        for (int k = 0; k < 9; ++k) to[k] += K[k * lanes];
+      else
+        for (int i = 0; i < 3; ++i)
+          for (int j = 0; j < 3; ++j) to[3 * i + j] += K[(3 * j + i) * lanes];
+    }
+}
+
+typedef struct evaluation {
+  const rf_solid *solid;
+  rf_kernels kernels;
+  int slabs;
+  const double *u;
+  double *energy;  // (n_elements), nullable
+  double *force, *tangent;
+} evaluation;
+
+static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error *err) {
+  const evaluation *j = context;
+  const rf_solid *s = j->solid;
+  const int lanes = j->kernels.lanes;
+  const slab own = slab_of(s, task, j->slabs);
+  rf_lane_results out;
+
+  for (int32_t i = 0; i < s->mesh->n_nodes; ++i) {
+    if (!owns(own, s->rank[i])) continue;
+    const int64_t from = s->graph.ptr[i], to = s->graph.ptr[i + 1];
+    if (j->force) memset(j->force + 3 * (int64_t)i, 0, 3 * sizeof *j->force);
+    if (j->tangent) memset(j->tangent + 9 * from, 0, (size_t)(9 * (to - from)) * sizeof(double));
+  }
+
+  int32_t e = 0, batch[RF_MAX_LANES];
+  for (int count; (count = next_batch(s, own, lanes, &e, batch)) > 0;) {
+    j->kernels.stvk(s, batch, j->u, j->tangent != NULL, &out);
+    for (int l = 0; l < count; ++l) {
+      if (j->energy && owns(own, s->rank_lo[batch[l]])) j->energy[batch[l]] = out.energy[l];
+      if (j->force) add_force(s, own, batch[l], out.force + l, lanes, j->force);
+      if (j->tangent) add_tangent(s, own, batch[l], out.tangent + l, lanes, j->tangent);
+    }
+  }
+  return RF_OK;
+}
+
+// K_ij = K_ji^T for j > i, rows cut evenly
+static rf_status mirror_rows(void *context, int64_t task, int worker, rf_error *err) {
+  const evaluation *job = context;
+  const rf_solid *s = job->solid;
+  const slab rows = slab_of(s, task, job->slabs);
+  for (int32_t i = rows.low; i < rows.high; ++i)
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) {
+      if (s->graph.col[p] <= i) continue;
+      const double *from = job->tangent + 9 * (int64_t)s->mirror[p];
+      double *to = job->tangent + 9 * (int64_t)p;
+      for (int r = 0; r < 3; ++r)
+        for (int c = 0; c < 3; ++c) to[3 * r + c] = from[3 * c + r];
+    }
+  return RF_OK;
+}
+
+rf_status rf_solid_evaluate(const rf_solid *s, const rf_run *run, const double *u, double *energy,
+                            double *force, double *tangent, rf_error *err) {
+  rf_status st = RF_OK;
+  double *rest = NULL, *each = NULL;
+  if (!u) RF_ALLOC(rest, 3 * (int64_t)s->mesh->n_nodes);
+  if (energy) RF_ALLOC(each, s->mesh->n_elements);
+  evaluation job = {.solid = s,
+                    .kernels = rf_kernels_for(s->simd, s->mesh->type),
+                    .slabs = slab_count(s, run),
+                    .u = u ? u : rest,
+                    .energy = each,
+                    .force = force,
+                    .tangent = tangent};
+  RF_TRY(rf_run_tasks(run, job.slabs, 0, evaluate_slab, &job, err));
+  if (tangent) RF_TRY(rf_run_tasks(run, job.slabs, 0, mirror_rows, &job, err));
+  if (energy) {
+    *energy = 0.0;
+    for (int32_t e = 0; e < s->mesh->n_elements; ++e) *energy += each[e];
+  }
+done:
+  rf_free(rest);
+  rf_free(each);
+  return st;
+}
+
+typedef struct products {
+  const rf_solid *solid;
+  rf_kernels kernels;
+  int slabs;
+  const double *const *a;
+  const double *const *b;
+  double *const *out;
+} products;
+
+static rf_status product_slab(void *context, int64_t task, int worker, rf_error *err) {
+  const products *j = context;
+  const rf_solid *s = j->solid;
+  const int lanes = j->kernels.lanes;
+  const int64_t p = task / j->slabs;
+  const slab own = slab_of(s, task % j->slabs, j->slabs);
+  _Alignas(64) double lane[RF_MAX_NODES * 3 * RF_MAX_LANES];
+  for (int32_t i = 0; i < s->mesh->n_nodes; ++i)
+    if (owns(own, s->rank[i])) memset(j->out[p] + 3 * (int64_t)i, 0, 3 * sizeof(double));
+  int32_t e = 0, batch[RF_MAX_LANES];
+  for (int count; (count = next_batch(s, own, lanes, &e, batch)) > 0;) {
+    j->kernels.hessian(s, batch, j->a[p], j->b[p], lane);
+    for (int l = 0; l < count; ++l) add_force(s, own, batch[l], lane + l, lanes, j->out[p]);
+  }
+  return RF_OK;
+}
+
+rf_status rf_solid_hessian_product(const rf_solid *s, const rf_run *run, int32_t n_products,
+                                   const double *const *a, const double *const *b,
+                                   double *const *out, rf_error *err) {
+  if (n_products < 0)
+    return rf_fail(err, RF_ERR_ARG, "n_products must not be negative, got %d", n_products);
+  products job = {.solid = s,
+                  .kernels = rf_kernels_for(s->simd, s->mesh->type),
+                  // many products are one task each; a few are cut into slabs
+                  .slabs = n_products >= 2 * run->threads ? 1 : slab_count(s, run),
+                  .a = a,
+                  .b = b,
+                  .out = out};
+  return rf_run_tasks(run, (int64_t)n_products * job.slabs, n_products > 1, product_slab, &job, err);
+}

@@ -1,0 +1,32 @@
+// Element kernels: one call works on `lanes` elements side by side, one element a
+// SIMD lane.  What happens in a lane does not depend on its place or neighbours.
+#ifndef RF_FEM_KERNELS_H
+#define RF_FEM_KERNELS_H
+
+#include <stdint.h>
+
+#include "fem/fem.h"
+#include "fem/shape.h"
+
+enum { RF_MAX_LANES = 8, RF_MAX_PAIRS = RF_MAX_NODES * (RF_MAX_NODES + 1) / 2 };
+
+// Results of one call; lanes run fastest, with stride rf_kernels.lanes.
+typedef struct rf_lane_results {
+  _Alignas(64) double energy[RF_MAX_LANES];
+  _Alignas(64) double force[RF_MAX_NODES * 3 * RF_MAX_LANES];   // (nodes, 3, lanes)
+  _Alignas(64) double tangent[RF_MAX_PAIRS * 9 * RF_MAX_LANES];  // (pairs a <= b, 3, 3, lanes)
+} rf_lane_results;
+
+typedef struct rf_kernels {
+  int lanes;
+  // StVK energy, force and, if asked for, tangent of `lanes` elements
+  void (*stvk)(const rf_solid *s, const int32_t *elements, const double *u, bool tangent,
+               rf_lane_results *out);
+  // the force-like vector (H:a)b of `lanes` elements
+  void (*hessian)(const rf_solid *s, const int32_t *elements, const double *a, const double *b,
+                  double *out);
+} rf_kernels;
+
+rf_kernels rf_kernels_for(rf_simd simd, rf_element_type type);
+
+#endif

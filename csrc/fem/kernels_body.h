@@ -1,0 +1,238 @@
+// Template: included by kernels.c once for each instruction set, with LANES, TARGET
+// and NAME(x) defined.  No include guard, on purpose.
+//
+// With G = grad u, f_a = F g_a and S the second Piola-Kirchhoff stress, the tangent
+// block of nodes a, b is (sum over quadrature points of weight V)
+//
+//   K_ab = V [ (g_a.S g_b) I + lambda f_a f_b^T + mu f_b f_a^T + mu (g_a.g_b) F F^T ]
+//        = lambda Z + mu Z^T + t I,   Z = V [f_a f_b^T + mu/(lambda+mu) (g_a.g_b) F F^T],
+//
+// so that only Z (nine sums) and t = V g_a.S g_b are accumulated.  lambda + mu > 0 for
+// every material a solid accepts.  sqrt(V) is folded into g.
+
+typedef double NAME(vec) __attribute__((vector_size(8 * LANES)));
+#define VEC NAME(vec)
+#define KERNEL static TARGET void
+#define INLINE static inline __attribute__((always_inline)) TARGET void
+
+// quadrature points whose intermediate results are kept at a time: fits the first cache
+enum { NAME(chunk) = 9 };
+#define CHUNK NAME(chunk)
+
+// component by component: to[k] = the lanes' p[lane][k]
+INLINE NAME(gather)(const double *const *p, int count, VEC *to) {
+  for (int k = 0; k < count; ++k)
+    for (int l = 0; l < LANES; ++l) to[k][l] = p[l][k];
+}
+
+// x_a - x_0 for the nodes a >= 1 of each lane: translations drop out before rounding
+INLINE NAME(gather_differences)(const rf_solid *s, const int32_t *elements, int nodes,
+                                const double *x, VEC *to) {
+  for (int l = 0; l < LANES; ++l) {
+    const int32_t *element = s->mesh->elements + (int64_t)elements[l] * nodes;
+    const double *x0 = x + 3 * (int64_t)element[0];
+    for (int a = 1; a < nodes; ++a) {
+      const double *xa = x + 3 * (int64_t)element[a];
+      for (int i = 0; i < 3; ++i) to[3 * (a - 1) + i][l] = xa[i] - x0[i];
+    }
+  }
+}
+
+INLINE NAME(gather_tables)(const rf_solid *s, const int32_t *elements, int nodes, int point,
+                           VEC *g, VEC *volume) {
+  if (s->congruent) {
+    const double *p = s->gradient + point * nodes * 3;
+    for (int k = 0; k < 3 * nodes; ++k) g[k] = (VEC){0} + p[k];
+    *volume = (VEC){0} + s->volume[point];
+    return;
+  }
+  const double *p[LANES];
+  for (int l = 0; l < LANES; ++l) {
+    p[l] = rf_solid_gradient(s, elements[l]) + point * nodes * 3;
+    (*volume)[l] = rf_solid_volume(s, elements[l])[point];
+  }
+  NAME(gather)(p, 3 * nodes, g);
+}
+
+INLINE NAME(gather_material)(const rf_solid *s, const int32_t *elements, VEC *lambda, VEC *mu) {
+  for (int l = 0; l < LANES; ++l) {
+    const rf_material *m = s->material + s->element_material[elements[l]];
+    (*lambda)[l] = m->lambda;
+    (*mu)[l] = m->mu;
+  }
+}
+
+// G_ij = sum_a (u_a - u_0)_i g_a,j
+INLINE NAME(displacement_gradient)(int nodes, const VEC *d, const VEC *g, VEC *G) {
+  for (int k = 0; k < 9; ++k) G[k] = (VEC){0};
+  for (int a = 1; a < nodes; ++a)
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) G[3 * i + j] += d[3 * (a - 1) + i] * g[3 * a + j];
+}
+
+// S g for S in the order xx yy zz yz zx xy
+#define SYM_APPLY(S, g, out)                                     \
+  do {                                                           \
+    (out)[0] = (S)[0] * (g)[0] + (S)[5] * (g)[1] + (S)[4] * (g)[2]; \
+    (out)[1] = (S)[5] * (g)[0] + (S)[1] * (g)[1] + (S)[3] * (g)[2]; \
+    (out)[2] = (S)[4] * (g)[0] + (S)[3] * (g)[1] + (S)[2] * (g)[2]; \
+  } while (0)
+
+INLINE NAME(stvk)(const int nodes, const int n_gauss, const rf_solid *s, const int32_t *elements,
+                  const double *u, const bool want_tangent, rf_lane_results *out) {
+  VEC d[3 * (RF_MAX_NODES - 1)], lambda, mu, energy = {0}, force[3 * RF_MAX_NODES];
+  // per point: sqrt(V) g_a, sqrt(V) S g_a, sqrt(V) f_a, and mu/(lambda+mu) F F^T
+  VEC g[CHUNK][3 * RF_MAX_NODES], sg[CHUNK][3 * RF_MAX_NODES], f[CHUNK][3 * RF_MAX_NODES];
+  VEC B[CHUNK][6];
+  VEC *const tangent = (VEC *)out->tangent;
+  NAME(gather_differences)(s, elements, nodes, u, d);
+  NAME(gather_material)(s, elements, &lambda, &mu);
+  for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
+
+  for (int first = 0; first < n_gauss; first += CHUNK) {
+    const int count = n_gauss - first < CHUNK ? n_gauss - first : CHUNK;
+    for (int q = 0; q < count; ++q) {
+      VEC volume, G[9], E[6], S[6];
+      NAME(gather_tables)(s, elements, nodes, first + q, g[q], &volume);
+      NAME(displacement_gradient)(nodes, d, g[q], G);
+
+      // E from G, not from F^T F - I: no cancellation at small displacements
+      for (int i = 0; i < 3; ++i)
+        E[i] = G[4 * i] + 0.5 * (G[i] * G[i] + G[3 + i] * G[3 + i] + G[6 + i] * G[6 + i]);
+      E[3] = 0.5 * (G[5] + G[7] + (G[1] * G[2] + G[4] * G[5] + G[7] * G[8]));
+      E[4] = 0.5 * (G[2] + G[6] + (G[0] * G[2] + G[3] * G[5] + G[6] * G[8]));
+      E[5] = 0.5 * (G[1] + G[3] + (G[0] * G[1] + G[3] * G[4] + G[6] * G[7]));
+      const VEC trace = E[0] + E[1] + E[2];
+      const VEC square = E[0] * E[0] + E[1] * E[1] + E[2] * E[2] +
+                         2.0 * (E[3] * E[3] + E[4] * E[4] + E[5] * E[5]);
+      energy += volume * (0.5 * lambda * trace * trace + mu * square);
+      for (int k = 0; k < 6; ++k) S[k] = 2.0 * mu * E[k];
+      for (int i = 0; i < 3; ++i) S[i] += lambda * trace;
+
+      for (int i = 0; i < 3; ++i) G[4 * i] += 1.0;  // F from here on
+      VEC root;
+      for (int l = 0; l < LANES; ++l) root[l] = sqrt(volume[l]);
+      for (int a = 0; a < nodes; ++a) {
+        VEC *ga = g[q] + 3 * a, *sa = sg[q] + 3 * a, *fa = f[q] + 3 * a;
+        for (int i = 0; i < 3; ++i) ga[i] *= root;
+        SYM_APPLY(S, ga, sa);
+        // R_a = V F S g_a
+        for (int i = 0; i < 3; ++i) {
+          force[3 * a + i] +=
+              root * (G[3 * i] * sa[0] + G[3 * i + 1] * sa[1] + G[3 * i + 2] * sa[2]);
+          fa[i] = G[3 * i] * ga[0] + G[3 * i + 1] * ga[1] + G[3 * i + 2] * ga[2];
+        }
+      }
+      const VEC ratio = mu / (lambda + mu);
+      const int row[6] = {0, 1, 2, 1, 2, 0}, col[6] = {0, 1, 2, 2, 0, 1};
+      for (int k = 0; k < 6; ++k)
+        B[q][k] = ratio * (G[3 * row[k]] * G[3 * col[k]] + G[3 * row[k] + 1] * G[3 * col[k] + 1] +
+                           G[3 * row[k] + 2] * G[3 * col[k] + 2]);
+    }
+    if (!want_tangent) continue;
+
+    int pair = 0;
+    for (int a = 0; a < nodes; ++a)
+      for (int b = a; b < nodes; ++b, ++pair) {
+        VEC Z[9], t = {0};
+        for (int k = 0; k < 9; ++k) Z[k] = (VEC){0};
+        for (int q = 0; q < count; ++q) {
+          const VEC *ga = g[q] + 3 * a, *gb = g[q] + 3 * b, *sb = sg[q] + 3 * b;
+          const VEC *fa = f[q] + 3 * a, *fb = f[q] + 3 * b, *Bq = B[q];
+          const VEC gg = ga[0] * gb[0] + ga[1] * gb[1] + ga[2] * gb[2];
+          t += ga[0] * sb[0] + ga[1] * sb[1] + ga[2] * sb[2];
+          Z[0] += fa[0] * fb[0] + gg * Bq[0];
+          Z[1] += fa[0] * fb[1] + gg * Bq[5];
+          Z[2] += fa[0] * fb[2] + gg * Bq[4];
+          Z[3] += fa[1] * fb[0] + gg * Bq[5];
+          Z[4] += fa[1] * fb[1] + gg * Bq[1];
+          Z[5] += fa[1] * fb[2] + gg * Bq[3];
+          Z[6] += fa[2] * fb[0] + gg * Bq[4];
+          Z[7] += fa[2] * fb[1] + gg * Bq[3];
+          Z[8] += fa[2] * fb[2] + gg * Bq[2];
+        }
+        VEC *K = tangent + 9 * pair;
+        for (int i = 0; i < 3; ++i)
+          for (int j = 0; j < 3; ++j) {
+            VEC k = lambda * Z[3 * i + j] + mu * Z[3 * j + i];
+            if (i == j) k += t;
+            K[3 * i + j] = first ? K[3 * i + j] + k : k;
+          }
+      }
+  }
+  *(VEC *)out->energy = energy;
+  memcpy(out->force, force, (size_t)(3 * nodes) * sizeof *force);
+}
+
+KERNEL NAME(stvk_tet)(const rf_solid *s, const int32_t *elements, const double *u, bool tangent,
+                      rf_lane_results *out) {
+  NAME(stvk)(4, 1, s, elements, u, tangent, out);
+}
+
+KERNEL NAME(stvk_hex)(const rf_solid *s, const int32_t *elements, const double *u, bool tangent,
+                      rf_lane_results *out) {
+  NAME(stvk)(8, s->n_gauss, s, elements, u, tangent, out);
+}
+
+// lambda tr(e) I + 2 mu e of e = sym(A), in the order xx yy zz yz zx xy
+#define LINEAR_STRESS(A, S)                                          \
+  do {                                                               \
+    const VEC pressure_ = lambda * ((A)[0] + (A)[4] + (A)[8]);       \
+    for (int i_ = 0; i_ < 3; ++i_) (S)[i_] = pressure_ + 2.0 * mu * (A)[4 * i_]; \
+    (S)[3] = mu * ((A)[5] + (A)[7]);                                 \
+    (S)[4] = mu * ((A)[2] + (A)[6]);                                 \
+    (S)[5] = mu * ((A)[1] + (A)[3]);                                 \
+  } while (0)
+
+INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s,
+                     const int32_t *elements, const double *a, const double *b, double *out) {
+  VEC da[3 * (RF_MAX_NODES - 1)], db[3 * (RF_MAX_NODES - 1)], lambda, mu;
+  VEC g[3 * RF_MAX_NODES], force[3 * RF_MAX_NODES];
+  NAME(gather_differences)(s, elements, nodes, a, da);
+  NAME(gather_differences)(s, elements, nodes, b, db);
+  NAME(gather_material)(s, elements, &lambda, &mu);
+  for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
+  for (int q = 0; q < n_gauss; ++q) {
+    VEC volume, A[9], B[9], C[9], Sa[6], Sb[6], Sc[6], P[9];
+    NAME(gather_tables)(s, elements, nodes, q, g, &volume);
+    NAME(displacement_gradient)(nodes, da, g, A);
+    NAME(displacement_gradient)(nodes, db, g, B);
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j)
+        C[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
+    LINEAR_STRESS(A, Sa);
+    LINEAR_STRESS(B, Sb);
+    LINEAR_STRESS(C, Sc);
+    // P = S(sym A^T B) + A S(sym B) + B S(sym A)
+    const int place[9] = {0, 5, 4, 5, 1, 3, 4, 3, 2};
+    for (int i = 0; i < 3; ++i)
+      for (int j = 0; j < 3; ++j) {
+        VEC sum = Sc[place[3 * i + j]];
+        for (int k = 0; k < 3; ++k)
+          sum += A[3 * i + k] * Sb[place[3 * k + j]] + B[3 * i + k] * Sa[place[3 * k + j]];
+        P[3 * i + j] = volume * sum;
+      }
+    for (int n = 0; n < nodes; ++n)
+      for (int i = 0; i < 3; ++i)
+        force[3 * n + i] += P[3 * i] * g[3 * n] + P[3 * i + 1] * g[3 * n + 1] +
+                            P[3 * i + 2] * g[3 * n + 2];
+  }
+  memcpy(out, force, (size_t)(3 * nodes) * sizeof *force);
+}
+
+KERNEL NAME(hessian_tet)(const rf_solid *s, const int32_t *elements, const double *a,
+                         const double *b, double *out) {
+  NAME(hessian)(4, 1, s, elements, a, b, out);
+}
+
+KERNEL NAME(hessian_hex)(const rf_solid *s, const int32_t *elements, const double *a,
+                         const double *b, double *out) {
+  NAME(hessian)(8, s->n_gauss, s, elements, a, b, out);
+}
+
+#undef VEC
+#undef CHUNK
+#undef KERNEL
+#undef INLINE
+#undef SYM_APPLY
+#undef LINEAR_STRESS

@@ -1,0 +1,346 @@
+// Creation of a solid: tables, adjacency, mass, spatial order.
+#include "fem/fem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "fem/shape.h"
+
+static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *set, rf_error *err) {
+  if (mesh->type == RF_HEX8 && set->gauss_per_axis != 2 && set->gauss_per_axis != 3)
+    return rf_fail(err, RF_ERR_ARG, "quadrature must be 2 or 3 Gauss points per axis, got %d",
+                   set->gauss_per_axis);
+  if (!(set->simd >= RF_SIMD_BEST && set->simd <= RF_SIMD_AVX512))
+    return rf_fail(err, RF_ERR_ARG, "simd must be between 0 and %d, got %d", RF_SIMD_AVX512,
+                   (int)set->simd);
+  if (!rf_simd_available(set->simd))
+    return rf_fail(err, RF_ERR_ARG, "this processor does not have instruction set %d",
+                   (int)set->simd);
+  if (set->n_materials < 1)
+    return rf_fail(err, RF_ERR_ARG, "a solid needs at least one material");
+  for (int32_t m = 0; m < set->n_materials; ++m) {
+    const rf_material *t = set->material + m;
+    // mu > 0 and a positive bulk modulus: -1 < nu < 1/2
+    const bool elastic = isfinite(t->lambda) && isfinite(t->mu) && t->mu > 0.0 &&
+                         3.0 * t->lambda + 2.0 * t->mu > 0.0;
+    if (!elastic)
+      return rf_fail(err, RF_ERR_ARG,
+                     "material %d: lambda = %g, mu = %g; mu and 3 lambda + 2 mu must be positive", m,
+                     t->lambda, t->mu);
+    if (!(isfinite(t->density) && t->density > 0.0))
+      return rf_fail(err, RF_ERR_ARG, "material %d: density must be finite and positive, got %g", m,
+                     t->density);
+  }
+  for (int32_t e = 0; e < mesh->n_elements; ++e) {
+    const int32_t m = set->element_material[e];
+    if (!(m >= 0 && m < set->n_materials))
+      return rf_fail(err, RF_ERR_ARG, "element_material[%d] is %d; allowed are 0 to %d", e, m,
+                     set->n_materials - 1);
+  }
+  return RF_OK;
+}
+
+static rf_status take_fixed(const rf_solid_settings *set, rf_solid *s, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = s->mesh->n_nodes;
+  RF_ALLOC(s->free_of, n);
+  for (int32_t k = 0; k < set->n_fixed; ++k) {
+    const int32_t i = set->fixed[k];
+    if (!(i >= 0 && i < n)) {
+      st = rf_fail(err, RF_ERR_ARG, "fixed[%d] is %d; allowed are 0 to %d", k, i, n - 1);
+      goto done;
+    }
+    if (s->free_of[i] == -1) {
+      st = rf_fail(err, RF_ERR_ARG, "fixed[%d]: node %d occurs twice", k, i);
+      goto done;
+    }
+    s->free_of[i] = -1;
+  }
+  s->n_fixed = set->n_fixed;
+  s->n_free = n - set->n_fixed;
+  RF_ALLOC(s->fixed, s->n_fixed);
+  RF_ALLOC(s->free, s->n_free);
+  int32_t at_fixed = 0, at_free = 0;
+  for (int32_t i = 0; i < n; ++i) {
+    if (s->free_of[i] == -1) {
+      s->fixed[at_fixed++] = i;
+    } else {
+      s->free_of[i] = at_free;
+      s->free[at_free++] = i;
+    }
+  }
+done:
+  return st;
+}
+
+static void corners(const rf_mesh *mesh, int32_t e, double *x) {
+  const int nodes = (int)mesh->type;
+  const int32_t *element = mesh->elements + (int64_t)e * nodes;
+  for (int a = 0; a < nodes; ++a)
+    memcpy(x + 3 * a, mesh->nodes + 3 * (int64_t)element[a], 3 * sizeof *x);
+}
+
+// Are all elements translates of the first, to rounding?
+static bool all_congruent(const rf_mesh *mesh) {
+  const int nodes = (int)mesh->type;
+  double first[3 * RF_MAX_NODES], x[3 * RF_MAX_NODES], size = 0.0;
+  corners(mesh, 0, first);
+  for (int a = 1; a < nodes; ++a)
+    for (int i = 0; i < 3; ++i) size = fmax(size, fabs(first[3 * a + i] - first[i]));
+  for (int32_t e = 1; e < mesh->n_elements; ++e) {
+    corners(mesh, e, x);
+    for (int a = 1; a < nodes; ++a)
+      for (int i = 0; i < 3; ++i) {
+        const double difference = (x[3 * a + i] - x[i]) - (first[3 * a + i] - first[i]);
+        if (!(fabs(difference) <= 1e-12 * size)) return false;
+      }
+  }
+  return true;
+}
+
+// elements around each node, ascending: ptr (n+1), list
+static rf_status node_elements(const rf_mesh *mesh, int32_t **ptr_out, int32_t **list_out,
+                               rf_error *err) {
+  rf_status st = RF_OK;
+  const int nodes = (int)mesh->type;
+  const int64_t corners_total = (int64_t)mesh->n_elements * nodes;
+  int32_t *ptr = NULL, *list = NULL;
+  if (corners_total > INT32_MAX)
+    return rf_fail(err, RF_ERR_MEMORY, "%d elements are beyond the 32-bit index range",
+                   mesh->n_elements);
+  RF_ALLOC(ptr, (int64_t)mesh->n_nodes + 2);
+  RF_ALLOC(list, corners_total);
+  // counts one place further right, so that filling shifts them into starts
+  for (int64_t k = 0; k < corners_total; ++k) ++ptr[mesh->elements[k] + 2];
+  for (int32_t i = 0; i < mesh->n_nodes; ++i) ptr[i + 2] += ptr[i + 1];
+  for (int64_t k = 0; k < corners_total; ++k)
+    list[ptr[mesh->elements[k] + 1]++] = (int32_t)(k / nodes);
+  *ptr_out = ptr;
+  *list_out = list;
+  ptr = list = NULL;
+done:
+  rf_free(ptr);
+  rf_free(list);
+  return st;
+}
+
+static int compare_i32(const void *a, const void *b) {
+  const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static rf_status build_graph(rf_solid *s, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_mesh *mesh = s->mesh;
+  const int32_t n = mesh->n_nodes;
+  const int nodes = (int)mesh->type;
+  int32_t *ptr = NULL, *list = NULL, *place = NULL, *row = NULL;
+  RF_TRY(node_elements(mesh, &ptr, &list, err));
+  RF_ALLOC(place, n);
+  RF_ALLOC(row, n);
+  s->graph.n = n;
+  RF_ALLOC(s->graph.ptr, (int64_t)n + 1);
+  RF_ALLOC(s->pair, (int64_t)mesh->n_elements * nodes * nodes);
+
+  // lengths of the rows; place[j] = i + 1 marks j as seen from i
+  int64_t entries = 0;
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k) {
+      const int32_t *element = mesh->elements + (int64_t)list[k] * nodes;
+      for (int b = 0; b < nodes; ++b)
+        if (place[element[b]] != i + 1) {
+          place[element[b]] = i + 1;
+          ++entries;
+        }
+    }
+    // nine values an entry must be countable as well
+    if (entries > INT32_MAX / 9) {
+      st = rf_fail(err, RF_ERR_MEMORY,
+                   "the stiffness of %d nodes is beyond the 32-bit index range; use a coarser mesh", n);
+      goto done;
+    }
+    s->graph.ptr[i + 1] = (int32_t)entries;
+  }
+  RF_ALLOC(s->graph.col, entries);
+  RF_ALLOC(s->mirror, entries);
+
+  memset(place, 0, (size_t)n * sizeof *place);
+  for (int32_t i = 0; i < n; ++i) {
+    int32_t count = 0;
+    for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k) {
+      const int32_t *element = mesh->elements + (int64_t)list[k] * nodes;
+      for (int b = 0; b < nodes; ++b)
+        if (place[element[b]] != i + 1) {
+          place[element[b]] = i + 1;
+          row[count++] = element[b];
+        }
+    }
+    qsort(row, (size_t)count, sizeof *row, compare_i32);
+    memcpy(s->graph.col + s->graph.ptr[i], row, (size_t)count * sizeof *row);
+  }
+
+  // rows are sorted: walking them in order meets the mirror entries of a row in order
+  for (int32_t i = 0; i < n; ++i) place[i] = s->graph.ptr[i];
+  for (int32_t i = 0; i < n; ++i)
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p)
+      s->mirror[p] = place[s->graph.col[p]]++;
+
+  // place[j] = entry of j in row i, for the elements around i
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) place[s->graph.col[p]] = p;
+    for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k) {
+      const int32_t *element = mesh->elements + (int64_t)list[k] * nodes;
+      int32_t *pair = s->pair + (int64_t)list[k] * nodes * nodes;
+      for (int a = 0; a < nodes; ++a)
+        if (element[a] == i)
+          for (int b = 0; b < nodes; ++b) pair[a * nodes + b] = place[element[b]];
+    }
+  }
+done:
+  rf_free(ptr);
+  rf_free(list);
+  rf_free(place);
+  rf_free(row);
+  return st;
+}
+
+// gradients, volumes and mass, element by element
+static rf_status build_tables(const rf_solid_settings *set, rf_solid *s, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_mesh *mesh = s->mesh;
+  const int nodes = (int)mesh->type;
+  const int64_t stride = (int64_t)s->n_gauss * nodes * 3;
+  double x[3 * RF_MAX_NODES], product[RF_MAX_NODES * RF_MAX_NODES];
+  const int64_t tables = s->congruent ? 1 : mesh->n_elements;
+  RF_ALLOC(s->gradient, tables * stride);
+  RF_ALLOC(s->volume, tables * s->n_gauss);
+  RF_ALLOC(s->mass, s->graph.ptr[mesh->n_nodes]);
+  RF_ALLOC(s->lumped, mesh->n_nodes);
+  for (int32_t e = 0; e < mesh->n_elements; ++e) {
+    const int64_t at = s->congruent ? 0 : e;
+    if (e == 0 || !s->congruent) {
+      corners(mesh, e, x);
+      RF_TRY(rf_shape_tables(mesh->type, set->gauss_per_axis, x, e, s->gradient + at * stride,
+                             s->volume + at * s->n_gauss, product, err));
+    }
+    for (int g = 0; g < s->n_gauss; ++g) s->total_volume += s->volume[at * s->n_gauss + g];
+    const double density = s->material[s->element_material[e]].density;
+    const int32_t *pair = s->pair + (int64_t)e * nodes * nodes;
+    for (int k = 0; k < nodes * nodes; ++k) s->mass[pair[k]] += density * product[k];
+  }
+  for (int32_t i = 0; i < mesh->n_nodes; ++i)
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) s->lumped[i] += s->mass[p];
+done:
+  return st;
+}
+
+typedef struct keyed_node {
+  double key;
+  int32_t node;
+} keyed_node;
+
+static int compare_keyed(const void *a, const void *b) {
+  const keyed_node *x = a, *y = b;
+  if (x->key != y->key) return x->key < y->key ? -1 : 1;
+  return (x->node > y->node) - (x->node < y->node);
+}
+
+// ranks along the longest side of the bounding box: slabs of ranks share few elements
+static rf_status build_ranks(rf_solid *s, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_mesh *mesh = s->mesh;
+  const int nodes = (int)mesh->type;
+  keyed_node *sorted = NULL;
+  RF_ALLOC(sorted, mesh->n_nodes);
+  RF_ALLOC(s->rank, mesh->n_nodes);
+  RF_ALLOC(s->rank_lo, mesh->n_elements);
+  RF_ALLOC(s->rank_hi, mesh->n_elements);
+
+  int axis = 0;
+  double longest = -1.0;
+  for (int i = 0; i < 3; ++i) {
+    double low = INFINITY, high = -INFINITY;
+    for (int32_t k = 0; k < mesh->n_nodes; ++k) {
+      low = fmin(low, mesh->nodes[3 * (int64_t)k + i]);
+      high = fmax(high, mesh->nodes[3 * (int64_t)k + i]);
+    }
+    if (high - low > longest) {
+      longest = high - low;
+      axis = i;
+    }
+  }
+  for (int32_t k = 0; k < mesh->n_nodes; ++k)
+    sorted[k] = (keyed_node){mesh->nodes[3 * (int64_t)k + axis], k};
+  qsort(sorted, (size_t)mesh->n_nodes, sizeof *sorted, compare_keyed);
+  for (int32_t k = 0; k < mesh->n_nodes; ++k) s->rank[sorted[k].node] = k;
+
+  for (int32_t e = 0; e < mesh->n_elements; ++e) {
+    int32_t low = INT32_MAX, high = -1;
+    for (int a = 0; a < nodes; ++a) {
+      const int32_t rank = s->rank[mesh->elements[(int64_t)e * nodes + a]];
+      low = rank < low ? rank : low;
+      high = rank > high ? rank : high;
+    }
+    s->rank_lo[e] = low;
+    s->rank_hi[e] = high;
+  }
+done:
+  rf_free(sorted);
+  return st;
+}
+
+rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, const rf_run *run,
+                          rf_solid **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_solid *s = NULL;
+  *out = NULL;
+  RF_TRY(check_settings(mesh, set, err));
+  RF_ALLOC(s, 1);
+  s->mesh = mesh;
+  s->n_gauss = rf_shape_gauss_count(mesh->type, set->gauss_per_axis);
+  s->congruent = all_congruent(mesh);
+  s->simd = set->simd;
+  for (int k = RF_SIMD_AVX512; s->simd == RF_SIMD_BEST; --k)
+    if (rf_simd_available((rf_simd)k)) s->simd = (rf_simd)k;
+  s->n_materials = set->n_materials;
+  RF_ALLOC(s->material, set->n_materials);
+  memcpy(s->material, set->material, (size_t)set->n_materials * sizeof *s->material);
+  RF_ALLOC(s->element_material, mesh->n_elements);
+  memcpy(s->element_material, set->element_material,
+         (size_t)mesh->n_elements * sizeof *s->element_material);
+  RF_TRY(take_fixed(set, s, err));
+  RF_TRY(rf_run_progress(run, -1, -1, err));
+  RF_TRY(build_graph(s, err));
+  RF_TRY(rf_run_progress(run, -1, -1, err));
+  RF_TRY(build_tables(set, s, err));
+  RF_TRY(rf_run_progress(run, -1, -1, err));
+  RF_TRY(build_ranks(s, err));
+  *out = s;
+  s = NULL;
+done:
+  rf_solid_free(s);
+  return st;
+}
+
+void rf_solid_free(rf_solid *s) {
+  if (!s) return;
+  rf_free(s->gradient);
+  rf_free(s->volume);
+  rf_free(s->material);
+  rf_free(s->element_material);
+  rf_free(s->graph.ptr);
+  rf_free(s->graph.col);
+  rf_free(s->mirror);
+  rf_free(s->pair);
+  rf_free(s->mass);
+  rf_free(s->lumped);
+  rf_free(s->fixed);
+  rf_free(s->free);
+  rf_free(s->free_of);
+  rf_free(s->rank);
+  rf_free(s->rank_lo);
+  rf_free(s->rank_hi);
+  rf_free(s);
+}

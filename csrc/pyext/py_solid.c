@@ -1,0 +1,436 @@
+// The type _core.Solid.
+#include "pyext/py_solid.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_mesh.h"
+
+typedef struct py_solid {
+  PyObject_HEAD rf_solid *solid;
+  PyObject *mesh;  // strong: the solid borrows its C mesh
+} py_solid;
+
+static const rf_solid *self_solid(PyObject *self) { return ((py_solid *)self)->solid; }
+
+const rf_solid *py_solid_get(py_state *state, PyObject *object) {
+  if (Py_TYPE(object) == state->types[PY_SOLID]) return self_solid(object);
+  py_fail(state, "InputTypeError", "solid must be a reducedfem.Solid, got %s",
+          Py_TYPE(object)->tp_name);
+  return NULL;
+}
+
+static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *mesh_obj, *materials_obj, *element_obj, *fixed_obj, *result = NULL;
+  int gauss = 2, simd = RF_SIMD_BEST;
+  if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
+    PyErr_SetString(PyExc_TypeError, "Solid takes no keyword arguments");
+    return NULL;
+  }
+  if (!PyArg_ParseTuple(args, "OOOO|ii:Solid", &mesh_obj, &materials_obj, &element_obj, &fixed_obj,
+                        &gauss, &simd))
+    return NULL;
+  const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
+  if (!mesh) return NULL;
+
+  py_in materials = {0}, element = {0}, fixed = {0};
+  py_run run;
+  rf_solid *solid = NULL;
+  rf_error err = {0};
+  rf_status st = RF_OK;
+  if (py_run_init(&run, NULL, 1) < 0) return NULL;
+  if (py_in_f64(&materials, materials_obj, "materials", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||
+      py_in_i32(&element, element_obj, "element_material", 1, (npy_intp[]){mesh->n_elements}, 0,
+                INT32_MAX) < 0 ||
+      py_in_i32(&fixed, fixed_obj, "fixed", 1, (npy_intp[]){PY_ANY}, 0, mesh->n_nodes - 1) < 0)
+    goto done;
+  // rf_material is three doubles in the order of the columns
+  const rf_solid_settings set = {.material = materials.data,
+                                 .n_materials = (int32_t)materials.shape[0],
+                                 .element_material = element.data,
+                                 .fixed = fixed.data,
+                                 .n_fixed = (int32_t)fixed.shape[0],
+                                 .gauss_per_axis = gauss,
+                                 .simd = (rf_simd)simd};
+  Py_BEGIN_ALLOW_THREADS;
+  st = rf_solid_create(mesh, &set, &run.run, &solid, &err);
+  Py_END_ALLOW_THREADS;
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  result = type->tp_alloc(type, 0);
+  if (!result) {
+    rf_solid_free(solid);
+    goto done;
+  }
+  ((py_solid *)result)->solid = solid;
+  ((py_solid *)result)->mesh = Py_NewRef(mesh_obj);
+done:
+  py_in_release(&materials);
+  py_in_release(&element);
+  py_in_release(&fixed);
+  return result;
+}
+
+// No tp_clear: a mesh refers to nothing but its type, so no cycle runs through here,
+// and a solid without its mesh must not exist.
+static int solid_traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(((py_solid *)self)->mesh);
+  return 0;
+}
+
+static void solid_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  rf_solid_free(((py_solid *)self)->solid);
+  Py_CLEAR(((py_solid *)self)->mesh);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// (data, indices, indptr) with fresh arrays; the matrix is freed
+static PyObject *csc_out(rf_csc *a) {
+  const npy_intp nnz = a->colptr[a->cols], columns = a->cols + 1;
+  PyObject *data = py_new_f64(1, &nnz), *indices = py_new_i32(1, &nnz);
+  PyObject *indptr = py_new_i32(1, &columns), *result = NULL;
+  if (data && indices && indptr) {
+    memcpy(py_f64(data), a->val, (size_t)nnz * sizeof *a->val);
+    memcpy(py_i32(indices), a->rowind, (size_t)nnz * sizeof *a->rowind);
+    memcpy(py_i32(indptr), a->colptr, (size_t)columns * sizeof *a->colptr);
+    result = PyTuple_Pack(3, data, indices, indptr);
+  }
+  Py_XDECREF(data);
+  Py_XDECREF(indices);
+  Py_XDECREF(indptr);
+  rf_csc_free(a);
+  return result;
+}
+
+PyDoc_STRVAR(mass_doc,
+             "mass($self, lumped, /)\n--\n\n"
+             "Whole mass matrix as CSC arrays (data, indices, indptr).");
+static PyObject *solid_mass(PyObject *self, PyObject *args) {
+  int lumped;
+  if (!PyArg_ParseTuple(args, "p:mass", &lumped)) return NULL;
+  rf_csc matrix = {0};
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS;
+  st = rf_solid_full_mass(self_solid(self), lumped != 0, &matrix, &err);
+  Py_END_ALLOW_THREADS;
+  if (st < 0) return py_raise(py_state_of_object(self), st, &err);
+  return csc_out(&matrix);
+}
+
+static rf_status full_stiffness(const rf_solid *s, const rf_run *run, const double *u,
+                                rf_csc *matrix, rf_error *err) {
+  rf_status st = RF_OK;
+  double *blocks = NULL;
+  RF_ALLOC(blocks, 9 * (int64_t)s->graph.ptr[s->mesh->n_nodes]);
+  RF_TRY(rf_solid_evaluate(s, run, u, NULL, NULL, blocks, err));
+  RF_TRY(rf_solid_full_tangent(s, blocks, matrix, err));
+done:
+  rf_free(blocks);
+  return st;
+}
+
+PyDoc_STRVAR(stiffness_doc,
+             "stiffness($self, u, threads, /)\n--\n\n"
+             "Whole tangent stiffness at u (None: rest) as CSC arrays (data, indices, indptr).");
+static PyObject *solid_stiffness(PyObject *self, PyObject *args) {
+  const rf_solid *s = self_solid(self);
+  PyObject *u_obj;
+  int threads;
+  py_run run;
+  py_in u = {0};
+  if (!PyArg_ParseTuple(args, "Oi:stiffness", &u_obj, &threads)) return NULL;
+  if (py_run_init(&run, NULL, threads) < 0) return NULL;
+  if (u_obj != Py_None && py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
+  rf_csc matrix = {0};
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS;
+  st = full_stiffness(s, &run.run, u.data, &matrix, &err);
+  Py_END_ALLOW_THREADS;
+  py_in_release(&u);
+  if (st < 0) return py_raise(py_state_of_object(self), st, &err);
+  return csc_out(&matrix);
+}
+
+PyDoc_STRVAR(force_doc,
+             "internal_force($self, u, threads, /)\n--\n\nInternal force dW/du at u, (n, 3).");
+static PyObject *solid_internal_force(PyObject *self, PyObject *args) {
+  const rf_solid *s = self_solid(self);
+  PyObject *u_obj, *force = NULL;
+  int threads;
+  py_run run;
+  py_in u = {0};
+  if (!PyArg_ParseTuple(args, "Oi:internal_force", &u_obj, &threads)) return NULL;
+  if (py_run_init(&run, NULL, threads) < 0) return NULL;
+  if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
+  force = py_new_f64(2, (npy_intp[]){s->mesh->n_nodes, 3});
+  rf_error err = {0};
+  rf_status st = RF_OK;
+  if (force) {
+    double *to = py_f64(force);
+    Py_BEGIN_ALLOW_THREADS;
+    st = rf_solid_evaluate(s, &run.run, u.data, NULL, to, NULL, &err);
+    Py_END_ALLOW_THREADS;
+  }
+  py_in_release(&u);
+  if (st < 0) {
+    Py_CLEAR(force);
+    return py_raise(py_state_of_object(self), st, &err);
+  }
+  return force;
+}
+
+PyDoc_STRVAR(energy_doc,
+             "strain_energy($self, u, threads, /)\n--\n\nStrain energy W at u, J.");
+static PyObject *solid_strain_energy(PyObject *self, PyObject *args) {
+  const rf_solid *s = self_solid(self);
+  PyObject *u_obj;
+  int threads;
+  py_run run;
+  py_in u = {0};
+  if (!PyArg_ParseTuple(args, "Oi:strain_energy", &u_obj, &threads)) return NULL;
+  if (py_run_init(&run, NULL, threads) < 0) return NULL;
+  if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
+  rf_error err = {0};
+  rf_status st;
+  double energy = 0.0;
+  Py_BEGIN_ALLOW_THREADS;
+  st = rf_solid_evaluate(s, &run.run, u.data, &energy, NULL, NULL, &err);
+  Py_END_ALLOW_THREADS;
+  py_in_release(&u);
+  if (st < 0) return py_raise(py_state_of_object(self), st, &err);
+  return PyFloat_FromDouble(energy);
+}
+
+// n_products fields, one after another, as the pointers the C call wants
+static rf_status hessian_products(const rf_solid *s, const rf_run *run, int32_t count,
+                                  const double *a, const double *b, double *out, rf_error *err) {
+  rf_status st = RF_OK;
+  const int64_t step = 3 * (int64_t)s->mesh->n_nodes;
+  const double **from_a = NULL, **from_b = NULL;
+  double **to = NULL;
+  RF_ALLOC(from_a, count);
+  RF_ALLOC(from_b, count);
+  RF_ALLOC(to, count);
+  for (int32_t p = 0; p < count; ++p) {
+    from_a[p] = a + p * step;
+    from_b[p] = b + p * step;
+    to[p] = out + p * step;
+  }
+  RF_TRY(rf_solid_hessian_product(s, run, count, from_a, from_b, to, err));
+done:
+  rf_free(from_a);
+  rf_free(from_b);
+  rf_free(to);
+  return st;
+}
+
+PyDoc_STRVAR(hessian_doc,
+             "hessian_product($self, a, b, progress, threads, /)\n--\n\n"
+             "(H:a_p) b_p at rest for stacks a, b of shape (k, n, 3).");
+static PyObject *solid_hessian_product(PyObject *self, PyObject *args) {
+  const rf_solid *s = self_solid(self);
+  py_state *state = py_state_of_object(self);
+  PyObject *a_obj, *b_obj, *progress, *result = NULL;
+  int threads;
+  py_run run;
+  py_in a = {0}, b = {0};
+  if (!PyArg_ParseTuple(args, "OOOi:hessian_product", &a_obj, &b_obj, &progress, &threads))
+    return NULL;
+  if (py_run_init(&run, progress, threads) < 0) return NULL;
+  if (py_in_fields(&a, a_obj, "a", s->mesh->n_nodes) < 0 ||
+      py_in_f64(&b, b_obj, "b", 3, a.shape) < 0)
+    goto done;
+  if (a.shape[0] > INT32_MAX) {
+    py_fail(state, "InputError", "a holds %zd fields; at most %d are allowed", a.shape[0],
+            (int)INT32_MAX);
+    goto done;
+  }
+  result = py_new_f64(3, a.shape);
+  if (!result) goto done;
+  rf_error err = {0};
+  rf_status st;
+  double *to = py_f64(result);
+  Py_BEGIN_ALLOW_THREADS;
+  st = hessian_products(s, &run.run, (int32_t)a.shape[0], a.data, b.data, to, &err);
+  Py_END_ALLOW_THREADS;
+  if (st < 0) {
+    Py_CLEAR(result);
+    py_raise(state, st, &err);
+  }
+done:
+  py_in_release(&a);
+  py_in_release(&b);
+  return result;
+}
+
+static double now_s(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// seconds of each of `runs` evaluations of force and, if asked for, tangent
+static rf_status time_evaluations(const rf_solid *s, const rf_run *run, const double *u,
+                                  int tangent, int32_t runs, double *seconds, rf_error *err) {
+  rf_status st = RF_OK;
+  double *force = NULL, *blocks = NULL;
+  RF_ALLOC(force, 3 * (int64_t)s->mesh->n_nodes);
+  if (tangent) RF_ALLOC(blocks, 9 * (int64_t)s->graph.ptr[s->mesh->n_nodes]);
+  for (int32_t k = 0; k < runs; ++k) {
+    const double start = now_s();
+    RF_TRY(rf_solid_evaluate(s, run, u, NULL, force, blocks, err));
+    seconds[k] = now_s() - start;
+  }
+done:
+  rf_free(force);
+  rf_free(blocks);
+  return st;
+}
+
+PyDoc_STRVAR(time_doc,
+             "time_evaluate($self, u, tangent, runs, threads, /)\n--\n\n"
+             "Seconds (runs,) of evaluations of force and, if asked for, tangent blocks.");
+static PyObject *solid_time_evaluate(PyObject *self, PyObject *args) {
+  const rf_solid *s = self_solid(self);
+  py_state *state = py_state_of_object(self);
+  PyObject *u_obj, *seconds = NULL;
+  int tangent, runs, threads;
+  py_run run;
+  py_in u = {0};
+  if (!PyArg_ParseTuple(args, "Opii:time_evaluate", &u_obj, &tangent, &runs, &threads)) return NULL;
+  if (runs < 1) return py_fail(state, "InputError", "runs must be positive, got %d", runs);
+  if (py_run_init(&run, NULL, threads) < 0) return NULL;
+  if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
+  seconds = py_new_f64(1, (npy_intp[]){runs});
+  rf_error err = {0};
+  rf_status st = RF_OK;
+  if (seconds) {
+    double *to = py_f64(seconds);
+    Py_BEGIN_ALLOW_THREADS;
+    st = time_evaluations(s, &run.run, u.data, tangent, runs, to, &err);
+    Py_END_ALLOW_THREADS;
+  }
+  py_in_release(&u);
+  if (st < 0) {
+    Py_CLEAR(seconds);
+    return py_raise(state, st, &err);
+  }
+  return seconds;
+}
+
+static PyMethodDef solid_methods[] = {
+    {"mass", solid_mass, METH_VARARGS, mass_doc},
+    {"stiffness", solid_stiffness, METH_VARARGS, stiffness_doc},
+    {"internal_force", solid_internal_force, METH_VARARGS, force_doc},
+    {"strain_energy", solid_strain_energy, METH_VARARGS, energy_doc},
+    {"hessian_product", solid_hessian_product, METH_VARARGS, hessian_doc},
+    {"time_evaluate", solid_time_evaluate, METH_VARARGS, time_doc},
+    {0},
+};
+
+static PyObject *get_mesh(PyObject *self, void *unused) {
+  (void)unused;
+  return Py_NewRef(((py_solid *)self)->mesh);
+}
+
+static PyObject *get_fixed(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_solid *s = self_solid(self);
+  return py_view_i32(self, s->fixed, 1, (npy_intp[]){s->n_fixed});
+}
+
+static PyObject *get_free(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_solid *s = self_solid(self);
+  return py_view_i32(self, s->free, 1, (npy_intp[]){s->n_free});
+}
+
+static PyObject *get_lumped(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_solid *s = self_solid(self);
+  return py_view_f64(self, s->lumped, 1, (npy_intp[]){s->mesh->n_nodes});
+}
+
+static PyObject *get_volume(PyObject *self, void *unused) {
+  (void)unused;
+  return PyFloat_FromDouble(self_solid(self)->total_volume);
+}
+
+static PyObject *get_n_gauss(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(self_solid(self)->n_gauss);
+}
+
+static PyObject *get_congruent(PyObject *self, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(self_solid(self)->congruent);
+}
+
+static PyObject *get_simd(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(self_solid(self)->simd);
+}
+
+static PyObject *get_entries(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_solid *s = self_solid(self);
+  return PyLong_FromLong(s->graph.ptr[s->mesh->n_nodes]);
+}
+
+static PyGetSetDef solid_getset[] = {
+    {"mesh", get_mesh, NULL, "The _core.Mesh.", NULL},
+    {"fixed", get_fixed, NULL, "Fixed nodes, ascending, read-only int32.", NULL},
+    {"free", get_free, NULL, "The other nodes, ascending, read-only int32.", NULL},
+    {"lumped", get_lumped, NULL, "Row sums of the mass, kg, read-only (n,).", NULL},
+    {"volume", get_volume, NULL, "Volume, m^3.", NULL},
+    {"n_gauss", get_n_gauss, NULL, "Quadrature points per element.", NULL},
+    {"congruent", get_congruent, NULL, "Whether all elements are translates of one.", NULL},
+    {"simd", get_simd, NULL, "Kernels in use: 1 plain, 2 AVX2, 3 AVX-512.", NULL},
+    {"entries", get_entries, NULL, "Ordered pairs of adjacent nodes, themselves included.", NULL},
+    {0},
+};
+
+PyDoc_STRVAR(solid_doc,
+             "Solid(mesh, materials, element_material, fixed, gauss_per_axis=2, simd=0, /)\n--\n\n"
+             "Immutable St.Venant-Kirchhoff solid; materials (m, 3) are lambda, mu, density.\n"
+             "The public face is reducedfem.Solid.");
+
+static PyType_Slot solid_slots[] = {
+    {Py_tp_new, solid_new},         {Py_tp_dealloc, solid_dealloc},
+    {Py_tp_traverse, solid_traverse}, {Py_tp_methods, solid_methods},
+    {Py_tp_getset, solid_getset},   {Py_tp_doc, (void *)solid_doc},
+    {0, NULL},
+};
+
+PyType_Spec py_solid_spec = {
+    .name = "reducedfem._core.Solid",
+    .basicsize = sizeof(py_solid),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = solid_slots,
+};
+
+PyDoc_STRVAR(simd_doc,
+             "simd_available($module, simd, /)\n--\n\n"
+             "Whether this processor has an instruction set: 1 plain, 2 AVX2, 3 AVX-512.");
+static PyObject *simd_available(PyObject *module, PyObject *args) {
+  (void)module;
+  int simd;
+  if (!PyArg_ParseTuple(args, "i:simd_available", &simd)) return NULL;
+  return PyBool_FromLong(rf_simd_available((rf_simd)simd));
+}
+
+PyMethodDef py_solid_functions[] = {
+    {"simd_available", simd_available, METH_VARARGS, simd_doc},
+    {0},
+};

@@ -1,0 +1,12 @@
+// How other rooms' bindings reach the C solid inside a _core.Solid.
+#ifndef RF_PYEXT_PY_SOLID_H
+#define RF_PYEXT_PY_SOLID_H
+
+#include "fem/fem.h"
+#include "pyext/py_core.h"
+
+// Borrowed: valid while `object` lives.  NULL with InputTypeError set when
+// `object` is no _core.Solid.
+const rf_solid *py_solid_get(py_state *state, PyObject *object);
+
+#endif
