@@ -75,6 +75,7 @@ typedef struct evaluation {
 } evaluation;
 
 static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
   const evaluation *j = context;
   const rf_solid *s = j->solid;
   const int lanes = j->kernels.lanes;
@@ -102,6 +103,7 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
 
 // K_ij = K_ji^T for j > i, rows cut evenly
 static rf_status mirror_rows(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
   const evaluation *job = context;
   const rf_solid *s = job->solid;
   const slab rows = slab_of(s, task, job->slabs);
@@ -151,6 +153,7 @@ typedef struct products {
 } products;
 
 static rf_status product_slab(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
   const products *j = context;
   const rf_solid *s = j->solid;
   const int lanes = j->kernels.lanes;
@@ -179,5 +182,6 @@ rf_status rf_solid_hessian_product(const rf_solid *s, const rf_run *run, int32_t
                   .a = a,
                   .b = b,
                   .out = out};
-  return rf_run_tasks(run, (int64_t)n_products * job.slabs, n_products > 1, product_slab, &job, err);
+  return rf_run_tasks(run, (int64_t)n_products * job.slabs, n_products > 1, product_slab, &job,
+                      err);
 }

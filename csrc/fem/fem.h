@@ -50,19 +50,19 @@ typedef struct rf_graph {
 } rf_graph;
 
 typedef struct rf_solid {
-  const rf_mesh *mesh;  // borrowed: must outlive the solid
-  int32_t n_gauss;      // quadrature points per element
-  bool congruent;       // all elements are translates of the first: one table serves all
-  double *gradient;     // shape function gradients, 1/m   (1 or n_elements, n_gauss, nodes, 3)
-  double *volume;       // weight times Jacobian, m^3       (1 or n_elements, n_gauss)
-  rf_material *material;      // (n_materials)
+  const rf_mesh *mesh;    // borrowed: must outlive the solid
+  int32_t n_gauss;        // quadrature points per element
+  bool congruent;         // all elements are translates of the first: one table serves all
+  double *gradient;       // shape function gradients, 1/m   (1 or n_elements, n_gauss, nodes, 3)
+  double *volume;         // weight times Jacobian, m^3       (1 or n_elements, n_gauss)
+  rf_material *material;  // (n_materials)
   int32_t *element_material;  // index into material        (n_elements)
   int32_t n_materials;
   rf_graph graph;
-  int32_t *mirror;   // entry (j,i) of each entry (i,j)      (graph.ptr[n])
-  int32_t *pair;     // entry of graph.col of each node pair (n_elements, nodes * nodes)
-  double *mass;      // consistent mass, kg                 (graph.ptr[n])
-  double *lumped;    // row sums of mass, kg                (n_nodes)
+  int32_t *mirror;      // entry (j,i) of each entry (i,j)      (graph.ptr[n])
+  int32_t *pair;        // entry of graph.col of each node pair (n_elements, nodes * nodes)
+  double *mass;         // consistent mass, kg                 (graph.ptr[n])
+  double *lumped;       // row sums of mass, kg                (n_nodes)
   double total_volume;  // m^3
   int32_t n_fixed, n_free;
   int32_t *fixed;    // fixed nodes, ascending              (n_fixed)
@@ -75,13 +75,13 @@ typedef struct rf_solid {
 } rf_solid;
 
 typedef struct rf_solid_settings {
-  const rf_material *material;      // (n_materials)
+  const rf_material *material;  // (n_materials)
   int32_t n_materials;
   const int32_t *element_material;  // (n_elements)
   const int32_t *fixed;             // distinct node indices in any order (n_fixed)
   int32_t n_fixed;
-  int32_t gauss_per_axis;           // hexes: 2 or 3; ignored for tets (1 point is exact)
-  rf_simd simd;                     // an error when this processor does not have it
+  int32_t gauss_per_axis;  // hexes: 2 or 3; ignored for tets (1 point is exact)
+  rf_simd simd;            // an error when this processor does not have it
 } rf_solid_settings;
 
 RF_MUST_CHECK rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set,

@@ -38,8 +38,8 @@ INLINE NAME(gather_differences)(const rf_solid *s, const int32_t *elements, int 
   }
 }
 
-INLINE NAME(gather_tables)(const rf_solid *s, const int32_t *elements, int nodes, int point,
-                           VEC *g, VEC *volume) {
+INLINE NAME(gather_tables)(const rf_solid *s, const int32_t *elements, int nodes, int point, VEC *g,
+                           VEC *volume) {
   if (s->congruent) {
     const double *p = s->gradient + point * nodes * 3;
     for (int k = 0; k < 3 * nodes; ++k) g[k] = (VEC){0} + p[k];
@@ -71,8 +71,8 @@ INLINE NAME(displacement_gradient)(int nodes, const VEC *d, const VEC *g, VEC *G
 }
 
 // S g for S in the order xx yy zz yz zx xy
-#define SYM_APPLY(S, g, out)                                     \
-  do {                                                           \
+#define SYM_APPLY(S, g, out)                                        \
+  do {                                                              \
     (out)[0] = (S)[0] * (g)[0] + (S)[5] * (g)[1] + (S)[4] * (g)[2]; \
     (out)[1] = (S)[5] * (g)[0] + (S)[1] * (g)[1] + (S)[3] * (g)[2]; \
     (out)[2] = (S)[4] * (g)[0] + (S)[3] * (g)[1] + (S)[2] * (g)[2]; \
@@ -92,7 +92,7 @@ INLINE NAME(stvk)(const int nodes, const int n_gauss, const rf_solid *s, const i
   for (int first = 0; first < n_gauss; first += CHUNK) {
     const int count = n_gauss - first < CHUNK ? n_gauss - first : CHUNK;
     for (int q = 0; q < count; ++q) {
-      VEC volume, G[9], E[6], S[6];
+      VEC volume = {0}, G[9], E[6], S[6];
       NAME(gather_tables)(s, elements, nodes, first + q, g[q], &volume);
       NAME(displacement_gradient)(nodes, d, g[q], G);
 
@@ -103,8 +103,8 @@ INLINE NAME(stvk)(const int nodes, const int n_gauss, const rf_solid *s, const i
       E[4] = 0.5 * (G[2] + G[6] + (G[0] * G[2] + G[3] * G[5] + G[6] * G[8]));
       E[5] = 0.5 * (G[1] + G[3] + (G[0] * G[1] + G[3] * G[4] + G[6] * G[7]));
       const VEC trace = E[0] + E[1] + E[2];
-      const VEC square = E[0] * E[0] + E[1] * E[1] + E[2] * E[2] +
-                         2.0 * (E[3] * E[3] + E[4] * E[4] + E[5] * E[5]);
+      const VEC square =
+          E[0] * E[0] + E[1] * E[1] + E[2] * E[2] + 2.0 * (E[3] * E[3] + E[4] * E[4] + E[5] * E[5]);
       energy += volume * (0.5 * lambda * trace * trace + mu * square);
       for (int k = 0; k < 6; ++k) S[k] = 2.0 * mu * E[k];
       for (int i = 0; i < 3; ++i) S[i] += lambda * trace;
@@ -175,17 +175,17 @@ KERNEL NAME(stvk_hex)(const rf_solid *s, const int32_t *elements, const double *
 }
 
 // lambda tr(e) I + 2 mu e of e = sym(A), in the order xx yy zz yz zx xy
-#define LINEAR_STRESS(A, S)                                          \
-  do {                                                               \
-    const VEC pressure_ = lambda * ((A)[0] + (A)[4] + (A)[8]);       \
+#define LINEAR_STRESS(A, S)                                                      \
+  do {                                                                           \
+    const VEC pressure_ = lambda * ((A)[0] + (A)[4] + (A)[8]);                   \
     for (int i_ = 0; i_ < 3; ++i_) (S)[i_] = pressure_ + 2.0 * mu * (A)[4 * i_]; \
-    (S)[3] = mu * ((A)[5] + (A)[7]);                                 \
-    (S)[4] = mu * ((A)[2] + (A)[6]);                                 \
-    (S)[5] = mu * ((A)[1] + (A)[3]);                                 \
+    (S)[3] = mu * ((A)[5] + (A)[7]);                                             \
+    (S)[4] = mu * ((A)[2] + (A)[6]);                                             \
+    (S)[5] = mu * ((A)[1] + (A)[3]);                                             \
   } while (0)
 
-INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s,
-                     const int32_t *elements, const double *a, const double *b, double *out) {
+INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s, const int32_t *elements,
+                     const double *a, const double *b, double *out) {
   VEC da[3 * (RF_MAX_NODES - 1)], db[3 * (RF_MAX_NODES - 1)], lambda, mu;
   VEC g[3 * RF_MAX_NODES], force[3 * RF_MAX_NODES];
   NAME(gather_differences)(s, elements, nodes, a, da);
@@ -193,7 +193,7 @@ INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s,
   NAME(gather_material)(s, elements, &lambda, &mu);
   for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
   for (int q = 0; q < n_gauss; ++q) {
-    VEC volume, A[9], B[9], C[9], Sa[6], Sb[6], Sc[6], P[9];
+    VEC volume = {0}, A[9], B[9], C[9], Sa[6], Sb[6], Sc[6], P[9];
     NAME(gather_tables)(s, elements, nodes, q, g, &volume);
     NAME(displacement_gradient)(nodes, da, g, A);
     NAME(displacement_gradient)(nodes, db, g, B);
@@ -214,8 +214,8 @@ INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s,
       }
     for (int n = 0; n < nodes; ++n)
       for (int i = 0; i < 3; ++i)
-        force[3 * n + i] += P[3 * i] * g[3 * n] + P[3 * i + 1] * g[3 * n + 1] +
-                            P[3 * i + 2] * g[3 * n + 2];
+        force[3 * n + i] +=
+            P[3 * i] * g[3 * n] + P[3 * i + 1] * g[3 * n + 1] + P[3 * i + 2] * g[3 * n + 2];
   }
   memcpy(out, force, (size_t)(3 * nodes) * sizeof *force);
 }

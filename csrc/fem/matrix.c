@@ -35,6 +35,7 @@ static void block_row(const rf_solid *s, const double *blocks, int32_t i, const 
 }
 
 static rf_status multiply_rows(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
   const multiplication *m = context;
   const rf_solid *s = m->solid;
   const int32_t n = s->mesh->n_nodes;

@@ -30,10 +30,11 @@ static double inverse_transposed(const double j[9], double out[9]) {
 }
 
 static rf_status refuse_jacobian(int32_t element, int point, double det, rf_error *err) {
-  return rf_fail(err, RF_ERR_MESH,
-                 "element %d: Jacobian determinant at quadrature point %d is %g; it must be positive "
-                 "(the element is inverted or degenerate)",
-                 element, point, det);
+  return rf_fail(
+      err, RF_ERR_MESH,
+      "element %d: Jacobian determinant at quadrature point %d is %g; it must be positive "
+      "(the element is inverted or degenerate)",
+      element, point, det);
 }
 
 // gradients are constant, 1 point is exact, integral N_a N_b = V/20 (1 + delta_ab)
@@ -79,8 +80,8 @@ static rf_status hex_tables(int32_t per_axis, const double *x, int32_t element, 
     double *to = gradient + 24 * g;
     for (int a = 0; a < 8; ++a)
       for (int k = 0; k < 3; ++k)
-        to[3 * a + k] = inverse[k] * local[a][0] + inverse[3 + k] * local[a][1] +
-                        inverse[6 + k] * local[a][2];
+        to[3 * a + k] =
+            inverse[k] * local[a][0] + inverse[3 + k] * local[a][1] + inverse[6 + k] * local[a][2];
     volume[g] = weight[at[0]] * weight[at[1]] * weight[at[2]] * det;
     for (int a = 0; a < 8; ++a)
       for (int b = 0; b < 8; ++b) product[8 * a + b] += volume[g] * (shape[a] * shape[b]);

@@ -18,8 +18,7 @@ static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *se
   if (!rf_simd_available(set->simd))
     return rf_fail(err, RF_ERR_ARG, "this processor does not have instruction set %d",
                    (int)set->simd);
-  if (set->n_materials < 1)
-    return rf_fail(err, RF_ERR_ARG, "a solid needs at least one material");
+  if (set->n_materials < 1) return rf_fail(err, RF_ERR_ARG, "a solid needs at least one material");
   for (int32_t m = 0; m < set->n_materials; ++m) {
     const rf_material *t = set->material + m;
     // mu > 0 and a positive bulk modulus: -1 < nu < 1/2
@@ -27,8 +26,8 @@ static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *se
                          3.0 * t->lambda + 2.0 * t->mu > 0.0;
     if (!elastic)
       return rf_fail(err, RF_ERR_ARG,
-                     "material %d: lambda = %g, mu = %g; mu and 3 lambda + 2 mu must be positive", m,
-                     t->lambda, t->mu);
+                     "material %d: lambda = %g, mu = %g; mu and 3 lambda + 2 mu must be positive",
+                     m, t->lambda, t->mu);
     if (!(isfinite(t->density) && t->density > 0.0))
       return rf_fail(err, RF_ERR_ARG, "material %d: density must be finite and positive, got %g", m,
                      t->density);
@@ -158,7 +157,8 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
     // nine values an entry must be countable as well
     if (entries > INT32_MAX / 9) {
       st = rf_fail(err, RF_ERR_MEMORY,
-                   "the stiffness of %d nodes is beyond the 32-bit index range; use a coarser mesh", n);
+                   "the stiffness of %d nodes is beyond the 32-bit index range; use a coarser mesh",
+                   n);
       goto done;
     }
     s->graph.ptr[i + 1] = (int32_t)entries;

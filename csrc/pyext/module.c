@@ -6,10 +6,12 @@
 
 static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
     [PY_MESH] = &py_mesh_spec,
+    [PY_SOLID] = &py_solid_spec,
 };
 
 static PyMethodDef *const function_tables[] = {
     py_system_functions,
+    py_solid_functions,
 };
 
 py_state *py_state_of_object(PyObject *object) {

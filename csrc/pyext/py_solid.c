@@ -190,8 +190,7 @@ static PyObject *solid_internal_force(PyObject *self, PyObject *args) {
   return force;
 }
 
-PyDoc_STRVAR(energy_doc,
-             "strain_energy($self, u, threads, /)\n--\n\nStrain energy W at u, J.");
+PyDoc_STRVAR(energy_doc, "strain_energy($self, u, threads, /)\n--\n\nStrain energy W at u, J.");
 static PyObject *solid_strain_energy(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
   PyObject *u_obj;
@@ -407,9 +406,12 @@ PyDoc_STRVAR(solid_doc,
              "The public face is reducedfem.Solid.");
 
 static PyType_Slot solid_slots[] = {
-    {Py_tp_new, solid_new},         {Py_tp_dealloc, solid_dealloc},
-    {Py_tp_traverse, solid_traverse}, {Py_tp_methods, solid_methods},
-    {Py_tp_getset, solid_getset},   {Py_tp_doc, (void *)solid_doc},
+    {Py_tp_new, solid_new},
+    {Py_tp_dealloc, solid_dealloc},
+    {Py_tp_traverse, solid_traverse},
+    {Py_tp_methods, solid_methods},
+    {Py_tp_getset, solid_getset},
+    {Py_tp_doc, (void *)solid_doc},
     {0, NULL},
 };
 

@@ -2,8 +2,9 @@
 #ifndef RF_PYEXT_PY_SOLID_H
 #define RF_PYEXT_PY_SOLID_H
 
-#include "fem/fem.h"
 #include "pyext/py_core.h"
+
+#include "fem/fem.h"
 
 // Borrowed: valid while `object` lives.  NULL with InputTypeError set when
 // `object` is no _core.Solid.
