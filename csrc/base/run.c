@@ -87,6 +87,7 @@ rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report, rf_task_f
     if (run->progress && run->progress(run->progress_context, done, report ? n_tasks : -1) != 0) {
       const rf_error text = {RF_ERR_INTERRUPTED, "interrupted"};
       record_failure(&j, -1, RF_ERR_INTERRUPTED, &text);
+      more = false;  // who asked to stop is not asked again
     }
   }
   for (int h = 0; h < started; ++h) pthread_join(helpers[h].thread, NULL);

@@ -112,9 +112,7 @@ static void difference(const double *a, const double *b, double *d) {
   for (int i = 0; i < 3; ++i) d[i] = a[i] - b[i];
 }
 
-static double length3(const double *d) {
-  return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
-}
+static double length3(const double *d) { return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]); }
 
 // volume of the tet, and its longest edge as size
 static double tet_volume(const double x[8][3], double *size) {

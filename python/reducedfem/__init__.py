@@ -21,7 +21,8 @@ from reducedfem.errors import (  # noqa: E402
     ReducedFEMError,
     SingularMatrixError,
 )
-from reducedfem.mesh import Mesh  # noqa: E402
+from reducedfem.mesh import Mesh, voxelize  # noqa: E402
+from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
 
 __all__ = [
@@ -35,5 +36,8 @@ __all__ = [
     "MeshError",
     "ReducedFEMError",
     "SingularMatrixError",
+    "Surface",
+    "read_surface",
     "system_info",
+    "voxelize",
 ]

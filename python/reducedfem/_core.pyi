@@ -23,6 +23,26 @@ class Mesh:
     @property
     def regions(self) -> NDArray[np.int32]: ...
 
+def surface_seal(
+    vertices: ArrayLike, triangles: ArrayLike, /
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
+def surface_measure(
+    vertices: ArrayLike, triangles: ArrayLike, /
+) -> tuple[
+    tuple[float, float, float], tuple[float, float, float], float, float, int, bool, bool
+]: ...
+def surface_merge(vertices: ArrayLike, /) -> NDArray[np.int32]: ...
+def voxelize(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    resolution: int,
+    fill: bool,
+    expand: float,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> Mesh: ...
+
 # csrc/pyext/py_solid.c
 def simd_available(simd: int, /) -> bool: ...
 @final

@@ -1,0 +1,158 @@
+#include "mesh/surface.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+// twice the area below this fraction of the squared longest edge is rounding
+static const double DEGENERATE = 1e-14;
+
+rf_status rf_surface_check(const rf_surface *s, rf_error *err) {
+  if (!(s->n_triangles >= 1)) return rf_fail(err, RF_ERR_MESH, "the surface has no triangles");
+  if (!(s->n_vertices >= 1)) return rf_fail(err, RF_ERR_MESH, "the surface has no vertices");
+  for (int32_t i = 0; i < s->n_vertices; ++i) {
+    const double *x = s->vertices + 3 * (size_t)i;
+    if (!(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2])))
+      return rf_fail(err, RF_ERR_MESH, "vertex %d is at (%g, %g, %g): coordinates must be finite",
+                     (int)i, x[0], x[1], x[2]);
+  }
+  for (int32_t t = 0; t < s->n_triangles; ++t)
+    for (int a = 0; a < 3; ++a) {
+      const int32_t v = s->triangles[3 * (size_t)t + (size_t)a];
+      if (!(v >= 0 && v < s->n_vertices))
+        return rf_fail(err, RF_ERR_MESH, "triangle %d refers to vertex %d; allowed are 0 to %d",
+                       (int)t, (int)v, (int)(s->n_vertices - 1));
+    }
+  return RF_OK;
+}
+
+void rf_surface_bounds(const rf_surface *s, double lo[3], double hi[3]) {
+  for (int c = 0; c < 3; ++c) lo[c] = INFINITY, hi[c] = -INFINITY;
+  for (size_t i = 0; i < 3 * (size_t)s->n_triangles; ++i) {
+    const double *x = s->vertices + 3 * (size_t)s->triangles[i];
+    for (int c = 0; c < 3; ++c) {
+      if (x[c] < lo[c]) lo[c] = x[c];
+      if (x[c] > hi[c]) hi[c] = x[c];
+    }
+  }
+}
+
+// ---- hashing ----------------------------------------------------------------
+
+static uint64_t mix(uint64_t h, uint64_t value) {
+  h = (h ^ value) * UINT64_C(0x9E3779B97F4A7C15);
+  return h ^ (h >> 29);
+}
+
+// power of two that keeps the table at most half full
+static size_t table_size(size_t entries) {
+  size_t size = 16;
+  while (size < 2 * entries) size *= 2;
+  return size;
+}
+
+static uint64_t hash_point(const double *x) {
+  uint64_t h = 0;
+  for (int c = 0; c < 3; ++c) {
+    const double value = x[c] + 0.0;  // -0 and 0 are the same place
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    h = mix(h, bits);
+  }
+  return h;
+}
+
+rf_status rf_surface_merge(int32_t n_vertices, const double *vertices, int32_t *first,
+                           rf_error *err) {
+  rf_status st = RF_OK;
+  int32_t *table = NULL;  // vertex + 1, 0: empty
+  const size_t size = table_size((size_t)n_vertices);
+  RF_ALLOC(table, size);
+  for (int32_t i = 0; i < n_vertices; ++i) {
+    const double *x = vertices + 3 * (size_t)i;
+    size_t at = (size_t)hash_point(x) & (size - 1);
+    for (; table[at]; at = (at + 1) & (size - 1)) {
+      const double *y = vertices + 3 * (size_t)(table[at] - 1);
+      if (x[0] == y[0] && x[1] == y[1] && x[2] == y[2]) break;
+    }
+    if (!table[at]) table[at] = i + 1;
+    first[i] = table[at] - 1;
+  }
+done:
+  rf_free(table);
+  return st;
+}
+
+typedef struct edge_count {
+  int32_t low, high;      // vertices, low < high; both 0: empty place
+  int32_t total, excess;  // triangles on the edge; those running up minus those running down
+} edge_count;
+
+static void count_edge(edge_count *table, size_t size, int32_t from, int32_t to) {
+  const int32_t low = from < to ? from : to, high = from < to ? to : from;
+  size_t at = (size_t)mix(mix(0, (uint64_t)low), (uint64_t)high) & (size - 1);
+  while (table[at].total && !(table[at].low == low && table[at].high == high))
+    at = (at + 1) & (size - 1);
+  table[at].low = low;
+  table[at].high = high;
+  table[at].total += 1;
+  table[at].excess += from < to ? 1 : -1;
+}
+
+// ---- measures ---------------------------------------------------------------
+
+static void cross(const double *a, const double *b, double *c) {
+  c[0] = a[1] * b[2] - a[2] * b[1];
+  c[1] = a[2] * b[0] - a[0] * b[2];
+  c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+static double dot(const double *a, const double *b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+rf_status rf_surface_measure(const rf_surface *s, rf_surface_report *out, rf_error *err) {
+  rf_status st = RF_OK;
+  int32_t *first = NULL;
+  edge_count *edges = NULL;
+  *out = (rf_surface_report){.closed = true, .manifold = true};
+  const size_t size = table_size(3 * (size_t)s->n_triangles);
+  RF_ALLOC(first, s->n_vertices);
+  RF_ALLOC(edges, size);
+  RF_TRY(rf_surface_merge(s->n_vertices, s->vertices, first, err));
+
+  // volumes of tets from a vertex of the surface: small numbers, little cancellation
+  const double *apex = s->vertices + 3 * (size_t)s->triangles[0];
+  for (int32_t t = 0; t < s->n_triangles; ++t) {
+    const int32_t *tri = s->triangles + 3 * (size_t)t;
+    double x[3][3], u[3], v[3], w[3], normal[3];
+    for (int a = 0; a < 3; ++a)
+      for (int c = 0; c < 3; ++c) x[a][c] = s->vertices[3 * (size_t)tri[a] + (size_t)c] - apex[c];
+    for (int c = 0; c < 3; ++c) {
+      u[c] = x[1][c] - x[0][c];
+      v[c] = x[2][c] - x[0][c];
+      w[c] = x[2][c] - x[1][c];
+    }
+    cross(u, v, normal);
+    const double twice = sqrt(dot(normal, normal));
+    const double longest = fmax(dot(u, u), fmax(dot(v, v), dot(w, w)));
+    if (!(twice > DEGENERATE * longest)) ++out->n_degenerate;
+    out->area += 0.5 * twice;
+    out->volume += dot(x[0], normal) / 6.0;
+
+    // a triangle that uses a place twice has no edges that matter
+    const int32_t p[3] = {first[tri[0]], first[tri[1]], first[tri[2]]};
+    if (p[0] == p[1] || p[1] == p[2] || p[2] == p[0]) continue;
+    for (int a = 0; a < 3; ++a) count_edge(edges, size, p[a], p[(a + 1) % 3]);
+  }
+  for (size_t i = 0; i < size; ++i) {
+    if (edges[i].excess != 0) out->closed = false;
+    if (edges[i].total > 2) out->manifold = false;
+  }
+
+done:
+  rf_free(first);
+  rf_free(edges);
+  return st;
+}

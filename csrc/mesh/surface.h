@@ -1,0 +1,42 @@
+// Triangle surfaces as found in the wild: vertices not merged, open, non-manifold,
+// self-intersecting, with needles and points among the triangles.
+//
+// A surface here is borrowed arrays and nothing more.  What is refused: no
+// triangle, coordinates that are not finite, indices out of range.  All else is
+// measured, not judged.
+#ifndef RF_MESH_SURFACE_H
+#define RF_MESH_SURFACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+typedef struct rf_surface {
+  int32_t n_vertices, n_triangles;
+  const double *vertices;    // m             (n_vertices, 3)
+  const int32_t *triangles;  // vertex indices (n_triangles, 3)
+} rf_surface;
+
+RF_MUST_CHECK rf_status rf_surface_check(const rf_surface *surface, rf_error *err);
+
+// Bounding box of the vertices that triangles use, m.
+void rf_surface_bounds(const rf_surface *surface, double lo[3], double hi[3]);
+
+typedef struct rf_surface_report {
+  double area;           // m^2
+  double volume;         // enclosed, positive when triangles face outwards, m^3; closed surfaces
+  int32_t n_degenerate;  // triangles without area
+  bool closed;           // every edge is run through equally often in both directions
+  bool manifold;         // no edge belongs to more than two triangles
+} rf_surface_report;
+
+// Vertices at the same place count as one.  The surface must have passed the check.
+RF_MUST_CHECK rf_status rf_surface_measure(const rf_surface *surface, rf_surface_report *out,
+                                           rf_error *err);
+
+// first[i]: the lowest vertex at the same place as vertex i.
+RF_MUST_CHECK rf_status rf_surface_merge(int32_t n_vertices, const double *vertices, int32_t *first,
+                                         rf_error *err);
+
+#endif

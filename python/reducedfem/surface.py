@@ -1,0 +1,306 @@
+"""Triangle surfaces: reading, writing, measuring."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._atomic import replacing
+from reducedfem.errors import FileFormatError, InputError, MeshError
+
+__all__ = ["Surface", "read_surface"]
+
+_READABLE = (".obj", ".ply", ".stl", ".off")
+_WRITABLE = (".obj", ".ply", ".stl")
+
+
+class Surface:
+    """A triangle surface of any kind.
+
+    Polygon soups are welcome: vertices need not be merged, the surface may be open,
+    non-manifold and self-intersecting, and triangles without area are tolerated. The
+    arrays are read-only.
+
+    Parameters
+    ----------
+    vertices
+        Positions [m], shape (v, 3).
+    triangles
+        0-based vertex indices, shape (t, 3); counter-clockwise seen from outside, where
+        there is an outside.
+
+    Raises
+    ------
+    MeshError
+        There is no vertex or no triangle.
+    InputError, InputTypeError
+        An array has a wrong shape or dtype, a value that is not finite, or an index out
+        of range.
+    """
+
+    __slots__ = ("__weakref__", "_measures", "_triangles", "_vertices")
+
+    _vertices: NDArray[np.float64]
+    _triangles: NDArray[np.int32]
+
+    def __init__(self, vertices: ArrayLike, triangles: ArrayLike) -> None:
+        self._vertices, self._triangles = _core.surface_seal(vertices, triangles)
+        self._measures: Any = None
+
+    @property
+    def vertices(self) -> NDArray[np.float64]:
+        """Positions [m], read-only, shape (v, 3)."""
+        return self._vertices
+
+    @property
+    def triangles(self) -> NDArray[np.int32]:
+        """Vertex indices, read-only, shape (t, 3)."""
+        return self._triangles
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices."""
+        return len(self._vertices)
+
+    @property
+    def n_triangles(self) -> int:
+        """Number of triangles."""
+        return len(self._triangles)
+
+    def _measure(self) -> Any:
+        if self._measures is None:
+            self._measures = _core.surface_measure(self._vertices, self._triangles)
+        return self._measures
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """Lowest and highest corner [m] of what triangles use, shape (2, 3)."""
+        return np.array(self._measure()[:2])
+
+    @property
+    def area(self) -> float:
+        """Sum of the triangles' areas [m^2]."""
+        return float(self._measure()[2])
+
+    @property
+    def volume(self) -> float:
+        """Enclosed volume [m^3]; negative when the triangles face inwards.
+
+        Raises
+        ------
+        MeshError
+            The surface is not closed: it encloses no volume.
+        """
+        if not self.is_closed:
+            raise MeshError("the surface is not closed, so it encloses no volume")
+        return float(self._measure()[3])
+
+    @property
+    def n_degenerate(self) -> int:
+        """Number of triangles without area."""
+        return int(self._measure()[4])
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether every edge is run through equally often in both directions.
+
+        Vertices at exactly the same place count as one.
+        """
+        return bool(self._measure()[5])
+
+    @property
+    def is_manifold(self) -> bool:
+        """Whether no edge belongs to more than two triangles, vertices merged likewise."""
+        return bool(self._measure()[6])
+
+    def merged(self) -> Surface:
+        """Return the surface with vertices at exactly the same place made one.
+
+        Vertices that no triangle uses are left out; the others keep their order. STL
+        files, for example, repeat each vertex for every triangle around it.
+        """
+        first = _core.surface_merge(self._vertices)
+        kept, triangles = np.unique(first[self._triangles], return_inverse=True)
+        return Surface(self._vertices[kept], triangles.reshape(-1, 3))
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write to an OBJ, PLY or STL file, whole or not at all.
+
+        OBJ and PLY keep every digit; STL (binary) keeps float32 and no sharing of vertices.
+
+        Parameters
+        ----------
+        path
+            The suffix chooses the format.
+
+        Raises
+        ------
+        FileFormatError
+            Another suffix, or the file cannot be written.
+        """
+        suffix = Path(path).suffix.lower()
+        if suffix not in _WRITABLE:
+            raise FileFormatError(
+                f"cannot write {str(path)!r}: a surface goes to {', '.join(_WRITABLE)}"
+            )
+        encode = {".obj": _to_obj, ".ply": _to_ply, ".stl": _to_stl}[suffix]
+        with replacing(path) as temporary:
+            temporary.write_bytes(encode(self))
+
+    def __repr__(self) -> str:
+        return f"<Surface: {self.n_vertices} vertices, {self.n_triangles} triangles>"
+
+    def __reduce__(self) -> tuple[type[Surface], tuple[Any, ...]]:
+        return Surface, (self._vertices, self._triangles)
+
+
+def read_surface(path: str | os.PathLike[str]) -> Surface:
+    """Read a triangle surface from an OBJ, PLY, STL or OFF file.
+
+    Vertices and faces keep the order of the file. Polygons are cut into triangles; all
+    objects and groups of a file become one surface. Normals, colours, texture
+    coordinates and materials are passed over.
+
+    Parameters
+    ----------
+    path
+        The suffix tells the format.
+
+    Returns
+    -------
+    Surface
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing, of another format, damaged, or has no triangles.
+    """
+    file = Path(path)
+    suffix = file.suffix.lower()
+    if suffix not in _READABLE:
+        raise FileFormatError(
+            f"cannot read {str(file)!r} as a surface: known are {', '.join(_READABLE)}"
+            " (volume meshes are read by read_mesh)"
+        )
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise FileFormatError(f"cannot read {str(file)!r}: {error.strerror or error}") from error
+    if not data.strip():
+        raise FileFormatError(f"{str(file)!r} is empty")
+    vertices, triangles = _from_obj(data, file) if suffix == ".obj" else _by_trimesh(file, suffix)
+    if len(triangles) == 0:
+        raise FileFormatError(f"{str(file)!r} has no triangles")
+    try:
+        return Surface(vertices, triangles)
+    except InputError as error:
+        raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
+
+
+def _by_trimesh(file: Path, suffix: str) -> tuple[ArrayLike, NDArray[np.int64]]:
+    """Read with trimesh, whose readers tell damage by all kinds of exceptions."""
+    import trimesh
+
+    try:
+        with warnings.catch_warnings(), file.open("rb") as stream:
+            warnings.simplefilter("ignore")
+            mesh: Any = trimesh.load(
+                stream, file_type=suffix[1:], process=False, maintain_order=True, force="mesh"
+            )
+        return mesh.vertices, np.asarray(mesh.faces)
+    except MemoryError:
+        raise
+    except Exception as error:
+        detail = f": {error}" if str(error) else ""
+        raise FileFormatError(
+            f"{str(file)!r} is not a readable {suffix[1:].upper()} file{detail}"
+        ) from error
+
+
+def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
+    """Read ``v`` and ``f`` statements; general readers reorder vertices to carry textures."""
+    coordinates: list[bytes] = []
+    triangles: list[tuple[int, int, int]] = []
+    for number, line in enumerate(
+        data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines(), 1
+    ):
+        words = line.split()
+        if not words:
+            continue
+        if words[0] == b"v":
+            if len(words) < 4:
+                raise FileFormatError(
+                    f"{str(file)!r}, line {number}: a vertex needs three coordinates"
+                )
+            coordinates += words[1:4]
+        elif words[0] == b"f":
+            count = len(coordinates) // 3
+            corners = []
+            for word in words[1:]:
+                if word.startswith(b"#"):
+                    break
+                try:
+                    index = int(word.partition(b"/")[0])
+                except ValueError:
+                    raise FileFormatError(
+                        f"{str(file)!r}, line {number}: {_shown(word)} is no vertex index"
+                    ) from None
+                # 1 is the first vertex, -1 the last one so far
+                corners.append(index - 1 if index > 0 else count + index)
+                if index == 0 or corners[-1] < 0:
+                    raise FileFormatError(
+                        f"{str(file)!r}, line {number}: there is no vertex {index}"
+                    )
+            if len(corners) < 3:
+                raise FileFormatError(f"{str(file)!r}, line {number}: a face needs three vertices")
+            triangles += [
+                (corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1)
+            ]
+    try:
+        vertices = np.array(coordinates, dtype=bytes).astype(np.float64).reshape(-1, 3)
+    except ValueError as error:
+        raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
+    return vertices, np.array(triangles, dtype=np.int64).reshape(-1, 3)
+
+
+def _shown(word: bytes) -> str:
+    return repr(word.decode("utf-8", errors="replace"))
+
+
+def _to_obj(surface: Surface) -> bytes:
+    lines = [f"v {x!r} {y!r} {z!r}" for x, y, z in surface.vertices.tolist()]
+    lines += [f"f {a} {b} {c}" for a, b, c in (surface.triangles + 1).tolist()]
+    return ("\n".join(lines) + "\n").encode("ascii")
+
+
+def _to_ply(surface: Surface) -> bytes:
+    header = (
+        "ply\nformat binary_little_endian 1.0\n"
+        f"element vertex {surface.n_vertices}\n"
+        "property double x\nproperty double y\nproperty double z\n"
+        f"element face {surface.n_triangles}\n"
+        "property list uchar int vertex_indices\nend_header\n"
+    )
+    faces = np.empty(surface.n_triangles, dtype=[("count", "u1"), ("index", "<i4", 3)])
+    faces["count"] = 3
+    faces["index"] = surface.triangles
+    return header.encode("ascii") + surface.vertices.astype("<f8").tobytes() + faces.tobytes()
+
+
+def _to_stl(surface: Surface) -> bytes:
+    facets = np.zeros(
+        surface.n_triangles, dtype=[("normal", "<f4", 3), ("x", "<f4", (3, 3)), ("more", "<u2")]
+    )
+    x = surface.vertices[surface.triangles]
+    normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    length = np.linalg.norm(normal, axis=1, keepdims=True)
+    facets["normal"] = normal / np.where(length > 0, length, 1)
+    facets["x"] = x
+    count = np.array(surface.n_triangles, dtype="<u4").tobytes()
+    return b"binary STL, lengths in metres".ljust(80) + count + facets.tobytes()
