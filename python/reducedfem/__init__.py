@@ -22,10 +22,12 @@ from reducedfem.errors import (  # noqa: E402
     SingularMatrixError,
 )
 from reducedfem.mesh import Mesh, voxelize  # noqa: E402
+from reducedfem.solid import CSC, Solid, StaticReport, StVK  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
 
 __all__ = [
+    "CSC",
     "ConvergenceError",
     "DivergedError",
     "FileFormatError",
@@ -36,6 +38,9 @@ __all__ = [
     "MeshError",
     "ReducedFEMError",
     "SingularMatrixError",
+    "Solid",
+    "StVK",
+    "StaticReport",
     "Surface",
     "read_surface",
     "system_info",

@@ -91,6 +91,19 @@ class Solid:
         threads: int,
         /,
     ) -> NDArray[np.float64]: ...
+    def require_held(self) -> None: ...
+    def solve_static(
+        self,
+        force: ArrayLike | None,
+        prescribed: ArrayLike | None,
+        u0: ArrayLike | None,
+        tol: float,
+        steps: int,
+        max_iterations: int,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> tuple[NDArray[np.float64], dict[str, float]]: ...
     def time_evaluate(
         self, u: ArrayLike, tangent: bool, runs: int, threads: int, /
     ) -> NDArray[np.float64]: ...
