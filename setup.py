@@ -166,6 +166,7 @@ flags = [
     "-Wvla",
     "-Wmissing-prototypes",
     "-Wstrict-prototypes",
+    "-Wno-psabi",  # vectors are passed between inlined functions only
 ]
 link_flags = []
 if os.environ.get("RF_WERROR"):

@@ -27,15 +27,8 @@
 #include "base/status.h"
 #include "linalg/cholesky.h"
 #include "linalg/csc.h"
+#include "linalg/simd.h"
 #include "mesh/mesh.h"
-
-// Instruction set of the element kernels.
-typedef enum rf_simd {
-  RF_SIMD_BEST = 0,  // the widest this processor has
-  RF_SIMD_PLAIN = 1,
-  RF_SIMD_AVX2 = 2,
-  RF_SIMD_AVX512 = 3
-} rf_simd;
 
 typedef struct rf_material {
   double lambda, mu;  // Lame constants, Pa
@@ -87,7 +80,6 @@ typedef struct rf_solid_settings {
 RF_MUST_CHECK rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set,
                                         const rf_run *run, rf_solid **out, rf_error *err);
 void rf_solid_free(rf_solid *solid);  // NULL is fine
-bool rf_simd_available(rf_simd simd);
 
 // Gradients and volumes of element e: pointers into the tables above.
 static inline const double *rf_solid_gradient(const rf_solid *s, int32_t e) {

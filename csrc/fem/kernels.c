@@ -4,12 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define RF_X86 1
-#else
-#define RF_X86 0
-#endif
-
 #define LANES 2
 #define TARGET
 #define NAME(x) x##_plain
@@ -18,7 +12,7 @@
 #undef TARGET
 #undef NAME
 
-#if RF_X86
+#if RF_SIMD_X86
 #define LANES 4
 #define TARGET __attribute__((target("avx2,fma")))
 #define NAME(x) x##_avx2
@@ -36,24 +30,10 @@
 #undef NAME
 #endif
 
-bool rf_simd_available(rf_simd simd) {
-  switch (simd) {
-    case RF_SIMD_BEST:
-    case RF_SIMD_PLAIN: return true;
-#if RF_X86
-    case RF_SIMD_AVX2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
-    case RF_SIMD_AVX512:
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
-#endif
-    default: return false;
-  }
-}
-
 rf_kernels rf_kernels_for(rf_simd simd, rf_element_type type) {
   const bool tet = type == RF_TET4;
   switch (simd) {
-#if RF_X86
+#if RF_SIMD_X86
     case RF_SIMD_AVX512:
       return (rf_kernels){8, tet ? stvk_tet_avx512 : stvk_hex_avx512,
                           tet ? hessian_tet_avx512 : hessian_hex_avx512};

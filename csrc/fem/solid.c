@@ -301,9 +301,7 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
   s->mesh = mesh;
   s->n_gauss = rf_shape_gauss_count(mesh->type, set->gauss_per_axis);
   s->congruent = all_congruent(mesh);
-  s->simd = set->simd;
-  for (int k = RF_SIMD_AVX512; s->simd == RF_SIMD_BEST; --k)
-    if (rf_simd_available((rf_simd)k)) s->simd = (rf_simd)k;
+  s->simd = rf_simd_resolve(set->simd);
   s->n_materials = set->n_materials;
   RF_ALLOC(s->material, set->n_materials);
   memcpy(s->material, set->material, (size_t)set->n_materials * sizeof *s->material);

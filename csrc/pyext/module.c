@@ -7,9 +7,13 @@
 static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
     [PY_MESH] = &py_mesh_spec,
     [PY_SOLID] = &py_solid_spec,
+    [PY_REDUCED] = &py_reduced_spec,
+    [PY_NEWMARK_REDUCED] = &py_newmark_reduced_spec,
+    [PY_NEWMARK_SOLID] = &py_newmark_solid_spec,
 };
 
 static PyMethodDef *const function_tables[] = {
+    py_polynomial_functions,
     py_system_functions,
     py_solid_functions,
     py_mesh_functions,

@@ -55,6 +55,9 @@ typedef struct py_run {
   double next_call_s;
 } py_run;
 
+// Monotonic clock.
+double py_now_s(void);
+
 int py_run_init(py_run *r, PyObject *callable, int threads);
 
 // Type specs, one a py_<room>.c, registered by module.c.

@@ -5,7 +5,7 @@
 // at most 20 calls a second: cheap beside the work, quick enough for Ctrl-C
 static const double PROGRESS_PERIOD_S = 0.05;
 
-static double now_s(void) {
+double py_now_s(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
@@ -14,7 +14,7 @@ static double now_s(void) {
 // called without the GIL, on the thread that made the call
 static int on_progress(void *context, int64_t done, int64_t total) {
   py_run *r = context;
-  const double now = now_s();
+  const double now = py_now_s();
   // the last count is always told, so that bars end full
   if (now < r->next_call_s && !(total > 0 && done == total)) return 0;
   r->next_call_s = now + PROGRESS_PERIOD_S;
@@ -41,7 +41,7 @@ int py_run_init(py_run *r, PyObject *callable, int threads) {
     return -1;
   }
   r->callable = callable;
-  r->next_call_s = now_s() + PROGRESS_PERIOD_S;
+  r->next_call_s = py_now_s() + PROGRESS_PERIOD_S;
   r->run = (rf_run){.threads = threads, .progress = on_progress, .progress_context = r};
   return 0;
 }

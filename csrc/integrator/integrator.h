@@ -1,0 +1,88 @@
+// Implicit Newmark (B07 2.9), the same scheme for the reduced model, where a step
+// is real-time code, and for the unreduced solid.
+//
+// With a1 = 1/(b h^2), a2 = 1/(b h), a3 = (1-2b)/(2b), a4 = g/(b h), a5 = 1 - g/b,
+// a6 = (1 - g/(2b)) h  a step iterates from x = x_i:
+//   acc = a1 (x - x_i) - a2 v_i - a3 acc_i,   v = a4 (x - x_i) + a5 v_i + a6 acc_i
+//   residual = M acc + C v + R(x) - f,        C = alpha M + beta K(x)
+//   (a1 M + a4 C + K) dx = -residual,         x += dx
+// until |residual| <= tolerance * max(|first residual|, |R|, |f|), or newton_max solves.
+// The derivative of C(x) v by x is left out, as in B07.
+#ifndef RF_INTEGRATOR_INTEGRATOR_H
+#define RF_INTEGRATOR_INTEGRATOR_H
+
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "fem/fem.h"
+#include "model/reduced_model.h"
+
+typedef struct rf_newmark_settings {
+  double dt_s;            // step, s, > 0
+  double damping_mass;    // alpha, 1/s, >= 0
+  double damping_stiff;   // beta, s, >= 0
+  double beta, gamma;     // Newmark's, 0 < beta, 0 <= gamma
+  double tolerance;       // relative, >= 0; the bound is stated above
+  int32_t newton_max;     // solves a step, >= 1
+} rf_newmark_settings;
+
+typedef struct rf_newmark_coefficients {
+  double a1, a2, a3, a4, a5, a6;
+} rf_newmark_coefficients;
+
+typedef struct rf_newmark_report {
+  int64_t steps;          // since the last reset
+  int64_t solves;         // linear systems
+  int64_t indefinite;     // of these, not positive definite
+  int64_t unconverged;    // steps that ended at newton_max above the tolerance
+  double residual;        // last |residual| evaluated, over the scale above
+} rf_newmark_report;
+
+RF_MUST_CHECK rf_status rf_newmark_check(const rf_newmark_settings *set,
+                                         rf_newmark_coefficients *out, rf_error *err);
+
+// State and work of one reduced simulation; the model is shared.  One thread at a time.
+typedef struct rf_newmark {
+  rf_newmark_settings set;
+  rf_newmark_coefficients coef;
+  const rf_reduced *model;  // borrowed: must outlive this
+  double time_s;
+  double *q, *qdot, *qddot;  // state                        (r)
+  rf_newmark_report report;
+  struct rf_newmark_work *work;
+} rf_newmark;
+
+RF_MUST_CHECK rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *set,
+                                          rf_newmark **out, rf_error *err);
+void rf_newmark_free(rf_newmark *s);  // NULL is fine
+
+// State at time 0: q, qdot (nullable: zero), acceleration consistent with no external
+// force unless qddot is given.
+RF_MUST_CHECK rf_status rf_newmark_reset(rf_newmark *s, const double *q, const double *qdot,
+                                         const double *qddot, rf_error *err);
+
+// n steps under constant `force` (nullable: zero).  RF_ERR_DIVERGED when a number is no
+// longer finite or a matrix is singular: the state is then that before the failing step.
+RF_MUST_CHECK rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n);
+
+// The same for the unreduced solid: x is the displacement (n_nodes, 3), zero at fixed nodes.
+typedef struct rf_solid_newmark rf_solid_newmark;
+
+RF_MUST_CHECK rf_status rf_solid_newmark_create(const rf_solid *solid, const rf_run *run,
+                                                const rf_newmark_settings *set,
+                                                rf_solid_newmark **out, rf_error *err);
+void rf_solid_newmark_free(rf_solid_newmark *s);
+RF_MUST_CHECK rf_status rf_solid_newmark_reset(rf_solid_newmark *s, const rf_run *run,
+                                               const double *u, const double *v, const double *a,
+                                               rf_error *err);
+RF_MUST_CHECK rf_status rf_solid_newmark_step(rf_solid_newmark *s, const rf_run *run,
+                                              const double *force, int64_t n, rf_error *err);
+// Read-only views of the state; n_nodes * 3 numbers each.
+const double *rf_solid_newmark_u(const rf_solid_newmark *s);
+const double *rf_solid_newmark_v(const rf_solid_newmark *s);
+const double *rf_solid_newmark_a(const rf_solid_newmark *s);
+double rf_solid_newmark_time(const rf_solid_newmark *s);
+rf_newmark_report rf_solid_newmark_report(const rf_solid_newmark *s);
+
+#endif

@@ -1,0 +1,115 @@
+// One step of the reduced implicit Newmark scheme; see integrator.h.
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "integrator/integrator.h"
+#include "integrator/newmark_work.h"
+#include "linalg/dense_rt.h"
+
+// acceleration and velocity that belong to position w->q
+static void update_rates(const rf_newmark *s, rf_newmark_work *w) {
+  const rf_newmark_coefficients c = s->coef;
+  for (int32_t i = 0; i < s->model->r; ++i) {
+    const double dq = w->q[i] - s->q[i];
+    w->qddot[i] = c.a1 * dq - c.a2 * s->qdot[i] - c.a3 * s->qddot[i];
+    w->qdot[i] = c.a4 * dq + c.a5 * s->qdot[i] + c.a6 * s->qddot[i];
+  }
+}
+
+// residual = M (acc + alpha v) + beta K v + R - f; its squared norm
+static double residual_norm2(const rf_newmark *s, rf_newmark_work *w, const double *force) {
+  const int32_t r = s->model->r;
+  const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
+  for (int32_t i = 0; i < r; ++i) w->product[i] = w->qddot[i] + alpha * w->qdot[i];
+  rf_dense_multiply_rt(r, w->mass, w->ld, w->product, w->residual);
+  if (beta > 0.0) {
+    rf_dense_multiply_rt(r, w->stiffness, w->ld, w->qdot, w->product);
+    for (int32_t i = 0; i < r; ++i) w->residual[i] += beta * w->product[i];
+  }
+  double sum = 0.0;
+  for (int32_t i = 0; i < r; ++i) {
+    w->residual[i] += w->force[i] - (force ? force[i] : 0.0);
+    sum += w->residual[i] * w->residual[i];
+  }
+  return sum;
+}
+
+// residual becomes the increment; false when the matrix is singular
+static bool solve(rf_newmark *s, rf_newmark_work *w) {
+  const int32_t r = s->model->r, ld = w->ld;
+  const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
+  const double of_mass = s->coef.a1 + s->coef.a4 * alpha, of_stiffness = 1.0 + s->coef.a4 * beta;
+  for (int32_t i = 0; i < r; ++i) {
+    const double *m = w->mass + i * ld, *k = w->stiffness + i * ld;
+    double *a = w->system + i * ld;
+    for (int32_t j = 0; j < ld; ++j) a[j] = of_mass * m[j] + of_stiffness * k[j];
+    w->residual[i] = -w->residual[i];
+  }
+  ++s->report.solves;
+  const rf_simd simd = s->model->polynomial->simd;
+  if (rf_dense_cholesky_rt(simd, r, w->system, ld)) {
+    rf_dense_cholesky_solve_rt(simd, r, w->system, ld, w->residual, w->residual);
+    return true;
+  }
+  // far from rest the tangent may be indefinite; Newton's direction is still defined
+  ++s->report.indefinite;
+  for (int32_t i = 0; i < r * ld; ++i)
+    w->system[i] = of_mass * w->mass[i] + of_stiffness * w->stiffness[i];
+  return rf_dense_lu_solve_rt(r, w->system, ld, w->residual);
+}
+
+static bool all_finite(int32_t r, const double *x) {
+  // a sum is finite only if every term is (or sums overflow, which is as bad)
+  double sum = 0.0;
+  for (int32_t i = 0; i < r; ++i) sum += fabs(x[i]);
+  return isfinite(sum);
+}
+
+static double norm(int32_t r, const double *x) {
+  double sum = 0.0;
+  for (int32_t i = 0; x && i < r; ++i) sum += x[i] * x[i];
+  return sqrt(sum);
+}
+
+static rf_status one_step(rf_newmark *s, const double *force) {
+  rf_newmark_work *w = s->work;
+  const int32_t r = s->model->r;
+  const size_t bytes = (size_t)r * sizeof(double);
+  double scale = 0.0, now = 0.0;
+  bool converged = false;
+
+  memcpy(w->q, s->q, bytes);
+  for (int32_t iteration = 0; iteration < s->set.newton_max; ++iteration) {
+    update_rates(s, w);
+    rf_polynomial_evaluate_rt(s->model->polynomial, w->q, w->polynomial, NULL, w->force,
+                              w->stiffness, w->ld);
+    now = sqrt(residual_norm2(s, w, force));
+    if (!isfinite(now)) return RF_ERR_DIVERGED;
+    if (iteration == 0) scale = fmax(now, fmax(norm(r, w->force), norm(r, force)));
+    converged = now <= s->set.tolerance * scale;
+    if (converged) break;
+    if (!solve(s, w)) return RF_ERR_DIVERGED;
+    for (int32_t i = 0; i < r; ++i) w->q[i] += w->residual[i];
+  }
+  update_rates(s, w);
+  if (!(all_finite(r, w->q) && all_finite(r, w->qdot) && all_finite(r, w->qddot)))
+    return RF_ERR_DIVERGED;
+
+  memcpy(s->q, w->q, bytes);
+  memcpy(s->qdot, w->qdot, bytes);
+  memcpy(s->qddot, w->qddot, bytes);
+  s->time_s += s->set.dt_s;
+  ++s->report.steps;
+  if (!converged) ++s->report.unconverged;
+  s->report.residual = scale > 0.0 ? now / scale : 0.0;
+  return RF_OK;
+}
+
+rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const rf_status st = one_step(s, force);
+    if (st < 0) return st;
+  }
+  return RF_OK;
+}

@@ -1,0 +1,31 @@
+#include "linalg/simd.h"
+
+const char *rf_simd_name(rf_simd simd) {
+  switch (simd) {
+    case RF_SIMD_BEST: return "best";
+    case RF_SIMD_PLAIN: return "plain";
+    case RF_SIMD_AVX2: return "avx2";
+    case RF_SIMD_AVX512: return "avx512";
+    default: return "unknown";
+  }
+}
+
+bool rf_simd_available(rf_simd simd) {
+  switch (simd) {
+    case RF_SIMD_BEST:
+    case RF_SIMD_PLAIN: return true;
+#if RF_SIMD_X86
+    case RF_SIMD_AVX2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case RF_SIMD_AVX512:
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("fma");
+#endif
+    default: return false;
+  }
+}
+
+rf_simd rf_simd_resolve(rf_simd simd) {
+  if (simd != RF_SIMD_BEST) return simd;
+  if (rf_simd_available(RF_SIMD_AVX512)) return RF_SIMD_AVX512;
+  return rf_simd_available(RF_SIMD_AVX2) ? RF_SIMD_AVX2 : RF_SIMD_PLAIN;
+}

@@ -1,0 +1,71 @@
+// Vector types and the few operations that kernel bodies need.  Included by the
+// *_body.h files; a translation unit sets RF_WIDTH once, before.
+#ifndef RF_LINALG_SIMD_BODY_H
+#define RF_LINALG_SIMD_BODY_H
+
+#include <stdint.h>
+#include <string.h>
+
+#ifndef RF_WIDTH
+#error "set RF_WIDTH (4 or 8 doubles) before including a kernel body"
+#endif
+
+#define RF_INLINE static inline __attribute__((always_inline))
+
+typedef double rf_v __attribute__((vector_size(RF_WIDTH * sizeof(double))));
+typedef double rf_v4 __attribute__((vector_size(4 * sizeof(double))));
+typedef int64_t rf_m4 __attribute__((vector_size(4 * sizeof(int64_t))));
+
+RF_INLINE rf_v rf_load(const double *p) {
+  rf_v v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+RF_INLINE void rf_store(double *p, rf_v v) { memcpy(p, &v, sizeof v); }
+RF_INLINE rf_v4 rf_load4(const double *p) {
+  rf_v4 v;
+  memcpy(&v, p, sizeof v);
+  return v;
+}
+RF_INLINE void rf_store4(double *p, rf_v4 v) { memcpy(p, &v, sizeof v); }
+RF_INLINE rf_v rf_splat(double x) { return x - (rf_v){0}; }
+
+// the lanes folded to four
+RF_INLINE rf_v4 rf_fold4(rf_v v) {
+#if RF_WIDTH == 8
+  rf_v4 half[2];
+  memcpy(half, &v, sizeof v);
+  return half[0] + half[1];
+#else
+  return v;
+#endif
+}
+
+#if defined(__clang__)
+#define RF_SHUFFLE(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define RF_SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (rf_m4){i, j, k, l})
+#endif
+
+// {sum of a, sum of b, sum of c, sum of d}
+RF_INLINE rf_v4 rf_sums4(rf_v4 a, rf_v4 b, rf_v4 c, rf_v4 d) {
+  const rf_v4 ab = RF_SHUFFLE(a, b, 0, 4, 2, 6) + RF_SHUFFLE(a, b, 1, 5, 3, 7);
+  const rf_v4 cd = RF_SHUFFLE(c, d, 0, 4, 2, 6) + RF_SHUFFLE(c, d, 1, 5, 3, 7);
+  return RF_SHUFFLE(ab, cd, 0, 1, 4, 5) + RF_SHUFFLE(ab, cd, 2, 3, 6, 7);
+}
+
+RF_INLINE void rf_transpose4(rf_v4 x[4]) {
+  const rf_v4 a = RF_SHUFFLE(x[0], x[1], 0, 4, 2, 6), b = RF_SHUFFLE(x[0], x[1], 1, 5, 3, 7);
+  const rf_v4 c = RF_SHUFFLE(x[2], x[3], 0, 4, 2, 6), d = RF_SHUFFLE(x[2], x[3], 1, 5, 3, 7);
+  x[0] = RF_SHUFFLE(a, c, 0, 1, 4, 5);
+  x[1] = RF_SHUFFLE(b, d, 0, 1, 4, 5);
+  x[2] = RF_SHUFFLE(a, c, 2, 3, 6, 7);
+  x[3] = RF_SHUFFLE(b, d, 2, 3, 6, 7);
+}
+
+RF_INLINE double rf_sum(rf_v v) {
+  const rf_v4 f = rf_fold4(v);
+  return (f[0] + f[1]) + (f[2] + f[3]);
+}
+
+#endif

@@ -1,0 +1,36 @@
+// The sealed reduced model: basis, reduced mass, energy polynomial.  What the
+// precomputation hands over to the simulation; immutable, shared by threads.
+//
+// u = U q with U the basis.  For a mass-orthonormal basis (M~ = U^T M U = I)
+// coordinates are in kg^(1/2) m and reduced forces in N kg^(-1/2).
+#ifndef RF_MODEL_REDUCED_MODEL_H
+#define RF_MODEL_REDUCED_MODEL_H
+
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "polynomial/polynomial.h"
+
+typedef struct rf_reduced {
+  int32_t r;         // reduced coordinates
+  int32_t n_nodes;   // nodes of the mesh the basis lives on
+  double *basis;     // U, coordinate by coordinate         (r, n_nodes, 3)
+  double *mass;      // M~, symmetric positive definite     (r, r)
+  rf_polynomial *polynomial;
+} rf_reduced;
+
+// Copies, checks (finite, symmetric positive definite mass), seals.  Every model, computed
+// or loaded, passes here.
+RF_MUST_CHECK rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *basis,
+                                          const double *mass, const double *coefficient,
+                                          rf_simd simd, rf_reduced **out, rf_error *err);
+RF_MUST_CHECK rf_status rf_reduced_truncate(const rf_reduced *model, int32_t r_new,
+                                            rf_reduced **out, rf_error *err);
+void rf_reduced_free(rf_reduced *model);  // NULL is fine
+
+// u = U q, (n_nodes, 3), and f~ = U^T f.
+void rf_reduced_displacement(const rf_reduced *model, const double *q, double *u);
+void rf_reduced_project(const rf_reduced *model, const double *force, double *reduced);
+
+#endif

@@ -1,0 +1,117 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "linalg/blas.h"
+#include "model/reduced_model.h"
+
+static rf_status require_finite(const double *x, int64_t count, const char *name, rf_error *err) {
+  for (int64_t i = 0; i < count; ++i)
+    if (!isfinite(x[i]))
+      return rf_fail(err, RF_ERR_ARG, "%s entry %lld is %g; all must be finite", name, (long long)i,
+                     x[i]);
+  return RF_OK;
+}
+
+static rf_status require_definite(int32_t r, const double *mass, rf_error *err) {
+  rf_status st = RF_OK;
+  double *factor = NULL;
+  double largest = 0.0;
+  for (int32_t i = 0; i < r * r; ++i) largest = fmax(largest, fabs(mass[i]));
+  for (int32_t i = 0; i < r; ++i)
+    for (int32_t j = 0; j < i; ++j)
+      if (!(fabs(mass[i * r + j] - mass[j * r + i]) <= 1e-12 * largest))
+        return rf_fail(err, RF_ERR_ARG, "reduced mass is not symmetric at [%d, %d]: %g and %g", i, j,
+                       mass[i * r + j], mass[j * r + i]);
+  RF_ALLOC(factor, r * r);
+  memcpy(factor, mass, (size_t)r * (size_t)r * sizeof *mass);
+  int info = 0;
+  dpotrf_("L", &r, factor, &r, &info);
+  // a basis whose vectors nearly depend on each other passes dpotrf by luck only
+  double smallest = info == 0 ? INFINITY : 0.0;
+  for (int32_t i = 0; info == 0 && i < r; ++i)
+    smallest = fmin(smallest, factor[i * r + i] * factor[i * r + i] / mass[i * r + i]);
+  if (!(smallest > 1e-13))
+    st = rf_fail(err, RF_ERR_SINGULAR,
+                 "reduced mass is not positive definite: the basis vectors are linearly dependent "
+                 "(vector %d depends on those before it)",
+                 info > 0 ? info - 1 : r - 1);
+done:
+  rf_free(factor);
+  return st;
+}
+
+rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *basis, const double *mass,
+                            const double *coefficient, rf_simd simd, rf_reduced **out,
+                            rf_error *err) {
+  rf_status st = RF_OK;
+  rf_reduced *model = NULL;
+  *out = NULL;
+  if (!(r >= 1 && r <= RF_POLYNOMIAL_MAX_R))
+    return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_POLYNOMIAL_MAX_R, r);
+  if (!(n_nodes >= 1))
+    return rf_fail(err, RF_ERR_ARG, "a reduced model needs at least one node, got %d", n_nodes);
+  const int64_t basis_count = (int64_t)r * n_nodes * 3;
+  RF_TRY(require_finite(basis, basis_count, "basis", err));
+  RF_TRY(require_finite(mass, (int64_t)r * r, "reduced mass", err));
+  RF_TRY(require_definite(r, mass, err));
+
+  RF_ALLOC(model, 1);
+  model->r = r;
+  model->n_nodes = n_nodes;
+  RF_ALLOC(model->basis, basis_count);
+  RF_ALLOC(model->mass, r * r);
+  memcpy(model->basis, basis, (size_t)basis_count * sizeof *basis);
+  memcpy(model->mass, mass, (size_t)r * (size_t)r * sizeof *mass);
+  RF_TRY(rf_polynomial_create(r, coefficient, simd, &model->polynomial, err));
+  *out = model;
+  model = NULL;
+done:
+  rf_reduced_free(model);
+  return st;
+}
+
+rf_status rf_reduced_truncate(const rf_reduced *model, int32_t r_new, rf_reduced **out,
+                              rf_error *err) {
+  rf_status st = RF_OK;
+  rf_polynomial *kept = NULL;
+  double *mass = NULL;
+  *out = NULL;
+  RF_TRY(rf_polynomial_truncate(model->polynomial, r_new, &kept, err));
+  RF_ALLOC(mass, r_new * r_new);
+  for (int32_t i = 0; i < r_new; ++i)
+    memcpy(mass + i * r_new, model->mass + i * model->r, (size_t)r_new * sizeof *mass);
+  RF_TRY(rf_reduced_create(r_new, model->n_nodes, model->basis, mass, kept->coefficient, kept->simd,
+                           out, err));
+done:
+  rf_polynomial_free(kept);
+  rf_free(mass);
+  return st;
+}
+
+void rf_reduced_free(rf_reduced *model) {
+  if (!model) return;
+  rf_free(model->basis);
+  rf_free(model->mass);
+  rf_polynomial_free(model->polynomial);
+  rf_free(model);
+}
+
+void rf_reduced_displacement(const rf_reduced *model, const double *q, double *u) {
+  const int64_t dofs = 3 * (int64_t)model->n_nodes;
+  memset(u, 0, (size_t)dofs * sizeof *u);
+  for (int32_t i = 0; i < model->r; ++i) {
+    const double *column = model->basis + i * dofs, q_i = q[i];
+    for (int64_t d = 0; d < dofs; ++d) u[d] += q_i * column[d];
+  }
+}
+
+void rf_reduced_project(const rf_reduced *model, const double *force, double *reduced) {
+  const int64_t dofs = 3 * (int64_t)model->n_nodes;
+  for (int32_t i = 0; i < model->r; ++i) {
+    const double *column = model->basis + i * dofs;
+    double sum = 0.0;
+    for (int64_t d = 0; d < dofs; ++d) sum += column[d] * force[d];
+    reduced[i] = sum;
+  }
+}

@@ -1,0 +1,159 @@
+#include "polynomial/polynomial.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "polynomial/quartic_rt.h"
+
+// number of multisets of `size` out of n
+static int64_t multisets(int64_t n, int size) {
+  int64_t c = 1;
+  for (int i = 0; i < size; ++i) c = c * (n + i) / (i + 1);
+  return c;
+}
+
+int64_t rf_polynomial_count(int32_t r) { return multisets((int64_t)r + 1, 4); }
+
+int64_t rf_polynomial_index(int32_t r, int32_t i, int32_t j, int32_t k, int32_t l) {
+  // multisets that come before: those whose first index is below i, and so on inwards
+  const int64_t n = (int64_t)r + 1;
+  return multisets(n, 4) - multisets(n - i, 4) + multisets(n - i, 3) - multisets(n - j, 3) +
+         multisets(n - j, 2) - multisets(n - k, 2) + (l - k);
+}
+
+// Both pack functions visit their stream in its order: numbers are stored when `stream`
+// is given, counted otherwise.  Padding stays zero.
+static int64_t pack_rectangles(int32_t r, const double *t, int32_t width, double *stream) {
+  const int32_t n = r + 1;
+  int64_t at = 0;
+  for (int tall = 0; tall < 2; ++tall) {
+    for (int32_t outer = 0; outer < n; ++outer) {
+      const int32_t first = tall ? rf_quartic_tall_begin(n, outer) : 0;
+      const int32_t last = tall ? n - 1 : rf_quartic_wide_end(n, outer);
+      for (int32_t inner = first; inner <= last; ++inner) {
+        const int32_t j = tall ? outer : inner, k = tall ? inner : outer;
+        const int32_t rows = tall ? n - k : j + 1, columns = tall ? j + 1 : n - k;
+        const int32_t padded = rf_quartic_padded(columns, width);
+        const int32_t strip = RF_QUARTIC_STRIP * width;
+        for (int32_t begin = 0; begin < padded; begin += strip) {
+          const int32_t end = begin + strip < padded ? begin + strip : padded;
+          for (int32_t row = 0; row < rows; ++row)
+            for (int32_t c = begin; c < end; ++c, ++at) {
+              if (!stream || c >= columns) continue;
+              const int32_t i = tall ? c : row, l = k + (tall ? row : c);
+              stream[at] = t[rf_polynomial_index(r, i, j, k, l)];
+            }
+        }
+      }
+    }
+  }
+  return at;
+}
+
+// t_abcd over the number of distinct orders of its indices: an entry of the fully
+// symmetric tensor
+static double tensor_entry(int32_t r, const double *t, const int32_t pair[2][2]) {
+  int32_t s[4] = {pair[0][0], pair[0][1], pair[1][0], pair[1][1]};
+  for (int i = 1; i < 4; ++i)
+    for (int j = i; j > 0 && s[j] < s[j - 1]; --j) {
+      const int32_t keep = s[j];
+      s[j] = s[j - 1];
+      s[j - 1] = keep;
+    }
+  int orders = 24, run = 1;
+  for (int i = 1; i < 4; ++i) {
+    run = s[i] == s[i - 1] ? run + 1 : 1;
+    orders /= run;
+  }
+  return t[rf_polynomial_index(r, s[0], s[1], s[2], s[3])] / orders;
+}
+
+// the place-th pair a <= b < n, row by row; 0 beyond the last
+static int pair_at(int32_t n, int32_t place, int32_t pair[2]) {
+  int32_t a = 0;
+  while (a < n && place >= n - a) place -= n - a++;
+  pair[0] = a;
+  pair[1] = a + place;
+  return a < n;
+}
+
+static int64_t pack_pairs(int32_t r, const double *t, int32_t width, double *stream) {
+  const int32_t m = rf_pairs_padded(r + 1);
+  int64_t at = 0;
+  for (int32_t first = 0; first < m; first += RF_PAIRS_TILE)
+    for (int32_t step = first; step < m; step += width)
+      for (int32_t i = 0; i < RF_PAIRS_TILE; ++i)
+        for (int32_t c = 0; c < width; ++c, ++at) {
+          int32_t pair[2][2];
+          // second derivatives of the quartic form: 4 * 3 = 12
+          if (stream && pair_at(r + 1, first + i, pair[0]) && pair_at(r + 1, step + c, pair[1]))
+            stream[at] = 12.0 * tensor_entry(r, t, pair);
+        }
+  return at;
+}
+
+static int64_t pack(int32_t r, const double *t, int32_t width, double *stream) {
+  return r <= RF_POLYNOMIAL_PAIRS_R ? pack_pairs(r, t, width, stream)
+                                    : pack_rectangles(r, t, width, stream);
+}
+
+rf_status rf_polynomial_create(int32_t r, const double *coefficient, rf_simd simd,
+                               rf_polynomial **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_polynomial *p = NULL;
+  *out = NULL;
+  if (!(r >= 1 && r <= RF_POLYNOMIAL_MAX_R))
+    return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_POLYNOMIAL_MAX_R, r);
+  if (!rf_simd_available(simd))
+    return rf_fail(err, RF_ERR_ARG, "kernel variant '%s' does not run on this processor",
+                   rf_simd_name(simd));
+  const int64_t count = rf_polynomial_count(r);
+  for (int64_t i = 0; i < count; ++i)
+    if (!isfinite(coefficient[i]))
+      return rf_fail(err, RF_ERR_ARG, "polynomial coefficient %lld is %g; all must be finite",
+                     (long long)i, coefficient[i]);
+
+  simd = rf_simd_resolve(simd);
+  RF_ALLOC(p, 1);
+  p->r = r;
+  p->simd = simd;
+  p->count = count;
+  RF_ALLOC(p->coefficient, count);
+  memcpy(p->coefficient, coefficient, (size_t)count * sizeof *coefficient);
+  p->stream_count = pack(r, NULL, rf_simd_width(simd), NULL);
+  RF_ALLOC(p->stream, p->stream_count);
+  pack(r, p->coefficient, rf_simd_width(simd), p->stream);
+  *out = p;
+  p = NULL;
+done:
+  rf_polynomial_free(p);
+  return st;
+}
+
+rf_status rf_polynomial_truncate(const rf_polynomial *p, int32_t r_new, rf_polynomial **out,
+                                 rf_error *err) {
+  rf_status st = RF_OK;
+  double *kept = NULL;
+  *out = NULL;
+  if (!(r_new >= 1 && r_new <= p->r))
+    return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", p->r, r_new);
+  RF_ALLOC(kept, rf_polynomial_count(r_new));
+  int64_t at = 0;
+  for (int32_t i = 0; i <= r_new; ++i)
+    for (int32_t j = i; j <= r_new; ++j)
+      for (int32_t k = j; k <= r_new; ++k)
+        for (int32_t l = k; l <= r_new; ++l, ++at)
+          kept[at] = p->coefficient[rf_polynomial_index(p->r, i, j, k, l)];
+  RF_TRY(rf_polynomial_create(r_new, kept, p->simd, out, err));
+done:
+  rf_free(kept);
+  return st;
+}
+
+void rf_polynomial_free(rf_polynomial *p) {
+  if (!p) return;
+  rf_free(p->coefficient);
+  rf_free(p->stream);
+  rf_free(p);
+}

@@ -1,0 +1,80 @@
+// The reduced strain energy as one homogeneous quartic form, and everything
+// that follows from it.
+//
+// With q^ = (1, q_1 .. q_r) the energy of a St.Venant-Kirchhoff solid in the
+// subspace u = U q is  W(q) = sum_{i<=j<=k<=l} t_ijkl q^_i q^_j q^_k q^_l  over
+// indices 0 .. r: index 0 once gives the cubic, twice the quadratic terms.  Each
+// of the C(r+4, 4) coefficients is stored once (B07 2.6.4 stores each up to three
+// times).  Differentiating by positions, the Hessian is H + H^T with
+//   H_il += t q_j q_k   H_jk += t q_i q_l   H_ij += t q_k q_l
+//   H_ik += t q_j q_l   H_kl += t q_i q_j   H_jl += t q_i q_k,
+// right for coinciding indices too.  For fixed (j, k) the coefficients form a
+// rectangle i <= j, l >= k, and its row sums w_i = sum_l t q_l and column sums
+// z_l = sum_i t q_i serve four of the six, so a coefficient costs three
+// multiply-adds and is read once.  Force and energy follow by Euler's theorem:
+// R = K^ q^ / 3 and W = q^ . R^ / 4.
+//
+// Up to r = RF_POLYNOMIAL_PAIRS_R the rectangles are too short to pay for their
+// bookkeeping; there the kernel multiplies the symmetric matrix over index pairs
+// (B07 2.6.4, every coefficient up to three times, still inside the L2 cache) with
+// the products q^_c q^_d.  The coefficients kept and saved are the same.
+#ifndef RF_POLYNOMIAL_POLYNOMIAL_H
+#define RF_POLYNOMIAL_POLYNOMIAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "fem/fem.h"
+#include "linalg/simd.h"
+
+enum { RF_POLYNOMIAL_MAX_R = 256, RF_POLYNOMIAL_PAIRS_R = 20 };
+
+typedef struct rf_polynomial {
+  int32_t r;            // reduced coordinates
+  int64_t count;        // C(r + 4, 4)
+  double *coefficient;  // t_ijkl, 0 <= i <= j <= k <= l <= r, lexicographic   (count)
+  rf_simd simd;         // kernel variant the stream is packed for
+  int64_t stream_count;
+  double *stream;  // the same numbers in the order the kernel reads them, padded to vectors
+} rf_polynomial;
+
+// Place of t_ijkl, i <= j <= k <= l, in `coefficient`.
+int64_t rf_polynomial_index(int32_t r, int32_t i, int32_t j, int32_t k, int32_t l);
+
+// Number of coefficients for r, C(r + 4, 4).
+int64_t rf_polynomial_count(int32_t r);
+
+// Copies, checks finiteness, packs for the variant.
+RF_MUST_CHECK rf_status rf_polynomial_create(int32_t r, const double *coefficient, rf_simd simd,
+                                             rf_polynomial **out, rf_error *err);
+// The polynomial of the first r_new coordinates.
+RF_MUST_CHECK rf_status rf_polynomial_truncate(const rf_polynomial *p, int32_t r_new,
+                                               rf_polynomial **out, rf_error *err);
+void rf_polynomial_free(rf_polynomial *p);  // NULL is fine
+
+// Coefficients of the energy of `solid` in the span of `basis` (r, n, 3), which
+// vanishes at fixed nodes or not as it likes.
+//
+// At a quadrature point E = sum_{(a,b)} z_ab E_ab is linear in the pair products
+// z_ab = q^_a q^_b, so W = z^T G z / 2 with G = sum_gp w E^T C E: one symmetric
+// rank-k update over blocks of quadrature points, at the speed of dsyrk.
+RF_MUST_CHECK rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t r,
+                                            const double *basis, double *coefficient,
+                                            rf_error *err);
+
+// Reduced mass U^T M U (r, r) with the consistent mass.
+RF_MUST_CHECK rf_status rf_polynomial_mass(const rf_solid *solid, const rf_run *run, int32_t r,
+                                           const double *basis, double *mass, rf_error *err);
+
+// Work memory of one evaluation (64-byte aligned, need not be cleared).
+size_t rf_polynomial_work_bytes(int32_t r);
+
+// Any output may be NULL: energy (1), force (r), stiffness (r rows of `ld` >= r doubles,
+// full symmetric).  Without stiffness a third of the work is saved.  Coordinates that are
+// not finite give outputs that are not finite.
+void rf_polynomial_evaluate_rt(const rf_polynomial *p, const double *q, void *work, double *energy,
+                               double *force, double *stiffness, int32_t ld);
+
+#endif

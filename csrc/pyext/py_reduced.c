@@ -1,0 +1,332 @@
+// The type _core.Reduced and the function that computes one from a solid.
+#include "pyext/py_reduced.h"
+
+#include "base/alloc.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_solid.h"
+
+typedef struct py_reduced {
+  PyObject_HEAD rf_reduced *model;
+} py_reduced;
+
+static const rf_reduced *self_model(PyObject *self) { return ((py_reduced *)self)->model; }
+
+const rf_reduced *py_reduced_get(py_state *state, PyObject *object) {
+  if (Py_TYPE(object) == state->types[PY_REDUCED]) return self_model(object);
+  py_fail(state, "InputTypeError", "system must be a reducedfem.ReducedSolid or Solid, got %s",
+          Py_TYPE(object)->tp_name);
+  return NULL;
+}
+
+// takes over the model, also on failure
+static PyObject *wrap(PyTypeObject *type, rf_reduced *model) {
+  PyObject *self = type->tp_alloc(type, 0);
+  if (!self) {
+    rf_reduced_free(model);
+    return NULL;
+  }
+  ((py_reduced *)self)->model = model;
+  return self;
+}
+
+static PyObject *reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *basis_obj, *mass_obj, *coefficient_obj, *result = NULL;
+  int simd = RF_SIMD_BEST;
+  if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
+    PyErr_SetString(PyExc_TypeError, "Reduced takes no keyword arguments");
+    return NULL;
+  }
+  if (!PyArg_ParseTuple(args, "OOO|i:Reduced", &basis_obj, &mass_obj, &coefficient_obj, &simd))
+    return NULL;
+  py_in basis = {0}, mass = {0}, coefficient = {0};
+  if (py_in_f64(&basis, basis_obj, "basis", 3, (npy_intp[]){PY_ANY, PY_ANY, 3}) < 0) goto done;
+  const npy_intp r = basis.shape[0];
+  if (r < 1 || r > RF_POLYNOMIAL_MAX_R) {
+    py_fail(state, "InputError", "basis must have 1 to %d vectors, got %zd", RF_POLYNOMIAL_MAX_R,
+            (Py_ssize_t)r);
+    goto done;
+  }
+  if (py_in_f64(&mass, mass_obj, "mass", 2, (npy_intp[]){r, r}) < 0 ||
+      py_in_f64(&coefficient, coefficient_obj, "coefficients", 1,
+                (npy_intp[]){(npy_intp)rf_polynomial_count((int32_t)r)}) < 0)
+    goto done;
+  rf_reduced *model = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS;
+  st = rf_reduced_create((int32_t)r, (int32_t)basis.shape[1], basis.data, mass.data,
+                         coefficient.data, (rf_simd)simd, &model, &err);
+  Py_END_ALLOW_THREADS;
+  result = st < 0 ? py_raise(state, st, &err) : wrap(type, model);
+done:
+  py_in_release(&basis);
+  py_in_release(&mass);
+  py_in_release(&coefficient);
+  return result;
+}
+
+static void reduced_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  rf_reduced_free(((py_reduced *)self)->model);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+static rf_status build(const rf_solid *solid, const rf_run *run, int32_t r, const double *basis,
+                       rf_simd simd, rf_reduced **out, rf_error *err) {
+  rf_status st = RF_OK;
+  double *mass = NULL, *coefficient = NULL;
+  RF_ALLOC(mass, r * r);
+  RF_ALLOC(coefficient, rf_polynomial_count(r));
+  RF_TRY(rf_polynomial_mass(solid, run, r, basis, mass, err));
+  RF_TRY(rf_polynomial_build(solid, run, r, basis, coefficient, err));
+  RF_TRY(rf_reduced_create(r, solid->mesh->n_nodes, basis, mass, coefficient, simd, out, err));
+done:
+  rf_free(mass);
+  rf_free(coefficient);
+  return st;
+}
+
+PyDoc_STRVAR(reduce_doc,
+             "reduce($module, solid, basis, progress, threads, simd=0, /)\n--\n\n"
+             "Reduced model of a solid in the span of basis (r, n, 3).");
+static PyObject *reduce(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *solid_obj, *basis_obj, *progress, *result = NULL;
+  int threads, simd = RF_SIMD_BEST;
+  py_run run;
+  py_in basis = {0};
+  if (!PyArg_ParseTuple(args, "OOOi|i:reduce", &solid_obj, &basis_obj, &progress, &threads, &simd))
+    return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(&run, progress, threads) < 0 ||
+      py_in_fields(&basis, basis_obj, "basis", solid->mesh->n_nodes) < 0)
+    return NULL;
+  if (basis.shape[0] < 1 || basis.shape[0] > RF_POLYNOMIAL_MAX_R) {
+    py_fail(state, "InputError", "basis must have 1 to %d vectors, got %zd", RF_POLYNOMIAL_MAX_R,
+            (Py_ssize_t)basis.shape[0]);
+  } else {
+    rf_reduced *model = NULL;
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS;
+    st = build(solid, &run.run, (int32_t)basis.shape[0], basis.data, (rf_simd)simd, &model, &err);
+    Py_END_ALLOW_THREADS;
+    result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_REDUCED], model);
+  }
+  py_in_release(&basis);
+  return result;
+}
+
+// Evaluates at q with work memory of this call; energy, force and stiffness nullable.
+static int evaluate(PyObject *self, PyObject *q_obj, double *energy, double *force,
+                    double *stiffness) {
+  const rf_reduced *m = self_model(self);
+  py_in q;
+  if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return -1;
+  void *work = rf_alloc(rf_polynomial_work_bytes(m->r), 1);
+  if (!work) {
+    py_in_release(&q);
+    PyErr_NoMemory();
+    return -1;
+  }
+  Py_BEGIN_ALLOW_THREADS;
+  rf_polynomial_evaluate_rt(m->polynomial, q.data, work, energy, force, stiffness, m->r);
+  Py_END_ALLOW_THREADS;
+  rf_free(work);
+  py_in_release(&q);
+  return 0;
+}
+
+PyDoc_STRVAR(force_doc,
+             "internal_force($self, q, /)\n--\n\n"
+             "Reduced internal force (r,) at q (r,).");
+static PyObject *internal_force(PyObject *self, PyObject *q) {
+  PyObject *out = py_new_f64(1, (npy_intp[]){self_model(self)->r});
+  if (out && evaluate(self, q, NULL, py_f64(out), NULL) < 0) Py_CLEAR(out);
+  return out;
+}
+
+PyDoc_STRVAR(stiffness_doc,
+             "stiffness($self, q, /)\n--\n\n"
+             "Reduced tangent stiffness (r, r) at q (r,).");
+static PyObject *stiffness(PyObject *self, PyObject *q) {
+  const npy_intp r = self_model(self)->r;
+  PyObject *out = py_new_f64(2, (npy_intp[]){r, r});
+  if (out && evaluate(self, q, NULL, NULL, py_f64(out)) < 0) Py_CLEAR(out);
+  return out;
+}
+
+PyDoc_STRVAR(energy_doc,
+             "strain_energy($self, q, /)\n--\n\n"
+             "Strain energy [J] at q (r,).");
+static PyObject *strain_energy(PyObject *self, PyObject *q) {
+  double energy;
+  return evaluate(self, q, &energy, NULL, NULL) < 0 ? NULL : PyFloat_FromDouble(energy);
+}
+
+PyDoc_STRVAR(displacement_doc,
+             "displacement($self, q, /)\n--\n\n"
+             "u = U q, shape (n, 3).");
+static PyObject *displacement(PyObject *self, PyObject *q_obj) {
+  const rf_reduced *m = self_model(self);
+  py_in q;
+  if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return NULL;
+  PyObject *out = py_new_f64(2, (npy_intp[]){m->n_nodes, 3});
+  if (out) {
+    double *u = py_f64(out);
+    Py_BEGIN_ALLOW_THREADS;
+    rf_reduced_displacement(m, q.data, u);
+    Py_END_ALLOW_THREADS;
+  }
+  py_in_release(&q);
+  return out;
+}
+
+PyDoc_STRVAR(project_doc,
+             "project($self, force, /)\n--\n\n"
+             "Reduced force U^T f, shape (r,), of a force (n, 3) or (3n,).");
+static PyObject *project(PyObject *self, PyObject *force_obj) {
+  const rf_reduced *m = self_model(self);
+  py_in force;
+  if (py_in_field(&force, force_obj, "force", m->n_nodes) < 0) return NULL;
+  PyObject *out = py_new_f64(1, (npy_intp[]){m->r});
+  if (out) {
+    double *reduced = py_f64(out);
+    Py_BEGIN_ALLOW_THREADS;
+    rf_reduced_project(m, force.data, reduced);
+    Py_END_ALLOW_THREADS;
+  }
+  py_in_release(&force);
+  return out;
+}
+
+PyDoc_STRVAR(truncate_doc,
+             "truncate($self, r, /)\n--\n\n"
+             "Model of the first r coordinates.");
+static PyObject *truncate_to(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  int r;
+  if (!PyArg_ParseTuple(args, "i:truncate", &r)) return NULL;
+  rf_reduced *model = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS;
+  st = rf_reduced_truncate(self_model(self), r, &model, &err);
+  Py_END_ALLOW_THREADS;
+  return st < 0 ? py_raise(state, st, &err) : wrap(Py_TYPE(self), model);
+}
+
+PyDoc_STRVAR(time_doc,
+             "time_evaluate($self, q, stiffness, runs, inner, /)\n--\n\n"
+             "Seconds of each of `runs` batches of `inner` evaluations, per evaluation: force\n"
+             "alone or force and stiffness. For benchmarks: no Python in between.");
+static PyObject *time_evaluate(PyObject *self, PyObject *args) {
+  const rf_reduced *m = self_model(self);
+  PyObject *q_obj, *out = NULL;
+  int with_stiffness, runs, inner;
+  if (!PyArg_ParseTuple(args, "Opii:time_evaluate", &q_obj, &with_stiffness, &runs, &inner))
+    return NULL;
+  if (runs < 1 || inner < 1)
+    return py_fail(py_state_of_object(self), "InputError", "runs and inner must be at least 1");
+  py_in q;
+  if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return NULL;
+  const size_t r = (size_t)m->r;
+  void *work = rf_alloc(rf_polynomial_work_bytes(m->r), 1);
+  double *force = rf_alloc(r, sizeof *force), *k = rf_alloc(r * r, sizeof *k);
+  if (!work || !force || !k) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  out = py_new_f64(1, (npy_intp[]){runs});
+  if (!out) goto done;
+  double *seconds = py_f64(out);
+  Py_BEGIN_ALLOW_THREADS;
+  for (int i = 0; i < runs; ++i) {
+    const double start = py_now_s();
+    for (int j = 0; j < inner; ++j)
+      rf_polynomial_evaluate_rt(m->polynomial, q.data, work, NULL, force, with_stiffness ? k : NULL,
+                                m->r);
+    seconds[i] = (py_now_s() - start) / inner;
+  }
+  Py_END_ALLOW_THREADS;
+done:
+  rf_free(work);
+  rf_free(force);
+  rf_free(k);
+  py_in_release(&q);
+  return out;
+}
+
+static PyObject *get_r(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(self_model(self)->r);
+}
+static PyObject *get_basis(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_reduced *m = self_model(self);
+  return py_view_f64(self, m->basis, 3, (npy_intp[]){m->r, m->n_nodes, 3});
+}
+static PyObject *get_mass(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_reduced *m = self_model(self);
+  return py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r});
+}
+static PyObject *get_coefficients(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_polynomial *p = self_model(self)->polynomial;
+  return py_view_f64(self, p->coefficient, 1, (npy_intp[]){(npy_intp)p->count});
+}
+static PyObject *get_simd(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(self_model(self)->polynomial->simd);
+}
+static PyObject *get_stream_bytes(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLongLong(self_model(self)->polynomial->stream_count * (int64_t)sizeof(double));
+}
+
+static PyMethodDef methods[] = {
+    {"internal_force", internal_force, METH_O, force_doc},
+    {"stiffness", stiffness, METH_O, stiffness_doc},
+    {"strain_energy", strain_energy, METH_O, energy_doc},
+    {"displacement", displacement, METH_O, displacement_doc},
+    {"project", project, METH_O, project_doc},
+    {"truncate", truncate_to, METH_VARARGS, truncate_doc},
+    {"time_evaluate", time_evaluate, METH_VARARGS, time_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef getters[] = {
+    {"r", get_r, NULL, "Number of reduced coordinates.", NULL},
+    {"basis", get_basis, NULL, "U (r, n, 3), read-only view.", NULL},
+    {"mass", get_mass, NULL, "Reduced mass (r, r), read-only view.", NULL},
+    {"coefficients", get_coefficients, NULL,
+     "Energy coefficients t_ijkl, 0 <= i <= j <= k <= l <= r, lexicographic; read-only view.", NULL},
+    {"simd", get_simd, NULL, "Kernels in use: 1 plain, 2 AVX2, 3 AVX-512.", NULL},
+    {"stream_bytes", get_stream_bytes, NULL, "Bytes of coefficients one evaluation reads.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyDoc_STRVAR(reduced_doc,
+             "Reduced(basis, mass, coefficients, simd=0, /)\n--\n\n"
+             "Sealed reduced model: basis (r, n, 3), reduced mass (r, r), energy coefficients.");
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, reduced_new},   {Py_tp_dealloc, reduced_dealloc},
+    {Py_tp_methods, methods},   {Py_tp_getset, getters},
+    {Py_tp_doc, (void *)reduced_doc}, {0, NULL},
+};
+
+PyType_Spec py_reduced_spec = {
+    .name = "reducedfem._core.Reduced",
+    .basicsize = sizeof(py_reduced),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+PyMethodDef py_polynomial_functions[] = {
+    {"reduce", reduce, METH_VARARGS, reduce_doc},
+    {NULL, NULL, 0, NULL},
+};
