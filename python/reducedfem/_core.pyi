@@ -107,3 +107,115 @@ class Solid:
     def time_evaluate(
         self, u: ArrayLike, tangent: bool, runs: int, threads: int, /
     ) -> NDArray[np.float64]: ...
+
+# csrc/pyext/py_reduced.c
+def reduce(
+    solid: Solid,
+    basis: ArrayLike,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    simd: int = 0,
+    /,
+) -> Reduced: ...
+@final
+class Reduced:
+    def __new__(
+        cls, basis: ArrayLike, mass: ArrayLike, coefficients: ArrayLike, simd: int = 0, /
+    ) -> Reduced: ...
+    @property
+    def r(self) -> int: ...
+    @property
+    def basis(self) -> NDArray[np.float64]: ...
+    @property
+    def mass(self) -> NDArray[np.float64]: ...
+    @property
+    def coefficients(self) -> NDArray[np.float64]: ...
+    @property
+    def simd(self) -> int: ...
+    @property
+    def stream_bytes(self) -> int: ...
+    def internal_force(self, q: ArrayLike, /) -> NDArray[np.float64]: ...
+    def stiffness(self, q: ArrayLike, /) -> NDArray[np.float64]: ...
+    def strain_energy(self, q: ArrayLike, /) -> float: ...
+    def displacement(self, q: ArrayLike, /) -> NDArray[np.float64]: ...
+    def project(self, force: ArrayLike, /) -> NDArray[np.float64]: ...
+    def truncate(self, r: int, /) -> Reduced: ...
+    def time_evaluate(
+        self, q: ArrayLike, stiffness: bool, runs: int, inner: int, /
+    ) -> NDArray[np.float64]: ...
+
+# csrc/pyext/py_newmark.c
+@final
+class NewmarkReduced:
+    def __new__(
+        cls,
+        system: Reduced,
+        dt: float,
+        alpha: float,
+        beta_damping: float,
+        beta: float,
+        gamma: float,
+        newton_max: int,
+        tol: float,
+        threads: int,
+        /,
+    ) -> NewmarkReduced: ...
+    def step(
+        self,
+        force: ArrayLike | None,
+        n: int,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def reset(
+        self,
+        q: ArrayLike | None,
+        qdot: ArrayLike | None,
+        qddot: ArrayLike | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def state(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
+    def report(self) -> dict[str, int | float]: ...
+    def time_steps(
+        self, force: ArrayLike | None, runs: int, inner: int, /
+    ) -> NDArray[np.float64]: ...
+
+@final
+class NewmarkSolid:
+    def __new__(
+        cls,
+        system: Solid,
+        dt: float,
+        alpha: float,
+        beta_damping: float,
+        beta: float,
+        gamma: float,
+        newton_max: int,
+        tol: float,
+        threads: int,
+        /,
+    ) -> NewmarkSolid: ...
+    def step(
+        self,
+        force: ArrayLike | None,
+        n: int,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def reset(
+        self,
+        q: ArrayLike | None,
+        qdot: ArrayLike | None,
+        qddot: ArrayLike | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def state(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
+    def report(self) -> dict[str, int | float]: ...

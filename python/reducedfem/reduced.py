@@ -1,0 +1,266 @@
+"""Reduced models: internal force, stiffness and energy as polynomials of few coordinates."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._run import Progress, callback, threads
+from reducedfem.basis import Basis
+from reducedfem.errors import InputTypeError
+from reducedfem.solid import Solid, _count
+
+if TYPE_CHECKING:
+    from reducedfem.mesh import Mesh
+
+__all__ = ["ReducedSolid", "reduce"]
+
+
+def _describe_solid(solid: Solid) -> dict[str, Any]:
+    """Return what must be known of a solid to trust a model of it, as plain data."""
+    return {
+        "materials": {
+            str(region): {"young": m.young, "poisson": m.poisson, "density": m.density}
+            for region, m in solid.materials.items()
+        },
+        "law": "St.Venant-Kirchhoff",
+        "quadrature": solid.quadrature,
+        "total_mass": solid.total_mass,
+    }
+
+
+class ReducedSolid:
+    """A solid that moves in the span of a basis only: u = U q.
+
+    Its strain energy is a quartic polynomial of the r reduced coordinates q, its force
+    R~(q) = U^T R(U q) a cubic and its tangent stiffness K~(q) = U^T K(U q) U a quadratic
+    one (Barbic 2007, section 2.6): exact for every q, and independent of the size of the
+    mesh. Immutable, to be shared by threads. Made by `reduce` or `load`.
+
+    Coordinates of a mass-orthonormal basis are in kg^(1/2) m, forces in N kg^(-1/2).
+    """
+
+    __slots__ = ("__weakref__", "_core", "_fixed", "_mesh", "_provenance")
+
+    def __init__(
+        self,
+        core: _core.Reduced,
+        mesh: Mesh,
+        fixed: NDArray[np.int32],
+        provenance: Mapping[str, Any],
+    ) -> None:
+        self._core = core
+        self._mesh = mesh
+        self._fixed = fixed
+        self._provenance = MappingProxyType(dict(provenance))
+
+    @property
+    def r(self) -> int:
+        """Number of reduced coordinates."""
+        return self._core.r
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh that the basis lives on."""
+        return self._mesh
+
+    @property
+    def fixed(self) -> NDArray[np.int32]:
+        """Fixed nodes of the solid, ascending, int32."""
+        return self._fixed
+
+    @property
+    def basis(self) -> NDArray[np.float64]:
+        """U as fields over the nodes, read-only, shape (r, n, 3)."""
+        return self._core.basis
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """U as a matrix, shape (3n, r): a view of `basis`, not a copy."""
+        return self.basis.reshape(self.r, -1).T
+
+    @property
+    def mass(self) -> NDArray[np.float64]:
+        """Reduced mass U^T M U, read-only, shape (r, r); the identity for most bases."""
+        return self._core.mass
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """Coefficients t of the strain energy, read-only, shape (C(r+4, 4),).
+
+        W(q) is the sum of t_ijkl p_i p_j p_k p_l over 0 <= i <= j <= k <= l <= r, in
+        lexicographic order, with p = (1, q).
+        """
+        return self._core.coefficients
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """How the model was made: solid, materials, basis; plain data, kept in files."""
+        return self._provenance
+
+    def internal_force(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the reduced internal force R~(q) = U^T R(U q), shape (r,).
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape or a value that is not finite.
+        """
+        return self._core.internal_force(q)
+
+    def stiffness(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the reduced tangent stiffness K~(q) = U^T K(U q) U, shape (r, r).
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape or a value that is not finite.
+        """
+        return self._core.stiffness(q)
+
+    def strain_energy(self, q: ArrayLike) -> float:
+        """Return the strain energy W(U q) [J].
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape or a value that is not finite.
+        """
+        return self._core.strain_energy(q)
+
+    def displacement(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the displacements u = U q [m], shape (n, 3).
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape or a value that is not finite.
+        """
+        return self._core.displacement(q)
+
+    def project(self, force: ArrayLike) -> NDArray[np.float64]:
+        """Return the reduced force U^T f, shape (r,).
+
+        Parameters
+        ----------
+        force
+            Nodal forces [N], shape (n, 3) or (3n,).
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `force` has a wrong shape or a value that is not finite.
+        """
+        return self._core.project(force)
+
+    def truncate(self, r: int) -> ReducedSolid:
+        """Return the model of the first `r` coordinates; nothing is computed anew.
+
+        Parameters
+        ----------
+        r
+            At least 1 and at most the present number.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `r` is out of range or no int.
+        """
+        core = self._core.truncate(_count(r, "r"))
+        return ReducedSolid(core, self._mesh, self._fixed, {**self._provenance, "truncated_to": r})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file in the safetensors format; see `reducedfem.load`.
+
+        The file appears whole or not at all; an existing one is replaced only when the new
+        one is complete.
+
+        Parameters
+        ----------
+        path
+            Usually with the suffix ``.safetensors``.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
+        from reducedfem.files import save
+
+        save(self, path)
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        from reducedfem.files import from_bytes, to_bytes
+
+        return from_bytes, (to_bytes(self),)
+
+    def __repr__(self) -> str:
+        return f"<ReducedSolid: r = {self.r}, {self._mesh.n_nodes} nodes>"
+
+
+def reduce(solid: Solid, basis: Basis | ArrayLike, progress: Progress = False) -> ReducedSolid:
+    """Return the reduced model of a solid in the span of a basis.
+
+    The coefficients of the energy polynomial come from one Gram matrix of strains over the
+    quadrature points of the mesh; nothing is sampled or fitted. They do not depend on the
+    number of threads.
+
+    Parameters
+    ----------
+    solid
+        The solid, with the quadrature that the model is to have.
+    basis
+        A `Basis`, or any linearly independent deformations (r, n, 3), mass-orthonormal or
+        not.
+    progress
+        True for a bar, or a callable ``f(done, total)``.
+
+    Returns
+    -------
+    ReducedSolid
+
+    Raises
+    ------
+    InputError, InputTypeError
+        The basis has a wrong shape, values that are not finite, or more than 256 vectors.
+    SingularMatrixError
+        The vectors of the basis are linearly dependent.
+    """
+    if not isinstance(solid, Solid):
+        raise InputTypeError(f"solid must be a Solid, got {type(solid).__name__}")
+    if isinstance(basis, Basis):
+        vectors: ArrayLike = basis.vectors
+        origin = dict(basis.provenance)
+    else:
+        vectors = basis
+        origin = {"method": "given vectors"}
+    with callback(progress, "polynomials") as tell:
+        core = _core.reduce(solid._core, vectors, tell, threads())
+    provenance = {"solid": _describe_solid(solid), "basis": origin}
+    return ReducedSolid(core, solid.mesh, solid.fixed, provenance)
