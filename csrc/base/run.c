@@ -29,6 +29,20 @@ rf_status rf_run_progress(const rf_run *run, int64_t done, int64_t total, rf_err
   return RF_OK;
 }
 
+static int tell_outer(void *context, int64_t done, int64_t total) {
+  const rf_run_part *part = context;
+  const rf_run *outer = part->outer;
+  if (!outer->progress) return 0;
+  if (total <= 0) return outer->progress(outer->progress_context, -1, -1);
+  const double share = (double)done / (double)total;
+  const int64_t at = part->from + (int64_t)(share * (double)(part->to - part->from));
+  return outer->progress(outer->progress_context, at, part->total);
+}
+
+rf_run rf_run_of_part(rf_run_part *part) {
+  return (rf_run){part->outer->threads, tell_outer, part};
+}
+
 static void record_failure(job *j, int64_t task, rf_status st, const rf_error *text) {
   pthread_mutex_lock(&j->failure_lock);
   // of several failures the lowest task is reported, whichever came first

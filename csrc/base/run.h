@@ -36,4 +36,13 @@ typedef rf_status (*rf_task_fn)(void *context, int64_t task, int worker, rf_erro
 RF_MUST_CHECK rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report,
                                      rf_task_fn task, void *context, rf_error *err);
 
+// A run for one part of a longer call: the count it reports, of whatever, is told to the
+// outer run as going from `from` to `to` of `total`.
+typedef struct rf_run_part {
+  const rf_run *outer;
+  int64_t from, to, total;
+} rf_run_part;
+
+rf_run rf_run_of_part(rf_run_part *part);  // valid as long as *part
+
 #endif

@@ -34,6 +34,12 @@ void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int 
              int *iwork, int *info);
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w,
              double *work, const int *lwork, int *iwork, const int *liwork, int *info);
+void dormqr_(const char *side, const char *trans, const int *m, const int *n, const int *k,
+             const double *a, const int *lda, const double *tau, double *c, const int *ldc,
+             double *work, const int *lwork, int *info);
+void dsygvd_(const int *itype, const char *jobz, const char *uplo, const int *n, double *a,
+             const int *lda, double *b, const int *ldb, double *w, double *work, const int *lwork,
+             int *iwork, const int *liwork, int *info);
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
 void rf_blas_serial_begin(void);

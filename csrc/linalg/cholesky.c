@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "linalg/blas.h"
 
 struct rf_cholesky {
   cholmod_common common;
@@ -137,7 +138,51 @@ rf_status rf_cholesky_solve(rf_cholesky *f, int nrhs, const double *b, double *x
   return RF_OK;
 }
 
-static rf_status make_half(rf_cholesky *f, rf_error *err) {
+typedef struct parallel_solve {
+  const rf_cholesky *f;
+  cholmod_common *common;  // one a worker: CHOLMOD keeps its scratch and status there
+  int nrhs;
+  const double *b;
+  double *x;
+} parallel_solve;
+
+static rf_status solve_block(void *context, int64_t task, int worker, rf_error *err) {
+  const parallel_solve *p = context;
+  cholmod_common *c = &p->common[worker];
+  const int first = (int)task * RF_CHOLESKY_BLOCK;
+  const int count = p->nrhs - first < RF_CHOLESKY_BLOCK ? p->nrhs - first : RF_CHOLESKY_BLOCK;
+  const size_t at = (size_t)first * (size_t)p->f->n;
+  cholmod_dense rhs = view_of_dense(p->f->n, count, p->b + at);
+  cholmod_dense *solution = cholmod_solve(CHOLMOD_A, p->f->factor, &rhs, c);
+  if (!solution) return from_cholmod(c, "solve", err);
+  memcpy(p->x + at, solution->x, (size_t)p->f->n * (size_t)count * sizeof *p->x);
+  cholmod_free_dense(&solution, c);
+  return RF_OK;
+}
+
+rf_status rf_cholesky_solve_parallel(const rf_cholesky *f, const rf_run *run, int nrhs,
+                                     const double *b, double *x, rf_error *err) {
+  rf_status st = RF_OK;
+  parallel_solve p = {.f = f, .nrhs = nrhs, .b = b, .x = x};
+  const int blocks = (nrhs + RF_CHOLESKY_BLOCK - 1) / RF_CHOLESKY_BLOCK;
+  const int workers = run->threads < blocks ? run->threads : blocks;
+  int started = 0;
+  RF_ALLOC(p.common, workers);
+  for (; started < workers; ++started) {
+    cholmod_start(&p.common[started]);
+    p.common[started].print = 0;
+  }
+  const rf_run inner = {workers < 1 ? 1 : workers, run->progress, run->progress_context};
+  rf_blas_serial_begin();
+  st = rf_run_tasks(&inner, blocks, 0, solve_block, &p, err);
+  rf_blas_serial_end();
+done:
+  for (int w = 0; w < started; ++w) cholmod_finish(&p.common[w]);
+  rf_free(p.common);
+  return st;
+}
+
+rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err) {
   if (f->half) return RF_OK;
   // the conversion consumes its argument, so it works on a copy
   cholmod_factor *copy = cholmod_copy_factor(f->factor, &f->common);
@@ -148,7 +193,7 @@ static rf_status make_half(rf_cholesky *f, rf_error *err) {
 
 rf_status rf_cholesky_half_multiply(rf_cholesky *f, int nrhs, const double *x, double *y,
                                     rf_error *err) {
-  const rf_status st = make_half(f, err);
+  const rf_status st = rf_cholesky_half_prepare(f, err);
   if (st < 0) return st;
   const int32_t *ptr = f->half->p, *ind = f->half->i, *perm = f->factor->Perm;
   const double *val = f->half->x;

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "base/run.h"
 #include "base/status.h"
 #include "linalg/csc.h"
 
@@ -35,12 +36,23 @@ RF_MUST_CHECK rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_csc *lowe
 RF_MUST_CHECK rf_status rf_cholesky_solve(rf_cholesky *f, int nrhs, const double *b, double *x,
                                           rf_error *err);
 
+// The same on run->threads threads, in blocks of RF_CHOLESKY_BLOCK columns that do not
+// depend on how many there are: neither do the bits of the result.  Only reads the factor,
+// so any number of callers may be inside.
+RF_MUST_CHECK rf_status rf_cholesky_solve_parallel(const rf_cholesky *f, const rf_run *run,
+                                                   int nrhs, const double *b, double *x,
+                                                   rf_error *err);
+
 // The two halves of A = P^T L L^T P:
 // y = L^T P x (so that |y|^2 = x^T A x), and x = P^T L^-T y.
 RF_MUST_CHECK rf_status rf_cholesky_half_multiply(rf_cholesky *f, int nrhs, const double *x,
                                                   double *y, rf_error *err);
 RF_MUST_CHECK rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const double *y, double *x,
                                                rf_error *err);
+
+// Makes what rf_cholesky_half_multiply needs; afterwards, until the next
+// factorization, that function only reads the factor and may run on many threads.
+RF_MUST_CHECK rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err);
 
 void rf_cholesky_read_report(const rf_cholesky *f, rf_cholesky_report *out);
 void rf_cholesky_free(rf_cholesky *f);  // NULL is fine

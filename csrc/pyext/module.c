@@ -17,6 +17,8 @@ static PyMethodDef *const function_tables[] = {
     py_system_functions,
     py_solid_functions,
     py_mesh_functions,
+    py_modes_functions,
+    py_basis_functions,
 };
 
 py_state *py_state_of_object(PyObject *object) {

@@ -1,0 +1,55 @@
+// Motion bases: mass-PCA of deformations, and the basis of linear modes and modal
+// derivatives.
+//
+// Mass-PCA (B07 2.8.1) finds the r directions, through the origin, that lose least of the
+// vectors D in the metric |x|^2 = x^T M x, M the consistent mass.  With M = P^T L L^T P
+// over the free nodes (alike on the three axes):
+//
+//   Z = L^T P D = Q R,  R = V S W^T,  U = P^T L^-T Q V_r,  U^T M U = 1
+//
+// A QR factorization and the SVD of R keep all digits; the Gram matrix D^T M D would keep
+// half of them.
+//
+// The basis from modal derivatives (B07 2.8.3) is the mass-PCA of
+//
+//   (lambda_1 / lambda_j) psi_j   and   (lambda_1^2 / (lambda_i lambda_j)) phi_ij,  i <= j
+//
+// (2.52) with phi_ij scaled to unit mass norm first, as B07 writes below 2.48.  Without that
+// the choice would depend on the unit of length: psi is in kg^-1/2, phi in kg^-1 m^-1.
+#ifndef RF_BASIS_BASIS_H
+#define RF_BASIS_BASIS_H
+
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "fem/fem.h"
+#include "modes/modes.h"
+
+typedef struct rf_basis {
+  int32_t r, n_nodes;
+  double *vectors;    // mass-orthonormal, 1/sqrt(kg)       (r, n_nodes, 3)
+  int32_t n_spectrum;
+  double *spectrum;   // singular values, descending        (n_spectrum)
+} rf_basis;
+
+void rf_basis_free(rf_basis *basis);  // leaves a zero basis
+
+// Of `count` deformations (count, n_nodes, 3), zero at fixed nodes, each multiplied by its
+// weight (nullable: 1).  r must not exceed their numerical rank.
+RF_MUST_CHECK rf_status rf_basis_mass_pca(const rf_solid *solid, const rf_run *run, int32_t count,
+                                          const double *vectors, const double *weights, int32_t r,
+                                          rf_basis *out, rf_error *err);
+
+// From k modes of a held solid and all their derivatives; eigenvalues (k) in 1/s^2.
+RF_MUST_CHECK rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run,
+                                                   int32_t k, int32_t r, double *eigenvalues,
+                                                   rf_basis *out, rf_error *err);
+
+// The factors of 2.52 applied in place to shapes (k, n) and derivatives (pairs, n) over the
+// system's unknowns.  A derivative whose mass norm is rounding (1e-10 of the largest) is zeroed.
+RF_MUST_CHECK rf_status rf_basis_scale(const rf_modes_system *system, const rf_run *run, int32_t k,
+                                       const double *eigenvalues, double *shapes,
+                                       double *derivatives, rf_error *err);
+
+#endif

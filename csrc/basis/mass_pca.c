@@ -1,0 +1,220 @@
+#include "basis/mass_pca.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "linalg/blas.h"
+
+void rf_basis_free(rf_basis *basis) {
+  rf_free(basis->vectors);
+  rf_free(basis->spectrum);
+  memset(basis, 0, sizeof *basis);
+}
+
+typedef struct transform {
+  rf_cholesky *mass;
+  int32_t n_free;
+  double *vectors;  // (count, 3 n_free)
+  double *work;     // (threads, 3 n_free)
+} transform;
+
+// one vector: (n_free, 3) becomes L^T P of its x, then y, then z components
+static rf_status into_factor_space(void *context, int64_t task, int worker, rf_error *err) {
+  const transform *t = context;
+  const size_t n = (size_t)t->n_free;
+  double *vector = t->vectors + 3 * n * (size_t)task;
+  double *split = t->work + 3 * n * (size_t)worker;
+  for (size_t i = 0; i < n; ++i)
+    for (size_t axis = 0; axis < 3; ++axis) split[axis * n + i] = vector[3 * i + axis];
+  return rf_cholesky_half_multiply(t->mass, 3, split, vector, err);
+}
+
+// back: P^T L^-T, and the components of a node side by side again
+static rf_status out_of_factor_space(const transform *t, int32_t r, double *vectors,
+                                     rf_error *err) {
+  const size_t n = (size_t)t->n_free;
+  for (int32_t v = 0; v < r; ++v) {
+    double *vector = vectors + 3 * n * (size_t)v;
+    const rf_status st = rf_cholesky_half_solve(t->mass, 3, vector, t->work, err);
+    if (st < 0) return st;
+    for (size_t i = 0; i < n; ++i)
+      for (size_t axis = 0; axis < 3; ++axis) vector[3 * i + axis] = t->work[axis * n + i];
+  }
+  return RF_OK;
+}
+
+// Left singular vectors of z (rows x count, column-major, destroyed): all singular values
+// and the first r vectors, written to u (rows x r).
+static rf_status left_vectors(int rows, int count, double *z, int r, double *singular, double *u,
+                              rf_error *err) {
+  rf_status st = RF_OK;
+  const int small = rows < count ? rows : count, query = -1;
+  double *tau = NULL, *work = NULL, *triangle = NULL, *left = NULL, *right = NULL;
+  int *iwork = NULL;
+  int info = 0, lwork = 0;
+  double best = 0.0;
+  RF_ALLOC(tau, small);
+  RF_ALLOC(triangle, (int64_t)small * count);
+  RF_ALLOC(left, (int64_t)small * small);
+  RF_ALLOC(right, (int64_t)small * count);
+  RF_ALLOC(iwork, 8 * (int64_t)small);
+
+  dgeqrf_(&rows, &count, z, &rows, tau, &best, &query, &info);
+  lwork = (int)best;
+  RF_ALLOC(work, lwork);
+  dgeqrf_(&rows, &count, z, &rows, tau, work, &lwork, &info);
+  if (info != 0) {
+    st = rf_fail(err, RF_ERR_INTERNAL, "LAPACK dgeqrf failed with code %d", info);
+    goto done;
+  }
+  for (int j = 0; j < count; ++j)
+    for (int i = 0; i <= j && i < small; ++i)
+      triangle[(size_t)j * (size_t)small + (size_t)i] = z[(size_t)j * (size_t)rows + (size_t)i];
+
+  dgesdd_("S", &small, &count, triangle, &small, singular, left, &small, right, &small, &best,
+          &query, iwork, &info);
+  rf_free(work);
+  work = NULL;
+  lwork = (int)best;
+  RF_ALLOC(work, lwork);
+  dgesdd_("S", &small, &count, triangle, &small, singular, left, &small, right, &small, work,
+          &lwork, iwork, &info);
+  if (info != 0) {
+    st = rf_fail(err, info > 0 ? RF_ERR_NO_CONVERGENCE : RF_ERR_INTERNAL,
+                 "the singular value decomposition failed (LAPACK dgesdd code %d)", info);
+    goto done;
+  }
+
+  // numerical rank as usual: what is above rounding of the largest
+  const double threshold = singular[0] * DBL_EPSILON * (rows > count ? rows : count);
+  int rank = 0;
+  while (rank < small && singular[rank] > threshold) ++rank;
+  if (r > rank) {
+    st = rf_fail(err, RF_ERR_ARG,
+                 "r is %d, but the deformations have numerical rank %d; r must be 1 to %d", r, rank,
+                 rank);
+    if (rank == 0) st = rf_fail(err, RF_ERR_ARG, "all deformations are zero; there is no basis");
+    goto done;
+  }
+
+  memset(u, 0, (size_t)rows * (size_t)r * sizeof *u);
+  for (int j = 0; j < r; ++j)
+    memcpy(u + (size_t)j * (size_t)rows, left + (size_t)j * (size_t)small,
+           (size_t)small * sizeof *u);
+  dormqr_("L", "N", &rows, &r, &small, z, &rows, tau, u, &rows, &best, &query, &info);
+  rf_free(work);
+  work = NULL;
+  lwork = (int)best;
+  RF_ALLOC(work, lwork);
+  dormqr_("L", "N", &rows, &r, &small, z, &rows, tau, u, &rows, work, &lwork, &info);
+  if (info != 0) st = rf_fail(err, RF_ERR_INTERNAL, "LAPACK dormqr failed with code %d", info);
+done:
+  rf_free(tau);
+  rf_free(work);
+  rf_free(triangle);
+  rf_free(left);
+  rf_free(right);
+  rf_free(iwork);
+  return st;
+}
+
+// vectors of equal singular value are ordered as repeated modes are
+static rf_status make_canonical(const rf_solid *solid, int32_t r, const double *singular,
+                                double *vectors, rf_error *err) {
+  rf_status st = RF_OK;
+  double *weight = NULL;
+  const size_t n = 3 * (size_t)solid->n_free;
+  RF_ALLOC(weight, RF_MODES_WEIGHTS * n);
+  rf_modes_weights(solid, weight, weight + n);
+  const double *const weights[RF_MODES_WEIGHTS] = {weight, weight + n};
+  st = rf_eigen_canonical((int32_t)n, r, singular, RF_MODES_WEIGHTS, weights, vectors, err);
+done:
+  rf_free(weight);
+  return st;
+}
+
+rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t count,
+                               double *vectors, int32_t r, rf_basis *out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_csc mass = {0};
+  transform t = {.n_free = solid->n_free, .vectors = vectors};
+  const size_t rows = 3 * (size_t)solid->n_free;
+  rf_basis basis = {.r = r, .n_nodes = solid->mesh->n_nodes};
+  basis.n_spectrum = (size_t)count < rows ? count : (int32_t)rows;
+  memset(out, 0, sizeof *out);
+  if (!(r >= 1 && r <= basis.n_spectrum))
+    return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d (%d deformations, %zu free degrees of freedom), got %d",
+                   (int)basis.n_spectrum, (int)count, rows, (int)r);
+
+  RF_TRY(rf_solid_free_mass(solid, &mass, err));
+  RF_TRY(rf_cholesky_create(&mass, &t.mass, err));
+  st = rf_cholesky_factorize(t.mass, &mass, NULL, err);
+  if (st == RF_ERR_SINGULAR)
+    st = rf_fail(err, RF_ERR_SINGULAR, "the mass matrix is not positive definite");
+  if (st < 0) goto done;
+  rf_csc_free(&mass);
+  RF_TRY(rf_cholesky_half_prepare(t.mass, err));
+  RF_ALLOC(t.work, rows * (size_t)run->threads);
+  RF_TRY(rf_run_tasks(run, count, 1, into_factor_space, &t, err));
+
+  RF_ALLOC(basis.spectrum, basis.n_spectrum);
+  RF_ALLOC(basis.vectors, 3 * (size_t)basis.n_nodes * (size_t)r);
+  // one BLAS thread: the same bits whatever the process has set
+  rf_blas_serial_begin();
+  st = left_vectors((int)rows, count, vectors, r, basis.spectrum, basis.vectors, err);
+  if (st >= 0) st = out_of_factor_space(&t, r, basis.vectors, err);
+  rf_blas_serial_end();
+  if (st < 0) goto done;
+  RF_TRY(rf_run_progress(run, count, count, err));
+  RF_TRY(make_canonical(solid, r, basis.spectrum, basis.vectors, err));
+  RF_TRY(rf_modes_expand(solid, r, basis.vectors, err));
+  *out = basis;
+  memset(&basis, 0, sizeof basis);
+done:
+  rf_csc_free(&mass);
+  rf_cholesky_free(t.mass);
+  rf_free(t.work);
+  rf_basis_free(&basis);
+  return st;
+}
+
+rf_status rf_basis_mass_pca(const rf_solid *solid, const rf_run *run, int32_t count,
+                            const double *vectors, const double *weights, int32_t r, rf_basis *out,
+                            rf_error *err) {
+  rf_status st = RF_OK;
+  const size_t n_nodes = (size_t)solid->mesh->n_nodes, n = 3 * (size_t)solid->n_free;
+  double *copy = NULL;
+  memset(out, 0, sizeof *out);
+  if (!(count >= 1)) return rf_fail(err, RF_ERR_ARG, "vectors must hold at least one deformation");
+  if (solid->n_free < 1) return rf_fail(err, RF_ERR_MESH, "every node of the solid is fixed");
+  for (int32_t v = 0; v < count; ++v) {
+    const double *vector = vectors + 3 * n_nodes * (size_t)v;
+    for (int32_t f = 0; f < solid->n_fixed; ++f) {
+      const double *u = vector + 3 * (size_t)solid->fixed[f];
+      if (u[0] == 0.0 && u[1] == 0.0 && u[2] == 0.0) continue;
+      return rf_fail(err, RF_ERR_ARG,
+                     "vectors[%d] moves node %d, which is fixed, by (%g, %g, %g); it must be zero there",
+                     (int)v, solid->fixed[f], u[0], u[1], u[2]);
+    }
+    if (weights && !isfinite(weights[v]))
+      return rf_fail(err, RF_ERR_ARG, "weights[%d] is %g; it must be finite", (int)v, weights[v]);
+  }
+  RF_ALLOC(copy, n * (size_t)count);
+  for (int32_t v = 0; v < count; ++v) {
+    double *held = copy + n * (size_t)v;
+    rf_solid_gather(solid, vectors + 3 * n_nodes * (size_t)v, held);
+    const double factor = weights ? weights[v] : 1.0;
+    for (size_t i = 0; i < n; ++i) {
+      held[i] *= factor;
+      if (isfinite(held[i])) continue;
+      st = rf_fail(err, RF_ERR_ARG, "vectors[%d] has an entry that is not finite", (int)v);
+      goto done;
+    }
+  }
+  RF_TRY(rf_mass_pca_in_place(solid, run, count, copy, r, out, err));
+done:
+  rf_free(copy);
+  return st;
+}

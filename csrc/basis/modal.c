@@ -1,0 +1,98 @@
+#include <math.h>
+
+#include "base/alloc.h"
+#include "basis/basis.h"
+#include "basis/mass_pca.h"
+
+static double dot(size_t n, const double *x, const double *y) {
+  double sum = 0.0;
+  for (size_t i = 0; i < n; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+static void scale(size_t n, double factor, double *x) {
+  for (size_t i = 0; i < n; ++i) x[i] *= factor;
+}
+
+rf_status rf_basis_scale(const rf_modes_system *system, const rf_run *run, int32_t k,
+                         const double *eigenvalues, double *shapes, double *derivatives,
+                         rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_eigen_problem *op = &system->operators;
+  const size_t n = (size_t)op->n;
+  const int64_t pairs = rf_modes_pairs(k);
+  double *norm = NULL, *product = NULL;
+  RF_ALLOC(norm, pairs);
+  RF_ALLOC(product, n);
+  for (int32_t j = 0; j < k; ++j) {
+    if (eigenvalues[j] > 0.0) continue;
+    st = rf_fail(err, RF_ERR_SINGULAR, "eigenvalue %d is %g; a held solid has positive ones", (int)j,
+                 eigenvalues[j]);
+    goto done;
+  }
+
+  double largest = 0.0;
+  for (int64_t p = 0; p < pairs; ++p) {
+    const double *phi = derivatives + n * (size_t)p;
+    RF_TRY(op->mass(op->context, run, 1, phi, product, err));
+    norm[p] = sqrt(fmax(dot(n, phi, product), 0.0));
+    largest = fmax(largest, norm[p]);
+  }
+
+  const double first = eigenvalues[0];
+  for (int32_t j = 0; j < k; ++j) scale(n, first / eigenvalues[j], shapes + n * (size_t)j);
+  int64_t p = 0;
+  for (int32_t i = 0; i < k; ++i) {
+    for (int32_t j = i; j < k; ++j, ++p) {
+      const double factor = first / eigenvalues[i] * (first / eigenvalues[j]);
+      scale(n, norm[p] > 1e-10 * largest ? factor / norm[p] : 0.0, derivatives + n * (size_t)p);
+    }
+  }
+done:
+  rf_free(norm);
+  rf_free(product);
+  return st;
+}
+
+// shares of the whole that the stages take, as told to the progress callback
+enum { AFTER_FACTOR = 15, AFTER_MODES = 45, AFTER_DERIVATIVES = 90, AFTER_ALL = 100 };
+
+rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, int32_t k, int32_t r,
+                                     double *eigenvalues, rf_basis *out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_modes_solid *modes = NULL;
+  double *candidates = NULL;
+  const int64_t count = k + rf_modes_pairs(k);
+  const size_t n = 3 * (size_t)solid->n_free;
+  if (!(k >= 1 && (size_t)k < n))
+    return rf_fail(err, RF_ERR_ARG,
+                   "k must be between 1 and %lld (free degrees of freedom less one), got %d",
+                   (long long)n - 1, (int)k);
+  if (!(r >= 1 && r <= count))
+    return rf_fail(err, RF_ERR_ARG,
+                   "r must be between 1 and %lld (%d modes and their %lld derivatives), got %d",
+                   (long long)count, (int)k, (long long)(count - k), (int)r);
+
+  rf_run_part part = {run, 0, AFTER_FACTOR, AFTER_ALL};
+  rf_run inner = rf_run_of_part(&part);
+  RF_TRY(rf_modes_solid_create(solid, &inner, &modes, err));
+  const rf_modes_system *system = rf_modes_solid_system(modes);
+  RF_ALLOC(candidates, n * (size_t)count);
+  double *derivatives = candidates + n * (size_t)k;
+
+  part = (rf_run_part){run, AFTER_FACTOR, AFTER_MODES, AFTER_ALL};
+  RF_TRY(rf_modes_linear(system, &inner, k, eigenvalues, candidates, err));
+  part = (rf_run_part){run, AFTER_MODES, AFTER_DERIVATIVES, AFTER_ALL};
+  RF_TRY(rf_modes_derivatives(system, &inner, k, candidates, derivatives, err));
+  RF_TRY(rf_basis_scale(system, &inner, k, eigenvalues, candidates, derivatives, err));
+
+  // the factor of K is not needed any more
+  rf_modes_solid_free(modes);
+  modes = NULL;
+  part = (rf_run_part){run, AFTER_DERIVATIVES, AFTER_ALL, AFTER_ALL};
+  RF_TRY(rf_mass_pca_in_place(solid, &inner, (int32_t)count, candidates, r, out, err));
+done:
+  rf_free(candidates);
+  rf_modes_solid_free(modes);
+  return st;
+}

@@ -1,0 +1,622 @@
+#include "linalg/eigen.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "linalg/blas.h"
+
+enum {
+  DENSE_LIMIT = 256,  // up to here the dense solver is quicker than an iteration
+  BLOCK = 8,         // vectors that advance together
+  SPARE = 18,         // vectors kept at a restart beyond the k wanted
+  STEPS = 10,         // block steps between restarts
+  GUARD = 2,          // vectors beyond those wanted that must be known roughly
+  VERIFY = 4          // block steps that look for vectors of a large repeated space
+};
+static const double TOLERANCE = 1e-11;       // on |A x - theta x| relative to theta
+static const double ROUGH_TOLERANCE = 1e-4;  // the same for the guard
+
+typedef struct search {
+  const rf_eigen_problem *p;
+  const rf_eigen_settings *set;
+  const rf_run *run;
+  rf_eigen_report *report;
+  int64_t expected;  // solves, for the progress callback
+  int32_t found;     // vectors in x
+  int32_t capacity;  // room in x
+  double *theta;     // descending               (capacity)
+  double *x;         // vectors found            (capacity, n)
+  double *mx;        // scratch                  (capacity, n)
+  double *scratch;   //                          (capacity, n)
+} search;
+
+// The Krylov space: V^T M V = 1, H = V^T M A V, A V = V H + (next block) B [last columns].
+typedef struct krylov {
+  int32_t n, most;     // columns there is room for
+  int32_t m, width;    // columns in use, of these in the last block
+  double *v;           // (most, n)
+  double *w, *mw;      // next block and M times something (BLOCK, n)
+  double *h;           // (most, most)
+  double *b;           // (BLOCK, BLOCK): next width x width
+  int32_t next_width;
+  double *ritz;        // eigenvectors of h              (most, most)
+  double *theta;       // eigenvalues, descending        (most)
+  double *residual;    // of the Ritz pairs              (most)
+  double *c;           // coefficients                   (most, BLOCK)
+  double *work;
+  int *iwork;
+  int lwork, liwork;
+} krylov;
+
+static size_t at(int32_t n, int32_t column) { return (size_t)n * (size_t)column; }
+
+// values of a fixed sequence in [-1, 1): splitmix64
+static void fill_start(uint64_t seed, size_t n, double *x) {
+  uint64_t state = seed * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u;
+  for (size_t i = 0; i < n; ++i) {
+    uint64_t z = (state += 0x9E3779B97F4A7C15u);
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    z ^= z >> 31;
+    x[i] = (double)(int64_t)z * 0x1p-63;
+  }
+}
+
+static rf_status tell(const search *s, rf_error *err) {
+  const int64_t done = s->report->solves < s->expected ? s->report->solves : s->expected - 1;
+  return rf_run_progress(s->run, done, s->expected, err);
+}
+
+// applications of operators speak of their own progress; only a stop comes through
+static rf_status apply(const search *s, rf_apply_fn f, int32_t count, const double *x, double *y,
+                       rf_error *err) {
+  rf_run_part part = {s->run, s->report->solves, s->report->solves, s->expected};
+  if (part.from >= s->expected) part.from = part.to = s->expected - 1;
+  const rf_run inner = rf_run_of_part(&part);
+  return f(s->p->context, &inner, count, x, y, err);
+}
+
+static rf_status create_krylov(krylov *q, int32_t n, int32_t most, rf_error *err) {
+  rf_status st = RF_OK;
+  q->n = n;
+  q->most = most;
+  RF_ALLOC(q->v, at(n, most));
+  RF_ALLOC(q->w, at(n, BLOCK));
+  RF_ALLOC(q->mw, at(n, BLOCK));
+  RF_ALLOC(q->h, at(most, most));
+  RF_ALLOC(q->b, BLOCK * BLOCK);
+  RF_ALLOC(q->ritz, at(most, most));
+  RF_ALLOC(q->theta, most);
+  RF_ALLOC(q->residual, most);
+  RF_ALLOC(q->c, at(most, BLOCK));
+  const int query = -1;
+  int info = 0;
+  double best = 0.0;
+  dsyevd_("V", "L", &most, q->ritz, &most, q->theta, &best, &query, &q->liwork, &query, &info);
+  q->lwork = (int)best;
+  RF_ALLOC(q->work, q->lwork);
+  RF_ALLOC(q->iwork, q->liwork);
+done:
+  return st;
+}
+
+static void free_krylov(krylov *q) {
+  rf_free(q->v);
+  rf_free(q->w);
+  rf_free(q->mw);
+  rf_free(q->h);
+  rf_free(q->b);
+  rf_free(q->ritz);
+  rf_free(q->theta);
+  rf_free(q->residual);
+  rf_free(q->c);
+  rf_free(q->work);
+  rf_free(q->iwork);
+}
+
+// eigenpairs of a small symmetric matrix in place, ascending
+static rf_status small_eigen(krylov *q, int m, double *a, double *value, rf_error *err) {
+  int info = 0;
+  dsyevd_("V", "L", &m, a, &m, value, q->work, &q->lwork, q->iwork, &q->liwork, &info);
+  return info == 0 ? RF_OK
+                   : rf_fail(err, RF_ERR_INTERNAL, "LAPACK dsyevd failed with code %d", info);
+}
+
+// c = V^T M w (m x count), w -= V c; mw becomes M times the old w
+static rf_status project(const search *s, krylov *q, int32_t count, rf_error *err) {
+  const rf_status st = apply(s, s->p->mass, count, q->w, q->mw, err);
+  if (st < 0 || q->m == 0) return st;
+  const double plus = 1.0, minus = -1.0, zero = 0.0;
+  dgemm_("T", "N", &q->m, &count, &q->n, &plus, q->v, &q->n, q->mw, &q->n, &zero, q->c, &q->m);
+  dgemm_("N", "N", &q->n, &count, &q->m, &minus, q->v, &q->n, q->c, &q->m, &plus, q->w, &q->n);
+  return RF_OK;
+}
+
+// M-orthonormalises w, count columns, against V and in itself, twice: projections leave
+// the rounding of what they remove.  Directions shorter than `negligible` are dropped.
+// The first time w = (new w) B.
+static rf_status orthonormalize(const search *s, krylov *q, int32_t count, double negligible,
+                                rf_error *err) {
+  rf_status st = RF_OK;
+  double gram[BLOCK * BLOCK], length[BLOCK], turn[BLOCK * BLOCK];
+  const double plus = 1.0, zero = 0.0;
+  q->next_width = count;
+  for (int pass = 0; pass < 2 && q->next_width > 0; ++pass) {
+    const int p = q->next_width;
+    st = project(s, q, p, err);
+    if (st < 0) return st;
+    // Gram matrix of the projected block: what it was projected against drops out
+    dgemm_("T", "N", &p, &p, &q->n, &plus, q->w, &q->n, q->mw, &q->n, &zero, gram, &p);
+    st = small_eigen(q, p, gram, length, err);
+    if (st < 0) return st;
+    const double least = pass == 0 ? negligible * negligible : 0.0;
+    int dropped = 0;
+    while (dropped < p && !(length[dropped] > least)) ++dropped;
+    const int kept = p - dropped;
+    for (int j = 0; j < kept; ++j) {
+      const double root = sqrt(length[dropped + j]);
+      for (int i = 0; i < p; ++i) {
+        const double e = gram[(dropped + j) * p + i];
+        turn[j * p + i] = e / root;
+        if (pass == 0) q->b[i * kept + j] = e * root;
+      }
+    }
+    q->next_width = kept;
+    if (kept == 0) break;
+    dgemm_("N", "N", &q->n, &kept, &p, &plus, q->w, &q->n, turn, &p, &zero, q->mw, &q->n);
+    if (pass > 0) {
+      // the second turn is all but a rotation: B follows it, B := turn^-1 B
+      double turned[BLOCK * BLOCK];
+      for (int j = 0; j < kept; ++j)
+        for (int i = 0; i < p; ++i) gram[j * p + i] = turn[j * p + i] * length[dropped + j];
+      dgemm_("T", "N", &kept, &count, &p, &plus, gram, &p, q->b, &p, &zero, turned, &kept);
+      memcpy(q->b, turned, (size_t)kept * (size_t)count * sizeof *turned);
+    }
+    double *swap = q->w;
+    q->w = q->mw;
+    q->mw = swap;
+  }
+  return RF_OK;
+}
+
+// One block step: applies A to the last block, fills the new rows and columns of H and
+// makes the next block in w.
+static rf_status advance(search *s, krylov *q, rf_error *err) {
+  const int32_t first = q->m - q->width;
+  double *block = q->v + at(q->n, first);
+  rf_status st = apply(s, s->p->mass, q->width, block, q->mw, err);
+  if (st >= 0) st = apply(s, s->p->solve, q->width, q->mw, q->w, err);
+  if (st < 0) return st;
+  s->report->solves += q->width;
+  for (size_t i = 0; i < at(q->n, q->width); ++i)
+    if (!isfinite(q->w[i]))
+      return rf_fail(err, RF_ERR_SINGULAR,
+                     "the solve of the eigenproblem gave a number that is not finite");
+  st = project(s, q, q->width, err);
+  if (st < 0) return st;
+  for (int32_t j = 0; j < q->width; ++j) {
+    for (int32_t i = 0; i < q->m; ++i) {
+      const double c = q->c[at(q->m, j) + (size_t)i];
+      q->h[at(q->most, first + j) + (size_t)i] = c;
+      q->h[at(q->most, i) + (size_t)(first + j)] = c;
+    }
+  }
+  double largest = 0.0;
+  for (int32_t i = 0; i < q->m; ++i)
+    largest = fmax(largest, fabs(q->h[at(q->most, i) + (size_t)i]));
+  return orthonormalize(s, q, q->width, 1e-14 * largest, err);
+}
+
+// Ritz values, vectors and residuals of H
+static rf_status ritz_pairs(krylov *q, rf_error *err) {
+  const int32_t m = q->m, first = m - q->width;
+  for (int32_t j = 0; j < m; ++j)
+    memcpy(q->ritz + at(m, j), q->h + at(q->most, j), (size_t)m * sizeof *q->h);
+  const rf_status st = small_eigen(q, m, q->ritz, q->theta, err);
+  if (st < 0) return st;
+  // descending: exchange ends
+  for (int32_t i = 0, j = m - 1; i < j; ++i, --j) {
+    const double t = q->theta[i];
+    q->theta[i] = q->theta[j];
+    q->theta[j] = t;
+    for (int32_t e = 0; e < m; ++e) {
+      const double v = q->ritz[at(m, i) + (size_t)e];
+      q->ritz[at(m, i) + (size_t)e] = q->ritz[at(m, j) + (size_t)e];
+      q->ritz[at(m, j) + (size_t)e] = v;
+    }
+  }
+  for (int32_t j = 0; j < m; ++j) {
+    double square = 0.0;
+    for (int32_t a = 0; a < q->next_width; ++a) {
+      double sum = 0.0;
+      for (int32_t i = 0; i < q->width; ++i)
+        sum += q->b[i * q->next_width + a] * q->ritz[at(m, j) + (size_t)(first + i)];
+      square += sum * sum;
+    }
+    q->residual[j] = sqrt(square);
+  }
+  return RF_OK;
+}
+
+// V becomes its first `keep` Ritz vectors, in slices of rows so that no second V is needed
+static rf_status compress(krylov *q, int32_t keep, double *slice, int slice_rows) {
+  const double plus = 1.0, zero = 0.0;
+  for (int32_t row = 0; row < q->n; row += slice_rows) {
+    const int rows = q->n - row < slice_rows ? q->n - row : slice_rows;
+    dgemm_("N", "N", &rows, &keep, &q->m, &plus, q->v + row, &q->n, q->ritz, &q->m, &zero, slice,
+           &rows);
+    for (int32_t j = 0; j < keep; ++j)
+      memcpy(q->v + at(q->n, j) + row, slice + at(rows, j), (size_t)rows * sizeof *slice);
+  }
+  for (int32_t j = 0; j < keep; ++j) {
+    memset(q->h + at(q->most, j), 0, (size_t)q->most * sizeof *q->h);
+    q->h[at(q->most, j) + (size_t)j] = q->theta[j];
+  }
+  q->m = keep;
+  return RF_OK;
+}
+
+// the next block joins V
+static void append(krylov *q) {
+  memcpy(q->v + at(q->n, q->m), q->w, at(q->n, q->next_width) * sizeof *q->v);
+  q->m += q->next_width;
+  q->width = q->next_width;
+}
+
+// Number of leading Ritz pairs that are the answer: the k wanted and those of the same
+// eigenvalue as the k-th.  0 while any of them, or the guard behind them, is not known.
+static int32_t answer(const krylov *q, int32_t k) {
+  int32_t count = 0;
+  while (count < q->m && q->residual[count] <= TOLERANCE * q->theta[count]) ++count;
+  if (count < k) return 0;
+  int32_t end = k;
+  while (end < q->m && end < k + RF_EIGEN_CUT &&
+         q->theta[end - 1] - q->theta[end] <= RF_EIGEN_CLUSTER * q->theta[end - 1])
+    ++end;
+  if (end > count) return 0;
+  for (int32_t j = end; j < q->m && j < end + GUARD; ++j)
+    if (!(q->residual[j] <= ROUGH_TOLERANCE * q->theta[j])) return 0;
+  return end;
+}
+
+// size of the largest repeated eigenvalue among the first `count`
+static int32_t largest_cluster(const krylov *q, int32_t count) {
+  int32_t largest = 1;
+  for (int32_t i = 0, j; i < count; i = j) {
+    for (j = i + 1;
+         j < count && q->theta[j - 1] - q->theta[j] <= RF_EIGEN_CLUSTER * q->theta[j - 1]; ++j) {
+    }
+    if (j - i > largest) largest = j - i;
+  }
+  return largest;
+}
+
+static rf_status search_all(search *s, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = s->p->n, k = s->set->k;
+  krylov q = {0};
+  double *slice = NULL;
+  const int slice_rows = 512;
+  const int32_t keep = k + SPARE;
+  const int32_t most = s->set->subspace > 0 ? s->set->subspace : keep + STEPS * BLOCK;
+  const int32_t max_restarts = s->set->max_restarts > 0 ? s->set->max_restarts : 100;
+  RF_TRY(create_krylov(&q, n, most + BLOCK, err));
+  RF_ALLOC(slice, at(slice_rows, most + BLOCK));
+
+  fill_start(s->set->seed, at(n, BLOCK), q.w);
+  RF_TRY(orthonormalize(s, &q, BLOCK, 0.0, err));
+  append(&q);
+  int verify = 0;
+  double verified = 0.0;
+  for (;;) {
+    RF_TRY(advance(s, &q, err));
+    RF_TRY(ritz_pairs(&q, err));
+    RF_TRY(tell(s, err));
+    const int32_t count = verify > 0 && --verify > 0 ? 0 : answer(&q, k);
+    if (count > 0) {
+      // a block of random vectors sees at most BLOCK vectors of one repeated eigenvalue:
+      // where it may have seen too few, others are tried until nothing new comes up
+      const bool suspect = largest_cluster(&q, count) >= BLOCK;
+      if (!suspect || fabs(q.theta[k - 1] - verified) <= 1e-10 * verified) {
+        RF_TRY(compress(&q, count, slice, slice_rows));
+        memcpy(s->theta, q.theta, (size_t)count * sizeof *s->theta);
+        memcpy(s->x, q.v, at(n, count) * sizeof *s->x);
+        s->found = count;
+        break;
+      }
+      verified = q.theta[k - 1];
+      verify = VERIFY;
+      RF_TRY(compress(&q, count, slice, slice_rows));
+      s->report->restarts += 1;
+      fill_start(s->set->seed + (uint64_t)s->report->restarts, at(n, BLOCK), q.w);
+      RF_TRY(orthonormalize(s, &q, BLOCK, 1e-10, err));
+    } else if (q.m + q.next_width > most) {
+      if (s->report->restarts >= max_restarts) {
+        int32_t converged = 0;
+        while (converged < k && q.residual[converged] <= TOLERANCE * q.theta[converged])
+          ++converged;
+        st = rf_fail(err, RF_ERR_NO_CONVERGENCE,
+                     "%d of %d eigenvalues converged in %d restarts and %d solves", (int)converged,
+                     (int)k, (int)s->report->restarts, (int)s->report->solves);
+        goto done;
+      }
+      s->report->restarts += 1;
+      RF_TRY(compress(&q, keep, slice, slice_rows));
+    }
+    if (q.next_width == 0) {
+      // the space is invariant: go on in another direction
+      fill_start(s->set->seed + 1000 + (uint64_t)s->report->solves, at(n, BLOCK), q.w);
+      RF_TRY(orthonormalize(s, &q, BLOCK, 1e-10, err));
+    }
+    append(&q);
+  }
+done:
+  free_krylov(&q);
+  rf_free(slice);
+  return st;
+}
+
+// number of vectors that belong to the k wanted or to the eigenvalue of the k-th
+static int32_t belonging(const search *s) {
+  int32_t count = s->set->k;
+  while (count < s->found && count < s->set->k + RF_EIGEN_CUT &&
+         s->theta[count - 1] - s->theta[count] <= RF_EIGEN_CLUSTER * s->theta[count - 1])
+    ++count;
+  return count;
+}
+
+// All of it by LAPACK: A = M (K - shift M)^-1 M and M as dense matrices, A x = theta M x.
+static rf_status solve_dense(search *s, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = s->p->n;
+  const size_t square = (size_t)n * (size_t)n;
+  double *a = NULL, *b = NULL, *c = NULL, *theta = NULL, *work = NULL;
+  int *iwork = NULL;
+  RF_ALLOC(a, square);
+  RF_ALLOC(b, square);
+  RF_ALLOC(c, square);
+  RF_ALLOC(theta, n);
+  for (int32_t i = 0; i < n; ++i) a[at(n, i) + (size_t)i] = 1.0;
+  RF_TRY(apply(s, s->p->mass, n, a, b, err));
+  RF_TRY(apply(s, s->p->solve, n, b, c, err));
+  s->report->solves += n;
+  RF_TRY(apply(s, s->p->mass, n, c, a, err));
+  for (size_t i = 0; i < square; ++i) {
+    if (isfinite(a[i])) continue;
+    st = rf_fail(err, RF_ERR_SINGULAR,
+                 "the solve of the eigenproblem gave a number that is not finite");
+    goto done;
+  }
+
+  const int one = 1, query = -1;
+  int lwork = 0, liwork = 0, info = 0;
+  double best = 0.0;
+  dsygvd_(&one, "V", "L", &n, a, &n, b, &n, theta, &best, &query, &liwork, &query, &info);
+  lwork = (int)best;
+  RF_ALLOC(work, lwork);
+  RF_ALLOC(iwork, liwork);
+  dsygvd_(&one, "V", "L", &n, a, &n, b, &n, theta, work, &lwork, iwork, &liwork, &info);
+  if (info > n) {
+    st = rf_fail(err, RF_ERR_SINGULAR, "the mass matrix is not positive definite");
+    goto done;
+  }
+  if (info != 0) {
+    st = rf_fail(err, RF_ERR_INTERNAL, "LAPACK dsygvd failed with code %d", info);
+    goto done;
+  }
+  const int32_t most = s->set->k + RF_EIGEN_CUT;
+  s->found = n < most ? n : most;
+  for (int32_t j = 0; j < s->found; ++j) {
+    s->theta[j] = theta[n - 1 - j];
+    memcpy(s->x + at(n, j), a + at(n, n - 1 - j), (size_t)n * sizeof *a);
+  }
+done:
+  rf_free(a);
+  rf_free(b);
+  rf_free(c);
+  rf_free(theta);
+  rf_free(work);
+  rf_free(iwork);
+  return st;
+}
+
+// One step of subspace iteration on m vectors with Rayleigh-Ritz: Y = (K - shift M)^-1 M X,
+// (Y^T M X) s = mu (Y^T M Y) s needs no K and gives mu = lambda - shift, ascending.
+static rf_status polish(search *s, int32_t m, double *mu, rf_error *err) {
+  rf_status st = RF_OK;
+  const int n = s->p->n;
+  const size_t square = (size_t)m * (size_t)m;
+  double *a = NULL, *b = NULL, *scale = NULL, *work = NULL;
+  int *iwork = NULL;
+  double *y = s->scratch;
+  RF_ALLOC(a, square);
+  RF_ALLOC(b, square);
+  RF_ALLOC(scale, m);
+  RF_TRY(apply(s, s->p->mass, m, s->x, s->mx, err));
+  RF_TRY(apply(s, s->p->solve, m, s->mx, y, err));
+  s->report->solves += m;
+
+  const double plus = 1.0, zero = 0.0;
+  dgemm_("T", "N", &m, &m, &n, &plus, y, &n, s->mx, &n, &zero, a, &m);
+  RF_TRY(apply(s, s->p->mass, m, y, s->mx, err));
+  dgemm_("T", "N", &m, &m, &n, &plus, y, &n, s->mx, &n, &zero, b, &m);
+
+  // columns of unit length make Y^T M Y the identity but for rounding
+  for (int32_t j = 0; j < m; ++j) {
+    const double square_length = b[at(m, j) + (size_t)j];
+    if (!(isfinite(square_length) && square_length > 0.0)) {
+      st = rf_fail(err, RF_ERR_SINGULAR, "the mass matrix is not positive definite");
+      goto done;
+    }
+    scale[j] = 1.0 / sqrt(square_length);
+  }
+  for (int32_t j = 0; j < m; ++j) {
+    for (int32_t i = 0; i < m; ++i) {
+      a[at(m, j) + (size_t)i] *= scale[i] * scale[j];
+      b[at(m, j) + (size_t)i] *= scale[i] * scale[j];
+    }
+  }
+  const int one = 1, query = -1;
+  int lwork = 0, liwork = 0, info = 0;
+  double best = 0.0;
+  dsygvd_(&one, "V", "L", &m, a, &m, b, &m, mu, &best, &query, &liwork, &query, &info);
+  lwork = (int)best;
+  RF_ALLOC(work, lwork);
+  RF_ALLOC(iwork, liwork);
+  dsygvd_(&one, "V", "L", &m, a, &m, b, &m, mu, work, &lwork, iwork, &liwork, &info);
+  if (info != 0) {
+    st = rf_fail(err, RF_ERR_INTERNAL, "LAPACK dsygvd failed with code %d", info);
+    goto done;
+  }
+  for (int32_t j = 0; j < m; ++j)
+    for (int32_t i = 0; i < m; ++i) a[at(m, j) + (size_t)i] *= scale[i];
+  dgemm_("N", "N", &n, &m, &m, &plus, y, &n, a, &m, &zero, s->x, &n);
+done:
+  rf_free(a);
+  rf_free(b);
+  rf_free(scale);
+  rf_free(work);
+  rf_free(iwork);
+  return st;
+}
+
+typedef struct convention {
+  int32_t n, n_weights;
+  const double *const *weights;
+  double *vectors;
+  double *weighted;  // (largest cluster, n)
+} convention;
+
+// rotates vectors [from, to) of one eigenvalue; recursion is as deep as there are weightings
+static rf_status rotate(const convention *c, int32_t level, int32_t from, int32_t to,
+                        rf_error *err) {
+  rf_status st = RF_OK;
+  const int n = c->n, m = to - from;
+  if (m < 2 || level == c->n_weights) return RF_OK;
+  double *b = NULL, *value = NULL, *work = NULL;
+  int *iwork = NULL;
+  double *x = c->vectors + at(n, from);
+  RF_ALLOC(b, (int64_t)m * m);
+  RF_ALLOC(value, m);
+  for (int32_t j = 0; j < m; ++j)
+    for (int32_t i = 0; i < n; ++i)
+      c->weighted[at(n, j) + (size_t)i] = c->weights[level][i] * x[at(n, j) + (size_t)i];
+  const double plus = 1.0, zero = 0.0;
+  dgemm_("T", "N", &m, &m, &n, &plus, x, &n, c->weighted, &n, &zero, b, &m);
+
+  const int query = -1;
+  int lwork = 0, liwork = 0, info = 0;
+  double best = 0.0;
+  dsyevd_("V", "L", &m, b, &m, value, &best, &query, &liwork, &query, &info);
+  lwork = (int)best;
+  RF_ALLOC(work, lwork);
+  RF_ALLOC(iwork, liwork);
+  dsyevd_("V", "L", &m, b, &m, value, work, &lwork, iwork, &liwork, &info);
+  if (info != 0) {
+    st = rf_fail(err, RF_ERR_INTERNAL, "LAPACK dsyevd failed with code %d", info);
+    goto done;
+  }
+  dgemm_("N", "N", &n, &m, &m, &plus, x, &n, b, &m, &zero, c->weighted, &n);
+  memcpy(x, c->weighted, (size_t)n * (size_t)m * sizeof *x);
+
+  // where the weighting itself is repeated the next one decides
+  const double scale = fmax(fabs(value[0]), fabs(value[m - 1]));
+  for (int32_t i = 0, j; i < m; i = j) {
+    for (j = i + 1; j < m && value[j] - value[j - 1] <= RF_EIGEN_CLUSTER * scale; ++j) {
+    }
+    RF_TRY(rotate(c, level + 1, from + i, from + j, err));
+  }
+done:
+  rf_free(b);
+  rf_free(value);
+  rf_free(work);
+  rf_free(iwork);
+  return st;
+}
+
+static void fix_sign(int32_t n, double *x) {
+  double largest = 0.0;
+  for (int32_t i = 0; i < n; ++i) largest = fmax(largest, fabs(x[i]));
+  int32_t first = 0;
+  while (first < n - 1 && fabs(x[first]) < largest * (1.0 - 1e-6)) ++first;
+  if (x[first] < 0.0)
+    for (int32_t i = 0; i < n; ++i) x[i] = -x[i];
+}
+
+static bool same_cluster(double a, double b) {
+  return fabs(a - b) <= RF_EIGEN_CLUSTER * fmax(fabs(a), fabs(b));
+}
+
+rf_status rf_eigen_canonical(int32_t n, int32_t k, const double *distance, int32_t n_weights,
+                             const double *const *weights, double *vectors, rf_error *err) {
+  rf_status st = RF_OK;
+  convention c = {.n = n, .n_weights = n_weights, .weights = weights, .vectors = vectors};
+  int32_t largest = 1;
+  for (int32_t i = 0, j; i < k; i = j) {
+    for (j = i + 1; j < k && same_cluster(distance[j], distance[j - 1]); ++j) {
+    }
+    if (j - i > largest) largest = j - i;
+  }
+  if (largest > 1) RF_ALLOC(c.weighted, (int64_t)largest * n);
+  rf_blas_serial_begin();
+  for (int32_t i = 0, j; i < k && st >= 0; i = j) {
+    for (j = i + 1; j < k && same_cluster(distance[j], distance[j - 1]); ++j) {
+    }
+    st = rotate(&c, 0, i, j, err);
+  }
+  rf_blas_serial_end();
+  if (st < 0) goto done;
+  for (int32_t j = 0; j < k; ++j) fix_sign(n, vectors + at(n, j));
+done:
+  rf_free(c.weighted);
+  return st;
+}
+
+rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_settings *set,
+                            const rf_run *run, double *values, double *vectors,
+                            rf_eigen_report *report, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = problem->n, k = set->k;
+  rf_eigen_report unused = {0};
+  search s = {.p = problem, .set = set, .run = run, .report = report ? report : &unused};
+  double *mu = NULL;
+  memset(s.report, 0, sizeof *s.report);
+  if (!(k >= 1 && k < n))
+    return rf_fail(err, RF_ERR_ARG, "k must be between 1 and %d (unknowns less one), got %d",
+                   (int)n - 1, (int)k);
+  const int64_t least = (int64_t)k + SPARE + BLOCK;
+  if (!(set->subspace == 0 || (set->subspace >= least && set->subspace <= n - BLOCK)))
+    return rf_fail(err, RF_ERR_ARG, "the Krylov space must have %d to %d vectors, got %d",
+                   (int)least, (int)n - BLOCK, (int)set->subspace);
+
+  const int64_t vectors_held = (int64_t)k + SPARE + STEPS * BLOCK;
+  const bool dense = set->subspace == 0 && (n <= DENSE_LIMIT || 2 * vectors_held >= n);
+  s.capacity = n - k < RF_EIGEN_CUT ? n : k + RF_EIGEN_CUT;
+  s.expected = 2 * vectors_held;
+  RF_ALLOC(s.theta, s.capacity);
+  RF_ALLOC(mu, s.capacity);
+  RF_ALLOC(s.x, (int64_t)s.capacity * n);
+  RF_ALLOC(s.mx, (int64_t)s.capacity * n);
+  RF_ALLOC(s.scratch, (int64_t)s.capacity * n);
+
+  // one BLAS thread: the same bits whatever the process has set
+  rf_blas_serial_begin();
+  st = dense ? solve_dense(&s, err) : search_all(&s, err);
+  const int32_t m = st < 0 ? 0 : belonging(&s);
+  if (st >= 0) st = polish(&s, m, mu, err);
+  rf_blas_serial_end();
+  if (st < 0) goto done;
+  RF_TRY(rf_eigen_canonical(n, m, mu, problem->n_weights, problem->weights, s.x, err));
+  for (int32_t j = 0; j < k; ++j) values[j] = mu[j] + problem->shift;
+  memcpy(vectors, s.x, (size_t)k * (size_t)n * sizeof *vectors);
+  RF_TRY(rf_run_progress(run, s.expected, s.expected, err));
+done:
+  rf_free(s.theta);
+  rf_free(mu);
+  rf_free(s.x);
+  rf_free(s.mx);
+  rf_free(s.scratch);
+  return st;
+}

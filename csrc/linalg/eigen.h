@@ -1,0 +1,69 @@
+// The k smallest eigenpairs of  K x = lambda M x,  K symmetric, M symmetric positive
+// definite, both known by what they do to vectors only.
+//
+// A block Lanczos method with thick restarts finds them as the largest eigenvalues
+// theta = 1 / (lambda - shift) of A = (K - shift M)^-1 M, which is symmetric in the metric of
+// M; it orthogonalises in full.  Blocks for two reasons: eight solves at once cost as much as
+// three alone, and a repeated eigenvalue shows all its vectors together, where a
+// method with single vectors misses some.  One step of subspace iteration then polishes all
+// vectors.  Problems that are small, or that ask for a good part of the spectrum, are solved
+// densely by LAPACK.  There is no state outside of a call.
+//
+// Result: ascending, M-orthonormal, and unique as far as mathematics lets it be:
+//  - eigenvalues whose relative gap is below RF_EIGEN_CLUSTER are one eigenvalue.  Inside
+//    its space the vectors diagonalise the first diagonal weighting, ascending; where its
+//    values coincide too, the next weighting decides.  The eigenvalue that is cut by k is
+//    completed before (up to RF_EIGEN_CUT vectors), so that its first vectors do not
+//    depend on where the iteration started.
+//  - the entry of largest magnitude is positive; of entries equal to 1e-6 the first counts.
+#ifndef RF_LINALG_EIGEN_H
+#define RF_LINALG_EIGEN_H
+
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "linalg/csc.h"
+
+// y = A x for count vectors (count, n).  For a solve x and y may be the same memory.
+typedef rf_status (*rf_apply_fn)(void *context, const rf_run *run, int32_t count, const double *x,
+                                 double *y, rf_error *err);
+
+typedef struct rf_eigen_problem {
+  int32_t n;          // unknowns
+  rf_apply_fn mass;   // y = M x
+  rf_apply_fn solve;  // y = (K - shift M)^-1 x, K - shift M positive definite
+  void *context;      // of both
+  double shift;       // below the spectrum; 0 when K itself is positive definite
+  int32_t n_weights;
+  const double *const *weights;  // diagonals that order repeated modes (n_weights, n)
+} rf_eigen_problem;
+
+typedef struct rf_eigen_settings {
+  int32_t k;             // 1 .. n-1
+  int32_t subspace;      // most vectors of the Krylov space; 0: k + 98
+  int32_t max_restarts;  // 0: 100
+  uint64_t seed;         // of the start vectors
+} rf_eigen_settings;
+
+typedef struct rf_eigen_report {
+  int32_t solves;  // right-hand sides
+  int32_t restarts;
+} rf_eigen_report;
+
+#define RF_EIGEN_CLUSTER 1e-6
+enum { RF_EIGEN_CUT = 16 };
+
+// values (k), vectors (k, n). 
+RF_MUST_CHECK rf_status rf_eigen_smallest(const rf_eigen_problem *problem,
+                                          const rf_eigen_settings *set, const rf_run *run,
+                                          double *values, double *vectors, rf_eigen_report *report,
+                                          rf_error *err);
+
+// The convention above for given vectors (k, n): `distance` (k) is what gaps are relative
+// to, monotonic along the vectors (eigenvalues minus shift, or singular values).
+RF_MUST_CHECK rf_status rf_eigen_canonical(int32_t n, int32_t k, const double *distance,
+                                           int32_t n_weights, const double *const *weights,
+                                           double *vectors, rf_error *err);
+
+#endif

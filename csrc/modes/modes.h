@@ -1,0 +1,82 @@
+// Linear vibration modes and modal derivatives of  M x'' + C(x) = f  about x = 0.
+//
+// A system is known by operators: M, the inverse of its tangent K = dC/dx and the second
+// derivative H of C.  A held solid is one such system, its unknowns the displacements of
+// its free nodes (n_free, 3) in ascending order; matrices given by a user are another.
+//
+//   K psi_j = lambda_j M psi_j,  psi_i^T M psi_j = delta_ij          (B07 2.43)
+//   K phi_ij = -(H : psi_j) psi_i = K phi_ji                         (B07 2.47)
+//
+// Inertia is neglected in phi, hence its symmetry; phi_ij is the second derivative of the
+// static response to the loads M psi_i lambda_i p_i (B07 2.55).  This needs a nonsingular
+// K: a solid that is not held is refused.
+#ifndef RF_MODES_MODES_H
+#define RF_MODES_MODES_H
+
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "fem/fem.h"
+#include "linalg/cholesky.h"
+#include "linalg/csc.h"
+#include "linalg/eigen.h"
+
+// out_p = (H : a_p) b_p for count pairs of vectors.
+typedef rf_status (*rf_hessian_fn)(void *context, const rf_run *run, int32_t count,
+                                   const double *const *a, const double *const *b,
+                                   double *const *out, rf_error *err);
+
+typedef struct rf_modes_system {
+  rf_eigen_problem operators;  // its context serves the Hessian too
+  rf_hessian_fn hessian;       // nullable when no derivatives are wanted
+} rf_modes_system;
+
+// A held solid as a system: one factorization of K.  The solid must outlive it.
+typedef struct rf_modes_solid rf_modes_solid;
+RF_MUST_CHECK rf_status rf_modes_solid_create(const rf_solid *solid, const rf_run *run,
+                                              rf_modes_solid **out, rf_error *err);
+void rf_modes_solid_free(rf_modes_solid *s);  // NULL is fine
+const rf_modes_system *rf_modes_solid_system(const rf_modes_solid *s);
+
+// Two matrices as a system, lower triangles, K positive definite.  M must outlive it.
+typedef struct rf_modes_matrices rf_modes_matrices;
+RF_MUST_CHECK rf_status rf_modes_matrices_create(const rf_csc *stiffness, const rf_csc *mass,
+                                                 rf_modes_matrices **out, rf_error *err);
+void rf_modes_matrices_free(rf_modes_matrices *m);  // NULL is fine
+const rf_modes_system *rf_modes_matrices_system(const rf_modes_matrices *m);
+
+// Modes in the convention of linalg/eigen.h: eigenvalues (k) in 1/s^2, shapes (k, n).
+RF_MUST_CHECK rf_status rf_modes_linear(const rf_modes_system *system, const rf_run *run, int32_t k,
+                                        double *eigenvalues, double *shapes, rf_error *err);
+
+// sqrt(lambda) / (2 pi), Hz; 0 for what rounding made negative.
+void rf_modes_frequencies(int32_t k, const double *eigenvalues, double *frequencies);
+
+// Number of derivatives of k modes; pairs (i <= j) follow row by row.
+static inline int64_t rf_modes_pairs(int32_t k) { return (int64_t)k * (k + 1) / 2; }
+
+// derivatives (rf_modes_pairs(k), n) of the directions shapes (k, n).
+RF_MUST_CHECK rf_status rf_modes_derivatives(const rf_modes_system *system, const rf_run *run,
+                                             int32_t k, const double *shapes, double *derivatives,
+                                             rf_error *err);
+
+// The same for fields over all nodes: shapes (k, n_nodes, 3), zero at fixed nodes, in;
+// derivatives (rf_modes_pairs(k), n_nodes, 3) out.
+RF_MUST_CHECK rf_status rf_modes_solid_derivatives(const rf_solid *solid, const rf_run *run,
+                                                   int32_t k, const double *shapes,
+                                                   double *derivatives, rf_error *err);
+
+// Diagonals (n_free, 3) that tell repeated modes apart: mass times 1, 2, 3 along x, y, z (so
+// what moves along x comes first), then, for pairs which that cannot order because a turn of
+// less than 90 degrees maps one to the other, mass times a function of position without any
+// symmetry.
+enum { RF_MODES_WEIGHTS = 2 };
+void rf_modes_weights(const rf_solid *solid, double *by_axis, double *by_place);
+
+// Vectors over free nodes at the front of a buffer become vectors over all nodes, zero at
+// fixed ones: `vectors` has room for (count, n_nodes, 3) and holds (count, n_free, 3).
+RF_MUST_CHECK rf_status rf_modes_expand(const rf_solid *solid, int64_t count, double *vectors,
+                                        rf_error *err);
+
+#endif

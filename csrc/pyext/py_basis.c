@@ -1,0 +1,113 @@
+// Mass-PCA and the basis from modal derivatives.
+#include "basis/basis.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_core.h"
+#include "pyext/py_solid.h"
+
+// (vectors (r, n, 3), spectrum (count,)) from a C basis
+static PyObject *basis_arrays(const rf_basis *basis) {
+  PyObject *vectors = py_new_f64(3, (npy_intp[]){basis->r, basis->n_nodes, 3});
+  PyObject *spectrum = py_new_f64(1, (npy_intp[]){basis->n_spectrum});
+  PyObject *result = NULL;
+  if (vectors && spectrum) {
+    const size_t size = 3 * (size_t)basis->n_nodes * (size_t)basis->r;
+    memcpy(py_f64(vectors), basis->vectors, size * sizeof(double));
+    memcpy(py_f64(spectrum), basis->spectrum, (size_t)basis->n_spectrum * sizeof(double));
+    result = PyTuple_Pack(2, vectors, spectrum);
+  }
+  Py_XDECREF(vectors);
+  Py_XDECREF(spectrum);
+  return result;
+}
+
+PyDoc_STRVAR(mass_pca_doc,
+             "mass_pca($module, solid, vectors, weights, r, progress, threads, /)\n--\n\n"
+             "Mass-orthonormal vectors (r, n, 3) and all singular values of the weighted\n"
+             "deformations vectors (count, n, 3); weights (count,) or None.");
+static PyObject *mass_pca(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *solid_obj = NULL, *vectors_obj = NULL, *weights_obj = NULL, *callable = NULL;
+  PyObject *result = NULL;
+  int r = 0, threads = 0;
+  py_in vectors = {0}, weights = {0};
+  rf_basis basis = {0};
+  py_run run;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OOOiOi:mass_pca", &solid_obj, &vectors_obj, &weights_obj, &r,
+                        &callable, &threads))
+    return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(&run, callable, threads) < 0) return NULL;
+  if (py_in_fields(&vectors, vectors_obj, "vectors", solid->mesh->n_nodes) < 0) return NULL;
+  if (vectors.shape[0] > INT32_MAX / 2) {
+    py_fail(state, "InputError", "vectors holds too many deformations: %zd", vectors.shape[0]);
+    goto done;
+  }
+  if (weights_obj != Py_None &&
+      py_in_f64(&weights, weights_obj, "weights", 1, &vectors.shape[0]) < 0)
+    goto done;
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_basis_mass_pca(solid, &run.run, (int32_t)vectors.shape[0], vectors.data, weights.data, r,
+                         &basis, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : basis_arrays(&basis);
+done:
+  rf_basis_free(&basis);
+  py_in_release(&vectors);
+  py_in_release(&weights);
+  return result;
+}
+
+PyDoc_STRVAR(modal_basis_doc,
+             "modal_derivative_basis($module, solid, k, r, progress, threads, /)\n--\n\n"
+             "Vectors (r, n, 3), all singular values, and the eigenvalues (k,) and frequencies\n"
+             "(k,) of the modes.");
+static PyObject *modal_derivative_basis(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *solid_obj = NULL, *callable = NULL;
+  PyObject *values = NULL, *frequencies = NULL, *arrays = NULL, *result = NULL;
+  int k = 0, r = 0, threads = 0;
+  rf_basis basis = {0};
+  py_run run;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OiiOi:modal_derivative_basis", &solid_obj, &k, &r, &callable,
+                        &threads))
+    return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(&run, callable, threads) < 0) return NULL;
+  // before memory is asked for: k may be anything
+  if (k < 1 || k >= 3 * solid->n_free)
+    return py_fail(state, "InputError",
+                   "k must be between 1 and %d (free degrees of freedom less one), got %d",
+                   3 * solid->n_free - 1, k);
+  values = py_new_f64(1, (npy_intp[]){k});
+  frequencies = py_new_f64(1, (npy_intp[]){k});
+  if (!values || !frequencies) goto done;
+  double *value = py_f64(values);
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_basis_modal_derivatives(solid, &run.run, k, r, value, &basis, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  rf_modes_frequencies(k, value, py_f64(frequencies));
+  arrays = basis_arrays(&basis);
+  if (arrays)
+    result = PyTuple_Pack(4, PyTuple_GET_ITEM(arrays, 0), PyTuple_GET_ITEM(arrays, 1), values,
+                          frequencies);
+done:
+  rf_basis_free(&basis);
+  Py_XDECREF(values);
+  Py_XDECREF(frequencies);
+  Py_XDECREF(arrays);
+  return result;
+}
+
+PyMethodDef py_basis_functions[] = {
+    {"mass_pca", mass_pca, METH_VARARGS, mass_pca_doc},
+    {"modal_derivative_basis", modal_derivative_basis, METH_VARARGS, modal_basis_doc},
+    {NULL, NULL, 0, NULL},
+};

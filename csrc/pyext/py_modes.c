@@ -1,0 +1,199 @@
+// Linear modes and modal derivatives, of solids and of plain matrices.
+#include <string.h>
+
+#include "modes/modes.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_core.h"
+#include "pyext/py_solid.h"
+
+PyDoc_STRVAR(linear_modes_doc,
+             "linear_modes($module, solid, k, progress, threads, /)\n--\n\n"
+             "Tuple of eigenvalues (k,), frequencies (k,) and shapes (k, n, 3).");
+static PyObject *linear_modes(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *solid_obj = NULL, *callable = NULL;
+  PyObject *values = NULL, *frequencies = NULL, *shapes = NULL, *result = NULL;
+  int k = 0, threads = 0;
+  py_run r;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OiOi:linear_modes", &solid_obj, &k, &callable, &threads)) return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(&r, callable, threads) < 0) return NULL;
+  // before memory is asked for: k may be anything
+  if (k < 1 || k >= 3 * solid->n_free)
+    return py_fail(state, "InputError",
+                   "k must be between 1 and %d (free degrees of freedom less one), got %d",
+                   3 * solid->n_free - 1, k);
+
+  values = py_new_f64(1, (npy_intp[]){k});
+  frequencies = py_new_f64(1, (npy_intp[]){k});
+  shapes = py_new_f64(3, (npy_intp[]){k, solid->mesh->n_nodes, 3});
+  if (!values || !frequencies || !shapes) goto done;
+  double *value = py_f64(values), *frequency = py_f64(frequencies), *shape = py_f64(shapes);
+  rf_modes_solid *modes = NULL;
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_modes_solid_create(solid, &r.run, &modes, &err);
+  if (st >= 0) st = rf_modes_linear(rf_modes_solid_system(modes), &r.run, k, value, shape, &err);
+  if (st >= 0) st = rf_modes_expand(solid, k, shape, &err);
+  rf_modes_solid_free(modes);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  rf_modes_frequencies(k, value, frequency);
+  result = PyTuple_Pack(3, values, frequencies, shapes);
+done:
+  Py_XDECREF(values);
+  Py_XDECREF(frequencies);
+  Py_XDECREF(shapes);
+  return result;
+}
+
+PyDoc_STRVAR(modal_derivatives_doc,
+             "modal_derivatives($module, solid, shapes, progress, threads, /)\n--\n\n"
+             "Derivatives (k(k+1)/2, n, 3) of the directions shapes (k, n, 3), i <= j row by row.");
+static PyObject *modal_derivatives(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *solid_obj = NULL, *shapes_obj = NULL, *callable = NULL, *out = NULL;
+  int threads = 0;
+  py_in shapes = {0};
+  py_run r;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OOOi:modal_derivatives", &solid_obj, &shapes_obj, &callable,
+                        &threads))
+    return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(&r, callable, threads) < 0) return NULL;
+  const npy_intp n = solid->mesh->n_nodes;
+  if (py_in_fields(&shapes, shapes_obj, "shapes", n) < 0) return NULL;
+  if (shapes.shape[0] < 1 || shapes.shape[0] > 3 * n) {
+    py_fail(state, "InputError", "shapes must hold 1 to %zd modes, got %zd", 3 * n, shapes.shape[0]);
+    goto done;
+  }
+  const int32_t k = (int32_t)shapes.shape[0];
+  const double *shape = shapes.data;
+  out = py_new_f64(3, (npy_intp[]){(npy_intp)rf_modes_pairs(k), n, 3});
+  if (!out) goto done;
+  double *derivative = py_f64(out);
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_modes_solid_derivatives(solid, &r.run, k, shape, derivative, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    Py_CLEAR(out);
+  }
+done:
+  py_in_release(&shapes);
+  return out;
+}
+
+// a lower triangle from SciPy-style arrays, checked in full
+typedef struct in_matrix {
+  py_in data, indices, indptr;
+  rf_csc view;
+} in_matrix;
+
+static void release_matrix(in_matrix *m) {
+  py_in_release(&m->data);
+  py_in_release(&m->indices);
+  py_in_release(&m->indptr);
+}
+
+static int take_matrix(py_state *state, in_matrix *m, PyObject *tuple, const char *name) {
+  PyObject *data = NULL, *indices = NULL, *indptr = NULL;
+  if (!PyTuple_Check(tuple) || !PyArg_ParseTuple(tuple, "OOO", &data, &indices, &indptr)) {
+    py_fail(state, "InputTypeError", "%s must be a tuple (data, indices, indptr)", name);
+    return -1;
+  }
+  const npy_intp any = PY_ANY;
+  if (py_in_i32(&m->indptr, indptr, "indptr", 1, &any, 0, INT32_MAX) < 0) return -1;
+  const npy_intp n = m->indptr.shape[0] - 1;
+  if (n < 1 || n >= INT32_MAX) {
+    py_fail(state, "InputError", "%s has %zd columns; allowed are 1 to 2147483646", name, n);
+    return -1;
+  }
+  const npy_intp *length = &m->data.shape[0];
+  if (py_in_f64(&m->data, data, "data", 1, &any) < 0) return -1;
+  if (py_in_i32(&m->indices, indices, "indices", 1, length, 0, (int32_t)n - 1) < 0) return -1;
+  const int32_t *ptr = m->indptr.data, *ind = m->indices.data;
+  int ok = ptr[0] == 0 && ptr[n] == *length;
+  for (npy_intp j = 0; ok && j < n; ++j) {
+    ok = ptr[j] < ptr[j + 1] && ptr[j + 1] <= *length && ind[ptr[j]] == j;
+    for (int32_t p = ptr[j] + 1; ok && p < ptr[j + 1]; ++p) ok = ind[p] > ind[p - 1];
+  }
+  if (!ok) {
+    py_fail(state, "InputError",
+            "%s must be a lower triangle by columns, rows ascending, diagonal present", name);
+    return -1;
+  }
+  m->view = (rf_csc){.rows = (int32_t)n,
+                     .cols = (int32_t)n,
+                     .colptr = m->indptr.data,
+                     .rowind = m->indices.data,
+                     .val = m->data.data};
+  return 0;
+}
+
+PyDoc_STRVAR(matrix_modes_doc,
+             "matrix_modes($module, stiffness, mass, k, settings, progress, threads, /)\n--\n\n"
+             "Modes of two symmetric matrices, each a tuple (data, indices, indptr) of its lower\n"
+             "triangle; settings (subspace, max_restarts, seed), 0 for the defaults. Tuple of\n"
+             "eigenvalues (k,), vectors (k, n) and the report (solves, restarts).");
+static PyObject *matrix_modes(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *stiffness_obj = NULL, *mass_obj = NULL, *callable = NULL;
+  PyObject *values = NULL, *vectors = NULL, *result = NULL;
+  rf_eigen_settings set = {0};
+  rf_eigen_report report = {0};
+  int threads = 0;
+  unsigned long long seed = 0;
+  in_matrix stiffness = {0}, mass = {0};
+  py_run r;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OOi(iiK)Oi:matrix_modes", &stiffness_obj, &mass_obj, &set.k,
+                        &set.subspace, &set.max_restarts, &seed, &callable, &threads))
+    return NULL;
+  set.seed = seed;
+  if (py_run_init(&r, callable, threads) < 0) return NULL;
+  if (take_matrix(state, &stiffness, stiffness_obj, "stiffness") < 0) goto done;
+  if (take_matrix(state, &mass, mass_obj, "mass") < 0) goto done;
+  const int32_t n = stiffness.view.cols;
+  if (set.k < 1 || set.k >= n) {
+    py_fail(state, "InputError", "k must be between 1 and %d (unknowns less one), got %d", n - 1,
+            set.k);
+    goto done;
+  }
+  values = py_new_f64(1, (npy_intp[]){set.k});
+  vectors = py_new_f64(2, (npy_intp[]){set.k, n});
+  if (!values || !vectors) goto done;
+  double *value = py_f64(values), *vector = py_f64(vectors);
+  rf_modes_matrices *matrices = NULL;
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_modes_matrices_create(&stiffness.view, &mass.view, &matrices, &err);
+  if (st >= 0)
+    st = rf_eigen_smallest(&rf_modes_matrices_system(matrices)->operators, &set, &r.run, value,
+                           vector, &report, &err);
+  rf_modes_matrices_free(matrices);
+  Py_END_ALLOW_THREADS
+  if (st < 0)
+    py_raise(state, st, &err);
+  else
+    result = Py_BuildValue("OO(ii)", values, vectors, report.solves, report.restarts);
+done:
+  release_matrix(&stiffness);
+  release_matrix(&mass);
+  Py_XDECREF(values);
+  Py_XDECREF(vectors);
+  return result;
+}
+
+PyMethodDef py_modes_functions[] = {
+    {"linear_modes", linear_modes, METH_VARARGS, linear_modes_doc},
+    {"modal_derivatives", modal_derivatives, METH_VARARGS, modal_derivatives_doc},
+    {"matrix_modes", matrix_modes, METH_VARARGS, matrix_modes_doc},
+    {NULL, NULL, 0, NULL},
+};
