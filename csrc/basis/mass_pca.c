@@ -15,32 +15,36 @@ void rf_basis_free(rf_basis *basis) {
 
 typedef struct transform {
   rf_cholesky *mass;
-  int32_t n_free;
-  double *vectors;  // (count, 3 n_free)
-  double *work;     // (threads, 3 n_free)
+  size_t n_free;
+  double *vectors;  // (count, n_free, 3)
+  double *work;     // two vectors a worker (threads, 2, n_free, 3)
 } transform;
 
-// one vector: (n_free, 3) becomes L^T P of its x, then y, then z components
+// one vector becomes L^T P of its components, which stay side by side
 static rf_status into_factor_space(void *context, int64_t task, int worker, rf_error *err) {
+  (void)err;
   const transform *t = context;
-  const size_t n = (size_t)t->n_free;
-  double *vector = t->vectors + 3 * n * (size_t)task;
-  double *split = t->work + 3 * n * (size_t)worker;
-  for (size_t i = 0; i < n; ++i)
-    for (size_t axis = 0; axis < 3; ++axis) split[axis * n + i] = vector[3 * i + axis];
-  return rf_cholesky_half_multiply(t->mass, 3, split, vector, err);
+  const size_t n = 3 * t->n_free;
+  double *vector = t->vectors + n * (size_t)task;
+  double *copy = t->work + 2 * n * (size_t)worker;
+  memcpy(copy, vector, n * sizeof *copy);
+  rf_cholesky_half_multiply3(t->mass, copy, copy + n, vector);
+  return RF_OK;
 }
 
-// back: P^T L^-T, and the components of a node side by side again
+// back: P^T L^-T, on components one after the other
 static rf_status out_of_factor_space(const transform *t, int32_t r, double *vectors,
                                      rf_error *err) {
-  const size_t n = (size_t)t->n_free;
+  const size_t n = t->n_free;
+  double *split = t->work;
   for (int32_t v = 0; v < r; ++v) {
     double *vector = vectors + 3 * n * (size_t)v;
-    const rf_status st = rf_cholesky_half_solve(t->mass, 3, vector, t->work, err);
+    for (size_t i = 0; i < n; ++i)
+      for (size_t axis = 0; axis < 3; ++axis) split[axis * n + i] = vector[3 * i + axis];
+    const rf_status st = rf_cholesky_half_solve(t->mass, 3, split, split, err);
     if (st < 0) return st;
     for (size_t i = 0; i < n; ++i)
-      for (size_t axis = 0; axis < 3; ++axis) vector[3 * i + axis] = t->work[axis * n + i];
+      for (size_t axis = 0; axis < 3; ++axis) vector[3 * i + axis] = split[axis * n + i];
   }
   return RF_OK;
 }
@@ -139,7 +143,7 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
                                double *vectors, int32_t r, rf_basis *out, rf_error *err) {
   rf_status st = RF_OK;
   rf_csc mass = {0};
-  transform t = {.n_free = solid->n_free, .vectors = vectors};
+  transform t = {.n_free = (size_t)solid->n_free, .vectors = vectors};
   const size_t rows = 3 * (size_t)solid->n_free;
   rf_basis basis = {.r = r, .n_nodes = solid->mesh->n_nodes};
   basis.n_spectrum = (size_t)count < rows ? count : (int32_t)rows;
@@ -156,7 +160,7 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
   if (st < 0) goto done;
   rf_csc_free(&mass);
   RF_TRY(rf_cholesky_half_prepare(t.mass, err));
-  RF_ALLOC(t.work, rows * (size_t)run->threads);
+  RF_ALLOC(t.work, 2 * rows * (size_t)run->threads);
   RF_TRY(rf_run_tasks(run, count, 1, into_factor_space, &t, err));
 
   RF_ALLOC(basis.spectrum, basis.n_spectrum);

@@ -191,22 +191,20 @@ rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err) {
   return f->half ? RF_OK : from_cholmod(&f->common, "conversion", err);
 }
 
-rf_status rf_cholesky_half_multiply(rf_cholesky *f, int nrhs, const double *x, double *y,
-                                    rf_error *err) {
-  const rf_status st = rf_cholesky_half_prepare(f, err);
-  if (st < 0) return st;
+void rf_cholesky_half_multiply3(const rf_cholesky *f, const double *x, double *scratch, double *y) {
   const int32_t *ptr = f->half->p, *ind = f->half->i, *perm = f->factor->Perm;
   const double *val = f->half->x;
-  for (int c = 0; c < nrhs; ++c) {
-    const double *xc = x + (size_t)c * (size_t)f->n;
-    double *yc = y + (size_t)c * (size_t)f->n;
-    for (int32_t j = 0; j < f->n; ++j) {
-      double sum = 0.0;
-      for (int32_t p = ptr[j]; p < ptr[j + 1]; ++p) sum += val[p] * xc[perm[ind[p]]];
-      yc[j] = sum;
+  for (int32_t j = 0; j < f->n; ++j)
+    for (size_t axis = 0; axis < 3; ++axis)
+      scratch[3 * (size_t)j + axis] = x[3 * (size_t)perm[j] + axis];
+  for (int32_t j = 0; j < f->n; ++j) {
+    double sum[3] = {0.0, 0.0, 0.0};
+    for (int32_t p = ptr[j]; p < ptr[j + 1]; ++p) {
+      const double *row = scratch + 3 * (size_t)ind[p];
+      for (int axis = 0; axis < 3; ++axis) sum[axis] += val[p] * row[axis];
     }
+    for (size_t axis = 0; axis < 3; ++axis) y[3 * (size_t)j + axis] = sum[axis];
   }
-  return RF_OK;
 }
 
 rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const double *y, double *x,

@@ -44,15 +44,16 @@ RF_MUST_CHECK rf_status rf_cholesky_solve_parallel(const rf_cholesky *f, const r
                                                    rf_error *err);
 
 // The two halves of A = P^T L L^T P:
-// y = L^T P x (so that |y|^2 = x^T A x), and x = P^T L^-T y.
-RF_MUST_CHECK rf_status rf_cholesky_half_multiply(rf_cholesky *f, int nrhs, const double *x,
-                                                  double *y, rf_error *err);
+// x = P^T L^-T y for nrhs columns, and y = L^T P x, so that |y|^2 = x^T A x.
 RF_MUST_CHECK rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const double *y, double *x,
                                                rf_error *err);
 
-// Makes what rf_cholesky_half_multiply needs; afterwards, until the next
-// factorization, that function only reads the factor and may run on many threads.
+// Makes what rf_cholesky_half_multiply needs, until the next factorization.
 RF_MUST_CHECK rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err);
+
+// Three columns that lie side by side: x, y and the scratch are (n, 3).  Only reads the
+// factor: any number of callers may be inside.
+void rf_cholesky_half_multiply3(const rf_cholesky *f, const double *x, double *scratch, double *y);
 
 void rf_cholesky_read_report(const rf_cholesky *f, rf_cholesky_report *out);
 void rf_cholesky_free(rf_cholesky *f);  // NULL is fine

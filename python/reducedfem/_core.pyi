@@ -219,3 +219,43 @@ class NewmarkSolid:
         self,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
     def report(self) -> dict[str, int | float]: ...
+
+# csrc/pyext/py_modes.c
+def linear_modes(
+    solid: Solid, k: int, progress: Callable[[int, int], object] | None, threads: int, /
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+def modal_derivatives(
+    solid: Solid,
+    shapes: ArrayLike,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> NDArray[np.float64]: ...
+def matrix_modes(
+    stiffness: tuple[ArrayLike, ArrayLike, ArrayLike],
+    mass: tuple[ArrayLike, ArrayLike, ArrayLike],
+    k: int,
+    settings: tuple[int, int, int],
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[int, int]]: ...
+
+# csrc/pyext/py_basis.c
+def mass_pca(
+    solid: Solid,
+    vectors: ArrayLike,
+    weights: ArrayLike | None,
+    r: int,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def modal_derivative_basis(
+    solid: Solid,
+    k: int,
+    r: int,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
