@@ -23,14 +23,13 @@
 
 #include "base/run.h"
 #include "base/status.h"
-#include "fem/fem.h"
-#include "modes/modes.h"
+#include "modes/modes.h"  // and through it the solid
 
 typedef struct rf_basis {
   int32_t r, n_nodes;
-  double *vectors;    // mass-orthonormal, 1/sqrt(kg)       (r, n_nodes, 3)
+  double *vectors;  // mass-orthonormal, 1/sqrt(kg)       (r, n_nodes, 3)
   int32_t n_spectrum;
-  double *spectrum;   // singular values, descending        (n_spectrum)
+  double *spectrum;  // singular values, descending        (n_spectrum)
 } rf_basis;
 
 void rf_basis_free(rf_basis *basis);  // leaves a zero basis

@@ -149,8 +149,10 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
   basis.n_spectrum = (size_t)count < rows ? count : (int32_t)rows;
   memset(out, 0, sizeof *out);
   if (!(r >= 1 && r <= basis.n_spectrum))
-    return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d (%d deformations, %zu free degrees of freedom), got %d",
-                   (int)basis.n_spectrum, (int)count, rows, (int)r);
+    return rf_fail(
+        err, RF_ERR_ARG,
+        "r must be between 1 and %d (%d deformations, %zu free degrees of freedom), got %d",
+        (int)basis.n_spectrum, (int)count, rows, (int)r);
 
   RF_TRY(rf_solid_free_mass(solid, &mass, err));
   RF_TRY(rf_cholesky_create(&mass, &t.mass, err));
@@ -198,9 +200,10 @@ rf_status rf_basis_mass_pca(const rf_solid *solid, const rf_run *run, int32_t co
     for (int32_t f = 0; f < solid->n_fixed; ++f) {
       const double *u = vector + 3 * (size_t)solid->fixed[f];
       if (u[0] == 0.0 && u[1] == 0.0 && u[2] == 0.0) continue;
-      return rf_fail(err, RF_ERR_ARG,
-                     "vectors[%d] moves node %d, which is fixed, by (%g, %g, %g); it must be zero there",
-                     (int)v, solid->fixed[f], u[0], u[1], u[2]);
+      return rf_fail(
+          err, RF_ERR_ARG,
+          "vectors[%d] moves node %d, which is fixed, by (%g, %g, %g); it must be zero there",
+          (int)v, solid->fixed[f], u[0], u[1], u[2]);
     }
     if (weights && !isfinite(weights[v]))
       return rf_fail(err, RF_ERR_ARG, "weights[%d] is %g; it must be finite", (int)v, weights[v]);

@@ -26,8 +26,8 @@ rf_status rf_basis_scale(const rf_modes_system *system, const rf_run *run, int32
   RF_ALLOC(product, n);
   for (int32_t j = 0; j < k; ++j) {
     if (eigenvalues[j] > 0.0) continue;
-    st = rf_fail(err, RF_ERR_SINGULAR, "eigenvalue %d is %g; a held solid has positive ones", (int)j,
-                 eigenvalues[j]);
+    st = rf_fail(err, RF_ERR_SINGULAR, "eigenvalue %d is %g; a held solid has positive ones",
+                 (int)j, eigenvalues[j]);
     goto done;
   }
 

@@ -9,7 +9,7 @@
 
 enum {
   DENSE_LIMIT = 256,  // up to here the dense solver is quicker than an iteration
-  BLOCK = 8,         // vectors that advance together
+  BLOCK = 8,          // vectors that advance together
   SPARE = 18,         // vectors kept at a restart beyond the k wanted
   STEPS = 10,         // block steps between restarts
   GUARD = 2,          // vectors beyond those wanted that must be known roughly
@@ -34,17 +34,17 @@ typedef struct search {
 
 // The Krylov space: V^T M V = 1, H = V^T M A V, A V = V H + (next block) B [last columns].
 typedef struct krylov {
-  int32_t n, most;     // columns there is room for
-  int32_t m, width;    // columns in use, of these in the last block
-  double *v;           // (most, n)
-  double *w, *mw;      // next block and M times something (BLOCK, n)
-  double *h;           // (most, most)
-  double *b;           // (BLOCK, BLOCK): next width x width
+  int32_t n, most;   // columns there is room for
+  int32_t m, width;  // columns in use, of these in the last block
+  double *v;         // (most, n)
+  double *w, *mw;    // next block and M times something (BLOCK, n)
+  double *h;         // (most, most)
+  double *b;         // (BLOCK, BLOCK): next width x width
   int32_t next_width;
-  double *ritz;        // eigenvectors of h              (most, most)
-  double *theta;       // eigenvalues, descending        (most)
-  double *residual;    // of the Ritz pairs              (most)
-  double *c;           // coefficients                   (most, BLOCK)
+  double *ritz;      // eigenvectors of h              (most, most)
+  double *theta;     // eigenvalues, descending        (most)
+  double *residual;  // of the Ritz pairs              (most)
+  double *c;         // coefficients                   (most, BLOCK)
   double *work;
   int *iwork;
   int lwork, liwork;

@@ -54,7 +54,7 @@ typedef struct rf_eigen_report {
 #define RF_EIGEN_CLUSTER 1e-6
 enum { RF_EIGEN_CUT = 16 };
 
-// values (k), vectors (k, n). 
+// values (k), vectors (k, n).
 RF_MUST_CHECK rf_status rf_eigen_smallest(const rf_eigen_problem *problem,
                                           const rf_eigen_settings *set, const rf_run *run,
                                           double *values, double *vectors, rf_eigen_report *report,

@@ -16,7 +16,8 @@ rf_status rf_modes_derivatives(const rf_modes_system *system, const rf_run *run,
   if (op->shift != 0.0)
     return rf_fail(err, RF_ERR_ARG, "modal derivatives without inertia need K itself, not K - %g M",
                    op->shift);
-  if (!(k >= 1)) return rf_fail(err, RF_ERR_ARG, "modal derivatives need at least one mode, got %d", k);
+  if (!(k >= 1))
+    return rf_fail(err, RF_ERR_ARG, "modal derivatives need at least one mode, got %d", k);
 
   int32_t filled = 0;
   int64_t finished = 0;

@@ -9,8 +9,8 @@ enum { MATRIX_WEIGHTS = 1 };
 struct rf_modes_solid {
   const rf_solid *solid;
   rf_cholesky *stiffness;
-  rf_csc mass;                      // lower, scalar, over free nodes
-  double *weight[RF_MODES_WEIGHTS];    // (n_free, 3) each
+  rf_csc mass;                       // lower, scalar, over free nodes
+  double *weight[RF_MODES_WEIGHTS];  // (n_free, 3) each
   const double *weights[RF_MODES_WEIGHTS];
   rf_modes_system system;
 };
@@ -263,7 +263,8 @@ rf_status rf_modes_linear(const rf_modes_system *system, const rf_run *run, int3
                           double *eigenvalues, double *shapes, rf_error *err) {
   const rf_eigen_settings set = {.k = k};
   if (!(k >= 1 && k < system->operators.n))
-    return rf_fail(err, RF_ERR_ARG, "k must be between 1 and %d (free degrees of freedom less one), got %d",
+    return rf_fail(err, RF_ERR_ARG,
+                   "k must be between 1 and %d (free degrees of freedom less one), got %d",
                    system->operators.n - 1, k);
   return rf_eigen_smallest(&system->operators, &set, run, eigenvalues, shapes, NULL, err);
 }

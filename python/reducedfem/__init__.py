@@ -10,6 +10,7 @@ with right_kernels():
 del right_kernels
 
 from reducedfem._version import __version__ as __version__  # noqa: E402
+from reducedfem.basis import Basis, mass_pca, modal_derivative_basis  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
     DivergedError,
@@ -22,11 +23,13 @@ from reducedfem.errors import (  # noqa: E402
     SingularMatrixError,
 )
 from reducedfem.mesh import Mesh, voxelize  # noqa: E402
+from reducedfem.modes import Modes  # noqa: E402
 from reducedfem.solid import CSC, Solid, StaticReport, StVK  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
 
 __all__ = [
+    "Basis",
     "CSC",
     "ConvergenceError",
     "DivergedError",
@@ -36,12 +39,15 @@ __all__ = [
     "InternalError",
     "Mesh",
     "MeshError",
+    "Modes",
     "ReducedFEMError",
     "SingularMatrixError",
     "Solid",
     "StVK",
     "StaticReport",
     "Surface",
+    "mass_pca",
+    "modal_derivative_basis",
     "read_surface",
     "system_info",
     "voxelize",

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._run import Progress, callback, threads
-from reducedfem.modes import _count
+from reducedfem.solid import _count
 
 if TYPE_CHECKING:
     from reducedfem.solid import Solid
@@ -52,12 +52,13 @@ class Basis:
     @property
     def r(self) -> int:
         """Number of vectors."""
-        return self.vectors.shape[0]
+        return len(self.vectors)
 
     @property
     def matrix(self) -> NDArray[np.float64]:
         """U as a matrix, shape (3n, r): a view of `vectors`, not a copy."""
-        return self.vectors.reshape(self.r, -1).T
+        matrix: NDArray[np.float64] = self.vectors.reshape(self.r, -1).T
+        return matrix
 
     def __len__(self) -> int:
         return self.r

@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.solid import _count
 
 if TYPE_CHECKING:
     from reducedfem.solid import Solid
 
 __all__ = ["Modes", "linear_modes", "modal_derivatives"]
-
-_INT32_MAX = 2**31 - 1
-
-
-def _count(value: SupportsIndex, name: str) -> int:
-    """Return a positive int that C can hold; bools and floats are refused."""
-    if isinstance(value, bool | np.bool_):
-        raise InputTypeError(f"{name} must be an int, got {value!r}")
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise InputTypeError(f"{name} must be an int, got {type(value).__name__}") from None
-    if not 1 <= number <= _INT32_MAX:
-        raise InputError(f"{name} must be at least 1, got {number}")
-    return number
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,8 @@ from reducedfem.mesh import Mesh
 if TYPE_CHECKING:
     import scipy.sparse
 
+    from reducedfem.modes import Modes
+
 __all__ = ["CSC", "Solid", "StVK", "StaticReport"]
 
 
@@ -494,6 +496,20 @@ class Solid:
     def static_report(self) -> StaticReport | None:
         """What the last successful `solve_static` took; None before the first."""
         return self._last_static_report
+
+    def linear_modes(self, k: int, progress: Progress = False) -> Modes:
+        """Return the k lowest vibration modes; see `reducedfem.modes.linear_modes`."""
+        from reducedfem import modes  # that module needs this one
+
+        return modes.linear_modes(self, k, progress)
+
+    def modal_derivatives(
+        self, modes: Modes | ArrayLike, progress: Progress = False
+    ) -> NDArray[np.float64]:
+        """Return the derivatives of modes; see `reducedfem.modes.modal_derivatives`."""
+        from reducedfem import modes as room  # that module needs this one
+
+        return room.modal_derivatives(self, modes, progress)
 
     def __repr__(self) -> str:
         return f"<Solid on {self._mesh!r}, {len(self.fixed)} nodes fixed>"
