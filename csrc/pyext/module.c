@@ -6,6 +6,7 @@
 
 static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
     [PY_MESH] = &py_mesh_spec,
+    [PY_EMBEDDING] = &py_embedding_spec,
     [PY_SOLID] = &py_solid_spec,
     [PY_REDUCED] = &py_reduced_spec,
     [PY_NEWMARK_REDUCED] = &py_newmark_reduced_spec,

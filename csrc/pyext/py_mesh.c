@@ -1,7 +1,10 @@
 // The type _core.Mesh, and the functions on surfaces that need no type.
 #include "pyext/py_mesh.h"
 
+#include <string.h>
+
 #include "mesh/surface.h"
+#include "mesh/topology.h"
 #include "mesh/voxelize.h"
 #include "pyext/py_convert.h"
 
@@ -111,16 +114,76 @@ static PyGetSetDef mesh_getset[] = {
     {0},
 };
 
+PyDoc_STRVAR(components_doc,
+             "components($self, by_face, /)\n--\n\n"
+             "Number of connected parts and the part of each element, int32 (e,).");
+static PyObject *mesh_components(PyObject *self, PyObject *arg) {
+  const rf_mesh *m = self_mesh(self);
+  const int by_face = PyObject_IsTrue(arg);
+  if (by_face < 0) return NULL;
+  PyObject *label = py_new_i32(1, (npy_intp[]){m->n_elements});
+  if (!label) return NULL;
+  int32_t *to = py_i32(label), count;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS st = rf_mesh_components(m, by_face != 0, to, &count, &err);
+  Py_END_ALLOW_THREADS if (st < 0) {
+    Py_DECREF(label);
+    return py_raise(py_state_of_object(self), st, &err);
+  }
+  return Py_BuildValue("iN", (int)count, label);
+}
+
+PyDoc_STRVAR(boundary_doc,
+             "boundary($self, /)\n--\n\n"
+             "Faces of one element only, int32 (f, 3) or (f, 4), and their elements, int32 (f,).");
+static PyObject *mesh_boundary(PyObject *self, PyObject *unused) {
+  (void)unused;
+  const rf_mesh *m = self_mesh(self);
+  rf_boundary b;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS st = rf_mesh_boundary(m, &b, &err);
+  Py_END_ALLOW_THREADS if (st < 0) return py_raise(py_state_of_object(self), st, &err);
+  PyObject *result = NULL;
+  PyObject *corners = py_new_i32(2, (npy_intp[]){b.n_faces, b.n_corners});
+  PyObject *element = py_new_i32(1, (npy_intp[]){b.n_faces});
+  if (corners && element) {
+    memcpy(py_i32(corners), b.corners, (size_t)b.n_faces * (size_t)b.n_corners * sizeof(int32_t));
+    memcpy(py_i32(element), b.element, (size_t)b.n_faces * sizeof(int32_t));
+    result = PyTuple_Pack(2, corners, element);
+  }
+  Py_XDECREF(corners);
+  Py_XDECREF(element);
+  rf_boundary_free(&b);
+  return result;
+}
+
+PyDoc_STRVAR(volumes_doc, "volumes($self, /)\n--\n\nVolume of each element in m^3, (e,).");
+static PyObject *mesh_volumes(PyObject *self, PyObject *unused) {
+  (void)unused;
+  const rf_mesh *m = self_mesh(self);
+  PyObject *volume = py_new_f64(1, (npy_intp[]){m->n_elements});
+  if (!volume) return NULL;
+  double *to = py_f64(volume);
+  Py_BEGIN_ALLOW_THREADS rf_mesh_volumes(m, to);
+  Py_END_ALLOW_THREADS return volume;
+}
+
+static PyMethodDef mesh_methods[] = {
+    {"components", mesh_components, METH_O, components_doc},
+    {"boundary", mesh_boundary, METH_NOARGS, boundary_doc},
+    {"volumes", mesh_volumes, METH_NOARGS, volumes_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 PyDoc_STRVAR(mesh_doc,
              "Mesh(nodes, elements, regions=None, /)\n--\n\n"
              "Checked, immutable volume mesh; the public face is reducedfem.Mesh.");
 
 static PyType_Slot mesh_slots[] = {
-    {Py_tp_new, mesh_new},
-    {Py_tp_dealloc, mesh_dealloc},
-    {Py_tp_getset, mesh_getset},
-    {Py_tp_doc, (void *)mesh_doc},
-    {0, NULL},
+    {Py_tp_new, mesh_new},         {Py_tp_dealloc, mesh_dealloc}, {Py_tp_getset, mesh_getset},
+    {Py_tp_methods, mesh_methods}, {Py_tp_doc, (void *)mesh_doc}, {0, NULL},
 };
 
 PyType_Spec py_mesh_spec = {

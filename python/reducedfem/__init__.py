@@ -11,6 +11,7 @@ del right_kernels
 
 from reducedfem._version import __version__ as __version__  # noqa: E402
 from reducedfem.basis import Basis, mass_pca, modal_derivative_basis  # noqa: E402
+from reducedfem.embedding import Embedding  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
     DivergedError,
@@ -22,7 +23,7 @@ from reducedfem.errors import (  # noqa: E402
     ReducedFEMError,
     SingularMatrixError,
 )
-from reducedfem.mesh import Mesh, voxelize  # noqa: E402
+from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
 from reducedfem.modes import Modes  # noqa: E402
 from reducedfem.solid import CSC, Solid, StaticReport, StVK  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
@@ -33,6 +34,7 @@ __all__ = [
     "CSC",
     "ConvergenceError",
     "DivergedError",
+    "Embedding",
     "FileFormatError",
     "InputError",
     "InputTypeError",
@@ -48,6 +50,8 @@ __all__ = [
     "Surface",
     "mass_pca",
     "modal_derivative_basis",
+    "read_fixed",
+    "read_mesh",
     "read_surface",
     "system_info",
     "voxelize",

@@ -1,19 +1,33 @@
-"""Volume meshes of tetrahedra or hexahedra."""
+"""Volume meshes of tetrahedra or hexahedra: making, reading, writing, looking at them."""
 
 from __future__ import annotations
 
 import operator
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
+from reducedfem._atomic import replacing
 from reducedfem._core import Mesh as _CoreMesh
 from reducedfem._run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem._volume_files import (
+    ElasticData,
+    VolumeData,
+    read_indices,
+    read_volume,
+    write_volume,
+)
+from reducedfem.errors import FileFormatError, InputError, InputTypeError, MeshError
 from reducedfem.surface import Surface
 
-__all__ = ["Mesh", "voxelize"]
+if TYPE_CHECKING:
+    from reducedfem.solid import StVK
+
+__all__ = ["Mesh", "read_fixed", "read_mesh", "voxelize"]
 
 _ELEMENT_NAMES = {4: "tet4", 8: "hex8"}
 
@@ -64,10 +78,20 @@ class Mesh:
         of range.
     """
 
-    __slots__ = ("__weakref__", "_core", "_original_nodes")
+    __slots__ = (
+        "__weakref__",
+        "_boundary",
+        "_core",
+        "_materials",
+        "_original_nodes",
+        "_region_names",
+    )
 
     _core: _CoreMesh
     _original_nodes: NDArray[np.int32]
+    _boundary: tuple[NDArray[np.int32], NDArray[np.int32]] | None
+    _region_names: dict[int, str]
+    _materials: dict[int, ElasticData]
 
     def __init__(
         self,
@@ -82,13 +106,22 @@ class Mesh:
             nodes, elements, original = _drop_unreferenced(nodes, elements)
         self._adopt(_core.Mesh(nodes, elements, regions), original)
 
-    def _adopt(self, core: _CoreMesh, original_nodes: NDArray[np.int32] | None = None) -> Mesh:
+    def _adopt(
+        self,
+        core: _CoreMesh,
+        original_nodes: NDArray[np.int32] | None = None,
+        region_names: dict[int, str] | None = None,
+        materials: dict[int, ElasticData] | None = None,
+    ) -> Mesh:
         """Fill in the fields, which every way of making a mesh comes to."""
         self._core = core
         if original_nodes is None:
             original_nodes = np.arange(self.n_nodes, dtype=np.int32)
         original_nodes.flags.writeable = False
         self._original_nodes = original_nodes
+        self._boundary = None
+        self._region_names = dict(region_names or {})
+        self._materials = dict(materials or {})
         return self
 
     @property
@@ -126,9 +159,274 @@ class Mesh:
         """4 for tetrahedra, 8 for hexahedra."""
         return int(self._core.elements.shape[1])
 
+    @property
+    def region_names(self) -> dict[int, str]:
+        """Names of regions that the file gave, by region."""
+        return dict(self._region_names)
+
+    @property
+    def materials(self) -> dict[int, StVK]:
+        """Materials that the file gave, by region: what `Solid` takes.
+
+        Only ``.veg`` files give materials. Regions whose material is of another kind than
+        ``ENU`` (isotropic, by Young's modulus and Poisson's ratio) are left out.
+
+        Raises
+        ------
+        InputError
+            A value of the file is out of its range.
+        """
+        from reducedfem.solid import StVK
+
+        return {
+            region: StVK(young=m.young, poisson=m.poisson, density=m.density)
+            for region, m in self._materials.items()
+        }
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """Lowest and highest corner [m], shape (2, 3)."""
+        return np.array([self.nodes.min(axis=0), self.nodes.max(axis=0)])
+
+    @property
+    def element_volumes(self) -> NDArray[np.float64]:
+        """Volume of each element [m^3], shape (e,)."""
+        return self._core.volumes()
+
+    @property
+    def volume(self) -> float:
+        """Volume of the whole mesh [m^3]."""
+        return float(self._core.volumes().sum())
+
+    @property
+    def boundary_faces(self) -> NDArray[np.int32]:
+        """Faces that belong to one element only, read-only, shape (f, 3) or (f, 4).
+
+        The node indices run counter-clockwise seen from outside.
+        """
+        return self._faces()[0]
+
+    @property
+    def boundary_nodes(self) -> NDArray[np.int32]:
+        """Nodes of `boundary_faces`, ascending, shape (b,)."""
+        return np.unique(self._faces()[0])
+
+    def _faces(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        if self._boundary is None:
+            faces, elements = self._core.boundary()
+            faces.flags.writeable = False
+            self._boundary = faces, elements
+        return self._boundary
+
+    def surface(self) -> Surface:
+        """Return the boundary of the mesh as a surface, quadrilaterals cut in two.
+
+        Its vertices are ``mesh.nodes[mesh.boundary_nodes]``, so ``u[mesh.boundary_nodes]``
+        is a field ``u`` of the mesh on the vertices of the surface.
+        """
+        kept, place = np.unique(self._faces()[0], return_inverse=True)
+        # NumPy releases differ in the shape of `place`
+        if self.nodes_per_element == 8:
+            place = place.reshape(-1, 4)[:, [0, 1, 2, 0, 2, 3]]
+        return Surface(self.nodes[kept], place.reshape(-1, 3))
+
+    def components(self, by: Literal["node", "face"] = "node") -> NDArray[np.int32]:
+        """Return the connected part to which each element belongs.
+
+        Parameters
+        ----------
+        by
+            ``"node"``: elements that share a node hang together. ``"face"``: only those that
+            share a whole face do. Parts that touch along an edge or at a node are one by
+            node, but hinges between them have no stiffness; more parts by face than by node
+            tell of such hinges.
+
+        Returns
+        -------
+        (e,) int32 array
+            Parts are numbered from 0 in the order of their first elements.
+        """
+        return self._components(by)[1]
+
+    def n_components(self, by: Literal["node", "face"] = "node") -> int:
+        """Return the number of connected parts, see `components`."""
+        return self._components(by)[0]
+
+    def _components(self, by: str) -> tuple[int, NDArray[np.int32]]:
+        if by not in ("node", "face"):
+            raise InputError(f"by must be 'node' or 'face', got {by!r}")
+        return self._core.components(by == "face")
+
+    def submesh(self, elements: ArrayLike) -> Mesh:
+        """Return a mesh of some elements of this one.
+
+        Parameters
+        ----------
+        elements
+            A mask of shape (e,) or indices in any order, each once.
+
+        Returns
+        -------
+        Mesh
+            Nodes keep their order; its `original_nodes` are indices of nodes of this mesh.
+
+        Raises
+        ------
+        MeshError
+            No element is left.
+        InputError, InputTypeError
+            A mask of another length, an index out of range or given twice.
+        """
+        chosen = np.asarray(elements)
+        if chosen.dtype == np.bool_:
+            if chosen.shape != (self.n_elements,):
+                raise InputError(
+                    f"elements, as a mask, must have shape ({self.n_elements},), "
+                    f"got {chosen.shape}"
+                )
+            chosen = np.flatnonzero(chosen)
+        if chosen.size == 0:
+            raise MeshError("elements chooses nothing: a mesh needs one element at least")
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise InputTypeError(
+                "elements must be a mask or a list of indices, "
+                f"got dtype {chosen.dtype} and shape {chosen.shape}"
+            )
+        if chosen.min() < 0 or chosen.max() >= self.n_elements:
+            worst = chosen.min() if chosen.min() < 0 else chosen.max()
+            raise InputError(f"elements has {worst}; allowed are 0 to {self.n_elements - 1}")
+        if len(np.unique(chosen)) < len(chosen):
+            raise InputError("elements has an index twice")
+        part = Mesh(self.nodes, self.elements[chosen], self.regions[chosen], drop_unreferenced=True)
+        part._region_names, part._materials = dict(self._region_names), dict(self._materials)
+        return part
+
+    def largest_component(self, by: Literal["node", "face"] = "node") -> Mesh:
+        """Return the connected part with the most elements (the first of equals)."""
+        count, label = self._components(by)
+        if count == 1:
+            return self
+        return self.submesh(label == np.bincount(label).argmax())
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write to a ``.veg`` file, or to what meshio writes (``.vtu``, ``.msh``, ...).
+
+        Regions are kept where the format can hold them. The file is written whole or not at
+        all.
+
+        Parameters
+        ----------
+        path
+            The suffix chooses the format.
+
+        Raises
+        ------
+        FileFormatError
+            The format is unknown or cannot hold the mesh, or the file cannot be written.
+        """
+        data = VolumeData(
+            self.nodes,
+            self.elements.astype(np.int64),
+            self.regions.astype(np.int64),
+            self._region_names,
+            self._materials,
+        )
+        with replacing(path) as temporary:
+            write_volume(temporary, data, Path(path).suffix.lower())
+
     def __repr__(self) -> str:
         name = _ELEMENT_NAMES[self.nodes_per_element]
         return f"<Mesh: {self.n_nodes} nodes, {self.n_elements} {name}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (
+            self.nodes,
+            self.elements,
+            self.regions,
+            self._original_nodes,
+            self._region_names,
+            self._materials,
+        )
+
+
+def _restore(
+    nodes: ArrayLike,
+    elements: ArrayLike,
+    regions: ArrayLike,
+    original_nodes: NDArray[np.int32],
+    region_names: dict[int, str],
+    materials: dict[int, ElasticData],
+) -> Mesh:
+    """Make a mesh again from its pickle."""
+    core = _core.Mesh(nodes, elements, regions)
+    return Mesh.__new__(Mesh)._adopt(core, original_nodes, region_names, materials)
+
+
+def read_mesh(path: str | os.PathLike[str]) -> Mesh:
+    """Read a volume mesh: a ``.veg`` file, or what meshio reads (Gmsh, VTK, Abaqus, ...).
+
+    Surface, line and point cells of the file are passed over, and so are nodes that no
+    element uses: `Mesh.original_nodes` tells which node of the file each node is.
+
+    Regions are, for ``.veg``, numbered from 0 in the order of the file's ``*REGION``
+    statements, and `Mesh.region_names` are the sets they name. Of other formats, the
+    integer per element that the format provides is taken (Gmsh: physical groups; Medit
+    and TetGen: references), else sets that do not overlap (Abaqus: ELSET), numbered from 1.
+
+    Parameters
+    ----------
+    path
+        The suffix tells the format.
+
+    Returns
+    -------
+    Mesh
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing, of an unknown format or damaged, or its volume elements are not
+        all tetrahedra with 4 nodes or all hexahedra with 8.
+    MeshError
+        The mesh is not usable; see `Mesh`.
+    """
+    file = Path(path)
+    data = read_volume(file)
+    try:
+        mesh = Mesh(data.nodes, data.elements, data.regions, drop_unreferenced=True)
+    except MeshError as error:
+        raise MeshError(f"{str(file)!r}: {error}") from error
+    except InputError as error:
+        raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
+    mesh._region_names, mesh._materials = data.region_names, data.materials
+    return mesh
+
+
+def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
+    """Read the fixed nodes of a Vega ``.bou`` file.
+
+    Parameters
+    ----------
+    path
+        Text file of 1-based node numbers, separated by commas, blanks or line ends.
+
+    Returns
+    -------
+    (f,) int32 array
+        0-based, ascending, each once: what ``Solid(..., fixed=...)`` takes.
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing or holds something else.
+    """
+    numbers = read_indices(Path(path))
+    if numbers.size and not (numbers.min() >= 1 and numbers.max() < 2**31):
+        raise FileFormatError(
+            f"{str(path)!r} has node {numbers.min() if numbers.min() < 1 else numbers.max()}; "
+            "numbers start at 1"
+        )
+    return np.unique(numbers - 1).astype(np.int32)
 
 
 def voxelize(

@@ -1,0 +1,472 @@
+#include "mesh/embed.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "mesh/bvh.h"
+#include "mesh/topology.h"
+
+// A point is inside when no local coordinate is beyond the element by more than this
+// share of its size: points on a face must not fall between two elements.
+static const double INSIDE = 1e-9;
+enum { POINTS_A_TASK = 1024 };
+
+void rf_embedding_free(rf_embedding *e) {
+  if (!e) return;
+  rf_free(e->element);
+  rf_free(e->node);
+  rf_free(e->weight);
+  rf_free(e->distance);
+  rf_free(e);
+}
+
+// ---- shape functions --------------------------------------------------------
+
+static double dot3(const double *a, const double *b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross3(const double *a, const double *b, double *c) {
+  c[0] = a[1] * b[2] - a[2] * b[1];
+  c[1] = a[2] * b[0] - a[0] * b[2];
+  c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+// columns of the inverse transpose of J (rows j[k] = dx/dxi_k); false when singular
+static bool invert(const double j[3][3], double out[3][3]) {
+  cross3(j[1], j[2], out[0]);
+  cross3(j[2], j[0], out[1]);
+  cross3(j[0], j[1], out[2]);
+  const double det = dot3(j[0], out[0]);
+  if (!(fabs(det) > 0.0) || !isfinite(1.0 / det)) return false;
+  for (int k = 0; k < 3; ++k)
+    for (int i = 0; i < 3; ++i) out[k][i] /= det;
+  return true;
+}
+
+static void tet_weights(const double x[8][3], const double *p, double *w) {
+  double edge[3][3], dual[3][3], d[3];
+  for (int a = 0; a < 3; ++a)
+    for (int i = 0; i < 3; ++i) edge[a][i] = x[a + 1][i] - x[0][i];
+  for (int i = 0; i < 3; ++i) d[i] = p[i] - x[0][i];
+  // a mesh holds no tet without volume; should that change, node 0 carries the point
+  w[0] = 1.0;
+  for (int a = 0; a < 3; ++a) w[a + 1] = 0.0;
+  if (!invert(edge, dual)) return;
+  for (int a = 0; a < 3; ++a) {
+    w[a + 1] = dot3(dual[a], d);
+    w[0] -= w[a + 1];
+  }
+}
+
+static const double SIGN[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
+                                  {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
+
+// shape functions n, their local derivatives dn, place and Jacobian rows at xi
+static void hex_shape(const double x[8][3], const double *xi, double n[8], double dn[8][3],
+                      double place[3], double j[3][3]) {
+  memset(place, 0, 3 * sizeof *place);
+  memset(j, 0, 9 * sizeof **j);
+  for (int a = 0; a < 8; ++a) {
+    const double u = 1.0 + SIGN[a][0] * xi[0], v = 1.0 + SIGN[a][1] * xi[1],
+                 w = 1.0 + SIGN[a][2] * xi[2];
+    n[a] = 0.125 * u * v * w;
+    dn[a][0] = 0.125 * SIGN[a][0] * v * w;
+    dn[a][1] = 0.125 * SIGN[a][1] * u * w;
+    dn[a][2] = 0.125 * SIGN[a][2] * u * v;
+    for (int i = 0; i < 3; ++i) {
+      place[i] += n[a] * x[a][i];
+      for (int k = 0; k < 3; ++k) j[k][i] += dn[a][k] * x[a][i];
+    }
+  }
+}
+
+static double clamp(double value, double limit) { return fmax(-limit, fmin(limit, value)); }
+
+// Newton with halved steps for x(xi) = p from a given start; false when it gets stuck
+static bool hex_newton(const double x[8][3], const double *p, double xi[3]) {
+  double n[8], dn[8][3], place[3], j[3][3], dual[3][3];
+  double best = INFINITY;
+  for (int it = 0; it < 40; ++it) {
+    hex_shape(x, xi, n, dn, place, j);
+    double r[3], step[3], size = 0.0;
+    for (int i = 0; i < 3; ++i) r[i] = p[i] - place[i];
+    best = dot3(r, r);
+    if (!invert(j, dual)) return false;
+    for (int k = 0; k < 3; ++k) {
+      step[k] = dot3(dual[k], r);
+      size = fmax(size, fabs(step[k]));
+    }
+    if (size <= 1e-14) return true;
+
+    // a step must bring us nearer; steps near rounding are taken as they are
+    bool nearer = false;
+    for (int half = 0; half < 20 && !nearer; ++half) {
+      double trial[3], q[3];
+      for (int k = 0; k < 3; ++k) trial[k] = clamp(xi[k] + step[k], 2.0);
+      hex_shape(x, trial, n, dn, place, j);
+      for (int i = 0; i < 3; ++i) q[i] = p[i] - place[i];
+      nearer = dot3(q, q) < best || size < 1e-10;
+      for (int k = 0; k < 3; ++k) step[k] *= 0.5;
+      if (nearer) memcpy(xi, trial, sizeof trial);
+    }
+    if (size < 1e-10) return true;
+    if (!nearer) return false;
+  }
+  return false;
+}
+
+// Local coordinates of p: from the centre, and where that gets stuck inside the element,
+// from the directions of its corners.  Stuck outside, there is nothing to be found.
+static bool hex_local(const double x[8][3], const double *p, double xi[3]) {
+  memset(xi, 0, 3 * sizeof *xi);
+  if (hex_newton(x, p, xi)) return true;
+  for (int a = 0; a < 8; ++a) {
+    if (!(fabs(xi[0]) < 1.5 && fabs(xi[1]) < 1.5 && fabs(xi[2]) < 1.5)) return false;
+    for (int k = 0; k < 3; ++k) xi[k] = 0.7 * SIGN[a][k];
+    if (hex_newton(x, p, xi)) return true;
+  }
+  return false;
+}
+
+// weights at xi, extrapolated linearly from there to p
+static void hex_weights(const double x[8][3], const double *xi, const double *p, double *w) {
+  double dn[8][3], place[3], j[3][3], dual[3][3], local[3];
+  hex_shape(x, xi, w, dn, place, j);
+  if (!invert(j, dual)) return;
+  const double d[3] = {p[0] - place[0], p[1] - place[1], p[2] - place[2]};
+  for (int k = 0; k < 3; ++k) local[k] = dot3(dual[k], d);
+  for (int a = 0; a < 8; ++a) w[a] += dot3(dn[a], local);
+}
+
+// ---- closest place ------------------------------------------------------------
+
+// Place on the triangle nearest to p: on its plane when the foot falls inside, else
+// on the nearest edge.
+static void nearest_on_triangle(const double t[3][3], const double *p, double *out) {
+  double u[3], v[3], d[3];
+  for (int i = 0; i < 3; ++i) {
+    u[i] = t[1][i] - t[0][i];
+    v[i] = t[2][i] - t[0][i];
+    d[i] = p[i] - t[0][i];
+  }
+  const double uu = dot3(u, u), uv = dot3(u, v), vv = dot3(v, v), du = dot3(d, u), dv = dot3(d, v);
+  const double det = uu * vv - uv * uv;
+  const double a = vv * du - uv * dv, b = uu * dv - uv * du;
+  if (det > 0.0 && a >= 0.0 && b >= 0.0 && a + b <= det) {
+    for (int i = 0; i < 3; ++i) out[i] = t[0][i] + (a / det) * u[i] + (b / det) * v[i];
+    return;
+  }
+  // stands where distances overflow
+  memcpy(out, t[0], sizeof t[0]);
+  double best = INFINITY;
+  for (int m = 0; m < 3; ++m) {
+    const double *from = t[m], *to = t[(m + 1) % 3];
+    double e[3], q[3], ee = 0.0, de = 0.0, qq = 0.0;
+    for (int i = 0; i < 3; ++i) {
+      e[i] = to[i] - from[i];
+      ee += e[i] * e[i];
+      de += (p[i] - from[i]) * e[i];
+    }
+    const double s = ee > 0.0 ? fmax(0.0, fmin(1.0, de / ee)) : 0.0;
+    for (int i = 0; i < 3; ++i) {
+      q[i] = from[i] + s * e[i];
+      qq += (p[i] - q[i]) * (p[i] - q[i]);
+    }
+    if (qq < best) {
+      best = qq;
+      memcpy(out, q, sizeof q);
+    }
+  }
+}
+
+// ---- search -----------------------------------------------------------------
+
+typedef struct search {
+  const rf_mesh *mesh;
+  const double *points;
+  rf_embedding *e;
+  double *boxes;  // of the elements (n_elements, 6)
+  rf_bvh elements, triangles;
+  rf_boundary boundary;
+} search;
+
+static void element_nodes(const rf_mesh *m, int32_t element, double x[8][3]) {
+  const int32_t *el = m->elements + (size_t)m->type * (size_t)element;
+  for (int a = 0; a < (int)m->type; ++a) memcpy(x[a], m->nodes + 3 * (size_t)el[a], sizeof x[a]);
+}
+
+// triangle t of the boundary: faces of hexes are cut from corner 0 to corner 2
+static void boundary_triangle(const search *s, int32_t t, double x[3][3]) {
+  static const int CUT[2][3] = {{0, 1, 2}, {0, 2, 3}};
+  const int per = s->boundary.n_corners - 2;
+  const int32_t *face = s->boundary.corners + (size_t)s->boundary.n_corners * (size_t)(t / per);
+  for (int a = 0; a < 3; ++a)
+    memcpy(x[a], s->mesh->nodes + 3 * (size_t)face[CUT[t % per][a]], sizeof x[a]);
+}
+
+static void box_of(const double (*x)[3], int count, double margin, double *box) {
+  double size = 0.0;
+  for (int c = 0; c < 3; ++c) {
+    box[c] = box[3 + c] = x[0][c];
+    for (int a = 1; a < count; ++a) {
+      if (x[a][c] < box[c]) box[c] = x[a][c];
+      if (x[a][c] > box[3 + c]) box[3 + c] = x[a][c];
+    }
+    size = fmax(size, box[3 + c] - box[c]);
+  }
+  for (int c = 0; c < 3; ++c) {
+    box[c] -= margin * size;
+    box[3 + c] += margin * size;
+  }
+}
+
+// weights of the point in an element when it is inside
+static bool inside(const double x[8][3], int corners, const double *p, double *w) {
+  if (corners == 4) {
+    tet_weights(x, p, w);
+    return w[0] >= -INSIDE && w[1] >= -INSIDE && w[2] >= -INSIDE && w[3] >= -INSIDE;
+  }
+  double xi[3], limit = 1.0 + 2.0 * INSIDE;
+  if (!hex_local(x, p, xi)) return false;
+  if (!(fabs(xi[0]) <= limit && fabs(xi[1]) <= limit && fabs(xi[2]) <= limit)) return false;
+  hex_weights(x, xi, p, w);
+  return true;
+}
+
+static void carry(rf_embedding *e, const rf_mesh *m, int32_t point, int32_t element,
+                  const double *w) {
+  e->element[point] = element;
+  memcpy(e->weight + (size_t)e->corners * (size_t)point, w, (size_t)e->corners * sizeof *w);
+  memcpy(e->node + (size_t)e->corners * (size_t)point,
+         m->elements + (size_t)e->corners * (size_t)element, (size_t)e->corners * sizeof(int32_t));
+}
+
+// the lowest element that holds the point; element -1 when none does
+static void find_inside(const search *s, int32_t point) {
+  const double *p = s->points + 3 * (size_t)point;
+  const rf_bvh *b = &s->elements;
+  int32_t stack[RF_BVH_STACK], found = -1;
+  double best[8];
+  int depth = 0;
+  stack[depth++] = 0;
+  while (depth > 0) {
+    const int32_t node = stack[--depth];
+    if (rf_box_distance2(b->box + 6 * (size_t)node, p) > 0.0) continue;
+    if (b->count[node] == 0) {
+      stack[depth++] = b->first[node];
+      stack[depth++] = b->first[node] + 1;
+      continue;
+    }
+    for (int32_t i = b->first[node]; i < b->first[node] + b->count[node]; ++i) {
+      if (found >= 0 && b->item[i] > found) continue;
+      if (rf_box_distance2(s->boxes + 6 * (size_t)b->item[i], p) > 0.0) continue;
+      double x[8][3], w[8];
+      element_nodes(s->mesh, b->item[i], x);
+      if (!inside((const double(*)[3])x, s->e->corners, p, w)) continue;
+      found = b->item[i];
+      memcpy(best, w, sizeof best);
+    }
+  }
+  if (found >= 0)
+    carry(s->e, s->mesh, point, found, best);
+  else
+    s->e->element[point] = -1;
+}
+
+// the element of the nearest boundary triangle, the lowest of those equally near
+static void find_nearest(const search *s, int32_t point) {
+  const double *p = s->points + 3 * (size_t)point;
+  const rf_bvh *b = &s->triangles;
+  int32_t stack[RF_BVH_STACK], found = INT32_MAX;
+  double place[3] = {0}, best = INFINITY;
+  int depth = 0;
+  stack[depth++] = 0;
+  while (depth > 0) {
+    const int32_t node = stack[--depth];
+    if (rf_box_distance2(b->box + 6 * (size_t)node, p) > best) continue;
+    if (b->count[node] == 0) {
+      // the nearer child is looked at first
+      const int32_t child = b->first[node];
+      const bool swap = rf_box_distance2(b->box + 6 * (size_t)child, p) <
+                        rf_box_distance2(b->box + 6 * (size_t)child + 6, p);
+      stack[depth++] = swap ? child + 1 : child;
+      stack[depth++] = swap ? child : child + 1;
+      continue;
+    }
+    for (int32_t i = b->first[node]; i < b->first[node] + b->count[node]; ++i) {
+      double t[3][3], q[3];
+      boundary_triangle(s, b->item[i], t);
+      nearest_on_triangle((const double(*)[3])t, p, q);
+      const double d[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]};
+      const double distance = dot3(d, d);
+      if (distance > best || (distance == best && b->item[i] > found)) continue;
+      best = distance;
+      found = b->item[i];
+      memcpy(place, q, sizeof q);
+    }
+  }
+
+  double x[8][3], w[8];
+  const int32_t element = s->boundary.element[found / (s->boundary.n_corners - 2)];
+  element_nodes(s->mesh, element, x);
+  if (s->e->corners == 4) {
+    tet_weights((const double(*)[3])x, p, w);
+  } else {
+    // where Newton fails, the last iterate is as good a place to extrapolate from
+    double xi[3];
+    (void)hex_local((const double(*)[3])x, place, xi);
+    for (int k = 0; k < 3; ++k) xi[k] = clamp(xi[k], 1.0);
+    hex_weights((const double(*)[3])x, xi, p, w);
+  }
+  carry(s->e, s->mesh, point, element, w);
+  s->e->distance[point] = sqrt(best);
+}
+
+static rf_status inside_task(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const search *s = context;
+  const int64_t end = (task + 1) * POINTS_A_TASK;
+  for (int64_t i = task * POINTS_A_TASK; i < end && i < s->e->n_points; ++i)
+    find_inside(s, (int32_t)i);
+  return RF_OK;
+}
+
+static rf_status nearest_task(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const search *s = context;
+  const int64_t end = (task + 1) * POINTS_A_TASK;
+  for (int64_t i = task * POINTS_A_TASK; i < end && i < s->e->n_points; ++i)
+    if (s->e->element[i] < 0) find_nearest(s, (int32_t)i);
+  return RF_OK;
+}
+
+static rf_status plant_elements(search *s, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_ALLOC(s->boxes, 6 * (size_t)s->mesh->n_elements);
+  for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
+    double x[8][3];
+    element_nodes(s->mesh, e, x);
+    box_of((const double(*)[3])x, (int)s->mesh->type, 4.0 * INSIDE, s->boxes + 6 * (size_t)e);
+  }
+  RF_TRY(rf_bvh_create(s->mesh->n_elements, s->boxes, &s->elements, err));
+done:
+  return st;
+}
+
+static rf_status plant_triangles(search *s, rf_error *err) {
+  rf_status st = RF_OK;
+  double *boxes = NULL;
+  RF_TRY(rf_mesh_boundary(s->mesh, &s->boundary, err));
+  const int64_t count = (int64_t)s->boundary.n_faces * (s->boundary.n_corners - 2);
+  if (!(count >= 1 && count <= INT32_MAX)) {
+    st = rf_fail(err, RF_ERR_MESH,
+                 "some points are outside the mesh, whose boundary has %lld triangles (1 to %d are "
+                 "allowed): are its elements doubled?",
+                 (long long)count, (int)INT32_MAX);
+    goto done;
+  }
+  RF_ALLOC(boxes, 6 * (size_t)count);
+  for (int32_t t = 0; t < (int32_t)count; ++t) {
+    double x[3][3];
+    boundary_triangle(s, t, x);
+    box_of((const double(*)[3])x, 3, 0.0, boxes + 6 * (size_t)t);
+  }
+  RF_TRY(rf_bvh_create((int32_t)count, boxes, &s->triangles, err));
+done:
+  rf_free(boxes);
+  return st;
+}
+
+rf_status rf_embedding_create(const rf_mesh *mesh, int32_t n_points, const double *points,
+                              const rf_run *run, rf_embedding **out, rf_error *err) {
+  rf_status st = RF_OK;
+  search s = {.mesh = mesh, .points = points};
+  rf_embedding *e = NULL;
+  *out = NULL;
+  if (!(n_points >= 1)) return rf_fail(err, RF_ERR_ARG, "there are no points to embed");
+  for (int32_t i = 0; i < n_points; ++i) {
+    const double *p = points + 3 * (size_t)i;
+    if (!(isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2])))
+      return rf_fail(err, RF_ERR_ARG, "point %d is at (%g, %g, %g): coordinates must be finite",
+                     (int)i, p[0], p[1], p[2]);
+  }
+
+  RF_ALLOC(e, 1);
+  s.e = e;
+  e->n_points = n_points;
+  e->n_nodes = mesh->n_nodes;
+  e->corners = (int32_t)mesh->type;
+  RF_ALLOC(e->element, n_points);
+  RF_ALLOC(e->node, (size_t)n_points * (size_t)e->corners);
+  RF_ALLOC(e->weight, (size_t)n_points * (size_t)e->corners);
+  RF_ALLOC(e->distance, n_points);
+
+  const int64_t tasks = ((int64_t)n_points + POINTS_A_TASK - 1) / POINTS_A_TASK;
+  RF_TRY(plant_elements(&s, err));
+  RF_TRY(rf_run_tasks(run, tasks, 1, inside_task, &s, err));
+  int32_t outside = 0;
+  for (int32_t i = 0; i < n_points; ++i) outside += e->element[i] < 0;
+  if (outside > 0) {
+    RF_TRY(plant_triangles(&s, err));
+    RF_TRY(rf_run_tasks(run, tasks, 0, nearest_task, &s, err));
+  }
+  *out = e;
+  e = NULL;
+done:
+  rf_embedding_free(e);
+  rf_free(s.boxes);
+  rf_bvh_free(&s.elements);
+  rf_bvh_free(&s.triangles);
+  rf_boundary_free(&s.boundary);
+  return st;
+}
+
+// ---- use --------------------------------------------------------------------
+
+enum { POINTS_A_BLOCK = 16384 };
+
+typedef struct interpolation {
+  const rf_embedding *e;
+  const double *nodes;
+  double *points;
+  int64_t blocks;  // a field
+} interpolation;
+
+static rf_status interpolate_task(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const interpolation *t = context;
+  const rf_embedding *e = t->e;
+  const size_t k = (size_t)e->corners, field = (size_t)(task / t->blocks);
+  const double *u = t->nodes + 3 * (size_t)e->n_nodes * field;
+  double *out = t->points + 3 * (size_t)e->n_points * field;
+  const int64_t begin = task % t->blocks * POINTS_A_BLOCK, end = begin + POINTS_A_BLOCK;
+  for (int64_t i = begin; i < end && i < e->n_points; ++i) {
+    const int32_t *node = e->node + k * (size_t)i;
+    const double *w = e->weight + k * (size_t)i;
+    double sum[3] = {0};
+    for (size_t a = 0; a < k; ++a)
+      for (int c = 0; c < 3; ++c) sum[c] += w[a] * u[3 * (size_t)node[a] + (size_t)c];
+    memcpy(out + 3 * (size_t)i, sum, sizeof sum);
+  }
+  return RF_OK;
+}
+
+rf_status rf_embedding_interpolate(const rf_embedding *e, const rf_run *run, int32_t n_fields,
+                                   const double *nodes, double *points, rf_error *err) {
+  interpolation t = {.e = e, .nodes = nodes, .points = points};
+  t.blocks = ((int64_t)e->n_points + POINTS_A_BLOCK - 1) / POINTS_A_BLOCK;
+  return rf_run_tasks(run, t.blocks * n_fields, 0, interpolate_task, &t, err);
+}
+
+void rf_embedding_distribute(const rf_embedding *e, const double *points, double *nodes) {
+  const size_t k = (size_t)e->corners;
+  memset(nodes, 0, 3 * (size_t)e->n_nodes * sizeof *nodes);
+  for (int32_t i = 0; i < e->n_points; ++i)
+    for (size_t a = 0; a < k; ++a)
+      for (size_t c = 0; c < 3; ++c)
+        nodes[3 * (size_t)e->node[k * (size_t)i + a] + c] +=
+            e->weight[k * (size_t)i + a] * points[3 * (size_t)i + c];
+}

@@ -1,0 +1,43 @@
+// Points carried by a mesh: x(p) = sum_a w_a x_a over the nodes of one element.
+//
+// Inside an element the weights are its shape functions (tets: barycentric; hexes:
+// trilinear at the local coordinates that Newton's method finds).  A point in no
+// element is carried by the element of the nearest boundary triangle (faces of hexes
+// cut in two):
+//   tets: the barycentric coordinates, which are then not all positive;
+//   hexes: first-order extrapolation w_a = N_a(xi) + grad N_a(xi) . (p - x(xi)) from
+//   the place xi nearest to p, since trilinear functions grow cubically outside.
+// Either way the weights sum to 1 and carry every linear field exactly, so rigid
+// motions stay rigid everywhere.
+//
+// A point on a shared face belongs to the lowest element; nothing depends on threads.
+#ifndef RF_MESH_EMBED_H
+#define RF_MESH_EMBED_H
+
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "mesh/mesh.h"
+
+typedef struct rf_embedding {
+  int32_t n_points, n_nodes, corners;  // corners: nodes of an element
+  int32_t *element;                    // that carries the point        (n_points)
+  int32_t *node;                       // its nodes                     (n_points, corners)
+  double *weight;                      // of each node                  (n_points, corners)
+  double *distance;                    // to the mesh, m; 0: inside     (n_points)
+} rf_embedding;
+
+RF_MUST_CHECK rf_status rf_embedding_create(const rf_mesh *mesh, int32_t n_points,
+                                            const double *points, const rf_run *run,
+                                            rf_embedding **out, rf_error *err);
+void rf_embedding_free(rf_embedding *embedding);  // NULL is fine
+
+// Fields on nodes (n_fields, n_nodes, 3) to fields on points (n_fields, n_points, 3).
+RF_MUST_CHECK rf_status rf_embedding_interpolate(const rf_embedding *embedding, const rf_run *run,
+                                                 int32_t n_fields, const double *nodes,
+                                                 double *points, rf_error *err);
+// The transpose: forces at points to forces at nodes with the same work.
+void rf_embedding_distribute(const rf_embedding *embedding, const double *points, double *nodes);
+
+#endif

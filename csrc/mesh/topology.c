@@ -1,0 +1,214 @@
+#include "mesh/topology.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+
+// faces in VTK's corner numbers, counter-clockwise from outside
+static const uint8_t TET_FACES[4][4] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
+static const uint8_t HEX_FACES[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
+                                        {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
+
+static int faces_of(const rf_mesh *m) { return m->type == RF_TET4 ? 4 : 6; }
+static int corners_of(const rf_mesh *m) { return m->type == RF_TET4 ? 3 : 4; }
+
+static void face_nodes(const rf_mesh *m, int64_t face, int32_t out[4]) {
+  const int per = faces_of(m);
+  const int32_t *el = m->elements + (size_t)m->type * (size_t)(face / per);
+  const uint8_t *corner = m->type == RF_TET4 ? TET_FACES[face % per] : HEX_FACES[face % per];
+  out[3] = -1;
+  for (int a = 0; a < corners_of(m); ++a) out[a] = el[corner[a]];
+}
+
+static void sort4(int32_t x[4]) {
+  for (int i = 1; i < 4; ++i)
+    for (int j = i; j > 0 && x[j - 1] > x[j]; --j) {
+      const int32_t t = x[j];
+      x[j] = x[j - 1];
+      x[j - 1] = t;
+    }
+}
+
+// Hash of faces by their nodes.  Face f = element * faces per element + local face.
+typedef struct face_table {
+  size_t size;
+  int64_t *first;  // lowest face with these nodes, plus 1; 0: empty
+} face_table;
+
+static size_t place_of(const rf_mesh *m, const face_table *t, int64_t face) {
+  int32_t key[4], other[4];
+  face_nodes(m, face, key);
+  sort4(key);
+  uint64_t h = 0;
+  for (int a = 0; a < 4; ++a) {
+    h = (h ^ (uint64_t)(key[a] + 1)) * UINT64_C(0x9E3779B97F4A7C15);
+    h ^= h >> 29;
+  }
+  size_t at = (size_t)h & (t->size - 1);
+  for (; t->first[at]; at = (at + 1) & (t->size - 1)) {
+    face_nodes(m, t->first[at] - 1, other);
+    sort4(other);
+    if (memcmp(key, other, sizeof key) == 0) break;
+  }
+  return at;
+}
+
+static rf_status make_table(const rf_mesh *m, face_table *t, rf_error *err) {
+  rf_status st = RF_OK;
+  // most faces are shared by two: half as many places needed, at most half of them taken
+  const size_t faces = (size_t)faces_of(m) * (size_t)m->n_elements;
+  t->size = 16;
+  while (t->size < 2 * faces) t->size *= 2;
+  RF_ALLOC(t->first, t->size);
+done:
+  return st;
+}
+
+// ---- parts ------------------------------------------------------------------
+
+static int32_t root_of(int32_t *parent, int32_t i) {
+  while (parent[i] != i) {
+    parent[i] = parent[parent[i]];
+    i = parent[i];
+  }
+  return i;
+}
+
+static void join(int32_t *parent, int32_t a, int32_t b) {
+  a = root_of(parent, a);
+  b = root_of(parent, b);
+  if (a < b)
+    parent[b] = a;
+  else
+    parent[a] = b;
+}
+
+rf_status rf_mesh_components(const rf_mesh *m, bool by_face, int32_t *label, int32_t *count,
+                             rf_error *err) {
+  rf_status st = RF_OK;
+  int32_t *parent = NULL, *first = NULL;
+  face_table table = {0};
+  RF_ALLOC(parent, m->n_elements);
+  for (int32_t e = 0; e < m->n_elements; ++e) parent[e] = e;
+
+  if (by_face) {
+    RF_TRY(make_table(m, &table, err));
+    const int per = faces_of(m);
+    const int64_t faces = (int64_t)per * m->n_elements;
+    for (int64_t f = 0; f < faces; ++f) {
+      const size_t at = place_of(m, &table, f);
+      if (table.first[at])
+        join(parent, (int32_t)(f / per), (int32_t)((table.first[at] - 1) / per));
+      else
+        table.first[at] = f + 1;
+    }
+  } else {
+    RF_ALLOC(first, m->n_nodes);  // first element at a node, plus 1
+    for (int32_t e = 0; e < m->n_elements; ++e)
+      for (int a = 0; a < (int)m->type; ++a) {
+        int32_t *at = &first[m->elements[(size_t)m->type * (size_t)e + (size_t)a]];
+        if (*at)
+          join(parent, e, *at - 1);
+        else
+          *at = e + 1;
+      }
+  }
+
+  // a root is the lowest of its part, so it is labelled before the others
+  *count = 0;
+  for (int32_t e = 0; e < m->n_elements; ++e) {
+    const int32_t root = root_of(parent, e);
+    label[e] = root == e ? (*count)++ : label[root];
+  }
+done:
+  rf_free(parent);
+  rf_free(first);
+  rf_free(table.first);
+  return st;
+}
+
+// ---- boundary ---------------------------------------------------------------
+
+void rf_boundary_free(rf_boundary *b) {
+  rf_free(b->corners);
+  rf_free(b->element);
+  *b = (rf_boundary){0};
+}
+
+rf_status rf_mesh_boundary(const rf_mesh *m, rf_boundary *out, rf_error *err) {
+  rf_status st = RF_OK;
+  face_table table = {0};
+  uint8_t *shared = NULL;
+  *out = (rf_boundary){.n_corners = corners_of(m)};
+  const int per = faces_of(m);
+  const int64_t faces = (int64_t)per * m->n_elements;
+  RF_ALLOC(shared, faces);
+  RF_TRY(make_table(m, &table, err));
+
+  int64_t count = faces;
+  for (int64_t f = 0; f < faces; ++f) {
+    const size_t at = place_of(m, &table, f);
+    if (!table.first[at]) {
+      table.first[at] = f + 1;
+      continue;
+    }
+    const int64_t mate = table.first[at] - 1;
+    count -= 1 + !shared[mate];
+    shared[f] = shared[mate] = 1;
+  }
+  if (!(count <= INT32_MAX)) {
+    st = rf_fail(err, RF_ERR_MESH, "the mesh has too many boundary faces: %lld", (long long)count);
+    goto done;
+  }
+
+  out->n_faces = (int32_t)count;
+  RF_ALLOC(out->corners, (size_t)count * (size_t)out->n_corners);
+  RF_ALLOC(out->element, count);
+  size_t to = 0;
+  for (int64_t f = 0; f < faces; ++f) {
+    if (shared[f]) continue;
+    int32_t nodes[4];
+    face_nodes(m, f, nodes);
+    memcpy(out->corners + to * (size_t)out->n_corners, nodes,
+           (size_t)out->n_corners * sizeof *nodes);
+    out->element[to++] = (int32_t)(f / per);
+  }
+done:
+  if (st < 0) rf_boundary_free(out);
+  rf_free(shared);
+  rf_free(table.first);
+  return st;
+}
+
+// ---- volume -----------------------------------------------------------------
+
+static double det_of(const double *o, const double *a, const double *b, const double *c) {
+  double u[3], v[3], w[3];
+  for (int i = 0; i < 3; ++i) {
+    u[i] = a[i] - o[i];
+    v[i] = b[i] - o[i];
+    w[i] = c[i] - o[i];
+  }
+  return u[0] * (v[1] * w[2] - v[2] * w[1]) + u[1] * (v[2] * w[0] - v[0] * w[2]) +
+         u[2] * (v[0] * w[1] - v[1] * w[0]);
+}
+
+void rf_mesh_volumes(const rf_mesh *m, double *volume) {
+  for (int32_t e = 0; e < m->n_elements; ++e) {
+    const int32_t *el = m->elements + (size_t)m->type * (size_t)e;
+    const double *x[8];
+    for (int a = 0; a < (int)m->type; ++a) x[a] = m->nodes + 3 * (size_t)el[a];
+    if (m->type == RF_TET4) {
+      volume[e] = det_of(x[0], x[1], x[2], x[3]) / 6.0;
+      continue;
+    }
+    // A bilinear face spans with the apex the mean of what its two ways of being cut
+    // into triangles span, so the volume of a trilinear hexahedron is exact
+    volume[e] = 0.0;
+    for (int f = 0; f < 6; ++f) {
+      const uint8_t *c = HEX_FACES[f];
+      for (int a = 0; a < 4; ++a)
+        volume[e] += det_of(x[0], x[c[a]], x[c[(a + 1) % 4]], x[c[(a + 2) % 4]]) / 12.0;
+    }
+  }
+}

@@ -1,0 +1,192 @@
+// The type _core.Embedding.  It owns all it needs: the mesh may go.
+#include "mesh/embed.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_mesh.h"
+
+typedef struct py_embedding {
+  PyObject_HEAD rf_embedding *embedding;
+} py_embedding;
+
+static const rf_embedding *self_embedding(PyObject *self) {
+  return ((py_embedding *)self)->embedding;
+}
+
+static PyObject *embedding_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *mesh_obj, *points_obj, *progress;
+  int threads;
+  if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
+    PyErr_SetString(PyExc_TypeError, "Embedding takes no keyword arguments");
+    return NULL;
+  }
+  if (!PyArg_ParseTuple(args, "OOOi:Embedding", &mesh_obj, &points_obj, &progress, &threads))
+    return NULL;
+  const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
+  py_run run;
+  if (!mesh || py_run_init(&run, progress, threads) < 0) return NULL;
+
+  py_in points;
+  if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
+  PyObject *self = NULL;
+  rf_embedding *embedding = NULL;
+  rf_error err = {0};
+  if (points.shape[0] < 1 || points.shape[0] > INT32_MAX) {
+    py_fail(state, "InputError", "points has %zd rows; allowed are 1 to %d", points.shape[0],
+            (int)INT32_MAX);
+  } else {
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS st = rf_embedding_create(mesh, (int32_t)points.shape[0], points.data,
+                                                    &run.run, &embedding, &err);
+    Py_END_ALLOW_THREADS if (st < 0) py_raise(state, st, &err);
+    else self = type->tp_alloc(type, 0);
+    if (self)
+      ((py_embedding *)self)->embedding = embedding;
+    else
+      rf_embedding_free(embedding);
+  }
+  py_in_release(&points);
+  return self;
+}
+
+static void embedding_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  rf_embedding_free(((py_embedding *)self)->embedding);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+static PyObject *get_elements(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_embedding *e = self_embedding(self);
+  return py_view_i32(self, e->element, 1, (npy_intp[]){e->n_points});
+}
+
+static PyObject *get_nodes(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_embedding *e = self_embedding(self);
+  return py_view_i32(self, e->node, 2, (npy_intp[]){e->n_points, e->corners});
+}
+
+static PyObject *get_weights(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_embedding *e = self_embedding(self);
+  return py_view_f64(self, e->weight, 2, (npy_intp[]){e->n_points, e->corners});
+}
+
+static PyObject *get_distance(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_embedding *e = self_embedding(self);
+  return py_view_f64(self, e->distance, 1, (npy_intp[]){e->n_points});
+}
+
+static PyGetSetDef embedding_getset[] = {
+    {"elements", get_elements, NULL, "Element that carries each point, read-only int32 (v,).",
+     NULL},
+    {"nodes", get_nodes, NULL, "Nodes of that element, read-only int32 (v, 4) or (v, 8).", NULL},
+    {"weights", get_weights, NULL, "Weight of each of these nodes, read-only (v, 4) or (v, 8).",
+     NULL},
+    {"distance", get_distance, NULL, "Distance to the mesh in m, 0 inside, read-only (v,).", NULL},
+    {0},
+};
+
+static rf_status interpolate_stack(const rf_embedding *e, int threads, npy_intp n_fields,
+                                   const double *nodes, double *points, rf_error *err) {
+  const rf_run run = {.threads = threads};
+  return rf_embedding_interpolate(e, &run, (int32_t)n_fields, nodes, points, err);
+}
+
+PyDoc_STRVAR(interpolate_doc,
+             "interpolate($self, u, threads, /)\n--\n\n"
+             "Field on the nodes (n, 3) to the points (v, 3).");
+static PyObject *interpolate(PyObject *self, PyObject *args) {
+  const rf_embedding *e = self_embedding(self);
+  PyObject *u_obj, *result = NULL;
+  int threads;
+  if (!PyArg_ParseTuple(args, "Oi:interpolate", &u_obj, &threads)) return NULL;
+  py_in u;
+  if (py_in_field(&u, u_obj, "u", e->n_nodes) < 0) return NULL;
+  result = py_new_f64(2, (npy_intp[]){e->n_points, 3});
+  if (result) {
+    double *to = py_f64(result);
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS st = interpolate_stack(e, threads, 1, u.data, to, &err);
+    Py_END_ALLOW_THREADS if (st < 0) {
+      py_raise(py_state_of_object(self), st, &err);
+      Py_CLEAR(result);
+    }
+  }
+  py_in_release(&u);
+  return result;
+}
+
+PyDoc_STRVAR(transfer_doc,
+             "transfer($self, vectors, threads, /)\n--\n\n"
+             "Fields on the nodes (r, n, 3) to the points (r, v, 3).");
+static PyObject *transfer(PyObject *self, PyObject *args) {
+  const rf_embedding *e = self_embedding(self);
+  PyObject *vectors_obj, *result = NULL;
+  int threads;
+  if (!PyArg_ParseTuple(args, "Oi:transfer", &vectors_obj, &threads)) return NULL;
+  py_in vectors;
+  if (py_in_fields(&vectors, vectors_obj, "vectors", e->n_nodes) < 0) return NULL;
+  const npy_intp r = vectors.shape[0];
+  if (r > INT32_MAX)
+    py_fail(py_state_of_object(self), "InputError", "vectors has %zd rows; at most %d are allowed",
+            r, (int)INT32_MAX);
+  else
+    result = py_new_f64(3, (npy_intp[]){r, e->n_points, 3});
+  if (result) {
+    double *to = py_f64(result);
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS st = interpolate_stack(e, threads, r, vectors.data, to, &err);
+    Py_END_ALLOW_THREADS if (st < 0) {
+      py_raise(py_state_of_object(self), st, &err);
+      Py_CLEAR(result);
+    }
+  }
+  py_in_release(&vectors);
+  return result;
+}
+
+PyDoc_STRVAR(distribute_doc,
+             "distribute($self, f, /)\n--\n\n"
+             "Forces at the points (v, 3) to forces at the nodes (n, 3).");
+static PyObject *distribute(PyObject *self, PyObject *arg) {
+  const rf_embedding *e = self_embedding(self);
+  py_in f;
+  if (py_in_field(&f, arg, "f", e->n_points) < 0) return NULL;
+  PyObject *result = py_new_f64(2, (npy_intp[]){e->n_nodes, 3});
+  if (result) {
+    double *to = py_f64(result);
+    Py_BEGIN_ALLOW_THREADS rf_embedding_distribute(e, f.data, to);
+    Py_END_ALLOW_THREADS
+  }
+  py_in_release(&f);
+  return result;
+}
+
+static PyMethodDef embedding_methods[] = {
+    {"interpolate", interpolate, METH_VARARGS, interpolate_doc},
+    {"transfer", transfer, METH_VARARGS, transfer_doc},
+    {"distribute", distribute, METH_O, distribute_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(embedding_doc,
+             "Embedding(mesh, points, progress, threads, /)\n--\n\n"
+             "Points carried by a mesh; the public face is reducedfem.Embedding.");
+
+static PyType_Slot embedding_slots[] = {
+    {Py_tp_new, embedding_new},         {Py_tp_dealloc, embedding_dealloc},
+    {Py_tp_getset, embedding_getset},   {Py_tp_methods, embedding_methods},
+    {Py_tp_doc, (void *)embedding_doc}, {0, NULL},
+};
+
+PyType_Spec py_embedding_spec = {
+    .name = "reducedfem._core.Embedding",
+    .basicsize = sizeof(py_embedding),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = embedding_slots,
+};

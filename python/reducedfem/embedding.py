@@ -1,0 +1,158 @@
+"""Points carried by a volume mesh."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._core import Embedding as _CoreEmbedding
+from reducedfem._run import Progress, callback, threads
+from reducedfem.errors import InputTypeError
+from reducedfem.mesh import Mesh
+
+__all__ = ["Embedding"]
+
+
+class _HasVectors(Protocol):
+    @property
+    def vectors(self) -> NDArray[np.float64]: ...
+
+
+class Embedding:
+    """Points that move with a volume mesh, such as the vertices of a fine surface.
+
+    Each point is a weighted sum of the nodes of one element, so a field on the nodes
+    becomes one on the points, and forces at the points become forces at the nodes that
+    do the same work. Inside the mesh the weights are the element's shape functions. A
+    point outside is carried by the element of the nearest boundary face: by its
+    barycentric coordinates (tetrahedra), or extrapolated to first order from the place
+    of the hexahedron nearest to it. Weights always sum to 1 and carry linear fields
+    exactly, so rigid motions stay rigid even outside; far outside (by many elements)
+    deformations are magnified in proportion to the distance.
+
+    Parameters
+    ----------
+    mesh
+        The mesh that carries.
+    points
+        Rest positions [m], shape (v, 3).
+    progress
+        True for a progress bar, or a callable ``f(done, total)``.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `points` has a wrong shape, is empty or has a value that is not finite; `mesh` is
+        no Mesh.
+    """
+
+    __slots__ = ("__weakref__", "_core", "_mesh", "_points")
+
+    _core: _CoreEmbedding
+
+    def __init__(self, mesh: Mesh, points: ArrayLike, *, progress: Progress = False) -> None:
+        if not isinstance(mesh, Mesh):
+            raise InputTypeError(f"mesh must be a Mesh, got {type(mesh).__name__}")
+        with callback(progress, "embed") as call:
+            self._core = _core.Embedding(mesh._core, points, call, threads())
+        self._mesh = mesh
+        self._points = np.array(points, dtype=np.float64, order="C")
+        self._points.flags.writeable = False
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh that carries the points."""
+        return self._mesh
+
+    @property
+    def points(self) -> NDArray[np.float64]:
+        """Rest positions of the points [m], read-only, shape (v, 3)."""
+        return self._points
+
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return len(self._core.elements)
+
+    @property
+    def elements(self) -> NDArray[np.int32]:
+        """Element that carries each point, read-only, shape (v,)."""
+        return self._core.elements
+
+    @property
+    def nodes(self) -> NDArray[np.int32]:
+        """Nodes of that element, read-only, shape (v, 4) or (v, 8)."""
+        return self._core.nodes
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """Weight of each of these nodes, read-only, shape (v, 4) or (v, 8)."""
+        return self._core.weights
+
+    @property
+    def distance(self) -> NDArray[np.float64]:
+        """Distance of each point to the mesh [m], 0 inside, read-only, shape (v,)."""
+        return self._core.distance
+
+    @property
+    def outside(self) -> NDArray[np.bool_]:
+        """Which points lie in no element, shape (v,)."""
+        mask: NDArray[np.bool_] = self._core.distance > 0
+        return mask
+
+    def interpolate(self, u: ArrayLike) -> NDArray[np.float64]:
+        """Return a field on the nodes, such as a displacement, at the points.
+
+        Parameters
+        ----------
+        u
+            Shape (n, 3) or (3n,).
+
+        Returns
+        -------
+        (v, 3) array
+        """
+        return self._core.interpolate(u, threads())
+
+    def distribute(self, f: ArrayLike) -> NDArray[np.float64]:
+        """Return forces at the points as forces at the nodes that do the same work.
+
+        This is the transpose of `interpolate`.
+
+        Parameters
+        ----------
+        f
+            Shape (v, 3) or (3v,).
+
+        Returns
+        -------
+        (n, 3) array
+        """
+        return self._core.distribute(f)
+
+    def transfer(self, basis: _HasVectors | ArrayLike) -> NDArray[np.float64]:
+        """Return the vectors of a basis at the points.
+
+        Parameters
+        ----------
+        basis
+            A Basis, or an array of shape (r, n, 3).
+
+        Returns
+        -------
+        (r, v, 3) array
+        """
+        vectors: Any = getattr(basis, "vectors", basis)
+        return self._core.transfer(vectors, threads())
+
+    def __repr__(self) -> str:
+        return (
+            f"<Embedding: {self.n_points} points ({int(self.outside.sum())} outside) in "
+            f"{self._mesh!r}>"
+        )
+
+    def __reduce__(self) -> tuple[type[Embedding], tuple[Any, ...]]:
+        return Embedding, (self._mesh, self._points)
