@@ -19,12 +19,12 @@
 #include "model/reduced_model.h"
 
 typedef struct rf_newmark_settings {
-  double dt_s;            // step, s, > 0
-  double damping_mass;    // alpha, 1/s, >= 0
-  double damping_stiff;   // beta, s, >= 0
-  double beta, gamma;     // Newmark's, 0 < beta, 0 <= gamma
-  double tolerance;       // relative, >= 0; the bound is stated above
-  int32_t newton_max;     // solves a step, >= 1
+  double dt_s;           // step, s, > 0
+  double damping_mass;   // alpha, 1/s, >= 0
+  double damping_stiff;  // beta, s, >= 0
+  double beta, gamma;    // Newmark's, 0 < beta, 0 <= gamma
+  double tolerance;      // relative, >= 0; the bound is stated above
+  int32_t newton_max;    // solves a step, >= 1
 } rf_newmark_settings;
 
 typedef struct rf_newmark_coefficients {
@@ -32,11 +32,11 @@ typedef struct rf_newmark_coefficients {
 } rf_newmark_coefficients;
 
 typedef struct rf_newmark_report {
-  int64_t steps;          // since the last reset
-  int64_t solves;         // linear systems
-  int64_t indefinite;     // of these, not positive definite
-  int64_t unconverged;    // steps that ended at newton_max above the tolerance
-  double residual;        // last |residual| evaluated, over the scale above
+  int64_t steps;        // since the last reset
+  int64_t solves;       // linear systems
+  int64_t indefinite;   // of these, not positive definite
+  int64_t unconverged;  // steps that ended at newton_max above the tolerance
+  double residual;      // last |residual| evaluated, over the scale above
 } rf_newmark_report;
 
 RF_MUST_CHECK rf_status rf_newmark_check(const rf_newmark_settings *set,

@@ -115,7 +115,7 @@ rf_status rf_newmark_reset(rf_newmark *s, const double *q, const double *qdot, c
     // M a = -(alpha M + beta K) v - R
     rf_polynomial_evaluate_rt(s->model->polynomial, x, w->polynomial, NULL, w->force, w->stiffness,
                               w->ld);
-    rf_dense_multiply_rt(r, w->stiffness, w->ld, v, w->product);
+    rf_dense_multiply_rt(s->model->polynomial->simd, r, w->stiffness, w->ld, v, w->product);
     for (int32_t i = 0; i < r; ++i) a[i] = -w->force[i] - s->set.damping_stiff * w->product[i];
     memcpy(w->system, w->mass, (size_t)r * (size_t)w->ld * sizeof(double));
     if (!rf_dense_lu_solve_rt(r, w->system, w->ld, a))

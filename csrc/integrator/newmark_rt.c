@@ -21,10 +21,11 @@ static void update_rates(const rf_newmark *s, rf_newmark_work *w) {
 static double residual_norm2(const rf_newmark *s, rf_newmark_work *w, const double *force) {
   const int32_t r = s->model->r;
   const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
+  const rf_simd simd = s->model->polynomial->simd;
   for (int32_t i = 0; i < r; ++i) w->product[i] = w->qddot[i] + alpha * w->qdot[i];
-  rf_dense_multiply_rt(r, w->mass, w->ld, w->product, w->residual);
+  rf_dense_multiply_rt(simd, r, w->mass, w->ld, w->product, w->residual);
   if (beta > 0.0) {
-    rf_dense_multiply_rt(r, w->stiffness, w->ld, w->qdot, w->product);
+    rf_dense_multiply_rt(simd, r, w->stiffness, w->ld, w->qdot, w->product);
     for (int32_t i = 0; i < r; ++i) w->residual[i] += beta * w->product[i];
   }
   double sum = 0.0;
@@ -40,14 +41,10 @@ static bool solve(rf_newmark *s, rf_newmark_work *w) {
   const int32_t r = s->model->r, ld = w->ld;
   const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
   const double of_mass = s->coef.a1 + s->coef.a4 * alpha, of_stiffness = 1.0 + s->coef.a4 * beta;
-  for (int32_t i = 0; i < r; ++i) {
-    const double *m = w->mass + i * ld, *k = w->stiffness + i * ld;
-    double *a = w->system + i * ld;
-    for (int32_t j = 0; j < ld; ++j) a[j] = of_mass * m[j] + of_stiffness * k[j];
-    w->residual[i] = -w->residual[i];
-  }
-  ++s->report.solves;
   const rf_simd simd = s->model->polynomial->simd;
+  rf_dense_combine_rt(simd, r, of_mass, w->mass, of_stiffness, w->stiffness, ld, w->system);
+  for (int32_t i = 0; i < r; ++i) w->residual[i] = -w->residual[i];
+  ++s->report.solves;
   if (rf_dense_cholesky_rt(simd, r, w->system, ld)) {
     rf_dense_cholesky_solve_rt(simd, r, w->system, ld, w->residual, w->residual);
     return true;

@@ -13,14 +13,14 @@ struct rf_solid_newmark {
   const rf_solid *solid;
   double time_s;
   rf_newmark_report report;
-  double *u, *v, *a;        // state                     (n, 3)
-  double *x, *xdot, *xddot; // the step being computed   (n, 3)
-  double *internal;         // R(x)                      (n, 3)
-  double *residual;         // (n, 3)
-  double *product;          // (n, 3)
-  double *blocks;           // K(x)                      (entries, 3, 3)
-  double *increment;        // over free nodes           (n_free, 3)
-  rf_csc system;            // lower triangle over free DOFs
+  double *u, *v, *a;         // state                     (n, 3)
+  double *x, *xdot, *xddot;  // the step being computed   (n, 3)
+  double *internal;          // R(x)                      (n, 3)
+  double *residual;          // (n, 3)
+  double *product;           // (n, 3)
+  double *blocks;            // K(x)                      (entries, 3, 3)
+  double *increment;         // over free nodes           (n_free, 3)
+  rf_csc system;             // lower triangle over free DOFs
   rf_cholesky *factor;
 };
 
@@ -57,7 +57,7 @@ done:
 
 void rf_solid_newmark_free(rf_solid_newmark *s) {
   if (!s) return;
-  double *const blocks[] = {s->u,     s->v,        s->a,        s->x,       s->xdot,  s->xddot,
+  double *const blocks[] = {s->u,        s->v,        s->a,       s->x,      s->xdot,     s->xddot,
                             s->internal, s->residual, s->product, s->blocks, s->increment};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) rf_free(blocks[i]);
   rf_csc_free(&s->system);

@@ -5,15 +5,15 @@
 #include <stdint.h>
 
 typedef struct rf_newmark_work {
-  int32_t ld;          // row length of the matrices
-  double *mass;        // M~                       (r rows of ld)
-  double *stiffness;   // K~(q)                    (r rows of ld)
-  double *system;      // a1 M + a4 C + K          (r rows of ld)
+  int32_t ld;                // row length of the matrices
+  double *mass;              // M~                       (r rows of ld)
+  double *stiffness;         // K~(q)                    (r rows of ld)
+  double *system;            // a1 M + a4 C + K          (r rows of ld)
   double *q, *qdot, *qddot;  // the step being computed (ld)
-  double *force;       // R~(q)                    (ld)
-  double *residual;    // and then the increment   (ld)
-  double *product;     // (ld)
-  void *polynomial;    // work of the evaluation
+  double *force;             // R~(q)                    (ld)
+  double *residual;          // and then the increment   (ld)
+  double *product;           // (ld)
+  void *polynomial;          // work of the evaluation
 } rf_newmark_work;
 
 #endif

@@ -1,10 +1,9 @@
-// Dense Cholesky kernels, avx512 variant.
+// Dense kernels, avx512 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86
 #pragma GCC target("avx512f,avx512vl,avx512dq,avx2,fma,prefer-vector-width=512")
 #define RF_WIDTH 8
-#define RF_CHOLESKY rf_cholesky_avx512_rt
-#define RF_CHOLESKY_SOLVE rf_cholesky_solve_avx512_rt
+#define RF_NAME(f) f##_avx512_rt
 #include "linalg/dense_body.h"
 #endif

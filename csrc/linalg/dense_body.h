@@ -1,5 +1,5 @@
-// Body of the vector variants of dense_rt.h.  Needs RF_WIDTH and the names
-// RF_CHOLESKY, RF_CHOLESKY_SOLVE.
+// Body of the vector variants of dense_rt.h.  Needs RF_WIDTH and RF_NAME
+// (linalg/simd.h).
 #include <math.h>
 
 #include "linalg/dense_rt.h"
@@ -11,7 +11,7 @@
 
 // Right-looking in panels of four rows: the trailing rows are loaded and stored once for
 // four rank-one updates.
-bool RF_CHOLESKY(int32_t n, double *a, int32_t ld) {
+bool RF_NAME(rf_cholesky)(int32_t n, double *a, int32_t ld) {
   for (int32_t k = 0; k < n; k += 4) {
     const int32_t panel = n - k < 4 ? n - k : 4;
     for (int32_t p = 0; p < panel; ++p) {
@@ -46,7 +46,8 @@ bool RF_CHOLESKY(int32_t n, double *a, int32_t ld) {
   return true;
 }
 
-void RF_CHOLESKY_SOLVE(int32_t n, const double *u, int32_t ld, const double *b, double *x) {
+void RF_NAME(rf_cholesky_solve)(int32_t n, const double *u, int32_t ld, const double *b,
+                                double *x) {
   if (x != b)
     for (int32_t i = 0; i < ld; ++i) x[i] = b[i];
   for (int32_t i = n; i < ld; ++i) x[i] = 0.0;
@@ -68,4 +69,25 @@ void RF_CHOLESKY_SOLVE(int32_t n, const double *u, int32_t ld, const double *b, 
     for (int32_t c = RF_FLOOR(i); c < n; c += RF_WIDTH) sum += rf_load(row + c) * rf_load(x + c);
     x[i] = (y - rf_sum(sum)) * row[i];
   }
+}
+
+void RF_NAME(rf_multiply)(int32_t n, const double *a, int32_t ld, const double *x, double *y) {
+  for (int32_t i = 0; i < n; i += 4) {
+    rf_v sum[4] = {{0}, {0}, {0}, {0}};
+    for (int32_t c = 0; c < n; c += RF_WIDTH) {
+      const rf_v xv = rf_load(x + c);
+      for (int r = 0; r < 4; ++r) sum[r] += rf_load(a + (i + r) * ld + c) * xv;
+    }
+    rf_store4(y + i,
+              rf_sums4(rf_fold4(sum[0]), rf_fold4(sum[1]), rf_fold4(sum[2]), rf_fold4(sum[3])));
+  }
+  for (int32_t i = n; i < ld; ++i) y[i] = 0.0;
+}
+
+void RF_NAME(rf_combine_upper)(int32_t n, double p, const double *a, double q, const double *b,
+                               int32_t ld, double *out) {
+  const rf_v pv = rf_splat(p), qv = rf_splat(q);
+  for (int32_t i = 0; i < n; ++i)
+    for (int32_t c = RF_FLOOR(i); c < n; c += RF_WIDTH)
+      rf_store(out + i * ld + c, pv * rf_load(a + i * ld + c) + qv * rf_load(b + i * ld + c));
 }

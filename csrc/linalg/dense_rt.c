@@ -3,24 +3,22 @@
 #include <math.h>
 
 bool rf_dense_cholesky_rt(rf_simd simd, int32_t n, double *a, int32_t ld) {
-  switch (simd) {
-#if RF_SIMD_X86
-    case RF_SIMD_AVX512: return rf_cholesky_avx512_rt(n, a, ld);
-    case RF_SIMD_AVX2: return rf_cholesky_avx2_rt(n, a, ld);
-#endif
-    default: return rf_cholesky_plain_rt(n, a, ld);
-  }
+  return RF_SIMD_CALL(simd, rf_cholesky, n, a, ld);
 }
 
 void rf_dense_cholesky_solve_rt(rf_simd simd, int32_t n, const double *u, int32_t ld,
                                 const double *b, double *x) {
-  switch (simd) {
-#if RF_SIMD_X86
-    case RF_SIMD_AVX512: rf_cholesky_solve_avx512_rt(n, u, ld, b, x); break;
-    case RF_SIMD_AVX2: rf_cholesky_solve_avx2_rt(n, u, ld, b, x); break;
-#endif
-    default: rf_cholesky_solve_plain_rt(n, u, ld, b, x); break;
-  }
+  RF_SIMD_CALL(simd, rf_cholesky_solve, n, u, ld, b, x);
+}
+
+void rf_dense_multiply_rt(rf_simd simd, int32_t n, const double *a, int32_t ld, const double *x,
+                          double *y) {
+  RF_SIMD_CALL(simd, rf_multiply, n, a, ld, x, y);
+}
+
+void rf_dense_combine_rt(rf_simd simd, int32_t n, double p, const double *a, double q,
+                         const double *b, int32_t ld, double *out) {
+  RF_SIMD_CALL(simd, rf_combine_upper, n, p, a, q, b, ld, out);
 }
 
 static void swap_rows(int32_t n, double *p, double *q) {
@@ -53,12 +51,4 @@ bool rf_dense_lu_solve_rt(int32_t n, double *a, int32_t ld, double *x) {
     x[i] = sum / a[i * ld + i];
   }
   return true;
-}
-
-void rf_dense_multiply_rt(int32_t n, const double *a, int32_t ld, const double *x, double *y) {
-  for (int32_t i = 0; i < n; ++i) {
-    double sum = 0.0;
-    for (int32_t c = 0; c < n; ++c) sum += a[i * ld + c] * x[c];
-    y[i] = sum;
-  }
 }

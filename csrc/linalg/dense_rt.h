@@ -1,7 +1,7 @@
 // Small dense solves for one tick: no BLAS, no allocation, bounded time.
 //
-// Matrices are row-major with row length ld, a multiple of RF_DENSE_PAD not below
-// n; rows are 64-byte aligned and numbers beyond column n - 1 must be zero.
+// Matrices are row-major, ld rows of ld doubles, ld = rf_dense_ld(n); vectors have ld
+// doubles.  All are 64-byte aligned, and zero beyond n, where results are zero too.
 #ifndef RF_LINALG_DENSE_RT_H
 #define RF_LINALG_DENSE_RT_H
 
@@ -19,7 +19,7 @@ static inline int32_t rf_dense_ld(int32_t n) {
 // A = U^T U in place from the upper triangle.  The diagonal then holds the reciprocals of
 // U's.  False when a pivot is not positive; the matrix is spoilt then.
 bool rf_dense_cholesky_rt(rf_simd simd, int32_t n, double *a, int32_t ld);
-// x = A^-1 b from that factor; x and b may be the same; both have ld numbers.
+// x = A^-1 b from that factor; x and b may be the same.
 void rf_dense_cholesky_solve_rt(rf_simd simd, int32_t n, const double *u, int32_t ld,
                                 const double *b, double *x);
 
@@ -27,15 +27,23 @@ void rf_dense_cholesky_solve_rt(rf_simd simd, int32_t n, const double *u, int32_
 // overwritten, x from right-hand side to solution.  False when singular.
 bool rf_dense_lu_solve_rt(int32_t n, double *a, int32_t ld, double *x);
 
-// y = A x for the first n rows and columns; y has n numbers.
-void rf_dense_multiply_rt(int32_t n, const double *a, int32_t ld, const double *x, double *y);
+// y = A x.
+void rf_dense_multiply_rt(rf_simd simd, int32_t n, const double *a, int32_t ld, const double *x,
+                          double *y);
+// out = p A + q B, upper triangle only.
+void rf_dense_combine_rt(rf_simd simd, int32_t n, double p, const double *a, double q,
+                         const double *b, int32_t ld, double *out);
 
-// The variants, one a dense_<variant>_rt.c.
+// The variants, one set a dense_<variant>_rt.c.
 typedef bool rf_cholesky_fn(int32_t n, double *a, int32_t ld);
 typedef void rf_cholesky_solve_fn(int32_t n, const double *u, int32_t ld, const double *b,
                                   double *x);
-rf_cholesky_fn rf_cholesky_plain_rt, rf_cholesky_avx2_rt, rf_cholesky_avx512_rt;
-rf_cholesky_solve_fn rf_cholesky_solve_plain_rt, rf_cholesky_solve_avx2_rt,
-    rf_cholesky_solve_avx512_rt;
+typedef void rf_multiply_fn(int32_t n, const double *a, int32_t ld, const double *x, double *y);
+typedef void rf_combine_upper_fn(int32_t n, double p, const double *a, double q, const double *b,
+                                 int32_t ld, double *out);
+RF_SIMD_DECLARE(rf_cholesky_fn, rf_cholesky);
+RF_SIMD_DECLARE(rf_cholesky_solve_fn, rf_cholesky_solve);
+RF_SIMD_DECLARE(rf_multiply_fn, rf_multiply);
+RF_SIMD_DECLARE(rf_combine_upper_fn, rf_combine_upper);
 
 #endif

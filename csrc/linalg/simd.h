@@ -1,7 +1,7 @@
 // Vector kernels are written once, in files *_body.h, on GCC vector types of
 // RF_WIDTH doubles, and compiled once per instruction set by small *_rt.c files
-// that set the target before including them.  The set is chosen at run time,
-// when a model is created; nothing is compiled for the build machine alone.
+// that set the target, RF_WIDTH and RF_NAME(f) (f_avx2_rt, say) before including them.  The set is
+// chosen at run time, when a model is created; nothing is compiled for the build machine alone.
 // Every variant can be asked for by name, so that tests compare them all.
 #ifndef RF_LINALG_SIMD_H
 #define RF_LINALG_SIMD_H
@@ -21,9 +21,21 @@ typedef enum rf_simd {
 #define RF_SIMD_X86 0
 #endif
 
-const char *rf_simd_name(rf_simd simd);   // "plain", "avx2", "avx512"
-bool rf_simd_available(rf_simd simd);     // compiled in, and this processor runs it
-rf_simd rf_simd_resolve(rf_simd simd);    // RF_SIMD_BEST becomes the widest available
+const char *rf_simd_name(rf_simd simd);  // "plain", "avx2", "avx512"
+bool rf_simd_available(rf_simd simd);    // compiled in, and this processor runs it
+rf_simd rf_simd_resolve(rf_simd simd);   // RF_SIMD_BEST becomes the widest available
+
+// Calls the variant of kernel f: f_plain_rt, f_avx2_rt or f_avx512_rt.
+#if RF_SIMD_X86
+#define RF_SIMD_CALL(simd, f, ...)                       \
+  ((simd) == RF_SIMD_AVX512 ? f##_avx512_rt(__VA_ARGS__) \
+   : (simd) == RF_SIMD_AVX2 ? f##_avx2_rt(__VA_ARGS__)   \
+                            : f##_plain_rt(__VA_ARGS__))
+#else
+#define RF_SIMD_CALL(simd, f, ...) f##_plain_rt(__VA_ARGS__)
+#endif
+// Declares the variants of a kernel of function type `type`.
+#define RF_SIMD_DECLARE(type, f) type f##_plain_rt, f##_avx2_rt, f##_avx512_rt
 
 // Doubles per vector of a variant.
 static inline int rf_simd_width(rf_simd simd) { return simd == RF_SIMD_AVX512 ? 8 : 4; }

@@ -13,10 +13,10 @@
 #include "polynomial/polynomial.h"
 
 typedef struct rf_reduced {
-  int32_t r;         // reduced coordinates
-  int32_t n_nodes;   // nodes of the mesh the basis lives on
-  double *basis;     // U, coordinate by coordinate         (r, n_nodes, 3)
-  double *mass;      // M~, symmetric positive definite     (r, r)
+  int32_t r;        // reduced coordinates
+  int32_t n_nodes;  // nodes of the mesh the basis lives on
+  double *basis;    // U, coordinate by coordinate         (r, n_nodes, 3)
+  double *mass;     // M~, symmetric positive definite     (r, r)
   rf_polynomial *polynomial;
 } rf_reduced;
 

@@ -21,8 +21,8 @@ static rf_status require_definite(int32_t r, const double *mass, rf_error *err) 
   for (int32_t i = 0; i < r; ++i)
     for (int32_t j = 0; j < i; ++j)
       if (!(fabs(mass[i * r + j] - mass[j * r + i]) <= 1e-12 * largest))
-        return rf_fail(err, RF_ERR_ARG, "reduced mass is not symmetric at [%d, %d]: %g and %g", i, j,
-                       mass[i * r + j], mass[j * r + i]);
+        return rf_fail(err, RF_ERR_ARG, "reduced mass is not symmetric at [%d, %d]: %g and %g", i,
+                       j, mass[i * r + j], mass[j * r + i]);
   RF_ALLOC(factor, r * r);
   memcpy(factor, mass, (size_t)r * (size_t)r * sizeof *mass);
   int info = 0;

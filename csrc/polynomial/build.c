@@ -7,20 +7,20 @@
 #include "polynomial/polynomial.h"
 
 enum {
-  STRAINS = 6,               // components of a strain: xx yy zz yz zx xy
-  TILE = 128,                // rows and columns of the Gram matrix per task
-  PANEL_BYTES = 16 << 20,    // a panel of strains; larger ones gain nothing
+  STRAINS = 6,             // components of a strain: xx yy zz yz zx xy
+  TILE = 128,              // rows and columns of the Gram matrix per task
+  PANEL_BYTES = 16 << 20,  // a panel of strains; larger ones gain nothing
 };
 
 typedef struct gram {
   const rf_solid *solid;
-  int32_t r, m;           // coordinates; pairs (0,b), then (a,b) with 1 <= a <= b
-  const double *basis;    // (3 n, r): coordinate index fastest
-  double *matrix;         // (m, m), lower triangle in Fortran's sense
-  double *panel;          // columns of m: strain components of quadrature points
-  double *scratch;        // (workers, 9 + 3, r)
-  int32_t first, count;   // elements in the panel
-  int32_t tiles;          // tiles along one side of the matrix
+  int32_t r, m;          // coordinates; pairs (0,b), then (a,b) with 1 <= a <= b
+  const double *basis;   // (3 n, r): coordinate index fastest
+  double *matrix;        // (m, m), lower triangle in Fortran's sense
+  double *panel;         // columns of m: strain components of quadrature points
+  double *scratch;       // (workers, 9 + 3, r)
+  int32_t first, count;  // elements in the panel
+  int32_t tiles;         // tiles along one side of the matrix
 } gram;
 
 // Factor of the elastic energy: |y|^2 = E : C : E / 1 for y = L^T E, scaled by root.
@@ -123,8 +123,7 @@ static rf_status fill_task(void *context, int64_t task, int worker, rf_error *er
   const int32_t e = w->first + (int32_t)task, points = w->solid->n_gauss;
   double *g = w->scratch + (int64_t)worker * 9 * w->r;
   energy_factor f;
-  const rf_status st =
-      factor_material(&w->solid->material[w->solid->element_material[e]], &f, err);
+  const rf_status st = factor_material(&w->solid->material[w->solid->element_material[e]], &f, err);
   if (st < 0) return st;
   const double *volume = rf_solid_volume(w->solid, e);
   for (int32_t p = 0; p < points; ++p) {

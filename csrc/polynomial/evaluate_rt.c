@@ -22,27 +22,6 @@ size_t rf_polynomial_work_bytes(int32_t r) {
   return count.used;
 }
 
-static void accumulate_rectangles(rf_simd simd, int32_t n, const double *stream,
-                                  rf_quartic_work *w, int hessian) {
-  switch (simd) {
-#if RF_SIMD_X86
-    case RF_SIMD_AVX512: rf_quartic_avx512_rt(n, stream, w, hessian); break;
-    case RF_SIMD_AVX2: rf_quartic_avx2_rt(n, stream, w, hessian); break;
-#endif
-    default: rf_quartic_plain_rt(n, stream, w, hessian); break;
-  }
-}
-
-static void multiply(rf_simd simd, int32_t m, const double *stream, const double *x, double *y) {
-  switch (simd) {
-#if RF_SIMD_X86
-    case RF_SIMD_AVX512: rf_pairs_avx512_rt(m, stream, x, y); break;
-    case RF_SIMD_AVX2: rf_pairs_avx2_rt(m, stream, x, y); break;
-#endif
-    default: rf_pairs_plain_rt(m, stream, x, y); break;
-  }
-}
-
 // the pair matrix applied to the products of q^ gives the Hessian, symmetric, in h
 static void accumulate_pairs(rf_simd simd, int32_t n, const double *stream, rf_quartic_work *w) {
   const int32_t m = rf_pairs_padded(n), ldh = w->ldh;
@@ -54,7 +33,7 @@ static void accumulate_pairs(rf_simd simd, int32_t n, const double *stream, rf_q
   }
   for (; at < m; ++at) w->pair_in[at] = 0.0;
 
-  multiply(simd, m, stream, w->pair_in, w->pair_out);
+  RF_SIMD_CALL(simd, rf_pairs, m, stream, w->pair_in, w->pair_out);
 
   at = 0;
   for (int32_t a = 0; a < n; ++a) {
@@ -63,17 +42,6 @@ static void accumulate_pairs(rf_simd simd, int32_t n, const double *stream, rf_q
       w->h[b * ldh + a] = w->pair_out[at];
     }
     for (int32_t b = n; b < ldh; ++b) w->h[a * ldh + b] = 0.0;
-  }
-}
-
-static void finish(rf_simd simd, int32_t n, rf_quartic_work *w, int symmetric, double *out,
-                   int32_t ld) {
-  switch (simd) {
-#if RF_SIMD_X86
-    case RF_SIMD_AVX512: rf_quartic_finish_avx512_rt(n, w, symmetric, out, ld); break;
-    case RF_SIMD_AVX2: rf_quartic_finish_avx2_rt(n, w, symmetric, out, ld); break;
-#endif
-    default: rf_quartic_finish_plain_rt(n, w, symmetric, out, ld); break;
   }
 }
 
@@ -90,10 +58,10 @@ void rf_polynomial_evaluate_rt(const rf_polynomial *p, const double *q, void *wo
 
   if (r <= RF_POLYNOMIAL_PAIRS_R) {
     accumulate_pairs(p->simd, n, p->stream, &w);
-    finish(p->simd, n, &w, 1, stiffness, ld);
+    RF_SIMD_CALL(p->simd, rf_quartic_finish, n, &w, 1, stiffness, ld);
   } else {
-    accumulate_rectangles(p->simd, n, p->stream, &w, stiffness != NULL);
-    if (stiffness) finish(p->simd, n, &w, 0, stiffness, ld);
+    RF_SIMD_CALL(p->simd, rf_quartic, n, p->stream, &w, stiffness != NULL);
+    if (stiffness) RF_SIMD_CALL(p->simd, rf_quartic_finish, n, &w, 0, stiffness, ld);
   }
 
   // Euler: a homogeneous quartic form is a quarter of q . gradient

@@ -1,5 +1,5 @@
 // Body of the quartic kernels; see quartic_rt.h for the streams and polynomial.h
-// for the method.  Needs RF_WIDTH and the names RF_QUARTIC, RF_PAIRS, RF_QUARTIC_FINISH.
+// for the method.  Needs RF_WIDTH and RF_NAME (linalg/simd.h).
 #include "linalg/simd_body.h"
 #include "polynomial/quartic_rt.h"
 
@@ -58,9 +58,9 @@ RF_INLINE void spread(const int hessian, const rectangle *a, double *dots, doubl
   rf_v4 total = {0};
   for (int32_t row = 0; row < a->rows; row += 4) {
     const double *d = dots + row * RF_WIDTH;
-    const rf_v4 sums = rf_sums4(rf_fold4(rf_load(d)), rf_fold4(rf_load(d + RF_WIDTH)),
-                                rf_fold4(rf_load(d + 2 * RF_WIDTH)),
-                                rf_fold4(rf_load(d + 3 * RF_WIDTH)));
+    const rf_v4 sums =
+        rf_sums4(rf_fold4(rf_load(d)), rf_fold4(rf_load(d + RF_WIDTH)),
+                 rf_fold4(rf_load(d + 2 * RF_WIDTH)), rf_fold4(rf_load(d + 3 * RF_WIDTH)));
     rf_store4(a->h_j_row + row, rf_load4(a->h_j_row + row) + to_j * sums);
     if (hessian) rf_store4(a->h_k_row + row, rf_load4(a->h_k_row + row) + to_k * sums);
     total += sums * rf_load4(a->q_row + row);
@@ -88,12 +88,12 @@ RF_INLINE const double *visit(const int hessian, int32_t vectors, const double *
     at += RF_QUARTIC_STRIP * RF_WIDTH;
     first = 0;
   }
-#define STRIP(nv)                                                            \
-  case nv:                                                                   \
-    if (first)                                                               \
-      t = strip(nv, hessian, 1, t, a, at, work->ldh, dots);                  \
-    else                                                                     \
-      t = strip(nv, hessian, 0, t, a, at, work->ldh, dots);                  \
+#define STRIP(nv)                                           \
+  case nv:                                                  \
+    if (first)                                              \
+      t = strip(nv, hessian, 1, t, a, at, work->ldh, dots); \
+    else                                                    \
+      t = strip(nv, hessian, 0, t, a, at, work->ldh, dots); \
     break
   switch (vectors) {
     STRIP(1);
@@ -131,13 +131,14 @@ RF_INLINE void accumulate(const int hessian, int32_t n, const double *t, rf_quar
     double *h_j = hessian ? h + j * ldh : work->r;
     for (int32_t k = rf_quartic_tall_begin(n, j); k < n; ++k) {
       double *h_k = hessian ? h + k * ldh : work->r;
-      const rectangle a = {n - k, q[j], q[k], q, q + k, h + k * ldh, h_j, h_k, h_j + k, h_k + k, h_j + k};
+      const rectangle a = {n - k, q[j], q[k],    q,       q + k,  h + k * ldh,
+                           h_j,   h_k,  h_j + k, h_k + k, h_j + k};
       t = visit(hessian, vectors, t, &a, work, j, k);
     }
   }
 }
 
-void RF_QUARTIC(int32_t n, const double *stream, rf_quartic_work *work, int hessian) {
+void RF_NAME(rf_quartic)(int32_t n, const double *stream, rf_quartic_work *work, int hessian) {
   if (hessian) {
     clear(work->h, rf_quartic_padded(n, 4) * work->ldh);
     accumulate(1, n, stream, work);
@@ -149,7 +150,7 @@ void RF_QUARTIC(int32_t n, const double *stream, rf_quartic_work *work, int hess
 
 // y = B x for the symmetric matrix over index pairs, B in tiles of 8 rows; only the
 // tiles on and right of the diagonal are stored, each serves its rows and its columns.
-void RF_PAIRS(int32_t m, const double *stream, const double *x, double *y) {
+void RF_NAME(rf_pairs)(int32_t m, const double *stream, const double *x, double *y) {
   enum { ROWS = RF_PAIRS_TILE, STEPS = ROWS / RF_WIDTH };
   clear(y, m);
   const double *t = stream;
@@ -195,7 +196,8 @@ RF_INLINE void symmetrise(int32_t n, double *h, int32_t ldh) {
   }
 }
 
-void RF_QUARTIC_FINISH(int32_t n, rf_quartic_work *work, int symmetric, double *out, int32_t ld) {
+void RF_NAME(rf_quartic_finish)(int32_t n, rf_quartic_work *work, int symmetric, double *out,
+                                int32_t ld) {
   const double *h = work->h;
   const int32_t ldh = work->ldh;
   if (!symmetric) symmetrise(n, work->h, ldh);
@@ -204,9 +206,9 @@ void RF_QUARTIC_FINISH(int32_t n, rf_quartic_work *work, int symmetric, double *
     rf_v sum[4] = {{0}, {0}, {0}, {0}};
     for (int32_t c = 0; c < n; c += RF_WIDTH)
       for (int i = 0; i < 4; ++i) sum[i] += rf_load(h + (a + i) * ldh + c) * rf_load(work->q + c);
-    rf_store4(work->r + a, rf_sums4(rf_fold4(sum[0]), rf_fold4(sum[1]), rf_fold4(sum[2]),
-                                    rf_fold4(sum[3])) *
-                               (1.0 / 3.0));
+    rf_store4(work->r + a,
+              rf_sums4(rf_fold4(sum[0]), rf_fold4(sum[1]), rf_fold4(sum[2]), rf_fold4(sum[3])) *
+                  (1.0 / 3.0));
   }
   if (!out) return;
   // whole vectors: what spills over a row's end is overwritten by the next row

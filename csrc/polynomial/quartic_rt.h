@@ -11,16 +11,18 @@
 
 #include <stdint.h>
 
+#include "linalg/simd.h"
+
 enum { RF_QUARTIC_STRIP = 8 };
 
 typedef struct rf_quartic_work {
-  int32_t ldh;  // row length of h
-  double *q;    // 1, q, zeros            (ldh)
-  double *h;    // unsymmetrised Hessian  (n rows of ldh)
-  double *r;    // homogeneous gradient   (ldh)
-  double *dots;          // row sums of a rectangle, a vector each (n + 3, at most 8 wide)
-  double *pair_in;       // scaled products of q^                  (rf_pairs_padded)
-  double *pair_out;      // rows of the Hessian's upper triangle   (rf_pairs_padded)
+  int32_t ldh;       // row length of h
+  double *q;         // 1, q, zeros            (ldh)
+  double *h;         // unsymmetrised Hessian  (n rows of ldh)
+  double *r;         // homogeneous gradient   (ldh)
+  double *dots;      // row sums of a rectangle, a vector each (n + 3, at most 8 wide)
+  double *pair_in;   // scaled products of q^                  (rf_pairs_padded)
+  double *pair_out;  // rows of the Hessian's upper triangle   (rf_pairs_padded)
 } rf_quartic_work;
 
 static inline int32_t rf_quartic_padded(int32_t count, int32_t width) {
@@ -41,18 +43,17 @@ static inline int32_t rf_pairs_padded(int32_t n) {
 
 // Accumulates h (with hessian) or only r over all rectangles; q^ is in work->q.
 typedef void rf_quartic_fn(int32_t n, const double *stream, rf_quartic_work *work, int hessian);
-rf_quartic_fn rf_quartic_plain_rt, rf_quartic_avx2_rt, rf_quartic_avx512_rt;
+RF_SIMD_DECLARE(rf_quartic_fn, rf_quartic);
 
 // y = B x for the pair matrix of m = rf_pairs_padded(n) rows: of each tile row first the
 // diagonal tile whole, then the tiles right of it, in steps of one vector of columns.
 typedef void rf_pairs_fn(int32_t m, const double *stream, const double *x, double *y);
-rf_pairs_fn rf_pairs_plain_rt, rf_pairs_avx2_rt, rf_pairs_avx512_rt;
+RF_SIMD_DECLARE(rf_pairs_fn, rf_pairs);
 
 // h becomes h + h^T unless it is symmetric already; r becomes h q^ / 3; `out` (nullable,
 // n - 1 rows of ld >= n - 1) the part of h that belongs to q.
 typedef void rf_quartic_finish_fn(int32_t n, rf_quartic_work *work, int symmetric, double *out,
                                   int32_t ld);
-rf_quartic_finish_fn rf_quartic_finish_plain_rt, rf_quartic_finish_avx2_rt,
-    rf_quartic_finish_avx512_rt;
+RF_SIMD_DECLARE(rf_quartic_finish_fn, rf_quartic_finish);
 
 #endif

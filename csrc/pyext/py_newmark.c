@@ -9,7 +9,7 @@
 typedef struct py_newmark {
   PyObject_HEAD PyObject *system;  // strong: the simulation borrows its C model
   PyThread_type_lock lock;
-  rf_newmark *reduced;       // one of these two
+  rf_newmark *reduced;  // one of these two
   rf_solid_newmark *solid;
   npy_intp shape[2];  // of the state vectors
   int ndim;
@@ -85,8 +85,7 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   Py_BEGIN_ALLOW_THREADS;
   st = rf_solid_newmark_create(model, &run.run, &set, &s, &err);
   Py_END_ALLOW_THREADS;
-  return st < 0 ? py_raise(state, st, &err)
-                : wrap(type, system, NULL, s, 2, model->mesh->n_nodes);
+  return st < 0 ? py_raise(state, st, &err) : wrap(type, system, NULL, s, 2, model->mesh->n_nodes);
 }
 
 // No tp_clear: a system refers to no simulation, so no cycle runs through here, and a
@@ -141,8 +140,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
     const int64_t chunk = 1000;
     for (int64_t done = 0; done < n && st >= 0; done += chunk) {
       st = rf_newmark_step_rt(self->reduced, force.data, n - done < chunk ? n - done : chunk);
-      if (st >= 0)
-        st = rf_run_progress(&run.run, done + chunk < n ? done + chunk : n, n, &err);
+      if (st >= 0) st = rf_run_progress(&run.run, done + chunk < n ? done + chunk : n, n, &err);
     }
     if (st == RF_ERR_DIVERGED)
       rf_fail(&err, st,
@@ -179,9 +177,9 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   rf_status st;
   Py_BEGIN_ALLOW_THREADS;
   PyThread_acquire_lock(self->lock, WAIT_LOCK);
-  st = self->reduced
-           ? rf_newmark_reset(self->reduced, in[0].data, in[1].data, in[2].data, &err)
-           : rf_solid_newmark_reset(self->solid, &run.run, in[0].data, in[1].data, in[2].data, &err);
+  st = self->reduced ? rf_newmark_reset(self->reduced, in[0].data, in[1].data, in[2].data, &err)
+                     : rf_solid_newmark_reset(self->solid, &run.run, in[0].data, in[1].data,
+                                              in[2].data, &err);
   PyThread_release_lock(self->lock);
   Py_END_ALLOW_THREADS;
   result = st < 0 ? py_raise(py_state_of_object(object), st, &err) : Py_NewRef(Py_None);
@@ -298,21 +296,14 @@ PyDoc_STRVAR(solid_doc,
              "Implicit Newmark simulation of a Solid.");
 
 static PyType_Slot reduced_slots[] = {
-    {Py_tp_new, reduced_new},
-    {Py_tp_dealloc, newmark_dealloc},
-    {Py_tp_traverse, newmark_traverse},
-    {Py_tp_methods, reduced_methods},
-    {Py_tp_doc, (void *)reduced_doc},
-    {0, NULL},
+    {Py_tp_new, reduced_new},           {Py_tp_dealloc, newmark_dealloc},
+    {Py_tp_traverse, newmark_traverse}, {Py_tp_methods, reduced_methods},
+    {Py_tp_doc, (void *)reduced_doc},   {0, NULL},
 };
 
 static PyType_Slot solid_slots[] = {
-    {Py_tp_new, solid_new},
-    {Py_tp_dealloc, newmark_dealloc},
-    {Py_tp_traverse, newmark_traverse},
-    {Py_tp_methods, methods},
-    {Py_tp_doc, (void *)solid_doc},
-    {0, NULL},
+    {Py_tp_new, solid_new},   {Py_tp_dealloc, newmark_dealloc}, {Py_tp_traverse, newmark_traverse},
+    {Py_tp_methods, methods}, {Py_tp_doc, (void *)solid_doc},   {0, NULL},
 };
 
 PyType_Spec py_newmark_reduced_spec = {

@@ -303,7 +303,8 @@ static PyGetSetDef getters[] = {
     {"basis", get_basis, NULL, "U (r, n, 3), read-only view.", NULL},
     {"mass", get_mass, NULL, "Reduced mass (r, r), read-only view.", NULL},
     {"coefficients", get_coefficients, NULL,
-     "Energy coefficients t_ijkl, 0 <= i <= j <= k <= l <= r, lexicographic; read-only view.", NULL},
+     "Energy coefficients t_ijkl, 0 <= i <= j <= k <= l <= r, lexicographic; read-only view.",
+     NULL},
     {"simd", get_simd, NULL, "Kernels in use: 1 plain, 2 AVX2, 3 AVX-512.", NULL},
     {"stream_bytes", get_stream_bytes, NULL, "Bytes of coefficients one evaluation reads.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
@@ -314,9 +315,8 @@ PyDoc_STRVAR(reduced_doc,
              "Sealed reduced model: basis (r, n, 3), reduced mass (r, r), energy coefficients.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, reduced_new},   {Py_tp_dealloc, reduced_dealloc},
-    {Py_tp_methods, methods},   {Py_tp_getset, getters},
-    {Py_tp_doc, (void *)reduced_doc}, {0, NULL},
+    {Py_tp_new, reduced_new}, {Py_tp_dealloc, reduced_dealloc}, {Py_tp_methods, methods},
+    {Py_tp_getset, getters},  {Py_tp_doc, (void *)reduced_doc}, {0, NULL},
 };
 
 PyType_Spec py_reduced_spec = {
