@@ -4,6 +4,12 @@
 #include "base/alloc.h"
 #include "fem/kernels.h"
 
+#if defined(__GNUC__)
+#define RF_PREFETCH(address, to_write) __builtin_prefetch(address, to_write)
+#else
+#define RF_PREFETCH(address, to_write) ((void)(address))
+#endif
+
 // below this many elements a thread costs more than it brings
 enum { ELEMENTS_PER_SLAB = 1000 };
 
@@ -24,12 +30,15 @@ static slab slab_of(const rf_solid *s, int64_t k, int64_t slabs) {
 
 static inline bool owns(slab own, int32_t rank) { return rank >= own.low && rank < own.high; }
 
-// The next elements touching the slab, ascending from *e; lanes left over repeat the
-// last one.  Returns how many are new.
-static int next_batch(const rf_solid *s, slab own, int lanes, int32_t *e, int32_t *batch) {
+// The next elements touching the slab, from place *at of the visiting order on; lanes
+// left over repeat the last one.  Returns how many are new.
+static int next_batch(const rf_solid *s, slab own, int lanes, int32_t *at, int32_t *batch) {
   int count = 0;
-  for (; count < lanes && *e < s->mesh->n_elements; ++*e)
-    if (s->rank_hi[*e] >= own.low && s->rank_lo[*e] < own.high) batch[count++] = *e;
+  for (; count < lanes && *at < s->mesh->n_elements; ++*at) {
+    const int32_t e = s->visit[*at];
+    if (s->rank_lo[e] >= own.high) break;  // and so are all that follow
+    if (s->rank_hi[e] >= own.low) batch[count++] = e;
+  }
   for (int l = count; count > 0 && l < lanes; ++l) batch[l] = batch[count - 1];
   return count;
 }
@@ -45,24 +54,50 @@ static void add_force(const rf_solid *s, slab own, int32_t e, const double *lane
   }
 }
 
-// Lower triangle of node pairs only; mirror_rows writes the other half.
-static void add_tangent(const rf_solid *s, slab own, int32_t e, const double *lane, int lanes,
-                        double *tangent) {
+// Node pairs a <= b of the element's own numbering only; merge_rows brings together
+// what a pair of nodes got in either order.
+static void add_tangent(const rf_solid *s, slab own, int32_t e, const double *restrict K,
+                        double *restrict tangent) {
   const int nodes = (int)s->mesh->type;
   const int32_t *element = s->mesh->elements + (int64_t)e * nodes;
   const int32_t *pair = s->pair + (int64_t)e * nodes * nodes;
-  const double *K = lane;
-  for (int a = 0; a < nodes; ++a)
-    for (int b = a; b < nodes; ++b, K += 9 * lanes) {
-      const bool direct = element[a] >= element[b];
-      if (!owns(own, s->rank[element[direct ? a : b]])) continue;
-      double *to = tangent + 9 * (int64_t)pair[direct ? a * nodes + b : b * nodes + a];
-      if (direct)
-        for (int k = 0; k < 9; ++k) to[k] += K[k * lanes];
-      else
-        for (int i = 0; i < 3; ++i)
-          for (int j = 0; j < 3; ++j) to[3 * i + j] += K[(3 * j + i) * lanes];
+  for (int a = 0; a < nodes; ++a) {
+    if (!owns(own, s->rank[element[a]])) {
+      K += 9 * (nodes - a);
+      continue;
     }
+    for (int b = a; b < nodes; ++b, K += 9) {
+      double *restrict to = tangent + 9 * (int64_t)pair[a * nodes + b];
+      for (int k = 0; k < 9; ++k) to[k] += K[k];
+    }
+  }
+}
+
+// The addresses are scattered, the work on a batch is long: fetch what the next batch
+// reads, and where this batch is added to, while there is something to compute.
+static void fetch_tables(const rf_solid *s, int count, const int32_t *batch) {
+  const int nodes = (int)s->mesh->type;
+  for (int l = 0; l < count; ++l) {
+    const char *pair = (const char *)(s->pair + (int64_t)batch[l] * nodes * nodes);
+    for (int k = 0; k < 4 * nodes * nodes; k += 64) RF_PREFETCH(pair + k, 0);
+    if (s->congruent || nodes != 4) continue;
+    RF_PREFETCH(rf_solid_gradient(s, batch[l]), 0);
+    RF_PREFETCH(rf_solid_gradient(s, batch[l]) + 11, 0);
+  }
+}
+
+static void fetch_targets(const rf_solid *s, int count, const int32_t *batch,
+                          const double *tangent) {
+  const int nodes = (int)s->mesh->type;
+  for (int l = 0; l < count; ++l) {
+    const int32_t *pair = s->pair + (int64_t)batch[l] * nodes * nodes;
+    for (int a = 0; a < nodes; ++a)
+      for (int b = a; b < nodes; ++b) {
+        const double *to = tangent + 9 * (int64_t)pair[a * nodes + b];
+        RF_PREFETCH(to, 1);
+        RF_PREFETCH(to + 8, 1);
+      }
+  }
 }
 
 typedef struct evaluation {
@@ -80,41 +115,57 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
   const rf_solid *s = j->solid;
   const int lanes = j->kernels.lanes;
   const slab own = slab_of(s, task, j->slabs);
+  const int64_t block_values = 9 * (int64_t)s->mesh->type * ((int)s->mesh->type + 1) / 2;
   rf_lane_results out;
 
-  for (int32_t i = 0; i < s->mesh->n_nodes; ++i) {
-    if (!owns(own, s->rank[i])) continue;
+  for (int32_t k = own.low; k < own.high; ++k) {
+    const int32_t i = s->by_rank[k];
     const int64_t from = s->graph.ptr[i], to = s->graph.ptr[i + 1];
     if (j->force) memset(j->force + 3 * (int64_t)i, 0, 3 * sizeof *j->force);
     if (j->tangent) memset(j->tangent + 9 * from, 0, (size_t)(9 * (to - from)) * sizeof(double));
   }
 
-  int32_t e = 0, batch[RF_MAX_LANES];
-  for (int count; (count = next_batch(s, own, lanes, &e, batch)) > 0;) {
+  int32_t at = 0, ring[2][RF_MAX_LANES], *batch = ring[0], *next = ring[1];
+  int count = next_batch(s, own, lanes, &at, batch);
+  while (count > 0) {
+    const int next_count = next_batch(s, own, lanes, &at, next);
+    if (j->tangent) {
+      fetch_tables(s, next_count, next);
+      fetch_targets(s, count, batch, j->tangent);
+    }
     j->kernels.stvk(s, batch, j->u, j->tangent != NULL, &out);
     for (int l = 0; l < count; ++l) {
       if (j->energy && owns(own, s->rank_lo[batch[l]])) j->energy[batch[l]] = out.energy[l];
       if (j->force) add_force(s, own, batch[l], out.force + l, lanes, j->force);
-      if (j->tangent) add_tangent(s, own, batch[l], out.tangent + l, lanes, j->tangent);
+      if (j->tangent) add_tangent(s, own, batch[l], out.tangent + l * block_values, j->tangent);
     }
+    int32_t *const done = batch;
+    batch = next;
+    next = done;
+    count = next_count;
   }
   return RF_OK;
 }
 
-// K_ij = K_ji^T for j > i, rows cut evenly
-static rf_status mirror_rows(void *context, int64_t task, int worker, rf_error *err) {
+// K_ij <- K_ij + K_ji^T, K_ji <- K_ij^T for j > i, in spatial order too
+static rf_status merge_rows(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const evaluation *job = context;
   const rf_solid *s = job->solid;
   const slab rows = slab_of(s, task, job->slabs);
-  for (int32_t i = rows.low; i < rows.high; ++i)
+  for (int32_t k = rows.low; k < rows.high; ++k) {
+    const int32_t i = s->by_rank[k];
     for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) {
       if (s->graph.col[p] <= i) continue;
-      const double *from = job->tangent + 9 * (int64_t)s->mirror[p];
-      double *to = job->tangent + 9 * (int64_t)p;
+      double *upper = job->tangent + 9 * (int64_t)p;
+      double *lower = job->tangent + 9 * (int64_t)s->mirror[p];
       for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) to[3 * r + c] = from[3 * c + r];
+        for (int c = 0; c < 3; ++c) {
+          upper[3 * r + c] += lower[3 * c + r];
+          lower[3 * c + r] = upper[3 * r + c];
+        }
     }
+  }
   return RF_OK;
 }
 
@@ -132,7 +183,7 @@ rf_status rf_solid_evaluate(const rf_solid *s, const rf_run *run, const double *
                     .force = force,
                     .tangent = tangent};
   RF_TRY(rf_run_tasks(run, job.slabs, 0, evaluate_slab, &job, err));
-  if (tangent) RF_TRY(rf_run_tasks(run, job.slabs, 0, mirror_rows, &job, err));
+  if (tangent) RF_TRY(rf_run_tasks(run, job.slabs, 0, merge_rows, &job, err));
   if (energy) {
     *energy = 0.0;
     for (int32_t e = 0; e < s->mesh->n_elements; ++e) *energy += each[e];
@@ -160,10 +211,10 @@ static rf_status product_slab(void *context, int64_t task, int worker, rf_error 
   const int64_t p = task / j->slabs;
   const slab own = slab_of(s, task % j->slabs, j->slabs);
   _Alignas(64) double lane[RF_MAX_NODES * 3 * RF_MAX_LANES];
-  for (int32_t i = 0; i < s->mesh->n_nodes; ++i)
-    if (owns(own, s->rank[i])) memset(j->out[p] + 3 * (int64_t)i, 0, 3 * sizeof(double));
-  int32_t e = 0, batch[RF_MAX_LANES];
-  for (int count; (count = next_batch(s, own, lanes, &e, batch)) > 0;) {
+  for (int32_t k = own.low; k < own.high; ++k)
+    memset(j->out[p] + 3 * (int64_t)s->by_rank[k], 0, 3 * sizeof(double));
+  int32_t at = 0, batch[RF_MAX_LANES];
+  for (int count; (count = next_batch(s, own, lanes, &at, batch)) > 0;) {
     j->kernels.hessian(s, batch, j->a[p], j->b[p], lane);
     for (int l = 0; l < count; ++l) add_force(s, own, batch[l], lane + l, lanes, j->out[p]);
   }

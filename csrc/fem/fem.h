@@ -10,8 +10,9 @@
 // 3x3 block a pair.  Both triangles are stored.
 //
 // Assembly is "owner computes": each thread owns a slab of nodes and visits all
-// elements touching it in ascending order, so every sum has the same order and
-// the result the same bits for any number of threads.  Kernels for different
+// elements touching it in one fixed order (rf_solid.visit), so every sum has the same
+// order and the result the same bits for any number of threads.  The order sweeps
+// through space: what is being added to stays in the cache.  Kernels for different
 // instruction sets (rf_solid.simd) differ in rounding only.
 //
 // Everything is a polynomial of u: nothing here refuses inverted elements.  A solid
@@ -61,9 +62,11 @@ typedef struct rf_solid {
   int32_t *fixed;    // fixed nodes, ascending              (n_fixed)
   int32_t *free;     // the others, ascending               (n_free)
   int32_t *free_of;  // place in `free`, -1 when fixed      (n_nodes)
-  int32_t *rank;     // spatial rank, decides ownership     (n_nodes)
-  int32_t *rank_lo;  // smallest rank of an element's nodes (n_elements)
-  int32_t *rank_hi;  // largest                             (n_elements)
+  int32_t *rank;     // place of a node along the longest axis (n_nodes)
+  int32_t *by_rank;  // the node at a place                    (n_nodes)
+  int32_t *rank_lo;  // smallest rank of an element's nodes    (n_elements)
+  int32_t *rank_hi;  // largest                                (n_elements)
+  int32_t *visit;    // elements by rank_lo, then index        (n_elements)
   rf_simd simd;      // never RF_SIMD_BEST
 } rf_solid;
 

@@ -10,11 +10,12 @@
 
 enum { RF_MAX_LANES = 8, RF_MAX_PAIRS = RF_MAX_NODES * (RF_MAX_NODES + 1) / 2 };
 
-// Results of one call; lanes run fastest, with stride rf_kernels.lanes.
+// Results of one call.  In energy and force lanes run fastest, with stride
+// rf_kernels.lanes; tangent blocks lie lane by lane, for adding them up block by block.
 typedef struct rf_lane_results {
   _Alignas(64) double energy[RF_MAX_LANES];
   _Alignas(64) double force[RF_MAX_NODES * 3 * RF_MAX_LANES];    // (nodes, 3, lanes)
-  _Alignas(64) double tangent[RF_MAX_PAIRS * 9 * RF_MAX_LANES];  // (pairs a <= b, 3, 3, lanes)
+  _Alignas(64) double tangent[RF_MAX_LANES * RF_MAX_PAIRS * 9];  // (lanes, pairs a <= b, 3, 3)
 } rf_lane_results;
 
 typedef struct rf_kernels {

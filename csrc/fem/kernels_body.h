@@ -19,6 +19,45 @@ typedef double NAME(vec) __attribute__((vector_size(8 * LANES)));
 enum { NAME(chunk) = 9 };
 #define CHUNK NAME(chunk)
 
+// LANES x LANES: to[lane * stride + k] = x[k][lane], by interleaving single values, then
+// pairs, then fours
+INLINE NAME(transpose)(const VEC *x, double *to, int64_t stride) {
+  VEC y[LANES];
+#if LANES == 2
+  y[0] = (VEC){x[0][0], x[1][0]};
+  y[1] = (VEC){x[0][1], x[1][1]};
+#elif LANES == 4
+  VEC a[4];
+  for (int r = 0; r < 4; r += 2) {
+    a[r] = (VEC){x[r][0], x[r + 1][0], x[r][2], x[r + 1][2]};
+    a[r + 1] = (VEC){x[r][1], x[r + 1][1], x[r][3], x[r + 1][3]};
+  }
+  for (int c = 0; c < 2; ++c) {
+    y[c] = (VEC){a[c][0], a[c][1], a[c + 2][0], a[c + 2][1]};
+    y[c + 2] = (VEC){a[c][2], a[c][3], a[c + 2][2], a[c + 2][3]};
+  }
+#else
+  VEC a[8], b[8];
+  for (int r = 0; r < 8; r += 2) {
+    const VEC p = x[r], q = x[r + 1];
+    a[r] = (VEC){p[0], q[0], p[2], q[2], p[4], q[4], p[6], q[6]};
+    a[r + 1] = (VEC){p[1], q[1], p[3], q[3], p[5], q[5], p[7], q[7]};
+  }
+  for (int r = 0; r < 8; r += 4)
+    for (int c = 0; c < 2; ++c) {
+      const VEC p = a[r + c], q = a[r + c + 2];
+      b[r + c] = (VEC){p[0], p[1], q[0], q[1], p[4], p[5], q[4], q[5]};
+      b[r + c + 2] = (VEC){p[2], p[3], q[2], q[3], p[6], p[7], q[6], q[7]};
+    }
+  for (int c = 0; c < 4; ++c) {
+    const VEC p = b[c], q = b[c + 4];
+    y[c] = (VEC){p[0], p[1], p[2], p[3], q[0], q[1], q[2], q[3]};
+    y[c + 4] = (VEC){p[4], p[5], p[6], p[7], q[4], q[5], q[6], q[7]};
+  }
+#endif
+  for (int l = 0; l < LANES; ++l) memcpy(to + l * stride, &y[l], sizeof y[l]);
+}
+
 // component by component: to[k] = the lanes' p[lane][k]
 INLINE NAME(gather)(const double *const *p, int count, VEC *to) {
   for (int k = 0; k < count; ++k)
@@ -84,7 +123,9 @@ INLINE NAME(stvk)(const int nodes, const int n_gauss, const rf_solid *s, const i
   // per point: sqrt(V) g_a, sqrt(V) S g_a, sqrt(V) f_a, and mu/(lambda+mu) F F^T
   VEC g[CHUNK][3 * RF_MAX_NODES], sg[CHUNK][3 * RF_MAX_NODES], f[CHUNK][3 * RF_MAX_NODES];
   VEC B[CHUNK][6];
-  VEC *const tangent = (VEC *)out->tangent;
+  // tangent blocks between chunks of points
+  VEC sum[RF_MAX_PAIRS][9];
+  const int64_t lane_stride = 9 * nodes * (nodes + 1) / 2;
   NAME(gather_differences)(s, elements, nodes, u, d);
   NAME(gather_material)(s, elements, &lambda, &mu);
   for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
@@ -151,13 +192,18 @@ INLINE NAME(stvk)(const int nodes, const int n_gauss, const rf_solid *s, const i
           Z[7] += fa[2] * fb[1] + gg * Bq[3];
           Z[8] += fa[2] * fb[2] + gg * Bq[2];
         }
-        VEC *K = tangent + 9 * pair;
+        VEC *K = sum[pair];
         for (int i = 0; i < 3; ++i)
           for (int j = 0; j < 3; ++j) {
             VEC k = lambda * Z[3 * i + j] + mu * Z[3 * j + i];
             if (i == j) k += t;
             K[3 * i + j] = first ? K[3 * i + j] + k : k;
           }
+        if (first + count < n_gauss) continue;
+        // from one lane an element to one block after another
+        double *to = out->tangent + 9 * pair;
+        for (int k = 0; k < 8; k += LANES) NAME(transpose)(K + k, to + k, lane_stride);
+        for (int l = 0; l < LANES; ++l) to[l * lane_stride + 8] = K[8][l];
       }
   }
   *(VEC *)out->energy = energy;

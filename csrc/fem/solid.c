@@ -236,15 +236,15 @@ done:
   return st;
 }
 
-typedef struct keyed_node {
+typedef struct keyed {
   double key;
-  int32_t node;
-} keyed_node;
+  int32_t index;
+} keyed;
 
 static int compare_keyed(const void *a, const void *b) {
-  const keyed_node *x = a, *y = b;
+  const keyed *x = a, *y = b;
   if (x->key != y->key) return x->key < y->key ? -1 : 1;
-  return (x->node > y->node) - (x->node < y->node);
+  return (x->index > y->index) - (x->index < y->index);
 }
 
 // ranks along the longest side of the bounding box: slabs of ranks share few elements
@@ -252,9 +252,11 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *mesh = s->mesh;
   const int nodes = (int)mesh->type;
-  keyed_node *sorted = NULL;
-  RF_ALLOC(sorted, mesh->n_nodes);
+  keyed *sorted = NULL;
+  RF_ALLOC(sorted, mesh->n_nodes > mesh->n_elements ? mesh->n_nodes : mesh->n_elements);
   RF_ALLOC(s->rank, mesh->n_nodes);
+  RF_ALLOC(s->by_rank, mesh->n_nodes);
+  RF_ALLOC(s->visit, mesh->n_elements);
   RF_ALLOC(s->rank_lo, mesh->n_elements);
   RF_ALLOC(s->rank_hi, mesh->n_elements);
 
@@ -272,9 +274,12 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
     }
   }
   for (int32_t k = 0; k < mesh->n_nodes; ++k)
-    sorted[k] = (keyed_node){mesh->nodes[3 * (int64_t)k + axis], k};
+    sorted[k] = (keyed){mesh->nodes[3 * (int64_t)k + axis], k};
   qsort(sorted, (size_t)mesh->n_nodes, sizeof *sorted, compare_keyed);
-  for (int32_t k = 0; k < mesh->n_nodes; ++k) s->rank[sorted[k].node] = k;
+  for (int32_t k = 0; k < mesh->n_nodes; ++k) {
+    s->by_rank[k] = sorted[k].index;
+    s->rank[sorted[k].index] = k;
+  }
 
   for (int32_t e = 0; e < mesh->n_elements; ++e) {
     int32_t low = INT32_MAX, high = -1;
@@ -285,7 +290,10 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
     }
     s->rank_lo[e] = low;
     s->rank_hi[e] = high;
+    sorted[e] = (keyed){low, e};
   }
+  qsort(sorted, (size_t)mesh->n_elements, sizeof *sorted, compare_keyed);
+  for (int32_t e = 0; e < mesh->n_elements; ++e) s->visit[e] = sorted[e].index;
 done:
   rf_free(sorted);
   return st;
@@ -338,6 +346,8 @@ void rf_solid_free(rf_solid *s) {
   rf_free(s->free);
   rf_free(s->free_of);
   rf_free(s->rank);
+  rf_free(s->by_rank);
+  rf_free(s->visit);
   rf_free(s->rank_lo);
   rf_free(s->rank_hi);
   rf_free(s);
