@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "fem/adjacency.h"
 #include "fem/shape.h"
 
 static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *set, rf_error *err) {
@@ -99,32 +100,6 @@ static bool all_congruent(const rf_mesh *mesh) {
   return true;
 }
 
-// elements around each node, ascending: ptr (n+1), list
-static rf_status node_elements(const rf_mesh *mesh, int32_t **ptr_out, int32_t **list_out,
-                               rf_error *err) {
-  rf_status st = RF_OK;
-  const int nodes = (int)mesh->type;
-  const int64_t corners_total = (int64_t)mesh->n_elements * nodes;
-  int32_t *ptr = NULL, *list = NULL;
-  if (corners_total > INT32_MAX)
-    return rf_fail(err, RF_ERR_MEMORY, "%d elements are beyond the 32-bit index range",
-                   mesh->n_elements);
-  RF_ALLOC(ptr, (int64_t)mesh->n_nodes + 2);
-  RF_ALLOC(list, corners_total);
-  // counts one place further right, so that filling shifts them into starts
-  for (int64_t k = 0; k < corners_total; ++k) ++ptr[mesh->elements[k] + 2];
-  for (int32_t i = 0; i < mesh->n_nodes; ++i) ptr[i + 2] += ptr[i + 1];
-  for (int64_t k = 0; k < corners_total; ++k)
-    list[ptr[mesh->elements[k] + 1]++] = (int32_t)(k / nodes);
-  *ptr_out = ptr;
-  *list_out = list;
-  ptr = list = NULL;
-done:
-  rf_free(ptr);
-  rf_free(list);
-  return st;
-}
-
 static int compare_i32(const void *a, const void *b) {
   const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
   return (x > y) - (x < y);
@@ -136,7 +111,7 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
   const int32_t n = mesh->n_nodes;
   const int nodes = (int)mesh->type;
   int32_t *ptr = NULL, *list = NULL, *place = NULL, *row = NULL;
-  RF_TRY(node_elements(mesh, &ptr, &list, err));
+  RF_TRY(rf_node_elements(mesh, &ptr, &list, err));
   RF_ALLOC(place, n);
   RF_ALLOC(row, n);
   s->graph.n = n;
