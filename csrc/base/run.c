@@ -105,6 +105,12 @@ rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report, rf_task_f
     }
   }
   for (int h = 0; h < started; ++h) pthread_join(helpers[h].thread, NULL);
+  // helpers may have finished last: the full count is told all the same
+  if (started > 0 && report && run->progress && j.failure == RF_OK &&
+      run->progress(run->progress_context, n_tasks, n_tasks) != 0) {
+    const rf_error text = {RF_ERR_INTERRUPTED, "interrupted"};
+    record_failure(&j, -1, RF_ERR_INTERRUPTED, &text);
+  }
 
   pthread_mutex_destroy(&j.failure_lock);
   if (err && j.failure != RF_OK) *err = j.failure_text;

@@ -147,7 +147,7 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
   return RF_OK;
 }
 
-// K_ij <- K_ij + K_ji^T, K_ji <- K_ij^T for j > i, in spatial order too
+// K_ij <- K_ij + K_ji^T, K_ji <- K_ij^T for j > i, in spatial order too; symmetric to the bit
 static rf_status merge_rows(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const evaluation *job = context;
@@ -156,9 +156,15 @@ static rf_status merge_rows(void *context, int64_t task, int worker, rf_error *e
   for (int32_t k = rows.low; k < rows.high; ++k) {
     const int32_t i = s->by_rank[k];
     for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) {
-      if (s->graph.col[p] <= i) continue;
+      if (s->graph.col[p] < i) continue;
       double *upper = job->tangent + 9 * (int64_t)p;
       double *lower = job->tangent + 9 * (int64_t)s->mirror[p];
+      if (upper == lower) {
+        // a diagonal block is symmetric but for rounding
+        for (int r = 1; r < 3; ++r)
+          for (int c = 0; c < r; ++c) lower[3 * r + c] = upper[3 * c + r];
+        continue;
+      }
       for (int r = 0; r < 3; ++r)
         for (int c = 0; c < 3; ++c) {
           upper[3 * r + c] += lower[3 * c + r];
