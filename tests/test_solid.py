@@ -17,7 +17,7 @@ SIMD = {"plain": 1, "avx2": 2, "avx512": 3}
 
 
 @pytest.fixture
-def one_thread():
+def _threads_restored():
     before = rf._run.threads()
     yield
     rf._run.set_threads(before)
@@ -370,8 +370,9 @@ def test_sparse_matrices_are_well_formed(rng):
 # --- threads ----------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("_threads_restored")
 @pytest.mark.parametrize("make", [box_hexes, box_tets])
-def test_same_bits_for_any_number_of_threads(make, rng, one_thread):
+def test_same_bits_for_any_number_of_threads(make, rng):
     # enough elements for slabs (1000 each), longest along y, nodes in random order
     nodes, elements = make(11, 25, 12)
     shuffle = rng.permutation(len(nodes))

@@ -128,7 +128,7 @@ def test_calculix_c3d4_mass_is_not_the_consistent_one(elements):
 def test_calculix_unit_cube_laws(elements):
     """Confined stretch and simple shear of one hexahedron."""
     corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)
-    x = np.vstack([corners, corners + [0, 0, 1]])
+    x = np.vstack([corners, np.add(corners, [0, 0, 1])])
     material = rf.StVK(elements["cf_E"], elements["cf_nu"], 1.0)
     solid = rf.Solid(rf.Mesh(x, np.arange(8)[None]), material)
     far = x[:, 0] > 0.5
