@@ -44,6 +44,7 @@ static void layout(rf_newmark_work *w, int32_t r, rf_arena *a) {
   w->q = rf_arena_take(a, ld, sizeof(double));
   w->qdot = rf_arena_take(a, ld, sizeof(double));
   w->qddot = rf_arena_take(a, ld, sizeof(double));
+  w->applied = rf_arena_take(a, ld, sizeof(double));
   w->force = rf_arena_take(a, ld, sizeof(double));
   w->residual = rf_arena_take(a, ld, sizeof(double));
   w->product = rf_arena_take(a, ld, sizeof(double));

@@ -10,48 +10,46 @@
 #define RF_FLOOR(c) ((c) / RF_WIDTH * RF_WIDTH)
 
 // Right-looking in panels of four rows: the trailing rows are loaded and stored once for
-// four rank-one updates.
+// four rank-one updates.  Root-free: the chain from pivot to pivot is one division long.
 bool RF_NAME(rf_cholesky)(int32_t n, double *a, int32_t ld) {
   for (int32_t k = 0; k < n; k += 4) {
     const int32_t panel = n - k < 4 ? n - k : 4;
+    double inverse[4];
     for (int32_t p = 0; p < panel; ++p) {
       double *row = a + (k + p) * ld;
       // the rows of this panel above
       for (int32_t s = 0; s < p; ++s) {
         const double *above = a + (k + s) * ld;
-        const rf_v factor = rf_splat(above[k + p]);
+        const rf_v factor = rf_splat(above[k + p] * inverse[s]);
         for (int32_t c = RF_FLOOR(k + p); c < n; c += RF_WIDTH)
           rf_store(row + c, rf_load(row + c) - factor * rf_load(above + c));
       }
       const double pivot = row[k + p];
       if (!(pivot > 0.0)) return false;
-      const double root = sqrt(pivot);
-      const rf_v inverse = rf_splat(1.0 / root);
-      for (int32_t c = RF_FLOOR(k + p); c < n; c += RF_WIDTH)
-        rf_store(row + c, rf_load(row + c) * inverse);
+      inverse[p] = 1.0 / pivot;
       for (int32_t c = RF_FLOOR(k + p); c < k + p; ++c) row[c] = 0.0;
-      row[k + p] = 1.0 / root;
     }
-    if (panel < 4) break;
-    const double *u0 = a + k * ld, *u1 = u0 + ld, *u2 = u1 + ld, *u3 = u2 + ld;
-    for (int32_t i = k + 4; i < n; ++i) {
-      double *row = a + i * ld;
-      const rf_v f0 = rf_splat(u0[i]), f1 = rf_splat(u1[i]), f2 = rf_splat(u2[i]),
-                 f3 = rf_splat(u3[i]);
-      for (int32_t c = RF_FLOOR(i); c < n; c += RF_WIDTH)
-        rf_store(row + c, rf_load(row + c) - (f0 * rf_load(u0 + c) + f1 * rf_load(u1 + c)) -
-                              (f2 * rf_load(u2 + c) + f3 * rf_load(u3 + c)));
+    if (panel == 4) {
+      const double *u0 = a + k * ld, *u1 = u0 + ld, *u2 = u1 + ld, *u3 = u2 + ld;
+      for (int32_t i = k + 4; i < n; ++i) {
+        double *row = a + i * ld;
+        const rf_v f0 = rf_splat(u0[i] * inverse[0]), f1 = rf_splat(u1[i] * inverse[1]);
+        const rf_v f2 = rf_splat(u2[i] * inverse[2]), f3 = rf_splat(u3[i] * inverse[3]);
+        for (int32_t c = RF_FLOOR(i); c < n; c += RF_WIDTH)
+          rf_store(row + c, rf_load(row + c) - (f0 * rf_load(u0 + c) + f1 * rf_load(u1 + c)) -
+                                (f2 * rf_load(u2 + c) + f3 * rf_load(u3 + c)));
+      }
     }
+    for (int32_t p = 0; p < panel; ++p) a[(k + p) * ld + k + p] = inverse[p];
   }
   return true;
 }
 
 void RF_NAME(rf_cholesky_solve)(int32_t n, const double *u, int32_t ld, const double *b,
                                 double *x) {
-  if (x != b)
-    for (int32_t i = 0; i < ld; ++i) x[i] = b[i];
+  for (int32_t i = 0; i < n; ++i) x[i] = b[i];
   for (int32_t i = n; i < ld; ++i) x[i] = 0.0;
-  // U^T y = b by columns: once y_i is known its row is taken off the rest
+  // U^T D y = b by columns: once y_i is known its row is taken off the rest
   for (int32_t i = 0; i < n; ++i) {
     const double *row = u + i * ld;
     const double y = x[i] * row[i];
@@ -60,14 +58,14 @@ void RF_NAME(rf_cholesky_solve)(int32_t n, const double *u, int32_t ld, const do
       rf_store(x + c, rf_load(x + c) - yv * rf_load(row + c));
     x[i] = y;
   }
-  // U x = y by rows, from the last
+  // U x = y by rows, from the last; row i of U is that of the factor over its pivot
   for (int32_t i = n - 1; i >= 0; --i) {
     const double *row = u + i * ld;
     const double y = x[i];
     x[i] = 0.0;
     rf_v sum = {0};
     for (int32_t c = RF_FLOOR(i); c < n; c += RF_WIDTH) sum += rf_load(row + c) * rf_load(x + c);
-    x[i] = (y - rf_sum(sum)) * row[i];
+    x[i] = y - rf_sum(sum) * row[i];
   }
 }
 

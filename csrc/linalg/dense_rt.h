@@ -16,8 +16,9 @@ static inline int32_t rf_dense_ld(int32_t n) {
   return (n + RF_DENSE_PAD - 1) / RF_DENSE_PAD * RF_DENSE_PAD;
 }
 
-// A = U^T U in place from the upper triangle.  The diagonal then holds the reciprocals of
-// U's.  False when a pivot is not positive; the matrix is spoilt then.
+// Root-free Cholesky A = V^T D^-1 V in place from the upper triangle: V above the
+// diagonal, the reciprocals of the pivots D on it.  False when a pivot is not positive;
+// the matrix is spoilt then.
 bool rf_dense_cholesky_rt(rf_simd simd, int32_t n, double *a, int32_t ld);
 // x = A^-1 b from that factor; x and b may be the same.
 void rf_dense_cholesky_solve_rt(rf_simd simd, int32_t n, const double *u, int32_t ld,

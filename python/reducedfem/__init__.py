@@ -9,6 +9,7 @@ with right_kernels():
 
 del right_kernels
 
+from reducedfem._run import set_threads, threads  # noqa: E402
 from reducedfem._version import __version__ as __version__  # noqa: E402
 from reducedfem.basis import Basis, mass_pca, modal_derivative_basis  # noqa: E402
 from reducedfem.embedding import Embedding  # noqa: E402
@@ -23,8 +24,10 @@ from reducedfem.errors import (  # noqa: E402
     ReducedFEMError,
     SingularMatrixError,
 )
+from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
 from reducedfem.modes import Modes  # noqa: E402
+from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
 from reducedfem.solid import CSC, Solid, StaticReport, StVK  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
@@ -36,16 +39,20 @@ __all__ = [
     "DivergedError",
     "Embedding",
     "FileFormatError",
+    "ImplicitNewmark",
     "InputError",
     "InputTypeError",
     "InternalError",
     "Mesh",
     "MeshError",
     "Modes",
+    "NewmarkReport",
     "ReducedFEMError",
+    "ReducedSolid",
     "SingularMatrixError",
     "Solid",
     "StVK",
+    "State",
     "StaticReport",
     "Surface",
     "mass_pca",
@@ -53,6 +60,9 @@ __all__ = [
     "read_fixed",
     "read_mesh",
     "read_surface",
+    "reduce",
+    "set_threads",
     "system_info",
+    "threads",
     "voxelize",
 ]
