@@ -27,7 +27,7 @@ typedef struct newton {
   double *blocks;                       // tangent
   rf_csc lower;
   rf_cholesky *factor;
-  double shift;      // factor of the mass in the last factorization
+  double shift;      // factor of the mass that helped last, 0: none needed yet
   bool at_rest;      // nothing has moved yet: the tangent is that at rest
   double potential;  // at the present u
   double magnitude;  // of the numbers it is the difference of
@@ -111,15 +111,12 @@ static rf_status factorize(newton *w, rf_error *err) {
   rf_solid_free_fill(w->solid, 0.0, w->blocks, &w->lower);
   rf_status st = rf_cholesky_factorize(w->factor, &w->lower, &column, err);
   ++w->report->factorizations;
-  if (st != RF_ERR_SINGULAR) {
-    w->shift = 0.0;
-    return st;
-  }
+  if (st != RF_ERR_SINGULAR) return st;
   // at rest the tangent is semidefinite: what fails there is no matter of shifting
   if (w->at_rest) return refuse_singular(w, column, err);
   ++w->report->shifted;
   const double unit = stiffness_per_mass(w);
-  double shift = FIRST_SHIFT * unit;
+  double shift = fmax(FIRST_SHIFT * unit, w->shift / SHIFT_GROWTH);
   while (st == RF_ERR_SINGULAR && isfinite(shift) && shift < 1e6 * unit) {
     st = rf_run_progress(w->run, -1, -1, err);
     if (st < 0) return st;

@@ -442,7 +442,9 @@ class Solid:
         Newton-Raphson; steps are shortened until the potential energy falls, and the
         tangent is shifted where it is not positive definite. `static_report` tells what
         it took. Where several equilibria exist, loads applied in more steps follow the
-        branch that starts at rest more closely.
+        branch that starts at rest more closely. Nothing breaks the symmetry of a solid
+        and its loads: beyond a critical load the result may be an equilibrium that is
+        not stable.
 
         Parameters
         ----------
