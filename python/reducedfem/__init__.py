@@ -24,6 +24,7 @@ from reducedfem.errors import (  # noqa: E402
     ReducedFEMError,
     SingularMatrixError,
 )
+from reducedfem.files import load  # noqa: E402
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
 from reducedfem.modes import Modes  # noqa: E402
@@ -55,6 +56,7 @@ __all__ = [
     "State",
     "StaticReport",
     "Surface",
+    "load",
     "mass_pca",
     "modal_derivative_basis",
     "read_fixed",

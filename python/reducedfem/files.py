@@ -1,0 +1,516 @@
+"""Model files: reduced models in the safetensors format.
+
+A model file is a plain safetensors file (8 bytes of header length, a JSON header, raw
+little-endian arrays), so that other programs can read it; nothing in it is ever executed.
+
+Arrays, with r coordinates, n nodes and e elements:
+
+=======================  ===  =======================================================
+``basis``                F64  (r, n, 3): U as fields over the nodes
+``reduced_mass``         F64  (r, r): U^T M U
+``energy_coefficients``  F64  (C(r+4, 4),): t_ijkl, i <= j <= k <= l, lexicographic, of
+                              W(q) = sum t_ijkl p_i p_j p_k p_l with p = (1, q)
+``mesh_nodes``           F64  (n, 3): rest positions
+``mesh_elements``        I32  (e, 4) or (e, 8): nodes of each element in VTK order
+``mesh_regions``         I32  (e,): region of each element
+``fixed_nodes``          I32  (f,): fixed nodes, ascending
+=======================  ===  =======================================================
+
+Metadata, all texts, JSON where they hold more than a word:
+
+``format`` (always ``reducedfem-model``), ``format_version``, ``package_version``, ``units``,
+``law``, ``materials`` (by region), ``quadrature``, ``total_mass_kg``, ``basis`` (how it was
+made), ``history`` (what was done to the model since), ``counts``, and ``sha256``: the digest
+of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as JSON with sorted
+keys, without blanks and in ASCII, followed by the arrays in the order of the table. A file
+whose contents were changed is therefore recognised; how they are arranged does not matter.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core
+from reducedfem._atomic import replacing
+from reducedfem._version import __version__
+from reducedfem.errors import (
+    FileFormatError,
+    InputError,
+    InputTypeError,
+    ReducedFEMError,
+)
+from reducedfem.mesh import Mesh
+from reducedfem.reduced import ReducedSolid
+from reducedfem.solid import StVK
+
+__all__ = ["from_bytes", "load", "save", "to_bytes"]
+
+FORMAT = "reducedfem-model"
+FORMAT_VERSION = 1
+UNITS = (
+    "SI; reduced coordinates of a mass-orthonormal basis in kg^(1/2) m, "
+    "reduced forces in N kg^(-1/2)"
+)
+LAW = "St.Venant-Kirchhoff"
+
+# a header is a few kilobytes; parsing more costs a multiple of its size in memory
+_MAX_HEADER = 1 << 20
+_DTYPES: dict[str, np.dtype[Any]] = {"F64": np.dtype("<f8"), "I32": np.dtype("<i4")}
+# wider numbers first, which keeps each array aligned
+_SCHEMA = {
+    "basis": "F64",
+    "reduced_mass": "F64",
+    "energy_coefficients": "F64",
+    "mesh_nodes": "F64",
+    "mesh_elements": "I32",
+    "mesh_regions": "I32",
+    "fixed_nodes": "I32",
+}
+_TEXTS = (
+    "package_version",
+    "units",
+    "law",
+    "materials",
+    "quadrature",
+    "total_mass_kg",
+    "basis",
+    "history",
+    "counts",
+    "sha256",
+)
+
+
+class _Refused(Exception):
+    """Why a file is not a usable model; becomes a FileFormatError that names the file."""
+
+
+# --- writing -----------------------------------------------------------------------
+
+
+def _plain(value: object) -> Any:
+    """Turn what JSON does not know, but means something it does, into that."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise InputTypeError(
+        "the provenance of a model may hold texts, numbers, lists and mappings only, "
+        f"found {type(value).__name__}"
+    )
+
+
+def _json(value: object) -> str:
+    try:
+        return json.dumps(
+            value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain
+        )
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"the provenance of the model cannot be written: {error}") from None
+
+
+def _digest(header: Mapping[str, Any], body: bytes) -> str:
+    """Return the checksum of the contents, however they are arranged in the file."""
+    contents = {
+        "arrays": {name: [header[name]["dtype"], header[name]["shape"]] for name in _SCHEMA},
+        "metadata": {k: v for k, v in header["__metadata__"].items() if k != "sha256"},
+    }
+    digest = hashlib.sha256(_json(contents).encode("ascii"))
+    for name in _SCHEMA:
+        begin, end = header[name]["data_offsets"]
+        digest.update(memoryview(body)[begin:end])
+    return digest.hexdigest()
+
+
+def to_bytes(model: ReducedSolid) -> bytes:
+    """Return the contents of a model file; equal models give equal bytes.
+
+    Parameters
+    ----------
+    model
+        The model.
+
+    Returns
+    -------
+    bytes
+        What `save` writes.
+
+    Raises
+    ------
+    InputTypeError
+        `model` is no ReducedSolid.
+    """
+    if not isinstance(model, ReducedSolid):
+        raise InputTypeError(f"model must be a ReducedSolid, got {type(model).__name__}")
+    mesh = model.mesh
+    arrays: dict[str, NDArray[Any]] = {
+        "basis": model.basis,
+        "reduced_mass": model.mass,
+        "energy_coefficients": model.coefficients,
+        "mesh_nodes": mesh.nodes,
+        "mesh_elements": mesh.elements,
+        "mesh_regions": mesh.regions,
+        "fixed_nodes": model.fixed,
+    }
+    provenance = dict(model.provenance)
+    solid, basis = provenance.pop("solid"), provenance.pop("basis")
+    metadata = {
+        "format": FORMAT,
+        "format_version": str(FORMAT_VERSION),
+        "package_version": __version__,
+        "units": UNITS,
+        "law": solid["law"],
+        "materials": _json(solid["materials"]),
+        "quadrature": _json(solid["quadrature"]),
+        "total_mass_kg": _json(solid["total_mass"]),
+        "basis": _json(basis),
+        "history": _json(provenance),
+        "counts": _json(_counts({name: array.shape for name, array in arrays.items()})),
+    }
+    header: dict[str, Any] = {"__metadata__": metadata}
+    parts = []
+    at = 0
+    for name, dtype in _SCHEMA.items():
+        part = arrays[name].astype(_DTYPES[dtype]).tobytes()
+        header[name] = {
+            "dtype": dtype,
+            "shape": list(arrays[name].shape),
+            "data_offsets": [at, at + len(part)],
+        }
+        at += len(part)
+        parts.append(part)
+    body = b"".join(parts)
+    metadata["sha256"] = _digest(header, body)
+    text = json.dumps(header, separators=(",", ":")).encode("ascii")
+    text += b" " * (-len(text) % 8)
+    if len(text) > _MAX_HEADER:
+        raise InputError(
+            f"the provenance of the model is too long for a file: {len(text)} bytes of "
+            f"{_MAX_HEADER}"
+        )
+    return len(text).to_bytes(8, "little") + text + body
+
+
+def save(model: ReducedSolid, path: str | os.PathLike[str]) -> None:
+    """Write a model to a file, whole or not at all.
+
+    Parameters
+    ----------
+    model
+        The model.
+    path
+        Usually with the suffix ``.safetensors``. An existing file is replaced only when
+        the new one is complete.
+
+    Raises
+    ------
+    FileFormatError
+        The file cannot be written.
+    InputTypeError
+        `model` is no ReducedSolid.
+    """
+    data = to_bytes(model)
+    with replacing(_path(path)) as temporary:
+        temporary.write_bytes(data)
+
+
+# --- reading -----------------------------------------------------------------------
+
+
+def _path(path: str | os.PathLike[str]) -> Path:
+    try:
+        return Path(path)
+    except TypeError:
+        raise InputTypeError(f"path must be a path, got {type(path).__name__}") from None
+
+
+def load(path: str | os.PathLike[str]) -> ReducedSolid:
+    """Read a reduced model from a file written by `ReducedSolid.save`.
+
+    Everything in the file is checked before it is used; nothing in it is executed.
+
+    Parameters
+    ----------
+    path
+        The file.
+
+    Returns
+    -------
+    ReducedSolid
+        Equal, bit for bit, to the one that was saved.
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing, unreadable, truncated, damaged, of another kind, or made by a
+        newer version of the package; the message says which.
+    """
+    file = _path(path)
+    try:
+        status = file.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise FileFormatError(f"cannot read {str(file)!r}: it is a folder")
+        if not stat.S_ISREG(status.st_mode):
+            raise FileFormatError(f"cannot read {str(file)!r}: it is not a regular file")
+        with file.open("rb") as stream:
+            return _read(stream, os.fstat(stream.fileno()).st_size, repr(str(file)))
+    except FileFormatError:
+        raise
+    except OSError as error:
+        raise FileFormatError(f"cannot read {str(file)!r}: {error.strerror or error}") from error
+    except ValueError as error:  # a NUL in the path
+        raise FileFormatError(f"cannot read {str(file)!r}: {error}") from error
+
+
+def from_bytes(data: bytes) -> ReducedSolid:
+    """Return the model that `to_bytes` turned into bytes.
+
+    Parameters
+    ----------
+    data
+        Contents of a model file.
+
+    Raises
+    ------
+    FileFormatError
+        The bytes are not those of a model file.
+    """
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InputTypeError(f"data must be bytes, got {type(data).__name__}")
+    return _read(io.BytesIO(data), memoryview(data).nbytes, "the data")
+
+
+def _read(stream: BinaryIO, size: int, name: str) -> ReducedSolid:
+    try:
+        header, length = _read_header(stream, size)
+        shapes = _check_arrays(header, size - length)
+        # only now, with a header that fits the size of the file, is memory taken
+        body = stream.read(size - length)
+        if len(body) != size - length:
+            raise _Refused("it is truncated, or being written to")
+        if _digest(header, body) != header["__metadata__"]["sha256"]:
+            raise _Refused("it is damaged: its contents do not give its checksum")
+        return _assemble(header, shapes, memoryview(body))
+    except _Refused as why:
+        raise FileFormatError(f"{name} is not a usable model file: {why}") from None
+
+
+def _strict_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build a JSON object; a name that stands twice has no agreed meaning."""
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise ValueError("a name stands twice in an object")
+    return result
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is no JSON number")
+
+
+def _parse(text: str | bytes, what: str) -> Any:
+    try:
+        if isinstance(text, bytes):
+            text = text.decode("utf-8")
+        return json.loads(text, object_pairs_hook=_strict_object, parse_constant=_no_constant)
+    except (ValueError, RecursionError) as error:
+        raise _Refused(f"{what} is not valid JSON: {error}") from None
+
+
+def _read_header(stream: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
+    """Return the header and the number of bytes before the arrays."""
+    if size == 0:
+        raise _Refused("it is empty")
+    start = stream.read(9)
+    length = int.from_bytes(start[:8], "little")
+    if len(start) < 9 or start[8:] != b"{" or length < 2:
+        raise _Refused("it is no safetensors file")
+    if length > _MAX_HEADER:
+        raise _Refused(
+            f"its header claims to have {length} bytes; that of a model has {_MAX_HEADER} at most"
+        )
+    if length > size - 8:
+        raise _Refused(f"it is truncated: {size} bytes, of which the header should have {length}")
+    header = _parse(b"{" + stream.read(length - 1), "its header")
+    if not isinstance(header, dict):
+        raise _Refused("its header is no JSON object")
+    metadata = header.get("__metadata__")
+    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
+        raise _Refused("it is a safetensors file, but holds no reducedfem model")
+    if not all(isinstance(text, str) for text in metadata.values()):
+        raise _Refused("its metadata are not all texts")
+    version = metadata.get("format_version", "")
+    if not (version.isascii() and version.isdigit() and len(version) < 10 and int(version) > 0):
+        raise _Refused(f"its format_version is {version[:40]!r}, not a positive integer")
+    if int(version) > FORMAT_VERSION:
+        raise _Refused(
+            f"it was made by a newer version of reducedfem "
+            f"({metadata.get('package_version', 'unknown')[:40]}, format version {version}); this "
+            f"is {__version__}, which reads format version {FORMAT_VERSION}: please update"
+        )
+    missing = [key for key in _TEXTS if key not in metadata]
+    if missing:
+        raise _Refused(f"its metadata lack {missing[0]!r}")
+    return header, 8 + length
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**62
+
+
+def _check_arrays(header: dict[str, Any], room: int) -> dict[str, tuple[int, ...]]:
+    """Check names, types, shapes and places of the arrays; return the shapes."""
+    names = set(header) - {"__metadata__"}
+    for name in _SCHEMA:
+        if name not in names:
+            raise _Refused(f"the array {name!r} is missing")
+    extra = sorted(names - set(_SCHEMA))
+    if extra:
+        raise _Refused(f"it has an array {extra[0][:40]!r}, which no model has")
+
+    spans: dict[str, tuple[int, int]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
+    for name, dtype in _SCHEMA.items():
+        entry = header[name]
+        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
+            raise _Refused(f"the header's entry for {name!r} is malformed")
+        if entry["dtype"] != dtype:
+            raise _Refused(f"{name!r} has dtype {str(entry['dtype'])[:40]!r}; it must be {dtype!r}")
+        shape, span = entry["shape"], entry["data_offsets"]
+        for numbers in (shape, span):
+            if not isinstance(numbers, list) or len(numbers) > 8:
+                raise _Refused(f"the header's entry for {name!r} is malformed")
+            if not all(_is_count(number) for number in numbers):
+                raise _Refused(f"the header's entry for {name!r} has a number out of range")
+        if len(span) != 2 or span[1] - span[0] != math.prod(shape) * _DTYPES[dtype].itemsize:
+            raise _Refused(f"the shape of {name!r} does not fit its number of bytes")
+        shapes[name], spans[name] = tuple(shape), (span[0], span[1])
+
+    # each byte belongs to exactly one array
+    at = 0
+    for name, (begin, end) in sorted(spans.items(), key=lambda item: item[1]):
+        if begin != at:
+            raise _Refused(f"{name!r} begins at byte {begin} of the arrays instead of {at}")
+        at = end
+    if at > room:
+        raise _Refused(f"it is truncated: {room} of {at} bytes of arrays are there")
+    if at < room:
+        raise _Refused(f"there are {room - at} bytes after its end")
+
+    if len(shapes["basis"]) != 3 or shapes["basis"][0] > 256:
+        raise _Refused(f"'basis' has shape {shapes['basis']}; it must be (r, n, 3), r up to 256")
+    r, n, _ = shapes["basis"]
+    elements = shapes["mesh_elements"]
+    if len(elements) != 2 or elements[1] not in (4, 8):
+        raise _Refused(f"'mesh_elements' has shape {elements}; it must be (e, 4) or (e, 8)")
+    if len(shapes["fixed_nodes"]) != 1:
+        raise _Refused(f"'fixed_nodes' has shape {shapes['fixed_nodes']}; it must be (f,)")
+    for name, shape in (
+        ("basis", (r, n, 3)),
+        ("reduced_mass", (r, r)),
+        ("energy_coefficients", (math.comb(r + 4, 4),)),
+        ("mesh_nodes", (n, 3)),
+        ("mesh_regions", elements[:1]),
+    ):
+        if shapes[name] != shape:
+            raise _Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")
+    return shapes
+
+
+def _counts(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
+    return {
+        "reduced_coordinates": shapes["basis"][0],
+        "nodes": shapes["mesh_nodes"][0],
+        "elements": shapes["mesh_elements"][0],
+        "nodes_per_element": shapes["mesh_elements"][1],
+        "fixed_nodes": shapes["fixed_nodes"][0],
+    }
+
+
+def _require_finite(value: object, what: str) -> None:
+    """Refuse numbers that no float or index can be, which JSON may hold."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, dict):
+            pending.extend(one.values())
+        elif isinstance(one, list):
+            pending.extend(one)
+        elif isinstance(one, int | float) and not abs(one) < 1e300:
+            raise _Refused(f"{what} has a number that is too large")
+
+
+def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict[str, Any]:
+    """Put together how the model was made, from metadata that may say anything."""
+    parsed = {}
+    for key in ("materials", "quadrature", "total_mass_kg", "basis", "history"):
+        parsed[key] = _parse(metadata[key], f"its entry {key!r}")
+        _require_finite(parsed[key], f"its entry {key!r}")
+    if metadata["law"] != LAW:
+        raise _Refused(f"its law is {metadata['law'][:40]!r}; this version knows {LAW!r}")
+    materials, mass, basis = (parsed[key] for key in ("materials", "total_mass_kg", "basis"))
+    if not isinstance(materials, dict) or not all(isinstance(m, dict) for m in materials.values()):
+        raise _Refused("its materials are malformed")
+    for region, material in materials.items():
+        if set(material) != {"young", "poisson", "density"}:
+            raise _Refused(f"the material of region {region[:20]!r} is malformed")
+        try:
+            StVK(**material)
+        except ReducedFEMError as error:
+            raise _Refused(f"the material of region {region[:20]!r}: {error}") from None
+    for region in np.unique(regions):
+        if str(region) not in materials:
+            raise _Refused(f"region {region} has no material")
+    if type(parsed["quadrature"]) is not int or parsed["quadrature"] not in (1, 2, 3):
+        raise _Refused("its quadrature is not 1, 2 or 3")
+    if isinstance(mass, bool) or not isinstance(mass, int | float) or not mass > 0:
+        raise _Refused("its total mass is not a positive number")
+    if not isinstance(basis, dict) or not isinstance(basis.get("method"), str):
+        raise _Refused("it does not say how its basis was made")
+    history = parsed["history"]
+    if not isinstance(history, dict) or {"solid", "basis"} & set(history):
+        raise _Refused("its history is malformed")
+    solid = {
+        "law": metadata["law"],
+        "materials": materials,
+        "quadrature": parsed["quadrature"],
+        "total_mass": mass,
+    }
+    return {"solid": solid, "basis": basis, **history}
+
+
+def _assemble(
+    header: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], body: memoryview
+) -> ReducedSolid:
+    """Build the model; C checks the numbers."""
+    metadata = header["__metadata__"]
+    if _parse(metadata["counts"], "its entry 'counts'") != _counts(shapes):
+        raise _Refused("its counts are not those of its arrays")
+    arrays = {}
+    for name, dtype in _SCHEMA.items():
+        begin, end = header[name]["data_offsets"]
+        flat = np.frombuffer(body[begin:end], dtype=_DTYPES[dtype])
+        arrays[name] = flat.astype(flat.dtype.newbyteorder("=")).reshape(shapes[name])
+    fixed = arrays["fixed_nodes"]
+    inside = (fixed >= 0) & (fixed < shapes["mesh_nodes"][0])
+    if not (inside.all() and (np.diff(fixed.astype(np.int64)) > 0).all()):
+        raise _Refused("its fixed nodes are not ascending node indices")
+    fixed.flags.writeable = False
+    provenance = _provenance(metadata, arrays["mesh_regions"])
+    try:
+        mesh = Mesh(arrays["mesh_nodes"], arrays["mesh_elements"], arrays["mesh_regions"])
+        core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], arrays["energy_coefficients"])
+    except ReducedFEMError as error:
+        raise _Refused(f"it is damaged: {error}") from None
+    return ReducedSolid(core, mesh, fixed, provenance)

@@ -1,0 +1,567 @@
+"""Model files: nothing is lost, and nothing but a sound model comes out of any file."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+from safetensors.numpy import save_file
+
+import reducedfem as rf
+from reducedfem import files
+from shapes import box_hexes, box_tets
+
+ARRAYS = ("basis", "mass", "coefficients")
+
+
+def make_model(kind: str, r: int = 4) -> rf.ReducedSolid:
+    nodes, elements = (box_hexes if kind == "hex8" else box_tets)(3, 1, 1, (0.3, 0.1, 0.1))
+    regions = np.arange(len(elements)) % 2
+    mesh = rf.Mesh(nodes, elements, regions)
+    materials = {0: rf.StVK(1e5, 0.3, 1000.0), 1: rf.StVK(1 / 3 * 1e6, 0.45, 1234.5)}
+    solid = rf.Solid(mesh, materials, fixed=nodes[:, 0] < 1e-9)
+    return rf.reduce(solid, rf.modal_derivative_basis(solid, 3, r))
+
+
+@pytest.fixture(scope="module")
+def model() -> rf.ReducedSolid:
+    return make_model("hex8")
+
+
+@pytest.fixture(scope="module")
+def data(model) -> bytes:
+    return files.to_bytes(model)
+
+
+def assert_same(a: rf.ReducedSolid, b: rf.ReducedSolid) -> None:
+    """Equal bit for bit, in everything that a model consists of."""
+    for name in ARRAYS:
+        assert getattr(a, name).tobytes() == getattr(b, name).tobytes()
+    for name in ("nodes", "elements", "regions"):
+        assert getattr(a.mesh, name).tobytes() == getattr(b.mesh, name).tobytes()
+    assert a.mesh.elements.shape == b.mesh.elements.shape
+    assert a.fixed.dtype == b.fixed.dtype
+    assert a.fixed.tolist() == b.fixed.tolist()
+    assert a.provenance == b.provenance
+    q = np.linspace(-0.1, 0.2, a.r)
+    assert a.internal_force(q).tobytes() == b.internal_force(q).tobytes()
+
+
+# --- forging files -------------------------------------------------------------------
+
+
+def split(data: bytes) -> tuple[dict, bytes]:
+    length = int.from_bytes(data[:8], "little")
+    return json.loads(data[8 : 8 + length]), data[8 + length :]
+
+
+def signature(header: dict, body: bytes) -> str:
+    """Return the checksum as the documentation of the format defines it."""
+    arrays = {k: [v["dtype"], v["shape"]] for k, v in header.items() if k != "__metadata__"}
+    metadata = {k: v for k, v in header["__metadata__"].items() if k != "sha256"}
+    text = json.dumps(
+        {"arrays": arrays, "metadata": metadata}, sort_keys=True, separators=(",", ":")
+    )
+    digest = hashlib.sha256(text.encode("ascii"))
+    order = ("basis", "reduced_mass", "energy_coefficients", "mesh_nodes", "mesh_elements",
+             "mesh_regions", "fixed_nodes")  # fmt: skip
+    for name in order:
+        begin, end = header[name]["data_offsets"]
+        digest.update(body[begin:end])
+    return digest.hexdigest()
+
+
+def join(header: dict | bytes, body: bytes, sign: bool = True) -> bytes:
+    """Put a file together; sign it where its header is sane enough for that."""
+    if isinstance(header, dict) and sign:
+        # a header too odd to be signed must be refused for that oddity
+        with contextlib.suppress(KeyError, TypeError, ValueError, IndexError, AttributeError):
+            header["__metadata__"]["sha256"] = signature(header, body)
+    text = header if isinstance(header, bytes) else json.dumps(header).encode("ascii")
+    return len(text).to_bytes(8, "little") + text + body
+
+
+def forge(data: bytes, arrays: dict | None = None, metadata: dict | None = None) -> bytes:
+    """Change arrays (None: leave out) and metadata of a file, and sign it anew."""
+    header, body = split(data)
+    texts = {**header.pop("__metadata__"), **(metadata or {})}
+    texts = {k: v for k, v in texts.items() if v is not None}
+    contents = {}
+    for name, entry in header.items():
+        begin, end = entry["data_offsets"]
+        dtype = {"F64": "<f8", "I32": "<i4"}[entry["dtype"]]
+        contents[name] = np.frombuffer(body[begin:end], dtype).reshape(entry["shape"])
+    contents.update(arrays or {})
+    new_header: dict = {"__metadata__": texts}
+    new_body = b""
+    for name, array in contents.items():
+        if array is None:
+            continue
+        code = {"f8": "F64", "f4": "F32", "i4": "I32", "i8": "I64"}[array.dtype.str[1:]]
+        new_header[name] = {
+            "dtype": code,
+            "shape": list(array.shape),
+            "data_offsets": [len(new_body), len(new_body) + array.nbytes],
+        }
+        new_body += array.tobytes()
+    return join(new_header, new_body)
+
+
+def refused(data: bytes, match: str | None = None) -> None:
+    with pytest.raises(rf.FileFormatError, match=match):
+        files.from_bytes(data)
+
+
+# --- nothing is lost ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["hex8", "tet4"])
+def test_round_trip_is_bit_for_bit(kind, tmp_path):
+    model = make_model(kind)
+    model.save(tmp_path / "m.safetensors")
+    loaded = rf.load(tmp_path / "m.safetensors")
+    assert_same(model, loaded)
+    assert not loaded.fixed.flags.writeable
+    assert os.listdir(tmp_path) == ["m.safetensors"]
+
+
+def test_text_paths_and_any_suffix(model, tmp_path):
+    path = str(tmp_path / "a model.dat")
+    model.save(path)
+    assert_same(model, rf.load(path))
+
+
+def test_pickle_goes_through_the_format(model):
+    assert_same(model, pickle.loads(pickle.dumps(model)))
+
+
+def test_two_saves_give_the_same_bytes(model, tmp_path):
+    first, second = tmp_path / "a", tmp_path / "b"
+    model.save(first)
+    rf.load(first).save(second)
+    assert first.read_bytes() == second.read_bytes()
+    # in another process too: hash seeds and allocation must not show
+    code = "import sys, reducedfem as rf; rf.load(sys.argv[1]).save(sys.argv[2])"
+    subprocess.run([sys.executable, "-c", code, str(first), str(second)], check=True)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_truncated_model_and_its_history(model, tmp_path):
+    small = model.truncate(2)
+    small.save(tmp_path / "m")
+    loaded = rf.load(tmp_path / "m")
+    assert_same(small, loaded)
+    assert loaded.provenance["truncated_to"] == 2
+
+
+def test_model_without_fixed_nodes_and_with_given_vectors(tmp_path, rng):
+    nodes, elements = box_hexes(2, 1, 1)
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0))
+    model = rf.reduce(solid, rng.standard_normal((2, len(nodes), 3)))
+    model.save(tmp_path / "m")
+    assert_same(model, rf.load(tmp_path / "m"))
+
+
+def test_the_safetensors_package_reads_it(model, tmp_path):
+    path = tmp_path / "m.safetensors"
+    model.save(path)
+    with safe_open(path, "np") as file:
+        expected = {
+            "basis": model.basis,
+            "reduced_mass": model.mass,
+            "energy_coefficients": model.coefficients,
+            "mesh_nodes": model.mesh.nodes,
+            "mesh_elements": model.mesh.elements,
+            "mesh_regions": model.mesh.regions,
+            "fixed_nodes": model.fixed,
+        }
+        assert set(file.keys()) == set(expected)
+        for name, array in expected.items():
+            assert file.get_tensor(name).dtype == array.dtype
+            assert np.array_equal(file.get_tensor(name), array)
+        metadata = file.metadata()
+    assert metadata["format"] == "reducedfem-model"
+    assert int(metadata["format_version"]) == 1
+    assert metadata["package_version"] == rf.__version__
+    assert metadata["units"].startswith("SI")
+    assert metadata["law"] == "St.Venant-Kirchhoff"
+    assert json.loads(metadata["materials"])["1"] == {
+        "young": 1 / 3 * 1e6,
+        "poisson": 0.45,
+        "density": 1234.5,
+    }
+    assert json.loads(metadata["basis"])["method"] == "modal derivatives"
+    assert json.loads(metadata["counts"])["nodes"] == 16
+
+
+def test_a_file_rewritten_by_the_safetensors_package_loads(model, tmp_path):
+    """Another order of names and metadata is the same file; the checksum does not mind."""
+    model.save(tmp_path / "m")
+    with safe_open(tmp_path / "m", "np") as file:
+        arrays, metadata = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
+    save_file(arrays, tmp_path / "n", metadata)
+    assert (tmp_path / "n").read_bytes() != (tmp_path / "m").read_bytes()
+    assert_same(model, rf.load(tmp_path / "n"))
+
+
+def test_arrays_are_aligned(data):
+    length = int.from_bytes(data[:8], "little")
+    assert length % 8 == 0
+    header, _ = split(data)
+    header.pop("__metadata__")
+    for entry in header.values():
+        assert entry["data_offsets"][0] % {"F64": 8, "I32": 4}[entry["dtype"]] == 0
+
+
+# --- writing is whole or not at all -----------------------------------------------------
+
+
+def test_a_failed_save_keeps_the_old_file(model, tmp_path, monkeypatch):
+    path = tmp_path / "m"
+    model.save(path)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(rf.FileFormatError, match="No space left"):
+        model.truncate(1).save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["m"]
+
+
+def test_save_says_why_it_cannot(model, tmp_path):
+    with pytest.raises(rf.FileFormatError, match="folder"):
+        model.save(tmp_path)
+    with pytest.raises(rf.FileFormatError, match="No such file"):
+        model.save(tmp_path / "missing" / "m")
+    with pytest.raises(rf.InputTypeError, match="path"):
+        model.save(7)
+    with pytest.raises(rf.InputTypeError, match="ReducedSolid"):
+        files.save("model", tmp_path / "m")
+
+
+def test_provenance_that_is_no_plain_data_is_refused(model, tmp_path):
+    def with_basis(**entries):
+        basis = {**model.provenance["basis"], **entries}
+        return rf.ReducedSolid(
+            model._core, model.mesh, model.fixed, {**model.provenance, "basis": basis}
+        )
+
+    # NumPy's numbers and arrays are plain enough
+    with_basis(k=np.int64(3), weights=np.arange(2.0)).save(tmp_path / "m")
+    assert rf.load(tmp_path / "m").provenance["basis"]["weights"] == [0.0, 1.0]
+    before = (tmp_path / "m").read_bytes()
+    with pytest.raises(rf.InputTypeError, match="function"):
+        with_basis(f=print).save(tmp_path / "m")
+    with pytest.raises(rf.InputError, match="provenance"):
+        with_basis(f=math.nan).save(tmp_path / "m")
+    with pytest.raises(rf.InputError, match="too long"):
+        with_basis(f="x" * 2_000_000).save(tmp_path / "m")
+    assert (tmp_path / "m").read_bytes() == before
+
+
+# --- no file does harm --------------------------------------------------------------------
+
+
+def test_what_is_no_file(tmp_path):
+    for path, match in (
+        (tmp_path, "folder"),
+        (tmp_path / "missing", "No such file"),
+        ("a\0b", "null"),
+        ("/dev/zero", "regular"),
+    ):
+        with pytest.raises(rf.FileFormatError, match=match):
+            rf.load(path)
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    with pytest.raises(rf.FileFormatError, match="regular"):
+        rf.load(fifo)
+    for wrong in (None, 3, ["a"]):
+        with pytest.raises(rf.InputTypeError, match="path"):
+            rf.load(wrong)
+    with pytest.raises(rf.InputTypeError, match="bytes"):
+        files.from_bytes("text")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+def test_unreadable(model, tmp_path):
+    model.save(tmp_path / "m")
+    (tmp_path / "m").chmod(0)
+    with pytest.raises(rf.FileFormatError, match="Permission"):
+        rf.load(tmp_path / "m")
+
+
+def test_messages_name_the_file(tmp_path):
+    path = tmp_path / "spoon.safetensors"
+    path.write_bytes(b"")
+    with pytest.raises(rf.FileFormatError, match=r"spoon\.safetensors' .*it is empty"):
+        rf.load(path)
+
+
+def test_other_contents(tmp_path, data):
+    refused(b"", "empty")
+    refused(b"v 0 0 0\n", "no safetensors file")
+    refused(b"PK\x03\x04" + b"\0" * 100, "no safetensors file")
+    refused(pickle.dumps({"a": 1}) + b"\0" * 100, "no safetensors file")
+    save_file({"weights": np.zeros(3)}, tmp_path / "other", {"format": "pt"})
+    with pytest.raises(rf.FileFormatError, match="is a safetensors file, but"):
+        rf.load(tmp_path / "other")
+    save_file({"weights": np.zeros(3)}, tmp_path / "other")
+    with pytest.raises(rf.FileFormatError, match="is a safetensors file, but"):
+        rf.load(tmp_path / "other")
+
+
+def test_lying_lengths_take_no_memory(data):
+    """Claims of more than the file has are refused before anything is allocated."""
+    import tracemalloc
+
+    huge = [2**20 + 1, 2**31, 2**40, 2**63, 2**64 - 1]
+    header, body = split(data)
+    cases = [n.to_bytes(8, "little") + b"{" + data[9:] for n in (0, 1, *huge)]
+    for shape in ([2**40], [2**31, 2**31], [2**61], [0, 2**61], [2**62, 2**62, 0]):
+        for name in ("basis", "energy_coefficients", "mesh_elements"):
+            changed = json.loads(json.dumps(header))
+            entry = changed[name]
+            entry["shape"] = shape
+            cases.append(join(changed, body))
+            size = math.prod(shape) * (4 if entry["dtype"] == "I32" else 8)
+            entry["data_offsets"][1] = entry["data_offsets"][0] + size
+            cases.append(join(changed, body))
+    tracemalloc.start()
+    for case in cases:
+        refused(case)
+    # some copies of 20 kB, not the gigabytes that were claimed
+    assert tracemalloc.get_traced_memory()[1] < 4_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        (b'{"__metadata__":', "JSON"),
+        (b"{nonsense}", "JSON"),
+        (b'{"a":NaN}', "JSON"),
+        (b'{"a":\xff}', "JSON"),
+        (b'{"a":1,"a":2}', "twice"),
+        (b'{"a":' + b"9" * 5000 + b"}", None),
+        (b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}", None),
+        (b'{"__metadata__":[]}', "no reducedfem model"),
+        (b'{"__metadata__":{"format":["reducedfem-model"]}}', "no reducedfem model"),
+        (b'{"__metadata__":{"format":"reducedfem-model","format_version":1}}', "texts"),
+        (b'{"__metadata__":{"format":"reducedfem-model"}}', "format_version"),
+    ],
+)
+def test_bad_headers(text, match):
+    refused(join(text, b""), match)
+
+
+def test_versions(data):
+    header, body = split(data)
+    for version in ("2", "999"):
+        header["__metadata__"].update(format_version=version, package_version="7.5")
+        # a newer format may differ in anything, checksum included
+        refused(join(header, body[:-8], sign=False), r"newer version of reducedfem \(7\.5")
+    for version in ("0", "-1", "1.0", "", " 1", "one", "²", "1" * 50):
+        header["__metadata__"]["format_version"] = version
+        refused(join(header, body), "format_version")
+
+
+@pytest.mark.parametrize("key", files._TEXTS)
+def test_missing_metadata(key, data):
+    header, body = split(data)
+    del header["__metadata__"][key]
+    refused(join(header, body, sign=False), f"lack '{key}'")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "match"),
+    [
+        ("law", "Neo-Hooke", "Neo-Hooke"),
+        ("materials", "[]", "materials"),
+        ("materials", "{", "JSON"),
+        ("materials", "{}", "region 0"),
+        ("materials", '{"0":3}', "malformed"),
+        ("materials", '{"0":{"young":1}}', "malformed"),
+        ("materials", '{"0":{"young":1,"poisson":0.5,"density":1}}', "poisson"),
+        ("materials", '{"0":{"young":1e999,"poisson":0.3,"density":1}}', "too large"),
+        ("materials", '{"0":{"young":1%s,"poisson":0.3,"density":1}}' % ("0" * 400), "too large"),
+        ("materials", '{"0":{"young":"1","poisson":0.3,"density":1}}', "number"),
+        ("materials", '{"0":{"young":[],"poisson":0.3,"density":null}}', "number"),
+        ("quadrature", "4", "quadrature"),
+        ("quadrature", "true", "quadrature"),
+        ("quadrature", "[2]", "quadrature"),
+        ("total_mass_kg", "-1", "mass"),
+        ("total_mass_kg", '"1"', "mass"),
+        ("basis", "{}", "basis"),
+        ("basis", '{"method":3}', "basis"),
+        ("basis", "[" * 5000 + "]" * 5000, None),
+        ("history", "[]", "history"),
+        ("history", '{"solid":{}}', "history"),
+        ("counts", "{}", "counts"),
+        ("counts", '{"nodes":16}', "counts"),
+    ],
+)
+def test_bad_metadata(key, value, match, data):
+    refused(forge(data, metadata={key: value}), match)
+
+
+def test_forging_itself_gives_sound_files(data, model):
+    assert_same(model, files.from_bytes(forge(data)))
+    assert_same(model, files.from_bytes(memoryview(data)))
+
+
+@pytest.mark.parametrize("name", files._SCHEMA)
+def test_missing_arrays_wrong_types_wrong_shapes(name, data, model):
+    refused(forge(data, {name: None}), f"'{name}' is missing")
+    header, body = split(data)
+    entry = header[name]
+    begin, end = entry["data_offsets"]
+    dtype = {"F64": "<f8", "I32": "<i4"}[entry["dtype"]]
+    array = np.frombuffer(body[begin:end], dtype).reshape(entry["shape"])
+    other = {"F64": "<f4", "I32": "<i8"}[entry["dtype"]]
+    refused(forge(data, {name: array.astype(other)}), "dtype")
+    refused(forge(data, {name: array[None]}), "shape")
+    refused(forge(data, {name: array.reshape(-1)[:0]}))
+    if name != "fixed_nodes":
+        refused(forge(data, {name: array[:-1]}), "shape")
+        refused(forge(data, {name: np.concatenate([array, array[:1]])}), "shape")
+    for bad in (
+        {"dtype": entry["dtype"], "shape": entry["shape"]},
+        {**entry, "more": 1},
+        {**entry, "shape": 3},
+        {**entry, "shape": [-1]},
+        {**entry, "shape": [1.0]},
+        {**entry, "shape": [True]},
+        {**entry, "shape": [1] * 1000},
+        {**entry, "dtype": []},
+        {**entry, "data_offsets": [begin]},
+        {**entry, "data_offsets": [begin + 4, end + 4]},
+        {**entry, "data_offsets": [end, begin]},
+        {**entry, "data_offsets": [0, 2**70]},
+        [],
+        None,
+    ):
+        refused(join({**header, name: bad}, body))
+
+
+def test_additional_arrays_overlaps_and_trailing_bytes(data):
+    refused(forge(data, {"payload": np.zeros(1)}), "payload")
+    header, body = split(data)
+    refused(join(header, body + b"\0"), "1 bytes after")
+    refused(join(header, body[:-1]), "truncated")
+    # two arrays that share bytes
+    header["mesh_regions"]["data_offsets"] = header["fixed_nodes"]["data_offsets"]
+    refused(join(header, body))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("name", ["basis", "reduced_mass", "energy_coefficients", "mesh_nodes"])
+def test_numbers_that_are_not_finite(name, bad, data, model):
+    source = {
+        "basis": model.basis,
+        "reduced_mass": model.mass,
+        "energy_coefficients": model.coefficients,
+        "mesh_nodes": model.mesh.nodes,
+    }[name]
+    for place in (0, source.size - 1):
+        array = source.copy()
+        array.reshape(-1)[place] = bad
+        refused(forge(data, {name: array}))
+
+
+def test_mass_must_be_positive_definite_and_symmetric(data, model):
+    mass = model.mass.copy()
+    mass[0, 0] = -1.0
+    refused(forge(data, {"reduced_mass": mass}), "positive definite")
+    refused(forge(data, {"reduced_mass": np.zeros_like(mass)}), "positive definite")
+    mass = model.mass.copy()
+    mass[0, 1] += 0.1
+    refused(forge(data, {"reduced_mass": mass}), "symmetric")
+
+
+def test_bad_meshes_and_fixed_nodes(data, model):
+    elements = model.mesh.elements
+    for value in (-1, 16, 2**31 - 1, -(2**31)):
+        wrong = elements.copy()
+        wrong[1, 3] = value
+        refused(forge(data, {"mesh_elements": wrong}))
+    inverted = elements[:, [4, 5, 6, 7, 0, 1, 2, 3]].copy()
+    refused(forge(data, {"mesh_elements": inverted}), "inverted")
+    for fixed in ([-1, 0, 1, 2], [0, 1, 2, 16], [0, 1, 3, 2], [1, 1, 2, 3], [0, 1, 2, 2**31 - 1]):
+        refused(forge(data, {"fixed_nodes": np.array(fixed, np.int32)}), "fixed nodes")
+    refused(forge(data, {"mesh_regions": model.mesh.regions + np.int32(5)}), "no material")
+
+
+def test_every_truncation_is_noticed(data):
+    for length in (*range(0, 64), *range(64, len(data), 97), len(data) - 1):
+        refused(data[:length])
+
+
+def test_random_damage_is_always_noticed(data, model, rng):
+    """Whatever is changed, the model is refused or, if only blanks changed, the same."""
+    loaded = 0
+    for round_ in range(600):
+        damaged = bytearray(data)
+        # half of the changes within the header, where they mean most
+        end = len(data) if round_ % 2 else 8 + int.from_bytes(data[:8], "little")
+        for at in rng.integers(0, end, size=1 + round_ % 4):
+            if round_ % 3:
+                damaged[at] ^= 1 << int(rng.integers(8))
+            else:
+                damaged[at] = rng.integers(256)
+        if round_ % 7 == 0:
+            del damaged[int(rng.integers(end)) :]
+        if round_ % 11 == 0:
+            at = int(rng.integers(end))
+            damaged[at:at] = bytes(rng.integers(256, size=3).astype(np.uint8))
+        try:
+            result = files.from_bytes(bytes(damaged))
+        except rf.FileFormatError:
+            continue
+        loaded += 1
+        assert_same(model, result)
+    # nearly every change must count; unchanged ones (a byte set to itself) are rare
+    assert loaded < 30
+
+
+def test_random_damage_under_a_valid_checksum(data, rng):
+    """A hostile writer can sign what he likes: a sound model or an error, nothing else."""
+    header, body = split(data)
+    text = json.dumps(header)
+    tried = 0
+    for round_ in range(600):
+        if round_ % 2:
+            damaged = bytearray(body)
+            damaged[int(rng.integers(len(body)))] ^= 1 << int(rng.integers(8))
+            case = join(header, bytes(damaged))
+        else:
+            letters = list(text)
+            letters[int(rng.integers(len(letters)))] = chr(int(rng.integers(32, 127)))
+            try:
+                changed = json.loads("".join(letters))
+            except ValueError:
+                continue
+            if not isinstance(changed.get("__metadata__"), dict):
+                continue
+            case = join(changed, body)
+        tried += 1
+        try:
+            result = files.from_bytes(case)
+        except rf.FileFormatError:
+            continue
+        assert all(np.isfinite(getattr(result, name)).all() for name in ARRAYS)
+        assert np.linalg.eigvalsh(result.mass).min() > 0
+        assert result.displacement(np.zeros(result.r)).shape == (result.mesh.n_nodes, 3)
+        assert files.from_bytes(files.to_bytes(result)).r == result.r
+    assert tried > 300
