@@ -249,7 +249,8 @@ def load(path: str | os.PathLike[str]) -> ReducedSolid:
     Returns
     -------
     ReducedSolid
-        Equal, bit for bit, to the one that was saved.
+        Equal, bit for bit, to the one that was saved. Of its mesh, names of regions and
+        `Mesh.original_nodes` are not kept.
 
     Raises
     ------
