@@ -35,6 +35,14 @@ def world() -> SimpleNamespace:
     w.nodes, w.elements = box_hexes(3, 1, 1, (0.3, 0.1, 0.1))
     w.tets = box_tets(2, 1, 1, (0.3, 0.1, 0.1))
     w.mesh = rf.Mesh(w.nodes, w.elements)
+
+    soft = rf.StVK(2e5, 0.3, 1000.0)
+    w.small = rf.Solid(w.mesh, soft, fixed=np.flatnonzero(w.nodes[:, 0] == 0))
+    w.modes = w.small.linear_modes(3)
+    w.derivatives = w.small.modal_derivatives(w.modes)
+    # large enough that modes are found by iteration
+    nodes, elements = box_hexes(10, 2, 2, (0.3, 0.1, 0.1))
+    w.long = rf.Solid(rf.Mesh(nodes, elements), soft, fixed=np.flatnonzero(nodes[:, 0] == 0))
     return w
 
 
@@ -43,6 +51,10 @@ Operation = Callable[[SimpleNamespace], object]
 OPERATIONS: dict[str, Operation] = {
     "mesh of hexes": lambda w: rf.Mesh(w.nodes, w.elements).nodes,
     "mesh of tets": lambda w: rf.Mesh(*w.tets).elements,
+    "modes by iteration": lambda w: w.long.linear_modes(2).shapes,
+    "modal derivatives": lambda w: w.small.modal_derivatives(w.modes),
+    "mass-PCA": lambda w: rf.mass_pca(w.small, w.derivatives, 3).vectors,
+    "modal derivative basis": lambda w: rf.modal_derivative_basis(w.small, k=3, r=5).vectors,
 }
 
 
