@@ -156,7 +156,10 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
 
   RF_TRY(rf_solid_free_mass(solid, &mass, err));
   RF_TRY(rf_cholesky_create(&mass, &t.mass, err));
+  // one BLAS thread throughout: the same bits whatever the process has set
+  rf_blas_serial_begin();
   st = rf_cholesky_factorize(t.mass, &mass, NULL, err);
+  rf_blas_serial_end();
   if (st == RF_ERR_SINGULAR)
     st = rf_fail(err, RF_ERR_SINGULAR, "the mass matrix is not positive definite");
   if (st < 0) goto done;
@@ -167,7 +170,6 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
 
   RF_ALLOC(basis.spectrum, basis.n_spectrum);
   RF_ALLOC(basis.vectors, 3 * (size_t)basis.n_nodes * (size_t)r);
-  // one BLAS thread: the same bits whatever the process has set
   rf_blas_serial_begin();
   st = left_vectors((int)rows, count, vectors, r, basis.spectrum, basis.vectors, err);
   if (st >= 0) st = out_of_factor_space(&t, r, basis.vectors, err);

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "linalg/blas.h"
 #include "modes/modes.h"
 
 enum { MATRIX_WEIGHTS = 1 };
@@ -162,7 +163,10 @@ rf_status rf_modes_solid_create(const rf_solid *solid, const rf_run *run, rf_mod
   RF_TRY(rf_cholesky_create(&lower, &s->stiffness, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
   int32_t column = 0;
+  // one BLAS thread: the same bits whatever the process has set
+  rf_blas_serial_begin();
   st = rf_cholesky_factorize(s->stiffness, &lower, &column, err);
+  rf_blas_serial_end();
   if (st == RF_ERR_SINGULAR) st = explain_singular(solid, column, err);
   if (st < 0) goto done;
   RF_TRY(rf_solid_free_mass(solid, &s->mass, err));
@@ -229,7 +233,10 @@ rf_status rf_modes_matrices_create(const rf_csc *stiffness, const rf_csc *mass,
   RF_ALLOC(m, 1);
   m->mass = mass;
   RF_TRY(rf_cholesky_create(stiffness, &m->stiffness, err));
-  RF_TRY(rf_cholesky_factorize(m->stiffness, stiffness, NULL, err));
+  rf_blas_serial_begin();
+  st = rf_cholesky_factorize(m->stiffness, stiffness, NULL, err);
+  rf_blas_serial_end();
+  if (st < 0) goto done;
 
   // repeated modes of unknowns without geometry are told apart by place in the vector
   RF_ALLOC(m->weight[0], n);
