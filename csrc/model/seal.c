@@ -27,15 +27,16 @@ static rf_status require_definite(int32_t r, const double *mass, rf_error *err) 
   memcpy(factor, mass, (size_t)r * (size_t)r * sizeof *mass);
   int info = 0;
   dpotrf_("L", &r, factor, &r, &info);
-  // a basis whose vectors nearly depend on each other passes dpotrf by luck only
-  double smallest = info == 0 ? INFINITY : 0.0;
-  for (int32_t i = 0; info == 0 && i < r; ++i)
-    smallest = fmin(smallest, factor[i * r + i] * factor[i * r + i] / mass[i * r + i]);
-  if (!(smallest > 1e-13))
+  // a basis whose vectors nearly depend on each other passes dpotrf by luck only: the first
+  // that has nearly nothing of its own is the one to name
+  int32_t dependent = info > 0 ? info - 1 : -1;
+  for (int32_t i = 0; dependent < 0 && i < r; ++i)
+    if (!(factor[i * r + i] * factor[i * r + i] > 1e-13 * mass[i * r + i])) dependent = i;
+  if (dependent >= 0)
     st = rf_fail(err, RF_ERR_SINGULAR,
                  "reduced mass is not positive definite: the basis vectors are linearly dependent "
                  "(vector %d depends on those before it)",
-                 info > 0 ? info - 1 : r - 1);
+                 dependent);
 done:
   rf_free(factor);
   return st;
