@@ -1,0 +1,132 @@
+"""The real-time kernels as a library of their own, 8-wide ones included.
+
+Vector kernels are written once for any width. Few machines that run tests have
+AVX-512, so here the files of that variant are compiled without their target pragma:
+the compiler splits each 8-wide vector, the algorithm, the packing and the dispatch stay
+what they are. Tests call the C functions through ctypes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import functools
+import os
+import platform
+import re
+import shlex
+import shutil
+import subprocess
+import sysconfig
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from conftest import ROOT
+from reducedfem import _core
+
+SIMD = {1: "plain", 2: "avx2", 3: "8 wide"}
+PAD = 8  # RF_DENSE_PAD
+
+_SOURCES = [
+    "base/alloc.c",
+    "base/status.c",
+    "polynomial/polynomial.c",
+    "polynomial/evaluate_rt.c",
+    "polynomial/quartic_plain_rt.c",
+    "polynomial/quartic_avx2_rt.c",
+    "linalg/dense_rt.c",
+    "linalg/dense_plain_rt.c",
+    "linalg/dense_avx2_rt.c",
+]
+_WIDE = ["polynomial/quartic_avx512_rt.c", "linalg/dense_avx512_rt.c"]
+# in place of linalg/simd.c: every variant runs, the caller knows which
+_SIMD = """
+#include "linalg/simd.h"
+const char *rf_simd_name(rf_simd simd) { (void)simd; return "any"; }
+bool rf_simd_available(rf_simd simd) { return simd >= RF_SIMD_BEST && simd <= RF_SIMD_AVX512; }
+rf_simd rf_simd_resolve(rf_simd simd) { return simd; }
+"""
+
+
+class Polynomial(ctypes.Structure):
+    """The beginning of `struct rf_polynomial`: all that is asked of it here."""
+
+    _fields_ = (("r", ctypes.c_int32), ("count", ctypes.c_int64))
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """Compile once per run; skip where that cannot be done."""
+    compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
+    if not shutil.which(compiler[0]):
+        pytest.skip(f"no C compiler on this machine ({compiler[0]})")
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the 8-wide kernels are dispatched to on x86-64 only")
+    folder = Path(tempfile.mkdtemp(prefix="reducedfem-kernels-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+
+    (folder / "simd.c").write_text(_SIMD)
+    sources = [ROOT / "csrc" / name for name in _SOURCES] + [folder / "simd.c"]
+    for name in _WIDE:
+        text, pragmas = re.subn(
+            r"^#pragma GCC target.*$", "", (ROOT / "csrc" / name).read_text(), flags=re.M
+        )
+        assert pragmas == 1, f"{name}: expected one target pragma"
+        sources.append(folder / Path(name).name)
+        sources[-1].write_text(text)
+
+    flags = ["-std=c11", "-O1", "-fPIC", "-shared", "-Wno-psabi", f"-I{ROOT / 'csrc'}"]
+    if "RF_SANITIZED" in os.environ:
+        flags += ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
+    target = folder / "kernels.so"
+    command = [*compiler, *flags, *map(str, sources), "-lm", "-o", str(target)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+    lib = ctypes.CDLL(str(target))
+    status, yes, n, ptr = ctypes.c_int, ctypes.c_bool, ctypes.c_int32, ctypes.c_void_p
+    for name, result, *arguments in (
+        ("rf_polynomial_create", status, n, ptr, ctypes.c_int, ptr, ptr),
+        ("rf_polynomial_free", None, ptr),
+        ("rf_polynomial_work_bytes", ctypes.c_size_t, n),
+        ("rf_polynomial_evaluate_rt", None, ptr, ptr, ptr, ptr, ptr, ptr, n),
+        ("rf_dense_cholesky_rt", yes, ctypes.c_int, n, ptr, n),
+        ("rf_dense_cholesky_solve_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
+        ("rf_dense_lu_solve_rt", yes, n, ptr, n, ptr),
+        ("rf_dense_multiply_rt", None, n, ptr, n, ptr, ptr),
+    ):
+        function = getattr(lib, name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+def require(simd: int) -> None:
+    """Skip a variant that this processor cannot run."""
+    if simd == 2 and not _core.simd_available(2):
+        pytest.skip("this processor has no avx2")
+
+
+class Block:
+    """Numbers at a 64-byte boundary, between guards that nobody may touch."""
+
+    GUARD = 16
+
+    def __init__(self, count: int, fill: float = np.nan) -> None:
+        self._all = np.full(count + 2 * self.GUARD + 8, -7.25)
+        shift = (-(self._all.ctypes.data // 8) - self.GUARD) % 8
+        first = shift + self.GUARD
+        self.x = self._all[first : first + count]
+        self.x[:] = fill
+        assert self.x.ctypes.data % 64 == 0
+        self._first, self._last = first, first + count
+
+    @property
+    def address(self) -> int:
+        return self.x.ctypes.data
+
+    def check(self) -> None:
+        assert (self._all[: self._first] == -7.25).all(), "written before the block"
+        assert (self._all[self._last :] == -7.25).all(), "written behind the block"
