@@ -87,7 +87,8 @@ def library() -> ctypes.CDLL:
     assert done.returncode == 0, done.stderr
 
     lib = ctypes.CDLL(str(target))
-    status, yes, n, ptr = ctypes.c_int, ctypes.c_bool, ctypes.c_int32, ctypes.c_void_p
+    status, yes, real = ctypes.c_int, ctypes.c_bool, ctypes.c_double
+    n, ptr = ctypes.c_int32, ctypes.c_void_p
     for name, result, *arguments in (
         ("rf_polynomial_create", status, n, ptr, ctypes.c_int, ptr, ptr),
         ("rf_polynomial_free", None, ptr),
@@ -96,7 +97,8 @@ def library() -> ctypes.CDLL:
         ("rf_dense_cholesky_rt", yes, ctypes.c_int, n, ptr, n),
         ("rf_dense_cholesky_solve_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
         ("rf_dense_lu_solve_rt", yes, n, ptr, n, ptr),
-        ("rf_dense_multiply_rt", None, n, ptr, n, ptr, ptr),
+        ("rf_dense_multiply_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
+        ("rf_dense_combine_rt", None, ctypes.c_int, n, real, ptr, real, ptr, n, ptr),
     ):
         function = getattr(lib, name)
         function.restype, function.argtypes = result, arguments

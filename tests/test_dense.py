@@ -11,22 +11,24 @@ SIZES = [*range(1, 71)]
 EPS = np.finfo(float).eps
 
 
+def row_length(n: int) -> int:
+    return (n + PAD - 1) // PAD * PAD
+
+
 def padded(matrix: np.ndarray, poison: bool = False) -> Block:
-    """Rows of a multiple of 8 numbers; numbers beyond column n are zero by contract."""
-    n = len(matrix)
-    ld = (n + PAD - 1) // PAD * PAD
-    block = Block(n * ld, 0.0)
-    rows = block.x.reshape(n, ld)
-    rows[:, :n] = matrix
+    """A square of a multiple of 8 numbers a side; beyond row and column n zero by contract."""
+    n, ld = len(matrix), row_length(len(matrix))
+    block = Block(ld * ld, 0.0)
+    rows = block.x.reshape(ld, ld)
+    rows[:n, :n] = matrix
     if poison:
-        rows[:, :n][np.tril_indices(n, -1)] = np.nan  # only the upper triangle may be read
+        rows[:n, :n][np.tril_indices(n, -1)] = np.nan  # only the upper triangle may be read
     return block
 
 
-def vector(values: np.ndarray, fill: float = 0.0) -> Block:
-    n = len(values)
-    block = Block((n + PAD - 1) // PAD * PAD, fill)
-    block.x[:n] = values
+def vector(values: np.ndarray) -> Block:
+    block = Block(row_length(len(values)), 0.0)
+    block.x[: len(values)] = values
     return block
 
 
@@ -47,25 +49,30 @@ def test_cholesky_solves(n, simd):
     lib, a = library(), symmetric(definite(n))
     b = np.random.default_rng(n + 1).standard_normal(n)
     matrix = padded(a, poison=True)
-    ld = len(matrix.x) // n
+    ld = row_length(n)
     assert lib.rf_dense_cholesky_rt(simd, n, matrix.address, ld)
     matrix.check()
-    u = matrix.x.reshape(n, ld)
-    # the factor itself, reciprocals on its diagonal
+    rows = matrix.x.reshape(ld, ld)
+    # A = V^T D^-1 V, where the diagonal of V is D and 1 / D is stored there
+    v = np.triu(rows[:n, :n])
+    inverse = v.diagonal().copy()
+    v[np.diag_indices(n)] = 1.0 / inverse
+    # LAPACK's factor has the roots: V = D^1/2 U; condition times backward error
     expected = np.linalg.cholesky(a).T
-    factor = np.triu(u[:, :n])
-    factor[np.diag_indices(n)] = 1.0 / factor[np.diag_indices(n)]
-    # backward stable: |U^T U - A| <= n eps |A|; the factors differ by that times the condition
-    assert np.max(np.abs(factor.T @ factor - a)) <= 4 * n * EPS * np.max(np.abs(a))
-    assert np.max(np.abs(factor - expected)) <= 1e3 * 4 * n * EPS * np.max(np.abs(expected))
-    assert (u[:, n:] == 0.0).all()
+    expected *= expected.diagonal()[:, None]
+    assert np.max(np.abs(v - expected)) <= 1e3 * 4 * n * EPS * np.max(np.abs(expected))
+    # backward stable: n eps |A|
+    assert np.max(np.abs((v.T * inverse) @ v - a)) <= 4 * n * EPS * np.max(np.abs(a))
+    assert (rows[:n, n:] == 0.0).all()
+    assert (rows[n:] == 0.0).all()
 
     exact = np.linalg.solve(a, b)
-    right, x = vector(b), vector(np.full(n, np.nan), np.nan)
+    right, x = vector(b), Block(ld)
     lib.rf_dense_cholesky_solve_rt(simd, n, matrix.address, ld, right.address, x.address)
     for block in (matrix, right, x):
         block.check()
     np.testing.assert_array_equal(right.x[:n], b)
+    assert (x.x[n:] == 0.0).all()
     # |dx| / |x| <= n eps condition
     assert np.linalg.norm(x.x[:n] - exact) <= 4 * n * EPS * 1e3 * np.linalg.norm(exact)
     # in place, with the same bits
@@ -84,13 +91,13 @@ def test_cholesky_refuses_what_is_not_definite(n, simd):
         rotation = np.linalg.qr(np.random.default_rng(n).standard_normal((n, n)))[0]
         for a in (np.diag(eigenvalues), symmetric((rotation * eigenvalues) @ rotation.T)):
             matrix = padded(a)
-            assert not lib.rf_dense_cholesky_rt(simd, n, matrix.address, len(matrix.x) // n)
+            assert not lib.rf_dense_cholesky_rt(simd, n, matrix.address, row_length(n))
             matrix.check()
         for pivot in (0.0, np.nan):
             a = np.eye(n)
             a[row, row] = pivot
             matrix = padded(a)
-            assert not lib.rf_dense_cholesky_rt(simd, n, matrix.address, len(matrix.x) // n)
+            assert not lib.rf_dense_cholesky_rt(simd, n, matrix.address, row_length(n))
 
 
 @pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
@@ -116,7 +123,7 @@ def test_lu_solves_what_cholesky_refuses(n):
     a[0, 0] = 0.0 if n > 1 else -3.0  # needs a row exchange at once
     b = rng.standard_normal(n)
     matrix, x = padded(a), vector(b)
-    assert lib.rf_dense_lu_solve_rt(n, matrix.address, len(matrix.x) // n, x.address)
+    assert lib.rf_dense_lu_solve_rt(n, matrix.address, row_length(n), x.address)
     matrix.check()
     x.check()
     exact = np.linalg.solve(a, b)
@@ -130,19 +137,35 @@ def test_lu_refuses_singular_matrices(n):
     lib = library()
     for a in (np.zeros((n, n)), np.diag([*np.ones(n - 1), 0.0]), np.full((n, n), np.nan)):
         matrix, x = padded(a), vector(np.ones(n))
-        assert not lib.rf_dense_lu_solve_rt(n, matrix.address, len(matrix.x) // n, x.address)
+        assert not lib.rf_dense_lu_solve_rt(n, matrix.address, row_length(n), x.address)
     if n > 1:
         matrix, x = padded(np.ones((n, n))), vector(np.ones(n))
-        assert not lib.rf_dense_lu_solve_rt(n, matrix.address, len(matrix.x) // n, x.address)
+        assert not lib.rf_dense_lu_solve_rt(n, matrix.address, row_length(n), x.address)
 
 
+@pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
 @pytest.mark.parametrize("n", SIZES)
-def test_product(n):
-    lib = library()
+def test_product_and_combination(n, simd):
+    require(simd)
+    lib, ld = library(), row_length(n)
     rng = np.random.default_rng(n)
-    a, x = rng.standard_normal((n, n)), rng.standard_normal(n)
-    matrix, vec, out = padded(a), vector(x), Block(n)
-    lib.rf_dense_multiply_rt(n, matrix.address, len(matrix.x) // n, vec.address, out.address)
+    a, b, x = rng.standard_normal((n, n)), rng.standard_normal((n, n)), rng.standard_normal(n)
+    first, second, vec, out = padded(a), padded(b), vector(x), Block(ld)
+    lib.rf_dense_multiply_rt(simd, n, first.address, ld, vec.address, out.address)
     out.check()
     # sums of n products
-    np.testing.assert_allclose(out.x, a @ x, rtol=0, atol=4 * n * EPS)
+    np.testing.assert_allclose(out.x[:n], a @ x, rtol=0, atol=4 * n * EPS)
+    assert (out.x[n:] == 0.0).all()
+
+    combined = padded(np.full((n, n), np.nan))
+    lib.rf_dense_combine_rt(simd, n, 3.0, first.address, -0.5, second.address, ld, combined.address)
+    for block in (first, second, combined):
+        block.check()
+    rows = combined.x.reshape(ld, ld)
+    upper = np.triu_indices(n)
+    # two products and a sum; the fused kind rounds once
+    np.testing.assert_allclose(
+        rows[:n, :n][upper], (3.0 * a - 0.5 * b)[upper], rtol=0, atol=8 * EPS * 4
+    )
+    assert (rows[:n, n:] == 0.0).all()
+    assert (rows[n:] == 0.0).all()
