@@ -48,5 +48,5 @@ bench:
 
 clean:
 	rm -rf .venv build out dist python/*.egg-info python/reducedfem/*.so
-	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis .cppcheck
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -not -path "./.git/*" -prune -exec rm -rf {} +
