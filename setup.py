@@ -107,6 +107,9 @@ class BuildExt(build_ext):
         others = [folder for folder in dict.fromkeys(others) if folder != "/usr/include"]
         ext.extra_compile_args += [f"-isystem{folder}" for folder in others]
         self.compiler.compile = self.compile_parallel
+        # pip builds editable installs in a temporary folder: reuse what is there already
+        if self.editable_mode:
+            self.build_temp = f"build/temp.{self.plat_name}-{sys.implementation.cache_tag}"
         super().build_extension(ext)
 
     def compile_parallel(
