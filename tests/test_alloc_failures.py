@@ -46,6 +46,9 @@ def world() -> SimpleNamespace:
     w.reduced = rf.reduce(w.solid, w.basis)
     w.q = np.linspace(-0.01, 0.01, 5)
     w.surface = tetrahedron()
+    # large enough that modes are found by iteration
+    nodes, elements = box_hexes(10, 2, 2, (0.3, 0.1, 0.1))
+    w.long = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=np.flatnonzero(nodes[:, 0] == 0.0))
     return w
 
 
@@ -87,6 +90,7 @@ OPERATIONS: dict[str, Operation] = {
     "Hessian product": lambda w: w.solid.hessian_product(w.u, w.force),
     "statics": lambda w: w.solid.solve_static(w.force, steps=2),
     "modes": lambda w: [(m := w.solid.linear_modes(3)).frequencies, m.shapes],
+    "modes by iteration": lambda w: w.long.linear_modes(2).shapes,
     "modal derivatives": lambda w: w.solid.modal_derivatives(w.modes),
     "mass-PCA": lambda w: rf.mass_pca(w.solid, w.modes.shapes, 2).vectors,
     "basis": lambda w: rf.modal_derivative_basis(w.solid, k=3, r=5).vectors,
@@ -102,6 +106,7 @@ FOREIGN = [
     "mesh of hexes",
     "statics",
     "modes",
+    "modes by iteration",
     "modal derivatives",
     "mass-PCA",
     "reduction",
