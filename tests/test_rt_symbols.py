@@ -69,9 +69,9 @@ def built_object(source: Path) -> Path | None:
     """Return the object of the last build if it is up to date: some take long to compile."""
     place = source.relative_to(ROOT).with_suffix(".o")
     newest = max(p.stat().st_mtime for p in [source, *(ROOT / "csrc").rglob("*.h")])
-    for obj in (ROOT / "build").glob(f"temp.*/{place}"):
+    for obj in (ROOT / "build").glob(f"*/{place}"):
         note = obj.with_suffix(".command")
-        if obj.stat().st_mtime > newest and note.is_file() and "-O3" in note.read_text():
+        if obj.stat().st_mtime > newest and note.is_file() and "sanitize" not in note.read_text():
             return obj
     return None
 
