@@ -290,6 +290,10 @@ def test_bad_deformations(beam, rng):
         rf.mass_pca(beam, good * 1e200, 1, weights=[1e200] * 4)
     with pytest.raises(rf.InputTypeError, match="r must be an int"):
         rf.mass_pca(beam, good, None)
+    with pytest.raises(rf.InputTypeError, match=r"solid must be a reducedfem\.Solid, got Mesh"):
+        rf.mass_pca(beam.mesh, good, 1)
+    with pytest.raises(rf.InputTypeError, match=r"solid must be a reducedfem\.Solid, got str"):
+        rf.modal_derivative_basis("beam")
 
 
 def test_free_solid_is_refused():

@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._run import Progress, callback, threads
-from reducedfem.solid import _count
-
-if TYPE_CHECKING:
-    from reducedfem.solid import Solid
+from reducedfem.modes import _core_of
+from reducedfem.solid import Solid, _count
 
 __all__ = ["Basis", "mass_pca", "modal_derivative_basis"]
 
@@ -112,7 +110,7 @@ def modal_derivative_basis(
     modes, size = _count(k, "k"), _count(r, "r")
     with callback(progress, "basis") as tell:
         vectors, spectrum, _, frequencies = _core.modal_derivative_basis(
-            solid._core, modes, size, tell, threads()
+            _core_of(solid), modes, size, tell, threads()
         )
     provenance = {
         "method": "modal derivatives",
@@ -162,7 +160,7 @@ def mass_pca(
     """
     size = _count(r, "r")
     with callback(progress, "mass-PCA") as tell:
-        basis, spectrum = _core.mass_pca(solid._core, vectors, weights, size, tell, threads())
+        basis, spectrum = _core.mass_pca(_core_of(solid), vectors, weights, size, tell, threads())
     provenance = {
         "method": "mass-PCA",
         "deformations": int(np.shape(vectors)[0]),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._run import Progress, callback, threads
-from reducedfem.solid import _count
-
-if TYPE_CHECKING:
-    from reducedfem.solid import Solid
+from reducedfem.errors import InputTypeError
+from reducedfem.solid import Solid, _count
 
 __all__ = ["Modes", "linear_modes", "modal_derivatives"]
+
+
+def _core_of(solid: Solid) -> _core.Solid:
+    if not isinstance(solid, Solid):
+        raise InputTypeError(f"solid must be a reducedfem.Solid, got {type(solid).__name__}")
+    return solid._core
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +91,9 @@ def linear_modes(solid: Solid, k: int, progress: Progress = False) -> Modes:
     """
     count = _count(k, "k")
     with callback(progress, "linear modes") as tell:
-        eigenvalues, frequencies, shapes = _core.linear_modes(solid._core, count, tell, threads())
+        eigenvalues, frequencies, shapes = _core.linear_modes(
+            _core_of(solid), count, tell, threads()
+        )
     return Modes(eigenvalues, frequencies, shapes)
 
 
@@ -127,4 +132,4 @@ def modal_derivatives(
     """
     shapes = modes.shapes if isinstance(modes, Modes) else modes
     with callback(progress, "modal derivatives") as tell:
-        return _core.modal_derivatives(solid._core, shapes, tell, threads())
+        return _core.modal_derivatives(_core_of(solid), shapes, tell, threads())
