@@ -13,6 +13,9 @@
 // below this many elements a thread costs more than it brings
 enum { ELEMENTS_PER_SLAB = 1000 };
 
+// two doubles anywhere: compilers do not vectorise sums of nine by themselves
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+
 static int slab_count(const rf_solid *s, const rf_run *run) {
   const int32_t most = s->mesh->n_elements / ELEMENTS_PER_SLAB;
   return most < 1 ? 1 : most < run->threads ? (int)most : run->threads;
@@ -30,23 +33,22 @@ static slab slab_of(const rf_solid *s, int64_t k, int64_t slabs) {
 
 static inline bool owns(slab own, int32_t rank) { return rank >= own.low && rank < own.high; }
 
-// The next elements touching the slab, from place *at of the visiting order on; lanes
-// left over repeat the last one.  Returns how many are new.
+// Places of the next elements touching the slab, from *at on; lanes left over repeat
+// the last one.  Returns how many are new.
 static int next_batch(const rf_solid *s, slab own, int lanes, int32_t *at, int32_t *batch) {
   int count = 0;
   for (; count < lanes && *at < s->mesh->n_elements; ++*at) {
-    const int32_t e = s->visit[*at];
-    if (s->rank_lo[e] >= own.high) break;  // and so are all that follow
-    if (s->rank_hi[e] >= own.low) batch[count++] = e;
+    if (s->rank_lo[*at] >= own.high) break;  // and so are all that follow
+    if (s->rank_hi[*at] >= own.low) batch[count++] = *at;
   }
   for (int l = count; count > 0 && l < lanes; ++l) batch[l] = batch[count - 1];
   return count;
 }
 
-static void add_force(const rf_solid *s, slab own, int32_t e, const double *lane, int lanes,
+static void add_force(const rf_solid *s, slab own, int32_t place, const double *lane, int lanes,
                       double *force) {
   const int nodes = (int)s->mesh->type;
-  const int32_t *element = s->mesh->elements + (int64_t)e * nodes;
+  const int32_t *element = s->corners + (int64_t)place * nodes;
   for (int a = 0; a < nodes; ++a) {
     if (!owns(own, s->rank[element[a]])) continue;
     double *to = force + 3 * (int64_t)element[a];
@@ -56,11 +58,11 @@ static void add_force(const rf_solid *s, slab own, int32_t e, const double *lane
 
 // Node pairs a <= b of the element's own numbering only; merge_rows brings together
 // what a pair of nodes got in either order.
-static void add_tangent(const rf_solid *s, slab own, int32_t e, const double *restrict K,
+static void add_tangent(const rf_solid *s, slab own, int32_t place, const double *restrict K,
                         double *restrict tangent) {
   const int nodes = (int)s->mesh->type;
-  const int32_t *element = s->mesh->elements + (int64_t)e * nodes;
-  const int32_t *pair = s->pair + (int64_t)e * nodes * nodes;
+  const int32_t *element = s->corners + (int64_t)place * nodes;
+  const int32_t *pair = s->pair + (int64_t)place * nodes * nodes;
   for (int a = 0; a < nodes; ++a) {
     if (!owns(own, s->rank[element[a]])) {
       K += 9 * (nodes - a);
@@ -68,24 +70,14 @@ static void add_tangent(const rf_solid *s, slab own, int32_t e, const double *re
     }
     for (int b = a; b < nodes; ++b, K += 9) {
       double *restrict to = tangent + 9 * (int64_t)pair[a * nodes + b];
-      for (int k = 0; k < 9; ++k) to[k] += K[k];
+      for (int k = 0; k < 8; k += 2) *(two *)(to + k) += *(const two *)(K + k);
+      to[8] += K[8];
     }
   }
 }
 
-// The addresses are scattered, the work on a batch is long: fetch what the next batch
-// reads, and where this batch is added to, while there is something to compute.
-static void fetch_tables(const rf_solid *s, int count, const int32_t *batch) {
-  const int nodes = (int)s->mesh->type;
-  for (int l = 0; l < count; ++l) {
-    const char *pair = (const char *)(s->pair + (int64_t)batch[l] * nodes * nodes);
-    for (int k = 0; k < 4 * nodes * nodes; k += 64) RF_PREFETCH(pair + k, 0);
-    if (s->congruent || nodes != 4) continue;
-    RF_PREFETCH(rf_solid_gradient(s, batch[l]), 0);
-    RF_PREFETCH(rf_solid_gradient(s, batch[l]) + 11, 0);
-  }
-}
-
+// What a batch is added to lies scattered, and the work on it is long: fetch it while
+// there is something to compute.
 static void fetch_targets(const rf_solid *s, int count, const int32_t *batch,
                           const double *tangent) {
   const int nodes = (int)s->mesh->type;
@@ -105,9 +97,45 @@ typedef struct evaluation {
   rf_kernels kernels;
   int slabs;
   const double *u;
-  double *energy;  // (n_elements), nullable
+  double *energy;  // (places), nullable
   double *force, *tangent;
 } evaluation;
+
+static void clear_rows(const evaluation *j, int32_t first, int32_t end) {
+  const rf_solid *s = j->solid;
+  for (int32_t k = first; k < end; ++k) {
+    const int32_t i = s->by_rank[k];
+    const int64_t from = s->graph.ptr[i], to = s->graph.ptr[i + 1];
+    if (j->force) memset(j->force + 3 * (int64_t)i, 0, 3 * sizeof *j->force);
+    if (j->tangent) memset(j->tangent + 9 * from, 0, (size_t)(9 * (to - from)) * sizeof(double));
+  }
+}
+
+// K_ij <- K_ij + K_ji^T and K_ji <- K_ij^T for the rows i of ranks [first, end) and the
+// columns j of lower rank, within [low, high); symmetric to the bit
+static void merge_rows(const evaluation *job, int32_t first, int32_t end, slab columns) {
+  const rf_solid *s = job->solid;
+  for (int32_t k = first; k < end; ++k) {
+    const int32_t i = s->by_rank[k];
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) {
+      const int32_t other = s->rank[s->graph.col[p]];
+      if (other > k || !owns(columns, other)) continue;
+      double *to = job->tangent + 9 * (int64_t)p;
+      if (other == k) {
+        // a diagonal block is symmetric but for rounding
+        for (int r = 1; r < 3; ++r)
+          for (int c = 0; c < r; ++c) to[3 * r + c] = to[3 * c + r];
+        continue;
+      }
+      double *mirror = job->tangent + 9 * (int64_t)s->mirror[p];
+      for (int r = 0; r < 3; ++r)
+        for (int c = 0; c < 3; ++c) {
+          to[3 * r + c] += mirror[3 * c + r];
+          mirror[3 * c + r] = to[3 * r + c];
+        }
+    }
+  }
+}
 
 static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
@@ -118,60 +146,42 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
   const int64_t block_values = 9 * (int64_t)s->mesh->type * ((int)s->mesh->type + 1) / 2;
   rf_lane_results out;
 
-  for (int32_t k = own.low; k < own.high; ++k) {
-    const int32_t i = s->by_rank[k];
-    const int64_t from = s->graph.ptr[i], to = s->graph.ptr[i + 1];
-    if (j->force) memset(j->force + 3 * (int64_t)i, 0, 3 * sizeof *j->force);
-    if (j->tangent) memset(j->tangent + 9 * from, 0, (size_t)(9 * (to - from)) * sizeof(double));
-  }
+  // one sweep: rows are cleared when the first element reaches them and merged when the
+  // last one has left
+  int32_t cleared = own.low, merged = own.low;
+  int32_t at = 0, batch[RF_MAX_LANES];
+  for (int count; (count = next_batch(s, own, lanes, &at, batch)) > 0;) {
+    int32_t reach = cleared;
+    for (int l = 0; l < count; ++l)
+      reach = s->rank_hi[batch[l]] >= reach ? s->rank_hi[batch[l]] + 1 : reach;
+    reach = reach < own.high ? reach : own.high;
+    clear_rows(j, cleared, reach);
+    cleared = reach;
 
-  int32_t at = 0, ring[2][RF_MAX_LANES], *batch = ring[0], *next = ring[1];
-  int count = next_batch(s, own, lanes, &at, batch);
-  while (count > 0) {
-    const int next_count = next_batch(s, own, lanes, &at, next);
-    if (j->tangent) {
-      fetch_tables(s, next_count, next);
-      fetch_targets(s, count, batch, j->tangent);
-    }
+    if (j->tangent) fetch_targets(s, count, batch, j->tangent);
     j->kernels.stvk(s, batch, j->u, j->tangent != NULL, &out);
     for (int l = 0; l < count; ++l) {
       if (j->energy && owns(own, s->rank_lo[batch[l]])) j->energy[batch[l]] = out.energy[l];
       if (j->force) add_force(s, own, batch[l], out.force + l, lanes, j->force);
       if (j->tangent) add_tangent(s, own, batch[l], out.tangent + l * block_values, j->tangent);
     }
-    int32_t *const done = batch;
-    batch = next;
-    next = done;
-    count = next_count;
+    const int32_t left = at < s->mesh->n_elements ? s->rank_lo[at] : own.high;
+    const int32_t complete = left < own.high ? left : own.high;
+    if (j->tangent && complete > merged) {
+      merge_rows(j, merged, complete, own);
+      merged = complete;
+    }
   }
+  if (j->tangent) merge_rows(j, merged, own.high, own);
   return RF_OK;
 }
 
-// K_ij <- K_ij + K_ji^T, K_ji <- K_ij^T for j > i, in spatial order too; symmetric to the bit
-static rf_status merge_rows(void *context, int64_t task, int worker, rf_error *err) {
+// what the slabs could not merge alone: pairs with a column in a lower slab
+static rf_status merge_across(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
-  const evaluation *job = context;
-  const rf_solid *s = job->solid;
-  const slab rows = slab_of(s, task, job->slabs);
-  for (int32_t k = rows.low; k < rows.high; ++k) {
-    const int32_t i = s->by_rank[k];
-    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) {
-      if (s->graph.col[p] < i) continue;
-      double *upper = job->tangent + 9 * (int64_t)p;
-      double *lower = job->tangent + 9 * (int64_t)s->mirror[p];
-      if (upper == lower) {
-        // a diagonal block is symmetric but for rounding
-        for (int r = 1; r < 3; ++r)
-          for (int c = 0; c < r; ++c) lower[3 * r + c] = upper[3 * c + r];
-        continue;
-      }
-      for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) {
-          upper[3 * r + c] += lower[3 * c + r];
-          lower[3 * c + r] = upper[3 * r + c];
-        }
-    }
-  }
+  const evaluation *j = context;
+  const slab own = slab_of(j->solid, task, j->slabs);
+  merge_rows(j, own.low, own.high, (slab){0, own.low});
   return RF_OK;
 }
 
@@ -189,7 +199,7 @@ rf_status rf_solid_evaluate(const rf_solid *s, const rf_run *run, const double *
                     .force = force,
                     .tangent = tangent};
   RF_TRY(rf_run_tasks(run, job.slabs, 0, evaluate_slab, &job, err));
-  if (tangent) RF_TRY(rf_run_tasks(run, job.slabs, 0, merge_rows, &job, err));
+  if (tangent && job.slabs > 1) RF_TRY(rf_run_tasks(run, job.slabs, 0, merge_across, &job, err));
   if (energy) {
     *energy = 0.0;
     for (int32_t e = 0; e < s->mesh->n_elements; ++e) *energy += each[e];

@@ -12,8 +12,9 @@
 // Assembly is "owner computes": each thread owns a slab of nodes and visits all
 // elements touching it in one fixed order (rf_solid.visit), so every sum has the same
 // order and the result the same bits for any number of threads.  The order sweeps
-// through space: what is being added to stays in the cache.  Kernels for different
-// instruction sets (rf_solid.simd) differ in rounding only.
+// through space, so that what is being added to stays in the cache; tables of element
+// data lie in that order: element e has place[e], place k is element visit[k].  Kernels for
+// different instruction sets (rf_solid.simd) differ in rounding only.
 //
 // Everything is a polynomial of u: nothing here refuses inverted elements.  A solid
 // does refuse materials that are not elliptic at rest and elements whose Jacobian is
@@ -44,17 +45,17 @@ typedef struct rf_graph {
 } rf_graph;
 
 typedef struct rf_solid {
-  const rf_mesh *mesh;    // borrowed: must outlive the solid
-  int32_t n_gauss;        // quadrature points per element
-  bool congruent;         // all elements are translates of the first: one table serves all
-  double *gradient;       // shape function gradients, 1/m   (1 or n_elements, n_gauss, nodes, 3)
-  double *volume;         // weight times Jacobian, m^3       (1 or n_elements, n_gauss)
-  rf_material *material;  // (n_materials)
+  const rf_mesh *mesh;        // borrowed: must outlive the solid
+  int32_t n_gauss;            // quadrature points per element
+  bool congruent;             // all elements are translates of the first: one table serves all
+  double *gradient;           // shape function gradients, 1/m   (1 or places, n_gauss, nodes, 3)
+  double *volume;             // weight times Jacobian, m^3       (1 or places, n_gauss)
+  rf_material *material;      // (n_materials)
   int32_t *element_material;  // index into material        (n_elements)
   int32_t n_materials;
   rf_graph graph;
   int32_t *mirror;      // entry (j,i) of each entry (i,j)      (graph.ptr[n])
-  int32_t *pair;        // entry of graph.col of each node pair (n_elements, nodes * nodes)
+  int32_t *pair;        // entry of graph.col of each node pair (places, nodes * nodes)
   double *mass;         // consistent mass, kg                 (graph.ptr[n])
   double *lumped;       // row sums of mass, kg                (n_nodes)
   double total_volume;  // m^3
@@ -64,9 +65,11 @@ typedef struct rf_solid {
   int32_t *free_of;  // place in `free`, -1 when fixed      (n_nodes)
   int32_t *rank;     // place of a node along the longest axis (n_nodes)
   int32_t *by_rank;  // the node at a place                    (n_nodes)
-  int32_t *rank_lo;  // smallest rank of an element's nodes    (n_elements)
-  int32_t *rank_hi;  // largest                                (n_elements)
-  int32_t *visit;    // elements by rank_lo, then index        (n_elements)
+  int32_t *visit;    // elements by smallest rank, then index  (places)
+  int32_t *place;    // place of each element among them       (n_elements)
+  int32_t *corners;  // node indices of the elements           (places, nodes)
+  int32_t *rank_lo;  // smallest rank of their nodes           (places)
+  int32_t *rank_hi;  // largest                                (places)
   rf_simd simd;      // never RF_SIMD_BEST
 } rf_solid;
 
@@ -86,11 +89,11 @@ void rf_solid_free(rf_solid *solid);  // NULL is fine
 
 // Gradients and volumes of element e: pointers into the tables above.
 static inline const double *rf_solid_gradient(const rf_solid *s, int32_t e) {
-  const int64_t at = s->congruent ? 0 : e;
+  const int64_t at = s->congruent ? 0 : s->place[e];
   return s->gradient + at * s->n_gauss * (int64_t)s->mesh->type * 3;
 }
 static inline const double *rf_solid_volume(const rf_solid *s, int32_t e) {
-  return s->volume + (s->congruent ? 0 : (int64_t)e * s->n_gauss);
+  return s->volume + (s->congruent ? 0 : (int64_t)s->place[e] * s->n_gauss);
 }
 
 // Any output may be NULL: energy (1), force (n,3), tangent blocks (graph.ptr[n], 3, 3).

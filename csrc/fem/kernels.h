@@ -1,4 +1,4 @@
-// Element kernels: one call works on `lanes` elements side by side, one element a
+// Element kernels: one call works on the elements at `lanes` places, one element a
 // SIMD lane.  What happens in a lane does not depend on its place or neighbours.
 #ifndef RF_FEM_KERNELS_H
 #define RF_FEM_KERNELS_H
@@ -21,10 +21,10 @@ typedef struct rf_lane_results {
 typedef struct rf_kernels {
   int lanes;
   // StVK energy, force and, if asked for, tangent of `lanes` elements
-  void (*stvk)(const rf_solid *s, const int32_t *elements, const double *u, bool tangent,
+  void (*stvk)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
                rf_lane_results *out);
   // the force-like vector (H:a)b of `lanes` elements
-  void (*hessian)(const rf_solid *s, const int32_t *elements, const double *a, const double *b,
+  void (*hessian)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
                   double *out);
 } rf_kernels;
 

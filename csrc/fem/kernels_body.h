@@ -11,6 +11,7 @@
 // every material a solid accepts.  sqrt(V) is folded into g.
 
 typedef double NAME(vec) __attribute__((vector_size(8 * LANES)));
+typedef double NAME(loose) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
 #define VEC NAME(vec)
 #define KERNEL static TARGET void
 #define INLINE static inline __attribute__((always_inline)) TARGET void
@@ -55,7 +56,7 @@ INLINE NAME(transpose)(const VEC *x, double *to, int64_t stride) {
     y[c + 4] = (VEC){p[4], p[5], p[6], p[7], q[4], q[5], q[6], q[7]};
   }
 #endif
-  for (int l = 0; l < LANES; ++l) memcpy(to + l * stride, &y[l], sizeof y[l]);
+  for (int l = 0; l < LANES; ++l) *(NAME(loose) *)(to + l * stride) = y[l];
 }
 
 // component by component: to[k] = the lanes' p[lane][k]
@@ -65,10 +66,10 @@ INLINE NAME(gather)(const double *const *p, int count, VEC *to) {
 }
 
 // x_a - x_0 for the nodes a >= 1 of each lane: translations drop out before rounding
-INLINE NAME(gather_differences)(const rf_solid *s, const int32_t *elements, int nodes,
+INLINE NAME(gather_differences)(const rf_solid *s, const int32_t *places, int nodes,
                                 const double *x, VEC *to) {
   for (int l = 0; l < LANES; ++l) {
-    const int32_t *element = s->mesh->elements + (int64_t)elements[l] * nodes;
+    const int32_t *element = s->corners + (int64_t)places[l] * nodes;
     const double *x0 = x + 3 * (int64_t)element[0];
     for (int a = 1; a < nodes; ++a) {
       const double *xa = x + 3 * (int64_t)element[a];
@@ -77,7 +78,7 @@ INLINE NAME(gather_differences)(const rf_solid *s, const int32_t *elements, int 
   }
 }
 
-INLINE NAME(gather_tables)(const rf_solid *s, const int32_t *elements, int nodes, int point, VEC *g,
+INLINE NAME(gather_tables)(const rf_solid *s, const int32_t *places, int nodes, int point, VEC *g,
                            VEC *volume) {
   if (s->congruent) {
     const double *p = s->gradient + point * nodes * 3;
@@ -87,26 +88,29 @@ INLINE NAME(gather_tables)(const rf_solid *s, const int32_t *elements, int nodes
   }
   const double *p[LANES];
   for (int l = 0; l < LANES; ++l) {
-    p[l] = rf_solid_gradient(s, elements[l]) + point * nodes * 3;
-    (*volume)[l] = rf_solid_volume(s, elements[l])[point];
+    p[l] = s->gradient + ((int64_t)places[l] * s->n_gauss + point) * nodes * 3;
+    (*volume)[l] = s->volume[(int64_t)places[l] * s->n_gauss + point];
   }
   NAME(gather)(p, 3 * nodes, g);
 }
 
-INLINE NAME(gather_material)(const rf_solid *s, const int32_t *elements, VEC *lambda, VEC *mu) {
+INLINE NAME(gather_material)(const rf_solid *s, const int32_t *places, VEC *lambda, VEC *mu) {
   for (int l = 0; l < LANES; ++l) {
-    const rf_material *m = s->material + s->element_material[elements[l]];
-    (*lambda)[l] = m->lambda;
-    (*mu)[l] = m->mu;
+    // one material: do not look up which
+    const int32_t k = s->n_materials == 1 ? 0 : s->element_material[s->visit[places[l]]];
+    (*lambda)[l] = s->material[k].lambda;
+    (*mu)[l] = s->material[k].mu;
   }
 }
 
 // G_ij = sum_a (u_a - u_0)_i g_a,j
 INLINE NAME(displacement_gradient)(int nodes, const VEC *d, const VEC *g, VEC *G) {
-  for (int k = 0; k < 9; ++k) G[k] = (VEC){0};
-  for (int a = 1; a < nodes; ++a)
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) G[3 * i + j] += d[3 * (a - 1) + i] * g[3 * a + j];
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      VEC sum = d[i] * g[3 + j];
+      for (int a = 2; a < nodes; ++a) sum += d[3 * (a - 1) + i] * g[3 * a + j];
+      G[3 * i + j] = sum;
+    }
 }
 
 // S g for S in the order xx yy zz yz zx xy
@@ -117,24 +121,24 @@ INLINE NAME(displacement_gradient)(int nodes, const VEC *d, const VEC *g, VEC *G
     (out)[2] = (S)[4] * (g)[0] + (S)[3] * (g)[1] + (S)[2] * (g)[2]; \
   } while (0)
 
-INLINE NAME(stvk)(const int nodes, const int n_gauss, const rf_solid *s, const int32_t *elements,
+INLINE NAME(stvk)(const int nodes, const int n_gauss, const rf_solid *s, const int32_t *places,
                   const double *u, const bool want_tangent, rf_lane_results *out) {
-  VEC d[3 * (RF_MAX_NODES - 1)], lambda, mu, energy = {0}, force[3 * RF_MAX_NODES];
+  VEC d[3 * (RF_MAX_NODES - 1)], lambda, mu, energy = {0};
+  VEC *const force = (VEC *)out->force;
   // per point: sqrt(V) g_a, sqrt(V) S g_a, sqrt(V) f_a, and mu/(lambda+mu) F F^T
   VEC g[CHUNK][3 * RF_MAX_NODES], sg[CHUNK][3 * RF_MAX_NODES], f[CHUNK][3 * RF_MAX_NODES];
   VEC B[CHUNK][6];
   // tangent blocks between chunks of points
   VEC sum[RF_MAX_PAIRS][9];
   const int64_t lane_stride = 9 * nodes * (nodes + 1) / 2;
-  NAME(gather_differences)(s, elements, nodes, u, d);
-  NAME(gather_material)(s, elements, &lambda, &mu);
-  for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
+  NAME(gather_differences)(s, places, nodes, u, d);
+  NAME(gather_material)(s, places, &lambda, &mu);
 
   for (int first = 0; first < n_gauss; first += CHUNK) {
     const int count = n_gauss - first < CHUNK ? n_gauss - first : CHUNK;
     for (int q = 0; q < count; ++q) {
       VEC volume = {0}, G[9], E[6], S[6];
-      NAME(gather_tables)(s, elements, nodes, first + q, g[q], &volume);
+      NAME(gather_tables)(s, places, nodes, first + q, g[q], &volume);
       NAME(displacement_gradient)(nodes, d, g[q], G);
 
       // E from G, not from F^T F - I: no cancellation at small displacements
@@ -159,8 +163,8 @@ INLINE NAME(stvk)(const int nodes, const int n_gauss, const rf_solid *s, const i
         SYM_APPLY(S, ga, sa);
         // R_a = V F S g_a
         for (int i = 0; i < 3; ++i) {
-          force[3 * a + i] +=
-              root * (G[3 * i] * sa[0] + G[3 * i + 1] * sa[1] + G[3 * i + 2] * sa[2]);
+          const VEC part = root * (G[3 * i] * sa[0] + G[3 * i + 1] * sa[1] + G[3 * i + 2] * sa[2]);
+          force[3 * a + i] = first + q > 0 ? force[3 * a + i] + part : part;
           fa[i] = G[3 * i] * ga[0] + G[3 * i + 1] * ga[1] + G[3 * i + 2] * ga[2];
         }
       }
@@ -207,17 +211,16 @@ INLINE NAME(stvk)(const int nodes, const int n_gauss, const rf_solid *s, const i
       }
   }
   *(VEC *)out->energy = energy;
-  memcpy(out->force, force, (size_t)(3 * nodes) * sizeof *force);
 }
 
-KERNEL NAME(stvk_tet)(const rf_solid *s, const int32_t *elements, const double *u, bool tangent,
+KERNEL NAME(stvk_tet)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
                       rf_lane_results *out) {
-  NAME(stvk)(4, 1, s, elements, u, tangent, out);
+  NAME(stvk)(4, 1, s, places, u, tangent, out);
 }
 
-KERNEL NAME(stvk_hex)(const rf_solid *s, const int32_t *elements, const double *u, bool tangent,
+KERNEL NAME(stvk_hex)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
                       rf_lane_results *out) {
-  NAME(stvk)(8, s->n_gauss, s, elements, u, tangent, out);
+  NAME(stvk)(8, s->n_gauss, s, places, u, tangent, out);
 }
 
 // lambda tr(e) I + 2 mu e of e = sym(A), in the order xx yy zz yz zx xy
@@ -230,17 +233,17 @@ KERNEL NAME(stvk_hex)(const rf_solid *s, const int32_t *elements, const double *
     (S)[5] = mu * ((A)[1] + (A)[3]);                                             \
   } while (0)
 
-INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s, const int32_t *elements,
+INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s, const int32_t *places,
                      const double *a, const double *b, double *out) {
   VEC da[3 * (RF_MAX_NODES - 1)], db[3 * (RF_MAX_NODES - 1)], lambda, mu;
   VEC g[3 * RF_MAX_NODES], force[3 * RF_MAX_NODES];
-  NAME(gather_differences)(s, elements, nodes, a, da);
-  NAME(gather_differences)(s, elements, nodes, b, db);
-  NAME(gather_material)(s, elements, &lambda, &mu);
+  NAME(gather_differences)(s, places, nodes, a, da);
+  NAME(gather_differences)(s, places, nodes, b, db);
+  NAME(gather_material)(s, places, &lambda, &mu);
   for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
   for (int q = 0; q < n_gauss; ++q) {
     VEC volume = {0}, A[9], B[9], C[9], Sa[6], Sb[6], Sc[6], P[9];
-    NAME(gather_tables)(s, elements, nodes, q, g, &volume);
+    NAME(gather_tables)(s, places, nodes, q, g, &volume);
     NAME(displacement_gradient)(nodes, da, g, A);
     NAME(displacement_gradient)(nodes, db, g, B);
     for (int i = 0; i < 3; ++i)
@@ -263,17 +266,17 @@ INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s, cons
         force[3 * n + i] +=
             P[3 * i] * g[3 * n] + P[3 * i + 1] * g[3 * n + 1] + P[3 * i + 2] * g[3 * n + 2];
   }
-  memcpy(out, force, (size_t)(3 * nodes) * sizeof *force);
+  for (int k = 0; k < 3 * nodes; ++k) ((NAME(loose) *)out)[k] = force[k];
 }
 
-KERNEL NAME(hessian_tet)(const rf_solid *s, const int32_t *elements, const double *a,
-                         const double *b, double *out) {
-  NAME(hessian)(4, 1, s, elements, a, b, out);
+KERNEL NAME(hessian_tet)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
+                         double *out) {
+  NAME(hessian)(4, 1, s, places, a, b, out);
 }
 
-KERNEL NAME(hessian_hex)(const rf_solid *s, const int32_t *elements, const double *a,
-                         const double *b, double *out) {
-  NAME(hessian)(8, s->n_gauss, s, elements, a, b, out);
+KERNEL NAME(hessian_hex)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
+                         double *out) {
+  NAME(hessian)(8, s->n_gauss, s, places, a, b, out);
 }
 
 #undef VEC

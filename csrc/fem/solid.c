@@ -167,7 +167,7 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
     for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) place[s->graph.col[p]] = p;
     for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k) {
       const int32_t *element = mesh->elements + (int64_t)list[k] * nodes;
-      int32_t *pair = s->pair + (int64_t)list[k] * nodes * nodes;
+      int32_t *pair = s->pair + (int64_t)s->place[list[k]] * nodes * nodes;
       for (int a = 0; a < nodes; ++a)
         if (element[a] == i)
           for (int b = 0; b < nodes; ++b) pair[a * nodes + b] = place[element[b]];
@@ -194,7 +194,7 @@ static rf_status build_tables(const rf_solid_settings *set, rf_solid *s, rf_erro
   RF_ALLOC(s->mass, s->graph.ptr[mesh->n_nodes]);
   RF_ALLOC(s->lumped, mesh->n_nodes);
   for (int32_t e = 0; e < mesh->n_elements; ++e) {
-    const int64_t at = s->congruent ? 0 : e;
+    const int64_t at = s->congruent ? 0 : s->place[e];
     if (e == 0 || !s->congruent) {
       corners(mesh, e, x);
       RF_TRY(rf_shape_tables(mesh->type, set->gauss_per_axis, x, e, s->gradient + at * stride,
@@ -202,7 +202,7 @@ static rf_status build_tables(const rf_solid_settings *set, rf_solid *s, rf_erro
     }
     for (int g = 0; g < s->n_gauss; ++g) s->total_volume += s->volume[at * s->n_gauss + g];
     const double density = s->material[s->element_material[e]].density;
-    const int32_t *pair = s->pair + (int64_t)e * nodes * nodes;
+    const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
     for (int k = 0; k < nodes * nodes; ++k) s->mass[pair[k]] += density * product[k];
   }
   for (int32_t i = 0; i < mesh->n_nodes; ++i)
@@ -222,7 +222,7 @@ static int compare_keyed(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
-// ranks along the longest side of the bounding box: slabs of ranks share few elements
+// ranks along the longest side of the bounding box, and elements in the order of ranks
 static rf_status build_ranks(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *mesh = s->mesh;
@@ -232,6 +232,8 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
   RF_ALLOC(s->rank, mesh->n_nodes);
   RF_ALLOC(s->by_rank, mesh->n_nodes);
   RF_ALLOC(s->visit, mesh->n_elements);
+  RF_ALLOC(s->place, mesh->n_elements);
+  RF_ALLOC(s->corners, (int64_t)mesh->n_elements * nodes);
   RF_ALLOC(s->rank_lo, mesh->n_elements);
   RF_ALLOC(s->rank_hi, mesh->n_elements);
 
@@ -257,18 +259,27 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
   }
 
   for (int32_t e = 0; e < mesh->n_elements; ++e) {
-    int32_t low = INT32_MAX, high = -1;
+    int32_t low = INT32_MAX;
     for (int a = 0; a < nodes; ++a) {
       const int32_t rank = s->rank[mesh->elements[(int64_t)e * nodes + a]];
       low = rank < low ? rank : low;
-      high = rank > high ? rank : high;
     }
-    s->rank_lo[e] = low;
-    s->rank_hi[e] = high;
     sorted[e] = (keyed){low, e};
   }
   qsort(sorted, (size_t)mesh->n_elements, sizeof *sorted, compare_keyed);
-  for (int32_t e = 0; e < mesh->n_elements; ++e) s->visit[e] = sorted[e].index;
+  for (int32_t k = 0; k < mesh->n_elements; ++k) {
+    const int32_t e = sorted[k].index;
+    s->visit[k] = e;
+    s->place[e] = k;
+    s->rank_lo[k] = INT32_MAX;
+    s->rank_hi[k] = -1;
+    for (int a = 0; a < nodes; ++a) {
+      const int32_t node = mesh->elements[(int64_t)e * nodes + a], rank = s->rank[node];
+      s->corners[(int64_t)k * nodes + a] = node;
+      s->rank_lo[k] = rank < s->rank_lo[k] ? rank : s->rank_lo[k];
+      s->rank_hi[k] = rank > s->rank_hi[k] ? rank : s->rank_hi[k];
+    }
+  }
 done:
   rf_free(sorted);
   return st;
@@ -293,11 +304,11 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
          (size_t)mesh->n_elements * sizeof *s->element_material);
   RF_TRY(take_fixed(set, s, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
+  RF_TRY(build_ranks(s, err));
+  RF_TRY(rf_run_progress(run, -1, -1, err));
   RF_TRY(build_graph(s, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
   RF_TRY(build_tables(set, s, err));
-  RF_TRY(rf_run_progress(run, -1, -1, err));
-  RF_TRY(build_ranks(s, err));
   *out = s;
   s = NULL;
 done:
@@ -323,6 +334,8 @@ void rf_solid_free(rf_solid *s) {
   rf_free(s->rank);
   rf_free(s->by_rank);
   rf_free(s->visit);
+  rf_free(s->place);
+  rf_free(s->corners);
   rf_free(s->rank_lo);
   rf_free(s->rank_hi);
   rf_free(s);
