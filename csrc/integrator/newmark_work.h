@@ -10,7 +10,7 @@ typedef struct rf_newmark_work {
   double *stiffness;         // K~(q)                    (r rows of ld)
   double *system;            // a1 M + a4 C + K          (r rows of ld)
   double *q, *qdot, *qddot;  // the step being computed (ld)
-  double *applied;  // external force      (ld)
+  double *applied;           // external force      (ld)
   double *force;             // R~(q)                    (ld)
   double *residual;          // and then the increment   (ld)
   double *product;           // (ld)

@@ -21,6 +21,17 @@ RF_INLINE rf_v rf_load(const double *p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
+// A load that happens once: compilers like to repeat a load as memory operand of every
+// instruction that uses the value, and kernels are bound by loads.
+RF_INLINE rf_v rf_load_once(const double *p) {
+  rf_v v = rf_load(p);
+#if defined(__AVX512F__) && RF_WIDTH == 8
+  __asm__("" : "+v"(v));
+#elif defined(__AVX2__) && RF_WIDTH == 4
+  __asm__("" : "+x"(v));
+#endif
+  return v;
+}
 RF_INLINE void rf_store(double *p, rf_v v) { memcpy(p, &v, sizeof v); }
 RF_INLINE rf_v4 rf_load4(const double *p) {
   rf_v4 v;

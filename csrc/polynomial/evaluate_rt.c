@@ -10,7 +10,7 @@ static void layout(rf_quartic_work *w, int32_t r, rf_arena *a) {
   w->h = rf_arena_take(a, row * (size_t)rf_quartic_padded(n, 4), sizeof *w->h);
   w->dots = rf_arena_take(a, ((size_t)n + 3) * 8, sizeof *w->dots);
   w->r = rf_arena_take(a, row, sizeof *w->r);
-  const size_t pairs = r <= RF_POLYNOMIAL_PAIRS_R ? (size_t)rf_pairs_padded(n) : 0;
+  const size_t pairs = r <= RF_POLYNOMIAL_PAIRS_R ? (size_t)rf_pairs_padded(n, 8) : 0;
   w->pair_in = rf_arena_take(a, pairs, sizeof *w->pair_in);
   w->pair_out = rf_arena_take(a, pairs, sizeof *w->pair_out);
 }
@@ -24,7 +24,7 @@ size_t rf_polynomial_work_bytes(int32_t r) {
 
 // the pair matrix applied to the products of q^ gives the Hessian, symmetric, in h
 static void accumulate_pairs(rf_simd simd, int32_t n, const double *stream, rf_quartic_work *w) {
-  const int32_t m = rf_pairs_padded(n), ldh = w->ldh;
+  const int32_t m = rf_pairs_padded(n, rf_simd_width(simd)), ldh = w->ldh;
   int32_t at = 0;
   for (int32_t a = 0; a < n; ++a) {
     const double twice = 2.0 * w->q[a];

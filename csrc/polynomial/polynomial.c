@@ -25,24 +25,23 @@ int64_t rf_polynomial_index(int32_t r, int32_t i, int32_t j, int32_t k, int32_t 
 // Both pack functions visit their stream in its order: numbers are stored when `stream`
 // is given, counted otherwise.  Padding stays zero.
 static int64_t pack_rectangles(int32_t r, const double *t, int32_t width, double *stream) {
-  const int32_t n = r + 1;
+  const int32_t n = r + 1, strip = RF_QUARTIC_STRIP * width;
   int64_t at = 0;
   for (int tall = 0; tall < 2; ++tall) {
-    for (int32_t outer = 0; outer < n; ++outer) {
-      const int32_t first = tall ? rf_quartic_tall_begin(n, outer) : 0;
-      const int32_t last = tall ? n - 1 : rf_quartic_wide_end(n, outer);
+    for (int32_t outer = tall ? n / 2 : 0; tall ? outer < n : 2 * outer < n; ++outer) {
+      const int32_t first = tall ? n - outer : outer, last = tall ? outer : n - 1 - outer;
       for (int32_t inner = first; inner <= last; ++inner) {
-        const int32_t j = tall ? outer : inner, k = tall ? inner : outer;
-        const int32_t rows = tall ? n - k : j + 1, columns = tall ? j + 1 : n - k;
-        const int32_t padded = rf_quartic_padded(columns, width);
-        const int32_t strip = RF_QUARTIC_STRIP * width;
-        for (int32_t begin = 0; begin < padded; begin += strip) {
-          const int32_t end = begin + strip < padded ? begin + strip : padded;
+        const int32_t j = tall ? inner : outer, k = tall ? outer : inner;
+        const int32_t rows = tall ? n - k : j + 1;
+        const int32_t first_column = tall ? 0 : rf_quartic_wide_begin(k, width);
+        const int32_t columns = rf_quartic_padded(tall ? j + 1 : n, width);
+        for (int32_t begin = first_column; begin < columns; begin += strip) {
+          const int32_t end = begin + strip < columns ? begin + strip : columns;
           for (int32_t row = 0; row < rows; ++row)
             for (int32_t c = begin; c < end; ++c, ++at) {
-              if (!stream || c >= columns) continue;
-              const int32_t i = tall ? c : row, l = k + (tall ? row : c);
-              stream[at] = t[rf_polynomial_index(r, i, j, k, l)];
+              const int32_t i = tall ? c : row, l = tall ? k + row : c;
+              if (stream && i <= j && l >= k && l < n)
+                stream[at] = t[rf_polynomial_index(r, i, j, k, l)];
             }
         }
       }
@@ -79,11 +78,11 @@ static int pair_at(int32_t n, int32_t place, int32_t pair[2]) {
 }
 
 static int64_t pack_pairs(int32_t r, const double *t, int32_t width, double *stream) {
-  const int32_t m = rf_pairs_padded(r + 1);
+  const int32_t m = rf_pairs_padded(r + 1, width);
   int64_t at = 0;
-  for (int32_t first = 0; first < m; first += RF_PAIRS_TILE)
+  for (int32_t first = 0; first < m; first += width)
     for (int32_t step = first; step < m; step += width)
-      for (int32_t i = 0; i < RF_PAIRS_TILE; ++i)
+      for (int32_t i = 0; i < width; ++i)
         for (int32_t c = 0; c < width; ++c, ++at) {
           int32_t pair[2][2];
           // second derivatives of the quartic form: 4 * 3 = 12

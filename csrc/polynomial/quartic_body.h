@@ -32,7 +32,7 @@ RF_INLINE const double *strip(const int nv, const int hessian, const int first, 
     const rf_v q_row = rf_splat(a->q_row[row]);
     rf_v dot = first ? (rf_v){0} : rf_load(dots + row * RF_WIDTH);
     for (int v = 0; v < nv; ++v) {
-      const rf_v tv = rf_load(t + v * RF_WIDTH);
+      const rf_v tv = rf_load_once(t + v * RF_WIDTH);
       dot += tv * rf_load(q_vec + v * RF_WIDTH);
       z[v] += tv * q_row;
       if (hessian) rf_store(h + v * RF_WIDTH, rf_load(h + v * RF_WIDTH) + tv * p);
@@ -115,22 +115,26 @@ RF_INLINE void accumulate(const int hessian, int32_t n, const double *t, rf_quar
   double *h = work->h;
   const int32_t ldh = work->ldh;
 
-  // wide rectangles: rows i = 0 .. j, vectors along l from k
-  for (int32_t k = 0; k < n; ++k) {
-    const int32_t vectors = rf_quartic_padded(n - k, RF_WIDTH) / RF_WIDTH;
-    double *h_k = hessian ? h + k * ldh : work->r;
-    for (int32_t j = 0; j <= rf_quartic_wide_end(n, k); ++j) {
-      double *h_j = hessian ? h + j * ldh : work->r;
-      const rectangle a = {j + 1, q[j], q[k], q + k, q, h + k, h_j + k, h_k + k, h_j, h_k, h_j + k};
+  // Wide rectangles: rows i = 0 .. j, vectors along l from the whole vector that holds k.
+  // The inner loop keeps the number of rows, and for whole vectors of k the number of
+  // vectors too: branches that repeat are predicted.
+  for (int32_t j = 0; 2 * j < n; ++j) {
+    double *h_j = hessian ? h + j * ldh : work->r;
+    for (int32_t k = j; k < n - j; ++k) {
+      const int32_t begin = rf_quartic_wide_begin(k, RF_WIDTH);
+      const int32_t vectors = (rf_quartic_padded(n, RF_WIDTH) - begin) / RF_WIDTH;
+      double *h_k = hessian ? h + k * ldh : work->r;
+      const rectangle a = {j + 1,       q[j],        q[k], q + begin, q,      h + begin,
+                           h_j + begin, h_k + begin, h_j,  h_k,       h_j + k};
       t = visit(hessian, vectors, t, &a, work, j, k);
     }
   }
   // tall rectangles: rows l = k .. n-1, vectors along i from 0
-  for (int32_t j = 0; j < n; ++j) {
-    const int32_t vectors = rf_quartic_padded(j + 1, RF_WIDTH) / RF_WIDTH;
-    double *h_j = hessian ? h + j * ldh : work->r;
-    for (int32_t k = rf_quartic_tall_begin(n, j); k < n; ++k) {
-      double *h_k = hessian ? h + k * ldh : work->r;
+  for (int32_t k = n / 2; k < n; ++k) {
+    double *h_k = hessian ? h + k * ldh : work->r;
+    for (int32_t j = n - k; j <= k; ++j) {
+      const int32_t vectors = rf_quartic_padded(j + 1, RF_WIDTH) / RF_WIDTH;
+      double *h_j = hessian ? h + j * ldh : work->r;
       const rectangle a = {n - k, q[j], q[k],    q,       q + k,  h + k * ldh,
                            h_j,   h_k,  h_j + k, h_k + k, h_j + k};
       t = visit(hessian, vectors, t, &a, work, j, k);
@@ -148,31 +152,34 @@ void RF_NAME(rf_quartic)(int32_t n, const double *stream, rf_quartic_work *work,
   }
 }
 
-// y = B x for the symmetric matrix over index pairs, B in tiles of 8 rows; only the
-// tiles on and right of the diagonal are stored, each serves its rows and its columns.
+// y = B x for the symmetric matrix over index pairs, B in square tiles as wide as a vector;
+// only the tiles on and right of the diagonal are stored, each serves its rows and its
+// columns.
 void RF_NAME(rf_pairs)(int32_t m, const double *stream, const double *x, double *y) {
-  enum { ROWS = RF_PAIRS_TILE, STEPS = ROWS / RF_WIDTH };
   clear(y, m);
   const double *t = stream;
-  for (int32_t first = 0; first < m; first += ROWS) {
-    rf_v sum[ROWS];
-    for (int i = 0; i < ROWS; ++i) sum[i] = (rf_v){0};
+  for (int32_t first = 0; first < m; first += RF_WIDTH) {
+    rf_v sum[RF_WIDTH], factor[RF_WIDTH];
     // the diagonal tile is stored whole and serves its rows only
-    for (int s = 0; s < STEPS; ++s, t += ROWS * RF_WIDTH) {
-      const rf_v xv = rf_load(x + first + s * RF_WIDTH);
-      for (int i = 0; i < ROWS; ++i) sum[i] += rf_load(t + i * RF_WIDTH) * xv;
+    const rf_v x_first = rf_load_once(x + first);
+    for (int i = 0; i < RF_WIDTH; ++i) {
+      factor[i] = rf_splat(x[first + i]);
+      sum[i] = rf_load(t + i * RF_WIDTH) * x_first;
     }
-    for (int32_t c = first + ROWS; c < m; c += RF_WIDTH, t += ROWS * RF_WIDTH) {
-      const rf_v xv = rf_load(x + c);
-      rf_v column = rf_load(y + c);
-      for (int i = 0; i < ROWS; ++i) {
-        const rf_v tv = rf_load(t + i * RF_WIDTH);
-        sum[i] += tv * xv;
-        column += tv * rf_splat(x[first + i]);
+    t += RF_WIDTH * RF_WIDTH;
+    for (int32_t c = first + RF_WIDTH; c < m; c += RF_WIDTH, t += RF_WIDTH * RF_WIDTH) {
+      const rf_v xv = rf_load_once(x + c);
+      rf_v even = rf_load(y + c), odd = {0};
+      for (int i = 0; i < RF_WIDTH; i += 2) {
+        const rf_v t0 = rf_load_once(t + i * RF_WIDTH), t1 = rf_load_once(t + (i + 1) * RF_WIDTH);
+        sum[i] += t0 * xv;
+        sum[i + 1] += t1 * xv;
+        even += t0 * factor[i];
+        odd += t1 * factor[i + 1];
       }
-      rf_store(y + c, column);
+      rf_store(y + c, even + odd);
     }
-    for (int i = 0; i < ROWS; i += 4) {
+    for (int i = 0; i < RF_WIDTH; i += 4) {
       const rf_v4 sums = rf_sums4(rf_fold4(sum[i]), rf_fold4(sum[i + 1]), rf_fold4(sum[i + 2]),
                                   rf_fold4(sum[i + 3]));
       rf_store4(y + first + i, rf_load4(y + first + i) + sums);

@@ -1,11 +1,11 @@
 // The kernels behind rf_polynomial_evaluate_rt and the order of their stream.
 //
 // Rectangles of fixed (j, k), j <= k, have j + 1 rows (i) and n - k columns (l),
-// n = r + 1.  The longer side lies along the vectors: first, for k ascending, all
-// "wide" rectangles (n - k >= j + 1) with vectors along l; then, for j ascending, all
-// "tall" ones with vectors along i.  Vector sides are padded to the width and cut
-// into strips of at most RF_QUARTIC_STRIP vectors; the stream holds strip after
-// strip, row after row.
+// n = r + 1.  The longer side lies along the vectors: first, for j ascending, all
+// "wide" rectangles (n - k >= j + 1) with vectors along l, k innermost; then, for k
+// ascending, all "tall" ones with vectors along i, j innermost.  Vector sides start and
+// end on whole vectors and are cut into strips of at most RF_QUARTIC_STRIP; the stream
+// holds strip after strip, row after row.
 #ifndef RF_POLYNOMIAL_QUARTIC_RT_H
 #define RF_POLYNOMIAL_QUARTIC_RT_H
 
@@ -28,25 +28,20 @@ typedef struct rf_quartic_work {
 static inline int32_t rf_quartic_padded(int32_t count, int32_t width) {
   return (count + width - 1) / width * width;
 }
-// Last j of the wide rectangles of k, and first k of the tall ones of j.
-static inline int32_t rf_quartic_wide_end(int32_t n, int32_t k) {
-  return k < n - 1 - k ? k : n - 1 - k;
-}
-static inline int32_t rf_quartic_tall_begin(int32_t n, int32_t j) { return j > n - j ? j : n - j; }
+// First column of the wide rectangles of k: whole vectors, so that nothing is misaligned.
+static inline int32_t rf_quartic_wide_begin(int32_t k, int32_t width) { return k / width * width; }
 
-enum { RF_PAIRS_TILE = 8 };  // rows of a tile of the pair matrix
-
-// Pairs a <= b < n, row by row, padded to whole tiles.
-static inline int32_t rf_pairs_padded(int32_t n) {
-  return rf_quartic_padded(n * (n + 1) / 2, RF_PAIRS_TILE);
+// Pairs a <= b < n, row by row, padded to whole tiles of the pair matrix.
+static inline int32_t rf_pairs_padded(int32_t n, int32_t width) {
+  return rf_quartic_padded(n * (n + 1) / 2, width);
 }
 
 // Accumulates h (with hessian) or only r over all rectangles; q^ is in work->q.
 typedef void rf_quartic_fn(int32_t n, const double *stream, rf_quartic_work *work, int hessian);
 RF_SIMD_DECLARE(rf_quartic_fn, rf_quartic);
 
-// y = B x for the pair matrix of m = rf_pairs_padded(n) rows: of each tile row first the
-// diagonal tile whole, then the tiles right of it, in steps of one vector of columns.
+// y = B x for the pair matrix of m = rf_pairs_padded rows in square tiles as wide as a
+// vector: tile row by tile row, the diagonal tile whole, then those right of it.
 typedef void rf_pairs_fn(int32_t m, const double *stream, const double *x, double *y);
 RF_SIMD_DECLARE(rf_pairs_fn, rf_pairs);
 

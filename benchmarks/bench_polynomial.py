@@ -1,0 +1,86 @@
+"""Force and stiffness polynomials, and one implicit Newmark step, of reduced models."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import yardsticks
+from table import Row, spread
+
+from reducedfem import _core
+
+ROUNDS = 300
+MARKS_EVALUATE = {12: 0.7, 15: 1.2, 30: 11.0}
+MARKS_STEP = {15: 2.5, 30: 16.0}
+
+
+def stable_model(r: int) -> _core.Reduced:
+    """Random model of r coordinates with a definite quadratic energy."""
+    rng = np.random.default_rng(r)
+    coefficients = 1e-3 * rng.normal(size=comb(r + 4, 4))
+    place = 0
+    for i in range(r + 1):
+        for j in range(i, r + 1):
+            for k in range(j, r + 1):
+                count = r + 1 - k
+                if i == 0 and j == 0:
+                    coefficients[place : place + count] = 0.0
+                    if k > 0:  # t_00kk: the diagonal of the stiffness
+                        coefficients[place] = 100.0
+                place += count
+    return _core.Reduced(rng.normal(size=(r, 4, 3)), np.eye(r), coefficients)
+
+
+def operations(r: int) -> float:
+    """Floating-point operations that the method needs: 6 a coefficient."""
+    return 6.0 * comb(r + 4, 4)
+
+
+def rows() -> list[Row]:
+    """Measure ours and dsymv in turns, so that both see the same machine."""
+    out = []
+    for r in (12, 15, 30, 40, 60):
+        model = stable_model(r)
+        q = 0.1 * np.random.default_rng(0).normal(size=r)
+        inner = max(1, int(200 / r))
+        m = r * (r + 1) // 2
+        ours, theirs, force = [], [], []
+        for _ in range(ROUNDS if r <= 30 else ROUNDS // 5):
+            ours.append(model.time_evaluate(q, True, 1, inner)[0])
+            theirs.append(yardsticks.dsymv(m, 1, inner)[0])
+            force.append(model.time_evaluate(q, False, 1, inner)[0])
+        t, y, f = np.array(ours), np.array(theirs), np.array(force)
+        ratio = float(np.median(t / y))
+        unique = 8 * comb(r + 4, 4)
+        bound = yardsticks.limit(unique, operations(r))
+        out.append(
+            Row(
+                f"stiffness and force, r = {r}",
+                float(np.median(t)) * 1e6,
+                "us",
+                MARKS_EVALUATE.get(r),
+                f"{spread(t)}; {ratio:.2f} of dsymv {m}; limit {bound * 1e6:.2g} us "
+                f"({unique / 1e3:.0f} kB unique, {operations(r) / 1e3:.0f} kflop), "
+                f"reads {model.stream_bytes / 1e3:.0f} kB, {bound / np.median(t):.0%} of the "
+                f"limit; force alone {np.median(f) * 1e6:.3g}",
+            )
+        )
+        out.append(Row(f"  over one dsymv of {m}", ratio, "", 1.0 if r <= 30 else None))
+    for r in (12, 15, 30, 40, 60):
+        model = stable_model(r)
+        simulation = _core.NewmarkReduced(model, 1e-3, 0.0, 0.0, 0.25, 0.5, 1, 1e-6, 1)
+        push = np.random.default_rng(1).normal(size=r)
+        calls = _core.alloc_counters()["calls"]
+        t = simulation.time_steps(push, ROUNDS, max(1, int(200 / r)))
+        allocated = _core.alloc_counters()["calls"] - calls
+        out.append(
+            Row(
+                f"implicit Newmark step, r = {r}",
+                float(np.median(t)) * 1e6,
+                "us",
+                MARKS_STEP.get(r),
+                f"{spread(t)}; {allocated} allocations",
+            )
+        )
+    return out

@@ -1,0 +1,162 @@
+"""Precomputation: the whole chain on a hollow voxel solid, and the reduction alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import yardsticks
+from table import Row
+
+import reducedfem as rf
+
+MODES, SIZE = 20, 30
+
+
+def bumpy_sphere(subdivisions: int = 5) -> rf.Surface:
+    """Return a closed surface without symmetry, about 0.2 m across."""
+    import trimesh
+
+    ball = trimesh.creation.icosphere(subdivisions=subdivisions, radius=0.1)
+    x = np.asarray(ball.vertices)
+    bumps = 1 + 0.15 * np.sin(37 * x[:, 0] + 1) + 0.1 * np.cos(29 * x[:, 1] + 53 * x[:, 2])
+    return rf.Surface(x * bumps[:, None] * [1.0, 0.9, 1.2], np.asarray(ball.faces))
+
+
+def hollow_solid() -> rf.Solid:
+    """Return a hollow voxel solid of about 14,000 hexahedra and 28,000 nodes, bottom held."""
+    mesh = rf.voxelize(bumpy_sphere(), resolution=63)
+    low = mesh.nodes[:, 2] < mesh.nodes[:, 2].min() + 0.03 * np.ptp(mesh.nodes[:, 2])
+    return rf.Solid(mesh, rf.StVK(1e6, 0.45, 1000.0), fixed=low)
+
+
+def dsyrk_seconds(m: int, columns: int, threads: int) -> float:
+    """Seconds of a dsyrk with `columns` columns, from median panels of 4800."""
+    yardsticks.blas_threads(threads)
+    panel = 4800
+    return float(np.median(yardsticks.dsyrk(m, panel, 9))) * columns / panel
+
+
+def whole_chain() -> dict[str, float]:
+    """Run the chain once; return seconds of each stage and sizes."""
+    stages: dict[str, float] = {}
+
+    def stage(name: str, start: float) -> float:
+        now = time.perf_counter()
+        stages[name] = now - start
+        return now
+
+    begin = t = time.perf_counter()
+    solid = hollow_solid()
+    t = stage("voxels and solid", t)
+    modes = solid.linear_modes(MODES)
+    t = stage("linear modes", t)
+    derivatives = solid.modal_derivatives(modes)
+    t = stage("modal derivatives", t)
+    weights = modes.eigenvalues[0] / modes.eigenvalues
+    pairs = np.triu_indices(MODES)
+    norms = np.sqrt(np.maximum(_mass_norms2(solid, derivatives), 1e-300))
+    both = np.concatenate([modes.shapes, derivatives])
+    scales = np.concatenate([weights, weights[pairs[0]] * weights[pairs[1]] / norms])
+    basis = rf.mass_pca(solid, both, SIZE, weights=scales)
+    t = stage("mass-PCA", t)
+    rf.reduce(solid, basis)
+    t = stage("reduce", t)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return {
+        **stages,
+        "total": t - begin,
+        "hexes": len(solid.mesh.elements),
+        "nodes": len(solid.mesh.nodes),
+        "peak": peak,
+    }
+
+
+def _mass_norms2(solid: rf.Solid, vectors: np.ndarray) -> np.ndarray:
+    mass = solid.mass().to_scipy()
+    flat = vectors.reshape(len(vectors), -1)
+    return np.einsum("ij,ij->i", flat, (mass @ flat.T).T)
+
+
+def rows() -> list[Row]:
+    """Measure the chain in a process of its own (peak memory), reductions in this one."""
+    done = subprocess.run(
+        [sys.executable, __file__], capture_output=True, text=True, check=True, env=os.environ
+    )
+    chain = json.loads(done.stdout)
+    stages = ", ".join(
+        f"{name} {seconds:.2g}"
+        for name, seconds in chain.items()
+        if name not in ("total", "hexes", "nodes", "peak")
+    )
+    out = [
+        Row(
+            f"whole precomputation, {chain['hexes']} hexes, {chain['nodes']} nodes, k = 20, r = 30",
+            chain["total"],
+            "s",
+            30.0,
+            f"2 cores; {stages}; peak {chain['peak'] / 1e9:.2f} GB",
+        )
+    ]
+
+    solid = hollow_solid()
+    m = SIZE + SIZE * (SIZE + 1) // 2
+    columns = 48 * len(solid.mesh.elements)
+    vectors = np.random.default_rng(0).normal(size=(SIZE, solid.mesh.n_nodes, 3))
+    for threads in (1, 2):
+        rf.set_threads(threads)
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            rf.reduce(solid, vectors)
+            times.append(time.perf_counter() - start)
+        blas = dsyrk_seconds(m, columns, threads)
+        seconds = float(np.median(times))
+        flops = float(m) * m * columns
+        out.append(
+            Row(
+                f"reduce alone over dsyrk, {threads} core(s)",
+                seconds / blas,
+                "",
+                2.0,
+                f"{seconds:.2f} s against {blas:.2f} s ({flops / blas / 1e9:.0f} Gflop/s); "
+                f"{flops / 1e9:.0f} Gflop, {flops / seconds / yardsticks.peak_rate() / threads:.0%}"
+                " of the peak",
+            )
+        )
+    path = Path(os.environ.get("REDUCEDFEM_SHARED", Path(__file__).parents[2] / "shared"))
+    bridge = path / "meshes/vega/simpleBridge/simpleBridge_resol92-b1.155_enlarged.veg"
+    if bridge.is_file():
+        mesh = rf.read_mesh(bridge)
+        solid = rf.Solid(mesh, rf.StVK(1e7, 0.45, 1000.0), fixed=rf.read_fixed(bridge.with_suffix(".bou")))
+        vectors = rf.modal_derivative_basis(solid, 20, 30).vectors
+        rf.set_threads(1)
+        for quadrature in (2, 3):
+            solid = rf.Solid(mesh, rf.StVK(1e7, 0.45, 1000.0), fixed=solid.fixed, quadrature=quadrature)
+            times = []
+            for _ in range(3):
+                start = time.perf_counter()
+                rf.reduce(solid, vectors)
+                times.append(time.perf_counter() - start)
+            out.append(
+                Row(
+                    f"reduce the 1,736-hex bridge, r = 30, {quadrature}x{quadrature}x{quadrature}"
+                    " points, 1 core",
+                    float(np.median(times)),
+                    "s",
+                    1.5 if quadrature == 2 else None,
+                    f"{m * m * 6.0 * quadrature**3 * 1736 / 1e9:.0f} Gflop",
+                )
+            )
+    rf.set_threads(len(os.sched_getaffinity(0)))
+    return out
+
+
+if __name__ == "__main__":
+    print(json.dumps(whole_chain()))

@@ -1,0 +1,115 @@
+// What the machine can do, measured in the same run as what the project does:
+// OpenBLAS dsymv and dsyrk, bandwidth of reading a working set, peak of fused
+// multiply-adds, clock.  Built and called by yardsticks.py; part of no package.
+#define _GNU_SOURCE
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <time.h>
+
+void dsymv_(const char *, const int *, const double *, const double *, const int *, const double *,
+            const int *, const double *, double *, const int *);
+void dsyrk_(const char *, const char *, const int *, const int *, const double *, const double *,
+            const int *, const double *, double *, const int *);
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double *filled(size_t count) {
+  double *x = aligned_alloc(64, (count * sizeof *x + 63) / 64 * 64);
+  for (size_t i = 0; i < count; ++i) x[i] = 1e-3 * (double)(i % 7);
+  return x;
+}
+
+// seconds per call of each of `runs` batches
+void yardstick_dsymv(int m, int runs, int inner, double *seconds) {
+  const double one = 1.0, zero = 0.0;
+  const int step = 1;
+  double *a = filled((size_t)m * (size_t)m), *x = filled((size_t)m), *y = filled((size_t)m);
+  for (int r = 0; r < runs; ++r) {
+    const double start = now();
+    for (int i = 0; i < inner; ++i) dsymv_("L", &m, &one, a, &m, x, &step, &zero, y, &step);
+    seconds[r] = (now() - start) / inner;
+  }
+  free(a);
+  free(x);
+  free(y);
+}
+
+// seconds of C += A A^T with A of m rows and k columns
+void yardstick_dsyrk(int m, int k, int runs, double *seconds) {
+  const double one = 1.0;
+  double *a = filled((size_t)m * (size_t)k), *c = filled((size_t)m * (size_t)m);
+  for (int r = 0; r < runs; ++r) {
+    const double start = now();
+    dsyrk_("L", "N", &m, &k, &one, a, &m, &one, c, &m);
+    seconds[r] = now() - start;
+  }
+  free(a);
+  free(c);
+}
+
+typedef double v4 __attribute__((vector_size(32)));
+
+// bytes per second of summing `bytes` of memory again and again
+void yardstick_read(int64_t bytes, int runs, double *rate) {
+  const int64_t n = bytes / 256 * 8;
+  v4 *x = (v4 *)filled((size_t)n * 4);
+  volatile double sink;
+  for (int r = 0; r < runs; ++r) {
+    int repeat = (int)(20000000 / (n * 32)) + 1;
+    const double start = now();
+    v4 s[8] = {{0}};
+    for (int k = 0; k < repeat; ++k) {
+      for (int64_t i = 0; i < n; i += 8)
+        for (int j = 0; j < 8; ++j) s[j] += x[i + j];
+      __asm__ volatile("" ::: "memory");
+    }
+    rate[r] = (double)repeat * (double)n * 32.0 / (now() - start);
+    sink = s[0][0] + s[1][1] + s[2][2] + s[3][3] + s[4][0] + s[5][0] + s[6][0] + s[7][0];
+  }
+  (void)sink;
+  free(x);
+}
+
+typedef double vn __attribute__((vector_size(RF_YARDSTICK_WIDTH * 8)));
+
+// floating-point operations per second of independent fused multiply-adds in registers
+void yardstick_peak(int runs, double *rate) {
+  volatile double sink;
+  for (int r = 0; r < runs; ++r) {
+    vn s[10], a = {0}, b = {0};
+    for (int j = 0; j < 10; ++j) s[j] = a + (double)j;
+    a += 0.999999;
+    b += 1e-6;
+    const int64_t n = 200000;
+    const double start = now();
+    for (int64_t i = 0; i < n; ++i) {
+      for (int j = 0; j < 10; ++j) s[j] = s[j] * a + b;
+      __asm__ volatile("" : "+x"(a));
+    }
+    rate[r] = (double)n * 10.0 * RF_YARDSTICK_WIDTH * 2.0 / (now() - start);
+    double sum = 0.0;
+    for (int j = 0; j < 10; ++j) sum += s[j][0];
+    sink = sum;
+  }
+  (void)sink;
+}
+
+// dependent additions per second: the clock, on every processor with one-cycle adds
+void yardstick_clock(int runs, double *hertz) {
+  for (int r = 0; r < runs; ++r) {
+    uint64_t x = 1;
+    const double start = now();
+    // eight at a time: a loop of one instruction takes two cycles on some processors
+    for (int i = 0; i < 20000; ++i)
+      __asm__ volatile(
+          "add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n"
+          "add $1, %0\n add $1, %0\n add $1, %0\n add $1, %0\n"
+          : "+r"(x));
+    hertz[r] = 1.6e5 / (now() - start);
+  }
+}

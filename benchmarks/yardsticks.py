@@ -1,0 +1,76 @@
+"""What the machine can do, measured beside what the project does."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from reducedfem import _core
+
+_SOURCE = Path(__file__).with_name("yardsticks.c")
+
+
+@functools.cache
+def _library() -> ctypes.CDLL:
+    """Build yardsticks.c against the BLAS that the extension has loaded."""
+    wide = _core.simd_available(3)
+    folder = tempfile.mkdtemp()
+    out = Path(folder) / "yardsticks.so"
+    command = [os.environ.get("CC", "cc"), "-O3", "-march=native", "-ffp-contract=fast"]
+    command += ["-shared", "-fPIC", f"-DRF_YARDSTICK_WIDTH={8 if wide else 4}", "-o", str(out)]
+    command += [str(_SOURCE), str(_core.blas_description()["library"])]
+    subprocess.run(command, check=True)
+    return ctypes.CDLL(str(out))
+
+
+def _call(name: str, *arguments: int, runs: int) -> np.ndarray:
+    out = np.empty(runs)
+    pointer = out.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    getattr(_library(), name)(*arguments, pointer)
+    return out
+
+
+def dsymv(m: int, runs: int, inner: int) -> np.ndarray:
+    """Seconds per OpenBLAS dsymv of m rows, one a batch of `inner`."""
+    return _call("yardstick_dsymv", m, runs, inner, runs=runs)
+
+
+def dsyrk(m: int, k: int, runs: int) -> np.ndarray:
+    """Seconds per OpenBLAS dsyrk of m rows and k columns, on its present thread count."""
+    return _call("yardstick_dsyrk", m, k, runs, runs=runs)
+
+
+def blas_threads(count: int) -> None:
+    """Set the thread count of the BLAS for the yardsticks."""
+    ctypes.CDLL(str(_core.blas_description()["library"])).openblas_set_num_threads(count)
+
+
+@functools.cache
+def read_rate(size: int) -> float:
+    """Bytes per second that one core reads from a working set of `size` bytes (best of 30)."""
+    out = np.empty(30)
+    pointer = out.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    _library().yardstick_read(ctypes.c_int64(max(size, 4096)), 30, pointer)
+    return float(out.max())
+
+
+@functools.cache
+def peak_rate() -> float:
+    """Floating-point operations per second of one core in fused multiply-adds (best of 30)."""
+    return float(_call("yardstick_peak", 30, runs=30).max())
+
+
+def clock() -> np.ndarray:
+    """Clock of the core [Hz], 50 samples."""
+    return _call("yardstick_clock", 50, runs=50)
+
+
+def limit(size: int, flops: float) -> float:
+    """Seconds that one core needs at least for `size` bytes read and `flops` done (roofline)."""
+    return max(size / read_rate(size), flops / peak_rate())
