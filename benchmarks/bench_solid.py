@@ -1,0 +1,144 @@
+"""Force, tangent and Hessian products of unreduced solids, one thread unless said."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import numpy as np
+import yardsticks
+from table import Row, spread
+
+import reducedfem as rf
+
+ROUNDS = 200
+MARK_BRIDGE_MS = 15.0
+FOLDER = Path(
+    os.environ.get("REDUCEDFEM_SHARED", Path(__file__).resolve().parent.parent.parent / "shared")
+)
+BRIDGES = FOLDER / "meshes" / "vega" / "simpleBridge"
+
+
+def box(n: tuple[int, int, int], tets: bool) -> rf.Mesh:
+    """Make a box of n cells, each a hexahedron or six tetrahedra around a diagonal."""
+    axes = [np.arange(k + 1.0) for k in n]
+    nodes = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    number = np.arange(len(nodes)).reshape([k + 1 for k in n])
+    corner = {
+        (i, j, k): number[i : n[0] + i, j : n[1] + j, k : n[2] + k].ravel()
+        for i in (0, 1)
+        for j in (0, 1)
+        for k in (0, 1)
+    }
+    if not tets:
+        order = [(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)]
+        order += [(0, 0, 1), (1, 0, 1), (1, 1, 1), (0, 1, 1)]
+        return rf.Mesh(nodes, np.stack([corner[c] for c in order], axis=1))
+    parts = []
+    for a, b, positive in ((0, 1, True), (1, 2, True), (2, 0, True), (1, 0, False),
+                           (2, 1, False), (0, 2, False)):  # fmt: skip
+        one, two = [0, 0, 0], [0, 0, 0]
+        one[a] = two[a] = two[b] = 1
+        middle = [corner[tuple(one)], corner[tuple(two)]]
+        parts.append([corner[0, 0, 0], *(middle if positive else middle[::-1]), corner[1, 1, 1]])
+    return rf.Mesh(nodes, np.concatenate([np.stack(p, axis=1) for p in parts]))
+
+
+def meshes() -> list[tuple[str, rf.Mesh, float | None]]:
+    """Return the bridges of the reference data if present, else boxes of their size."""
+    tets, hexes = (
+        BRIDGES / "simpleBridge-ic_128_0.15_.1.veg",
+        BRIDGES / "simpleBridge_resol92-b1.155_enlarged.veg",
+    )
+    out: list[tuple[str, rf.Mesh, float | None]] = []
+    if tets.is_file() and hexes.is_file():
+        out += [("tet bridge", rf.read_mesh(tets), MARK_BRIDGE_MS)]
+        out += [("voxel bridge", rf.read_mesh(hexes), None)]
+    else:
+        out += [("tet box of the bridge's size", box((24, 10, 9), True), MARK_BRIDGE_MS)]
+        out += [("voxel box of the bridge's size", box((24, 9, 8), False), None)]
+    return out
+
+
+def operations(mesh: rf.Mesh, n_gauss: int, tangent: bool) -> float:
+    """Floating-point operations of the formulas as csrc/fem/kernels_body.h does them."""
+    n = mesh.nodes_per_element
+    pairs = n * (n + 1) // 2
+    # grad u; strain, stress, energy; S g, F S g, F g of each node; F F^T
+    point = 18 * (n - 1) + 110 + 54 * n + 36
+    count = n_gauss * point
+    if tangent:
+        count += n_gauss * 47 * pairs + 30 * pairs
+    return float(count * mesh.n_elements)
+
+
+def traffic(solid: rf.Solid, tangent: bool) -> int:
+    """Bytes that must move once: tables and u in, force and tangent out."""
+    core, mesh = solid._core, solid.mesh
+    n = mesh.nodes_per_element
+    per_element = 4 * n + 8
+    if not core.congruent:
+        per_element += core.n_gauss * (24 * n + 8)
+    size = per_element * mesh.n_elements + 2 * 24 * mesh.n_nodes
+    if tangent:
+        size += 4 * n * n * mesh.n_elements + 72 * core.entries
+    return int(size)
+
+
+def evaluation(
+    label: str, solid: rf.Solid, tangent: bool, mark: float | None, threads: int = 1
+) -> Row:
+    """One row: force, or force and tangent."""
+    mesh = solid.mesh
+    u = 1e-3 * np.random.default_rng(0).standard_normal(mesh.nodes.shape)
+    solid._core.time_evaluate(u, tangent, 5, threads)
+    seconds = solid._core.time_evaluate(u, tangent, ROUNDS, threads)
+    size, flops = traffic(solid, tangent), operations(mesh, solid._core.n_gauss, tangent)
+    bound = yardsticks.limit(size, flops)
+    p50 = float(np.median(seconds))
+    what = "force and tangent" if tangent else "force"
+    return Row(
+        f"{what}, {label}",
+        p50 * 1e3,
+        "ms",
+        mark,
+        f"{spread(seconds, 1e3)}, best {seconds.min() * 1e3:.3g}; limit {bound * 1e3:.2g} ms "
+        f"({size / 1e6:.1f} MB, {flops / 1e6:.0f} Mflop), {bound / threads / p50:.0%} of the limit "
+        f"(best {bound / threads / seconds.min():.0%})",
+    )
+
+
+def products(label: str, solid: rf.Solid, count: int = 60) -> Row:
+    """Hessian products by the block, as modal derivatives need them."""
+    a, b = np.random.default_rng(1).standard_normal((2, count, solid.mesh.n_nodes, 3))
+    seconds = np.empty(7)
+    for k in range(len(seconds)):
+        start = time.perf_counter()
+        solid._core.hessian_product(a, b, None, 1)
+        seconds[k] = (time.perf_counter() - start) / count
+    return Row(
+        f"one Hessian product of {count}, {label}",
+        float(np.median(seconds)) * 1e3,
+        "ms",
+        None,
+        spread(seconds, 1e3),
+    )
+
+
+def rows() -> list[Row]:
+    """Measure all of it."""
+    out = []
+    material = rf.StVK(1e6, 0.4, 1000.0)
+    for name, mesh, mark in meshes():
+        choices = (2, 3) if mesh.nodes_per_element == 8 else (None,)
+        for quadrature in choices:
+            solid = rf.Solid(mesh, material, quadrature=quadrature)
+            label = f"{name}, {mesh.n_elements} elements"
+            if quadrature:
+                label += f", {quadrature}^3 points"
+            out.append(evaluation(label, solid, True, mark))
+            out.append(evaluation(label, solid, False, None))
+        out.append(evaluation(f"{label}, 2 threads", solid, True, None, threads=2))
+        out.append(products(label, solid))
+    return out
