@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "basis/basis.h"
@@ -61,7 +62,7 @@ rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, i
                                      double *eigenvalues, rf_basis *out, rf_error *err) {
   rf_status st = RF_OK;
   rf_modes_solid *modes = NULL;
-  double *candidates = NULL;
+  double *shapes = NULL, *candidates = NULL;
   const int64_t count = k + rf_modes_pairs(k);
   const size_t n = 3 * (size_t)solid->n_free;
   if (!(k >= 1 && (size_t)k < n))
@@ -77,11 +78,14 @@ rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, i
   rf_run inner = rf_run_of_part(&part);
   RF_TRY(rf_modes_solid_create(solid, &inner, &modes, err));
   const rf_modes_system *system = rf_modes_solid_system(modes);
-  RF_ALLOC(candidates, n * (size_t)count);
-  double *derivatives = candidates + n * (size_t)k;
-
+  RF_ALLOC(shapes, n * (size_t)k);
   part = (rf_run_part){run, AFTER_FACTOR, AFTER_MODES, AFTER_ALL};
-  RF_TRY(rf_modes_linear(system, &inner, k, eigenvalues, candidates, err));
+  RF_TRY(rf_modes_linear(system, &inner, k, eigenvalues, shapes, err));
+
+  // the large block comes after the scratch of the eigenproblem has gone
+  RF_ALLOC(candidates, n * (size_t)count);
+  memcpy(candidates, shapes, n * (size_t)k * sizeof *shapes);
+  double *derivatives = candidates + n * (size_t)k;
   part = (rf_run_part){run, AFTER_MODES, AFTER_DERIVATIVES, AFTER_ALL};
   RF_TRY(rf_modes_derivatives(system, &inner, k, candidates, derivatives, err));
   RF_TRY(rf_basis_scale(system, &inner, k, eigenvalues, candidates, derivatives, err));
@@ -92,6 +96,7 @@ rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, i
   part = (rf_run_part){run, AFTER_DERIVATIVES, AFTER_ALL, AFTER_ALL};
   RF_TRY(rf_mass_pca_in_place(solid, &inner, (int32_t)count, candidates, r, out, err));
 done:
+  rf_free(shapes);
   rf_free(candidates);
   rf_modes_solid_free(modes);
   return st;

@@ -28,8 +28,6 @@ typedef struct search {
   int32_t capacity;  // room in x
   double *theta;     // descending               (capacity)
   double *x;         // vectors found            (capacity, n)
-  double *mx;        // scratch                  (capacity, n)
-  double *scratch;   //                          (capacity, n)
 } search;
 
 // The Krylov space: V^T M V = 1, H = V^T M A V, A V = V H + (next block) B [last columns].
@@ -430,18 +428,20 @@ static rf_status polish(search *s, int32_t m, double *mu, rf_error *err) {
   const size_t square = (size_t)m * (size_t)m;
   double *a = NULL, *b = NULL, *scale = NULL, *work = NULL;
   int *iwork = NULL;
-  double *y = s->scratch;
+  double *y = NULL, *mx = NULL;
+  RF_ALLOC(y, at(n, m));
+  RF_ALLOC(mx, at(n, m));
   RF_ALLOC(a, square);
   RF_ALLOC(b, square);
   RF_ALLOC(scale, m);
-  RF_TRY(apply(s, s->p->mass, m, s->x, s->mx, err));
-  RF_TRY(apply(s, s->p->solve, m, s->mx, y, err));
+  RF_TRY(apply(s, s->p->mass, m, s->x, mx, err));
+  RF_TRY(apply(s, s->p->solve, m, mx, y, err));
   s->report->solves += m;
 
   const double plus = 1.0, zero = 0.0;
-  dgemm_("T", "N", &m, &m, &n, &plus, y, &n, s->mx, &n, &zero, a, &m);
-  RF_TRY(apply(s, s->p->mass, m, y, s->mx, err));
-  dgemm_("T", "N", &m, &m, &n, &plus, y, &n, s->mx, &n, &zero, b, &m);
+  dgemm_("T", "N", &m, &m, &n, &plus, y, &n, mx, &n, &zero, a, &m);
+  RF_TRY(apply(s, s->p->mass, m, y, mx, err));
+  dgemm_("T", "N", &m, &m, &n, &plus, y, &n, mx, &n, &zero, b, &m);
 
   // columns of unit length make Y^T M Y the identity but for rounding
   for (int32_t j = 0; j < m; ++j) {
@@ -474,6 +474,8 @@ static rf_status polish(search *s, int32_t m, double *mu, rf_error *err) {
     for (int32_t i = 0; i < m; ++i) a[at(m, j) + (size_t)i] *= scale[i];
   dgemm_("N", "N", &n, &m, &m, &plus, y, &n, a, &m, &zero, s->x, &n);
 done:
+  rf_free(y);
+  rf_free(mx);
   rf_free(a);
   rf_free(b);
   rf_free(scale);
@@ -598,8 +600,6 @@ rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_sett
   RF_ALLOC(s.theta, s.capacity);
   RF_ALLOC(mu, s.capacity);
   RF_ALLOC(s.x, (int64_t)s.capacity * n);
-  RF_ALLOC(s.mx, (int64_t)s.capacity * n);
-  RF_ALLOC(s.scratch, (int64_t)s.capacity * n);
 
   // one BLAS thread: the same bits whatever the process has set
   rf_blas_serial_begin();
@@ -616,7 +616,5 @@ done:
   rf_free(s.theta);
   rf_free(mu);
   rf_free(s.x);
-  rf_free(s.mx);
-  rf_free(s.scratch);
   return st;
 }
