@@ -94,7 +94,7 @@ def test_newmark_trajectories(case, newton, simd):
         # README: 8e-15 against a re-implementation. For it8 an iteration more or less
         # near convergence shows: accelerations are 1 / (beta dt^2) times coordinates
         # that are converged to 1e-12 or better.
-        assert deviation(found, expected) < 1e-9, name
+        assert deviation(found, expected) < (1e-12 if newton == "it1" else 1e-9), name
     report = sim.report()
     assert report["steps"] == 100
     assert report["indefinite"] == 0
