@@ -1,8 +1,12 @@
+import pickle
+
 import numpy as np
 import pytest
+from scipy import ndimage
 
 import reducedfem as rf
 from reducedfem import _core
+from shapes import box_hexes, box_tets
 
 TET_NODES = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
 TET = [[0, 1, 2, 3]]
@@ -127,3 +131,163 @@ def test_every_failing_allocation_is_reported_and_nothing_leaks():
             break
     assert succeeded
     assert k == 5  # the mesh, its three arrays and the list of seen nodes
+
+
+# ---- what hangs together ------------------------------------------------------------
+
+
+def two_cubes(offset):
+    """Two unit voxels, the second moved by whole voxels, nodes shared where they meet."""
+    x = np.vstack([HEX_NODES, HEX_NODES + np.asarray(offset, dtype=float)])
+    nodes, place = np.unique(x, axis=0, return_inverse=True)
+    return rf.Mesh(nodes, place.reshape(2, 8))
+
+
+@pytest.mark.parametrize(
+    ("offset", "by_node", "by_face"),
+    [((1, 0, 0), 1, 1), ((1, 1, 0), 1, 2), ((1, 1, 1), 1, 2), ((2, 0, 0), 2, 2)],
+)
+def test_parts_that_touch_at_face_edge_corner_or_not_at_all(offset, by_node, by_face):
+    mesh = two_cubes(offset)
+    assert mesh.n_components() == mesh.n_components("node") == by_node
+    assert mesh.n_components("face") == by_face
+    np.testing.assert_array_equal(mesh.components(), [0, by_node - 1])
+    np.testing.assert_array_equal(mesh.components(by="face"), [0, by_face - 1])
+    assert mesh.largest_component("face").n_elements == 2 // by_face
+
+
+def test_components_match_an_independent_labelling(rng):
+    grid = rng.random((9, 8, 7)) < 0.35
+    nodes, elements = box_hexes(7, 8, 9)  # x fastest, as the grid's last axis
+    mesh = rf.Mesh(nodes, elements[grid.ravel()], drop_unreferenced=True)
+    structures = {"face": ndimage.generate_binary_structure(3, 1), "node": np.ones((3, 3, 3))}
+    for by, structure in structures.items():
+        label, count = ndimage.label(grid, structure)
+        ours = mesh.components(by)
+        assert mesh.n_components(by) == count
+        # the same partition: pairs of labels meet one to one
+        pairs = np.unique(np.column_stack([label[grid], ours]), axis=0)
+        assert len(pairs) == count
+        # numbered in the order of first elements
+        first = np.unique(ours, return_index=True)[1]
+        assert (np.diff(first) > 0).all()
+        sizes = np.bincount(ours)
+        assert mesh.largest_component(by).n_elements == sizes.max()
+
+
+def test_components_of_tetrahedra_join_through_faces():
+    nodes, elements = box_tets(3, 2, 2)
+    mesh = rf.Mesh(nodes, elements)
+    assert mesh.n_components("face") == 1
+    # without the middle layer of cells two blocks are left
+    cell = np.arange(len(elements)) // 6
+    assert mesh.submesh(cell % 3 != 1).n_components() == 2
+
+
+def test_components_refuses_another_kind():
+    with pytest.raises(rf.InputError, match="by must be 'node' or 'face', got 'edge'"):
+        two_cubes((1, 0, 0)).components("edge")
+
+
+def test_submesh_keeps_order_regions_and_origin():
+    nodes, elements = box_hexes(4, 1, 1)
+    mesh = rf.Mesh(nodes, elements, [5, 6, 7, 8])
+    part = mesh.submesh([3, 1])
+    np.testing.assert_array_equal(part.regions, [8, 6])
+    np.testing.assert_array_equal(part.nodes, mesh.nodes[part.original_nodes])
+    np.testing.assert_array_equal(part.original_nodes[part.elements], mesh.elements[[3, 1]])
+    assert (np.diff(part.original_nodes) > 0).all()
+    by_mask = mesh.submesh(np.array([False, True, False, True]))
+    np.testing.assert_array_equal(by_mask.regions, [6, 8])
+
+
+@pytest.mark.parametrize(
+    ("elements", "error", "message"),
+    [
+        ([], rf.MeshError, "chooses nothing"),
+        ([False, False], rf.MeshError, "chooses nothing"),
+        ([True], rf.InputError, r"must have shape \(2,\), got \(1,\)"),
+        ([2], rf.InputError, "has 2; allowed are 0 to 1"),
+        ([-1], rf.InputError, "has -1; allowed are 0 to 1"),
+        ([0, 0], rf.InputError, "index twice"),
+        ([0.5], rf.InputTypeError, "mask or a list of indices"),
+        ([[0, 1]], rf.InputTypeError, "mask or a list of indices"),
+    ],
+)
+def test_submesh_refuses(elements, error, message):
+    with pytest.raises(error, match=message):
+        two_cubes((1, 0, 0)).submesh(elements)
+
+
+# ---- size and boundary ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("box", [box_hexes, box_tets])
+def test_boundary_and_volume_of_a_box(box):
+    nodes, elements = box(3, 4, 5, (0.3, 0.8, 1.5))
+    mesh = rf.Mesh(nodes, elements)
+    # sums of 360 numbers: a few roundings
+    assert mesh.volume == pytest.approx(0.3 * 0.8 * 1.5, rel=1e-13)
+    np.testing.assert_allclose(mesh.element_volumes.sum(), mesh.volume, rtol=1e-13)
+    np.testing.assert_allclose(mesh.bounds, [[0, 0, 0], [0.3, 0.8, 1.5]], rtol=1e-15)
+    squares = 2 * (3 * 4 + 4 * 5 + 3 * 5)
+    assert len(mesh.boundary_faces) == (squares if box is box_hexes else 2 * squares)
+    inside = ((nodes > 1e-9) & (nodes < np.array([0.3, 0.8, 1.5]) - 1e-9)).all(axis=1)
+    np.testing.assert_array_equal(mesh.boundary_nodes, np.flatnonzero(~inside))
+
+    s = mesh.surface()
+    np.testing.assert_array_equal(s.vertices, mesh.nodes[mesh.boundary_nodes])
+    assert s.is_closed
+    assert s.is_manifold
+    assert s.n_triangles == 2 * squares
+    assert s.volume == pytest.approx(mesh.volume, rel=1e-12)
+    assert s.area == pytest.approx(2 * (0.3 * 0.8 + 0.8 * 1.5 + 0.3 * 1.5), rel=1e-12)
+
+
+def test_volume_of_distorted_hexes_is_that_of_their_gauss_points(rng):
+    nodes, elements = box_hexes(3, 3, 3)
+    nodes = nodes + rng.uniform(-0.08, 0.08, nodes.shape)
+    mesh = rf.Mesh(nodes, elements)
+    # two Gauss points an axis integrate the Jacobian, quadratic in each direction, exactly
+    sign = 2 * HEX_NODES - 1
+    expected = np.zeros(len(elements))
+    for g in sign / np.sqrt(3):
+        factor = 1 + sign * g
+        gradient = np.stack(
+            [sign[:, k] * factor[:, (k + 1) % 3] * factor[:, (k + 2) % 3] for k in range(3)], 1
+        )
+        expected += np.linalg.det(np.einsum("ak,eai->eki", gradient / 8, nodes[elements]))
+    np.testing.assert_allclose(mesh.element_volumes, expected, rtol=1e-13)
+    # the distorted inner faces are shared, so the volumes add up
+    flat = nodes.copy()
+    edge = ((mesh.nodes == 0) | (mesh.nodes == 1)).any(axis=1)
+    assert not edge.all()
+    flat[mesh.boundary_nodes] = box_hexes(3, 3, 3)[0][mesh.boundary_nodes]
+    assert rf.Mesh(flat, elements).volume == pytest.approx(1, rel=1e-13)
+
+
+def test_pickles_with_everything():
+    nodes, elements = box_tets(1, 1, 1)
+    mesh = rf.Mesh(np.vstack([[[9, 9, 9]], nodes]), elements + 1, [3] * 6, drop_unreferenced=True)
+    again = pickle.loads(pickle.dumps(mesh))
+    for name in ("nodes", "elements", "regions", "original_nodes"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(mesh, name))
+
+
+def test_every_failing_allocation_of_topology_is_reported():
+    mesh = two_cubes((1, 1, 0))
+    for ask in (mesh.components, lambda: mesh.components("face"), mesh._core.boundary):
+        ask()
+        before = _core.alloc_counters()["live_blocks"]
+        failures = 0
+        for k in range(20):
+            _core.alloc_fail_from(k)
+            try:
+                ask()
+                break
+            except MemoryError:
+                failures += 1
+            finally:
+                _core.alloc_fail_from(-1)
+            assert _core.alloc_counters()["live_blocks"] == before
+        assert failures in (2, 4)

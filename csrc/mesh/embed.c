@@ -131,6 +131,54 @@ static bool hex_local(const double x[8][3], const double *p, double xi[3]) {
   return false;
 }
 
+// Moves xi to the place of the element nearest to p, from a start near it: Gauss-Newton
+// on those coordinates that are not held at a face of the cube.  Returns the distance.
+static double hex_nearest(const double x[8][3], const double *p, double xi[3]) {
+  double n[8], dn[8][3], place[3], j[3][3], r[3];
+  hex_shape(x, xi, n, dn, place, j);
+  for (int i = 0; i < 3; ++i) r[i] = p[i] - place[i];
+  double best = dot3(r, r);
+  for (int it = 0; it < 30; ++it) {
+    // normal equations; a held coordinate keeps a unit row, so its step is zero
+    double a[3][3], dual[3][3], b[3], step[3], size = 0.0;
+    bool held[3];
+    for (int k = 0; k < 3; ++k) {
+      b[k] = dot3(j[k], r);
+      held[k] = (xi[k] >= 1.0 && b[k] > 0.0) || (xi[k] <= -1.0 && b[k] < 0.0);
+    }
+    for (int k = 0; k < 3; ++k)
+      for (int l = 0; l < 3; ++l)
+        a[k][l] = held[k] || held[l] ? (k == l ? 1.0 : 0.0) : dot3(j[k], j[l]);
+    if (!invert((const double(*)[3])a, dual)) break;
+    for (int k = 0; k < 3; ++k) {
+      step[k] = 0.0;
+      for (int l = 0; l < 3; ++l)
+        if (!held[l]) step[k] += dual[l][k] * b[l];
+      if (held[k]) step[k] = 0.0;
+    }
+
+    bool nearer = false;
+    for (int half = 0; half < 30 && !nearer; ++half) {
+      double trial[3], q[3];
+      size = 0.0;
+      for (int k = 0; k < 3; ++k) {
+        trial[k] = clamp(xi[k] + step[k], 1.0);
+        size = fmax(size, fabs(trial[k] - xi[k]));
+        step[k] *= 0.5;
+      }
+      hex_shape(x, trial, n, dn, place, j);
+      for (int i = 0; i < 3; ++i) q[i] = p[i] - place[i];
+      nearer = dot3(q, q) < best;
+      if (!nearer) continue;
+      best = dot3(q, q);
+      memcpy(xi, trial, sizeof trial);
+      memcpy(r, q, sizeof q);
+    }
+    if (!nearer || size < 1e-14) break;
+  }
+  return sqrt(best);
+}
+
 // weights at xi, extrapolated linearly from there to p
 static void hex_weights(const double x[8][3], const double *xi, const double *p, double *w) {
   double dn[8][3], place[3], j[3][3], dual[3][3], local[3];
@@ -312,17 +360,18 @@ static void find_nearest(const search *s, int32_t point) {
   double x[8][3], w[8];
   const int32_t element = s->boundary.element[found / (s->boundary.n_corners - 2)];
   element_nodes(s->mesh, element, x);
+  s->e->distance[point] = sqrt(best);
   if (s->e->corners == 4) {
     tet_weights((const double(*)[3])x, p, w);
   } else {
-    // where Newton fails, the last iterate is as good a place to extrapolate from
+    // from the triangle to the curved face; where Newton fails, its last iterate will do
     double xi[3];
     (void)hex_local((const double(*)[3])x, place, xi);
     for (int k = 0; k < 3; ++k) xi[k] = clamp(xi[k], 1.0);
+    s->e->distance[point] = hex_nearest((const double(*)[3])x, p, xi);
     hex_weights((const double(*)[3])x, xi, p, w);
   }
   carry(s->e, s->mesh, point, element, w);
-  s->e->distance[point] = sqrt(best);
 }
 
 static rf_status inside_task(void *context, int64_t task, int worker, rf_error *err) {

@@ -6,7 +6,8 @@
 // cut in two):
 //   tets: the barycentric coordinates, which are then not all positive;
 //   hexes: first-order extrapolation w_a = N_a(xi) + grad N_a(xi) . (p - x(xi)) from
-//   the place xi nearest to p, since trilinear functions grow cubically outside.
+//   the place xi of the element nearest to p, since trilinear functions grow cubically
+//   outside.
 // Either way the weights sum to 1 and carry every linear field exactly, so rigid
 // motions stay rigid everywhere.
 //

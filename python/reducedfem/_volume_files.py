@@ -22,6 +22,12 @@ _VEG_TYPES = {"TET": 4, "TETS": 4, "CUBIC": 8}
 _MESHIO_TYPES = {"tetra": 4, "hexahedron": 8}
 # cells that carry no volume are passed over
 _FLAT_TYPES = ("vertex", "line", "triangle", "quad", "polygon")
+# formats that meshio writes and reads again as they were
+_WRITABLE = (
+    *(".veg", ".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".nas"),
+    *(".su2", ".dat", ".tec", ".xdmf", ".xmf", ".med", ".exo"),
+)
+_WRITABLE_TETS = (".ele", ".node")
 # names under which formats keep an integer per cell, most telling first
 _REGION_KEYS = (
     "region",
@@ -351,11 +357,16 @@ def _read_meshio(path: Path) -> VolumeData:
             f"cannot read {str(path)!r}: {path.suffix or 'a name without suffix'} tells no known "
             f"format; known are .veg {' '.join(sorted(suffixes))}"
         )
+    if path.suffix.lower() in _WRITABLE_TETS:
+        _require_header(path.with_suffix(".node"))
+        _require_header(path.with_suffix(".ele"))
     try:
         with _quiet():
             mesh: Any = meshio.read(path)
     except MemoryError:
         raise
+    except ImportError as error:
+        raise _missing(error, path.suffix) from error
     except (Exception, SystemExit) as error:
         detail = f": {error}" if str(error) not in ("", "1") else ""
         raise FileFormatError(f"{str(path)!r} is damaged or of another format{detail}") from error
@@ -385,6 +396,23 @@ def _read_meshio(path: Path) -> VolumeData:
     )
     _take_regions(mesh, blocks, data)
     return data
+
+
+def _require_header(path: Path) -> None:
+    """Refuse a TetGen file without contents, for whose first line meshio looks forever."""
+    try:
+        with path.open(encoding="utf-8", errors="replace") as file:
+            if any(line.partition("#")[0].strip() for line in file):
+                return
+    except OSError as error:
+        raise FileFormatError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+    raise FileFormatError(f"{str(path)!r} is empty")
+
+
+def _missing(error: ImportError, suffix: str) -> FileFormatError:
+    return FileFormatError(
+        f"{suffix} files need the Python package {error.name}: pip install {error.name}"
+    )
 
 
 def _take_regions(mesh: Any, blocks: list[int], data: VolumeData) -> None:
@@ -431,31 +459,37 @@ def _physical_names(mesh: Any) -> Iterator[tuple[str, tuple[int, int]]]:
 def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
     import meshio
 
-    formats = meshio.extension_to_filetypes.get(suffix)
-    if not formats:
-        raise FileFormatError(
-            f"cannot write a mesh as {suffix or 'a file without suffix'}; known are .veg "
-            f"{' '.join(sorted(meshio.extension_to_filetypes))}"
-        )
     kind = "tetra" if data.elements.shape[1] == 4 else "hexahedron"
-    key, file_format = "region", None
+    known = _WRITABLE + (_WRITABLE_TETS if kind == "tetra" else ())
+    if suffix not in known:
+        raise FileFormatError(
+            f"cannot write a mesh of {kind} elements as "
+            f"{suffix or 'a file without suffix'}; known are {' '.join(known)}"
+        )
     regions = data.regions.astype(np.int32)
-    cell_data = {key: [regions]}
+    cell_data = {"region": [regions]}
     field_data: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     if suffix == ".msh":
         # the older of Gmsh's formats: it keeps one tag per element without further tables
-        file_format = "gmsh22"
+        options["file_format"] = "gmsh22"
         cell_data = {"gmsh:physical": [regions], "gmsh:geometrical": [regions]}
         field_data = {name: np.array([tag, 3]) for tag, name in data.region_names.items()}
     elif suffix in (".mesh", ".meshb"):
         cell_data = {"medit:ref": [regions]}
+    elif suffix in _WRITABLE_TETS:
+        cell_data = {"tetgen:ref": [regions]}
+    elif suffix in (".xdmf", ".xmf"):
+        options["data_format"] = "XML"  # all in one file
     mesh = meshio.Mesh(data.nodes, [(kind, data.elements)], cell_data=cell_data)
     mesh.field_data = field_data
     try:
         with _quiet():
-            mesh.write(path, file_format=file_format)
+            mesh.write(path, **options)
     except (MemoryError, FileFormatError):
         raise
+    except ImportError as error:
+        raise _missing(error, suffix) from error
     except OSError as error:
         raise FileFormatError(f"cannot write: {error.strerror or error}") from error
     except (Exception, SystemExit) as error:
