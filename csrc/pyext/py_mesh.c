@@ -164,10 +164,12 @@ static PyObject *mesh_volumes(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_mesh *m = self_mesh(self);
   PyObject *volume = py_new_f64(1, (npy_intp[]){m->n_elements});
-  if (!volume) return NULL;
-  double *to = py_f64(volume);
-  Py_BEGIN_ALLOW_THREADS rf_mesh_volumes(m, to);
-  Py_END_ALLOW_THREADS return volume;
+  if (volume) {
+    double *to = py_f64(volume);
+    Py_BEGIN_ALLOW_THREADS rf_mesh_volumes(m, to);
+    Py_END_ALLOW_THREADS
+  }
+  return volume;
 }
 
 static PyMethodDef mesh_methods[] = {
