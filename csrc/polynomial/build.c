@@ -5,10 +5,10 @@
 #include "base/alloc.h"
 #include "linalg/blas.h"
 #include "polynomial/polynomial.h"
+#include "polynomial/strain.h"
 
 enum {
-  STRAINS = 6,             // components of a strain: xx yy zz yz zx xy
-  TILE = 128,              // rows and columns of the Gram matrix per task
+  TILE = 192,              // rows and columns of the Gram matrix per task
   PANEL_BYTES = 16 << 20,  // a panel of strains; larger ones gain nothing
 };
 
@@ -18,19 +18,13 @@ typedef struct gram {
   const double *basis;   // (3 n, r): coordinate index fastest
   double *matrix;        // (m, m), lower triangle in Fortran's sense
   double *panel;         // columns of m: strain components of quadrature points
-  double *scratch;       // (workers, 9 + 3, r)
+  double *scratch;       // (workers, 9, r)
   int32_t first, count;  // elements in the panel
   int32_t tiles;         // tiles along one side of the matrix
+  rf_strain_kernels kernels;
 } gram;
 
-// Factor of the elastic energy: |y|^2 = E : C : E / 1 for y = L^T E, scaled by root.
-// Normal components through the 3x3 Cholesky factor of 2 mu I + lambda 1 1^T, shear
-// ones, which stand twice in E : E, by sqrt(4 mu).
-typedef struct energy_factor {
-  double l00, l10, l11, l20, l21, l22, shear;
-} energy_factor;
-
-static rf_status factor_material(const rf_material *mat, energy_factor *f, rf_error *err) {
+static rf_status factor_material(const rf_material *mat, rf_strain_factor *f, rf_error *err) {
   const double diagonal = mat->lambda + 2.0 * mat->mu, off = mat->lambda;
   f->l00 = sqrt(diagonal);
   f->l10 = f->l20 = off / f->l00;
@@ -44,92 +38,26 @@ static rf_status factor_material(const rf_material *mat, energy_factor *f, rf_er
   return RF_OK;
 }
 
-// Displacement gradients of all coordinates at one quadrature point:
-// g[3 c + x][i] = d(U_i)_c / dx.
-static void displacement_gradients(const gram *w, int32_t e, int32_t point, double *g) {
-  const rf_mesh *mesh = w->solid->mesh;
-  const int32_t nodes = (int32_t)mesh->type, r = w->r;
-  const double *phi = rf_solid_gradient(w->solid, e) + (int64_t)point * nodes * 3;
-  memset(g, 0, 9 * (size_t)r * sizeof *g);
-  for (int32_t a = 0; a < nodes; ++a) {
-    const double *u = w->basis + (int64_t)mesh->elements[(int64_t)e * nodes + a] * 3 * r;
-    for (int32_t c = 0; c < 3; ++c)
-      for (int32_t x = 0; x < 3; ++x) {
-        const double p = phi[3 * a + x];
-        double *out = g + (3 * c + x) * r;
-        for (int32_t i = 0; i < r; ++i) out[i] += p * u[c * r + i];
-      }
-  }
-}
-
-// Six columns: the strain of each pair at one quadrature point, times L^T and `root`.
-static void strain_columns(const gram *w, const energy_factor *f, double root, const double *g,
-                           double *column) {
-  const int32_t r = w->r, m = w->m;
-  double *xx = column, *yy = xx + m, *zz = yy + m, *yz = zz + m, *zx = yz + m, *xy = zx + m;
-#define G(c, x) (g + (3 * (c) + (x)) * r)
-  // pairs (0, b): sym(G_b)
-  for (int32_t i = 0; i < r; ++i) {
-    xx[i] = G(0, 0)[i];
-    yy[i] = G(1, 1)[i];
-    zz[i] = G(2, 2)[i];
-    yz[i] = 0.5 * (G(1, 2)[i] + G(2, 1)[i]);
-    zx[i] = 0.5 * (G(2, 0)[i] + G(0, 2)[i]);
-    xy[i] = 0.5 * (G(0, 1)[i] + G(1, 0)[i]);
-  }
-  // pairs (a, b): (G_a^T G_b + G_b^T G_a) / 2, once only where a = b
-  int64_t at = r;
-  for (int32_t a = 0; a < r; ++a) {
-    for (int32_t b = a; b < r; ++b) {
-      double s[STRAINS] = {0};
-      for (int32_t c = 0; c < 3; ++c) {
-        const double ax = G(c, 0)[a], ay = G(c, 1)[a], az = G(c, 2)[a];
-        const double bx = G(c, 0)[b], by = G(c, 1)[b], bz = G(c, 2)[b];
-        s[0] += ax * bx;
-        s[1] += ay * by;
-        s[2] += az * bz;
-        s[3] += 0.5 * (ay * bz + az * by);
-        s[4] += 0.5 * (az * bx + ax * bz);
-        s[5] += 0.5 * (ax * by + ay * bx);
-      }
-      const int64_t p = at + (b - a);
-      xx[p] = s[0];
-      yy[p] = s[1];
-      zz[p] = s[2];
-      yz[p] = s[3];
-      zx[p] = s[4];
-      xy[p] = s[5];
-    }
-    for (int32_t k = 0; k < STRAINS; ++k) column[k * (int64_t)m + at] *= 0.5;
-    at += r - a;
-  }
-#undef G
-  const double l00 = root * f->l00, l10 = root * f->l10, l11 = root * f->l11, l20 = root * f->l20,
-               l21 = root * f->l21, l22 = root * f->l22, shear = root * f->shear;
-  for (int32_t p = 0; p < m; ++p) {
-    const double x = xx[p], y = yy[p], z = zz[p];
-    xx[p] = l00 * x + l10 * y + l20 * z;
-    yy[p] = l11 * y + l21 * z;
-    zz[p] = l22 * z;
-    yz[p] *= shear;
-    zx[p] *= shear;
-    xy[p] *= shear;
-  }
-}
-
 // One task of the first phase: the columns of one element.
 static rf_status fill_task(void *context, int64_t task, int worker, rf_error *err) {
   const gram *w = context;
   const int32_t e = w->first + (int32_t)task, points = w->solid->n_gauss;
+  const int32_t nodes = (int32_t)w->solid->mesh->type;
   double *g = w->scratch + (int64_t)worker * 9 * w->r;
-  energy_factor f;
+  rf_strain_factor f;
   const rf_status st = factor_material(&w->solid->material[w->solid->element_material[e]], &f, err);
   if (st < 0) return st;
-  const double *volume = rf_solid_volume(w->solid, e);
+  const double *volume = rf_solid_volume(w->solid, e), *phi = rf_solid_gradient(w->solid, e);
+  const double *u[RF_HEX8];
+  for (int32_t a = 0; a < nodes; ++a)
+    u[a] = w->basis + (int64_t)w->solid->mesh->elements[(int64_t)e * nodes + a] * 3 * w->r;
   for (int32_t p = 0; p < points; ++p) {
-    double *column = w->panel + (task * points + p) * STRAINS * (int64_t)w->m;
-    displacement_gradients(w, e, p, g);
-    strain_columns(w, &f, sqrt(volume[p]), g, column);
+    double *column = w->panel + (task * points + p) * RF_STRAINS * (int64_t)w->m;
+    w->kernels.gradients(nodes, w->r, phi + (int64_t)p * nodes * 3, u, g);
+    const double root = sqrt(volume[p]);
+    const rf_strain_factor weighted = {root * f.l00, root * f.l10, root * f.l11,  root * f.l20,
+                                       root * f.l21, root * f.l22, root * f.shear};
+    w->kernels.columns(w->r, &weighted, g, column);
   }
   return RF_OK;
 }
@@ -142,7 +70,7 @@ static rf_status multiply_task(void *context, int64_t task, int worker, rf_error
   while ((int64_t)(row + 1) * (row + 2) / 2 <= task) ++row;
   const int32_t column = (int32_t)(task - (int64_t)row * (row + 1) / 2);
 
-  const int m = w->m, k = w->count * w->solid->n_gauss * STRAINS;
+  const int m = w->m, k = w->count * w->solid->n_gauss * RF_STRAINS;
   const int rows = m - row * TILE < TILE ? m - row * TILE : TILE;
   const int columns = m - column * TILE < TILE ? m - column * TILE : TILE;
   const double one = 1.0, *a = w->panel + row * TILE, *b = w->panel + column * TILE;
@@ -175,8 +103,20 @@ static void collect(const gram *w, double *coefficient) {
   }
 }
 
+static rf_strain_kernels strain_kernels(rf_simd simd) {
+#if RF_SIMD_X86
+  if (simd == RF_SIMD_AVX512)
+    return (rf_strain_kernels){rf_strain_gradients_avx512, rf_strain_columns_avx512};
+  if (simd == RF_SIMD_AVX2)
+    return (rf_strain_kernels){rf_strain_gradients_avx2, rf_strain_columns_avx2};
+#endif
+  (void)simd;
+  return (rf_strain_kernels){rf_strain_gradients_plain, rf_strain_columns_plain};
+}
+
 rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t r,
-                              const double *basis, double *coefficient, rf_error *err) {
+                              const double *basis, rf_simd simd, double *coefficient,
+                              rf_error *err) {
   rf_status st = RF_OK;
   double *transposed = NULL;
   gram w = {.solid = solid, .r = r};
@@ -184,10 +124,14 @@ rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t 
   const int64_t n_dofs = 3 * (int64_t)solid->mesh->n_nodes;
   if (!(r >= 1 && r <= RF_POLYNOMIAL_MAX_R))
     return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_POLYNOMIAL_MAX_R, r);
+  if (!rf_simd_available(simd))
+    return rf_fail(err, RF_ERR_ARG, "kernel variant '%s' does not run on this processor",
+                   rf_simd_name(simd));
+  w.kernels = strain_kernels(rf_simd_resolve(simd));
 
   w.m = r + r * (r + 1) / 2;
   w.tiles = (w.m + TILE - 1) / TILE;
-  const int64_t per_element = (int64_t)w.m * STRAINS * solid->n_gauss;
+  const int64_t per_element = (int64_t)w.m * RF_STRAINS * solid->n_gauss;
   int64_t in_panel = PANEL_BYTES / (int64_t)sizeof(double) / per_element;
   in_panel = in_panel < 1 ? 1 : in_panel > n_elements ? n_elements : in_panel;
 

@@ -62,7 +62,7 @@ void rf_polynomial_free(rf_polynomial *p);  // NULL is fine
 // z_ab = q^_a q^_b, so W = z^T G z / 2 with G = sum_gp w E^T C E: one symmetric
 // rank-k update over blocks of quadrature points, at the speed of dsyrk.
 RF_MUST_CHECK rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t r,
-                                            const double *basis, double *coefficient,
+                                            const double *basis, rf_simd simd, double *coefficient,
                                             rf_error *err);
 
 // Reduced mass U^T M U (r, r) with the consistent mass.

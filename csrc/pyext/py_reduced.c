@@ -80,7 +80,7 @@ static rf_status build(const rf_solid *solid, const rf_run *run, int32_t r, cons
   RF_ALLOC(mass, r * r);
   RF_ALLOC(coefficient, rf_polynomial_count(r));
   RF_TRY(rf_polynomial_mass(solid, run, r, basis, mass, err));
-  RF_TRY(rf_polynomial_build(solid, run, r, basis, coefficient, err));
+  RF_TRY(rf_polynomial_build(solid, run, r, basis, simd, coefficient, err));
   RF_TRY(rf_reduced_create(r, solid->mesh->n_nodes, basis, mass, coefficient, simd, out, err));
 done:
   rf_free(mass);

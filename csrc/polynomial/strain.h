@@ -1,0 +1,39 @@
+// Kernels of the Gram matrix: strains of all pairs of reduced coordinates at one
+// quadrature point.
+#ifndef RF_POLYNOMIAL_STRAIN_H
+#define RF_POLYNOMIAL_STRAIN_H
+
+#include <stdint.h>
+
+#include "linalg/simd.h"
+
+enum { RF_STRAINS = 6 };  // components of a strain: xx yy zz yz zx xy
+
+// C = L L^T for the elastic energy E:C:E / 2: the 3x3 Cholesky factor of
+// 2 mu I + lambda 1 1^T for the normal components, sqrt(4 mu) for the shear ones, which
+// stand twice in E:E.  All times the root of the point's volume.
+typedef struct rf_strain_factor {
+  double l00, l10, l11, l20, l21, l22, shear;
+} rf_strain_factor;
+
+// g[(3 c + x) r + i] = d(U_i)_c / dx at a point with shape function gradients phi
+// (nodes, 3); u[a] is the basis at node a, (3, r).
+typedef void rf_strain_gradients_fn(int32_t nodes, int32_t r, const double *phi,
+                                    const double *const *u, double *g);
+
+// Six columns, of r + r (r + 1) / 2 numbers each, of L^T E: first the pairs (0, b) with
+// E = sym(G_b), then, for a <= b, (a, b) with E = (G_a^T G_b + G_b^T G_a) / 2, half of
+// that where a = b.
+typedef void rf_strain_columns_fn(int32_t r, const rf_strain_factor *f, const double *g,
+                                  double *column);
+
+typedef struct rf_strain_kernels {
+  rf_strain_gradients_fn *gradients;
+  rf_strain_columns_fn *columns;
+} rf_strain_kernels;
+
+rf_strain_gradients_fn rf_strain_gradients_plain, rf_strain_gradients_avx2,
+    rf_strain_gradients_avx512;
+rf_strain_columns_fn rf_strain_columns_plain, rf_strain_columns_avx2, rf_strain_columns_avx512;
+
+#endif

@@ -1,0 +1,8 @@
+// Strains of pairs, avx2 variant.
+#include "linalg/simd.h"
+
+#if RF_SIMD_X86
+#pragma GCC target("avx2,fma")
+#define RF_NAME(f) f##_avx2
+#include "polynomial/strain_body.h"
+#endif
