@@ -52,7 +52,7 @@ PyObject *py_fail(py_state *state, const char *error_class, const char *format, 
 typedef struct py_run {
   rf_run run;
   PyObject *callable;  // borrowed; NULL or None: signals only
-  double next_call_s;
+  double next_call_s, next_signals_s;
 } py_run;
 
 // Monotonic clock.

@@ -15,13 +15,17 @@ double py_now_s(void) {
 static int on_progress(void *context, int64_t done, int64_t total) {
   py_run *r = context;
   const double now = py_now_s();
+  // a poll without a count asks for signals only and must not use up the callable's turn;
   // the last count is always told, so that bars end full
-  if (now < r->next_call_s && !(total > 0 && done == total)) return 0;
-  r->next_call_s = now + PROGRESS_PERIOD_S;
+  const int tells = r->callable && r->callable != Py_None && total > 0 &&
+                    (now >= r->next_call_s || done == total);
+  if (!tells && now < r->next_signals_s) return 0;
+  r->next_signals_s = now + PROGRESS_PERIOD_S;
+  if (tells) r->next_call_s = now + PROGRESS_PERIOD_S;
 
   const PyGILState_STATE gil = PyGILState_Ensure();
   int stop = PyErr_CheckSignals() != 0;
-  if (!stop && r->callable && r->callable != Py_None && total > 0) {
+  if (!stop && tells) {
     PyObject *result = PyObject_CallFunction(r->callable, "LL", (long long)done, (long long)total);
     stop = result == NULL;
     Py_XDECREF(result);
@@ -41,7 +45,7 @@ int py_run_init(py_run *r, PyObject *callable, int threads) {
     return -1;
   }
   r->callable = callable;
-  r->next_call_s = py_now_s() + PROGRESS_PERIOD_S;
+  r->next_call_s = r->next_signals_s = py_now_s() + PROGRESS_PERIOD_S;
   r->run = (rf_run){.threads = threads, .progress = on_progress, .progress_context = r};
   return 0;
 }

@@ -70,7 +70,8 @@ def system_info() -> dict[str, Any]:
     """
     blas: dict[str, Any] = dict(_core.blas_description())
     blas["verdict"] = _verdict(blas)
-    kernels = getattr(_core, "polynomial_kernels", None)
+    variants = ("plain", "avx2", "avx512")  # rf_simd in csrc/linalg/simd.h, from 1
+    kernels = [name for i, name in enumerate(variants, 1) if _core.simd_available(i)][-1]
     return {
         "reducedfem": __version__,
         "python": platform.python_version(),
@@ -82,7 +83,7 @@ def system_info() -> dict[str, Any]:
         if sys.platform == "linux"
         else os.cpu_count() or 1,
         "threads": threads(),
-        "kernels": kernels() if kernels else "plain",
+        "kernels": kernels,
         "blas": blas,
     }
 
