@@ -50,6 +50,7 @@ def test_arrays_are_read_only_copies_that_keep_their_memory_alive():
         (TET_NODES, [[0, 1, 2, 2]], None, rf.MeshError, "element 0 has node 2 twice"),
         ([*TET_NODES, [9, 9, 9]], TET, None, rf.MeshError, "1 of 5 nodes .* node 4"),
         (TET_NODES, [[0, 1, 2, 4]], None, rf.InputError, r"elements\[0, 3\] is 4.* 0 to 3"),
+        (TET_NODES, [[1, 2, 3, 4]], None, rf.InputError, "counted from 1: pass elements - 1"),
         (TET_NODES, [[0, 1, 2, -1]], None, rf.InputError, r"elements\[0, 3\] is -1"),
         (TET_NODES * np.nan, TET, None, rf.InputError, r"nodes\[0, 0\] is nan"),
         (TET_NODES * 1e300, TET, None, rf.MeshError, "too large"),

@@ -136,6 +136,7 @@ def test_arrays_are_read_only_copies():
     [
         (TET_VERTICES * [1, np.nan, 1], TET_TRIANGLES, rf.InputError, r"vertices\[0, 1\] is nan"),
         (TET_VERTICES, [[0, 1, 4]], rf.InputError, r"triangles\[0, 2\] is 4; allowed are 0 to 3"),
+        (TET_VERTICES, TET_TRIANGLES + 1, rf.InputError, "counted from 1: pass triangles - 1"),
         (TET_VERTICES, [[0, 1, -1]], rf.InputError, r"triangles\[0, 2\] is -1"),
         (TET_VERTICES, [[0, 1, 2, 3]], rf.InputError, "triangles must have shape"),
         (TET_VERTICES, np.zeros((0, 3), int), rf.MeshError, "triangles has 0 rows"),
@@ -245,6 +246,15 @@ def test_unreadable_files(tmp_path, name, content, message):
         rf.read_surface(tmp_path / name)
     with pytest.raises(OSError, match=name):
         rf.read_surface(tmp_path / name)
+
+
+def test_paths_must_be_paths(tmp_path):
+    for wrong in (5, None, ["a.obj"]):
+        for function in (rf.read_surface, rf.read_mesh, rf.read_fixed, tetrahedron().write):
+            with pytest.raises(rf.InputTypeError, match="path must be a str or a Path"):
+                function(wrong)
+    with pytest.raises(rf.FileFormatError, match="is a folder"):
+        rf.read_surface(tmp_path)
 
 
 def test_refuses_to_write_elsewhere(tmp_path):

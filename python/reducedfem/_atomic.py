@@ -1,4 +1,4 @@
-"""Write a file whole or not at all."""
+"""Paths as arguments, and files that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,9 +9,23 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from reducedfem.errors import FileFormatError
+from reducedfem.errors import FileFormatError, InputTypeError
 
-__all__ = ["replacing"]
+__all__ = ["as_path", "replacing"]
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    """Return the argument `path` of a public function as a Path.
+
+    Raises
+    ------
+    InputTypeError
+        It is no path.
+    """
+    try:
+        return Path(path)
+    except TypeError:
+        raise InputTypeError(f"path must be a str or a Path, got {type(path).__name__}") from None
 
 
 @contextlib.contextmanager
@@ -27,7 +41,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     FileFormatError
         The folder is missing or not writable, or the disk is full.
     """
-    target = Path(path)
+    target = as_path(path)
     if target.is_dir():
         raise FileFormatError(f"cannot write {str(target)!r}: it is a folder")
     try:

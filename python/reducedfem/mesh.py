@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import operator
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._atomic import replacing
+from reducedfem._atomic import as_path, replacing
 from reducedfem._core import Mesh as _CoreMesh
 from reducedfem._run import Progress, callback, threads
 from reducedfem._volume_files import (
@@ -22,7 +21,7 @@ from reducedfem._volume_files import (
     write_volume,
 )
 from reducedfem.errors import FileFormatError, InputError, InputTypeError, MeshError
-from reducedfem.surface import Surface
+from reducedfem.surface import Surface, _with_hint
 
 if TYPE_CHECKING:
     from reducedfem.solid import StVK
@@ -104,7 +103,11 @@ class Mesh:
         original = None
         if drop_unreferenced:
             nodes, elements, original = _drop_unreferenced(nodes, elements)
-        self._adopt(_core.Mesh(nodes, elements, regions), original)
+        try:
+            core = _core.Mesh(nodes, elements, regions)
+        except InputError as error:
+            raise _with_hint(error, nodes, elements, "elements") from None
+        self._adopt(core, original)
 
     def _adopt(
         self,
@@ -332,7 +335,7 @@ class Mesh:
             self._materials,
         )
         with replacing(path) as temporary:
-            write_volume(temporary, data, Path(path).suffix.lower())
+            write_volume(temporary, data, as_path(path).suffix.lower())
 
     def __repr__(self) -> str:
         name = _ELEMENT_NAMES[self.nodes_per_element]
@@ -390,7 +393,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     MeshError
         The mesh is not usable; see `Mesh`.
     """
-    file = Path(path)
+    file = as_path(path)
     data = read_volume(file)
     try:
         mesh = Mesh(data.nodes, data.elements, data.regions, drop_unreferenced=True)
@@ -420,7 +423,7 @@ def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
     FileFormatError
         The file is missing or holds something else.
     """
-    numbers = read_indices(Path(path))
+    numbers = read_indices(as_path(path))
     if numbers.size and not (numbers.min() >= 1 and numbers.max() < 2**31):
         raise FileFormatError(
             f"{str(path)!r} has node {numbers.min() if numbers.min() < 1 else numbers.max()}; "

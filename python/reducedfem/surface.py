@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._atomic import replacing
+from reducedfem._atomic import as_path, replacing
 from reducedfem.errors import FileFormatError, InputError, MeshError
 
 __all__ = ["Surface", "read_surface"]
@@ -50,7 +50,10 @@ class Surface:
     _triangles: NDArray[np.int32]
 
     def __init__(self, vertices: ArrayLike, triangles: ArrayLike) -> None:
-        self._vertices, self._triangles = _core.surface_seal(vertices, triangles)
+        try:
+            self._vertices, self._triangles = _core.surface_seal(vertices, triangles)
+        except InputError as error:
+            raise _with_hint(error, vertices, triangles, "triangles") from None
         self._measures: Any = None
 
     @property
@@ -144,7 +147,7 @@ class Surface:
         FileFormatError
             Another suffix, or the file cannot be written.
         """
-        suffix = Path(path).suffix.lower()
+        suffix = as_path(path).suffix.lower()
         if suffix not in _WRITABLE:
             raise FileFormatError(
                 f"cannot write {str(path)!r}: a surface goes to {', '.join(_WRITABLE)}"
@@ -158,6 +161,18 @@ class Surface:
 
     def __reduce__(self) -> tuple[type[Surface], tuple[Any, ...]]:
         return Surface, (self._vertices, self._triangles)
+
+
+def _with_hint(error: InputError, points: ArrayLike, indices: ArrayLike, name: str) -> InputError:
+    """Add to an error about indices that they seem to be counted from 1."""
+    try:
+        found = np.asarray(indices)
+        looks = found.size > 0 and found.min() == 1 and found.max() == len(np.asarray(points))
+    except (TypeError, ValueError):
+        looks = False
+    if not looks:
+        return error
+    return type(error)(f"{error}; they seem to be counted from 1: pass {name} - 1")
 
 
 def read_surface(path: str | os.PathLike[str]) -> Surface:
@@ -181,8 +196,10 @@ def read_surface(path: str | os.PathLike[str]) -> Surface:
     FileFormatError
         The file is missing, of another format, damaged, or has no triangles.
     """
-    file = Path(path)
+    file = as_path(path)
     suffix = file.suffix.lower()
+    if file.is_dir():
+        raise FileFormatError(f"cannot read {str(file)!r}: it is a folder")
     if suffix not in _READABLE:
         raise FileFormatError(
             f"cannot read {str(file)!r} as a surface: known are {', '.join(_READABLE)}"
