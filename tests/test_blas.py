@@ -116,6 +116,10 @@ def test_system_info_is_complete_and_plain():
     json.dumps(info)  # plain types only: it goes into reports
     assert info["reducedfem"] == rf.__version__
     assert info["threads"] >= 1
+    assert info["kernels"] in ("avx512", "avx2", "plain")
+    # where the flags are known, the variant follows from them
+    if info["instruction_sets"]:
+        assert (info["kernels"] != "plain") == ({"avx2", "fma"} <= set(info["instruction_sets"]))
     assert 1 <= info["processors"] <= (os.cpu_count() or 1)
     assert info["blas"]["core"] in info["blas"]["verdict"] or info["blas"]["core"] == "unknown"
 
