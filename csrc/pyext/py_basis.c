@@ -47,9 +47,11 @@ static PyObject *mass_pca(PyObject *module, PyObject *args) {
       py_in_f64(&weights, weights_obj, "weights", 1, &vectors.shape[0]) < 0)
     goto done;
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS st = rf_basis_mass_pca(solid, &run.run, (int32_t)vectors.shape[0],
-                                                vectors.data, weights.data, r, &basis, &err);
-  Py_END_ALLOW_THREADS result = st < 0 ? py_raise(state, st, &err) : basis_arrays(&basis);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_basis_mass_pca(solid, &run.run, (int32_t)vectors.shape[0], vectors.data, weights.data, r,
+                         &basis, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : basis_arrays(&basis);
 done:
   rf_basis_free(&basis);
   py_in_release(&vectors);
@@ -84,9 +86,10 @@ static PyObject *modal_derivative_basis(PyObject *module, PyObject *args) {
   if (!values || !frequencies) goto done;
   double *value = py_f64(values);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS st =
-      rf_basis_modal_derivatives(solid, &run.run, k, r, value, &basis, &err);
-  Py_END_ALLOW_THREADS if (st < 0) {
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_basis_modal_derivatives(solid, &run.run, k, r, value, &basis, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
     py_raise(state, st, &err);
     goto done;
   }

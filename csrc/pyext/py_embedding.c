@@ -35,10 +35,14 @@ static PyObject *embedding_new(PyTypeObject *type, PyObject *args, PyObject *kwa
             (int)INT32_MAX);
   } else {
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS st = rf_embedding_create(mesh, (int32_t)points.shape[0], points.data,
-                                                    &run.run, &embedding, &err);
-    Py_END_ALLOW_THREADS if (st < 0) py_raise(state, st, &err);
-    else self = type->tp_alloc(type, 0);
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_embedding_create(mesh, (int32_t)points.shape[0], points.data, &run.run, &embedding,
+                             &err);
+    Py_END_ALLOW_THREADS
+    if (st < 0)
+      py_raise(state, st, &err);
+    else
+      self = type->tp_alloc(type, 0);
     if (self)
       ((py_embedding *)self)->embedding = embedding;
     else
@@ -110,8 +114,10 @@ static PyObject *interpolate(PyObject *self, PyObject *args) {
     double *to = py_f64(result);
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS st = interpolate_stack(e, threads, 1, u.data, to, &err);
-    Py_END_ALLOW_THREADS if (st < 0) {
+    Py_BEGIN_ALLOW_THREADS
+    st = interpolate_stack(e, threads, 1, u.data, to, &err);
+    Py_END_ALLOW_THREADS
+    if (st < 0) {
       py_raise(py_state_of_object(self), st, &err);
       Py_CLEAR(result);
     }
@@ -140,8 +146,10 @@ static PyObject *transfer(PyObject *self, PyObject *args) {
     double *to = py_f64(result);
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS st = interpolate_stack(e, threads, r, vectors.data, to, &err);
-    Py_END_ALLOW_THREADS if (st < 0) {
+    Py_BEGIN_ALLOW_THREADS
+    st = interpolate_stack(e, threads, r, vectors.data, to, &err);
+    Py_END_ALLOW_THREADS
+    if (st < 0) {
       py_raise(py_state_of_object(self), st, &err);
       Py_CLEAR(result);
     }
@@ -160,7 +168,8 @@ static PyObject *distribute(PyObject *self, PyObject *arg) {
   PyObject *result = py_new_f64(2, (npy_intp[]){e->n_nodes, 3});
   if (result) {
     double *to = py_f64(result);
-    Py_BEGIN_ALLOW_THREADS rf_embedding_distribute(e, f.data, to);
+    Py_BEGIN_ALLOW_THREADS
+    rf_embedding_distribute(e, f.data, to);
     Py_END_ALLOW_THREADS
   }
   py_in_release(&f);

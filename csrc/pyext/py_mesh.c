@@ -70,10 +70,11 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     goto done;
 
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS st =
-      rf_mesh_create((rf_element_type)elements.shape[1], (int32_t)nodes.shape[0], nodes.data,
-                     (int32_t)elements.shape[0], elements.data, regions.data, &mesh, &err);
-  Py_END_ALLOW_THREADS result = st < 0 ? py_raise(state, st, &err) : wrap(type, mesh);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_mesh_create((rf_element_type)elements.shape[1], (int32_t)nodes.shape[0], nodes.data,
+                      (int32_t)elements.shape[0], elements.data, regions.data, &mesh, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : wrap(type, mesh);
 
 done:
   py_in_release(&nodes);
@@ -126,8 +127,10 @@ static PyObject *mesh_components(PyObject *self, PyObject *arg) {
   int32_t *to = py_i32(label), count;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS st = rf_mesh_components(m, by_face != 0, to, &count, &err);
-  Py_END_ALLOW_THREADS if (st < 0) {
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_mesh_components(m, by_face != 0, to, &count, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
     Py_DECREF(label);
     return py_raise(py_state_of_object(self), st, &err);
   }
@@ -143,8 +146,10 @@ static PyObject *mesh_boundary(PyObject *self, PyObject *unused) {
   rf_boundary b;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS st = rf_mesh_boundary(m, &b, &err);
-  Py_END_ALLOW_THREADS if (st < 0) return py_raise(py_state_of_object(self), st, &err);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_mesh_boundary(m, &b, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) return py_raise(py_state_of_object(self), st, &err);
   PyObject *result = NULL;
   PyObject *corners = py_new_i32(2, (npy_intp[]){b.n_faces, b.n_corners});
   PyObject *element = py_new_i32(1, (npy_intp[]){b.n_faces});
@@ -166,7 +171,8 @@ static PyObject *mesh_volumes(PyObject *self, PyObject *unused) {
   PyObject *volume = py_new_f64(1, (npy_intp[]){m->n_elements});
   if (volume) {
     double *to = py_f64(volume);
-    Py_BEGIN_ALLOW_THREADS rf_mesh_volumes(m, to);
+    Py_BEGIN_ALLOW_THREADS
+    rf_mesh_volumes(m, to);
     Py_END_ALLOW_THREADS
   }
   return volume;
@@ -269,12 +275,16 @@ static PyObject *surface_measure(PyObject *module, PyObject *args) {
     rf_error err = {0};
     double lo[3], hi[3];
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS rf_surface_bounds(&in.surface, lo, hi);
+    Py_BEGIN_ALLOW_THREADS
+    rf_surface_bounds(&in.surface, lo, hi);
     st = rf_surface_measure(&in.surface, &report, &err);
-    Py_END_ALLOW_THREADS if (st < 0) py_raise(state, st, &err);
-    else result = Py_BuildValue("(ddd)(ddd)ddiNN", lo[0], lo[1], lo[2], hi[0], hi[1], hi[2],
-                                report.area, report.volume, (int)report.n_degenerate,
-                                PyBool_FromLong(report.closed), PyBool_FromLong(report.manifold));
+    Py_END_ALLOW_THREADS
+    if (st < 0)
+      py_raise(state, st, &err);
+    else
+      result = Py_BuildValue("(ddd)(ddd)ddiNN", lo[0], lo[1], lo[2], hi[0], hi[1], hi[2],
+                             report.area, report.volume, (int)report.n_degenerate,
+                             PyBool_FromLong(report.closed), PyBool_FromLong(report.manifold));
   }
   release_surface(&in);
   return result;
@@ -297,9 +307,10 @@ static PyObject *surface_merge(PyObject *module, PyObject *arg) {
     rf_error err = {0};
     int32_t *first = py_i32(result);
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS st =
-        rf_surface_merge((int32_t)vertices.shape[0], vertices.data, first, &err);
-    Py_END_ALLOW_THREADS if (st < 0) {
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_surface_merge((int32_t)vertices.shape[0], vertices.data, first, &err);
+    Py_END_ALLOW_THREADS
+    if (st < 0) {
       py_raise(state, st, &err);
       Py_CLEAR(result);
     }
@@ -328,9 +339,10 @@ static PyObject *voxelize(PyObject *module, PyObject *args) {
     rf_mesh *mesh = NULL;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS st = rf_voxelize(&in.surface, &set, &run.run, &mesh, &err);
-    Py_END_ALLOW_THREADS result =
-        st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_MESH], mesh);
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_voxelize(&in.surface, &set, &run.run, &mesh, &err);
+    Py_END_ALLOW_THREADS
+    result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_MESH], mesh);
   }
   release_surface(&in);
   return result;

@@ -33,11 +33,13 @@ static PyObject *linear_modes(PyObject *module, PyObject *args) {
   double *value = py_f64(values), *frequency = py_f64(frequencies), *shape = py_f64(shapes);
   rf_modes_solid *modes = NULL;
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS st = rf_modes_solid_create(solid, &r.run, &modes, &err);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_modes_solid_create(solid, &r.run, &modes, &err);
   if (st >= 0) st = rf_modes_linear(rf_modes_solid_system(modes), &r.run, k, value, shape, &err);
   if (st >= 0) st = rf_modes_expand(solid, k, shape, &err);
   rf_modes_solid_free(modes);
-  Py_END_ALLOW_THREADS if (st < 0) {
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
     py_raise(state, st, &err);
     goto done;
   }
@@ -78,8 +80,10 @@ static PyObject *modal_derivatives(PyObject *module, PyObject *args) {
   if (!out) goto done;
   double *derivative = py_f64(out);
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS st = rf_modes_solid_derivatives(solid, &r.run, k, shape, derivative, &err);
-  Py_END_ALLOW_THREADS if (st < 0) {
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_modes_solid_derivatives(solid, &r.run, k, shape, derivative, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
     py_raise(state, st, &err);
     Py_CLEAR(out);
   }
@@ -170,14 +174,17 @@ static PyObject *matrix_modes(PyObject *module, PyObject *args) {
   double *value = py_f64(values), *vector = py_f64(vectors);
   rf_modes_matrices *matrices = NULL;
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS st =
-      rf_modes_matrices_create(&stiffness.view, &mass.view, &matrices, &err);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_modes_matrices_create(&stiffness.view, &mass.view, &matrices, &err);
   if (st >= 0)
     st = rf_eigen_smallest(&rf_modes_matrices_system(matrices)->operators, &set, &r.run, value,
                            vector, &report, &err);
   rf_modes_matrices_free(matrices);
-  Py_END_ALLOW_THREADS if (st < 0) py_raise(state, st, &err);
-  else result = Py_BuildValue("OO(ii)", values, vectors, report.solves, report.restarts);
+  Py_END_ALLOW_THREADS
+  if (st < 0)
+    py_raise(state, st, &err);
+  else
+    result = Py_BuildValue("OO(ii)", values, vectors, report.solves, report.restarts);
 done:
   release_matrix(&stiffness);
   release_matrix(&mass);

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from typing import final
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -205,7 +205,7 @@ class NewmarkReduced:
     def state(
         self,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
-    def report(self) -> dict[str, int | float]: ...
+    def report(self) -> dict[str, Any]: ...
     def time_steps(
         self, force: ArrayLike | None, runs: int, inner: int, /
     ) -> NDArray[np.float64]: ...
@@ -244,7 +244,7 @@ class NewmarkSolid:
     def state(
         self,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
-    def report(self) -> dict[str, int | float]: ...
+    def report(self) -> dict[str, Any]: ...
 
 # csrc/pyext/py_modes.c
 def linear_modes(

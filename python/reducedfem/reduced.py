@@ -83,7 +83,8 @@ class ReducedSolid:
     @property
     def matrix(self) -> NDArray[np.float64]:
         """U as a matrix, shape (3n, r): a view of `basis`, not a copy."""
-        return self.basis.reshape(self.r, -1).T
+        view: NDArray[np.float64] = self.basis.reshape(self.r, -1).T
+        return view
 
     @property
     def mass(self) -> NDArray[np.float64]:
