@@ -134,11 +134,15 @@ def rows() -> list[Row]:
     bridge = path / "meshes/vega/simpleBridge/simpleBridge_resol92-b1.155_enlarged.veg"
     if bridge.is_file():
         mesh = rf.read_mesh(bridge)
-        solid = rf.Solid(mesh, rf.StVK(1e7, 0.45, 1000.0), fixed=rf.read_fixed(bridge.with_suffix(".bou")))
+        solid = rf.Solid(
+            mesh, rf.StVK(1e7, 0.45, 1000.0), fixed=rf.read_fixed(bridge.with_suffix(".bou"))
+        )
         vectors = rf.modal_derivative_basis(solid, 20, 30).vectors
         rf.set_threads(1)
         for quadrature in (2, 3):
-            solid = rf.Solid(mesh, rf.StVK(1e7, 0.45, 1000.0), fixed=solid.fixed, quadrature=quadrature)
+            solid = rf.Solid(
+                mesh, rf.StVK(1e7, 0.45, 1000.0), fixed=solid.fixed, quadrature=quadrature
+            )
             times = []
             for _ in range(3):
                 start = time.perf_counter()

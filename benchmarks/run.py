@@ -42,8 +42,12 @@ def main() -> int:
         f"{clock.max():.2f}); peak {yardsticks.peak_rate() / 1e9:.1f} Gflop/s a core; reads "
         + ", ".join(
             f"{yardsticks.read_rate(size) / 1e9:.0f} GB/s from {label}"
-            for label, size in (("16 kB", 1 << 14), ("256 kB", 1 << 18), ("4 MB", 1 << 22),
-                                ("128 MB", 1 << 27))
+            for label, size in (
+                ("16 kB", 1 << 14),
+                ("256 kB", 1 << 18),
+                ("4 MB", 1 << 22),
+                ("128 MB", 1 << 27),
+            )
         )
     )
     missed = 0

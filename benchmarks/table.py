@@ -35,7 +35,7 @@ def show(rows: list[Row]) -> str:
     head = ("what", "value", "unit", "mark", "", "limit and yardsticks")
     widths = [max(len(line[i]) for line in [head, *lines]) for i in range(5)]
     text = []
-    for line in [head, tuple("-" * w for w in widths) + ("-" * 20,), *lines]:
+    for line in [head, (*tuple("-" * w for w in widths), "-" * 20), *lines]:
         cells = [cell.ljust(w) for cell, w in zip(line[:5], widths, strict=True)]
         text.append("  ".join([*cells, line[5]]).rstrip())
     return "\n".join(text)
