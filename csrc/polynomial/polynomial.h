@@ -16,9 +16,9 @@
 //
 // Up to r = RF_POLYNOMIAL_PAIRS_R the rectangles are too short to pay for their
 // bookkeeping; there the kernel multiplies the symmetric matrix over index pairs (B07
-// 2.6.4: every coefficient up to three times, 1 MB at r = 30) with the products
+// 2.6.4: every coefficient up to three times, 0.8 MB at r = 28) with the products
 // q^_c q^_d.  The coefficients kept and saved are the same.  The switch is where the two
-// cost the same on a Zen 3 core with AVX2 (between r = 30 and 33).
+// cost the same on a Zen 3 core with AVX2 and 512 kB of L2.
 #ifndef RF_POLYNOMIAL_POLYNOMIAL_H
 #define RF_POLYNOMIAL_POLYNOMIAL_H
 
@@ -30,7 +30,7 @@
 #include "fem/fem.h"
 #include "linalg/simd.h"
 
-enum { RF_POLYNOMIAL_MAX_R = 256, RF_POLYNOMIAL_PAIRS_R = 30 };
+enum { RF_POLYNOMIAL_MAX_R = 256, RF_POLYNOMIAL_PAIRS_R = 28 };
 
 typedef struct rf_polynomial {
   int32_t r;            // reduced coordinates
