@@ -30,18 +30,17 @@ SANITIZE = os.environ.get("RF_SANITIZE", "")
 # header, pkg-config name, library name
 LIBRARIES = [
     ("cholmod.h", "CHOLMOD", "cholmod"),
-    ("arpack/arpack.h", "arpack", "arpack"),
     ("cblas.h", "openblas", "openblas"),
 ]
 USUAL_INCLUDES = ["/usr/include", "/usr/local/include", "/opt/homebrew/include"]
 
 HELP = """
-reducedfem needs the headers and libraries of SuiteSparse (CHOLMOD), ARPACK-NG and OpenBLAS.
+reducedfem needs the headers and libraries of SuiteSparse (CHOLMOD) and OpenBLAS.
 Missing: {missing}.
 
-  Debian, Ubuntu:  apt-get install libsuitesparse-dev libarpack2-dev libopenblas-dev
-  Fedora:          dnf install suitesparse-devel arpack-devel openblas-devel
-  macOS:           brew install suite-sparse arpack openblas
+  Debian, Ubuntu:  apt-get install libsuitesparse-dev libopenblas-dev
+  Fedora:          dnf install suitesparse-devel openblas-devel
+  macOS:           brew install suite-sparse openblas
 
 Elsewhere set RF_INCLUDE_DIRS and RF_LIBRARY_DIRS (colon separated folders).
 """

@@ -5,7 +5,7 @@ let its k-th call and all later ones fail. Each operation below is run with k = 
 1, 2, ... until it succeeds; every failure must be a MemoryError and must leave as
 many live blocks as there were before.
 
-Blocks of CHOLMOD and ARPACK do not go through that door, but their owners do: a
+Blocks of CHOLMOD do not go through that door, but their owners do: a
 second test measures the heap of the whole process over repeated sweeps.
 """
 
@@ -101,7 +101,7 @@ OPERATIONS: dict[str, Operation] = {
 }
 
 
-# those in which CHOLMOD, ARPACK, LAPACK or NumPy allocate as well
+# those in which CHOLMOD, LAPACK or NumPy allocate as well
 FOREIGN = [
     "mesh of hexes",
     "statics",
