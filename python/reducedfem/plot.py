@@ -1,0 +1,485 @@
+"""Pictures: shaded surfaces and trajectories.
+
+Surfaces are drawn by a small rasteriser with a depth buffer of its own, so that any number
+of intersecting shapes hide each other correctly. Matplotlib, needed only to save figures, is
+the optional dependency ``reducedfem[plot]``; nothing here touches its global state.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem._atomic import replacing
+from reducedfem.errors import FileFormatError, InputError, ReducedFEMError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "MissingMatplotlibError",
+    "Pose",
+    "Trace",
+    "colours",
+    "render",
+    "save_figure",
+    "shapes_figure",
+    "traces_figure",
+]
+
+Array = NDArray[np.float64]
+
+# directions of the lights in the frame of the camera: right, up, towards the viewer
+_KEY_LIGHT = np.array([-0.45, 0.75, 0.60])
+_FILL_LIGHT = np.array([0.80, 0.10, 0.45])
+_CREASE = np.cos(np.radians(40.0))
+_INK = "#2b2f36"
+_PAPER = "#f7f8fa"
+# from at rest to moved most
+_SCALE = np.array(
+    [
+        [0.87, 0.88, 0.90],
+        [0.56, 0.79, 0.87],
+        [0.16, 0.60, 0.66],
+        [0.60, 0.74, 0.36],
+        [0.97, 0.72, 0.24],
+        [0.86, 0.27, 0.22],
+    ]
+)
+_MAX_FRAGMENTS = 60_000_000
+
+
+class MissingMatplotlibError(ReducedFEMError, ImportError):
+    """Matplotlib, which pictures need, is not installed."""
+
+
+def require_matplotlib() -> None:
+    """Raise `MissingMatplotlibError` if pictures cannot be drawn."""
+    try:
+        import matplotlib as _  # noqa: F401
+    except ImportError as error:
+        raise MissingMatplotlibError(
+            "pictures need matplotlib, which is not installed: pip install 'reducedfem[plot]'"
+        ) from error
+
+
+class Pose(NamedTuple):
+    """One shape of a picture.
+
+    Attributes
+    ----------
+    vertices
+        Positions [m], shape (v, 3).
+    colours
+        Red, green and blue from 0 to 1: one colour, (3,), or one per vertex, (v, 3).
+    opacity
+        1 hides what is behind; less shows through, nearer shapes first.
+    """
+
+    vertices: ArrayLike
+    colours: ArrayLike = (0.72, 0.74, 0.77)
+    opacity: float = 1.0
+
+
+class Trace(NamedTuple):
+    """One curve of a plot: its name and its values over time."""
+
+    label: str
+    time: ArrayLike
+    value: ArrayLike
+
+
+# --- the rasteriser --------------------------------------------------------------------
+
+
+def _corner_normals(x: Array, triangles: NDArray[np.int32]) -> Array:
+    """Return a normal for each corner of each triangle, (t, 3, 3), smooth but for creases."""
+    a, b, c = x[triangles[:, 0]], x[triangles[:, 1]], x[triangles[:, 2]]
+    area = np.cross(b - a, c - a)
+    unit = area / np.maximum(np.linalg.norm(area, axis=1), 1e-300)[:, None]
+    # all pairs of a corner and a triangle around the same vertex
+    corner_vertex = triangles.reshape(-1)
+    order = np.argsort(corner_vertex, kind="stable")
+    valence = np.bincount(corner_vertex, minlength=len(x))
+    first = np.concatenate([[0], np.cumsum(valence)[:-1]])
+    repeat = valence[corner_vertex]
+    corner = np.repeat(np.arange(len(corner_vertex)), repeat)
+    within = np.arange(len(corner)) - np.repeat(np.cumsum(repeat) - repeat, repeat)
+    other = order[first[corner_vertex[corner]] + within] // 3
+    smooth = (unit[corner // 3] * unit[other]).sum(axis=1) > _CREASE
+    total = np.zeros((len(corner_vertex), 3))
+    for axis in range(3):
+        total[:, axis] = np.bincount(
+            corner[smooth], area[other[smooth], axis], minlength=len(corner_vertex)
+        )
+    total /= np.maximum(np.linalg.norm(total, axis=1), 1e-300)[:, None]
+    return total.reshape(-1, 3, 3)
+
+
+class _Fragments(NamedTuple):
+    """What is seen in each pixel that shows something."""
+
+    pixel: NDArray[np.int64]
+    depth: Array
+    normal: Array
+    colour: Array
+
+
+def _spread(first: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[Any, Any]:
+    """Return, for each k, the numbers first[k], ..., first[k] + count[k] - 1; and the k's."""
+    owner = np.repeat(np.arange(len(count)), count)
+    return first[owner] + np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count), owner
+
+
+def _rasterize(
+    x: Array, triangles: NDArray[np.int32], colours: Array, width: int, height: int
+) -> _Fragments:
+    """Find the nearest surface in each pixel; x in pixels, third axis towards the viewer."""
+    corners = x[triangles]
+    # line i is a u + b v + c, and zero along the edge opposite to corner i
+    p, q = np.roll(corners, -1, axis=1), np.roll(corners, -2, axis=1)
+    lines = np.stack(
+        [p[..., 1] - q[..., 1], q[..., 0] - p[..., 0],
+         p[..., 0] * q[..., 1] - q[..., 0] * p[..., 1]], axis=2,
+    )  # fmt: skip
+    total = lines[..., 2].sum(axis=1)
+    shown = np.abs(total) > 1e-12  # not seen edge-on
+    lines = lines[shown] / total[shown, None, None]  # barycentric coordinates now
+    corners, faces = corners[shown], triangles[shown]
+    source = np.flatnonzero(shown)
+
+    # rows of pixels that meet each triangle, then the span of it in each row
+    low = np.clip(np.ceil(corners[..., 1].min(axis=1) - 0.5), 0, height).astype(np.int64)
+    high = np.clip(np.floor(corners[..., 1].max(axis=1) - 0.5), -1, height - 1).astype(np.int64)
+    row, owner = _spread(low, np.maximum(high - low + 1, 0))
+    left, right = np.full(len(row), -0.5), np.full(len(row), width - 0.5)
+    for i in range(3):
+        a = lines[owner, i, 0]
+        rest = lines[owner, i, 1] * (row + 0.5) + lines[owner, i, 2]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = -rest / a - 0.5
+        left = np.where(a > 0, np.maximum(left, bound), left)
+        right = np.where(a < 0, np.minimum(right, bound), right)
+        right[(a == 0) & (rest < 0)] = -1.0
+    first = np.ceil(left - 1e-9).astype(np.int64)
+    count = np.maximum(np.floor(right + 1e-9).astype(np.int64) - first + 1, 0)
+    if count.sum() > _MAX_FRAGMENTS:
+        raise InputError("the picture is too large for its shapes; choose a smaller size")
+    column, span = _spread(first, count)
+    owner, row = owner[span], row[span]
+    inside = (column >= 0) & (column < width)
+    column, owner, row = column[inside], owner[inside], row[inside]
+
+    # the nearest of each pixel: of several assignments to one place the last one holds
+    plane = (lines * corners[..., 2, None]).sum(axis=1)
+    depth = plane[owner, 0] * (column + 0.5) + plane[owner, 1] * (row + 0.5) + plane[owner, 2]
+    pixel = row * width + column
+    order = np.argsort(depth, kind="stable")
+    winner = np.full(width * height, -1)
+    winner[pixel[order]] = order
+    pixel = np.flatnonzero(winner >= 0)
+    winner = winner[pixel]
+    owner, column, row = owner[winner], column[winner], row[winner]
+
+    place = np.stack([column + 0.5, row + 0.5, np.ones(len(row))], axis=1)
+    weights = np.einsum("kij,kj->ki", lines[owner], place)
+    normal = np.einsum("ki,kic->kc", weights, _corner_normals(x, triangles)[source[owner]])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
+    normal *= np.where(normal[:, 2:] < 0, -1.0, 1.0)  # open surfaces have two sides
+    colour = np.einsum("ki,kic->kc", weights, colours[faces[owner]])
+    return _Fragments(pixel, depth[winner], normal, colour)
+
+
+def _shade(normal: Array, colour: Array) -> Array:
+    """Light a surface: a key light with a highlight, a fill light and the sky."""
+    shade = 0.58 + 0.12 * normal[:, 1]
+    for light, strength in ((_KEY_LIGHT, 0.36), (_FILL_LIGHT, 0.16)):
+        direction = light / np.linalg.norm(light)
+        shade += strength * np.maximum(normal @ direction, 0.0)
+    half = _KEY_LIGHT / np.linalg.norm(_KEY_LIGHT) + [0.0, 0.0, 1.0]
+    shine = np.maximum(normal @ (half / np.linalg.norm(half)), 0.0) ** 40
+    lit: Array = colour * shade[:, None] + 0.22 * shine[:, None]
+    return np.clip(lit, 0.0, 1.0)
+
+
+class _Frame(NamedTuple):
+    """A parallel projection that shows all shapes."""
+
+    axes: Array
+    origin: Array
+    scale: float
+    border: float
+    size: tuple[int, int]
+
+    def pixels(self, points: ArrayLike) -> Array:
+        """Return column and row, downwards, and depth towards the viewer, all in pixels."""
+        x: Array = np.asarray(points, dtype=np.float64) @ self.axes.T - self.origin
+        x *= [self.scale, -self.scale, self.scale]
+        x += (self.border, self.border, 0.0)
+        return x
+
+
+def _frame(
+    poses: Sequence[Pose],
+    triangles: NDArray[np.int32],
+    size: tuple[int, int],
+    azimuth: float,
+    elevation: float,
+    margin: float,
+) -> _Frame:
+    if not poses:
+        raise InputError("poses is empty; there is nothing to draw")
+    a, e = np.radians(azimuth), np.radians(elevation)
+    toward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    right = np.array([-np.sin(a), np.cos(a), 0.0])
+    axes = np.array([right, np.cross(toward, right), toward])
+    used = np.unique(triangles)
+    seen = np.concatenate([np.asarray(pose.vertices, dtype=float)[used] @ axes.T for pose in poses])
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    extent = np.maximum((high - low)[:2], 1e-12 * max(1.0, float(np.abs(seen).max())))
+    border = margin * max(size)
+    scale = float(np.min((np.array(size) - 2 * border) / extent))
+    width, height = (int(n) for n in np.ceil(extent * scale + 2 * border - 1e-6))
+    return _Frame(axes, np.array([low[0], high[1], 0.0]), scale, border, (width, height))
+
+
+def render(
+    poses: Sequence[Pose],
+    triangles: ArrayLike,
+    size: tuple[int, int] = (1200, 800),
+    azimuth: float = -60.0,
+    elevation: float = 20.0,
+    margin: float = 0.03,
+    smoothing: int = 2,
+) -> Array:
+    """Draw shapes of one triangulation, all in the same frame, by parallel projection.
+
+    Parameters
+    ----------
+    poses
+        The shapes; opaque ones hide each other by depth, the others lie over them where
+        they are nearer.
+    triangles
+        Vertex indices, shape (t, 3).
+    size
+        Width and height [pixels] at most; the picture is cut to the shapes.
+    azimuth, elevation
+        Where the viewer is [degrees]: angle about z from x, and above the xy plane.
+    margin
+        Free border, as a part of the larger side.
+    smoothing
+        Each pixel is the mean of so many by so many.
+
+    Returns
+    -------
+    (h, w, 4) array
+        Red, green, blue and opacity from 0 to 1, first row on top.
+
+    Raises
+    ------
+    InputError
+        There is no pose, or the picture is far too large.
+    """
+    faces = np.asarray(triangles, dtype=np.int32)
+    frame = _frame(poses, faces, size, azimuth, elevation, margin)
+    return _draw(frame, poses, faces, smoothing)
+
+
+def _draw(
+    frame: _Frame, poses: Sequence[Pose], triangles: NDArray[np.int32], smoothing: int
+) -> Array:
+    width, height = frame.size
+    wide, high = width * smoothing, height * smoothing
+    depth = np.full(wide * high, -np.inf)
+    image = np.zeros((wide * high, 4))
+    # opaque shapes first, then the others over what they are nearer than
+    for pose in sorted(poses, key=lambda pose: pose.opacity < 1.0):
+        x = frame.pixels(pose.vertices) * smoothing
+        colours = np.broadcast_to(np.asarray(pose.colours, dtype=np.float64), x.shape)
+        seen = _rasterize(x, triangles, colours, wide, high)
+        near = seen.depth > depth[seen.pixel]
+        pixel, alpha = seen.pixel[near], pose.opacity
+        rgb = _shade(seen.normal[near] * [1.0, -1.0, 1.0], seen.colour[near])
+        under = image[pixel]
+        cover = alpha + under[:, 3] * (1.0 - alpha)
+        weight = (alpha / cover)[:, None]
+        image[pixel, :3] = weight * rgb + (1.0 - weight) * under[:, :3]
+        image[pixel, 3] = cover
+        if alpha >= 1.0:
+            depth[pixel] = seen.depth[near]
+
+    # mean over the blocks, colours weighted by their opacity
+    image[:, :3] *= image[:, 3:]
+    blocks = image.reshape(height, smoothing, width, smoothing, 4).mean(axis=(1, 3))
+    blocks[..., :3] /= np.maximum(blocks[..., 3:], 1e-12)
+    return np.clip(blocks, 0.0, 1.0)
+
+
+# --- figures ----------------------------------------------------------------------------
+
+
+def colours(displacement: ArrayLike, largest: float) -> Array:
+    """Return a colour for each vertex by how far it moved, (v, 3); none: as at rest."""
+    far = np.linalg.norm(np.asarray(displacement, dtype=np.float64), axis=1)
+    place = np.clip(far / max(largest, 1e-300), 0.0, 1.0) * (len(_SCALE) - 1)
+    return np.stack(
+        [np.interp(place, np.arange(len(_SCALE)), _SCALE[:, axis]) for axis in range(3)], axis=1
+    )
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 150) -> None:
+    """Write a figure to a file, whole or not at all; the suffix chooses the format."""
+    target = Path(path)
+    known = figure.canvas.get_supported_filetypes()
+    if target.suffix[1:].lower() not in known:
+        raise FileFormatError(
+            f"cannot write {str(target)!r}: a picture goes to .png, .pdf, .svg or .jpg"
+        )
+    with replacing(target) as temporary:
+        figure.savefig(temporary, dpi=dpi, facecolor=figure.get_facecolor())
+
+
+def shapes_figure(
+    rest: ArrayLike,
+    triangles: ArrayLike,
+    displacements: Sequence[ArrayLike],
+    labels: Sequence[str] = (),
+    title: str = "",
+    azimuth: float = -62.0,
+    elevation: float = 20.0,
+) -> Figure:
+    """Draw a surface at rest and deformed, in one frame, coloured by displacement.
+
+    Parameters
+    ----------
+    rest
+        Vertices at rest [m], shape (v, 3).
+    triangles
+        Vertex indices, shape (t, 3).
+    displacements
+        One or more displacements of the vertices [m], each (v, 3).
+    labels
+        A text beside each deformed shape.
+    title
+        Over the picture.
+    azimuth, elevation
+        Where the viewer is [degrees].
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    MissingMatplotlibError
+        Matplotlib is not installed.
+    """
+    require_matplotlib()
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import LinearSegmentedColormap, Normalize
+    from matplotlib.figure import Figure
+
+    x = np.asarray(rest, dtype=np.float64)
+    faces = np.asarray(triangles, dtype=np.int32)
+    moved = [np.asarray(u, dtype=np.float64) for u in displacements]
+    largest = max((float(np.linalg.norm(u, axis=1).max()) for u in moved), default=0.0)
+    poses = [Pose(x, _SCALE[0]), *(Pose(x + u, colours(u, largest)) for u in moved)]
+    frame = _frame(poses, faces, (1500, 1100), azimuth, elevation, 0.05)
+    image = _draw(frame, poses, faces, 2)
+
+    width, height = frame.size
+    figure = Figure(figsize=(width / 150 + 1.1, height / 150 + 0.55), facecolor=_PAPER)
+    total = figure.get_size_inches()
+    part = (width / 150 / total[0], height / 150 / total[1])
+    axes = figure.add_axes((0.0, 0.0, *part))
+    axes.imshow(image, interpolation="antialiased")
+    axes.set_axis_off()
+    # labels beside the part that moved most, outwards of it
+    centre = frame.pixels(x).mean(axis=0)
+    for u, label in zip(moved, labels, strict=False):
+        tip = frame.pixels((x + u)[np.linalg.norm(u, axis=1).argmax()])
+        side = 1 if tip[0] > centre[0] else -1
+        below = tip[1] > centre[1]
+        axes.annotate(
+            label, (tip[0], tip[1]), xytext=(9 * side, -9 if below else 9),
+            textcoords="offset points", color=_INK, fontsize=9,
+            ha="left" if side > 0 else "right", va="top" if below else "bottom",
+        )  # fmt: skip
+    figure.text(0.03, 1 - 0.16 / total[1], title, color=_INK, fontsize=12, va="top", weight="bold")
+    unit, factor = ("m", 1.0) if largest >= 1.0 else ("mm", 1e3)
+    scale = ScalarMappable(
+        Normalize(0.0, largest * factor), LinearSegmentedColormap.from_list("moved", list(_SCALE))
+    )
+    bar_axes = figure.add_axes((1 - 0.85 / total[0], 0.25, 0.14 / total[0], 0.5))
+    bar = figure.colorbar(scale, cax=bar_axes)
+    bar.set_label(f"displacement [{unit}]", color=_INK)
+    bar.outline.set_visible(False)
+    bar_axes.tick_params(colors=_INK, length=0)
+    return figure
+
+
+def traces_figure(
+    traces: Sequence[Trace],
+    title: str = "",
+    quantity: str = "displacement [mm]",
+    note: str = "",
+    difference: bool = False,
+) -> Figure:
+    """Plot curves over time.
+
+    Parameters
+    ----------
+    traces
+        The curves.
+    title, quantity, note
+        Texts: above the plot, along its axis, and under the title.
+    difference
+        Draw the first of two curves broad, the second over it, and what the second has more
+        than the first in a plot below.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    MissingMatplotlibError
+        Matplotlib is not installed.
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(9.0, 5.6 if difference else 4.2), layout="constrained")
+    grid = figure.add_gridspec(2 if difference else 1, 1, height_ratios=[3, 1][: 1 + difference])
+    axes = figure.add_subplot(grid[0])
+    colour = ("#c8383f", "#2a8ca0", "#e0a030", "#5b6472", "#7a4fa3", "#4c9a4c")
+    for k, trace in enumerate(traces):
+        style: dict[str, Any] = {"color": colour[k % len(colour)], "linewidth": 1.5}
+        if difference and k == 0:
+            style = {"color": "#9ec9d8", "linewidth": 5.0, "solid_capstyle": "round"}
+        elif difference:
+            style["color"] = colour[0]
+        axes.plot(trace.time, trace.value, label=trace.label, **style)
+    axes.set_ylabel(quantity)
+    plots = [axes]
+    if difference:
+        below = figure.add_subplot(grid[1], sharex=axes)
+        axes.tick_params(labelbottom=False)
+        more = np.asarray(traces[1].value) - np.asarray(traces[0].value)
+        below.plot(traces[0].time, more, color=_INK, linewidth=1.2)
+        below.set_ylabel("difference")
+        plots.append(below)
+    for one in plots:
+        one.axhline(0.0, color="#c9ccd1", linewidth=0.8, zorder=0)
+        one.spines[["top", "right"]].set_visible(False)
+        one.margins(x=0.0)
+    plots[-1].set_xlabel("time [s]")
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, weight="bold", color=_INK)
+    axes.set_title(note, loc="left", fontsize=9, color=_INK)
+    figure.legend(frameon=False, loc="outside upper right", ncols=min(len(traces), 4))
+    return figure
