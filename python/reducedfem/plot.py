@@ -51,6 +51,7 @@ _SCALE = np.array(
         [0.86, 0.27, 0.22],
     ]
 )
+_MAX_PIXELS = 25_000_000
 _MAX_FRAGMENTS = 60_000_000
 
 
@@ -94,7 +95,7 @@ class Trace(NamedTuple):
     value: ArrayLike
 
 
-# --- the rasteriser --------------------------------------------------------------------
+# --- the rasteriser -------------------------------------------------------------------
 
 
 def _corner_normals(x: Array, triangles: NDArray[np.int32]) -> Array:
@@ -295,6 +296,8 @@ def _draw(
 ) -> Array:
     width, height = frame.size
     wide, high = width * smoothing, height * smoothing
+    if wide * high > _MAX_PIXELS:
+        raise InputError(f"a picture of {wide} x {high} pixels is too large; choose a smaller size")
     depth = np.full(wide * high, -np.inf)
     image = np.zeros((wide * high, 4))
     # opaque shapes first, then the others over what they are nearer than
@@ -317,10 +320,11 @@ def _draw(
     image[:, :3] *= image[:, 3:]
     blocks = image.reshape(height, smoothing, width, smoothing, 4).mean(axis=(1, 3))
     blocks[..., :3] /= np.maximum(blocks[..., 3:], 1e-12)
-    return np.clip(blocks, 0.0, 1.0)
+    result: Array = np.clip(blocks, 0.0, 1.0)
+    return result
 
 
-# --- figures ----------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------
 
 
 def colours(displacement: ArrayLike, largest: float) -> Array:
@@ -352,6 +356,8 @@ def shapes_figure(
     title: str = "",
     azimuth: float = -62.0,
     elevation: float = 20.0,
+    rest_opacity: float = 1.0,
+    size: tuple[int, int] = (1500, 1100),
 ) -> Figure:
     """Draw a surface at rest and deformed, in one frame, coloured by displacement.
 
@@ -369,6 +375,10 @@ def shapes_figure(
         Over the picture.
     azimuth, elevation
         Where the viewer is [degrees].
+    rest_opacity
+        Less than 1 lets the deformed shapes show through the one at rest.
+    size
+        Width and height [pixels] of the shapes at most.
 
     Returns
     -------
@@ -388,8 +398,8 @@ def shapes_figure(
     faces = np.asarray(triangles, dtype=np.int32)
     moved = [np.asarray(u, dtype=np.float64) for u in displacements]
     largest = max((float(np.linalg.norm(u, axis=1).max()) for u in moved), default=0.0)
-    poses = [Pose(x, _SCALE[0]), *(Pose(x + u, colours(u, largest)) for u in moved)]
-    frame = _frame(poses, faces, (1500, 1100), azimuth, elevation, 0.05)
+    poses = [Pose(x, _SCALE[0], rest_opacity), *(Pose(x + u, colours(u, largest)) for u in moved)]
+    frame = _frame(poses, faces, size, azimuth, elevation, 0.05)
     image = _draw(frame, poses, faces, 2)
 
     width, height = frame.size
@@ -399,17 +409,23 @@ def shapes_figure(
     axes = figure.add_axes((0.0, 0.0, *part))
     axes.imshow(image, interpolation="antialiased")
     axes.set_axis_off()
-    # labels beside the part that moved most, outwards of it
-    centre = frame.pixels(x).mean(axis=0)
+    # labels beside the part that moved most, farther the way it went
     for u, label in zip(moved, labels, strict=False):
-        tip = frame.pixels((x + u)[np.linalg.norm(u, axis=1).argmax()])
-        side = 1 if tip[0] > centre[0] else -1
-        below = tip[1] > centre[1]
+        k = np.linalg.norm(u, axis=1).argmax()
+        tip = frame.pixels((x + u)[k])[:2]
+        way = tip - frame.pixels(x[k])[:2]
+        across, down = way / max(float(np.linalg.norm(way)), 1e-300)
         axes.annotate(
-            label, (tip[0], tip[1]), xytext=(9 * side, -9 if below else 9),
-            textcoords="offset points", color=_INK, fontsize=9,
-            ha="left" if side > 0 else "right", va="top" if below else "bottom",
-        )  # fmt: skip
+            label,
+            (tip[0], tip[1]),
+            xytext=(10 * across, -10 * down),
+            textcoords="offset points",
+            color=_INK,
+            fontsize=9,
+            ha="left" if across > 0.3 else "right" if across < -0.3 else "center",
+            va="top" if down > 0.3 else "bottom" if down < -0.3 else "center",
+            bbox={"facecolor": _PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 1.0},
+        )
     figure.text(0.03, 1 - 0.16 / total[1], title, color=_INK, fontsize=12, va="top", weight="bold")
     unit, factor = ("m", 1.0) if largest >= 1.0 else ("mm", 1e3)
     scale = ScalarMappable(

@@ -1,0 +1,121 @@
+"""What the command line prints: stages with bars and times, sizes, durations."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+from typing import TextIO
+
+__all__ = ["Console", "bytes_text", "count_text", "size_text", "time_text"]
+
+_BAR = 20
+_LABEL = 24
+
+
+def count_text(count: int, one: str, many: str | None = None) -> str:
+    """Return ``1 node`` or ``1,234 nodes``."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def bytes_text(count: float) -> str:
+    """Return a number of bytes with the unit that suits it."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.3g} {unit}"
+        count /= 1000
+    return f"{count:.3g} GB"
+
+
+def time_text(seconds: float) -> str:
+    """Return a duration with the unit that suits it."""
+    for limit, factor, unit in ((1e-3, 1e6, "us"), (1.0, 1e3, "ms")):
+        if seconds < limit:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds:.1f} s"
+
+
+def size_text(bounds: object) -> str:
+    """Return the sides of a box in metres."""
+    import numpy as np
+
+    low, high = np.asarray(bounds)
+    return " x ".join(f"{side:.4g}" for side in high - low) + " m"
+
+
+class Stage:
+    """A part of the work: `tell` is its progress callback, `result` is said at its end."""
+
+    def __init__(self, console: Console, label: str) -> None:
+        self._console = console
+        self._label = label
+        self._start = self._shown = time.monotonic()
+        self.result = ""
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the stage began."""
+        return time.monotonic() - self._start
+
+    def line(self, part: float) -> str:
+        """Return the line with the bar filled to `part`."""
+        filled = round(_BAR * min(max(part, 0.0), 1.0))
+        bar = "#" * filled + "." * (_BAR - filled)
+        return f"  {self._label:<{_LABEL}}[{bar}] {self.elapsed:6.1f} s  "
+
+    def tell(self, done: int, total: int) -> None:
+        """Show progress, some times per second at most."""
+        now = time.monotonic()
+        if self._console.animated and now - self._shown >= 0.1:
+            self._shown = now
+            self._console.draw(self.line(done / max(total, 1)))
+
+
+class Console:
+    """Prints stages as lines; where a person watches, their bars move.
+
+    Parameters
+    ----------
+    quiet
+        Print nothing.
+    stream
+        Default: standard output.
+    """
+
+    def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._stream = sys.stdout if stream is None else stream
+        self.quiet = quiet
+        self.animated = not quiet and self._stream.isatty()
+
+    def draw(self, text: str) -> None:
+        """Write over the present line."""
+        self._stream.write("\r" + text)
+        self._stream.flush()
+
+    def say(self, text: str = "") -> None:
+        """Print a line."""
+        if not self.quiet:
+            self._stream.write(text + "\n")
+            self._stream.flush()
+
+    def fact(self, label: str, text: str) -> None:
+        """Print a line that says one thing."""
+        self.say(f"  {label:<{_LABEL}}{text}")
+
+    @contextlib.contextmanager
+    def stage(self, label: str) -> Iterator[Stage]:
+        """Time a part of the work; say its result when it is done."""
+        stage = Stage(self, label)
+        if self.animated:
+            self.draw(stage.line(0.0))
+        try:
+            yield stage
+        except BaseException:
+            if self.animated:
+                self._stream.write("\n")
+                self._stream.flush()
+            raise
+        if self.animated:
+            self.draw("")
+        self.say(stage.line(1.0) + stage.result)

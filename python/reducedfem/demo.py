@@ -1,0 +1,470 @@
+"""The main job on a sample surface: from triangles to real time, checked and drawn."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import plot, samples
+from reducedfem._console import Console, bytes_text, count_text, size_text, time_text
+from reducedfem._version import __version__
+from reducedfem.basis import modal_derivative_basis
+from reducedfem.embedding import Embedding
+from reducedfem.errors import FileFormatError, InputError
+from reducedfem.integrator import ImplicitNewmark
+from reducedfem.mesh import voxelize
+from reducedfem.reduced import ReducedSolid, reduce
+from reducedfem.solid import Solid, StVK
+
+__all__ = [
+    "DEMOS",
+    "Comparison",
+    "DemoSettings",
+    "compare",
+    "dominant_frequency",
+    "instants",
+    "run",
+]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class DemoSettings:
+    """What a demonstration does, in SI units.
+
+    Attributes
+    ----------
+    surface
+        Name of the sample.
+    what
+        The thing in words.
+    resolution, k, r
+        Voxels along the grid, linear modes, reduced coordinates.
+    young, poisson, density
+        The material.
+    fixed_axis, fixed_part
+        Nodes are fixed in this part of the bounding box at its low end along the axis.
+    point, force, push
+        Where the surface is pushed, with which force [N], how long [s].
+    duration, dt, damping
+        Simulated time [s], time step [s], Rayleigh damping.
+    newton_max, tol
+        Newton iterations per step at most, and when they end.
+    azimuth, elevation, shapes, rest_opacity, pixels
+        The picture: viewer, number of deformed shapes, opacity of the rest shape, size.
+    """
+
+    surface: str
+    what: str
+    resolution: int
+    young: float
+    poisson: float
+    density: float
+    fixed_axis: int
+    fixed_part: float
+    point: tuple[float, float, float]
+    force: tuple[float, float, float]
+    push: float
+    duration: float
+    damping: tuple[float, float]
+    azimuth: float
+    elevation: float
+    shapes: int = 4
+    rest_opacity: float = 1.0
+    k: int = 20
+    r: int = 30
+    dt: float = 1e-3
+    newton_max: int = 20
+    tol: float = 1e-4
+    pixels: tuple[int, int] = (1500, 1100)
+
+
+DEMOS = {
+    demo.surface: demo
+    for demo in (
+        DemoSettings(
+            surface="spoon",
+            what="polyethylene spoon",
+            resolution=64,
+            young=2e8,
+            poisson=0.4,
+            density=930.0,
+            fixed_axis=0,
+            fixed_part=0.05,
+            point=(0.17, 0.0, 0.0),
+            force=(0.0, 0.0, -5.0),
+            push=0.02,
+            duration=0.3,
+            damping=(0.0, 5e-5),
+            azimuth=-62.0,
+            elevation=20.0,
+        ),
+        DemoSettings(
+            surface="bridge",
+            what="bridge of soft rubber",
+            resolution=48,
+            young=1e6,
+            poisson=0.4,
+            density=1100.0,
+            fixed_axis=2,
+            fixed_part=0.05,
+            point=(0.5, 0.0, 0.33),
+            force=(0.0, 200.0, -60.0),
+            push=0.05,
+            duration=0.8,
+            damping=(0.0, 1e-4),
+            azimuth=-60.0,
+            elevation=20.0,
+            shapes=1,
+            rest_opacity=0.3,
+            dt=2e-3,
+        ),
+        DemoSettings(
+            surface="hose",
+            what="silicone hose",
+            resolution=32,
+            young=3e6,
+            poisson=0.4,
+            density=1100.0,
+            fixed_axis=0,
+            fixed_part=0.05,
+            point=(0.2, 0.0, 0.22),
+            force=(0.0, 10.0, -12.0),
+            push=0.03,
+            duration=0.5,
+            damping=(0.0, 1e-4),
+            azimuth=-60.0,
+            elevation=20.0,
+        ),
+    )
+}
+
+
+def quick(demo: DemoSettings) -> DemoSettings:
+    """Return a coarse and short version, to see whether everything works."""
+    return replace(
+        demo,
+        resolution=max(16, demo.resolution // 2),
+        k=6,
+        r=12,
+        duration=0.12 * demo.duration / 0.3,
+        newton_max=4,
+        pixels=(750, 550),
+    )
+
+
+# --- comparing ------------------------------------------------------------------------
+
+
+def dominant_frequency(time_s: ArrayLike, values: ArrayLike) -> float | None:
+    """Return the frequency [Hz] of an oscillation about zero, None for less than a period.
+
+    Parameters
+    ----------
+    time_s
+        Times [s], ascending, shape (m,).
+    values
+        Shape (m,). From the first to the last passage through zero in the same direction,
+        between which whole periods lie.
+    """
+    t, x = np.asarray(time_s, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    best: tuple[float, float] | None = None
+    for sign in (1.0, -1.0):
+        k = np.flatnonzero((sign * x[:-1] < 0) & (sign * x[1:] >= 0))
+        if len(k) < 2:
+            continue
+        passage = t[k] + (t[k + 1] - t[k]) * x[k] / (x[k] - x[k + 1])
+        span = float(passage[-1] - passage[0])
+        if best is None or span > best[0]:
+            best = span, (len(k) - 1) / span
+    return None if best is None else best[1]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How far a reduced motion is from the unreduced one.
+
+    Attributes
+    ----------
+    amplitude
+        Largest displacement of the point [m], reduced and unreduced.
+    frequency
+        Dominant frequency of the point [Hz], reduced and unreduced; None where the motion
+        is shorter than a period.
+    rms
+        Root of the mean square of the difference of the displacements [m].
+    """
+
+    amplitude: tuple[float, float]
+    frequency: tuple[float, float] | None
+    rms: float
+
+    @property
+    def relative_rms(self) -> float:
+        """`rms` over the unreduced amplitude."""
+        return self.rms / self.amplitude[1]
+
+
+def compare(time_s: ArrayLike, reduced: ArrayLike, unreduced: ArrayLike) -> Comparison:
+    """Compare two trajectories of a point.
+
+    Parameters
+    ----------
+    time_s
+        Times [s], shape (m,).
+    reduced, unreduced
+        Displacements [m], shape (m, 3).
+
+    Returns
+    -------
+    Comparison
+    """
+    a, b = np.asarray(reduced, dtype=np.float64), np.asarray(unreduced, dtype=np.float64)
+    axis = int(np.ptp(b, axis=0).argmax())
+    f, g = dominant_frequency(time_s, a[:, axis]), dominant_frequency(time_s, b[:, axis])
+    return Comparison(
+        amplitude=(float(np.linalg.norm(a, axis=1).max()), float(np.linalg.norm(b, axis=1).max())),
+        frequency=None if f is None or g is None else (f, g),
+        rms=float(np.sqrt(((a - b) ** 2).sum(axis=1).mean())),
+    )
+
+
+def instants(d: Array, count: int) -> list[int]:
+    """Choose steps to draw: the two extremes, then half-way to each of them."""
+    chosen = [int(d.argmin()), int(d.argmax())]
+    if abs(d[chosen[1]]) > abs(d[chosen[0]]):
+        chosen.reverse()
+    for extreme in chosen[:2]:
+        if extreme > 0:
+            before = d[: extreme + 1]
+            # the last time it was half-way there
+            sign = np.sign(before[-1])
+            below = np.flatnonzero(sign * before < 0.5 * sign * before[-1])
+            if len(below):
+                chosen.append(int(below[-1]))
+    return sorted(dict.fromkeys(chosen[:count]))
+
+
+# --- the demonstration ----------------------------------------------------------------
+
+
+def _move(
+    sim: ImplicitNewmark, force: Array, settings: DemoSettings, stage: Any
+) -> tuple[list[Array], float]:
+    """Push, let go, and keep the state after each step; return also the seconds it took."""
+    steps, pushed = _steps(settings)
+    states = []
+    spent = 0.0
+    for i in range(steps):
+        start = time.perf_counter()
+        sim.step(force if i < pushed else None)
+        spent += time.perf_counter() - start
+        states.append(sim.state.q)
+        stage.tell(i + 1, steps)
+    return states, spent
+
+
+def _steps(settings: DemoSettings) -> tuple[int, int]:
+    return round(settings.duration / settings.dt), round(settings.push / settings.dt)
+
+
+def _step_time(
+    model: ReducedSolid, force: Array, settings: DemoSettings, newton_max: int
+) -> tuple[float, float]:
+    """Return seconds and linear systems per reduced step: median of several whole runs."""
+    steps, pushed = _steps(settings)
+    sim = ImplicitNewmark(
+        model, settings.dt, settings.damping, newton_max=newton_max, tol=settings.tol
+    )
+    times = []
+    for _ in range(7):
+        sim.reset()
+        start = time.perf_counter()
+        sim.step(force, n=pushed)
+        sim.step(None, n=steps - pushed)
+        times.append(time.perf_counter() - start)
+    return float(np.median(times)) / steps, sim.report.solves / steps
+
+
+def run(settings: DemoSettings, out: Path, console: Console) -> Comparison:
+    """Run a demonstration and write its model and pictures to a folder.
+
+    Parameters
+    ----------
+    settings
+        One of `DEMOS`, or a variation.
+    out
+        The folder; made if it is missing.
+    console
+        Where to tell what happens.
+
+    Returns
+    -------
+    Comparison
+        Reduced against unreduced motion of the pushed vertex.
+
+    Raises
+    ------
+    MissingMatplotlibError
+        Matplotlib is not installed.
+    FileFormatError
+        The folder cannot be written to.
+    """
+    plot.require_matplotlib()
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileFormatError(f"cannot make the folder {str(out)!r}: {error.strerror}") from error
+    if settings.r < 1 or settings.k < 1:
+        raise InputError("k and r must be at least 1")
+
+    console.say(f"reducedfem {__version__}: a {settings.what}, from triangles to real time")
+    console.say("\nprecomputation")
+    surface = samples.load(settings.surface)
+    console.fact(
+        "surface", f"{count_text(surface.n_triangles, 'triangle')}, {size_text(surface.bounds)}"
+    )
+    began = time.perf_counter()
+    with console.stage("voxelize") as stage:
+        mesh = voxelize(surface, settings.resolution, fill=True, progress=stage.tell)
+        stage.result = (
+            f"{count_text(mesh.n_elements, 'hexahedron', 'hexahedra')}, "
+            f"{count_text(mesh.n_nodes, 'node')}"
+        )
+    with console.stage("embed the surface") as stage:
+        embedding = Embedding(mesh, surface.vertices, progress=stage.tell)
+        stage.result = count_text(embedding.n_points, "vertex", "vertices")
+    low, high = mesh.bounds[:, settings.fixed_axis]
+    fixed = mesh.nodes[:, settings.fixed_axis] <= low + settings.fixed_part * (high - low)
+    solid = Solid(mesh, StVK(settings.young, settings.poisson, settings.density), fixed)
+    with console.stage("modes and derivatives") as stage:
+        basis = modal_derivative_basis(solid, settings.k, settings.r, progress=stage.tell)
+        lowest = basis.provenance["frequencies_hz"]
+        stage.result = (
+            f"{settings.k} modes from {lowest[0]:.3g} Hz, "
+            f"{settings.k * (settings.k + 1) // 2} derivatives -> {basis.r} coordinates"
+        )
+    with console.stage("reduce") as stage:
+        model = reduce(solid, basis, progress=stage.tell)
+        stage.result = (
+            f"{count_text(len(model.coefficients), 'coefficient')} "
+            f"({bytes_text(model.coefficients.nbytes)})"
+        )
+    file = out / "model.safetensors"
+    with console.stage("save the model") as stage:
+        model.save(file)
+        stage.result = bytes_text(file.stat().st_size)
+    precomputed = time.perf_counter() - began
+    console.fact(
+        "solid",
+        f"{solid.total_mass:.3g} kg, E = {settings.young:.3g} Pa, nu = {settings.poisson:g}, "
+        f"{settings.density:g} kg/m^3, {count_text(len(solid.fixed), 'node')} fixed, "
+        f"{count_text(3 * len(solid.free), 'degree', 'degrees')} of freedom",
+    )
+    console.fact("together", time_text(precomputed))
+
+    # push one vertex of the surface
+    vertex = int(((surface.vertices - settings.point) ** 2).sum(axis=1).argmin())
+    at_vertex = np.zeros((surface.n_vertices, 3))
+    at_vertex[vertex] = settings.force
+    force = embedding.distribute(at_vertex)
+    reduced_force = model.project(force)
+    steps, _ = _steps(settings)
+    console.say(
+        f"\nmotion: {np.linalg.norm(settings.force):.3g} N for {settings.push * 1e3:g} ms, "
+        f"then free; {steps} steps of {settings.dt * 1e3:g} ms"
+    )
+    options: dict[str, Any] = {"newton_max": settings.newton_max, "tol": settings.tol}
+    with console.stage("simulate, reduced") as stage:
+        sim = ImplicitNewmark(model, settings.dt, settings.damping, **options)
+        coordinates, _ = _move(sim, reduced_force, settings, stage)
+        converged, iterations = _step_time(model, reduced_force, settings, settings.newton_max)
+        single, _ = _step_time(model, reduced_force, settings, 1)
+        stage.result = f"{time_text(converged)} per step, {iterations:.1f} Newton iterations"
+    with console.stage("simulate, unreduced") as stage:
+        full = ImplicitNewmark(solid, settings.dt, settings.damping, **options)
+        displacements, spent = _move(full, force, settings, stage)
+        unreduced = spent / steps
+        stage.result = (
+            f"{time_text(unreduced)} per step, {full.report.solves / steps:.1f} Newton iterations"
+        )
+
+    # the vertex only: a point embedded alone has the same weights
+    one = Embedding(mesh, surface.vertices[vertex : vertex + 1])
+    reduced_path = np.array([one.interpolate(model.displacement(q))[0] for q in coordinates])
+    full_path = np.array([one.interpolate(u)[0] for u in displacements])
+    times = settings.dt * np.arange(1, steps + 1)
+    result = compare(times, reduced_path, full_path)
+    axis = int(np.ptp(full_path, axis=0).argmax())
+
+    console.say("\nreal time")
+    for label, seconds in (
+        ("one Newton iteration", single),
+        ("Newton to convergence", converged),
+    ):
+        console.fact(
+            label, f"{seconds * 1e6:.1f} us per step: {1e-3 / seconds:.0f} times faster than 1 kHz"
+        )
+    console.fact(
+        "unreduced",
+        f"{unreduced * 1e6:,.0f} us per step: the reduced model is "
+        f"{unreduced / converged:,.0f} times faster",
+    )
+    console.say("\nreduced against unreduced, at the pushed vertex")
+    a, b = result.amplitude
+    size = float(np.ptp(surface.vertices, axis=0).max())
+    amplitude_text = (
+        f"{a * 1e3:.1f} mm against {b * 1e3:.1f} mm: {100 * (a / b - 1):+.2f} % "
+        f"(the amplitude is {100 * b / size:.0f} % of the length)"
+    )
+    console.fact("amplitude", amplitude_text)
+    frequency_text = "less than a period was simulated"
+    if result.frequency is not None:
+        f, g = result.frequency
+        frequency_text = f"{f:.3f} Hz against {g:.3f} Hz: {100 * (f / g - 1):+.2f} %"
+    console.fact("frequency", frequency_text)
+    rms_text = f"{result.rms * 1e3:.2f} mm, {100 * result.relative_rms:.1f} % of the amplitude"
+    console.fact("rms difference", rms_text)
+
+    console.say("\npictures")
+    with console.stage("draw") as stage:
+        chosen = instants(reduced_path[:, axis], settings.shapes)
+        moved = [embedding.interpolate(model.displacement(coordinates[i])) for i in chosen]
+        name = settings.what[0].upper() + settings.what[1:]
+        figure = plot.shapes_figure(
+            surface.vertices,
+            surface.triangles,
+            moved,
+            [f"{times[i] * 1e3:.0f} ms" for i in chosen],
+            f"{name} after a blow: {model.r} coordinates, {single * 1e6:.0f} us per step",
+            settings.azimuth,
+            settings.elevation,
+            settings.rest_opacity,
+            settings.pixels,
+        )
+        plot.save_figure(figure, out / "shapes.png")
+        factor = 1e3
+        curves = [
+            plot.Trace("unreduced", times, factor * full_path[:, axis]),
+            plot.Trace("reduced", times, factor * reduced_path[:, axis]),
+        ]
+        note = f"amplitude {100 * (a / b - 1):+.2f} %, rms difference {rms_text}"
+        if result.frequency is not None:
+            note += f"; frequency {100 * (result.frequency[0] / result.frequency[1] - 1):+.2f} %"
+        figure = plot.traces_figure(
+            curves,
+            f"{name}: the pushed vertex, reduced against unreduced",
+            f"displacement along {'xyz'[axis]} [mm]",
+            note,
+            difference=True,
+        )
+        plot.save_figure(figure, out / "trajectory.png")
+        stage.result = f"{out / 'shapes.png'}, {out / 'trajectory.png'}"
+    console.fact("model", str(file))
+    return result

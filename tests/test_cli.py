@@ -1,0 +1,554 @@
+"""The command line: what it makes, what it says, how it leaves."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import time
+import zlib
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from reducedfem import cli
+from reducedfem._console import Console, bytes_text, count_text, time_text
+from shapes import box_hexes, box_tets
+
+
+def assert_png(path) -> tuple[int, int]:
+    """Check signature, all chunks and their checksums, and the amount of pixels."""
+    data = path.read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n"
+    at, pixels, header = 8, b"", b""
+    while at < len(data):
+        (length,) = struct.unpack(">I", data[at : at + 4])
+        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
+        (checksum,) = struct.unpack(">I", data[at + 8 + length : at + 12 + length])
+        assert zlib.crc32(kind + body) == checksum
+        header = body if kind == b"IHDR" else header
+        pixels += body if kind == b"IDAT" else b""
+        at += 12 + length
+    assert kind == b"IEND"
+    width, height = struct.unpack(">II", header[:8])
+    raw = zlib.decompress(pixels)
+    assert len(raw) == height * (1 + 4 * width)  # a filter byte a row, then RGBA
+    # not blank: many different rows
+    assert len({raw[k * (1 + 4 * width) :][: 4 * width] for k in range(0, height, 10)}) > 10
+    return width, height
+
+
+def run(capsys, *arguments: object) -> tuple[int, str, str]:
+    """Run in this process; return status, standard output and error."""
+    try:
+        status = cli.main([str(a) for a in arguments])
+    except SystemExit as leaving:
+        status = int(leaving.code or 0)
+    out, err = capsys.readouterr()
+    assert "Traceback" not in err
+    return status, out, err
+
+
+def fails(capsys, *arguments: object, match: str) -> None:
+    """Status 1 and one line that says why."""
+    status, _, err = run(capsys, *arguments)
+    assert status == 1
+    assert err.startswith("reducedfem: error: ")
+    assert err.count("\n") == 1
+    assert re.search(match, err), err
+
+
+def misused(capsys, *arguments: object, match: str) -> None:
+    """Status 2, usage and why."""
+    status, out, err = run(capsys, *arguments)
+    assert status == 2
+    assert out == ""
+    assert "usage: reducedfem" in err
+    assert re.search(match, err), err
+
+
+def shell(*arguments: object, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-m", "reducedfem", *map(str, arguments)],
+        capture_output=True, text=True, check=False, timeout=120, **options,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("cli")
+
+
+@pytest.fixture(scope="module")
+def model(folder):
+    """A beam along x, 0.4 m long, held at x = 0, as a model file."""
+    nodes, elements = box_hexes(8, 2, 2, (0.4, 0.1, 0.1))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), nodes[:, 0] < 1e-9)
+    path = folder / "beam.safetensors"
+    rf.reduce(solid, rf.modal_derivative_basis(solid, 4, 8)).save(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def surface(folder):
+    """The skin of a box as a surface file."""
+    nodes, elements = box_tets(2, 1, 1, (0.2, 0.1, 0.1))
+    path = folder / "box.obj"
+    rf.Mesh(nodes, elements).surface().write(path)
+    return path
+
+
+# --- help and wrong use ---------------------------------------------------------------
+
+
+def test_help(capsys):
+    status, out, err = run(capsys, "--help")
+    assert (status, err) == (0, "")
+    for command in ("demo", "reduce", "info", "simulate"):
+        assert command in out
+        status, text, err = run(capsys, command, "--help")
+        assert (status, err) == (0, "")
+        assert "examples:\n  reducedfem " + command in text
+        assert f"usage: reducedfem {command}" in text
+
+
+def test_help_tells_every_default(capsys):
+    """Every option that takes a value says what it is without it, or is required."""
+    parser = cli._parser()
+    (commands,) = (a for a in parser._actions if a.choices)
+    for one in commands.choices.values():
+        for action in one._actions:
+            if action.nargs == 0 or not action.option_strings or action.required:
+                continue
+            if action.default is not None:
+                assert "default" in action.help, action.option_strings
+
+
+def test_examples_in_the_help_are_accepted():
+    """Each example parses; what it names need not exist."""
+    import shlex
+
+    parser = cli._parser()
+    (commands,) = (a for a in parser._actions if a.choices)
+    count = 0
+    for one in commands.choices.values():
+        text = one.epilog.partition("examples:\n")[2].replace("\\\n", " ")
+        for line in text.splitlines():
+            words = shlex.split(line)
+            assert words[0] == "reducedfem"
+            assert hasattr(parser.parse_args(words[1:]), "run")
+            count += 1
+    assert count >= 10
+
+
+def test_version(capsys):
+    assert run(capsys, "--version") == (0, f"reducedfem {rf.__version__}\n", "")
+
+
+def test_without_a_command(capsys):
+    misused(capsys, match="COMMAND")
+    misused(capsys, "dance", match="invalid choice")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "match"),
+    [
+        (["reduce"], "required"),
+        (["reduce", "a.obj", "-o", "m", "--young", "-1"], "positive"),
+        (["reduce", "a.obj", "-o", "m", "--young", "stiff"], "not a number"),
+        (["reduce", "a.obj", "-o", "m", "--young", "nan"], "not finite"),
+        (["reduce", "a.obj", "-o", "m", "--density", "0"], "positive"),
+        (["reduce", "a.obj", "-o", "m", "--poisson", "0.5"], "below 0.5"),
+        (["reduce", "a.obj", "-o", "m", "--resolution", "0"], "1 or more"),
+        (["reduce", "a.obj", "-o", "m", "--resolution", "1.5"], "whole number"),
+        (["reduce", "a.obj", "-o", "m", "--expand", "0.5"], "1 or more"),
+        (["reduce", "a.obj", "-o", "m", "--quadrature", "4"], "invalid choice"),
+        (["reduce", "a.obj", "-o", "m", "--fix", "w<1"], "form"),
+        (["reduce", "a.obj", "-o", "m", "--fix", "x<one"], "number"),
+        (["reduce", "a.obj", "-o", "m", "--fix", ""], "form"),
+        (["reduce", "a.obj", "-o", "m", "--fix-fraction", "q", "0.1"], "x- x\\+"),
+        (["reduce", "a.obj", "-o", "m", "--fix-fraction", "x-", "2"], "between 0 and 1"),
+        (["reduce", "a.obj", "-o", "m", "--threads", "0"], "1 or more"),
+        (["reduce", "a.obj", "-o", "m", "--res", "3"], "unrecognized"),
+        (["reduce", "a.obj", "-o", "m"], "say which nodes are fixed"),
+        (["info"], "name a file"),
+        (["simulate", "m"], "required"),
+        (["simulate", "m", "--force", "1", "2"], "3 arguments"),
+        (["simulate", "m", "--force", "1", "2", "inf"], "finite"),
+        (["simulate", "m", "--force", "1", "2", "3", "--dt", "0"], "positive"),
+        (["simulate", "m", "--force", "1", "2", "3", "--damping", "-1", "0"], "0 or more"),
+        (["simulate", "m", "--force", "1", "2", "3", "--output", "t.txt"], r"\.csv or \.npz"),
+        (["demo", "--surface", "fork"], "invalid choice"),
+    ],
+)
+def test_wrong_use(capsys, monkeypatch, tmp_path, arguments, match):
+    monkeypatch.chdir(tmp_path)
+    misused(capsys, *arguments, match=match)
+    assert os.listdir(tmp_path) == []
+
+
+# --- reduce ------------------------------------------------------------------------------
+
+
+def test_reduce_a_surface(capsys, surface, tmp_path):
+    path = tmp_path / "m.safetensors"
+    status, out, err = run(
+        capsys, "reduce", surface, "-o", path, "--resolution", 12, "--fill", "--expand", 1.5,
+        "--fix", "x<0.02", "-k", 5, "-r", 7, "--young", "2e5", "--poisson", 0.25,
+        "--density", 800, "--quadrature", 3,
+    )  # fmt: skip
+    assert (status, err) == (0, "")
+    for word in ("voxelize", "modes and derivatives", "reduce", "fixed", "together", "Hz"):
+        assert word in out
+    model = rf.load(path)
+    solid = model.provenance["solid"]
+    assert model.r == 7
+    assert solid["materials"]["0"] == {"young": 2e5, "poisson": 0.25, "density": 800.0}
+    assert solid["quadrature"] == 3
+    assert len(model.provenance["basis"]["frequencies_hz"]) == 5
+    expected = rf.voxelize(rf.read_surface(surface), 12, fill=True, expand=1.5)
+    assert np.array_equal(model.mesh.nodes, expected.nodes)
+    assert np.array_equal(model.fixed, np.flatnonzero(expected.nodes[:, 0] < 0.02))
+
+
+def test_reduce_quietly_to_the_same_model_with_other_threads(capsys, surface, tmp_path):
+    options = ["--resolution", 10, "--fix-fraction", "z-", 0.1, "-k", 4, "-r", 5]
+    before = rf.threads()
+    try:
+        for threads in (1, 2):
+            status, out, err = run(
+                capsys, "reduce", surface, "-q", "-o", tmp_path / f"{threads}",
+                "--threads", threads, *options,
+            )  # fmt: skip
+            assert (status, out, err) == (0, "", "")
+    finally:
+        rf.set_threads(before)
+    assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
+
+
+def test_reduce_a_mesh_with_materials_and_fixed_file(capsys, tmp_path):
+    (tmp_path / "beam.veg").write_text(veg())
+    (tmp_path / "beam.bou").write_text("1,2,3,4\n")
+    common = ["reduce", tmp_path / "beam.veg", "-k", 3, "-r", 3, "-q"]
+    assert run(
+        capsys, *common, "-o", tmp_path / "m", "--fix-file", tmp_path / "beam.bou"
+    ) == (0, "", "")  # fmt: skip
+    model = rf.load(tmp_path / "m")
+    assert model.fixed.tolist() == [0, 1, 2, 3]
+    material = {"young": 123456.0, "poisson": 0.25, "density": 900.0}
+    assert model.provenance["solid"]["materials"]["0"] == material
+    # an option replaces the file's material
+    assert run(
+        capsys, *common, "-o", tmp_path / "n", "--fix", "z<=0", "--young", 5e4
+    ) == (0, "", "")  # fmt: skip
+    assert rf.load(tmp_path / "n").provenance["solid"]["materials"]["0"]["young"] == 5e4
+    # millimetres
+    assert run(
+        capsys, *common, "-o", tmp_path / "s", "--fix", "z<=0", "--scale", 1e-3
+    ) == (0, "", "")  # fmt: skip
+    assert np.array_equal(rf.load(tmp_path / "s").mesh.nodes, model.mesh.nodes * 1e-3)
+    (tmp_path / "bad.bou").write_text("99\n")
+    fails(capsys, *common, "-o", tmp_path / "x", "--fix-file", tmp_path / "bad.bou", match="99")
+
+
+def veg() -> str:
+    """Two cubes on top of each other, z up, the lowest four nodes first."""
+    nodes, elements = box_hexes(1, 1, 2, (1.0, 1.0, 2.0))
+    lines = ["*VERTICES", f"{len(nodes)} 3 0 0"]
+    lines += [f"{i} {x} {y} {z}" for i, (x, y, z) in enumerate(nodes.tolist(), 1)]
+    lines += ["*ELEMENTS", "CUBIC", f"{len(elements)} 8 0"]
+    lines += [f"{i} " + " ".join(str(n + 1) for n in e) for i, e in enumerate(elements, 1)]
+    lines += ["*MATERIAL rubber", "ENU, 900, 123456, 0.25", "*REGION", "allElements, rubber"]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        ("x<0.1", lambda x: x[:, 0] < 0.1),
+        ("X <= 0.1", lambda x: x[:, 0] <= 0.1),
+        ("y>=0.05", lambda x: x[:, 1] >= 0.05),
+        ("z>-1e-3", lambda x: x[:, 2] > -1e-3),
+        ("0.05<=x<0.3", lambda x: (x[:, 0] >= 0.05) & (x[:, 0] < 0.3)),
+        ("x<0.1,z>0.05", lambda x: (x[:, 0] < 0.1) & (x[:, 2] > 0.05)),
+        ("x<0.1 & z>0.05 & 0<y<1", lambda x: (x[:, 0] < 0.1) & (x[:, 2] > 0.05) & (x[:, 1] > 0)),
+    ],
+)
+def test_regions(spec, expected):
+    nodes, _ = box_hexes(8, 2, 2, (0.4, 0.1, 0.1))
+    _, conditions = cli._region(spec)
+    assert np.array_equal(cli._chosen(nodes, conditions), expected(nodes))
+
+
+def test_keep_largest(capsys, tmp_path):
+    nodes, elements = box_hexes(3, 1, 1, (0.3, 0.1, 0.1))
+    far, more = box_hexes(1, 1, 1, 0.1)
+    mesh = rf.Mesh(np.vstack([nodes, far + 1.0]), np.vstack([elements, more + len(nodes)]))
+    mesh.write(tmp_path / "two.veg")
+    options = ["reduce", tmp_path / "two.veg", "-o", tmp_path / "m", "--fix", "x<0.01",
+               "-k", 3, "-r", 3]  # fmt: skip
+    fails(capsys, *options, match="0 fixed nodes.*--keep-largest")
+    status, out, _ = run(capsys, *options, "--keep-largest")
+    assert status == 0
+    assert "largest part" in out
+    assert rf.load(tmp_path / "m").mesh.n_elements == 3
+
+
+def test_reduce_refuses_before_it_computes(capsys, surface, tmp_path):
+    options = ["--fix", "x<0.02"]
+    fails(capsys, "reduce", surface, "-o", tmp_path, *options, match="folder")
+    fails(capsys, "reduce", surface, "-o", tmp_path / "no" / "m", *options, match="no folder")
+    target = ["-o", tmp_path / "m"]
+    fails(capsys, "reduce", tmp_path / "none.obj", *target, *options, match="No such file")
+    fails(capsys, "reduce", tmp_path / "none.msh", *target, *options, match="No such file")
+    (tmp_path / "bad.obj").write_text("hello\n")
+    fails(capsys, "reduce", tmp_path / "bad.obj", *target, *options, match="no triangles")
+    fails(
+        capsys, "reduce", surface, *target, "--fix", "x<-5", match="no node; the nodes lie in"
+    )  # fmt: skip
+    fails(capsys, "reduce", surface, *target, *options, "-r", 300, "--resolution", 8, match="r")
+    assert sorted(os.listdir(tmp_path)) == ["bad.obj"]
+
+
+# --- info ----------------------------------------------------------------------------------
+
+
+def test_info(capsys, model, surface, tmp_path):
+    status, out, err = run(capsys, "info", model)
+    assert (status, err) == (0, "")
+    for text in ("reduced model", "St.Venant-Kirchhoff", "32 hexahedra, 81 nodes", "9 nodes",
+                 "modal derivatives", "identity", "E = 1e+05 Pa"):  # fmt: skip
+        assert text in out
+    status, out, _ = run(capsys, "info", surface)
+    assert status == 0
+    assert "triangle surface" in out
+    assert "0.002 m^3" in out
+    (tmp_path / "beam.veg").write_text(veg())
+    status, out, _ = run(capsys, "info", tmp_path / "beam.veg", "spoon")
+    assert status == 0
+    assert "2 hexahedra, 12 nodes" in out
+    assert "E = 1.235e+05 Pa" in out
+    assert "spoon: triangle surface" in out
+
+
+def test_info_knows_a_model_by_its_contents(capsys, model, tmp_path):
+    (tmp_path / "anything.bin").write_bytes(model.read_bytes())
+    status, out, _ = run(capsys, "info", tmp_path / "anything.bin")
+    assert status == 0
+    assert "reduced model" in out
+
+
+def test_info_system(capsys):
+    status, out, err = run(capsys, "info", "--system")
+    assert (status, err) == (0, "")
+    info = rf.system_info()
+    assert info["blas"]["verdict"] in out
+    assert info["kernels"] in out
+
+
+def test_info_failures(capsys, tmp_path, model):
+    fails(capsys, "info", tmp_path / "none.safetensors", match="No such file")
+    fails(capsys, "info", tmp_path, match="folder")
+    (tmp_path / "cut.safetensors").write_bytes(model.read_bytes()[:1000])
+    fails(capsys, "info", tmp_path / "cut.safetensors", match="truncated")
+    (tmp_path / "what.xyz").write_text("?")
+    fails(capsys, "info", tmp_path / "what.xyz", match="xyz")
+
+
+# --- simulate --------------------------------------------------------------------------------
+
+
+def test_simulate_writes_what_the_integrator_gives(capsys, model, tmp_path):
+    status, out, err = run(
+        capsys, "simulate", model, "--force", 0, 0, "-2e-1", "--at", 0.4, 0.05, 0.1,
+        "--steps", 50, "--dt", 2e-3, "--duration", 0.02, "--damping", 0.1, 1e-3,
+        "--newton-max", 5, "--watch", 0.4, 0.05, 0.1, "--watch", 0.2, 0.05, 0.1,
+        "--output", tmp_path / "t.csv", "--plot", tmp_path / "p.png",
+        "--picture", tmp_path / "s.png",
+    )  # fmt: skip
+    assert (status, err) == (0, "")
+    assert "per step" in out
+    assert re.search(r"diverged +no", out)
+
+    reduced = rf.load(model)
+    nodes = reduced.mesh.nodes
+    tip, middle = (int(np.linalg.norm(nodes - p, axis=1).argmin()) for p in
+                   ([0.4, 0.05, 0.1], [0.2, 0.05, 0.1]))  # fmt: skip
+    force = np.zeros_like(nodes)
+    force[tip, 2] = -0.2
+    sim = rf.ImplicitNewmark(reduced, 2e-3, (0.1, 1e-3), newton_max=5)
+    rows = [[0.0] * 7]
+    for i in range(50):
+        sim.step(force if i < 10 else None)
+        u = sim.displacement
+        rows.append([2e-3 * (i + 1), *u[tip], *u[middle]])
+    with (tmp_path / "t.csv").open(newline="") as file:
+        table = list(csv.reader(file))
+    assert table[0][0] == "time_s"
+    assert table[0][1:4] == [f"node{tip}_{axis}_m" for axis in "xyz"]
+    # another order of summation: equal to rounding
+    np.testing.assert_allclose(np.array(table[1:], dtype=float), rows, rtol=1e-12, atol=1e-15)
+    assert_png(tmp_path / "p.png")
+    assert_png(tmp_path / "s.png")
+
+
+def test_simulate_npz_and_default_node(capsys, model, tmp_path):
+    status, out, _ = run(
+        capsys, "simulate", model, "--force", 0, 0, -0.1, "--steps", 20,
+        "--output", tmp_path / "t.npz",
+    )  # fmt: skip
+    assert status == 0
+    with np.load(tmp_path / "t.npz") as data:
+        assert data["q"].shape == (21, 8)
+        assert data["displacement"].shape == (21, 1, 3)
+        assert data["time"][-1] == pytest.approx(0.02)
+        node = int(data["nodes"][0])
+        reduced = rf.load(model)
+        # the free end moves most easily
+        assert reduced.mesh.nodes[node, 0] == pytest.approx(0.4)
+        u = reduced.displacement(data["q"][-1])[node]
+        np.testing.assert_allclose(data["displacement"][-1, 0], u, rtol=1e-12, atol=1e-15)
+    assert f"node {node}" in out
+
+
+def test_simulate_says_when_it_diverges(capsys, model, tmp_path):
+    fails(
+        capsys, "simulate", model, "--force", 0, 0, -1e200, "--steps", 50,
+        "--output", tmp_path / "t.csv", match=r"steps: try a smaller --dt",
+    )  # fmt: skip
+    # what there was is kept
+    assert (tmp_path / "t.csv").read_text().startswith("time_s")
+
+
+def test_simulate_notes_a_push_without_effect(capsys, model):
+    status, out, _ = run(
+        capsys, "simulate", model, "--force", 1, 0, 0, "--at", 0, 0, 0, "--steps", 30
+    )
+    assert status == 0
+    assert "no effect" in out
+
+
+def test_simulate_failures(capsys, model, surface, tmp_path):
+    force = ["--force", 0, 0, -1]
+    fails(capsys, "simulate", tmp_path / "none", *force, match="No such file")
+    fails(capsys, "simulate", surface, *force, match="no safetensors file")
+    fails(
+        capsys, "simulate", model, *force, "--output", tmp_path / "no" / "t.csv", match="no folder"
+    )  # fmt: skip
+    fails(capsys, "simulate", model, *force, "--plot", tmp_path / "t.xyz", match=r"\.png")
+    misused(capsys, "simulate", model, *force, "--steps", 5, match="longer than")
+
+
+# --- a process of its own ----------------------------------------------------------------------
+
+
+def test_module_and_streams(model, tmp_path):
+    done = shell("info", model)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "reduced model" in done.stdout
+    done = shell("info", tmp_path / "none.safetensors")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("reducedfem: error: ")
+    assert done.stderr.count("\n") == 1
+    done = shell("info", "--nonsense")
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+def test_closed_pipe_is_no_accident(model):
+    done = subprocess.run(
+        f"{sys.executable} -m reducedfem info {model} {model} | head -n 1",
+        shell=True, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert done.stdout.count("\n") == 1
+
+
+def test_interrupt_leaves_one_line_and_no_file(tmp_path):
+    """Ctrl-C in the middle of a long computation."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "reducedfem", "reduce", "bridge", "-o", str(tmp_path / "m"),
+         "--fill", "--fix", "z<0.01", "--resolution", "80", "-k", "20", "-r", "60"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    # wait until the long part has begun
+    for line in process.stdout:
+        if "fixed" in line:
+            break
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == "reducedfem: interrupted\n"
+    assert os.listdir(tmp_path) == []
+
+
+def test_without_matplotlib(model, tmp_path):
+    """The message names the extra, before any time is spent."""
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from reducedfem.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    for arguments in (
+        ["demo", "--out", str(tmp_path / "demo")],
+        ["simulate", str(model), "--force", "0", "0", "1", "--plot", str(tmp_path / "p.png")],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments],
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert "pip install 'reducedfem[plot]'" in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert os.listdir(tmp_path) == []
+
+
+# --- what is printed -----------------------------------------------------------------------------
+
+
+class _Terminal:
+    def __init__(self, watched: bool) -> None:
+        self.text, self._watched = "", watched
+
+    def write(self, text: str) -> None:
+        self.text += text
+
+    def flush(self) -> None:
+        pass
+
+    def isatty(self) -> bool:
+        return self._watched
+
+
+def test_bars_move_where_someone_watches(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    terminal = _Terminal(True)
+    with Console(stream=terminal).stage("work") as stage:
+        for done in range(1, 11):
+            now[0] += 0.2
+            stage.tell(done, 10)
+        stage.result = "done"
+    assert terminal.text.count("\r") == 12  # at the start, ten times, at the end
+    assert "[##########..........]    1.0 s" in terminal.text
+    assert terminal.text.endswith("[####################]    2.0 s  done\n")
+    # into a file: one line, no carriage returns
+    record = _Terminal(False)
+    with Console(stream=record).stage("work") as stage:
+        stage.tell(1, 2)
+    assert record.text.count("\n") == 1
+    assert "\r" not in record.text
+
+
+def test_texts():
+    assert count_text(1, "node") == "1 node"
+    assert count_text(1234, "vertex", "vertices") == "1,234 vertices"
+    assert [bytes_text(n) for n in (12, 1234, 5.6e6, 7e9)] == ["12 bytes", "1.23 kB", "5.6 MB",
+                                                               "7 GB"]  # fmt: skip
+    assert [time_text(s) for s in (12e-6, 0.0123, 4.56)] == ["12 us", "12.3 ms", "4.6 s"]

@@ -1,0 +1,187 @@
+"""The demonstration, coarse and short, and the pictures."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from reducedfem import cli, demo, plot
+from test_cli import assert_png
+
+pytest.importorskip("matplotlib")
+
+
+@pytest.mark.parametrize("surface", ["spoon", "bridge", "hose"])
+def test_quick_demo(surface, capsys, tmp_path):
+    out = tmp_path / "a" / "b"
+    assert cli.main(["demo", "--quick", "--surface", surface, "--out", str(out)]) == 0
+    text, err = capsys.readouterr()
+    assert err == ""
+    assert sorted(p.name for p in out.iterdir()) == [
+        "model.safetensors",
+        "shapes.png",
+        "trajectory.png",
+    ]
+    assert_png(out / "shapes.png")
+    assert_png(out / "trajectory.png")
+    assert rf.load(out / "model.safetensors").r == 12
+    for word in ("voxelize", "modes and derivatives", "reduce", "per step", "faster than 1 kHz",
+                 "amplitude", "frequency", "rms difference", str(out)):  # fmt: skip
+        assert word in text
+    # a basis of 12 on these coarse meshes follows the motion to a few percent
+    (amplitude,) = re.findall(r"amplitude +\S+ mm against \S+ mm: ([+-]\d+\.\d+) %", text)
+    assert abs(float(amplitude)) < 10
+    (rms,) = re.findall(r"rms difference +\S+ mm, (\S+) % of", text)
+    assert float(rms) < 10
+
+
+def test_demo_into_an_impossible_folder(capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+    assert cli.main(["demo", "--quick", "--out", str(tmp_path / "file" / "x")]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("reducedfem: error: cannot make the folder")
+    assert err.count("\n") == 1
+
+
+# --- comparing ------------------------------------------------------------------------------
+
+
+def test_frequency_of_sines():
+    t = np.linspace(0.0, 3.0, 3001)
+    for f, phase in ((1.7, 0.0), (2.3, 1.0), (0.9, 4.0)):
+        # interpolating a passage through zero linearly errs by less than 1e-6 of the step
+        measured = demo.dominant_frequency(t, np.sin(2 * np.pi * f * t + phase))
+        assert measured == pytest.approx(f, rel=1e-6)
+    assert demo.dominant_frequency(t, np.sin(2 * np.pi * 0.2 * t)) is None
+    assert demo.dominant_frequency(t, np.zeros_like(t)) is None
+
+
+def test_comparison_of_known_motions():
+    t = np.linspace(0.0, 2.0, 2001)
+    unreduced = np.stack([0 * t, 0 * t, 0.1 * np.sin(2 * np.pi * 2.0 * t)], axis=1)
+    reduced = np.stack([0 * t, 0 * t, 0.09 * np.sin(2 * np.pi * 2.0 * t)], axis=1)
+    result = demo.compare(t, reduced, unreduced)
+    assert result.amplitude == pytest.approx((0.09, 0.1), rel=1e-6)
+    assert result.frequency == pytest.approx((2.0, 2.0), rel=1e-6)
+    # 0.01 sin has the mean square 0.01^2 / 2 over whole periods; the end point counts twice
+    assert result.rms == pytest.approx(0.01 / np.sqrt(2), rel=1e-3)
+    assert result.relative_rms == pytest.approx(0.1 / np.sqrt(2), rel=1e-3)
+
+
+def test_instants_are_the_extremes_and_half_way():
+    t = np.linspace(0.0, 1.0, 401)
+    d = -np.sin(2 * np.pi * t)
+    chosen = demo.instants(d, 4)
+    # extremes at 1/4 and 3/4; half-way to them at 1/12 and 7/12
+    np.testing.assert_allclose(t[chosen], [1 / 12, 1 / 4, 7 / 12, 3 / 4], atol=0.003)
+    assert demo.instants(np.zeros(5), 4) == [0]
+
+
+# --- the rasteriser ----------------------------------------------------------------------------
+
+
+def square(z: float, side: float = 1.0) -> np.ndarray:
+    return np.array([[0, 0, z], [side, 0, z], [side, side, z], [0, side, z]], dtype=float)
+
+
+TWO = np.array([[0, 1, 2], [0, 2, 3]])
+RED, GREEN = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+
+
+def test_a_square_seen_from_above_fills_its_pixels():
+    image = plot.render([plot.Pose(square(0.0), RED)], TWO, (100, 100), -90, 90, margin=0.1)
+    assert image.shape == (100, 100, 4)
+    covered = image[..., 3]
+    # 80 x 80 pixels between borders of 10; every one once, none outside
+    assert np.array_equal(np.flatnonzero(covered.max(axis=0)), np.arange(10, 90))
+    assert np.array_equal(np.flatnonzero(covered.max(axis=1)), np.arange(10, 90))
+    assert (covered[10:90, 10:90] == 1.0).all()
+    # lit evenly: the square is flat
+    assert np.ptp(image[10:90, 10:90, 0]) < 1e-12
+    assert image[50, 50, 0] > image[50, 50, 1]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_the_nearer_hides_the_farther(order):
+    poses = [plot.Pose(square(0.0), RED), plot.Pose(square(1.0, 0.5), GREEN)][::order]
+    image = plot.render(poses, TWO, (60, 60), -90, 90, margin=0.0)
+    assert image[45, 15, 1] > image[45, 15, 0]  # low left: the small one above
+    assert image[15, 45, 0] > image[15, 45, 1]
+    # from below it is hidden
+    image = plot.render(poses, TWO, (60, 60), -90, -90, margin=0.0)
+    assert (image[..., 0] > image[..., 1]).all()
+
+
+def test_intersecting_shapes_meet_where_they_are_equally_near():
+    tilted = square(0.0)
+    tilted[:, 2] = tilted[:, 0] - 0.3  # above the flat one for x > 0.3
+    poses = [plot.Pose(square(0.0), RED), plot.Pose(tilted, GREEN)]
+    image = plot.render(poses, TWO, (100, 100), -90, 90, margin=0.0, smoothing=1)
+    green = image[50, :, 1] > image[50, :, 0]
+    assert np.array_equal(green, (np.arange(100) + 0.5) / 100 > 0.3)
+
+
+def test_a_translucent_shape_lets_through():
+    poses = [plot.Pose(square(1.0), GREEN, 0.25), plot.Pose(square(0.0), RED)]
+    image = plot.render(poses, TWO, (40, 40), -90, 90, margin=0.0)
+    front, back = (
+        plot.render([plot.Pose(square(0.0), c)], TWO, (40, 40), -90, 90, margin=0.0)[20, 20, :3]
+        for c in (GREEN, RED)
+    )
+    np.testing.assert_allclose(image[20, 20, :3], 0.25 * front + 0.75 * back, atol=1e-12)
+    alone = plot.render([plot.Pose(square(1.0), GREEN, 0.25)], TWO, (40, 40), -90, 90)
+    assert alone[20, 20, 3] == pytest.approx(0.25)
+
+
+def test_normals_are_smooth_on_a_cylinder_and_sharp_at_its_rim():
+    angle = np.linspace(0, 2 * np.pi, 48, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
+    x = np.vstack([ring, ring + np.array([0, 0, 1]), [[0, 0, 1]]])
+    i, j = np.arange(48), (np.arange(48) + 1) % 48
+    sides = np.vstack([np.stack([i, j, j + 48], 1), np.stack([i, j + 48, i + 48], 1)])
+    lid = np.stack([i + 48, j + 48, 0 * i + 96], 1)
+    normals = plot._corner_normals(x, np.vstack([sides, lid]).astype(np.int32))
+    radial = x[sides] * [1, 1, 0]
+    # the mean over neighbouring facets is radial to half a facet's angle
+    assert (normals[:96] * radial).sum(axis=2).min() > np.cos(2 * np.pi / 96)
+    np.testing.assert_allclose(normals[96:], np.broadcast_to([0, 0, 1.0], (48, 3, 3)), atol=1e-12)
+
+
+def test_odd_shapes_do_no_harm():
+    with pytest.raises(rf.InputError, match="empty"):
+        plot.render([], TWO)
+    with pytest.raises(rf.InputError, match="too large"):
+        plot.render([plot.Pose(square(0.0))], TWO, (40_000, 40_000), -90, 90, smoothing=1)
+    # a triangle without area, a vertex that nothing uses, a surface seen edge-on
+    x = np.vstack([square(0.0), [[100.0, 0, 0]]])
+    image = plot.render([plot.Pose(x)], np.vstack([TWO, [[0, 0, 1]]]), (50, 50), -90, 90)
+    assert image[25, 25, 3] == 1.0
+    image = plot.render([plot.Pose(square(0.0))], TWO, (50, 50), -90, 0)
+    assert np.isfinite(image).all()
+
+
+def test_figures_reach_files_whole_or_not_at_all(tmp_path):
+    t = np.linspace(0, 1, 50)
+    figure = plot.traces_figure([plot.Trace("a", t, t), plot.Trace("b", t, t**2)], difference=True)
+    plot.save_figure(figure, tmp_path / "a.png")
+    assert_png(tmp_path / "a.png")
+    plot.save_figure(figure, tmp_path / "a.pdf")
+    assert (tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+    with pytest.raises(rf.FileFormatError, match=r"\.png"):
+        plot.save_figure(figure, tmp_path / "a.docx")
+    with pytest.raises(rf.FileFormatError, match="No such file"):
+        plot.save_figure(figure, tmp_path / "no" / "a.png")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.pdf", "a.png"]
+
+
+def test_colours_run_from_rest_to_the_largest():
+    u = np.array([[0, 0, 0], [0, 0, 0.5], [0, 1.0, 0]])
+    colours = plot.colours(u, 1.0)
+    np.testing.assert_allclose(colours[0], plot._SCALE[0])
+    np.testing.assert_allclose(colours[2], plot._SCALE[-1])
+    assert ((colours >= 0) & (colours <= 1)).all()
+    np.testing.assert_allclose(plot.colours(np.zeros((3, 3)), 0.0), [plot._SCALE[0]] * 3)
