@@ -223,6 +223,16 @@ def test_many_identical_parts(k):
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(k), atol=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1e-24, 1.0, 1e24])
+def test_units_of_the_mass_do_not_matter(unit):
+    """A forty-fold eigenvalue takes several blocks, whatever the length of vectors."""
+    spectrum = np.concatenate([np.ones(40), 2.0 + 0.1 * np.arange(360)])
+    mass = scipy.sparse.diags_array(np.full(400, unit))
+    values, vectors, _ = matrix_modes(mass * spectrum, mass, 36)
+    np.testing.assert_allclose(values, np.ones(36), rtol=1e-12)
+    np.testing.assert_allclose(unit * (vectors @ vectors.T), np.eye(36), atol=1e-12)
+
+
 def test_scattered_spectrum(rng):
     """Random sparse matrices against scipy, with the mass far from the identity."""
     n = 900

@@ -17,6 +17,7 @@ enum {
 };
 static const double TOLERANCE = 1e-11;       // on |A x - theta x| relative to theta
 static const double ROUGH_TOLERANCE = 1e-4;  // the same for the guard
+static const double NEGLIGIBLE = 1e-10;      // part of a random vector that is rounding
 
 typedef struct search {
   const rf_eigen_problem *p;
@@ -179,6 +180,35 @@ static rf_status orthonormalize(const search *s, krylov *q, int32_t count, doubl
   return RF_OK;
 }
 
+// The next block becomes random directions outside of V.  There are some, as V has fewer than
+// n columns; where none shows, lengths in the metric of M mean nothing.
+static rf_status fresh_block(const search *s, krylov *q, uint64_t seed, rf_error *err) {
+  fill_start(seed, at(q->n, BLOCK), q->w);
+  rf_status st = apply(s, s->p->mass, BLOCK, q->w, q->mw, err);
+  if (st < 0) return st;
+  double longest = 0.0;  // squared
+  for (int32_t j = 0; j < BLOCK; ++j) {
+    double square = 0.0;
+    for (size_t i = at(q->n, j); i < at(q->n, j + 1); ++i) square += q->w[i] * q->mw[i];
+    longest = fmax(longest, square);
+  }
+  st = orthonormalize(s, q, BLOCK, NEGLIGIBLE * sqrt(longest), err);
+  if (st < 0 || q->next_width > 0) return st;
+  return rf_fail(err, RF_ERR_SINGULAR,
+                 "no direction outside of %d vectors has a length: the mass matrix is not positive "
+                 "definite, or its entries are too large or too small for the arithmetic",
+                 (int)q->m);
+}
+
+static rf_status give_up(const search *s, const krylov *q, rf_error *err) {
+  const int32_t k = s->set->k;
+  int32_t converged = 0;
+  while (converged < k && q->residual[converged] <= TOLERANCE * q->theta[converged]) ++converged;
+  return rf_fail(err, RF_ERR_NO_CONVERGENCE,
+                 "%d of %d eigenvalues converged in %d restarts and %d solves", (int)converged,
+                 (int)k, (int)s->report->restarts, (int)s->report->solves);
+}
+
 // One block step: applies A to the last block, fills the new rows and columns of H and
 // makes the next block in w.
 static rf_status advance(search *s, krylov *q, rf_error *err) {
@@ -303,8 +333,7 @@ static rf_status search_all(search *s, rf_error *err) {
   RF_TRY(create_krylov(&q, n, most + BLOCK, err));
   RF_ALLOC(slice, at(slice_rows, most + BLOCK));
 
-  fill_start(s->set->seed, at(n, BLOCK), q.w);
-  RF_TRY(orthonormalize(s, &q, BLOCK, 0.0, err));
+  RF_TRY(fresh_block(s, &q, s->set->seed, err));
   append(&q);
   int verify = 0;
   double verified = 0.0;
@@ -324,30 +353,26 @@ static rf_status search_all(search *s, rf_error *err) {
         s->found = count;
         break;
       }
+      if (s->report->restarts >= max_restarts) {
+        st = give_up(s, &q, err);
+        goto done;
+      }
       verified = q.theta[k - 1];
       verify = VERIFY;
       RF_TRY(compress(&q, count, slice, slice_rows));
       s->report->restarts += 1;
-      fill_start(s->set->seed + (uint64_t)s->report->restarts, at(n, BLOCK), q.w);
-      RF_TRY(orthonormalize(s, &q, BLOCK, 1e-10, err));
+      RF_TRY(fresh_block(s, &q, s->set->seed + (uint64_t)s->report->restarts, err));
     } else if (q.m + q.next_width > most) {
       if (s->report->restarts >= max_restarts) {
-        int32_t converged = 0;
-        while (converged < k && q.residual[converged] <= TOLERANCE * q.theta[converged])
-          ++converged;
-        st = rf_fail(err, RF_ERR_NO_CONVERGENCE,
-                     "%d of %d eigenvalues converged in %d restarts and %d solves", (int)converged,
-                     (int)k, (int)s->report->restarts, (int)s->report->solves);
+        st = give_up(s, &q, err);
         goto done;
       }
       s->report->restarts += 1;
       RF_TRY(compress(&q, keep, slice, slice_rows));
     }
-    if (q.next_width == 0) {
-      // the space is invariant: go on in another direction
-      fill_start(s->set->seed + 1000 + (uint64_t)s->report->solves, at(n, BLOCK), q.w);
-      RF_TRY(orthonormalize(s, &q, BLOCK, 1e-10, err));
-    }
+    // the space is invariant: go on in another direction
+    if (q.next_width == 0)
+      RF_TRY(fresh_block(s, &q, s->set->seed + 1000 + (uint64_t)s->report->solves, err));
     append(&q);
   }
 done:
