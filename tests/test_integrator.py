@@ -990,3 +990,16 @@ def test_progress_is_told():
     sim.step(n=2500, progress=lambda *x: seen.append(x))
     assert seen[-1] == (2500, 2500)
     assert seen == sorted(seen)
+
+
+@pytest.mark.parametrize("reduced", [True, False])
+def test_progress_callable_may_look_at_the_simulation(reduced):
+    nodes, elements = box_hexes(2, 1, 1, (0.2, 0.1, 0.1))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0)
+    system = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3)) if reduced else solid
+    sim = rf.ImplicitNewmark(system, 1e-3)
+    n = 5000 if reduced else 20
+    seen = []
+    sim.step(n=n, progress=lambda done, total: seen.append((done, sim.state.time)))
+    assert seen[-1] == (n, n * 1e-3)
+    assert all(time == pytest.approx(done * 1e-3) for done, time in seen)

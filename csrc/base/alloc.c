@@ -17,10 +17,9 @@ typedef struct header {
 static int may_proceed(void) {
   atomic_fetch_add(&calls, 1);
   int64_t left = atomic_load(&calls_until_failure);
-  if (left < 0) return 1;
-  if (left == 0) return 0;
-  atomic_fetch_sub(&calls_until_failure, 1);
-  return 1;
+  while (left > 0 && !atomic_compare_exchange_weak(&calls_until_failure, &left, left - 1)) {
+  }
+  return left != 0;
 }
 
 void *rf_alloc(size_t count, size_t size) {

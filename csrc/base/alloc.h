@@ -3,8 +3,9 @@
 // Blocks are zeroed, aligned to 64 bytes (a cache line, and the widest vector)
 // and counted.  The counters and the fault injection exist for the allocation
 // sweep in tests/test_alloc_failures.py: call k fails, the library must report
-// RF_ERR_MEMORY and live blocks must return to where they were.  They are the
-// only mutable state of the library that is shared by threads, hence atomic.
+// RF_ERR_MEMORY and live blocks must return to where they were.  They are shared
+// by threads, hence atomic.  (The other state of the process that the library touches:
+// the thread count of the BLAS, see linalg/blas.h, and the lock of linalg/cholesky.c.)
 #ifndef RF_BASE_ALLOC_H
 #define RF_BASE_ALLOC_H
 

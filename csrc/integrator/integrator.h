@@ -35,12 +35,16 @@ typedef struct rf_newmark_report {
   int64_t steps;        // since the last reset
   int64_t solves;       // linear systems
   int64_t indefinite;   // of these, not positive definite
-  int64_t unconverged;  // steps that ended at newton_max above the tolerance
+  int64_t unconverged;  // steps not known to have met the tolerance: the residual after the
+                        // last solve is not evaluated, so with newton_max = 1 all that solved
   double residual;      // last |residual| evaluated, over the scale above
 } rf_newmark_report;
 
 RF_MUST_CHECK rf_status rf_newmark_check(const rf_newmark_settings *set,
                                          rf_newmark_coefficients *out, rf_error *err);
+
+// Explains RF_ERR_DIVERGED, which it returns.
+rf_status rf_newmark_diverged(double time_s, rf_error *err);
 
 // State and work of one reduced simulation; the model is shared.  One thread at a time.
 typedef struct rf_newmark {
@@ -64,6 +68,7 @@ RF_MUST_CHECK rf_status rf_newmark_reset(rf_newmark *s, const double *q, const d
 
 // n steps under constant `force` (nullable: zero).  RF_ERR_DIVERGED when a number is no
 // longer finite or a matrix is singular: the state is then that before the failing step.
+// Real-time code has no text: rf_newmark_diverged writes it.
 RF_MUST_CHECK rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n);
 
 // The same for the unreduced solid: x is the displacement (n_nodes, 3), zero at fixed nodes.

@@ -35,6 +35,14 @@ rf_status rf_newmark_check(const rf_newmark_settings *set, rf_newmark_coefficien
   return RF_OK;
 }
 
+rf_status rf_newmark_diverged(double time_s, rf_error *err) {
+  return rf_fail(err, RF_ERR_DIVERGED,
+                 "the simulation diverged at t = %g s: displacement, velocity or tangent is no "
+                 "longer finite or solvable; the state before this step is kept; try a smaller "
+                 "dt, more damping or newton_max > 1",
+                 time_s);
+}
+
 static void layout(rf_newmark_work *w, int32_t r, rf_arena *a) {
   w->ld = rf_dense_ld(r);
   const size_t ld = (size_t)w->ld, square = ld * ld;
@@ -124,9 +132,9 @@ rf_status rf_newmark_reset(rf_newmark *s, const double *q, const double *qdot, c
     for (int32_t i = 0; i < r; ++i) a[i] -= s->set.damping_mass * v[i];
   }
   for (int32_t i = 0; i < r; ++i)
-    if (!isfinite(a[i]))
+    if (!(isfinite(x[i]) && isfinite(v[i]) && isfinite(a[i])))
       return rf_fail(err, RF_ERR_DIVERGED,
-                     "the initial acceleration is not finite; q or qdot is too large");
+                     "the initial state or its acceleration is not finite; q or qdot is too large");
 
   memcpy(s->q, x, bytes);
   memcpy(s->qdot, v, bytes);

@@ -95,8 +95,8 @@ static rf_status one_step(rf_newmark *s) {
   memcpy(s->q, w->q, bytes);
   memcpy(s->qdot, w->qdot, bytes);
   memcpy(s->qddot, w->qddot, bytes);
-  s->time_s += s->set.dt_s;
   ++s->report.steps;
+  s->time_s = (double)s->report.steps * s->set.dt_s;  // a sum would drift
   if (!converged) ++s->report.unconverged;
   s->report.residual = scale > 0.0 ? now / scale : 0.0;
   return RF_OK;

@@ -134,14 +134,6 @@ static bool all_finite(int64_t count, const double *x) {
   return isfinite(sum);
 }
 
-static rf_status diverged(const rf_solid_newmark *s, rf_error *err) {
-  return rf_fail(err, RF_ERR_DIVERGED,
-                 "the simulation diverged at t = %g s: displacement, velocity or tangent is no "
-                 "longer finite or solvable; the state before this step is kept; try a smaller "
-                 "dt, more damping or newton_max > 1",
-                 s->time_s);
-}
-
 static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *force,
                           rf_error *err) {
   const rf_solid *solid = s->solid;
@@ -158,7 +150,7 @@ static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *
     update_rates(s);
     RF_TRY(rf_solid_evaluate(solid, run, s->x, NULL, s->internal, s->blocks, err));
     RF_TRY(residual_norm(s, run, force, &now, err));
-    if (!isfinite(now)) return diverged(s, err);
+    if (!isfinite(now)) return rf_newmark_diverged(s->time_s, err);
     if (iteration == 0)
       scale = fmax(now, fmax(free_norm(solid, s->internal), free_norm(solid, force)));
     converged = now <= s->set.tolerance * scale;
@@ -166,7 +158,7 @@ static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *
 
     // (of_mass M + of_stiffness K) dx = -residual, divided by of_stiffness
     st = factorize(s, of_mass / of_stiffness, s->blocks, err);
-    if (st == RF_ERR_SINGULAR) return diverged(s, err);
+    if (st == RF_ERR_SINGULAR) return rf_newmark_diverged(s->time_s, err);
     if (st < 0) return st;
     ++s->report.solves;
     rf_solid_gather(solid, s->residual, s->increment);
@@ -177,12 +169,12 @@ static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *
   }
   update_rates(s);
   if (!(all_finite(dofs, s->x) && all_finite(dofs, s->xdot) && all_finite(dofs, s->xddot)))
-    return diverged(s, err);
+    return rf_newmark_diverged(s->time_s, err);
   memcpy(s->u, s->x, bytes);
   memcpy(s->v, s->xdot, bytes);
   memcpy(s->a, s->xddot, bytes);
-  s->time_s += s->set.dt_s;
   ++s->report.steps;
+  s->time_s = (double)s->report.steps * s->set.dt_s;  // a sum would drift
   if (!converged) ++s->report.unconverged;
   s->report.residual = scale > 0.0 ? now / scale : 0.0;
 done:
@@ -192,8 +184,7 @@ done:
 rf_status rf_solid_newmark_step(rf_solid_newmark *s, const rf_run *run, const double *force,
                                 int64_t n, rf_error *err) {
   for (int64_t i = 0; i < n; ++i) {
-    rf_status st = one_step(s, run, force, err);
-    if (st >= 0) st = rf_run_progress(run, i + 1, n, err);
+    const rf_status st = one_step(s, run, force, err);
     if (st < 0) return st;
   }
   return RF_OK;
@@ -242,9 +233,9 @@ rf_status rf_solid_newmark_reset(rf_solid_newmark *s, const rf_run *run, const d
     rf_solid_scatter(solid, s->increment, s->xddot);
     for (int64_t d = 0; d < dofs; ++d) s->xddot[d] -= s->set.damping_mass * s->xdot[d];
   }
-  if (!all_finite(dofs, s->xddot)) {
+  if (!(all_finite(dofs, s->x) && all_finite(dofs, s->xdot) && all_finite(dofs, s->xddot))) {
     st = rf_fail(err, RF_ERR_DIVERGED,
-                 "the initial acceleration is not finite; q or qdot is too large");
+                 "the initial state or its acceleration is not finite; q or qdot is too large");
     goto done;
   }
   memcpy(s->u, s->x, bytes);

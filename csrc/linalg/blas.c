@@ -43,11 +43,14 @@ void rf_blas_serial_begin(void) {
 }
 
 void rf_blas_serial_end(void) {
+  get_int_fn get = NULL;
   set_int_fn set = NULL;
+  FIND_FUNCTION(get, "openblas_get_num_threads");
   FIND_FUNCTION(set, "openblas_set_num_threads");
-  if (!set || !find("openblas_get_num_threads")) return;
+  if (!get || !set) return;
   pthread_mutex_lock(&serial_lock);
-  if (--serial_depth == 0) set(threads_before);
+  // a count that somebody set meanwhile is left alone
+  if (--serial_depth == 0 && get() == 1) set(threads_before);
   pthread_mutex_unlock(&serial_lock);
 }
 

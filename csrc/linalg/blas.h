@@ -20,15 +20,8 @@ void dgemm_(const char *transa, const char *transb, const int *m, const int *n, 
             const double *beta, double *c, const int *ldc);
 void dsyrk_(const char *uplo, const char *trans, const int *n, const int *k, const double *alpha,
             const double *a, const int *lda, const double *beta, double *c, const int *ldc);
-void dsymv_(const char *uplo, const int *n, const double *alpha, const double *a, const int *lda,
-            const double *x, const int *incx, const double *beta, double *y, const int *incy);
-void dtrsm_(const char *side, const char *uplo, const char *transa, const char *diag, const int *m,
-            const int *n, const double *alpha, const double *a, const int *lda, double *b,
-            const int *ldb);
 void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
              const int *lwork, int *info);
-void dorgqr_(const int *m, const int *n, const int *k, double *a, const int *lda, const double *tau,
-             double *work, const int *lwork, int *info);
 void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int *lda, double *s,
              double *u, const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork,
              int *iwork, int *info);

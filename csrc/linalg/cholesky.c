@@ -1,6 +1,7 @@
 #include "linalg/cholesky.h"
 
 #include <cholmod.h>
+#include <pthread.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -12,7 +13,6 @@ struct rf_cholesky {
   cholmod_factor *factor;
   cholmod_sparse *half;  // L as a sparse matrix, made when first needed
   int32_t n;
-  double rcond;
 };
 
 static rf_status from_cholmod(const cholmod_common *c, const char *what, rf_error *err) {
@@ -59,6 +59,19 @@ static cholmod_dense view_of_dense(int32_t n, int nrhs, const double *x) {
   return d;
 }
 
+// METIS draws from the C library's rand(), which is the process's: analyses in several
+// threads at once would take numbers from each other and give different orderings
+static pthread_mutex_t analysis_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static cholmod_factor *analyze(cholmod_sparse *a, int ordering, cholmod_common *c) {
+  c->nmethods = 1;
+  c->method[0].ordering = ordering;
+  pthread_mutex_lock(&analysis_lock);
+  cholmod_factor *factor = cholmod_analyze(a, c);
+  pthread_mutex_unlock(&analysis_lock);
+  return factor;
+}
+
 rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_cholesky *f = NULL;
@@ -78,13 +91,9 @@ rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *e
   // METIS gives half the fill of AMD on three-dimensional solids; where CHOLMOD was
   // built without it the call fails and AMD is taken
   cholmod_sparse a = view_of(lower);
-  f->common.nmethods = 1;
-  f->common.method[0].ordering = CHOLMOD_METIS;
-  f->factor = cholmod_analyze(&a, &f->common);
-  if (!f->factor && f->common.status != CHOLMOD_OUT_OF_MEMORY) {
-    f->common.method[0].ordering = CHOLMOD_AMD;
-    f->factor = cholmod_analyze(&a, &f->common);
-  }
+  f->factor = analyze(&a, CHOLMOD_METIS, &f->common);
+  if (!f->factor && f->common.status != CHOLMOD_OUT_OF_MEMORY)
+    f->factor = analyze(&a, CHOLMOD_AMD, &f->common);
   if (!f->factor) {
     st = from_cholmod(&f->common, "analysis", err);
     goto done;
@@ -103,17 +112,18 @@ rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_csc *lower, int32_t *ba
   cholmod_free_sparse(&f->half, &f->common);
   cholmod_sparse a = view_of(lower);
   f->common.status = CHOLMOD_OK;
+  // one BLAS thread, here and in the solves: the bits must not depend on its number
+  rf_blas_serial_begin();
   const int ok = cholmod_factorize(&a, f->factor, &f->common);
+  rf_blas_serial_end();
   if (f->common.status == CHOLMOD_NOT_POSDEF) {
     const size_t minor = f->factor->minor;
     const int32_t column =
         minor < (size_t)f->n ? ((const int32_t *)f->factor->Perm)[minor] : f->n - 1;
     if (bad_column) *bad_column = column;
-    f->rcond = 0.0;
     return rf_fail(err, RF_ERR_SINGULAR, "matrix is not positive definite (column %d)", column);
   }
   if (!ok || f->common.status < CHOLMOD_OK) return from_cholmod(&f->common, "factorization", err);
-  f->rcond = cholmod_rcond(f->factor, &f->common);
   return RF_OK;
 }
 
@@ -121,7 +131,9 @@ rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_csc *lower, int32_t *ba
 static rf_status solve_kind(rf_cholesky *f, int kind, int nrhs, const double *b, double *x,
                             rf_error *err) {
   cholmod_dense rhs = view_of_dense(f->n, nrhs, b);
+  rf_blas_serial_begin();
   cholmod_dense *solution = cholmod_solve(kind, f->factor, &rhs, &f->common);
+  rf_blas_serial_end();
   if (!solution) return from_cholmod(&f->common, "solve", err);
   memcpy(x, solution->x, (size_t)f->n * (size_t)nrhs * sizeof *x);
   cholmod_free_dense(&solution, &f->common);
@@ -221,17 +233,6 @@ rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const double *y, doub
 done:
   rf_free(z);
   return st;
-}
-
-void rf_cholesky_read_report(const rf_cholesky *f, rf_cholesky_report *out) {
-  const int used = f->factor->ordering;
-  out->ordering = used == CHOLMOD_METIS     ? "METIS"
-                  : used == CHOLMOD_AMD     ? "AMD"
-                  : used == CHOLMOD_NATURAL ? "natural"
-                                            : "other";
-  out->factor_nnz = f->common.lnz;
-  out->flops = f->common.fl;
-  out->rcond = f->rcond;
 }
 
 void rf_cholesky_free(rf_cholesky *f) {

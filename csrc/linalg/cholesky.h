@@ -1,6 +1,8 @@
 // Sparse Cholesky factorization of a symmetric positive definite matrix, by
 // CHOLMOD: supernodal, ordered by METIS where CHOLMOD has it and AMD elsewhere.
 //
+// The result has the same bits whatever the thread count of the BLAS.
+//
 // Analyse once, factorize as often as values change, solve in blocks: a solve
 // for 32 columns costs 4 to 5 times less per column than one alone.
 #ifndef RF_LINALG_CHOLESKY_H
@@ -15,13 +17,6 @@
 typedef struct rf_cholesky rf_cholesky;
 
 enum { RF_CHOLESKY_BLOCK = 32 };  // good number of right-hand sides per solve
-
-typedef struct rf_cholesky_report {
-  const char *ordering;  // "METIS", "AMD", ...
-  double factor_nnz;     // entries of L
-  double flops;          // operations of one factorization
-  double rcond;          // rough reciprocal condition number of the last factor
-} rf_cholesky_report;
 
 // Symbolic analysis of the pattern of `lower` (values are not looked at).
 RF_MUST_CHECK rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *err);
@@ -55,7 +50,6 @@ RF_MUST_CHECK rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err);
 // factor: any number of callers may be inside.
 void rf_cholesky_half_multiply3(const rf_cholesky *f, const double *x, double *scratch, double *y);
 
-void rf_cholesky_read_report(const rf_cholesky *f, rf_cholesky_report *out);
 void rf_cholesky_free(rf_cholesky *f);  // NULL is fine
 
 #endif

@@ -11,7 +11,7 @@
 
 // Right-looking in panels of four rows: the trailing rows are loaded and stored once for
 // four rank-one updates.  Root-free: the chain from pivot to pivot is one division long.
-bool RF_NAME(rf_cholesky)(int32_t n, double *a, int32_t ld) {
+bool RF_NAME(rf_dense_cholesky)(int32_t n, double *a, int32_t ld) {
   for (int32_t k = 0; k < n; k += 4) {
     const int32_t panel = n - k < 4 ? n - k : 4;
     double inverse[4];
@@ -45,8 +45,8 @@ bool RF_NAME(rf_cholesky)(int32_t n, double *a, int32_t ld) {
   return true;
 }
 
-void RF_NAME(rf_cholesky_solve)(int32_t n, const double *u, int32_t ld, const double *b,
-                                double *x) {
+void RF_NAME(rf_dense_cholesky_solve)(int32_t n, const double *u, int32_t ld, const double *b,
+                                      double *x) {
   for (int32_t i = 0; i < n; ++i) x[i] = b[i];
   for (int32_t i = n; i < ld; ++i) x[i] = 0.0;
   // U^T D y = b by columns: once y_i is known its row is taken off the rest
@@ -69,7 +69,8 @@ void RF_NAME(rf_cholesky_solve)(int32_t n, const double *u, int32_t ld, const do
   }
 }
 
-void RF_NAME(rf_multiply)(int32_t n, const double *a, int32_t ld, const double *x, double *y) {
+void RF_NAME(rf_dense_multiply)(int32_t n, const double *a, int32_t ld, const double *x,
+                                double *y) {
   for (int32_t i = 0; i < n; i += 4) {
     rf_v sum[4] = {{0}, {0}, {0}, {0}};
     for (int32_t c = 0; c < n; c += RF_WIDTH) {
@@ -82,8 +83,8 @@ void RF_NAME(rf_multiply)(int32_t n, const double *a, int32_t ld, const double *
   for (int32_t i = n; i < ld; ++i) y[i] = 0.0;
 }
 
-void RF_NAME(rf_combine_upper)(int32_t n, double p, const double *a, double q, const double *b,
-                               int32_t ld, double *out) {
+void RF_NAME(rf_dense_combine_upper)(int32_t n, double p, const double *a, double q,
+                                     const double *b, int32_t ld, double *out) {
   const rf_v pv = rf_splat(p), qv = rf_splat(q);
   for (int32_t i = 0; i < n; ++i)
     for (int32_t c = RF_FLOOR(i); c < n; c += RF_WIDTH)

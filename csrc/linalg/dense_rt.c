@@ -3,22 +3,22 @@
 #include <math.h>
 
 bool rf_dense_cholesky_rt(rf_simd simd, int32_t n, double *a, int32_t ld) {
-  return RF_SIMD_CALL(simd, rf_cholesky, n, a, ld);
+  return RF_SIMD_CALL(simd, rf_dense_cholesky, n, a, ld);
 }
 
 void rf_dense_cholesky_solve_rt(rf_simd simd, int32_t n, const double *u, int32_t ld,
                                 const double *b, double *x) {
-  RF_SIMD_CALL(simd, rf_cholesky_solve, n, u, ld, b, x);
+  RF_SIMD_CALL(simd, rf_dense_cholesky_solve, n, u, ld, b, x);
 }
 
 void rf_dense_multiply_rt(rf_simd simd, int32_t n, const double *a, int32_t ld, const double *x,
                           double *y) {
-  RF_SIMD_CALL(simd, rf_multiply, n, a, ld, x, y);
+  RF_SIMD_CALL(simd, rf_dense_multiply, n, a, ld, x, y);
 }
 
 void rf_dense_combine_rt(rf_simd simd, int32_t n, double p, const double *a, double q,
                          const double *b, int32_t ld, double *out) {
-  RF_SIMD_CALL(simd, rf_combine_upper, n, p, a, q, b, ld, out);
+  RF_SIMD_CALL(simd, rf_dense_combine_upper, n, p, a, q, b, ld, out);
 }
 
 static void swap_rows(int32_t n, double *p, double *q) {

@@ -36,15 +36,16 @@ void rf_dense_combine_rt(rf_simd simd, int32_t n, double p, const double *a, dou
                          const double *b, int32_t ld, double *out);
 
 // The variants, one set a dense_<variant>_rt.c.
-typedef bool rf_cholesky_fn(int32_t n, double *a, int32_t ld);
-typedef void rf_cholesky_solve_fn(int32_t n, const double *u, int32_t ld, const double *b,
-                                  double *x);
-typedef void rf_multiply_fn(int32_t n, const double *a, int32_t ld, const double *x, double *y);
-typedef void rf_combine_upper_fn(int32_t n, double p, const double *a, double q, const double *b,
-                                 int32_t ld, double *out);
-RF_SIMD_DECLARE(rf_cholesky_fn, rf_cholesky);
-RF_SIMD_DECLARE(rf_cholesky_solve_fn, rf_cholesky_solve);
-RF_SIMD_DECLARE(rf_multiply_fn, rf_multiply);
-RF_SIMD_DECLARE(rf_combine_upper_fn, rf_combine_upper);
+typedef bool rf_dense_cholesky_fn(int32_t n, double *a, int32_t ld);
+typedef void rf_dense_cholesky_solve_fn(int32_t n, const double *u, int32_t ld, const double *b,
+                                        double *x);
+typedef void rf_dense_multiply_fn(int32_t n, const double *a, int32_t ld, const double *x,
+                                  double *y);
+typedef void rf_dense_combine_upper_fn(int32_t n, double p, const double *a, double q,
+                                       const double *b, int32_t ld, double *out);
+RF_SIMD_DECLARE(rf_dense_cholesky_fn, rf_dense_cholesky);
+RF_SIMD_DECLARE(rf_dense_cholesky_solve_fn, rf_dense_cholesky_solve);
+RF_SIMD_DECLARE(rf_dense_multiply_fn, rf_dense_multiply);
+RF_SIMD_DECLARE(rf_dense_combine_upper_fn, rf_dense_combine_upper);
 
 #endif

@@ -43,6 +43,8 @@ static void accumulate_pairs(rf_simd simd, int32_t n, const double *stream, rf_q
     }
     for (int32_t b = n; b < ldh; ++b) w->h[a * ldh + b] = 0.0;
   }
+  // rows that fill the last four are read, and ignored, by the finish
+  for (int32_t b = n * ldh; b < rf_quartic_padded(n, 4) * ldh; ++b) w->h[b] = 0.0;
 }
 
 void rf_polynomial_evaluate_rt(const rf_polynomial *p, const double *q, void *work, double *energy,

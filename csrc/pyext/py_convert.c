@@ -53,6 +53,9 @@ static int refuse_shape(const py_in *in, const char *name, const char *expected)
 static PyArrayObject *any_array(PyObject *object, const char *name) {
   PyObject *array = PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
   if (!array) {
+    // anything else, such as MemoryError or Ctrl-C, is not about the argument
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError))
+      return NULL;
     PyErr_Clear();
     refuse("InputTypeError",
            PyUnicode_FromFormat("%s must be an array of numbers, got %s which NumPy cannot convert",

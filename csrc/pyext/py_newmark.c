@@ -116,6 +116,14 @@ static int vector_in(const py_newmark *self, py_in *in, PyObject *object, const 
                          : py_in_field(in, object, name, self->shape[0]);
 }
 
+// reduced steps between two looks at signals: a few milliseconds
+enum { REDUCED_CHUNK = 256 };
+
+static rf_status step_reduced(rf_newmark *s, const double *force, int64_t n, rf_error *err) {
+  const rf_status st = rf_newmark_step_rt(s, force, n);
+  return st < 0 ? rf_newmark_diverged(s->time_s, err) : st;
+}
+
 PyDoc_STRVAR(step_doc,
              "step($self, force, n, progress, threads, /)\n--\n\n"
              "n steps under a constant force (None: zero).");
@@ -134,24 +142,19 @@ static PyObject *step(PyObject *object, PyObject *args) {
   rf_error err = {0};
   rf_status st = RF_OK;
   Py_BEGIN_ALLOW_THREADS;
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
-  if (self->reduced) {
-    // chunks: Ctrl-C is heard between them
-    const int64_t chunk = 1000;
-    for (int64_t done = 0; done < n && st >= 0; done += chunk) {
-      st = rf_newmark_step_rt(self->reduced, force.data, n - done < chunk ? n - done : chunk);
-      if (st >= 0) st = rf_run_progress(&run.run, done + chunk < n ? done + chunk : n, n, &err);
-    }
-    if (st == RF_ERR_DIVERGED)
-      rf_fail(&err, st,
-              "the simulation diverged at t = %g s: displacement, velocity or tangent is no "
-              "longer finite or solvable; the state before this step is kept; try a smaller dt, "
-              "more damping or newton_max > 1",
-              self->reduced->time_s);
-  } else {
-    st = rf_solid_newmark_step(self->solid, &run.run, force.data, n, &err);
+  // the lock is held for a chunk of steps only and never while Python is called: progress
+  // callables and other threads may look at the simulation in between
+  const int64_t chunk = self->reduced ? REDUCED_CHUNK : 1;
+  const rf_run quiet = {.threads = threads};
+  for (int64_t done = 0; done < n && st >= 0;) {
+    const int64_t count = n - done < chunk ? n - done : chunk;
+    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    st = self->reduced ? step_reduced(self->reduced, force.data, count, &err)
+                       : rf_solid_newmark_step(self->solid, &quiet, force.data, count, &err);
+    PyThread_release_lock(self->lock);
+    done += count;
+    if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);
   }
-  PyThread_release_lock(self->lock);
   Py_END_ALLOW_THREADS;
   py_in_release(&force);
   if (st < 0) return py_raise(state, st, &err);
@@ -165,7 +168,7 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   py_newmark *self = (py_newmark *)object;
   PyObject *objects[3], *result = NULL;
   int threads;
-  py_run run;
+  py_run run;  // checks `threads`; no Python is called while the lock is held
   py_in in[3] = {{0}};
   static const char *const names[3] = {"q", "qdot", "qddot"};
   if (!PyArg_ParseTuple(args, "OOOi:reset", &objects[0], &objects[1], &objects[2], &threads))
@@ -175,11 +178,12 @@ static PyObject *reset(PyObject *object, PyObject *args) {
     if (vector_in(self, &in[i], objects[i], names[i]) < 0) goto done;
   rf_error err = {0};
   rf_status st;
+  const rf_run quiet = {.threads = threads};
   Py_BEGIN_ALLOW_THREADS;
   PyThread_acquire_lock(self->lock, WAIT_LOCK);
-  st = self->reduced ? rf_newmark_reset(self->reduced, in[0].data, in[1].data, in[2].data, &err)
-                     : rf_solid_newmark_reset(self->solid, &run.run, in[0].data, in[1].data,
-                                              in[2].data, &err);
+  st = self->reduced
+           ? rf_newmark_reset(self->reduced, in[0].data, in[1].data, in[2].data, &err)
+           : rf_solid_newmark_reset(self->solid, &quiet, in[0].data, in[1].data, in[2].data, &err);
   PyThread_release_lock(self->lock);
   Py_END_ALLOW_THREADS;
   result = st < 0 ? py_raise(py_state_of_object(object), st, &err) : Py_NewRef(Py_None);

@@ -42,6 +42,10 @@ static PyObject *reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   py_in basis = {0}, mass = {0}, coefficient = {0};
   if (py_in_f64(&basis, basis_obj, "basis", 3, (npy_intp[]){PY_ANY, PY_ANY, 3}) < 0) goto done;
   const npy_intp r = basis.shape[0];
+  if (basis.shape[1] > INT32_MAX / 3) {
+    py_fail(state, "InputError", "basis has %zd nodes, too many", (Py_ssize_t)basis.shape[1]);
+    goto done;
+  }
   if (r < 1 || r > RF_POLYNOMIAL_MAX_R) {
     py_fail(state, "InputError", "basis must have 1 to %d vectors, got %zd", RF_POLYNOMIAL_MAX_R,
             (Py_ssize_t)r);

@@ -52,8 +52,8 @@ class NewmarkReport:
     indefinite
         Those whose matrix was not positive definite.
     unconverged
-        Steps that ended at `newton_max` above the tolerance; with ``newton_max=1`` these
-        are normal.
+        Steps not known to have met the tolerance. The residual after the last iteration is
+        not evaluated, so with ``newton_max=1`` these are all steps that moved.
     residual
         Last residual evaluated, relative to the larger of the step's first residual, the
         internal and the external force.
