@@ -5,14 +5,17 @@ Each case needs a fresh interpreter, because OpenBLAS chooses when it is loaded.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
 
 import reducedfem as rf
+from conftest import ROOT
 from reducedfem import _core, system
 
 DESCRIPTION = _core.blas_description()
@@ -143,3 +146,30 @@ def test_report_names_the_kernels():
     assert rf.__version__ in report
     assert DESCRIPTION["library"] in report
     assert system.system_info()["blas"]["verdict"] in report
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="needs a C compiler")
+def test_workspace_sizes_that_wrap_around_are_refused(tmp_path):
+    """LAPACK counts in 32 bits: past them the answer is negative, or small and wrong."""
+    source = tmp_path / "size.c"
+    source.write_text("""
+#include "linalg/lapack.h"
+int size_of(long long k, int info, double best, int *size) {
+  return rf_lapack_size("dgesdd", "deformations", rf_lapack_least_dgesdd(k), info, best, size, 0);
+}
+""")
+    command = ["cc", "-shared", "-fPIC", f"-I{ROOT / 'csrc'}", "-o", str(tmp_path / "size.so")]
+    subprocess.run([*command, str(source), str(ROOT / "csrc/base/status.c")], check=True)
+    size_of = ctypes.CDLL(str(tmp_path / "size.so")).size_of
+    size_of.argtypes = [ctypes.c_longlong, ctypes.c_int, ctypes.c_double, ctypes.c_void_p]
+    size = ctypes.c_int(0)
+    argument, internal = -1, -8  # of rf_status
+    assert size_of(100, 0, 50000.0, ctypes.byref(size)) == 0
+    assert size.value == 50000
+    assert size_of(100, 0, 7.0, ctypes.byref(size)) == 0
+    assert size.value == 4 * 100**2 + 7 * 100
+    assert size_of(23170, 0, -2147000000.0, ctypes.byref(size)) == argument
+    assert size_of(32768, 0, 7.0 * 32768, ctypes.byref(size)) == argument
+    assert size_of(20000, 0, 3e9, ctypes.byref(size)) == argument
+    assert size_of(100, -3, 50000.0, ctypes.byref(size)) == internal
+    assert size_of(100, 0, float("nan"), ctypes.byref(size)) != 0

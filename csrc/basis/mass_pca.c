@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "linalg/blas.h"
+#include "linalg/lapack.h"
 
 void rf_basis_free(rf_basis *basis) {
   rf_free(basis->vectors);
@@ -57,8 +58,13 @@ static rf_status left_vectors(int rows, int count, double *z, int r, double *sin
   const int small = rows < count ? rows : count, query = -1;
   double *tau = NULL, *work = NULL, *triangle = NULL, *left = NULL, *right = NULL;
   int *iwork = NULL;
-  int info = 0, lwork = 0;
+  int info = 0, lwork = 0, svd_lwork = 0;
   double best = 0.0;
+  // asked first: a refusal should not come after the work
+  dgesdd_("S", &small, &count, triangle, &small, singular, left, &small, right, &small, &best,
+          &query, iwork, &info);
+  RF_TRY(rf_lapack_size("dgesdd", "deformations", rf_lapack_least_dgesdd(small), info, best,
+                        &svd_lwork, err));
   RF_ALLOC(tau, small);
   RF_ALLOC(triangle, (int64_t)small * count);
   RF_ALLOC(left, (int64_t)small * small);
@@ -66,7 +72,7 @@ static rf_status left_vectors(int rows, int count, double *z, int r, double *sin
   RF_ALLOC(iwork, 8 * (int64_t)small);
 
   dgeqrf_(&rows, &count, z, &rows, tau, &best, &query, &info);
-  lwork = (int)best;
+  RF_TRY(rf_lapack_size("dgeqrf", "deformations", count, info, best, &lwork, err));
   RF_ALLOC(work, lwork);
   dgeqrf_(&rows, &count, z, &rows, tau, work, &lwork, &info);
   if (info != 0) {
@@ -77,14 +83,11 @@ static rf_status left_vectors(int rows, int count, double *z, int r, double *sin
     for (int i = 0; i <= j && i < small; ++i)
       triangle[(size_t)j * (size_t)small + (size_t)i] = z[(size_t)j * (size_t)rows + (size_t)i];
 
-  dgesdd_("S", &small, &count, triangle, &small, singular, left, &small, right, &small, &best,
-          &query, iwork, &info);
   rf_free(work);
   work = NULL;
-  lwork = (int)best;
-  RF_ALLOC(work, lwork);
+  RF_ALLOC(work, svd_lwork);
   dgesdd_("S", &small, &count, triangle, &small, singular, left, &small, right, &small, work,
-          &lwork, iwork, &info);
+          &svd_lwork, iwork, &info);
   if (info != 0) {
     st = rf_fail(err, info > 0 ? RF_ERR_NO_CONVERGENCE : RF_ERR_INTERNAL,
                  "the singular value decomposition failed (LAPACK dgesdd code %d)", info);
@@ -110,7 +113,7 @@ static rf_status left_vectors(int rows, int count, double *z, int r, double *sin
   dormqr_("L", "N", &rows, &r, &small, z, &rows, tau, u, &rows, &best, &query, &info);
   rf_free(work);
   work = NULL;
-  lwork = (int)best;
+  RF_TRY(rf_lapack_size("dormqr", "deformations", r, info, best, &lwork, err));
   RF_ALLOC(work, lwork);
   dormqr_("L", "N", &rows, &r, &small, z, &rows, tau, u, &rows, work, &lwork, &info);
   if (info != 0) st = rf_fail(err, RF_ERR_INTERNAL, "LAPACK dormqr failed with code %d", info);

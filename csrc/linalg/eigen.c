@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "linalg/blas.h"
+#include "linalg/lapack.h"
 
 enum {
   DENSE_LIMIT = 256,  // up to here the dense solver is quicker than an iteration
@@ -94,7 +95,8 @@ static rf_status create_krylov(krylov *q, int32_t n, int32_t most, rf_error *err
   int info = 0;
   double best = 0.0;
   dsyevd_("V", "L", &most, q->ritz, &most, q->theta, &best, &query, &q->liwork, &query, &info);
-  q->lwork = (int)best;
+  RF_TRY(rf_lapack_size("dsyevd", "vectors in the Krylov space", rf_lapack_least_dsyevd(most), info,
+                        best, &q->lwork, err));
   RF_ALLOC(q->work, q->lwork);
   RF_ALLOC(q->iwork, q->liwork);
 done:
@@ -417,7 +419,8 @@ static rf_status solve_dense(search *s, rf_error *err) {
   int lwork = 0, liwork = 0, info = 0;
   double best = 0.0;
   dsygvd_(&one, "V", "L", &n, a, &n, b, &n, theta, &best, &query, &liwork, &query, &info);
-  lwork = (int)best;
+  RF_TRY(rf_lapack_size("dsygvd", "unknowns for so many modes", rf_lapack_least_dsyevd(n), info,
+                        best, &lwork, err));
   RF_ALLOC(work, lwork);
   RF_ALLOC(iwork, liwork);
   dsygvd_(&one, "V", "L", &n, a, &n, b, &n, theta, work, &lwork, iwork, &liwork, &info);
@@ -487,7 +490,7 @@ static rf_status polish(search *s, int32_t m, double *mu, rf_error *err) {
   int lwork = 0, liwork = 0, info = 0;
   double best = 0.0;
   dsygvd_(&one, "V", "L", &m, a, &m, b, &m, mu, &best, &query, &liwork, &query, &info);
-  lwork = (int)best;
+  RF_TRY(rf_lapack_size("dsygvd", "modes", rf_lapack_least_dsyevd(m), info, best, &lwork, err));
   RF_ALLOC(work, lwork);
   RF_ALLOC(iwork, liwork);
   dsygvd_(&one, "V", "L", &m, a, &m, b, &m, mu, work, &lwork, iwork, &liwork, &info);
@@ -537,7 +540,8 @@ static rf_status rotate(const convention *c, int32_t level, int32_t from, int32_
   int lwork = 0, liwork = 0, info = 0;
   double best = 0.0;
   dsyevd_("V", "L", &m, b, &m, value, &best, &query, &liwork, &query, &info);
-  lwork = (int)best;
+  RF_TRY(rf_lapack_size("dsyevd", "vectors of one eigenvalue", rf_lapack_least_dsyevd(m), info,
+                        best, &lwork, err));
   RF_ALLOC(work, lwork);
   RF_ALLOC(iwork, liwork);
   dsyevd_("V", "L", &m, b, &m, value, work, &lwork, iwork, &liwork, &info);
