@@ -7,6 +7,9 @@
 #include "base/alloc.h"
 #include "linalg/blas.h"
 
+// below this waking threads for each supernode takes longer than the work itself
+static const double SERIAL_FLOPS = 2e9;
+
 struct rf_cholesky {
   cholmod_common common;
   int started;
@@ -113,9 +116,11 @@ rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_csc *lower, int32_t *ba
   cholmod_sparse a = view_of(lower);
   f->common.status = CHOLMOD_OK;
   // one BLAS thread, here and in the solves: the bits must not depend on its number
+  const int levels = f->common.fl < SERIAL_FLOPS ? rf_openmp_serial_begin() : -1;
   rf_blas_serial_begin();
   const int ok = cholmod_factorize(&a, f->factor, &f->common);
   rf_blas_serial_end();
+  rf_openmp_serial_end(levels);
   if (f->common.status == CHOLMOD_NOT_POSDEF) {
     const size_t minor = f->factor->minor;
     const int32_t column =
