@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 from collections.abc import Callable, Iterator
-
-from tqdm.auto import tqdm
+from typing import Any
 
 from reducedfem.errors import InputError, InputTypeError
 
@@ -55,6 +55,15 @@ def set_threads(count: int) -> None:
     _threads = count
 
 
+def _bar_type() -> Any:
+    """Return the kind of bar that fits; one of a notebook warns where it lacks ipywidgets."""
+    if importlib.util.find_spec("ipywidgets") is None:
+        from tqdm import tqdm
+    else:
+        from tqdm.auto import tqdm
+    return tqdm
+
+
 @contextlib.contextmanager
 def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], object] | None]:
     """Turn a `progress` argument into the callable that C calls, or None.
@@ -69,7 +78,7 @@ def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], ob
     if progress is False:
         yield None
     elif progress is True:
-        with tqdm(desc=label, unit="", leave=True) as bar:
+        with _bar_type()(desc=label, unit="", leave=True) as bar:
 
             def show(done: int, total: int) -> None:
                 bar.total = total

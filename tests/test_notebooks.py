@@ -1,0 +1,74 @@
+"""The notebooks run from top to bottom, without errors or warnings, and are clean in git."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import sys
+
+import pytest
+
+from conftest import ROOT
+
+nbformat = pytest.importorskip("nbformat")
+nbclient = pytest.importorskip("nbclient")
+pytest.importorskip("ipykernel")
+
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def test_there_are_notebooks():
+    assert NOTEBOOKS
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_committed_without_outputs(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        assert not cell.get("outputs")
+        assert cell.get("execution_count") is None
+    assert notebook.metadata.kernelspec.name == "python3"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_runs(path, tmp_path, monkeypatch):
+    """Executed by this interpreter; warnings are errors where the package's code runs."""
+    # a kernel of this interpreter, whatever is installed for the user
+    spec = tmp_path / "kernels" / "here"
+    spec.mkdir(parents=True)
+    (spec / "kernel.json").write_text(
+        json.dumps(
+            {
+                "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+                "display_name": "here",
+                "language": "python",
+            }
+        )
+    )
+    monkeypatch.setenv("JUPYTER_PATH", str(tmp_path))
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+    paths = [str(ROOT / "python"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in paths if p))
+
+    notebook = nbformat.read(path, as_version=4)
+    client = nbclient.NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="here",
+        resources={"metadata": {"path": str(tmp_path)}},
+    )
+    client.execute()
+    pictures = 0
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            assert output.get("name") != "stderr", output["text"]
+            picture = output.get("data", {}).get("image/png")
+            if picture:
+                assert base64.b64decode(picture).startswith(b"\x89PNG")
+                pictures += 1
+    assert pictures >= 5
+    if "RF_KEEP_NOTEBOOKS" in os.environ:
+        nbformat.write(notebook, os.path.join(os.environ["RF_KEEP_NOTEBOOKS"], path.name))
