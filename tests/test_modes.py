@@ -252,6 +252,12 @@ def test_no_convergence_is_reported():
         matrix_modes(stiffness, mass, 60, (90, 1, 0))
 
 
+def test_half_the_spectrum_of_a_large_problem_is_refused():
+    line = scipy.sparse.diags_array(np.arange(1.0, 8002.0))
+    with pytest.raises(rf.InputError, match=r"3 GB .* up to 3902\)"):
+        matrix_modes(line, scipy.sparse.eye_array(8001), 3903)
+
+
 def test_matrices_that_are_no_such_thing():
     stiffness = grid_laplacian(5, 5, 5)
     mass = scipy.sparse.eye_array(125)
@@ -268,6 +274,9 @@ def test_matrices_that_are_no_such_thing():
         _core.matrix_modes((data, indices[::-1], indptr), lower(mass), 3, (0, 0, 0), None, 1)
     with pytest.raises(rf.InputError, match="indices"):
         _core.matrix_modes((data, indices + 1, indptr), lower(mass), 3, (0, 0, 0), None, 1)
+    for wrong in ((data, indices), (data, indices, indptr, 0), [data, indices, indptr]):
+        with pytest.raises(rf.InputTypeError, match="stiffness must be a tuple"):
+            _core.matrix_modes(wrong, lower(mass), 3, (0, 0, 0), None, 1)
     with pytest.raises(rf.InputError, match="Krylov"):
         matrix_modes(stiffness, mass, 3, (4, 0, 0))
 

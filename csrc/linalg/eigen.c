@@ -10,6 +10,7 @@
 
 enum {
   DENSE_LIMIT = 256,  // up to here the dense solver is quicker than an iteration
+  DENSE_MOST = 8000,  // beyond it takes gigabytes and hours
   BLOCK = 8,          // vectors that advance together
   SPARE = 18,         // vectors kept at a restart beyond the k wanted
   STEPS = 10,         // block steps between restarts
@@ -624,6 +625,16 @@ rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_sett
 
   const int64_t vectors_held = (int64_t)k + SPARE + STEPS * BLOCK;
   const bool dense = set->subspace == 0 && (n <= DENSE_LIMIT || 2 * vectors_held >= n);
+  if (dense && n > DENSE_MOST) {
+    // three matrices and a workspace of two
+    const double gigabytes = 5e-9 * sizeof(double) * (double)n * (double)n;
+    return rf_fail(err, RF_ERR_ARG,
+                   "k is %d of %d unknowns: so large a part of the spectrum needs a dense solution "
+                   "with %.0f GB of memory; of more than %d unknowns take less than half (here k "
+                   "up to %d), or use a coarser mesh",
+                   (int)k, (int)n, gigabytes, DENSE_MOST,
+                   (int)((n - 1) / 2 - (SPARE + STEPS * BLOCK)));
+  }
   s.capacity = n - k < RF_EIGEN_CUT ? n : k + RF_EIGEN_CUT;
   s.expected = 2 * vectors_held;
   RF_ALLOC(s.theta, s.capacity);

@@ -105,11 +105,12 @@ static void release_matrix(in_matrix *m) {
 }
 
 static int take_matrix(py_state *state, in_matrix *m, PyObject *tuple, const char *name) {
-  PyObject *data = NULL, *indices = NULL, *indptr = NULL;
-  if (!PyTuple_Check(tuple) || !PyArg_ParseTuple(tuple, "OOO", &data, &indices, &indptr)) {
+  if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 3) {
     py_fail(state, "InputTypeError", "%s must be a tuple (data, indices, indptr)", name);
     return -1;
   }
+  PyObject *const data = PyTuple_GET_ITEM(tuple, 0), *const indices = PyTuple_GET_ITEM(tuple, 1);
+  PyObject *const indptr = PyTuple_GET_ITEM(tuple, 2);
   const npy_intp any = PY_ANY;
   if (py_in_i32(&m->indptr, indptr, "indptr", 1, &any, 0, INT32_MAX) < 0) return -1;
   const npy_intp n = m->indptr.shape[0] - 1;
