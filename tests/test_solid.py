@@ -155,6 +155,12 @@ def test_kernels_for_all_instruction_sets(name, kind, quadrature, rng):
     close(products, solid.hessian_product(u, u[::-1]))
 
 
+def test_voxels_far_from_the_origin_share_a_table():
+    nodes, elements = box_hexes(3, 2, 2, (0.3, 0.2, 0.2))
+    # 10000 elements away coordinates are rounded to 1e-12 of an element
+    assert rf.Solid(rf.Mesh(nodes + 1000.0, elements), RUBBER)._core.congruent
+
+
 def test_congruent_elements_share_a_table_without_a_difference(rng):
     nodes, elements = box_hexes(3, 2, 2, (0.3, 0.2, 0.2))
     shared = rf.Solid(rf.Mesh(nodes + 7.0, elements), RUBBER)

@@ -1,6 +1,7 @@
 // Creation of a solid: tables, adjacency, mass, spatial order.
 #include "fem/fem.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,9 @@ static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *se
   if (!rf_simd_available(set->simd))
     return rf_fail(err, RF_ERR_ARG, "this processor does not have instruction set %d",
                    (int)set->simd);
+  if (!(set->n_fixed >= 0 && set->n_fixed <= mesh->n_nodes))
+    return rf_fail(err, RF_ERR_ARG, "fixed has %d nodes; the mesh has %d", set->n_fixed,
+                   mesh->n_nodes);
   if (set->n_materials < 1) return rf_fail(err, RF_ERR_ARG, "a solid needs at least one material");
   for (int32_t m = 0; m < set->n_materials; ++m) {
     const rf_material *t = set->material + m;
@@ -85,16 +89,20 @@ static void corners(const rf_mesh *mesh, int32_t e, double *x) {
 // Are all elements translates of the first, to rounding?
 static bool all_congruent(const rf_mesh *mesh) {
   const int nodes = (int)mesh->type;
-  double first[3 * RF_MAX_NODES], x[3 * RF_MAX_NODES], size = 0.0;
+  double first[3 * RF_MAX_NODES], x[3 * RF_MAX_NODES], size = 0.0, farthest = 0.0;
   corners(mesh, 0, first);
   for (int a = 1; a < nodes; ++a)
     for (int i = 0; i < 3; ++i) size = fmax(size, fabs(first[3 * a + i] - first[i]));
+  // four coordinates, each rounded as far from the origin as it is
+  for (int64_t i = 0; i < 3 * (int64_t)mesh->n_nodes; ++i)
+    farthest = fmax(farthest, fabs(mesh->nodes[i]));
+  const double tolerance = 1e-12 * size + fmin(4.0 * DBL_EPSILON * farthest, 1e-9 * size);
   for (int32_t e = 1; e < mesh->n_elements; ++e) {
     corners(mesh, e, x);
     for (int a = 1; a < nodes; ++a)
       for (int i = 0; i < 3; ++i) {
         const double difference = (x[3 * a + i] - x[i]) - (first[3 * a + i] - first[i]);
-        if (!(fabs(difference) <= 1e-12 * size)) return false;
+        if (!(fabs(difference) <= tolerance)) return false;
       }
   }
   return true;

@@ -47,6 +47,13 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                 INT32_MAX) < 0 ||
       py_in_i32(&fixed, fixed_obj, "fixed", 1, (npy_intp[]){PY_ANY}, 0, mesh->n_nodes - 1) < 0)
     goto done;
+  if (materials.shape[0] > INT32_MAX || fixed.shape[0] > mesh->n_nodes) {
+    py_fail(state, "InputError", "%s has %zd rows; allowed are up to %d",
+            materials.shape[0] > INT32_MAX ? "materials" : "fixed",
+            materials.shape[0] > INT32_MAX ? materials.shape[0] : fixed.shape[0],
+            materials.shape[0] > INT32_MAX ? INT32_MAX : mesh->n_nodes);
+    goto done;
+  }
   // rf_material is three doubles in the order of the columns
   const rf_solid_settings set = {.material = materials.data,
                                  .n_materials = (int32_t)materials.shape[0],
