@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -335,6 +336,20 @@ def test_a_chain_of_hinges_with_a_mechanism_is_refused():
     assert np.isfinite(solve(nodes, elements, [*ends, *other])).all()
     with pytest.raises(rf.MeshError, match="swing"):
         solve(nodes, elements, ends)
+
+
+def test_a_long_chain_numbered_against_the_scan_is_settled_at_once():
+    """Cubes that share edges, a far edge of each fixed: each is held by the one before it."""
+    count = 6000
+    nodes, elements = glued(*((CUBE, [k, k, 0]) for k in range(count)))
+    corner = np.flatnonzero((nodes[:, 0] == nodes[:, 1] + 1) & (nodes[:, 2] == 0))
+    # nodes ascend along the chain, which is held from its far end
+    start = np.flatnonzero(nodes[:, :2].min(1) >= count - 1)
+    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER, np.union1d(corner, start))
+    begin = time.perf_counter()
+    solid._core.require_held()
+    # milliseconds; rescans of all nodes took seconds
+    assert time.perf_counter() - begin < 1.0
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -89,8 +89,13 @@ typedef struct analysis {
   int32_t *group;       // parent of each element, by shared nodes
   int32_t *part;        // parent of each element, by shared faces
   hold *hold;           // of the group or part that an element is the root of
-  int32_t *loose;       // place among the loose parts of a root, -1: held
-  double *normal;       // (6 loose, 6 loose)
+  int32_t *first;       // first element of the part of a root  (n_elements)
+  int32_t *next;        // next element of the same part, -1    (n_elements)
+  int32_t *queue;       // parts that became held, in order     (n_elements)
+  int32_t n_queue;
+  bool *seen;      // the node stands, and its parts know       (n_nodes)
+  int32_t *loose;  // place among the loose parts of a root, -1: held
+  double *normal;  // (6 loose, 6 loose)
 } analysis;
 
 static bool has_node(const rf_mesh *mesh, int32_t e, int32_t node) {
@@ -177,25 +182,37 @@ static bool stands(const analysis *a, int32_t node, int count, const int32_t *pa
   return still;
 }
 
+// a node that stands holds the parts at it; those that are held by that join the queue
+static void tell_parts(analysis *a, int32_t node) {
+  int32_t parts[MAX_PARTS_AT_NODE];
+  if (a->seen[node]) return;
+  const int count = parts_at(a, node, parts);
+  if (!stands(a, node, count, parts)) return;
+  a->seen[node] = true;
+  for (int q = 0; q < count; ++q) {
+    hold *h = a->hold + parts[q];
+    if (h->count == 3) continue;
+    add_held_point(a->solid->mesh, node, h);
+    if (h->count == 3) a->queue[a->n_queue++] = parts[q];
+  }
+}
+
 // parts with three standing nodes are held, and hold others; returns those left over
 static int32_t settle_parts(analysis *a) {
   const rf_mesh *mesh = a->solid->mesh;
-  int32_t parts[MAX_PARTS_AT_NODE];
+  const int nodes = (int)mesh->type;
   memset(a->hold, 0, (size_t)mesh->n_elements * sizeof *a->hold);
-  for (int32_t e = 0; e < mesh->n_elements; ++e) ++a->hold[root_of(a->part, e)].n_elements;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (int32_t i = 0; i < mesh->n_nodes; ++i) {
-      const int count = parts_at(a, i, parts);
-      if (!stands(a, i, count, parts)) continue;
-      for (int q = 0; q < count; ++q) {
-        hold *h = a->hold + parts[q];
-        const int before = h->count;
-        add_held_point(mesh, i, h);
-        changed = changed || (before < 3 && h->count == 3);
-      }
-    }
+  for (int32_t e = 0; e < mesh->n_elements; ++e) a->first[e] = -1;
+  for (int32_t e = mesh->n_elements - 1; e >= 0; --e) {
+    const int32_t root = root_of(a->part, e);
+    ++a->hold[root].n_elements;
+    a->next[e] = a->first[root];
+    a->first[root] = e;
   }
+  for (int32_t k = 0; k < a->solid->n_fixed; ++k) tell_parts(a, a->solid->fixed[k]);
+  for (int32_t done = 0; done < a->n_queue; ++done)
+    for (int32_t e = a->first[a->queue[done]]; e >= 0; e = a->next[e])
+      for (int i = 0; i < nodes; ++i) tell_parts(a, mesh->elements[(int64_t)e * nodes + i]);
   int32_t loose = 0;
   for (int32_t e = 0; e < mesh->n_elements; ++e) {
     const bool is_loose = a->part[e] == e && a->hold[e].count < 3;
@@ -330,6 +347,10 @@ rf_status rf_solid_require_held(const rf_solid *s, rf_error *err) {
   RF_ALLOC(a.group, n);
   RF_ALLOC(a.part, n);
   RF_ALLOC(a.hold, n);
+  RF_ALLOC(a.first, n);
+  RF_ALLOC(a.next, n);
+  RF_ALLOC(a.queue, n);
+  RF_ALLOC(a.seen, s->mesh->n_nodes);
   RF_ALLOC(a.loose, n);
   find_parts(&a);
   RF_TRY(check_groups(&a, err));
@@ -341,6 +362,10 @@ done:
   rf_free(a.group);
   rf_free(a.part);
   rf_free(a.hold);
+  rf_free(a.first);
+  rf_free(a.next);
+  rf_free(a.queue);
+  rf_free(a.seen);
   rf_free(a.loose);
   rf_free(a.normal);
   return st;
