@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "mesh/mesh.h"
 
-enum { RF_MAX_NODES = 8, RF_MAX_GAUSS = 27 };
+enum { RF_MAX_NODES = 8 };
 
 static inline int32_t rf_shape_gauss_count(rf_element_type type, int32_t per_axis) {
   return type == RF_TET4 ? 1 : per_axis * per_axis * per_axis;

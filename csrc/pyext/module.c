@@ -28,7 +28,6 @@ static int core_exec(PyObject *module) {
   state->errors = PyImport_ImportModule("reducedfem.errors");
   if (!state->errors) return -1;
   for (int i = 0; i < PY_TYPE_COUNT; ++i) {
-    if (!type_specs[i]) continue;
     PyObject *type = PyType_FromModuleAndSpec(module, type_specs[i], NULL);
     if (!type) return -1;
     state->types[i] = (PyTypeObject *)type;

@@ -16,7 +16,7 @@
 #include "base/run.h"
 #include "base/status.h"
 
-// One entry a heap type; the order is that of py_types in module.c.
+// One entry a heap type; the order is that of type_specs in module.c.
 typedef enum py_type_index {
   PY_MESH,
   PY_EMBEDDING,
