@@ -725,7 +725,7 @@ def test_a_state_too_large_is_refused_and_the_old_one_kept():
         sim.reset(some_state(system))
         sim.step(n=3)
         before = sim.state
-        with pytest.raises(rf.DivergedError, match="initial state or its acceleration is not finite"):
+        with pytest.raises(rf.DivergedError, match="acceleration is not finite"):
             sim.reset(some_state(system, scale=1e150))
         assert states_equal(sim.state, before)
 
