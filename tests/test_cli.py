@@ -433,6 +433,13 @@ def test_simulate_notes_a_push_without_effect(capsys, model):
     assert "no effect" in out
 
 
+def test_simulate_doubts_absurd_motions(capsys, model):
+    status, out, _ = run(capsys, "simulate", model, "--force", 0, 0, -1e5, "--steps", 30)
+    assert status == 0
+    assert "is so large a force meant?" in out
+    assert "usual with one Newton iteration" in out
+
+
 def test_simulate_failures(capsys, model, surface, tmp_path):
     force = ["--force", 0, 0, -1]
     fails(capsys, "simulate", tmp_path / "none", *force, match="No such file")

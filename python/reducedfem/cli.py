@@ -417,8 +417,9 @@ def _simulate(args: argparse.Namespace) -> int:
             _writable(Path(getattr(args, option)), f"--{option}")
     if args.output is not None and Path(args.output).suffix.lower() not in (".csv", ".npz"):
         raise _UsageError(f"--output: a trajectory goes to .csv or .npz, got {args.output!r}")
-    if args.plot is not None or args.picture is not None:
-        plot.require_matplotlib()
+    for picture in (args.plot, args.picture):
+        if picture is not None:
+            plot.check_picture(picture)
     model = load(args.model)
     mesh = model.mesh
     if args.at is None:
@@ -477,9 +478,15 @@ def _simulate(args: argparse.Namespace) -> int:
             f"{args.dt / per_step:.0f} times faster than real time",
         )
     console.fact("indefinite tangents", f"{report.indefinite:,}")
-    console.fact("not converged", f"{count_text(report.unconverged, 'step')}")
+    above = count_text(report.unconverged, "step")
+    if report.unconverged and args.newton_max == 1:
+        above += " (usual with one Newton iteration; --newton-max allows more)"
+    console.fact("above the tolerance", above)
     for k, one in enumerate(watched):
         console.fact(f"node {one}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
+    size = float(np.ptp(mesh.nodes, axis=0).max())
+    if float(np.linalg.norm(u, axis=2).max()) > 2 * size:
+        console.fact("note", f"the solid is {size:.3g} m long: is so large a force meant?")
     console.fact("diverged", "no" if failure is None else f"after {count_text(done, 'step')}")
     if args.output is not None:
         _write_trajectory(Path(args.output), times, watched, u, q)

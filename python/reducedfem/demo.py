@@ -50,8 +50,9 @@ class DemoSettings:
         The material.
     fixed_axis, fixed_part
         Nodes are fixed in this part of the bounding box at its low end along the axis.
-    point, force, push
-        Where the surface is pushed, with which force [N], how long [s].
+    point, radius, force, push
+        Where the surface is pushed, over which radius (0: one vertex) [m], with which force
+        [N], how long [s].
     duration, dt, damping
         Simulated time [s], time step [s], Rayleigh damping.
     newton_max, tol
@@ -75,6 +76,7 @@ class DemoSettings:
     damping: tuple[float, float]
     azimuth: float
     elevation: float
+    radius: float = 0.0
     shapes: int = 4
     rest_opacity: float = 1.0
     k: int = 20
@@ -115,7 +117,8 @@ DEMOS = {
             fixed_axis=2,
             fixed_part=0.05,
             point=(0.5, 0.0, 0.33),
-            force=(0.0, 200.0, -60.0),
+            radius=0.25,
+            force=(0.0, 120.0, -60.0),
             push=0.05,
             duration=0.8,
             damping=(0.0, 1e-4),
@@ -137,7 +140,7 @@ DEMOS = {
             point=(0.2, 0.0, 0.22),
             force=(0.0, 10.0, -12.0),
             push=0.03,
-            duration=0.5,
+            duration=0.4,
             damping=(0.0, 1e-4),
             azimuth=-60.0,
             elevation=20.0,
@@ -369,11 +372,11 @@ def run(settings: DemoSettings, out: Path, console: Console) -> Comparison:
     )
     console.fact("together", time_text(precomputed))
 
-    # push one vertex of the surface
+    # push the surface at a vertex, or around it
     vertex = int(((surface.vertices - settings.point) ** 2).sum(axis=1).argmin())
-    at_vertex = np.zeros((surface.n_vertices, 3))
-    at_vertex[vertex] = settings.force
-    force = embedding.distribute(at_vertex)
+    away = np.linalg.norm(surface.vertices - surface.vertices[vertex], axis=1)
+    weight = np.maximum(0.0, 1.0 - away / settings.radius) if settings.radius > 0 else away == 0
+    force = embedding.distribute(np.outer(weight / weight.sum(), settings.force))
     reduced_force = model.project(force)
     steps, _ = _steps(settings)
     console.say(

@@ -25,6 +25,7 @@ __all__ = [
     "MissingMatplotlibError",
     "Pose",
     "Trace",
+    "check_picture",
     "colours",
     "render",
     "save_figure",
@@ -336,15 +337,21 @@ def colours(displacement: ArrayLike, largest: float) -> Array:
     )
 
 
+def check_picture(path: str | os.PathLike[str]) -> None:
+    """Refuse a suffix that no picture has, before the work is done."""
+    require_matplotlib()
+    from matplotlib.backend_bases import FigureCanvasBase
+
+    if Path(path).suffix[1:].lower() not in FigureCanvasBase.get_supported_filetypes():
+        raise FileFormatError(
+            f"cannot write {str(path)!r}: a picture goes to .png, .pdf, .svg or .jpg"
+        )
+
+
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 150) -> None:
     """Write a figure to a file, whole or not at all; the suffix chooses the format."""
-    target = Path(path)
-    known = figure.canvas.get_supported_filetypes()
-    if target.suffix[1:].lower() not in known:
-        raise FileFormatError(
-            f"cannot write {str(target)!r}: a picture goes to .png, .pdf, .svg or .jpg"
-        )
-    with replacing(target) as temporary:
+    check_picture(path)
+    with replacing(path) as temporary:
         figure.savefig(temporary, dpi=dpi, facecolor=figure.get_facecolor())
 
 
