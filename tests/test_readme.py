@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -49,3 +50,21 @@ def test_places_exist():
     missing = [place for place in places if not (ROOT / place).exists()]
     # git keeps no empty folder: these two are filled by their own stories
     assert set(missing) <= {"notebooks/", "benchmarks/"}
+
+
+def test_shell_lines_run(tmp_path):
+    section = README.partition("## From a shell\n")[2].partition("\n## ")[0]
+    lines = [line.strip() for line in section.replace("\\\n", " ").splitlines()]
+    commands = [line for line in lines if line.startswith("reducedfem ")]
+    assert len(commands) == 3
+    package = str(Path(rf.__file__).resolve().parents[1])
+    for command in commands:
+        words = shlex.split(command)[1:]
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-m", "reducedfem", *words],
+            cwd=tmp_path, env=os.environ | {"PYTHONPATH": package},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, ""), command
+    made = {path.name for path in tmp_path.iterdir()}
+    assert made == {"spoon.safetensors", "tip.csv", "tip.png", "shapes.png"}

@@ -462,7 +462,7 @@ def run(settings: DemoSettings, out: Path, console: Console) -> Comparison:
             note += f"; frequency {100 * (result.frequency[0] / result.frequency[1] - 1):+.2f} %"
         figure = plot.traces_figure(
             curves,
-            f"{name}: the pushed vertex, reduced against unreduced",
+            f"{name}: motion of the pushed vertex",
             f"displacement along {'xyz'[axis]} [mm]",
             note,
             difference=True,

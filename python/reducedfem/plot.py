@@ -416,24 +416,27 @@ def shapes_figure(
     axes = figure.add_axes((0.0, 0.0, *part))
     axes.imshow(image, interpolation="antialiased")
     axes.set_axis_off()
-    # labels beside the part that moved most, farther the way it went
+    # labels beside the part that moved most, outwards of the shape
     for u, label in zip(moved, labels, strict=False):
-        k = np.linalg.norm(u, axis=1).argmax()
-        tip = frame.pixels((x + u)[k])[:2]
-        way = tip - frame.pixels(x[k])[:2]
+        seen = frame.pixels(x + u)[:, :2]
+        tip = seen[np.linalg.norm(u, axis=1).argmax()]
+        way = tip - (seen.min(axis=0) + seen.max(axis=0)) / 2
         across, down = way / max(float(np.linalg.norm(way)), 1e-300)
         axes.annotate(
             label,
             (tip[0], tip[1]),
-            xytext=(10 * across, -10 * down),
+            xytext=(12 * across, -12 * down),
             textcoords="offset points",
             color=_INK,
             fontsize=9,
             ha="left" if across > 0.3 else "right" if across < -0.3 else "center",
             va="top" if down > 0.3 else "bottom" if down < -0.3 else "center",
-            bbox={"facecolor": _PAPER, "edgecolor": "none", "alpha": 0.7, "pad": 1.0},
         )
-    figure.text(0.03, 1 - 0.16 / total[1], title, color=_INK, fontsize=12, va="top", weight="bold")
+    # a bold letter of 12 points is about 0.1 inch wide
+    letters = 12 * min(1.0, (total[0] - 0.5) / (0.1 * max(len(title), 1)))
+    figure.text(
+        0.03, 1 - 0.16 / total[1], title, color=_INK, fontsize=letters, va="top", weight="bold"
+    )
     unit, factor = ("m", 1.0) if largest >= 1.0 else ("mm", 1e3)
     scale = ScalarMappable(
         Normalize(0.0, largest * factor), LinearSegmentedColormap.from_list("moved", list(_SCALE))
