@@ -161,6 +161,7 @@ flags = [
     "-fvisibility=hidden",
     "-ffp-contract=fast",
     "-fno-math-errno",
+    "-fno-wrapv",  # Python builds with -fwrapv, which hides overflow and costs speed
     "-Wall",
     "-Wextra",
     "-Wconversion",
