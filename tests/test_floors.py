@@ -26,7 +26,8 @@ ALLOWED = {
     "modes": {"base", "linalg", "mesh", "fem"},
     "basis": {"base", "linalg", "modes"},
     "polynomial": {"base", "linalg", "mesh", "fem", "basis"},
-    "model": {"base", "linalg", "basis", "polynomial"},
+    # fem and mesh: a model is built from a solid here, not in the binding
+    "model": {"base", "linalg", "mesh", "fem", "basis", "polynomial"},
     # fem (and with it mesh): the unreduced solid is stepped by the same scheme, and its
     # tangent is too large to be handed over as an argument at every iteration
     "integrator": {"base", "linalg", "model", "polynomial", "fem", "mesh"},

@@ -13,7 +13,7 @@ static rf_status require_finite(const double *x, int64_t count, const char *name
   return RF_OK;
 }
 
-static rf_status require_definite(int32_t r, const double *mass, rf_error *err) {
+rf_status rf_reduced_check_mass(int32_t r, const double *mass, rf_error *err) {
   rf_status st = RF_OK;
   double *factor = NULL;
   double largest = 0.0;
@@ -55,7 +55,7 @@ rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *basis, con
   const int64_t basis_count = (int64_t)r * n_nodes * 3;
   RF_TRY(require_finite(basis, basis_count, "basis", err));
   RF_TRY(require_finite(mass, (int64_t)r * r, "reduced mass", err));
-  RF_TRY(require_definite(r, mass, err));
+  RF_TRY(rf_reduced_check_mass(r, mass, err));
 
   RF_ALLOC(model, 1);
   model->r = r;

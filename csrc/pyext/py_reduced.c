@@ -77,21 +77,6 @@ static void reduced_dealloc(PyObject *self) {
   Py_DECREF(type);
 }
 
-static rf_status build(const rf_solid *solid, const rf_run *run, int32_t r, const double *basis,
-                       rf_simd simd, rf_reduced **out, rf_error *err) {
-  rf_status st = RF_OK;
-  double *mass = NULL, *coefficient = NULL;
-  RF_ALLOC(mass, r * r);
-  RF_ALLOC(coefficient, rf_polynomial_count(r));
-  RF_TRY(rf_polynomial_mass(solid, run, r, basis, mass, err));
-  RF_TRY(rf_polynomial_build(solid, run, r, basis, simd, coefficient, err));
-  RF_TRY(rf_reduced_create(r, solid->mesh->n_nodes, basis, mass, coefficient, simd, out, err));
-done:
-  rf_free(mass);
-  rf_free(coefficient);
-  return st;
-}
-
 PyDoc_STRVAR(reduce_doc,
              "reduce($module, solid, basis, progress, threads, simd=0, /)\n--\n\n"
              "Reduced model of a solid in the span of basis (r, n, 3).");
@@ -115,7 +100,8 @@ static PyObject *reduce(PyObject *module, PyObject *args) {
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS;
-    st = build(solid, &run.run, (int32_t)basis.shape[0], basis.data, (rf_simd)simd, &model, &err);
+    st = rf_reduced_build(solid, &run.run, (int32_t)basis.shape[0], basis.data, (rf_simd)simd,
+                          &model, &err);
     Py_END_ALLOW_THREADS;
     result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_REDUCED], model);
   }

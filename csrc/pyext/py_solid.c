@@ -2,7 +2,6 @@
 #include "pyext/py_solid.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 #include "pyext/py_convert.h"
@@ -348,12 +347,6 @@ done:
   return result;
 }
 
-static double now_s(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 // seconds of each of `runs` evaluations of force and, if asked for, tangent
 static rf_status time_evaluations(const rf_solid *s, const rf_run *run, const double *u,
                                   int tangent, int32_t runs, double *seconds, rf_error *err) {
@@ -362,9 +355,9 @@ static rf_status time_evaluations(const rf_solid *s, const rf_run *run, const do
   RF_ALLOC(force, 3 * (int64_t)s->mesh->n_nodes);
   if (tangent) RF_ALLOC(blocks, 9 * (int64_t)s->graph.ptr[s->mesh->n_nodes]);
   for (int32_t k = 0; k < runs; ++k) {
-    const double start = now_s();
+    const double start = py_now_s();
     RF_TRY(rf_solid_evaluate(s, run, u, NULL, force, blocks, err));
-    seconds[k] = now_s() - start;
+    seconds[k] = py_now_s() - start;
   }
 done:
   rf_free(force);
