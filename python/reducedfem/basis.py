@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
+from reducedfem._check import count
 from reducedfem._run import Progress, callback, threads
 from reducedfem.modes import _core_of
-from reducedfem.solid import Solid, _count
+from reducedfem.solid import Solid
 
 __all__ = ["Basis", "mass_pca", "modal_derivative_basis"]
 
@@ -107,7 +108,7 @@ def modal_derivative_basis(
     --------
     Solid.linear_modes, Solid.modal_derivatives, mass_pca
     """
-    modes, size = _count(k, "k"), _count(r, "r")
+    modes, size = count(k, "k"), count(r, "r")
     with callback(progress, "basis") as tell:
         vectors, spectrum, _, frequencies = _core.modal_derivative_basis(
             _core_of(solid), modes, size, tell, threads()
@@ -158,7 +159,7 @@ def mass_pca(
         A wrong shape, a value that is not finite, a deformation that moves a fixed node (the
         message names it), or `r` out of range (the message says the rank).
     """
-    size = _count(r, "r")
+    size = count(r, "r")
     with callback(progress, "mass-PCA") as tell:
         basis, spectrum = _core.mass_pca(_core_of(solid), vectors, weights, size, tell, threads())
     provenance = {

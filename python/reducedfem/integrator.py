@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
+from reducedfem._check import count, number
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduced import ReducedSolid
-from reducedfem.solid import Solid, _count, _number
+from reducedfem.solid import Solid
 
 __all__ = ["ImplicitNewmark", "NewmarkReport", "State"]
 
@@ -115,13 +116,13 @@ class ImplicitNewmark:
                 f"damping must be two numbers (alpha, beta), got {damping!r}"
             ) from None
         arguments = (
-            _number(dt, "dt"),
-            _number(alpha, "damping[0]"),
-            _number(stiff, "damping[1]"),
-            _number(beta, "beta"),
-            _number(gamma, "gamma"),
-            _count(newton_max, "newton_max"),
-            _number(tol, "tol"),
+            number(dt, "dt"),
+            number(alpha, "damping[0]"),
+            number(stiff, "damping[1]"),
+            number(beta, "beta"),
+            number(gamma, "gamma"),
+            count(newton_max, "newton_max"),
+            number(tol, "tol"),
             threads(),
         )
         self._core: _core.NewmarkReduced | _core.NewmarkSolid

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
+from reducedfem._check import count
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputTypeError
-from reducedfem.solid import Solid, _count
+from reducedfem.solid import Solid
 
 __all__ = ["Modes", "linear_modes", "modal_derivatives"]
 
@@ -89,10 +90,10 @@ def linear_modes(solid: Solid, k: int, progress: Progress = False) -> Modes:
     ConvergenceError
         The iteration did not converge.
     """
-    count = _count(k, "k")
+    size = count(k, "k")
     with callback(progress, "linear modes") as tell:
         eigenvalues, frequencies, shapes = _core.linear_modes(
-            _core_of(solid), count, tell, threads()
+            _core_of(solid), size, tell, threads()
         )
     return Modes(eigenvalues, frequencies, shapes)
 

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
+from reducedfem._check import count
 from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import Basis
 from reducedfem.errors import InputTypeError
-from reducedfem.solid import Solid, _count
+from reducedfem.solid import Solid
 
 if TYPE_CHECKING:
     from reducedfem.mesh import Mesh
@@ -193,7 +194,7 @@ class ReducedSolid:
         InputError, InputTypeError
             `r` is out of range or no int.
         """
-        core = self._core.truncate(_count(r, "r"))
+        core = self._core.truncate(count(r, "r"))
         return ReducedSolid(core, self._mesh, self._fixed, {**self._provenance, "truncated_to": r})
 
     def save(self, path: str | os.PathLike[str]) -> None:

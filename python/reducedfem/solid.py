@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
+from reducedfem._check import count, number
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.mesh import Mesh
@@ -22,32 +22,6 @@ if TYPE_CHECKING:
     from reducedfem.modes import Modes
 
 __all__ = ["CSC", "Solid", "StVK", "StaticReport"]
-
-
-def _number(value: object, name: str) -> float:
-    """Return a finite float, or say which argument is not one."""
-    try:
-        if isinstance(value, bool | np.bool_ | str | bytes):
-            raise TypeError
-        number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputTypeError(f"{name} must be a number, got {type(value).__name__}") from None
-    if not math.isfinite(number):
-        raise InputError(f"{name} must be finite, got {number}")
-    return number
-
-
-def _count(value: object, name: str) -> int:
-    """Return an int of at least 1, or say which argument is not one."""
-    try:
-        if isinstance(value, bool | np.bool_):
-            raise TypeError
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise InputTypeError(f"{name} must be an int, got {type(value).__name__}") from None
-    if not 1 <= number < 2**31:
-        raise InputError(f"{name} must be between 1 and {2**31 - 1}, got {number}")
-    return number
 
 
 @dataclass(frozen=True)
@@ -79,7 +53,7 @@ class StVK:
 
     def __post_init__(self) -> None:
         for name in ("young", "poisson", "density"):
-            object.__setattr__(self, name, _number(getattr(self, name), name))
+            object.__setattr__(self, name, number(getattr(self, name), name))
         if not self.young > 0:
             raise InputError(f"young must be positive [Pa], got {self.young:g}")
         if self.poisson >= 0.5:
@@ -485,9 +459,9 @@ class Solid:
                 force,
                 prescribed,
                 u0,
-                _number(tol, "tol"),
-                _count(steps, "steps"),
-                _count(max_iterations, "max_iterations"),
+                number(tol, "tol"),
+                count(steps, "steps"),
+                count(max_iterations, "max_iterations"),
                 call,
                 threads(),
             )
