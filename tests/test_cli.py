@@ -482,6 +482,8 @@ def test_interrupt_leaves_one_line_and_no_file(tmp_path):
         [sys.executable, "-m", "reducedfem", "reduce", "bridge", "-o", str(tmp_path / "m"),
          "--fill", "--fix", "z<0.01", "--resolution", "80", "-k", "20", "-r", "60"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        # shells start background jobs with the signal ignored, and children inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
     assert process.stdout is not None
     # wait until the long part has begun
