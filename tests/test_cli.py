@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem import cli
+from reducedfem import cli, samples
 from reducedfem._console import Console, bytes_text, count_text, time_text
 from shapes import box_hexes, box_tets
 
@@ -496,6 +496,22 @@ def test_interrupt_leaves_one_line_and_no_file(tmp_path):
     assert process.returncode == 130
     assert err == "reducedfem: interrupted\n"
     assert os.listdir(tmp_path) == []
+
+
+def test_no_file_is_both_read_and_written(tmp_path, capsys):
+    surface = tmp_path / "s.obj"
+    rf.read_surface(samples.path("spoon")).write(surface)
+    before = surface.read_bytes()
+    same = str(tmp_path / "p.png")
+    for arguments, names in (
+        (["reduce", str(surface), "-o", str(surface), "--fix", "x<0.01"], "the input and --output"),
+        (["simulate", str(surface), "--plot", same, "--picture", same], "--plot and --picture"),
+    ):
+        with pytest.raises(SystemExit) as stopped:
+            cli.main(arguments)
+        assert stopped.value.code == 2
+        assert f"{names} are the same file" in capsys.readouterr().err
+    assert surface.read_bytes() == before
 
 
 def test_without_matplotlib(model, tmp_path):

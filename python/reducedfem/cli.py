@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -220,9 +220,22 @@ def _material(args: argparse.Namespace, mesh: Mesh) -> StVK | dict[int, StVK]:
     return StVK(**{**default, **{option: getattr(args, option) for option in given}})
 
 
+def _refuse_same(read: Sequence[str], written: Mapping[str, str | None]) -> None:
+    """Refuse a file that is read and written, or written twice."""
+    seen = {Path(name).resolve(): "the input" for name in read}
+    for name, given in written.items():
+        if given is None:
+            continue
+        place = Path(given).resolve()
+        if place in seen:
+            raise _UsageError(f"{seen[place]} and {name} are the same file, {given!r}")
+        seen[place] = name
+
+
 def _reduce(args: argparse.Namespace) -> int:
     console = Console(args.quiet)
     output = Path(args.output)
+    _refuse_same([args.input, *(args.fix_file or [])], {"--output": args.output})
     _writable(output, "--output")
     if not (args.fix or args.fix_fraction or args.fix_file):
         raise _UsageError(
@@ -412,6 +425,8 @@ def _nearest(mesh: Mesh, point: Sequence[float]) -> int:
 
 def _simulate(args: argparse.Namespace) -> int:
     console = Console(args.quiet)
+    written = {f"--{option}": getattr(args, option) for option in ("output", "plot", "picture")}
+    _refuse_same([args.model], written)
     for option in ("output", "plot", "picture"):
         if getattr(args, option) is not None:
             _writable(Path(getattr(args, option)), f"--{option}")
