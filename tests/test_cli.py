@@ -505,7 +505,10 @@ def test_no_file_is_both_read_and_written(tmp_path, capsys):
     same = str(tmp_path / "p.png")
     for arguments, names in (
         (["reduce", str(surface), "-o", str(surface), "--fix", "x<0.01"], "the input and --output"),
-        (["simulate", str(surface), "--plot", same, "--picture", same], "--plot and --picture"),
+        (
+            ["simulate", str(surface), "--force", *"001", "--plot", same, "--picture", same],
+            "--plot and --picture",
+        ),  # fmt: skip
     ):
         with pytest.raises(SystemExit) as stopped:
             cli.main(arguments)
