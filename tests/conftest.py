@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
 import numpy as np
 import pytest
+
+# shells start background jobs with Ctrl-C ignored; tests that interrupt would wait for ever
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 
