@@ -325,3 +325,62 @@ def test_stopping_leaves_the_solid_usable(beam, rng):
             work(stop)
         assert _core.alloc_counters()["live_blocks"] == live
         np.testing.assert_array_equal(work(False).vectors, reference.vectors)
+
+
+@pytest.fixture(scope="module")
+def square_beam():
+    """A beam that looks the same from y and z: bending comes in pairs."""
+    return make(*box_hexes(8, 3, 3, (0.3, 0.05, 0.05)))
+
+
+def quarter_turned(nodes, fields):
+    """Fields of the solid turned by 90 degrees about its axis."""
+    centred = nodes - nodes.mean(axis=0)
+    turned = np.stack([centred[:, 0], -centred[:, 2], centred[:, 1]], axis=1)
+    place = np.argmin(np.linalg.norm(centred[None, :] - turned[:, None], axis=2), axis=1)
+    out = np.empty_like(fields)
+    out[:, place] = np.stack([fields[..., 0], -fields[..., 2], fields[..., 1]], axis=2)
+    return out
+
+
+@pytest.mark.parametrize("r", [1, 2, 3, 4, 5, 6, 7, 8])
+def test_a_cut_pair_does_not_depend_on_rounding(square_beam, rng, r):
+    """Turned copies pair all singular values; odd r take the first of a pair, always the same."""
+    nodes = square_beam.mesh.nodes
+    half = deformations(square_beam, 6, rng, decay=0.2)
+    # half a turn changes the sign, as it does for bending: a quarter makes an equal partner
+    half -= quarter_turned(nodes, quarter_turned(nodes, half))
+    vectors = np.concatenate([half, quarter_turned(nodes, half)])
+    reference = rf.mass_pca(square_beam, vectors, r)
+    pairs = reference.spectrum.reshape(-1, 2)
+    np.testing.assert_allclose(pairs[:, 0], pairs[:, 1], rtol=1e-12)
+    rotation = np.linalg.qr(rng.standard_normal((12, 12)))[0]
+    # relative changes of 1e-13 move the vectors by that over the gaps of 1e-2, and by the
+    # gaps between weightings inside a pair
+    for other in (
+        vectors[rng.permutation(12)],
+        vectors * (1 + 1e-13 * rng.standard_normal(vectors.shape)),
+        np.einsum("ij,jna->ina", rotation, vectors),
+    ):
+        basis = rf.mass_pca(square_beam, other, r)
+        np.testing.assert_allclose(
+            basis.vectors, reference.vectors, atol=1e-8 * np.abs(reference.vectors).max()
+        )
+
+
+@pytest.mark.parametrize("r", [2, 3, 5, 9])
+def test_a_basis_is_the_beginning_of_a_longer_one(square_beam, r):
+    """Also where r cuts a pair: what is left out has no say in what is kept."""
+    long = rf.modal_derivative_basis(square_beam, k=4, r=12)
+    basis = rf.modal_derivative_basis(square_beam, k=4, r=r)
+    np.testing.assert_allclose(
+        basis.vectors, long.vectors[:r], atol=1e-8 * np.abs(long.vectors).max()
+    )
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_threads_do_not_show_where_a_pair_is_cut(square_beam, threads):
+    one = _core.modal_derivative_basis(square_beam._core, 4, 3, None, 1)
+    many = _core.modal_derivative_basis(square_beam._core, 4, 3, None, threads)
+    for a, b in zip(one, many, strict=True):
+        np.testing.assert_array_equal(a, b)

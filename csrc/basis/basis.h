@@ -10,6 +10,10 @@
 // A QR factorization and the SVD of R keep all digits; the Gram matrix D^T M D would keep
 // half of them.
 //
+// Equal singular values, as symmetric solids have them, leave the choice of their vectors
+// open.  It follows linalg/convention.h, and a value that r cuts is completed before, so
+// that neither rounding nor the order of D shows in the vectors kept.
+//
 // The basis from modal derivatives (B07 2.8.3) is the mass-PCA of
 //
 //   (lambda_1 / lambda_j) psi_j   and   (lambda_1^2 / (lambda_i lambda_j)) phi_ij,  i <= j

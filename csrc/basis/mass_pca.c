@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "linalg/blas.h"
+#include "linalg/convention.h"
 #include "linalg/lapack.h"
 
 void rf_basis_free(rf_basis *basis) {
@@ -34,12 +35,11 @@ static rf_status into_factor_space(void *context, int64_t task, int worker, rf_e
 }
 
 // back: P^T L^-T, on components one after the other
-static rf_status out_of_factor_space(const transform *t, int32_t r, double *vectors,
-                                     rf_error *err) {
+static rf_status out_of_factor_space(const transform *t, int32_t count, rf_error *err) {
   const size_t n = t->n_free;
   double *split = t->work;
-  for (int32_t v = 0; v < r; ++v) {
-    double *vector = vectors + 3 * n * (size_t)v;
+  for (int32_t v = 0; v < count; ++v) {
+    double *vector = t->vectors + 3 * n * (size_t)v;
     for (size_t i = 0; i < n; ++i)
       for (size_t axis = 0; axis < 3; ++axis) split[axis * n + i] = vector[3 * i + axis];
     const rf_status st = rf_cholesky_half_solve(t->mass, 3, split, split, err);
@@ -50,13 +50,13 @@ static rf_status out_of_factor_space(const transform *t, int32_t r, double *vect
   return RF_OK;
 }
 
-// Left singular vectors of z (rows x count, column-major, destroyed): all singular values
-// and the first r vectors, written to u (rows x r).
-static rf_status left_vectors(int rows, int count, double *z, int r, double *singular, double *u,
+// Left singular vectors of z (rows x count, column-major): all singular values, and in place
+// of z the first r vectors with those that complete the value at the cut, *taken in all.
+static rf_status left_vectors(int rows, int count, double *z, int r, double *singular, int *taken,
                               rf_error *err) {
   rf_status st = RF_OK;
   const int small = rows < count ? rows : count, query = -1;
-  double *tau = NULL, *work = NULL, *triangle = NULL, *left = NULL, *right = NULL;
+  double *tau = NULL, *work = NULL, *triangle = NULL, *left = NULL, *right = NULL, *u = NULL;
   int *iwork = NULL;
   int info = 0, lwork = 0, svd_lwork = 0;
   double best = 0.0;
@@ -106,29 +106,36 @@ static rf_status left_vectors(int rows, int count, double *z, int r, double *sin
     goto done;
   }
 
-  memset(u, 0, (size_t)rows * (size_t)r * sizeof *u);
-  for (int j = 0; j < r; ++j)
+  const int wide = rf_cluster_end(rank, singular, r - 1, RF_CLUSTER_CUT);
+  RF_ALLOC(u, (size_t)rows * (size_t)wide);
+  for (int j = 0; j < wide; ++j)
     memcpy(u + (size_t)j * (size_t)rows, left + (size_t)j * (size_t)small,
            (size_t)small * sizeof *u);
-  dormqr_("L", "N", &rows, &r, &small, z, &rows, tau, u, &rows, &best, &query, &info);
+  dormqr_("L", "N", &rows, &wide, &small, z, &rows, tau, u, &rows, &best, &query, &info);
   rf_free(work);
   work = NULL;
-  RF_TRY(rf_lapack_size("dormqr", "deformations", r, info, best, &lwork, err));
+  RF_TRY(rf_lapack_size("dormqr", "deformations", wide, info, best, &lwork, err));
   RF_ALLOC(work, lwork);
-  dormqr_("L", "N", &rows, &r, &small, z, &rows, tau, u, &rows, work, &lwork, &info);
-  if (info != 0) st = rf_fail(err, RF_ERR_INTERNAL, "LAPACK dormqr failed with code %d", info);
+  dormqr_("L", "N", &rows, &wide, &small, z, &rows, tau, u, &rows, work, &lwork, &info);
+  if (info != 0) {
+    st = rf_fail(err, RF_ERR_INTERNAL, "LAPACK dormqr failed with code %d", info);
+    goto done;
+  }
+  memcpy(z, u, (size_t)rows * (size_t)wide * sizeof *z);
+  *taken = wide;
 done:
   rf_free(tau);
   rf_free(work);
   rf_free(triangle);
   rf_free(left);
   rf_free(right);
+  rf_free(u);
   rf_free(iwork);
   return st;
 }
 
 // vectors of equal singular value are ordered as repeated modes are
-static rf_status make_canonical(const rf_solid *solid, int32_t r, const double *singular,
+static rf_status make_canonical(const rf_solid *solid, int32_t count, const double *singular,
                                 double *vectors, rf_error *err) {
   rf_status st = RF_OK;
   double *weight = NULL;
@@ -136,7 +143,7 @@ static rf_status make_canonical(const rf_solid *solid, int32_t r, const double *
   RF_ALLOC(weight, RF_MODES_WEIGHTS * n);
   rf_modes_weights(solid, weight, weight + n);
   const double *const weights[RF_MODES_WEIGHTS] = {weight, weight + n};
-  st = rf_eigen_canonical((int32_t)n, r, singular, RF_MODES_WEIGHTS, weights, vectors, err);
+  st = rf_canonical_vectors((int32_t)n, count, singular, RF_MODES_WEIGHTS, weights, vectors, err);
 done:
   rf_free(weight);
   return st;
@@ -172,15 +179,17 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
   RF_TRY(rf_run_tasks(run, count, 1, into_factor_space, &t, err));
 
   RF_ALLOC(basis.spectrum, basis.n_spectrum);
-  RF_ALLOC(basis.vectors, 3 * (size_t)basis.n_nodes * (size_t)r);
+  int taken = 0;
   rf_blas_serial_begin();
-  st = left_vectors((int)rows, count, vectors, r, basis.spectrum, basis.vectors, err);
-  if (st >= 0) st = out_of_factor_space(&t, r, basis.vectors, err);
+  st = left_vectors((int)rows, count, vectors, r, basis.spectrum, &taken, err);
+  if (st >= 0) st = out_of_factor_space(&t, taken, err);
   rf_blas_serial_end();
   if (st < 0) goto done;
   RF_TRY(rf_run_progress(run, count, count, err));
-  RF_TRY(make_canonical(solid, r, basis.spectrum, basis.vectors, err));
-  RF_TRY(rf_modes_expand(solid, r, basis.vectors, err));
+  RF_TRY(make_canonical(solid, taken, basis.spectrum, vectors, err));
+  RF_ALLOC(basis.vectors, 3 * (size_t)basis.n_nodes * (size_t)r);
+  for (size_t v = 0; v < (size_t)r; ++v)
+    rf_solid_scatter(solid, vectors + rows * v, basis.vectors + 3 * (size_t)basis.n_nodes * v);
   *out = basis;
   memset(&basis, 0, sizeof basis);
 done:

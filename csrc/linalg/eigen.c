@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "linalg/blas.h"
+#include "linalg/convention.h"
 #include "linalg/lapack.h"
 
 enum {
@@ -15,11 +16,16 @@ enum {
   SPARE = 18,         // vectors kept at a restart beyond the k wanted
   STEPS = 10,         // block steps between restarts
   GUARD = 2,          // vectors beyond those wanted that must be known roughly
-  VERIFY = 4          // block steps that look for vectors of a large repeated space
+  VERIFY = 4,         // block steps that look for vectors of a large repeated space
+  RESTARTS = 100,     // limit unless another is set
+  SLICE_ROWS = 512,   // rows of the Krylov space turned at once: a slice stays in the cache
+  OTHER_SEEDS = 1000  // distance to the seeds of new directions in an invariant space
 };
 static const double TOLERANCE = 1e-11;       // on |A x - theta x| relative to theta
 static const double ROUGH_TOLERANCE = 1e-4;  // the same for the guard
 static const double NEGLIGIBLE = 1e-10;      // part of a random vector that is rounding
+static const double INVARIANT = 1e-14;       // part of A that is: the space leads nowhere else
+static const double SAME = 1e-10;            // change of a repeated theta that is no news
 
 typedef struct search {
   const rf_eigen_problem *p;
@@ -237,7 +243,7 @@ static rf_status advance(search *s, krylov *q, rf_error *err) {
   double largest = 0.0;
   for (int32_t i = 0; i < q->m; ++i)
     largest = fmax(largest, fabs(q->h[at(q->most, i) + (size_t)i]));
-  return orthonormalize(s, q, q->width, 1e-14 * largest, err);
+  return orthonormalize(s, q, q->width, INVARIANT * largest, err);
 }
 
 // Ritz values, vectors and residuals of H
@@ -272,10 +278,10 @@ static rf_status ritz_pairs(krylov *q, rf_error *err) {
 }
 
 // V becomes its first `keep` Ritz vectors, in slices of rows so that no second V is needed
-static rf_status compress(krylov *q, int32_t keep, double *slice, int slice_rows) {
+static void compress(krylov *q, int32_t keep, double *slice) {
   const double plus = 1.0, zero = 0.0;
-  for (int32_t row = 0; row < q->n; row += slice_rows) {
-    const int rows = q->n - row < slice_rows ? q->n - row : slice_rows;
+  for (int32_t row = 0; row < q->n; row += SLICE_ROWS) {
+    const int rows = q->n - row < SLICE_ROWS ? q->n - row : SLICE_ROWS;
     dgemm_("N", "N", &rows, &keep, &q->m, &plus, q->v + row, &q->n, q->ritz, &q->m, &zero, slice,
            &rows);
     for (int32_t j = 0; j < keep; ++j)
@@ -286,7 +292,6 @@ static rf_status compress(krylov *q, int32_t keep, double *slice, int slice_rows
     q->h[at(q->most, j) + (size_t)j] = q->theta[j];
   }
   q->m = keep;
-  return RF_OK;
 }
 
 // the next block joins V
@@ -302,10 +307,7 @@ static int32_t answer(const krylov *q, int32_t k) {
   int32_t count = 0;
   while (count < q->m && q->residual[count] <= TOLERANCE * q->theta[count]) ++count;
   if (count < k) return 0;
-  int32_t end = k;
-  while (end < q->m && end < k + RF_EIGEN_CUT &&
-         q->theta[end - 1] - q->theta[end] <= RF_EIGEN_CLUSTER * q->theta[end - 1])
-    ++end;
+  const int32_t end = rf_cluster_end(q->m, q->theta, k - 1, RF_CLUSTER_CUT);
   if (end > count) return 0;
   for (int32_t j = end; j < q->m && j < end + GUARD; ++j)
     if (!(q->residual[j] <= ROUGH_TOLERANCE * q->theta[j])) return 0;
@@ -316,9 +318,7 @@ static int32_t answer(const krylov *q, int32_t k) {
 static int32_t largest_cluster(const krylov *q, int32_t count) {
   int32_t largest = 1;
   for (int32_t i = 0, j; i < count; i = j) {
-    for (j = i + 1;
-         j < count && q->theta[j - 1] - q->theta[j] <= RF_EIGEN_CLUSTER * q->theta[j - 1]; ++j) {
-    }
+    j = rf_cluster_end(count, q->theta, i, count);
     if (j - i > largest) largest = j - i;
   }
   return largest;
@@ -329,12 +329,11 @@ static rf_status search_all(search *s, rf_error *err) {
   const int32_t n = s->p->n, k = s->set->k;
   krylov q = {0};
   double *slice = NULL;
-  const int slice_rows = 512;
   const int32_t keep = k + SPARE;
   const int32_t most = s->set->subspace > 0 ? s->set->subspace : keep + STEPS * BLOCK;
-  const int32_t max_restarts = s->set->max_restarts > 0 ? s->set->max_restarts : 100;
+  const int32_t max_restarts = s->set->max_restarts > 0 ? s->set->max_restarts : RESTARTS;
   RF_TRY(create_krylov(&q, n, most + BLOCK, err));
-  RF_ALLOC(slice, at(slice_rows, most + BLOCK));
+  RF_ALLOC(slice, at(SLICE_ROWS, most + BLOCK));
 
   RF_TRY(fresh_block(s, &q, s->set->seed, err));
   append(&q);
@@ -349,8 +348,8 @@ static rf_status search_all(search *s, rf_error *err) {
       // a block of random vectors sees at most BLOCK vectors of one repeated eigenvalue:
       // where it may have seen too few, others are tried until nothing new comes up
       const bool suspect = largest_cluster(&q, count) >= BLOCK;
-      if (!suspect || fabs(q.theta[k - 1] - verified) <= 1e-10 * verified) {
-        RF_TRY(compress(&q, count, slice, slice_rows));
+      if (!suspect || fabs(q.theta[k - 1] - verified) <= SAME * verified) {
+        compress(&q, count, slice);
         memcpy(s->theta, q.theta, (size_t)count * sizeof *s->theta);
         memcpy(s->x, q.v, at(n, count) * sizeof *s->x);
         s->found = count;
@@ -362,7 +361,7 @@ static rf_status search_all(search *s, rf_error *err) {
       }
       verified = q.theta[k - 1];
       verify = VERIFY;
-      RF_TRY(compress(&q, count, slice, slice_rows));
+      compress(&q, count, slice);
       s->report->restarts += 1;
       RF_TRY(fresh_block(s, &q, s->set->seed + (uint64_t)s->report->restarts, err));
     } else if (q.m + q.next_width > most) {
@@ -371,26 +370,17 @@ static rf_status search_all(search *s, rf_error *err) {
         goto done;
       }
       s->report->restarts += 1;
-      RF_TRY(compress(&q, keep, slice, slice_rows));
+      compress(&q, keep, slice);
     }
     // the space is invariant: go on in another direction
     if (q.next_width == 0)
-      RF_TRY(fresh_block(s, &q, s->set->seed + 1000 + (uint64_t)s->report->solves, err));
+      RF_TRY(fresh_block(s, &q, s->set->seed + OTHER_SEEDS + (uint64_t)s->report->solves, err));
     append(&q);
   }
 done:
   free_krylov(&q);
   rf_free(slice);
   return st;
-}
-
-// number of vectors that belong to the k wanted or to the eigenvalue of the k-th
-static int32_t belonging(const search *s) {
-  int32_t count = s->set->k;
-  while (count < s->found && count < s->set->k + RF_EIGEN_CUT &&
-         s->theta[count - 1] - s->theta[count] <= RF_EIGEN_CLUSTER * s->theta[count - 1])
-    ++count;
-  return count;
 }
 
 // All of it by LAPACK: A = M (K - shift M)^-1 M and M as dense matrices, A x = theta M x.
@@ -433,7 +423,7 @@ static rf_status solve_dense(search *s, rf_error *err) {
     st = rf_fail(err, RF_ERR_INTERNAL, "LAPACK dsygvd failed with code %d", info);
     goto done;
   }
-  const int32_t most = s->set->k + RF_EIGEN_CUT;
+  const int32_t most = s->set->k + RF_CLUSTER_CUT;
   s->found = n < most ? n : most;
   for (int32_t j = 0; j < s->found; ++j) {
     s->theta[j] = theta[n - 1 - j];
@@ -513,99 +503,6 @@ done:
   return st;
 }
 
-typedef struct convention {
-  int32_t n, n_weights;
-  const double *const *weights;
-  double *vectors;
-  double *weighted;  // (largest cluster, n)
-} convention;
-
-// rotates vectors [from, to) of one eigenvalue; recursion is as deep as there are weightings
-static rf_status rotate(const convention *c, int32_t level, int32_t from, int32_t to,
-                        rf_error *err) {
-  rf_status st = RF_OK;
-  const int n = c->n, m = to - from;
-  if (m < 2 || level == c->n_weights) return RF_OK;
-  double *b = NULL, *value = NULL, *work = NULL;
-  int *iwork = NULL;
-  double *x = c->vectors + at(n, from);
-  RF_ALLOC(b, (int64_t)m * m);
-  RF_ALLOC(value, m);
-  for (int32_t j = 0; j < m; ++j)
-    for (int32_t i = 0; i < n; ++i)
-      c->weighted[at(n, j) + (size_t)i] = c->weights[level][i] * x[at(n, j) + (size_t)i];
-  const double plus = 1.0, zero = 0.0;
-  dgemm_("T", "N", &m, &m, &n, &plus, x, &n, c->weighted, &n, &zero, b, &m);
-
-  const int query = -1;
-  int lwork = 0, liwork = 0, info = 0;
-  double best = 0.0;
-  dsyevd_("V", "L", &m, b, &m, value, &best, &query, &liwork, &query, &info);
-  RF_TRY(rf_lapack_size("dsyevd", "vectors of one eigenvalue", rf_lapack_least_dsyevd(m), info,
-                        best, &lwork, err));
-  RF_ALLOC(work, lwork);
-  RF_ALLOC(iwork, liwork);
-  dsyevd_("V", "L", &m, b, &m, value, work, &lwork, iwork, &liwork, &info);
-  if (info != 0) {
-    st = rf_fail(err, RF_ERR_INTERNAL, "LAPACK dsyevd failed with code %d", info);
-    goto done;
-  }
-  dgemm_("N", "N", &n, &m, &m, &plus, x, &n, b, &m, &zero, c->weighted, &n);
-  memcpy(x, c->weighted, (size_t)n * (size_t)m * sizeof *x);
-
-  // where the weighting itself is repeated the next one decides
-  const double scale = fmax(fabs(value[0]), fabs(value[m - 1]));
-  for (int32_t i = 0, j; i < m; i = j) {
-    for (j = i + 1; j < m && value[j] - value[j - 1] <= RF_EIGEN_CLUSTER * scale; ++j) {
-    }
-    RF_TRY(rotate(c, level + 1, from + i, from + j, err));
-  }
-done:
-  rf_free(b);
-  rf_free(value);
-  rf_free(work);
-  rf_free(iwork);
-  return st;
-}
-
-static void fix_sign(int32_t n, double *x) {
-  double largest = 0.0;
-  for (int32_t i = 0; i < n; ++i) largest = fmax(largest, fabs(x[i]));
-  int32_t first = 0;
-  while (first < n - 1 && fabs(x[first]) < largest * (1.0 - 1e-6)) ++first;
-  if (x[first] < 0.0)
-    for (int32_t i = 0; i < n; ++i) x[i] = -x[i];
-}
-
-static bool same_cluster(double a, double b) {
-  return fabs(a - b) <= RF_EIGEN_CLUSTER * fmax(fabs(a), fabs(b));
-}
-
-rf_status rf_eigen_canonical(int32_t n, int32_t k, const double *distance, int32_t n_weights,
-                             const double *const *weights, double *vectors, rf_error *err) {
-  rf_status st = RF_OK;
-  convention c = {.n = n, .n_weights = n_weights, .weights = weights, .vectors = vectors};
-  int32_t largest = 1;
-  for (int32_t i = 0, j; i < k; i = j) {
-    for (j = i + 1; j < k && same_cluster(distance[j], distance[j - 1]); ++j) {
-    }
-    if (j - i > largest) largest = j - i;
-  }
-  if (largest > 1) RF_ALLOC(c.weighted, (int64_t)largest * n);
-  rf_blas_serial_begin();
-  for (int32_t i = 0, j; i < k && st >= 0; i = j) {
-    for (j = i + 1; j < k && same_cluster(distance[j], distance[j - 1]); ++j) {
-    }
-    st = rotate(&c, 0, i, j, err);
-  }
-  rf_blas_serial_end();
-  if (st < 0) goto done;
-  for (int32_t j = 0; j < k; ++j) fix_sign(n, vectors + at(n, j));
-done:
-  rf_free(c.weighted);
-  return st;
-}
-
 rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_settings *set,
                             const rf_run *run, double *values, double *vectors,
                             rf_eigen_report *report, rf_error *err) {
@@ -635,7 +532,7 @@ rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_sett
                    (int)k, (int)n, gigabytes, DENSE_MOST,
                    (int)((n - 1) / 2 - (SPARE + STEPS * BLOCK)));
   }
-  s.capacity = n - k < RF_EIGEN_CUT ? n : k + RF_EIGEN_CUT;
+  s.capacity = n - k < RF_CLUSTER_CUT ? n : k + RF_CLUSTER_CUT;
   s.expected = 2 * vectors_held;
   RF_ALLOC(s.theta, s.capacity);
   RF_ALLOC(mu, s.capacity);
@@ -644,11 +541,11 @@ rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_sett
   // one BLAS thread: the same bits whatever the process has set
   rf_blas_serial_begin();
   st = dense ? solve_dense(&s, err) : search_all(&s, err);
-  const int32_t m = st < 0 ? 0 : belonging(&s);
+  const int32_t m = st < 0 ? 0 : rf_cluster_end(s.found, s.theta, k - 1, RF_CLUSTER_CUT);
   if (st >= 0) st = polish(&s, m, mu, err);
   rf_blas_serial_end();
   if (st < 0) goto done;
-  RF_TRY(rf_eigen_canonical(n, m, mu, problem->n_weights, problem->weights, s.x, err));
+  RF_TRY(rf_canonical_vectors(n, m, mu, problem->n_weights, problem->weights, s.x, err));
   for (int32_t j = 0; j < k; ++j) values[j] = mu[j] + problem->shift;
   memcpy(vectors, s.x, (size_t)k * (size_t)n * sizeof *vectors);
   RF_TRY(rf_run_progress(run, s.expected, s.expected, err));

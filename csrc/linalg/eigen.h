@@ -9,13 +9,8 @@
 // vectors.  Problems that are small, or that ask for a good part of the spectrum, are solved
 // densely by LAPACK.  There is no state outside of a call.
 //
-// Result: ascending, M-orthonormal, and unique as far as mathematics lets it be:
-//  - eigenvalues whose relative gap is below RF_EIGEN_CLUSTER are one eigenvalue.  Inside
-//    its space the vectors diagonalise the first diagonal weighting, ascending; where its
-//    values coincide too, the next weighting decides.  The eigenvalue that is cut by k is
-//    completed before (up to RF_EIGEN_CUT vectors), so that its first vectors do not
-//    depend on where the iteration started.
-//  - the entry of largest magnitude is positive; of entries equal to 1e-6 the first counts.
+// Result: ascending, M-orthonormal, and unique as far as mathematics lets it be, by
+// linalg/convention.h; the eigenvalue that is cut by k is completed before.
 #ifndef RF_LINALG_EIGEN_H
 #define RF_LINALG_EIGEN_H
 
@@ -51,19 +46,10 @@ typedef struct rf_eigen_report {
   int32_t restarts;
 } rf_eigen_report;
 
-#define RF_EIGEN_CLUSTER 1e-6
-enum { RF_EIGEN_CUT = 16 };
-
 // values (k), vectors (k, n).
 RF_MUST_CHECK rf_status rf_eigen_smallest(const rf_eigen_problem *problem,
                                           const rf_eigen_settings *set, const rf_run *run,
                                           double *values, double *vectors, rf_eigen_report *report,
                                           rf_error *err);
-
-// The convention above for given vectors (k, n): `distance` (k) is what gaps are relative
-// to, monotonic along the vectors (eigenvalues minus shift, or singular values).
-RF_MUST_CHECK rf_status rf_eigen_canonical(int32_t n, int32_t k, const double *distance,
-                                           int32_t n_weights, const double *const *weights,
-                                           double *vectors, rf_error *err);
 
 #endif

@@ -46,7 +46,7 @@ RF_MUST_CHECK rf_status rf_modes_matrices_create(const rf_csc *stiffness, const 
 void rf_modes_matrices_free(rf_modes_matrices *m);  // NULL is fine
 const rf_modes_system *rf_modes_matrices_system(const rf_modes_matrices *m);
 
-// Modes in the convention of linalg/eigen.h: eigenvalues (k) in 1/s^2, shapes (k, n).
+// Modes in the convention of linalg/convention.h: eigenvalues (k) in 1/s^2, shapes (k, n).
 RF_MUST_CHECK rf_status rf_modes_linear(const rf_modes_system *system, const rf_run *run, int32_t k,
                                         double *eigenvalues, double *shapes, rf_error *err);
 
