@@ -1,7 +1,7 @@
 // Mass-PCA and the basis from modal derivatives.
 #include "basis/basis.h"
 #include "pyext/py_convert.h"
-#include "pyext/py_core.h"
+#include "pyext/py_modes.h"
 #include "pyext/py_solid.h"
 
 // (vectors (r, n, 3), spectrum (count,)) from a C basis
@@ -37,7 +37,7 @@ static PyObject *mass_pca(PyObject *module, PyObject *args) {
                         &callable, &threads))
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(&run, callable, threads) < 0) return NULL;
+  if (!solid || py_run_init(state, &run, callable, threads) < 0) return NULL;
   if (py_in_fields(&vectors, vectors_obj, "vectors", solid->mesh->n_nodes) < 0) return NULL;
   if (vectors.shape[0] > INT32_MAX / 2) {
     py_fail(state, "InputError", "vectors holds too many deformations: %zd", vectors.shape[0]);
@@ -75,15 +75,8 @@ static PyObject *modal_derivative_basis(PyObject *module, PyObject *args) {
                         &threads))
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(&run, callable, threads) < 0) return NULL;
-  // before memory is asked for: k may be anything
-  if (k < 1 || k >= 3 * solid->n_free)
-    return py_fail(state, "InputError",
-                   "k must be between 1 and %d (free degrees of freedom less one), got %d",
-                   3 * solid->n_free - 1, k);
-  values = py_new_f64(1, (npy_intp[]){k});
-  frequencies = py_new_f64(1, (npy_intp[]){k});
-  if (!values || !frequencies) goto done;
+  if (!solid || py_run_init(state, &run, callable, threads) < 0) return NULL;
+  if (py_modes_arrays(state, solid, k, &values, &frequencies) < 0) goto done;
   double *value = py_f64(values);
   rf_status st;
   Py_BEGIN_ALLOW_THREADS

@@ -42,15 +42,55 @@ static void index_text(char *to, size_t size, int ndim, const npy_intp *shape, n
   snprintf(to + at, size - at, "]");
 }
 
-static int refuse_shape(const py_in *in, const char *name, const char *expected) {
+// releases the array
+static int refuse_shape(py_in *in, const char *name, const char *expected) {
   char found[128];
   shape_text(found, sizeof found, in->ndim, in->shape);
+  py_in_release(in);
   return refuse("InputError",
                 PyUnicode_FromFormat("%s must have shape %s, got %s", name, expected, found));
 }
 
+// The name of the type of the first thing in an array that is no number; NULL: none found.
+static const char *first_odd(PyArrayObject *a) {
+  if (PyArray_TYPE(a) == NPY_UNICODE) return "str";
+  if (PyArray_TYPE(a) == NPY_STRING) return "bytes";
+  if (PyArray_TYPE(a) != NPY_OBJECT) return NULL;
+  PyArrayObject *flat = (PyArrayObject *)PyArray_Flatten(a, NPY_CORDER);
+  if (!flat) {
+    PyErr_Clear();
+    return NULL;
+  }
+  PyObject *const *item = PyArray_DATA(flat);
+  const npy_intp count = PyArray_SIZE(flat);
+  const char *odd = NULL;
+  // the name stays: `a` keeps the item, the item its type
+  for (npy_intp i = 0; i < count && !odd; ++i)
+    if (item[i] && (!PyNumber_Check(item[i]) || PyArray_Check(item[i])))
+      odd = Py_TYPE(item[i])->tp_name;
+  Py_DECREF(flat);
+  return odd;
+}
+
+// says what was passed where an array of `wanted` ("real numbers") belongs
+static int refuse_contents(const char *name, const char *wanted, PyObject *object,
+                           PyArrayObject *a) {
+  const char *passed = Py_TYPE(object)->tp_name;
+  const char *odd = first_odd(a);
+  PyObject *text;
+  if (PyArray_NDIM(a) == 0 && !PyArray_Check(object))
+    text = PyUnicode_FromFormat("%s must be an array of %s, got %s", name, wanted, passed);
+  else if (odd)
+    text = PyUnicode_FromFormat("%s must be an array of %s, got %s that holds %s", name, wanted,
+                                passed, odd);
+  else
+    text = PyUnicode_FromFormat("%s must be an array of %s, got %s of dtype %S", name, wanted,
+                                passed, (PyObject *)PyArray_DESCR(a));
+  return refuse("InputTypeError", text);
+}
+
 // any numeric or boolean array of at most 4 axes, in its own dtype
-static PyArrayObject *any_array(PyObject *object, const char *name) {
+static PyArrayObject *any_array(PyObject *object, const char *name, const char *wanted) {
   PyObject *array = PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
   if (!array) {
     // anything else, such as MemoryError or Ctrl-C, is not about the argument
@@ -58,25 +98,19 @@ static PyArrayObject *any_array(PyObject *object, const char *name) {
       return NULL;
     PyErr_Clear();
     refuse("InputTypeError",
-           PyUnicode_FromFormat("%s must be an array of numbers, got %s which NumPy cannot convert",
-                                name, Py_TYPE(object)->tp_name));
+           PyUnicode_FromFormat("%s must be an array of %s, got %s which NumPy cannot convert",
+                                name, wanted, Py_TYPE(object)->tp_name));
     return NULL;
   }
   PyArrayObject *a = (PyArrayObject *)array;
   const int type = PyArray_TYPE(a);
-  if (!PyTypeNum_ISINTEGER(type) && !PyTypeNum_ISFLOAT(type) && !PyTypeNum_ISBOOL(type)) {
-    refuse("InputTypeError",
-           PyUnicode_FromFormat("%s must be an array of real numbers, got dtype %R", name,
-                                (PyObject *)PyArray_DESCR(a)));
-    Py_DECREF(array);
-    return NULL;
-  }
-  if (PyArray_NDIM(a) > 4) {
-    refuse("InputError",
-           PyUnicode_FromFormat("%s has %d axes, at most 4 are allowed", name, PyArray_NDIM(a)));
-    Py_DECREF(array);
-    return NULL;
-  }
+  int ok = 0;
+  if (!PyTypeNum_ISINTEGER(type) && !PyTypeNum_ISFLOAT(type) && !PyTypeNum_ISBOOL(type))
+    ok = refuse_contents(name, wanted, object, a);
+  else if (PyArray_NDIM(a) > 4)
+    ok = refuse("InputError", PyUnicode_FromFormat("%s has %d axes, at most 4 are allowed", name,
+                                                   PyArray_NDIM(a)));
+  if (ok < 0) Py_CLEAR(a);
   return a;
 }
 
@@ -90,7 +124,7 @@ static void hold(py_in *in, PyArrayObject *array) {
 
 static int load_f64(py_in *in, PyObject *object, const char *name) {
   memset(in, 0, sizeof *in);
-  PyArrayObject *found = any_array(object, name);
+  PyArrayObject *found = any_array(object, name, "real numbers");
   if (!found) return -1;
   PyObject *array =
       PyArray_FROM_OTF((PyObject *)found, NPY_FLOAT64, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
@@ -100,6 +134,7 @@ static int load_f64(py_in *in, PyObject *object, const char *name) {
   return 0;
 }
 
+// releases what it refuses
 static int check_finite(py_in *in, const char *name) {
   const double *x = in->data;
   const npy_intp count = PyArray_SIZE(in->array);
@@ -108,6 +143,7 @@ static int check_finite(py_in *in, const char *name) {
     char where[128], value[32];
     index_text(where, sizeof where, in->ndim, in->shape, i);
     snprintf(value, sizeof value, "%g", x[i]);
+    py_in_release(in);
     return refuse("InputError", PyUnicode_FromFormat("%s%s is %s; every value must be finite", name,
                                                      where, value));
   }
@@ -121,33 +157,26 @@ static int shape_fits(const py_in *in, int ndim, const npy_intp *shape) {
   return 1;
 }
 
+// releases what it refuses
+static int check_shape(py_in *in, const char *name, int ndim, const npy_intp *shape) {
+  if (shape_fits(in, ndim, shape)) return 0;
+  char expected[128];
+  shape_text(expected, sizeof expected, ndim, shape);
+  return refuse_shape(in, name, expected);
+}
+
 int py_in_f64(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape) {
-  if (load_f64(in, object, name) < 0) return -1;
-  int ok = 0;
-  if (!shape_fits(in, ndim, shape)) {
-    char expected[128];
-    shape_text(expected, sizeof expected, ndim, shape);
-    ok = refuse_shape(in, name, expected);
-  } else {
-    ok = check_finite(in, name);
-  }
-  if (ok < 0) py_in_release(in);
-  return ok;
+  if (load_f64(in, object, name) < 0 || check_shape(in, name, ndim, shape) < 0) return -1;
+  return check_finite(in, name);
 }
 
 int py_in_field(py_in *in, PyObject *object, const char *name, npy_intp n) {
   if (load_f64(in, object, name) < 0) return -1;
   const npy_intp grid[2] = {n, 3}, flat[1] = {3 * n};
-  int ok = 0;
-  if (!shape_fits(in, 2, grid) && !shape_fits(in, 1, flat)) {
-    char expected[160];
-    snprintf(expected, sizeof expected, "(%lld, 3) or (%lld,)", (long long)n, (long long)(3 * n));
-    ok = refuse_shape(in, name, expected);
-  } else {
-    ok = check_finite(in, name);
-  }
-  if (ok < 0) py_in_release(in);
-  return ok;
+  if (shape_fits(in, 2, grid) || shape_fits(in, 1, flat)) return check_finite(in, name);
+  char expected[160];
+  snprintf(expected, sizeof expected, "(%lld, 3) or (%lld,)", (long long)n, (long long)(3 * n));
+  return refuse_shape(in, name, expected);
 }
 
 int py_in_fields(py_in *in, PyObject *object, const char *name, npy_intp n) {
@@ -155,16 +184,17 @@ int py_in_fields(py_in *in, PyObject *object, const char *name, npy_intp n) {
   return py_in_f64(in, object, name, 3, shape);
 }
 
-int py_in_i32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape,
-              int32_t low, int32_t high) {
+// int64; an unsigned value above its range arrives as a negative one
+static int load_i64(py_in *in, PyObject *object, const char *name, int *is_unsigned) {
   memset(in, 0, sizeof *in);
-  PyArrayObject *found = any_array(object, name);
+  PyArrayObject *found = any_array(object, name, "integers");
   if (!found) return -1;
+  *is_unsigned = PyTypeNum_ISUNSIGNED(PyArray_TYPE(found));
   // an empty list arrives as float64: its dtype means nothing
   if (!PyTypeNum_ISINTEGER(PyArray_TYPE(found)) && PyArray_SIZE(found) > 0) {
-    const int bad =
-        refuse("InputTypeError", PyUnicode_FromFormat("%s must hold integers, got dtype %R", name,
-                                                      (PyObject *)PyArray_DESCR(found)));
+    const int bad = refuse("InputTypeError",
+                           PyUnicode_FromFormat("%s must hold integers, got %s of dtype %S", name,
+                                                Py_TYPE(object)->tp_name, PyArray_DESCR(found)));
     Py_DECREF(found);
     return bad;
   }
@@ -173,33 +203,38 @@ int py_in_i32(py_in *in, PyObject *object, const char *name, int ndim, const npy
   Py_DECREF(found);
   if (!wide) return -1;
   hold(in, (PyArrayObject *)wide);
+  return 0;
+}
 
-  int ok = 0;
-  if (!shape_fits(in, ndim, shape)) {
-    char expected[128];
-    shape_text(expected, sizeof expected, ndim, shape);
-    ok = refuse_shape(in, name, expected);
-  }
+// releases what it refuses
+static int check_range(py_in *in, const char *name, int is_unsigned, int32_t low, int32_t high) {
   const int64_t *x = in->data;
   const npy_intp count = PyArray_SIZE(in->array);
-  for (npy_intp i = 0; ok == 0 && i < count; ++i) {
-    if (x[i] >= low && x[i] <= high) continue;
-    char where[128];
+  for (npy_intp i = 0; i < count; ++i) {
+    const int wrapped = is_unsigned && x[i] < 0;
+    if (x[i] >= low && x[i] <= high && !wrapped) continue;
+    char where[128], value[32];
     index_text(where, sizeof where, in->ndim, in->shape, i);
-    ok = refuse("InputError", PyUnicode_FromFormat("%s%s is %lld; allowed are %d to %d", name,
-                                                   where, (long long)x[i], (int)low, (int)high));
-  }
-  if (ok == 0) {
-    PyObject *narrow = PyArray_FROM_OTF((PyObject *)in->array, NPY_INT32,
-                                        NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
-    Py_DECREF(in->array);
-    in->array = NULL;
-    if (!narrow) return -1;
-    hold(in, (PyArrayObject *)narrow);
-  } else {
+    snprintf(value, sizeof value, wrapped ? "%llu" : "%lld", (long long)x[i]);
     py_in_release(in);
+    return refuse("InputError", PyUnicode_FromFormat("%s%s is %s; allowed are %d to %d", name,
+                                                     where, value, (int)low, (int)high));
   }
-  return ok;
+  return 0;
+}
+
+int py_in_i32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape,
+              int32_t low, int32_t high) {
+  int is_unsigned = 0;
+  if (load_i64(in, object, name, &is_unsigned) < 0 || check_shape(in, name, ndim, shape) < 0 ||
+      check_range(in, name, is_unsigned, low, high) < 0)
+    return -1;
+  PyObject *narrow =
+      PyArray_FROM_OTF((PyObject *)in->array, NPY_INT32, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
+  Py_CLEAR(in->array);
+  if (!narrow) return -1;
+  hold(in, (PyArrayObject *)narrow);
+  return 0;
 }
 
 void py_in_release(py_in *in) {

@@ -40,9 +40,19 @@ static inline py_state *py_state_of_module(PyObject *module) {
 // State of the module that defined this (heap) type of object.
 py_state *py_state_of_object(PyObject *object);
 
+// 0 when `object` is exactly of this type of the core; else -1 with InputTypeError
+// "<name> must be a reducedfem.<wanted>, got ...".
+int py_require_type(py_state *state, PyObject *object, py_type_index type, const char *name,
+                    const char *wanted);
+// For tp_new: 0 without keywords, else -1 with InputTypeError.
+int py_refuse_keywords(PyTypeObject *type, PyObject *kwargs);
+
 // The exception that belongs to a status; never masks one already pending.
 // Always returns NULL, so a failing branch is `return py_raise(state, st, &err);`.
 PyObject *py_raise(py_state *state, rf_status st, const rf_error *err);
+// `out` (nullable) of a call that went well; of one that failed it is released and
+// the exception raised.
+PyObject *py_result(py_state *state, rf_status st, const rf_error *err, PyObject *out);
 // Raises reducedfem.errors.<class> with a formatted message; returns NULL.
 PyObject *py_fail(py_state *state, const char *error_class, const char *format, ...);
 
@@ -58,7 +68,8 @@ typedef struct py_run {
 // Monotonic clock.
 double py_now_s(void);
 
-int py_run_init(py_run *r, PyObject *callable, int threads);
+// 0, or -1 with InputTypeError or InputError.
+int py_run_init(py_state *state, py_run *r, PyObject *callable, int threads);
 
 // Type specs, one a py_<room>.c, registered by module.c.
 extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_spec,

@@ -11,19 +11,27 @@ static const rf_embedding *self_embedding(PyObject *self) {
   return ((py_embedding *)self)->embedding;
 }
 
+// takes the embedding over, also on failure
+static PyObject *wrap(PyTypeObject *type, rf_embedding *embedding) {
+  PyObject *self = type->tp_alloc(type, 0);
+  if (!self) {
+    rf_embedding_free(embedding);
+    return NULL;
+  }
+  ((py_embedding *)self)->embedding = embedding;
+  return self;
+}
+
 static PyObject *embedding_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *mesh_obj, *points_obj, *progress;
   int threads;
-  if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
-    PyErr_SetString(PyExc_TypeError, "Embedding takes no keyword arguments");
-    return NULL;
-  }
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OOOi:Embedding", &mesh_obj, &points_obj, &progress, &threads))
     return NULL;
   const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
   py_run run;
-  if (!mesh || py_run_init(&run, progress, threads) < 0) return NULL;
+  if (!mesh || py_run_init(state, &run, progress, threads) < 0) return NULL;
 
   py_in points;
   if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
@@ -39,14 +47,7 @@ static PyObject *embedding_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     st = rf_embedding_create(mesh, (int32_t)points.shape[0], points.data, &run.run, &embedding,
                              &err);
     Py_END_ALLOW_THREADS
-    if (st < 0)
-      py_raise(state, st, &err);
-    else
-      self = type->tp_alloc(type, 0);
-    if (self)
-      ((py_embedding *)self)->embedding = embedding;
-    else
-      rf_embedding_free(embedding);
+    self = st < 0 ? py_raise(state, st, &err) : wrap(type, embedding);
   }
   py_in_release(&points);
   return self;
@@ -93,10 +94,19 @@ static PyGetSetDef embedding_getset[] = {
     {0},
 };
 
-static rf_status interpolate_stack(const rf_embedding *e, int threads, npy_intp n_fields,
-                                   const double *nodes, double *points, rf_error *err) {
+// fields on the nodes as a new array of the points, of this shape
+static PyObject *interpolated(PyObject *self, const py_in *fields, int32_t n_fields, int threads,
+                              int ndim, const npy_intp *shape) {
+  PyObject *out = py_new_f64(ndim, shape);
+  if (!out) return NULL;
+  double *to = py_f64(out);
   const rf_run run = {.threads = threads};
-  return rf_embedding_interpolate(e, &run, (int32_t)n_fields, nodes, points, err);
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_embedding_interpolate(self_embedding(self), &run, n_fields, fields->data, to, &err);
+  Py_END_ALLOW_THREADS
+  return py_result(py_state_of_object(self), st, &err, out);
 }
 
 PyDoc_STRVAR(interpolate_doc,
@@ -104,24 +114,12 @@ PyDoc_STRVAR(interpolate_doc,
              "Field on the nodes (n, 3) to the points (v, 3).");
 static PyObject *interpolate(PyObject *self, PyObject *args) {
   const rf_embedding *e = self_embedding(self);
-  PyObject *u_obj, *result = NULL;
+  PyObject *u_obj;
   int threads;
   if (!PyArg_ParseTuple(args, "Oi:interpolate", &u_obj, &threads)) return NULL;
   py_in u;
   if (py_in_field(&u, u_obj, "u", e->n_nodes) < 0) return NULL;
-  result = py_new_f64(2, (npy_intp[]){e->n_points, 3});
-  if (result) {
-    double *to = py_f64(result);
-    rf_error err = {0};
-    rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = interpolate_stack(e, threads, 1, u.data, to, &err);
-    Py_END_ALLOW_THREADS
-    if (st < 0) {
-      py_raise(py_state_of_object(self), st, &err);
-      Py_CLEAR(result);
-    }
-  }
+  PyObject *result = interpolated(self, &u, 1, threads, 2, (npy_intp[]){e->n_points, 3});
   py_in_release(&u);
   return result;
 }
@@ -141,19 +139,7 @@ static PyObject *transfer(PyObject *self, PyObject *args) {
     py_fail(py_state_of_object(self), "InputError", "vectors has %zd rows; at most %d are allowed",
             r, (int)INT32_MAX);
   else
-    result = py_new_f64(3, (npy_intp[]){r, e->n_points, 3});
-  if (result) {
-    double *to = py_f64(result);
-    rf_error err = {0};
-    rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = interpolate_stack(e, threads, r, vectors.data, to, &err);
-    Py_END_ALLOW_THREADS
-    if (st < 0) {
-      py_raise(py_state_of_object(self), st, &err);
-      Py_CLEAR(result);
-    }
-  }
+    result = interpolated(self, &vectors, (int32_t)r, threads, 3, (npy_intp[]){r, e->n_points, 3});
   py_in_release(&vectors);
   return result;
 }

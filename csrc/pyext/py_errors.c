@@ -31,6 +31,12 @@ PyObject *py_raise(py_state *state, rf_status st, const rf_error *err) {
   return NULL;
 }
 
+PyObject *py_result(py_state *state, rf_status st, const rf_error *err, PyObject *out) {
+  if (st >= 0) return out;
+  Py_XDECREF(out);
+  return py_raise(state, st, err);
+}
+
 PyObject *py_fail(py_state *state, const char *error_class, const char *format, ...) {
   if (PyErr_Occurred()) return NULL;
   va_list args;
@@ -38,4 +44,19 @@ PyObject *py_fail(py_state *state, const char *error_class, const char *format, 
   set_error(state, error_class, PyUnicode_FromFormatV(format, args));
   va_end(args);
   return NULL;
+}
+
+int py_require_type(py_state *state, PyObject *object, py_type_index type, const char *name,
+                    const char *wanted) {
+  if (Py_TYPE(object) == state->types[type]) return 0;
+  py_fail(state, "InputTypeError", "%s must be a reducedfem.%s, got %s", name, wanted,
+          Py_TYPE(object)->tp_name);
+  return -1;
+}
+
+int py_refuse_keywords(PyTypeObject *type, PyObject *kwargs) {
+  if (!kwargs || PyDict_GET_SIZE(kwargs) == 0) return 0;
+  py_fail(PyType_GetModuleState(type), "InputTypeError", "%s takes no keyword arguments",
+          type->tp_name);
+  return -1;
 }

@@ -15,10 +15,7 @@ typedef struct py_mesh {
 static const rf_mesh *self_mesh(PyObject *self) { return ((py_mesh *)self)->mesh; }
 
 const rf_mesh *py_mesh_get(py_state *state, PyObject *object) {
-  if (Py_TYPE(object) == state->types[PY_MESH]) return self_mesh(object);
-  py_fail(state, "InputTypeError", "mesh must be a reducedfem.Mesh, got %s",
-          Py_TYPE(object)->tp_name);
-  return NULL;
+  return py_require_type(state, object, PY_MESH, "mesh", "Mesh") < 0 ? NULL : self_mesh(object);
 }
 
 // takes the mesh over, also on failure
@@ -35,10 +32,7 @@ static PyObject *wrap(PyTypeObject *type, rf_mesh *mesh) {
 static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *nodes_obj, *elements_obj, *regions_obj = Py_None, *result = NULL;
-  if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
-    PyErr_SetString(PyExc_TypeError, "Mesh takes no keyword arguments");
-    return NULL;
-  }
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OO|O:Mesh", &nodes_obj, &elements_obj, &regions_obj)) return NULL;
 
   py_in nodes = {0}, elements = {0}, regions = {0};
@@ -130,11 +124,8 @@ static PyObject *mesh_components(PyObject *self, PyObject *arg) {
   Py_BEGIN_ALLOW_THREADS
   st = rf_mesh_components(m, by_face != 0, to, &count, &err);
   Py_END_ALLOW_THREADS
-  if (st < 0) {
-    Py_DECREF(label);
-    return py_raise(py_state_of_object(self), st, &err);
-  }
-  return Py_BuildValue("iN", (int)count, label);
+  label = py_result(py_state_of_object(self), st, &err, label);
+  return label ? Py_BuildValue("iN", (int)count, label) : NULL;
 }
 
 PyDoc_STRVAR(boundary_doc,
@@ -310,10 +301,7 @@ static PyObject *surface_merge(PyObject *module, PyObject *arg) {
     Py_BEGIN_ALLOW_THREADS
     st = rf_surface_merge((int32_t)vertices.shape[0], vertices.data, first, &err);
     Py_END_ALLOW_THREADS
-    if (st < 0) {
-      py_raise(state, st, &err);
-      Py_CLEAR(result);
-    }
+    result = py_result(state, st, &err, result);
   }
   py_in_release(&vertices);
   return result;
@@ -332,7 +320,7 @@ static PyObject *voxelize(PyObject *module, PyObject *args) {
                         &expand, &progress, &threads))
     return NULL;
   py_run run;
-  if (py_run_init(&run, progress, threads) < 0) return NULL;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
   surface_in in;
   if (take_surface(state, &in, vertices, triangles) == 0) {
     const rf_voxel_settings set = {.resolution = resolution, .expand = expand, .fill = fill != 0};

@@ -1,10 +1,23 @@
 // Linear modes and modal derivatives, of solids and of plain matrices.
-#include <string.h>
+#include "pyext/py_modes.h"
 
 #include "modes/modes.h"
 #include "pyext/py_convert.h"
-#include "pyext/py_core.h"
 #include "pyext/py_solid.h"
+
+int py_modes_arrays(py_state *state, const rf_solid *solid, int k, PyObject **values,
+                    PyObject **frequencies) {
+  // before memory is asked for: k may be anything
+  if (k < 1 || k >= 3 * solid->n_free) {
+    py_fail(state, "InputError",
+            "k must be between 1 and %d (free degrees of freedom less one), got %d",
+            3 * solid->n_free - 1, k);
+    return -1;
+  }
+  *values = py_new_f64(1, (npy_intp[]){k});
+  *frequencies = py_new_f64(1, (npy_intp[]){k});
+  return *values && *frequencies ? 0 : -1;
+}
 
 PyDoc_STRVAR(linear_modes_doc,
              "linear_modes($module, solid, k, progress, threads, /)\n--\n\n"
@@ -19,17 +32,10 @@ static PyObject *linear_modes(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OiOi:linear_modes", &solid_obj, &k, &callable, &threads))
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(&r, callable, threads) < 0) return NULL;
-  // before memory is asked for: k may be anything
-  if (k < 1 || k >= 3 * solid->n_free)
-    return py_fail(state, "InputError",
-                   "k must be between 1 and %d (free degrees of freedom less one), got %d",
-                   3 * solid->n_free - 1, k);
-
-  values = py_new_f64(1, (npy_intp[]){k});
-  frequencies = py_new_f64(1, (npy_intp[]){k});
+  if (!solid || py_run_init(state, &r, callable, threads) < 0) return NULL;
+  if (py_modes_arrays(state, solid, k, &values, &frequencies) < 0) goto done;
   shapes = py_new_f64(3, (npy_intp[]){k, solid->mesh->n_nodes, 3});
-  if (!values || !frequencies || !shapes) goto done;
+  if (!shapes) goto done;
   double *value = py_f64(values), *frequency = py_f64(frequencies), *shape = py_f64(shapes);
   rf_modes_solid *modes = NULL;
   rf_status st;
@@ -66,7 +72,7 @@ static PyObject *modal_derivatives(PyObject *module, PyObject *args) {
                         &threads))
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(&r, callable, threads) < 0) return NULL;
+  if (!solid || py_run_init(state, &r, callable, threads) < 0) return NULL;
   const npy_intp n = solid->mesh->n_nodes;
   if (py_in_fields(&shapes, shapes_obj, "shapes", n) < 0) return NULL;
   if (shapes.shape[0] < 1 || shapes.shape[0] > 3 * n) {
@@ -83,10 +89,7 @@ static PyObject *modal_derivatives(PyObject *module, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   st = rf_modes_solid_derivatives(solid, &r.run, k, shape, derivative, &err);
   Py_END_ALLOW_THREADS
-  if (st < 0) {
-    py_raise(state, st, &err);
-    Py_CLEAR(out);
-  }
+  out = py_result(state, st, &err, out);
 done:
   py_in_release(&shapes);
   return out;
@@ -160,7 +163,7 @@ static PyObject *matrix_modes(PyObject *module, PyObject *args) {
                         &set.subspace, &set.max_restarts, &seed, &callable, &threads))
     return NULL;
   set.seed = seed;
-  if (py_run_init(&r, callable, threads) < 0) return NULL;
+  if (py_run_init(state, &r, callable, threads) < 0) return NULL;
   if (take_matrix(state, &stiffness, stiffness_obj, "stiffness") < 0) goto done;
   if (take_matrix(state, &mass, mass_obj, "mass") < 0) goto done;
   const int32_t n = stiffness.view.cols;

@@ -15,17 +15,12 @@ typedef struct py_newmark {
   int ndim;
 } py_newmark;
 
-static int parse_settings(PyObject *args, PyObject **system, rf_newmark_settings *set,
-                          int *threads) {
+static int parse_settings(PyTypeObject *type, PyObject *args, PyObject *kwargs, PyObject **system,
+                          rf_newmark_settings *set, int *threads) {
+  if (py_refuse_keywords(type, kwargs) < 0) return 0;
   return PyArg_ParseTuple(args, "Odddddidi:Newmark", system, &set->dt_s, &set->damping_mass,
                           &set->damping_stiff, &set->beta, &set->gamma, &set->newton_max,
                           &set->tolerance, threads);
-}
-
-static PyObject *refuse_keywords(PyObject *kwargs) {
-  if (kwargs && PyDict_GET_SIZE(kwargs) > 0)
-    PyErr_SetString(PyExc_TypeError, "simulations take no keyword arguments");
-  return NULL;
 }
 
 // An object that owns the given C state; takes it over, also on failure.
@@ -56,16 +51,15 @@ static PyObject *reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   PyObject *system;
   rf_newmark_settings set;
   int threads;
-  if (kwargs && PyDict_GET_SIZE(kwargs) > 0) return refuse_keywords(kwargs);
-  if (!parse_settings(args, &system, &set, &threads)) return NULL;
+  if (!parse_settings(type, args, kwargs, &system, &set, &threads)) return NULL;
   const rf_reduced *model = py_reduced_get(state, system);
   if (!model) return NULL;
   rf_newmark *s = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   st = rf_newmark_create(model, &set, &s, &err);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   return st < 0 ? py_raise(state, st, &err) : wrap(type, system, s, NULL, 1, model->r);
 }
 
@@ -75,16 +69,15 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   rf_newmark_settings set;
   int threads;
   py_run run;
-  if (kwargs && PyDict_GET_SIZE(kwargs) > 0) return refuse_keywords(kwargs);
-  if (!parse_settings(args, &system, &set, &threads)) return NULL;
+  if (!parse_settings(type, args, kwargs, &system, &set, &threads)) return NULL;
   const rf_solid *model = py_solid_get(state, system);
-  if (!model || py_run_init(&run, NULL, threads) < 0) return NULL;
+  if (!model || py_run_init(state, &run, NULL, threads) < 0) return NULL;
   rf_solid_newmark *s = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   st = rf_solid_newmark_create(model, &run.run, &set, &s, &err);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   return st < 0 ? py_raise(state, st, &err) : wrap(type, system, NULL, s, 2, model->mesh->n_nodes);
 }
 
@@ -137,11 +130,12 @@ static PyObject *step(PyObject *object, PyObject *args) {
   py_in force;
   if (!PyArg_ParseTuple(args, "OLOi:step", &force_obj, &n, &progress, &threads)) return NULL;
   if (n < 0) return py_fail(state, "InputError", "n must be at least 0, got %lld", n);
-  if (py_run_init(&run, progress, threads) < 0 || vector_in(self, &force, force_obj, "force") < 0)
+  if (py_run_init(state, &run, progress, threads) < 0 ||
+      vector_in(self, &force, force_obj, "force") < 0)
     return NULL;
   rf_error err = {0};
   rf_status st = RF_OK;
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   // the lock is held for a chunk of steps only and never while Python is called: progress
   // callables and other threads may look at the simulation in between
   const int64_t chunk = self->reduced ? REDUCED_CHUNK : 1;
@@ -155,7 +149,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
     done += count;
     if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);
   }
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   py_in_release(&force);
   if (st < 0) return py_raise(state, st, &err);
   Py_RETURN_NONE;
@@ -166,6 +160,7 @@ PyDoc_STRVAR(reset_doc,
              "State at time 0; None: zero, for qddot: consistent without external force.");
 static PyObject *reset(PyObject *object, PyObject *args) {
   py_newmark *self = (py_newmark *)object;
+  py_state *state = py_state_of_object(object);
   PyObject *objects[3], *result = NULL;
   int threads;
   py_run run;  // checks `threads`; no Python is called while the lock is held
@@ -173,20 +168,20 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   static const char *const names[3] = {"q", "qdot", "qddot"};
   if (!PyArg_ParseTuple(args, "OOOi:reset", &objects[0], &objects[1], &objects[2], &threads))
     return NULL;
-  if (py_run_init(&run, NULL, threads) < 0) return NULL;
+  if (py_run_init(state, &run, NULL, threads) < 0) return NULL;
   for (int i = 0; i < 3; ++i)
     if (vector_in(self, &in[i], objects[i], names[i]) < 0) goto done;
   rf_error err = {0};
   rf_status st;
   const rf_run quiet = {.threads = threads};
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   PyThread_acquire_lock(self->lock, WAIT_LOCK);
   st = self->reduced
            ? rf_newmark_reset(self->reduced, in[0].data, in[1].data, in[2].data, &err)
            : rf_solid_newmark_reset(self->solid, &quiet, in[0].data, in[1].data, in[2].data, &err);
   PyThread_release_lock(self->lock);
-  Py_END_ALLOW_THREADS;
-  result = st < 0 ? py_raise(py_state_of_object(object), st, &err) : Py_NewRef(Py_None);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
   for (int i = 0; i < 3; ++i) py_in_release(&in[i]);
   return result;
@@ -204,7 +199,7 @@ static PyObject *read_state(PyObject *object, PyObject *unused) {
     double *to[3] = {py_f64(out[0]), py_f64(out[1]), py_f64(out[2])};
     const size_t count = (size_t)(self->shape[0] * (self->ndim == 2 ? 3 : 1));
     double time_s;
-    Py_BEGIN_ALLOW_THREADS;
+    Py_BEGIN_ALLOW_THREADS
     PyThread_acquire_lock(self->lock, WAIT_LOCK);
     const rf_newmark *s = self->reduced;
     const double *from[3] = {s ? s->q : rf_solid_newmark_u(self->solid),
@@ -214,7 +209,7 @@ static PyObject *read_state(PyObject *object, PyObject *unused) {
       for (size_t d = 0; d < count; ++d) to[i][d] = from[i][d];
     time_s = s ? s->time_s : rf_solid_newmark_time(self->solid);
     PyThread_release_lock(self->lock);
-    Py_END_ALLOW_THREADS;
+    Py_END_ALLOW_THREADS
     result = Py_BuildValue("(OOOd)", out[0], out[1], out[2], time_s);
   }
   for (int i = 0; i < 3; ++i) Py_XDECREF(out[i]);
@@ -228,11 +223,11 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
   (void)unused;
   py_newmark *self = (py_newmark *)object;
   rf_newmark_report r;
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   PyThread_acquire_lock(self->lock, WAIT_LOCK);
   r = self->reduced ? self->reduced->report : rf_solid_newmark_report(self->solid);
   PyThread_release_lock(self->lock);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   return Py_BuildValue("{s:L,s:L,s:L,s:L,s:d}", "steps", (long long)r.steps, "solves",
                        (long long)r.solves, "indefinite", (long long)r.indefinite, "unconverged",
                        (long long)r.unconverged, "residual", r.residual);
@@ -255,7 +250,7 @@ static PyObject *time_steps(PyObject *object, PyObject *args) {
   out = py_new_f64(1, (npy_intp[]){runs});
   if (out) {
     double *seconds = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS;
+    Py_BEGIN_ALLOW_THREADS
     PyThread_acquire_lock(self->lock, WAIT_LOCK);
     for (int i = 0; i < runs && st >= 0; ++i) {
       const double start = py_now_s();
@@ -263,7 +258,7 @@ static PyObject *time_steps(PyObject *object, PyObject *args) {
       seconds[i] = (py_now_s() - start) / inner;
     }
     PyThread_release_lock(self->lock);
-    Py_END_ALLOW_THREADS;
+    Py_END_ALLOW_THREADS
   }
   py_in_release(&force);
   if (st < 0) {

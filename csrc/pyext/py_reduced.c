@@ -12,10 +12,8 @@ typedef struct py_reduced {
 static const rf_reduced *self_model(PyObject *self) { return ((py_reduced *)self)->model; }
 
 const rf_reduced *py_reduced_get(py_state *state, PyObject *object) {
-  if (Py_TYPE(object) == state->types[PY_REDUCED]) return self_model(object);
-  py_fail(state, "InputTypeError", "system must be a reducedfem.ReducedSolid or Solid, got %s",
-          Py_TYPE(object)->tp_name);
-  return NULL;
+  const int bad = py_require_type(state, object, PY_REDUCED, "system", "ReducedSolid or Solid");
+  return bad < 0 ? NULL : self_model(object);
 }
 
 // takes over the model, also on failure
@@ -33,10 +31,7 @@ static PyObject *reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *basis_obj, *mass_obj, *coefficient_obj, *result = NULL;
   int simd = RF_SIMD_BEST;
-  if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
-    PyErr_SetString(PyExc_TypeError, "Reduced takes no keyword arguments");
-    return NULL;
-  }
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OOO|i:Reduced", &basis_obj, &mass_obj, &coefficient_obj, &simd))
     return NULL;
   py_in basis = {0}, mass = {0}, coefficient = {0};
@@ -58,10 +53,10 @@ static PyObject *reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   rf_reduced *model = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   st = rf_reduced_create((int32_t)r, (int32_t)basis.shape[1], basis.data, mass.data,
                          coefficient.data, (rf_simd)simd, &model, &err);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : wrap(type, model);
 done:
   py_in_release(&basis);
@@ -89,7 +84,7 @@ static PyObject *reduce(PyObject *module, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOOi|i:reduce", &solid_obj, &basis_obj, &progress, &threads, &simd))
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(&run, progress, threads) < 0 ||
+  if (!solid || py_run_init(state, &run, progress, threads) < 0 ||
       py_in_fields(&basis, basis_obj, "basis", solid->mesh->n_nodes) < 0)
     return NULL;
   if (basis.shape[0] < 1 || basis.shape[0] > RF_POLYNOMIAL_MAX_R) {
@@ -99,10 +94,10 @@ static PyObject *reduce(PyObject *module, PyObject *args) {
     rf_reduced *model = NULL;
     rf_error err = {0};
     rf_status st;
-    Py_BEGIN_ALLOW_THREADS;
+    Py_BEGIN_ALLOW_THREADS
     st = rf_reduced_build(solid, &run.run, (int32_t)basis.shape[0], basis.data, (rf_simd)simd,
                           &model, &err);
-    Py_END_ALLOW_THREADS;
+    Py_END_ALLOW_THREADS
     result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_REDUCED], model);
   }
   py_in_release(&basis);
@@ -121,9 +116,9 @@ static int evaluate(PyObject *self, PyObject *q_obj, double *energy, double *for
     PyErr_NoMemory();
     return -1;
   }
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   rf_polynomial_evaluate_rt(m->polynomial, q.data, work, energy, force, stiffness, m->r);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   rf_free(work);
   py_in_release(&q);
   return 0;
@@ -156,6 +151,23 @@ static PyObject *strain_energy(PyObject *self, PyObject *q) {
   return evaluate(self, q, &energy, NULL, NULL) < 0 ? NULL : PyFloat_FromDouble(energy);
 }
 
+// The part of the model that maps reduced to nodal fields or back, on checked values.
+typedef void (*linear_map)(const rf_reduced *model, const double *from, double *to);
+
+// releases `from`
+static PyObject *mapped(PyObject *self, linear_map map, py_in *from, int ndim,
+                        const npy_intp *shape) {
+  PyObject *out = py_new_f64(ndim, shape);
+  if (out) {
+    double *to = py_f64(out);
+    Py_BEGIN_ALLOW_THREADS
+    map(self_model(self), from->data, to);
+    Py_END_ALLOW_THREADS
+  }
+  py_in_release(from);
+  return out;
+}
+
 PyDoc_STRVAR(displacement_doc,
              "displacement($self, q, /)\n--\n\n"
              "u = U q, shape (n, 3).");
@@ -163,15 +175,7 @@ static PyObject *displacement(PyObject *self, PyObject *q_obj) {
   const rf_reduced *m = self_model(self);
   py_in q;
   if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return NULL;
-  PyObject *out = py_new_f64(2, (npy_intp[]){m->n_nodes, 3});
-  if (out) {
-    double *u = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS;
-    rf_reduced_displacement(m, q.data, u);
-    Py_END_ALLOW_THREADS;
-  }
-  py_in_release(&q);
-  return out;
+  return mapped(self, rf_reduced_displacement, &q, 2, (npy_intp[]){m->n_nodes, 3});
 }
 
 PyDoc_STRVAR(project_doc,
@@ -181,15 +185,7 @@ static PyObject *project(PyObject *self, PyObject *force_obj) {
   const rf_reduced *m = self_model(self);
   py_in force;
   if (py_in_field(&force, force_obj, "force", m->n_nodes) < 0) return NULL;
-  PyObject *out = py_new_f64(1, (npy_intp[]){m->r});
-  if (out) {
-    double *reduced = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS;
-    rf_reduced_project(m, force.data, reduced);
-    Py_END_ALLOW_THREADS;
-  }
-  py_in_release(&force);
-  return out;
+  return mapped(self, rf_reduced_project, &force, 1, (npy_intp[]){m->r});
 }
 
 PyDoc_STRVAR(truncate_doc,
@@ -202,9 +198,9 @@ static PyObject *truncate_to(PyObject *self, PyObject *args) {
   rf_reduced *model = NULL;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   st = rf_reduced_truncate(self_model(self), r, &model, &err);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   return st < 0 ? py_raise(state, st, &err) : wrap(Py_TYPE(self), model);
 }
 
@@ -232,7 +228,7 @@ static PyObject *time_evaluate(PyObject *self, PyObject *args) {
   out = py_new_f64(1, (npy_intp[]){runs});
   if (!out) goto done;
   double *seconds = py_f64(out);
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   for (int i = 0; i < runs; ++i) {
     const double start = py_now_s();
     for (int j = 0; j < inner; ++j)
@@ -240,7 +236,7 @@ static PyObject *time_evaluate(PyObject *self, PyObject *args) {
                                 m->r);
     seconds[i] = (py_now_s() - start) / inner;
   }
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
 done:
   rf_free(work);
   rf_free(force);

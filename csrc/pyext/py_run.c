@@ -34,14 +34,15 @@ static int on_progress(void *context, int64_t done, int64_t total) {
   return stop;  // the exception stays pending in this thread; py_raise keeps it
 }
 
-int py_run_init(py_run *r, PyObject *callable, int threads) {
+int py_run_init(py_state *state, py_run *r, PyObject *callable, int threads) {
   if (callable && callable != Py_None && !PyCallable_Check(callable)) {
-    PyErr_SetString(PyExc_TypeError, "progress must be callable or None");
+    py_fail(state, "InputTypeError", "progress must be a callable or None, got %s",
+            Py_TYPE(callable)->tp_name);
     return -1;
   }
   if (threads < 1 || threads > RF_MAX_THREADS) {
-    PyErr_Format(PyExc_ValueError, "threads must be between 1 and %d, got %d", RF_MAX_THREADS,
-                 threads);
+    py_fail(state, "InputError", "threads must be between 1 and %d, got %d", RF_MAX_THREADS,
+            threads);
     return -1;
   }
   r->callable = callable;

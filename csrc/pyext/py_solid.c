@@ -15,20 +15,14 @@ typedef struct py_solid {
 static const rf_solid *self_solid(PyObject *self) { return ((py_solid *)self)->solid; }
 
 const rf_solid *py_solid_get(py_state *state, PyObject *object) {
-  if (Py_TYPE(object) == state->types[PY_SOLID]) return self_solid(object);
-  py_fail(state, "InputTypeError", "solid must be a reducedfem.Solid, got %s",
-          Py_TYPE(object)->tp_name);
-  return NULL;
+  return py_require_type(state, object, PY_SOLID, "solid", "Solid") < 0 ? NULL : self_solid(object);
 }
 
 static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *mesh_obj, *materials_obj, *element_obj, *fixed_obj, *result = NULL;
   int gauss = 2, simd = RF_SIMD_BEST;
-  if (kwargs && PyDict_GET_SIZE(kwargs) > 0) {
-    PyErr_SetString(PyExc_TypeError, "Solid takes no keyword arguments");
-    return NULL;
-  }
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OOOO|ii:Solid", &mesh_obj, &materials_obj, &element_obj, &fixed_obj,
                         &gauss, &simd))
     return NULL;
@@ -40,7 +34,7 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   rf_solid *solid = NULL;
   rf_error err = {0};
   rf_status st = RF_OK;
-  if (py_run_init(&run, NULL, 1) < 0) return NULL;
+  if (py_run_init(state, &run, NULL, 1) < 0) return NULL;
   if (py_in_f64(&materials, materials_obj, "materials", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||
       py_in_i32(&element, element_obj, "element_material", 1, (npy_intp[]){mesh->n_elements}, 0,
                 INT32_MAX) < 0 ||
@@ -61,9 +55,9 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                  .n_fixed = (int32_t)fixed.shape[0],
                                  .gauss_per_axis = gauss,
                                  .simd = (rf_simd)simd};
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   st = rf_solid_create(mesh, &set, &run.run, &solid, &err);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -126,9 +120,9 @@ static PyObject *solid_mass(PyObject *self, PyObject *args) {
   rf_csc matrix = {0};
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   st = rf_solid_full_mass(self_solid(self), lumped != 0, &matrix, &err);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
   return csc_out(&matrix);
 }
@@ -145,24 +139,32 @@ done:
   return st;
 }
 
+// the arguments (u, threads) of an evaluation: 0, or -1 with an exception set
+static int evaluation_in(PyObject *self, PyObject *args, const char *format, int none_is_rest,
+                         py_run *run, py_in *u) {
+  PyObject *u_obj;
+  int threads;
+  *u = (py_in){0};
+  if (!PyArg_ParseTuple(args, format, &u_obj, &threads)) return -1;
+  if (py_run_init(py_state_of_object(self), run, NULL, threads) < 0) return -1;
+  if (none_is_rest && u_obj == Py_None) return 0;
+  return py_in_field(u, u_obj, "u", self_solid(self)->mesh->n_nodes);
+}
+
 PyDoc_STRVAR(stiffness_doc,
              "stiffness($self, u, threads, /)\n--\n\n"
              "Whole tangent stiffness at u (None: rest) as CSC arrays (data, indices, indptr).");
 static PyObject *solid_stiffness(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
-  PyObject *u_obj;
-  int threads;
   py_run run;
-  py_in u = {0};
-  if (!PyArg_ParseTuple(args, "Oi:stiffness", &u_obj, &threads)) return NULL;
-  if (py_run_init(&run, NULL, threads) < 0) return NULL;
-  if (u_obj != Py_None && py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
+  py_in u;
+  if (evaluation_in(self, args, "Oi:stiffness", 1, &run, &u) < 0) return NULL;
   rf_csc matrix = {0};
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   st = full_stiffness(s, &run.run, u.data, &matrix, &err);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   py_in_release(&u);
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
   return csc_out(&matrix);
@@ -172,46 +174,34 @@ PyDoc_STRVAR(force_doc,
              "internal_force($self, u, threads, /)\n--\n\nInternal force dW/du at u, (n, 3).");
 static PyObject *solid_internal_force(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
-  PyObject *u_obj, *force = NULL;
-  int threads;
   py_run run;
-  py_in u = {0};
-  if (!PyArg_ParseTuple(args, "Oi:internal_force", &u_obj, &threads)) return NULL;
-  if (py_run_init(&run, NULL, threads) < 0) return NULL;
-  if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
-  force = py_new_f64(2, (npy_intp[]){s->mesh->n_nodes, 3});
+  py_in u;
+  if (evaluation_in(self, args, "Oi:internal_force", 0, &run, &u) < 0) return NULL;
+  PyObject *force = py_new_f64(2, (npy_intp[]){s->mesh->n_nodes, 3});
   rf_error err = {0};
   rf_status st = RF_OK;
   if (force) {
     double *to = py_f64(force);
-    Py_BEGIN_ALLOW_THREADS;
+    Py_BEGIN_ALLOW_THREADS
     st = rf_solid_evaluate(s, &run.run, u.data, NULL, to, NULL, &err);
-    Py_END_ALLOW_THREADS;
+    Py_END_ALLOW_THREADS
   }
   py_in_release(&u);
-  if (st < 0) {
-    Py_CLEAR(force);
-    return py_raise(py_state_of_object(self), st, &err);
-  }
-  return force;
+  return py_result(py_state_of_object(self), st, &err, force);
 }
 
 PyDoc_STRVAR(energy_doc, "strain_energy($self, u, threads, /)\n--\n\nStrain energy W at u, J.");
 static PyObject *solid_strain_energy(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
-  PyObject *u_obj;
-  int threads;
   py_run run;
-  py_in u = {0};
-  if (!PyArg_ParseTuple(args, "Oi:strain_energy", &u_obj, &threads)) return NULL;
-  if (py_run_init(&run, NULL, threads) < 0) return NULL;
-  if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
+  py_in u;
+  if (evaluation_in(self, args, "Oi:strain_energy", 0, &run, &u) < 0) return NULL;
   rf_error err = {0};
   rf_status st;
   double energy = 0.0;
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   st = rf_solid_evaluate(s, &run.run, u.data, &energy, NULL, NULL, &err);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   py_in_release(&u);
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
   return PyFloat_FromDouble(energy);
@@ -252,7 +242,7 @@ static PyObject *solid_hessian_product(PyObject *self, PyObject *args) {
   py_in a = {0}, b = {0};
   if (!PyArg_ParseTuple(args, "OOOi:hessian_product", &a_obj, &b_obj, &progress, &threads))
     return NULL;
-  if (py_run_init(&run, progress, threads) < 0) return NULL;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
   if (py_in_fields(&a, a_obj, "a", s->mesh->n_nodes) < 0 ||
       py_in_f64(&b, b_obj, "b", 3, a.shape) < 0)
     goto done;
@@ -266,13 +256,10 @@ static PyObject *solid_hessian_product(PyObject *self, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   double *to = py_f64(result);
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   st = hessian_products(s, &run.run, (int32_t)a.shape[0], a.data, b.data, to, &err);
-  Py_END_ALLOW_THREADS;
-  if (st < 0) {
-    Py_CLEAR(result);
-    py_raise(state, st, &err);
-  }
+  Py_END_ALLOW_THREADS
+  result = py_result(state, st, &err, result);
 done:
   py_in_release(&a);
   py_in_release(&b);
@@ -286,9 +273,9 @@ static PyObject *solid_require_held(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_error err = {0};
   rf_status st;
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   st = rf_solid_require_held(self_solid(self), &err);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
   Py_RETURN_NONE;
 }
@@ -316,7 +303,7 @@ static PyObject *solid_solve_static(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOOdiiOi:solve_static", objects, objects + 1, objects + 2, &tol,
                         &steps, &max_iterations, &progress, &threads))
     return NULL;
-  if (py_run_init(&run, progress, threads) < 0) return NULL;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
   for (int k = 0; k < 3; ++k)
     if (objects[k] != Py_None && py_in_field(in + k, objects[k], names[k], n) < 0) goto done;
   u = py_new_f64(2, (npy_intp[]){n, 3});
@@ -330,9 +317,9 @@ static PyObject *solid_solve_static(PyObject *self, PyObject *args) {
   double *solution = py_f64(u);
   const double *force = in[0].data ? in[0].data : py_f64(zero);
   if (in[2].data) memcpy(solution, in[2].data, 3 * (size_t)n * sizeof *solution);
-  Py_BEGIN_ALLOW_THREADS;
+  Py_BEGIN_ALLOW_THREADS
   st = rf_solid_solve_static(s, &run.run, &set, force, in[1].data, solution, &report, &err);
-  Py_END_ALLOW_THREADS;
+  Py_END_ALLOW_THREADS
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
@@ -377,23 +364,19 @@ static PyObject *solid_time_evaluate(PyObject *self, PyObject *args) {
   py_in u = {0};
   if (!PyArg_ParseTuple(args, "Opii:time_evaluate", &u_obj, &tangent, &runs, &threads)) return NULL;
   if (runs < 1) return py_fail(state, "InputError", "runs must be positive, got %d", runs);
-  if (py_run_init(&run, NULL, threads) < 0) return NULL;
+  if (py_run_init(state, &run, NULL, threads) < 0) return NULL;
   if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
   seconds = py_new_f64(1, (npy_intp[]){runs});
   rf_error err = {0};
   rf_status st = RF_OK;
   if (seconds) {
     double *to = py_f64(seconds);
-    Py_BEGIN_ALLOW_THREADS;
+    Py_BEGIN_ALLOW_THREADS
     st = time_evaluations(s, &run.run, u.data, tangent, runs, to, &err);
-    Py_END_ALLOW_THREADS;
+    Py_END_ALLOW_THREADS
   }
   py_in_release(&u);
-  if (st < 0) {
-    Py_CLEAR(seconds);
-    return py_raise(state, st, &err);
-  }
-  return seconds;
+  return py_result(state, st, &err, seconds);
 }
 
 static PyMethodDef solid_methods[] = {
