@@ -231,6 +231,14 @@ def test_threads_do_not_show(beam, rng, threads):
         np.testing.assert_array_equal(a, b)
 
 
+def test_threads_do_not_show_in_a_large_solid():
+    """Products with the mass are shared by threads from some size on, bit for bit the same."""
+    solid = make(*box_hexes(12, 10, 8, (0.3, 0.07, 0.05)))
+    one = _core.modal_derivative_basis(solid._core, 7, 9, None, 1)
+    for a, b in zip(one, _core.modal_derivative_basis(solid._core, 7, 9, None, 3), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_arrays_of_a_basis(beam, rng):
     basis = rf.mass_pca(beam, deformations(beam, 4, rng), 3)
     assert (basis.r, len(basis)) == (3, 3)

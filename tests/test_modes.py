@@ -369,6 +369,32 @@ def test_threads_do_not_show(beam, threads):
     )
 
 
+@pytest.fixture(scope="module")
+def large_beam():
+    """So many unknowns that the rows of the Krylov space are cut into several blocks."""
+    return clamped(*box_hexes(18, 9, 8, (0.3, 0.1, 0.06)))
+
+
+def test_a_space_of_several_blocks(large_beam):
+    stiffness, mass = matrices(large_beam)
+    assert mass.shape[0] > 4096
+    modes = large_beam.linear_modes(6)
+    x = flat(modes.shapes)[:, free_dofs(large_beam)].T
+    # vectors are exact to about the root of the tolerance on eigenvalues, 1e-11
+    np.testing.assert_allclose(x.T @ (mass @ x), np.eye(6), atol=1e-10)
+    residual = stiffness @ x - (mass @ x) * modes.eigenvalues
+    assert np.all(np.linalg.norm(residual, axis=0) <= 1e-7 * np.linalg.norm(stiffness @ x, axis=0))
+    values = scipy.sparse.linalg.eigsh(stiffness, 6, mass, sigma=0, return_eigenvectors=False)
+    np.testing.assert_allclose(modes.eigenvalues, np.sort(values), rtol=1e-9)
+
+
+@pytest.mark.parametrize("threads", [2, 5])
+def test_threads_do_not_show_in_several_blocks(large_beam, threads):
+    one = _core.linear_modes(large_beam._core, 6, None, 1)
+    for a, b in zip(one, _core.linear_modes(large_beam._core, 6, None, threads), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_units(beam):
     """Ten times the size, four times the modulus, twice the density."""
     big = rf.Solid(

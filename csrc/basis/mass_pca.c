@@ -166,10 +166,7 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
 
   RF_TRY(rf_solid_free_mass(solid, &mass, err));
   RF_TRY(rf_cholesky_create(&mass, &t.mass, err));
-  // one BLAS thread throughout: the same bits whatever the process has set
-  rf_blas_serial_begin();
   st = rf_cholesky_factorize(t.mass, &mass, NULL, err);
-  rf_blas_serial_end();
   if (st == RF_ERR_SINGULAR)
     st = rf_fail(err, RF_ERR_SINGULAR, "the mass matrix is not positive definite");
   if (st < 0) goto done;
@@ -180,6 +177,7 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
 
   RF_ALLOC(basis.spectrum, basis.n_spectrum);
   int taken = 0;
+  // one BLAS thread: the same bits whatever the process has set
   rf_blas_serial_begin();
   st = left_vectors((int)rows, count, vectors, r, basis.spectrum, &taken, err);
   if (st >= 0) st = out_of_factor_space(&t, taken, err);

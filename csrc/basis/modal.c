@@ -5,6 +5,10 @@
 #include "basis/basis.h"
 #include "basis/mass_pca.h"
 
+enum { AT_ONCE = 16 };  // derivatives whose mass norms are computed together
+// a norm this far below the largest is rounding of a derivative that vanishes by symmetry
+static const double ROUNDING = 1e-10;
+
 static double dot(size_t n, const double *x, const double *y) {
   double sum = 0.0;
   for (size_t i = 0; i < n; ++i) sum += x[i] * y[i];
@@ -24,7 +28,7 @@ rf_status rf_basis_scale(const rf_modes_system *system, const rf_run *run, int32
   const int64_t pairs = rf_modes_pairs(k);
   double *norm = NULL, *product = NULL;
   RF_ALLOC(norm, pairs);
-  RF_ALLOC(product, n);
+  RF_ALLOC(product, n * (size_t)(pairs < AT_ONCE ? pairs : AT_ONCE));
   for (int32_t j = 0; j < k; ++j) {
     if (eigenvalues[j] > 0.0) continue;
     st = rf_fail(err, RF_ERR_SINGULAR, "eigenvalue %d is %g; a held solid has positive ones",
@@ -33,11 +37,15 @@ rf_status rf_basis_scale(const rf_modes_system *system, const rf_run *run, int32
   }
 
   double largest = 0.0;
-  for (int64_t p = 0; p < pairs; ++p) {
-    const double *phi = derivatives + n * (size_t)p;
-    RF_TRY(op->mass(op->context, run, 1, phi, product, err));
-    norm[p] = sqrt(fmax(dot(n, phi, product), 0.0));
-    largest = fmax(largest, norm[p]);
+  for (int64_t first = 0; first < pairs; first += AT_ONCE) {
+    const int32_t count = pairs - first < AT_ONCE ? (int32_t)(pairs - first) : AT_ONCE;
+    const double *phi = derivatives + n * (size_t)first;
+    RF_TRY(op->mass(op->context, run, count, phi, product, err));
+    for (int32_t p = 0; p < count; ++p) {
+      const size_t at = n * (size_t)p;
+      norm[first + p] = sqrt(fmax(dot(n, phi + at, product + at), 0.0));
+      largest = fmax(largest, norm[first + p]);
+    }
   }
 
   const double first = eigenvalues[0];
@@ -46,7 +54,7 @@ rf_status rf_basis_scale(const rf_modes_system *system, const rf_run *run, int32
   for (int32_t i = 0; i < k; ++i) {
     for (int32_t j = i; j < k; ++j, ++p) {
       const double factor = first / eigenvalues[i] * (first / eigenvalues[j]);
-      scale(n, norm[p] > 1e-10 * largest ? factor / norm[p] : 0.0, derivatives + n * (size_t)p);
+      scale(n, norm[p] > ROUNDING * largest ? factor / norm[p] : 0.0, derivatives + n * (size_t)p);
     }
   }
 done:

@@ -4,6 +4,9 @@
 
 #include "base/alloc.h"
 
+// products below which waking another thread takes longer than the work
+static const int64_t ALONE = 1 << 18;
+
 rf_status rf_csc_create(int32_t rows, int32_t cols, int64_t nnz, rf_csc *out, rf_error *err) {
   rf_status st = RF_OK;
   if (!(rows >= 0 && cols >= 0 && nnz >= 0 && nnz <= INT32_MAX))
@@ -27,22 +30,48 @@ void rf_csc_free(rf_csc *a) {
   memset(a, 0, sizeof *a);
 }
 
-void rf_csc_symmetric_multiply(const rf_csc *lower, int nrhs, const double *x, double *y) {
-  const int32_t n = lower->cols;
-  for (int c = 0; c < nrhs; ++c) {
-    const double *xc = x + (size_t)c * (size_t)n;
-    double *yc = y + (size_t)c * (size_t)n;
-    memset(yc, 0, (size_t)n * sizeof *yc);
-    for (int32_t j = 0; j < n; ++j) {
-      double sum = 0.0;
-      const double xj = xc[j];
-      for (int32_t p = lower->colptr[j]; p < lower->colptr[j + 1]; ++p) {
-        const int32_t i = lower->rowind[p];
-        const double a = lower->val[p];
-        sum += a * xc[i];
-        if (i != j) yc[i] += a * xj;
-      }
-      yc[j] += sum;
+typedef struct multiplication {
+  const rf_csc *lower;
+  int width;
+  const double *x;
+  double *y;
+} multiplication;
+
+static inline void multiply_one(const rf_csc *lower, int width, const double *x, double *y) {
+  const size_t w = (size_t)width;
+  for (int32_t j = 0; j < lower->cols; ++j) {
+    const double *xj = x + w * (size_t)j;
+    double sum[3] = {0.0, 0.0, 0.0};
+    for (int32_t p = lower->colptr[j]; p < lower->colptr[j + 1]; ++p) {
+      const size_t i = w * (size_t)lower->rowind[p];
+      const double a = lower->val[p];
+      for (size_t c = 0; c < w; ++c) sum[c] += a * x[i + c];
+      if (lower->rowind[p] == j) continue;
+      for (size_t c = 0; c < w; ++c) y[i + c] += a * xj[c];
     }
+    for (size_t c = 0; c < w; ++c) y[w * (size_t)j + c] += sum[c];
   }
+}
+
+static rf_status multiply_task(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const multiplication *m = context;
+  const size_t length = (size_t)m->width * (size_t)m->lower->cols, at = length * (size_t)task;
+  memset(m->y + at, 0, length * sizeof *m->y);
+  // the width as a constant lets the compiler unroll
+  if (m->width == 1)
+    multiply_one(m->lower, 1, m->x + at, m->y + at);
+  else
+    multiply_one(m->lower, 3, m->x + at, m->y + at);
+  return RF_OK;
+}
+
+rf_status rf_csc_symmetric_multiply(const rf_csc *lower, const rf_run *run, int width,
+                                    int32_t count, const double *x, double *y, rf_error *err) {
+  multiplication m = {lower, width, x, y};
+  rf_run inner = *run;
+  if (!(width == 1 || width == 3))
+    return rf_fail(err, RF_ERR_INTERNAL, "a matrix acts on 1 or 3 components, not %d", width);
+  if ((int64_t)lower->colptr[lower->cols] * width * count < ALONE) inner.threads = 1;
+  return rf_run_tasks(&inner, count, 0, multiply_task, &m, err);
 }

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "base/run.h"
 #include "base/status.h"
 
 typedef struct rf_csc {
@@ -18,8 +19,11 @@ RF_MUST_CHECK rf_status rf_csc_create(int32_t rows, int32_t cols, int64_t nnz, r
                                       rf_error *err);
 void rf_csc_free(rf_csc *a);  // leaves a zero matrix, which may be freed again
 
-// y = A x for nrhs columns (column-major, leading dimensions rows / cols) where
-// A is square, symmetric and only its lower triangle (with diagonal) is stored.
-void rf_csc_symmetric_multiply(const rf_csc *lower, int nrhs, const double *x, double *y);
+// y = (A x I) x for count vectors (count, cols, width), where A is square, symmetric and only
+// its lower triangle (with diagonal) is stored; it acts alike on `width` 1 or 3 components that
+// lie side by side.  A vector is a task: the bits do not depend on the number of threads.
+RF_MUST_CHECK rf_status rf_csc_symmetric_multiply(const rf_csc *lower, const rf_run *run, int width,
+                                                  int32_t count, const double *x, double *y,
+                                                  rf_error *err);
 
 #endif

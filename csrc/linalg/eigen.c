@@ -8,6 +8,7 @@
 #include "linalg/blas.h"
 #include "linalg/convention.h"
 #include "linalg/lapack.h"
+#include "linalg/tall.h"
 
 enum {
   DENSE_LIMIT = 256,  // up to here the dense solver is quicker than an iteration
@@ -18,7 +19,6 @@ enum {
   GUARD = 2,          // vectors beyond those wanted that must be known roughly
   VERIFY = 4,         // block steps that look for vectors of a large repeated space
   RESTARTS = 100,     // limit unless another is set
-  SLICE_ROWS = 512,   // rows of the Krylov space turned at once: a slice stays in the cache
   OTHER_SEEDS = 1000  // distance to the seeds of new directions in an invariant space
 };
 static const double TOLERANCE = 1e-11;       // on |A x - theta x| relative to theta
@@ -52,6 +52,8 @@ typedef struct krylov {
   double *theta;     // eigenvalues, descending        (most)
   double *residual;  // of the Ritz pairs              (most)
   double *c;         // coefficients                   (most, BLOCK)
+  double *sums;      // of rf_tall_inner
+  double *slice;     // of rf_tall_turn
   double *work;
   int *iwork;
   int lwork, liwork;
@@ -85,7 +87,7 @@ static rf_status apply(const search *s, rf_apply_fn f, int32_t count, const doub
   return f(s->p->context, &inner, count, x, y, err);
 }
 
-static rf_status create_krylov(krylov *q, int32_t n, int32_t most, rf_error *err) {
+static rf_status create_krylov(krylov *q, int32_t n, int32_t most, int threads, rf_error *err) {
   rf_status st = RF_OK;
   q->n = n;
   q->most = most;
@@ -98,6 +100,8 @@ static rf_status create_krylov(krylov *q, int32_t n, int32_t most, rf_error *err
   RF_ALLOC(q->theta, most);
   RF_ALLOC(q->residual, most);
   RF_ALLOC(q->c, at(most, BLOCK));
+  RF_ALLOC(q->sums, rf_tall_inner_scratch(n, most, BLOCK));
+  RF_ALLOC(q->slice, rf_tall_turn_scratch(most, threads));
   const int query = -1;
   int info = 0;
   double best = 0.0;
@@ -120,6 +124,8 @@ static void free_krylov(krylov *q) {
   rf_free(q->theta);
   rf_free(q->residual);
   rf_free(q->c);
+  rf_free(q->sums);
+  rf_free(q->slice);
   rf_free(q->work);
   rf_free(q->iwork);
 }
@@ -134,12 +140,11 @@ static rf_status small_eigen(krylov *q, int m, double *a, double *value, rf_erro
 
 // c = V^T M w (m x count), w -= V c; mw becomes M times the old w
 static rf_status project(const search *s, krylov *q, int32_t count, rf_error *err) {
-  const rf_status st = apply(s, s->p->mass, count, q->w, q->mw, err);
+  rf_status st = apply(s, s->p->mass, count, q->w, q->mw, err);
   if (st < 0 || q->m == 0) return st;
-  const double plus = 1.0, minus = -1.0, zero = 0.0;
-  dgemm_("T", "N", &q->m, &count, &q->n, &plus, q->v, &q->n, q->mw, &q->n, &zero, q->c, &q->m);
-  dgemm_("N", "N", &q->n, &count, &q->m, &minus, q->v, &q->n, q->c, &q->m, &plus, q->w, &q->n);
-  return RF_OK;
+  st = rf_tall_inner(s->run, q->n, q->m, q->v, count, q->mw, q->sums, q->c, err);
+  if (st < 0) return st;
+  return rf_tall_add(s->run, q->n, q->m, q->v, count, q->c, -1.0, 1.0, q->w, err);
 }
 
 // M-orthonormalises w, count columns, against V and in itself, twice: projections leave
@@ -149,14 +154,14 @@ static rf_status orthonormalize(const search *s, krylov *q, int32_t count, doubl
                                 rf_error *err) {
   rf_status st = RF_OK;
   double gram[BLOCK * BLOCK], length[BLOCK], turn[BLOCK * BLOCK];
-  const double plus = 1.0, zero = 0.0;
   q->next_width = count;
   for (int pass = 0; pass < 2 && q->next_width > 0; ++pass) {
     const int p = q->next_width;
     st = project(s, q, p, err);
     if (st < 0) return st;
     // Gram matrix of the projected block: what it was projected against drops out
-    dgemm_("T", "N", &p, &p, &q->n, &plus, q->w, &q->n, q->mw, &q->n, &zero, gram, &p);
+    st = rf_tall_inner(s->run, q->n, p, q->w, p, q->mw, q->sums, gram, err);
+    if (st < 0) return st;
     st = small_eigen(q, p, gram, length, err);
     if (st < 0) return st;
     const double least = pass == 0 ? negligible * negligible : 0.0;
@@ -173,9 +178,11 @@ static rf_status orthonormalize(const search *s, krylov *q, int32_t count, doubl
     }
     q->next_width = kept;
     if (kept == 0) break;
-    dgemm_("N", "N", &q->n, &kept, &p, &plus, q->w, &q->n, turn, &p, &zero, q->mw, &q->n);
+    st = rf_tall_add(s->run, q->n, p, q->w, kept, turn, 1.0, 0.0, q->mw, err);
+    if (st < 0) return st;
     if (pass > 0) {
       // the second turn is all but a rotation: B follows it, B := turn^-1 B
+      const double plus = 1.0, zero = 0.0;
       double turned[BLOCK * BLOCK];
       for (int j = 0; j < kept; ++j)
         for (int i = 0; i < p; ++i) gram[j * p + i] = turn[j * p + i] * length[dropped + j];
@@ -277,21 +284,16 @@ static rf_status ritz_pairs(krylov *q, rf_error *err) {
   return RF_OK;
 }
 
-// V becomes its first `keep` Ritz vectors, in slices of rows so that no second V is needed
-static void compress(krylov *q, int32_t keep, double *slice) {
-  const double plus = 1.0, zero = 0.0;
-  for (int32_t row = 0; row < q->n; row += SLICE_ROWS) {
-    const int rows = q->n - row < SLICE_ROWS ? q->n - row : SLICE_ROWS;
-    dgemm_("N", "N", &rows, &keep, &q->m, &plus, q->v + row, &q->n, q->ritz, &q->m, &zero, slice,
-           &rows);
-    for (int32_t j = 0; j < keep; ++j)
-      memcpy(q->v + at(q->n, j) + row, slice + at(rows, j), (size_t)rows * sizeof *slice);
-  }
+// V becomes its first `keep` Ritz vectors
+static rf_status compress(const search *s, krylov *q, int32_t keep, rf_error *err) {
+  const rf_status st = rf_tall_turn(s->run, q->n, q->m, q->v, keep, q->ritz, q->slice, err);
+  if (st < 0) return st;
   for (int32_t j = 0; j < keep; ++j) {
     memset(q->h + at(q->most, j), 0, (size_t)q->most * sizeof *q->h);
     q->h[at(q->most, j) + (size_t)j] = q->theta[j];
   }
   q->m = keep;
+  return RF_OK;
 }
 
 // the next block joins V
@@ -328,12 +330,10 @@ static rf_status search_all(search *s, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = s->p->n, k = s->set->k;
   krylov q = {0};
-  double *slice = NULL;
   const int32_t keep = k + SPARE;
   const int32_t most = s->set->subspace > 0 ? s->set->subspace : keep + STEPS * BLOCK;
   const int32_t max_restarts = s->set->max_restarts > 0 ? s->set->max_restarts : RESTARTS;
-  RF_TRY(create_krylov(&q, n, most + BLOCK, err));
-  RF_ALLOC(slice, at(SLICE_ROWS, most + BLOCK));
+  RF_TRY(create_krylov(&q, n, most + BLOCK, s->run->threads, err));
 
   RF_TRY(fresh_block(s, &q, s->set->seed, err));
   append(&q);
@@ -349,7 +349,7 @@ static rf_status search_all(search *s, rf_error *err) {
       // where it may have seen too few, others are tried until nothing new comes up
       const bool suspect = largest_cluster(&q, count) >= BLOCK;
       if (!suspect || fabs(q.theta[k - 1] - verified) <= SAME * verified) {
-        compress(&q, count, slice);
+        RF_TRY(compress(s, &q, count, err));
         memcpy(s->theta, q.theta, (size_t)count * sizeof *s->theta);
         memcpy(s->x, q.v, at(n, count) * sizeof *s->x);
         s->found = count;
@@ -361,7 +361,7 @@ static rf_status search_all(search *s, rf_error *err) {
       }
       verified = q.theta[k - 1];
       verify = VERIFY;
-      compress(&q, count, slice);
+      RF_TRY(compress(s, &q, count, err));
       s->report->restarts += 1;
       RF_TRY(fresh_block(s, &q, s->set->seed + (uint64_t)s->report->restarts, err));
     } else if (q.m + q.next_width > most) {
@@ -370,7 +370,7 @@ static rf_status search_all(search *s, rf_error *err) {
         goto done;
       }
       s->report->restarts += 1;
-      compress(&q, keep, slice);
+      RF_TRY(compress(s, &q, keep, err));
     }
     // the space is invariant: go on in another direction
     if (q.next_width == 0)
@@ -379,7 +379,6 @@ static rf_status search_all(search *s, rf_error *err) {
   }
 done:
   free_krylov(&q);
-  rf_free(slice);
   return st;
 }
 
@@ -447,7 +446,8 @@ static rf_status polish(search *s, int32_t m, double *mu, rf_error *err) {
   const size_t square = (size_t)m * (size_t)m;
   double *a = NULL, *b = NULL, *scale = NULL, *work = NULL;
   int *iwork = NULL;
-  double *y = NULL, *mx = NULL;
+  double *y = NULL, *mx = NULL, *sums = NULL;
+  RF_ALLOC(sums, rf_tall_inner_scratch(n, m, m));
   RF_ALLOC(y, at(n, m));
   RF_ALLOC(mx, at(n, m));
   RF_ALLOC(a, square);
@@ -457,10 +457,9 @@ static rf_status polish(search *s, int32_t m, double *mu, rf_error *err) {
   RF_TRY(apply(s, s->p->solve, m, mx, y, err));
   s->report->solves += m;
 
-  const double plus = 1.0, zero = 0.0;
-  dgemm_("T", "N", &m, &m, &n, &plus, y, &n, mx, &n, &zero, a, &m);
+  RF_TRY(rf_tall_inner(s->run, n, m, y, m, mx, sums, a, err));
   RF_TRY(apply(s, s->p->mass, m, y, mx, err));
-  dgemm_("T", "N", &m, &m, &n, &plus, y, &n, mx, &n, &zero, b, &m);
+  RF_TRY(rf_tall_inner(s->run, n, m, y, m, mx, sums, b, err));
 
   // columns of unit length make Y^T M Y the identity but for rounding
   for (int32_t j = 0; j < m; ++j) {
@@ -491,8 +490,9 @@ static rf_status polish(search *s, int32_t m, double *mu, rf_error *err) {
   }
   for (int32_t j = 0; j < m; ++j)
     for (int32_t i = 0; i < m; ++i) a[at(m, j) + (size_t)i] *= scale[i];
-  dgemm_("N", "N", &n, &m, &m, &plus, y, &n, a, &m, &zero, s->x, &n);
+  RF_TRY(rf_tall_add(s->run, n, m, y, m, a, 1.0, 0.0, s->x, err));
 done:
+  rf_free(sums);
   rf_free(y);
   rf_free(mx);
   rf_free(a);

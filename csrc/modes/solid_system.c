@@ -1,0 +1,161 @@
+// A held solid as a system of modes.
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "modes/modes.h"
+
+struct rf_modes_solid {
+  const rf_solid *solid;
+  rf_cholesky *stiffness;
+  rf_csc mass;                       // lower, scalar, over free nodes
+  double *weight[RF_MODES_WEIGHTS];  // (n_free, 3) each
+  const double *weights[RF_MODES_WEIGHTS];
+  rf_modes_system system;
+};
+
+static rf_status solid_mass(void *context, const rf_run *run, int32_t count, const double *x,
+                            double *y, rf_error *err) {
+  const rf_modes_solid *s = context;
+  return rf_csc_symmetric_multiply(&s->mass, run, 3, count, x, y, err);
+}
+
+static rf_status solid_solve(void *context, const rf_run *run, int32_t count, const double *x,
+                             double *y, rf_error *err) {
+  const rf_modes_solid *s = context;
+  return rf_cholesky_solve_parallel(s->stiffness, run, count, x, y, err);
+}
+
+// place of a vector in the list of distinct ones, appended when new
+static int32_t place_of(const double *vector, const double **distinct, int32_t *n_distinct) {
+  for (int32_t i = 0; i < *n_distinct; ++i)
+    if (distinct[i] == vector) return i;
+  distinct[*n_distinct] = vector;
+  return (*n_distinct)++;
+}
+
+// the fem room works on all nodes: vectors are spread to them and results gathered back
+static rf_status solid_hessian(void *context, const rf_run *run, int32_t count,
+                               const double *const *a, const double *const *b, double *const *out,
+                               rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_modes_solid *s = context;
+  const size_t all = 3 * (size_t)s->solid->mesh->n_nodes;
+  const double **distinct = NULL, **pointer = NULL;
+  double **result = NULL;
+  double *spread = NULL, *products = NULL;
+  int32_t n_distinct = 0;
+  RF_ALLOC(distinct, 2 * (int64_t)count);
+  RF_ALLOC(pointer, 2 * (int64_t)count);
+  RF_ALLOC(result, count);
+  RF_ALLOC(products, all * (size_t)count);
+  for (int32_t p = 0; p < count; ++p) {
+    place_of(a[p], distinct, &n_distinct);
+    place_of(b[p], distinct, &n_distinct);
+  }
+  RF_ALLOC(spread, all * (size_t)n_distinct);
+  for (int32_t i = 0; i < n_distinct; ++i)
+    rf_solid_scatter(s->solid, distinct[i], spread + all * (size_t)i);
+  for (int32_t p = 0; p < count; ++p) {
+    pointer[p] = spread + all * (size_t)place_of(a[p], distinct, &n_distinct);
+    pointer[count + p] = spread + all * (size_t)place_of(b[p], distinct, &n_distinct);
+    result[p] = products + all * (size_t)p;
+  }
+  RF_TRY(rf_solid_hessian_product(s->solid, run, count, pointer, pointer + count, result, err));
+  for (int32_t p = 0; p < count; ++p) rf_solid_gather(s->solid, result[p], out[p]);
+done:
+  rf_free(distinct);
+  rf_free(pointer);
+  rf_free(result);
+  rf_free(spread);
+  rf_free(products);
+  return st;
+}
+
+void rf_modes_weights(const rf_solid *solid, double *by_axis, double *by_place) {
+  double low[3], high[3];
+  for (int axis = 0; axis < 3; ++axis) low[axis] = high[axis] = solid->mesh->nodes[axis];
+  for (int32_t a = 0; a < solid->mesh->n_nodes; ++a) {
+    for (int axis = 0; axis < 3; ++axis) {
+      low[axis] = fmin(low[axis], solid->mesh->nodes[3 * (size_t)a + (size_t)axis]);
+      high[axis] = fmax(high[axis], solid->mesh->nodes[3 * (size_t)a + (size_t)axis]);
+    }
+  }
+  const double size = fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
+  static const double direction[3] = {2.0, 1.3, 0.7};
+  for (int32_t i = 0; i < solid->n_free; ++i) {
+    const int32_t node = solid->free[i];
+    const double *position = solid->mesh->nodes + 3 * (size_t)node;
+    double exponent = 0.0;
+    for (int axis = 0; axis < 3; ++axis)
+      exponent += direction[axis] * (2.0 * position[axis] - low[axis] - high[axis]) / size;
+    for (int axis = 0; axis < 3; ++axis) {
+      const size_t dof = 3 * (size_t)i + (size_t)axis;
+      by_axis[dof] = solid->lumped[node] * (1.0 + axis);
+      by_place[dof] = solid->lumped[node] * exp(exponent);
+    }
+  }
+}
+
+// the node and axis a failed pivot belongs to make the message useful
+static rf_status explain_singular(const rf_solid *solid, int32_t column, rf_error *err) {
+  const char axis[3] = {'x', 'y', 'z'};
+  return rf_fail(err, RF_ERR_SINGULAR,
+                 "the stiffness matrix at rest is not positive definite (found at node %d, %c): "
+                 "the solid is not held, or parts of it are attached by a vanishing stiffness",
+                 solid->free[column / 3], axis[column % 3]);
+}
+
+rf_status rf_modes_solid_create(const rf_solid *solid, const rf_run *run, rf_modes_solid **out,
+                                rf_error *err) {
+  rf_status st = RF_OK;
+  rf_modes_solid *s = NULL;
+  rf_csc lower = {0};
+  double *blocks = NULL;
+  *out = NULL;
+  RF_TRY(rf_solid_require_held(solid, err));
+  RF_ALLOC(s, 1);
+  s->solid = solid;
+  RF_ALLOC(blocks, 9 * (int64_t)solid->graph.ptr[solid->graph.n]);
+  RF_TRY(rf_solid_evaluate(solid, run, NULL, NULL, NULL, blocks, err));
+  RF_TRY(rf_solid_free_pattern(solid, &lower, err));
+  rf_solid_free_fill(solid, 0.0, blocks, &lower);
+  rf_free(blocks);
+  blocks = NULL;
+  RF_TRY(rf_cholesky_create(&lower, &s->stiffness, err));
+  RF_TRY(rf_run_progress(run, -1, -1, err));
+  int32_t column = 0;
+  st = rf_cholesky_factorize(s->stiffness, &lower, &column, err);
+  if (st == RF_ERR_SINGULAR) st = explain_singular(solid, column, err);
+  if (st < 0) goto done;
+  RF_TRY(rf_solid_free_mass(solid, &s->mass, err));
+  for (int w = 0; w < RF_MODES_WEIGHTS; ++w) {
+    RF_ALLOC(s->weight[w], 3 * (int64_t)solid->n_free);
+    s->weights[w] = s->weight[w];
+  }
+  rf_modes_weights(solid, s->weight[0], s->weight[1]);
+  s->system.operators = (rf_eigen_problem){.n = 3 * solid->n_free,
+                                           .mass = solid_mass,
+                                           .solve = solid_solve,
+                                           .context = s,
+                                           .n_weights = RF_MODES_WEIGHTS,
+                                           .weights = s->weights};
+  s->system.hessian = solid_hessian;
+  *out = s;
+  s = NULL;
+done:
+  rf_free(blocks);
+  rf_csc_free(&lower);
+  rf_modes_solid_free(s);
+  return st;
+}
+
+void rf_modes_solid_free(rf_modes_solid *s) {
+  if (!s) return;
+  rf_cholesky_free(s->stiffness);
+  rf_csc_free(&s->mass);
+  for (int w = 0; w < RF_MODES_WEIGHTS; ++w) rf_free(s->weight[w]);
+  rf_free(s);
+}
+
+const rf_modes_system *rf_modes_solid_system(const rf_modes_solid *s) { return &s->system; }
