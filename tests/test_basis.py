@@ -272,6 +272,35 @@ def test_bad_numbers(beam, k, r, error, text):
         rf.modal_derivative_basis(beam, k=k, r=r)
 
 
+@pytest.mark.parametrize(("k", "r"), [(1, 2), (3, 9), (6, 27), (7, 30), (9, 30)])
+def test_default_size_is_what_the_modes_give(tet_beam, k, r):
+    """30, or all k + k (k + 1) / 2 columns where they are fewer."""
+    basis = rf.modal_derivative_basis(tet_beam, k)
+    assert (basis.r, basis.provenance["r"]) == (r, r)
+    np.testing.assert_array_equal(basis.vectors, rf.modal_derivative_basis(tet_beam, k, r).vectors)
+
+
+def test_default_size_is_the_rank_where_that_is_less(rng):
+    # 14 columns over 12 freedoms, of which symmetry leaves one out
+    solid = make(*box_hexes(1, 1, 1))
+    basis = rf.modal_derivative_basis(solid, k=4)
+    with pytest.raises(rf.InputError, match=f"r must be 1 to {basis.r}"):
+        rf.modal_derivative_basis(solid, k=4, r=basis.r + 1)
+    assert basis.r == len(basis.singular_values) == 11
+    assert len(basis.spectrum) == 12
+    np.testing.assert_array_equal(
+        basis.vectors, rf.modal_derivative_basis(solid, k=4, r=basis.r).vectors
+    )
+    assert rf.modal_derivative_basis(solid, k=5).r == 12
+    solid = make(*box_hexes(4, 2, 2))
+    vectors = deformations(solid, 3, rng)
+    repeated = np.concatenate([vectors, 2 * vectors])
+    assert rf.mass_pca(solid, repeated).r == 3
+    assert rf.mass_pca(solid, deformations(solid, 50, rng)).r == 30
+    with pytest.raises(rf.InputError, match="all deformations are zero"):
+        rf.mass_pca(solid, np.zeros_like(vectors))
+
+
 def test_bad_deformations(beam, rng):
     n = len(beam.mesh.nodes)
     good = deformations(beam, 4, rng)
@@ -297,10 +326,10 @@ def test_bad_deformations(beam, rng):
     with pytest.raises(rf.InputError, match="not finite"):
         rf.mass_pca(beam, good * 1e200, 1, weights=[1e200] * 4)
     with pytest.raises(rf.InputTypeError, match="r must be an int"):
-        rf.mass_pca(beam, good, None)
-    with pytest.raises(rf.InputTypeError, match=r"solid must be a reducedfem\.Solid, got Mesh"):
+        rf.mass_pca(beam, good, 1.0)
+    with pytest.raises(rf.InputTypeError, match="solid must be a Solid, got Mesh"):
         rf.mass_pca(beam.mesh, good, 1)
-    with pytest.raises(rf.InputTypeError, match=r"solid must be a reducedfem\.Solid, got str"):
+    with pytest.raises(rf.InputTypeError, match="solid must be a Solid, got str"):
         rf.modal_derivative_basis("beam")
 
 

@@ -225,7 +225,7 @@ def test_refuses_other_arguments():
         e.interpolate(np.zeros((5, 3)))
     with pytest.raises(rf.InputError, match=r"f must have shape \(5, 3\) or \(15,\), got \(8, 3\)"):
         e.distribute(np.zeros((8, 3)))
-    with pytest.raises(rf.InputError, match=r"vectors must have shape \(any, 8, 3\)"):
+    with pytest.raises(rf.InputError, match=r"basis must have shape \(any, 8, 3\)"):
         e.transfer(np.zeros((8, 3)))
     with pytest.raises(rf.InputError, match=r"u\[2, 1\] is nan"):
         e.interpolate(np.where(np.arange(24).reshape(8, 3) == 7, np.nan, 0))

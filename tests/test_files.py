@@ -260,7 +260,7 @@ def test_provenance_that_is_no_plain_data_is_refused(model, tmp_path):
 
     # NumPy's numbers and arrays are plain enough
     with_basis(k=np.int64(3), weights=np.arange(2.0)).save(tmp_path / "m")
-    assert rf.load(tmp_path / "m").provenance["basis"]["weights"] == [0.0, 1.0]
+    assert rf.load(tmp_path / "m").provenance["basis"]["weights"] == (0.0, 1.0)
     before = (tmp_path / "m").read_bytes()
     with pytest.raises(rf.InputTypeError, match="function"):
         with_basis(f=print).save(tmp_path / "m")

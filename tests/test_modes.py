@@ -12,7 +12,6 @@ import scipy.sparse.linalg
 
 import reducedfem as rf
 from reducedfem import _core
-from reducedfem.modes import linear_modes
 from shapes import box_hexes, box_tets
 
 STEEL_LIKE = rf.StVK(2e6, 0.3, 1200.0)
@@ -426,10 +425,14 @@ def test_free_solid_is_refused():
 def test_everything_fixed():
     nodes, elements = box_hexes(1, 1, 1)
     solid = rf.Solid(rf.Mesh(nodes, elements), STEEL_LIKE, fixed=np.arange(8))
-    with pytest.raises(rf.InputError, match="k must be"):
-        solid.linear_modes(1)
-    with pytest.raises(rf.InputError):
-        solid.modal_derivatives(np.zeros((1, 8, 3)))
+    for work in (
+        lambda: solid.linear_modes(1),
+        lambda: solid.modal_derivatives(np.zeros((1, 8, 3))),
+        lambda: rf.modal_derivative_basis(solid),
+        lambda: rf.mass_pca(solid, np.zeros((1, 8, 3))),
+    ):
+        with pytest.raises(rf.MeshError, match="every node of the solid is fixed"):
+            work()
     one = rf.Solid(rf.Mesh(nodes, elements), STEEL_LIKE, fixed=np.arange(7))
     assert len(one.linear_modes(2)) == 2
 
@@ -437,7 +440,7 @@ def test_everything_fixed():
 @pytest.mark.parametrize(
     ("k", "error", "text"),
     [
-        (0, rf.InputError, "k must be"),
+        (0, rf.InputError, r"k must be between 1 and 287 \(free degrees of freedom less one\)"),
         (-1, rf.InputError, "k must be"),
         (288, rf.InputError, "k must be between 1 and 287"),
         (10**12, rf.InputError, "k must be"),
@@ -455,20 +458,20 @@ def test_bad_k(beam, k, error, text):
 
 def test_bad_directions(beam):
     n = len(beam.mesh.nodes)
-    with pytest.raises(rf.InputError, match="shapes must have shape"):
+    with pytest.raises(rf.InputError, match="modes must have shape"):
         beam.modal_derivatives(np.zeros((n, 3)))
-    with pytest.raises(rf.InputError, match="shapes must have shape"):
+    with pytest.raises(rf.InputError, match="modes must have shape"):
         beam.modal_derivatives(np.zeros((2, n + 1, 3)))
-    with pytest.raises(rf.InputError, match="1 to"):
+    with pytest.raises(rf.InputError, match="modes must hold 1 to"):
         beam.modal_derivatives(np.zeros((0, n, 3)))
     bad = np.zeros((2, n, 3))
     bad[1, 7, 2] = np.nan
-    with pytest.raises(rf.InputError, match=r"shapes\[1, 7, 2\] is nan"):
+    with pytest.raises(rf.InputError, match=r"modes\[1, 7, 2\] is nan"):
         beam.modal_derivatives(bad)
     held = int(beam.fixed[1])
     bad = np.zeros((2, n, 3))
     bad[1, held, 0] = 0.5
-    with pytest.raises(rf.InputError, match=rf"shapes\[1\] moves node {held}, which is fixed"):
+    with pytest.raises(rf.InputError, match=rf"modes\[1\] moves node {held}, which is fixed"):
         beam.modal_derivatives(bad)
     with pytest.raises(rf.InputTypeError, match="progress"):
         beam.linear_modes(2, progress=3)
@@ -501,8 +504,8 @@ def test_progress_ends_full(beam):
     assert sum(done == total for done, total in calls) >= 2
 
 
-def test_repr_and_function(beam):
-    modes = linear_modes(beam, 3)
+def test_modes_are_a_value(beam):
+    modes = beam.linear_modes(3)
     assert repr(modes).startswith("<Modes: 3 from ")
     assert len(modes) == 3
     with pytest.raises(AttributeError):

@@ -1,7 +1,7 @@
 """Reduced polynomials against the unreduced solid, finite differences and a plain version.
 
 Random bases on purpose: every coefficient matters, nothing is mass-orthonormal, and
-the vectors may even move fixed nodes.
+for the core the vectors may even move fixed nodes.
 """
 
 from __future__ import annotations
@@ -47,6 +47,13 @@ def make_basis(r: int) -> np.ndarray:
     n = make_solid("voxels").mesh.n_nodes
     basis = np.random.default_rng(r).standard_normal((r, n, 3))
     return basis / np.linalg.norm(basis.reshape(r, -1), axis=1)[:, None, None]
+
+
+def held_basis(r: int) -> np.ndarray:
+    """Return what the public function takes: the fixed nodes do not move."""
+    basis = make_basis(r).copy()
+    basis[:, make_solid("voxels").fixed] = 0.0
+    return basis
 
 
 def reduce(solid: rf.Solid, basis: np.ndarray, simd: int = 0, threads: int = 2) -> _core.Reduced:
@@ -416,6 +423,43 @@ def test_more_vectors_than_freedoms_are_refused():
     assert rf.reduce(solid, basis[:24]).r == 24
 
 
+def test_bases_that_move_fixed_nodes_are_refused():
+    solid, basis = make_solid("voxels"), held_basis(4)
+    node = int(solid.fixed[-1])
+    basis[2, node, 1] = 1e-9
+    message = rf"basis\[2\] moves node {node}, which is fixed, by \(0, 1e-09, 0\); it must be zero"
+    with pytest.raises(rf.InputError, match=message):
+        rf.reduce(solid, basis)
+    with pytest.raises(rf.InputError, match=message):
+        rf.reduce(solid, rf.Basis(basis, np.ones(4), np.ones(4)))
+    # the same words as for deformations
+    with pytest.raises(rf.InputError, match=message.replace("basis", "vectors")):
+        rf.mass_pca(solid, basis, 2)
+    basis[2, node, 1] = -0.0
+    assert rf.reduce(solid, basis).r == 4
+
+
+def test_results_too_large_to_be_numbers_are_refused():
+    solid = make_solid("voxels")
+    model = rf.reduce(solid, held_basis(4))
+    u = model.displacement(np.ones(4))
+    for size, works in ((1e50, True), (1e120, False), (1e300, False)):
+        for system, x, name in ((model, np.full(4, size), "q"), (solid, u * size, "u")):
+            for method in (system.strain_energy, system.internal_force):
+                if works:
+                    assert np.isfinite(method(x)).all()
+                else:
+                    with pytest.raises(rf.InputError, match=rf"{name} is so large that the"):
+                        method(x)
+    for system, x in ((model, np.full(4, 1e200)), (solid, u * 1e200)):
+        with pytest.raises(rf.InputError, match="so large that the stiffness is no finite number"):
+            system.stiffness(x)
+    with pytest.raises(rf.InputError, match="force is so large that the reduced force"):
+        model.project(1.7e308 * np.sign(model.basis[0]))
+    with pytest.raises(rf.InputError, match="a or b is so large that the product"):
+        solid.hessian_product(1e200 * u, 1e200 * u)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_not_finite_bases_are_refused(value):
     basis = make_basis(4).copy()
@@ -434,7 +478,7 @@ def test_wrong_kinds_are_refused():
 
 
 def test_wrong_coordinates_are_refused():
-    model = rf.reduce(make_solid("voxels"), make_basis(4))
+    model = rf.reduce(make_solid("voxels"), held_basis(4))
     for f in (model.internal_force, model.stiffness, model.strain_energy, model.displacement):
         with pytest.raises(rf.InputError, match=r"q must have shape \(4,\), got \(5,\)"):
             f(np.zeros(5))
@@ -508,7 +552,7 @@ def test_interruption_leaves_everything_usable():
 
 
 def test_public_model():
-    solid, basis = make_solid("voxels"), make_basis(5)
+    solid, basis = make_solid("voxels"), held_basis(5)
     model = rf.reduce(solid, basis)
     assert (model.r, model.mesh, len(model.fixed)) == (5, solid.mesh, len(solid.fixed))
     assert model.basis.shape == (5, 36, 3)

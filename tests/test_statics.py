@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import threading
 import time
@@ -59,22 +60,21 @@ def test_small_load_gives_the_linear_answer(make):
 def test_large_load_in_one_step_or_many(quadrature):
     solid = beam(quadrature=quadrature)
     load = end_load(solid, [0.5, 0.3, -6.0])
-    once = solid.solve_static(load)
-    report = solid.static_report
+    once, report = solid.solve_static(load, report=True)
     assert report.load_steps == 1
     assert report.iterations == report.factorizations >= 4
     assert report.residual <= 1e-10
     # bent by more than half its length
     assert np.abs(once).max() > 0.4
-    many = solid.solve_static(load, steps=5)
-    assert solid.static_report.load_steps == 5
+    many, report = solid.solve_static(load, steps=5, report=True)
+    assert report.load_steps == 5
     # both within 1e-10 of equilibrium; bending is some 1e3 softer than stretching
     assert np.abs(once - many).max() < 1e-7 * np.abs(once).max()
     for u in (once, many):
         assert residual(solid, u, load) < 2e-10
     # a solution is where it starts
-    again = solid.solve_static(load, u0=once)
-    assert solid.static_report.iterations == 0
+    again, report = solid.solve_static(load, u0=once, report=True)
+    assert report.iterations == 0
     np.testing.assert_array_equal(again, once)
 
 
@@ -98,10 +98,9 @@ def test_the_solution_is_a_minimum_of_the_potential(rng):
 def test_tolerance_is_kept():
     solid = beam()
     load = end_load(solid, [0, 0, -1.0])
-    rough = solid.solve_static(load, tol=1e-2)
-    few = solid.static_report.iterations
-    solid.solve_static(load, tol=1e-12)
-    assert few < solid.static_report.iterations
+    rough, few = solid.solve_static(load, tol=1e-2, report=True)
+    _, many = solid.solve_static(load, tol=1e-12, report=True)
+    assert few.iterations < many.iterations
     assert 1e-12 < residual(solid, rough, load) < 2e-2
 
 
@@ -150,9 +149,9 @@ def test_past_the_critical_load_the_tangent_is_shifted():
     solid = beam(n=(10, 1, 1), size=(1.0, 0.1, 0.1))
     # Euler: pi^2 E I / (4 L^2) = 2.1 N; the side load is along no symmetric axis but one
     load = end_load(solid, [-4.0, 0.01, 0.01])
-    u = solid.solve_static(load)
-    assert solid.static_report.shifted > 0
-    assert solid.static_report.factorizations > solid.static_report.iterations
+    u, report = solid.solve_static(load, report=True)
+    assert report.shifted > 0
+    assert report.factorizations > report.iterations
     assert residual(solid, u, load) < 2e-10
     dofs = free_dofs(solid)
     K = solid.stiffness(u).to_scipy().toarray()[np.ix_(dofs, dofs)]
@@ -167,13 +166,11 @@ def test_failure_tells_and_leaves_the_solid_usable():
     solid = beam()
     load = end_load(solid, [0, 0, -1.5])
     before = solid.solve_static(load)
-    report = solid.static_report
     with pytest.raises(rf.ConvergenceError, match=r"limit of 2 iterations.*residual") as failure:
         solid.solve_static(load, max_iterations=2)
     assert "load step 1 of 1" in str(failure.value)
     assert "2 iterations in all" in str(failure.value)
     assert "more steps" in str(failure.value)
-    assert solid.static_report == report  # that of the last success
     np.testing.assert_array_equal(solid.solve_static(load), before)
 
 
@@ -239,6 +236,8 @@ def test_ctrl_c_stops_a_long_solution():
         ("prescribed", np.zeros((80, 3)), rf.InputError, "prescribed must have shape"),
         ("u0", np.full((81, 3), np.inf), rf.InputError, r"u0\[0, 0\] is inf"),
         ("progress", 3, rf.InputTypeError, "progress must be"),
+        ("report", "no", rf.InputTypeError, "report must be True or False, got str"),
+        ("force", beam().mesh, rf.InputTypeError, r"force must be an array, got a Mesh; .*\.nodes"),
     ],
 )
 def test_bad_arguments(argument, value, error, message):
@@ -374,3 +373,17 @@ def test_held_agrees_with_the_rank_of_the_stiffness(seed):
             with pytest.raises(rf.MeshError):
                 solid._core.require_held()
     assert seen == {True, False}
+
+
+def test_solving_leaves_no_trace_on_the_solid():
+    """A solid may be shared by threads: what one solution took is no part of it."""
+    solid = beam()
+    before = pickle.dumps(solid)
+    u, report = solid.solve_static(end_load(solid, [0, 0, -0.5]), report=True)
+    assert isinstance(report, rf.StaticReport)
+    assert report.iterations > 0
+    np.testing.assert_array_equal(solid.solve_static(end_load(solid, [0, 0, -0.5])), u)
+    assert pickle.dumps(solid) == before
+    assert not hasattr(solid, "__dict__")
+    for name in type(solid).__slots__:
+        assert "report" not in name

@@ -247,7 +247,7 @@ def test_mesh_passes_all_checks_of_a_mesh():
         ({"resolution": 64.0}, rf.InputTypeError, "resolution must be an int, got float"),
         ({"resolution": True}, rf.InputTypeError, "resolution must be an int, got bool"),
         ({"expand": 0.9}, rf.InputError, "expand must be 1 or more, got 0.9"),
-        ({"expand": float("nan")}, rf.InputError, "expand must be 1 or more, got nan"),
+        ({"expand": float("nan")}, rf.InputError, "expand must be finite, got nan"),
         ({"expand": "big"}, rf.InputTypeError, "expand must be a number, got str"),
         ({"progress": "yes"}, rf.InputTypeError, "progress must be"),
     ],

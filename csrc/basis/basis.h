@@ -23,6 +23,7 @@
 #ifndef RF_BASIS_BASIS_H
 #define RF_BASIS_BASIS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/run.h"
@@ -39,15 +40,17 @@ typedef struct rf_basis {
 void rf_basis_free(rf_basis *basis);  // leaves a zero basis
 
 // Of `count` deformations (count, n_nodes, 3), zero at fixed nodes, each multiplied by its
-// weight (nullable: 1).  r must not exceed their numerical rank.
+// weight (nullable: 1).  r must not exceed their numerical rank; at_most: then r is lowered to it.
 RF_MUST_CHECK rf_status rf_basis_mass_pca(const rf_solid *solid, const rf_run *run, int32_t count,
                                           const double *vectors, const double *weights, int32_t r,
-                                          rf_basis *out, rf_error *err);
+                                          bool at_most, rf_basis *out, rf_error *err);
 
-// From k modes of a held solid and all their derivatives; eigenvalues (k) in 1/s^2.
+// From k modes of a held solid and all their derivatives; r and at_most as above; eigenvalues (k)
+// in 1/s^2.
 RF_MUST_CHECK rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run,
-                                                   int32_t k, int32_t r, double *eigenvalues,
-                                                   rf_basis *out, rf_error *err);
+                                                   int32_t k, int32_t r, bool at_most,
+                                                   double *eigenvalues, rf_basis *out,
+                                                   rf_error *err);
 
 // The factors of 2.52 applied in place to shapes (k, n) and derivatives (pairs, n) over the
 // system's unknowns.  A derivative whose mass norm is rounding (1e-10 of the largest) is zeroed.

@@ -51,10 +51,12 @@ static rf_status out_of_factor_space(const transform *t, int32_t count, rf_error
 }
 
 // Left singular vectors of z (rows x count, column-major): all singular values, and in place
-// of z the first r vectors with those that complete the value at the cut, *taken in all.
-static rf_status left_vectors(int rows, int count, double *z, int r, double *singular, int *taken,
-                              rf_error *err) {
+// of z the first *size vectors with those that complete the value at the cut, *taken in all;
+// at_most: *size is lowered where the rank is less.
+static rf_status left_vectors(int rows, int count, double *z, bool at_most, int *size,
+                              double *singular, int *taken, rf_error *err) {
   rf_status st = RF_OK;
+  int r = *size;
   const int small = rows < count ? rows : count, query = -1;
   double *tau = NULL, *work = NULL, *triangle = NULL, *left = NULL, *right = NULL, *u = NULL;
   int *iwork = NULL;
@@ -98,13 +100,17 @@ static rf_status left_vectors(int rows, int count, double *z, int r, double *sin
   const double threshold = singular[0] * DBL_EPSILON * (rows > count ? rows : count);
   int rank = 0;
   while (rank < small && singular[rank] > threshold) ++rank;
-  if (r > rank) {
+  if (rank == 0) {
+    st = rf_fail(err, RF_ERR_ARG, "all deformations are zero; there is no basis");
+    goto done;
+  }
+  if (r > rank && !at_most) {
     st = rf_fail(err, RF_ERR_ARG,
                  "r is %d, but the deformations have numerical rank %d; r must be 1 to %d", r, rank,
                  rank);
-    if (rank == 0) st = rf_fail(err, RF_ERR_ARG, "all deformations are zero; there is no basis");
     goto done;
   }
+  r = *size = r < rank ? r : rank;
 
   const int wide = rf_cluster_end(rank, singular, r - 1, RF_CLUSTER_CUT);
   RF_ALLOC(u, (size_t)rows * (size_t)wide);
@@ -150,14 +156,16 @@ done:
 }
 
 rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t count,
-                               double *vectors, int32_t r, rf_basis *out, rf_error *err) {
+                               double *vectors, int32_t r, bool at_most, rf_basis *out,
+                               rf_error *err) {
   rf_status st = RF_OK;
   rf_csc mass = {0};
   transform t = {.n_free = (size_t)solid->n_free, .vectors = vectors};
   const size_t rows = 3 * (size_t)solid->n_free;
-  rf_basis basis = {.r = r, .n_nodes = solid->mesh->n_nodes};
+  rf_basis basis = {.n_nodes = solid->mesh->n_nodes};
   basis.n_spectrum = (size_t)count < rows ? count : (int32_t)rows;
   memset(out, 0, sizeof *out);
+  if (at_most && r > basis.n_spectrum) r = basis.n_spectrum;
   if (!(r >= 1 && r <= basis.n_spectrum))
     return rf_fail(
         err, RF_ERR_ARG,
@@ -179,7 +187,7 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
   int taken = 0;
   // one BLAS thread: the same bits whatever the process has set
   rf_blas_serial_begin();
-  st = left_vectors((int)rows, count, vectors, r, basis.spectrum, &taken, err);
+  st = left_vectors((int)rows, count, vectors, at_most, &r, basis.spectrum, &taken, err);
   if (st >= 0) st = out_of_factor_space(&t, taken, err);
   rf_blas_serial_end();
   if (st < 0) goto done;
@@ -188,6 +196,7 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
   RF_ALLOC(basis.vectors, 3 * (size_t)basis.n_nodes * (size_t)r);
   for (size_t v = 0; v < (size_t)r; ++v)
     rf_solid_scatter(solid, vectors + rows * v, basis.vectors + 3 * (size_t)basis.n_nodes * v);
+  basis.r = r;
   *out = basis;
   memset(&basis, 0, sizeof basis);
 done:
@@ -199,8 +208,8 @@ done:
 }
 
 rf_status rf_basis_mass_pca(const rf_solid *solid, const rf_run *run, int32_t count,
-                            const double *vectors, const double *weights, int32_t r, rf_basis *out,
-                            rf_error *err) {
+                            const double *vectors, const double *weights, int32_t r, bool at_most,
+                            rf_basis *out, rf_error *err) {
   rf_status st = RF_OK;
   const size_t n_nodes = (size_t)solid->mesh->n_nodes, n = 3 * (size_t)solid->n_free;
   double *copy = NULL;
@@ -232,7 +241,7 @@ rf_status rf_basis_mass_pca(const rf_solid *solid, const rf_run *run, int32_t co
       goto done;
     }
   }
-  RF_TRY(rf_mass_pca_in_place(solid, run, count, copy, r, out, err));
+  RF_TRY(rf_mass_pca_in_place(solid, run, count, copy, r, at_most, out, err));
 done:
   rf_free(copy);
   return st;

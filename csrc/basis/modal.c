@@ -67,7 +67,8 @@ done:
 enum { AFTER_FACTOR = 15, AFTER_MODES = 45, AFTER_DERIVATIVES = 90, AFTER_ALL = 100 };
 
 rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, int32_t k, int32_t r,
-                                     double *eigenvalues, rf_basis *out, rf_error *err) {
+                                     bool at_most, double *eigenvalues, rf_basis *out,
+                                     rf_error *err) {
   rf_status st = RF_OK;
   rf_modes_solid *modes = NULL;
   double *shapes = NULL, *candidates = NULL;
@@ -77,6 +78,7 @@ rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, i
     return rf_fail(err, RF_ERR_ARG,
                    "k must be between 1 and %lld (free degrees of freedom less one), got %d",
                    (long long)n - 1, (int)k);
+  if (at_most && r > count) r = (int32_t)count;
   if (!(r >= 1 && r <= count))
     return rf_fail(err, RF_ERR_ARG,
                    "r must be between 1 and %lld (%d modes and their %lld derivatives), got %d",
@@ -102,7 +104,7 @@ rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, i
   rf_modes_solid_free(modes);
   modes = NULL;
   part = (rf_run_part){run, AFTER_DERIVATIVES, AFTER_ALL, AFTER_ALL};
-  RF_TRY(rf_mass_pca_in_place(solid, &inner, (int32_t)count, candidates, r, out, err));
+  RF_TRY(rf_mass_pca_in_place(solid, &inner, (int32_t)count, candidates, r, at_most, out, err));
 done:
   rf_free(shapes);
   rf_free(candidates);

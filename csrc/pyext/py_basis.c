@@ -21,20 +21,22 @@ static PyObject *basis_arrays(const rf_basis *basis) {
 }
 
 PyDoc_STRVAR(mass_pca_doc,
-             "mass_pca($module, solid, vectors, weights, r, progress, threads, /)\n--\n\n"
+             "mass_pca($module, solid, vectors, weights, r, progress, threads, at_most=False, /)\n"
+             "--\n\n"
              "Mass-orthonormal vectors (r, n, 3) and all singular values of the weighted\n"
-             "deformations vectors (count, n, 3); weights (count,) or None.");
+             "deformations vectors (count, n, 3); weights (count,) or None. With at_most, r is\n"
+             "lowered to the rank.");
 static PyObject *mass_pca(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid_obj = NULL, *vectors_obj = NULL, *weights_obj = NULL, *callable = NULL;
   PyObject *result = NULL;
-  int r = 0, threads = 0;
+  int r = 0, threads = 0, at_most = 0;
   py_in vectors = {0}, weights = {0};
   rf_basis basis = {0};
   py_run run;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OOOiOi:mass_pca", &solid_obj, &vectors_obj, &weights_obj, &r,
-                        &callable, &threads))
+  if (!PyArg_ParseTuple(args, "OOOiOi|p:mass_pca", &solid_obj, &vectors_obj, &weights_obj, &r,
+                        &callable, &threads, &at_most))
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
   if (!solid || py_run_init(state, &run, callable, threads) < 0) return NULL;
@@ -49,7 +51,7 @@ static PyObject *mass_pca(PyObject *module, PyObject *args) {
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_basis_mass_pca(solid, &run.run, (int32_t)vectors.shape[0], vectors.data, weights.data, r,
-                         &basis, &err);
+                         at_most != 0, &basis, &err);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : basis_arrays(&basis);
 done:
@@ -60,19 +62,20 @@ done:
 }
 
 PyDoc_STRVAR(modal_basis_doc,
-             "modal_derivative_basis($module, solid, k, r, progress, threads, /)\n--\n\n"
+             "modal_derivative_basis($module, solid, k, r, progress, threads, at_most=False, /)\n"
+             "--\n\n"
              "Vectors (r, n, 3), all singular values, and the eigenvalues (k,) and frequencies\n"
-             "(k,) of the modes.");
+             "(k,) of the modes. With at_most, r is lowered to the rank.");
 static PyObject *modal_derivative_basis(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid_obj = NULL, *callable = NULL;
   PyObject *values = NULL, *frequencies = NULL, *arrays = NULL, *result = NULL;
-  int k = 0, r = 0, threads = 0;
+  int k = 0, r = 0, threads = 0, at_most = 0;
   rf_basis basis = {0};
   py_run run;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OiiOi:modal_derivative_basis", &solid_obj, &k, &r, &callable,
-                        &threads))
+  if (!PyArg_ParseTuple(args, "OiiOi|p:modal_derivative_basis", &solid_obj, &k, &r, &callable,
+                        &threads, &at_most))
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
   if (!solid || py_run_init(state, &run, callable, threads) < 0) return NULL;
@@ -80,7 +83,7 @@ static PyObject *modal_derivative_basis(PyObject *module, PyObject *args) {
   double *value = py_f64(values);
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_basis_modal_derivatives(solid, &run.run, k, r, value, &basis, &err);
+  st = rf_basis_modal_derivatives(solid, &run.run, k, r, at_most != 0, value, &basis, &err);
   Py_END_ALLOW_THREADS
   if (st < 0) {
     py_raise(state, st, &err);

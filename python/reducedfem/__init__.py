@@ -26,10 +26,12 @@ from reducedfem.errors import (  # noqa: E402
 )
 from reducedfem.files import load  # noqa: E402
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
+from reducedfem.material import StVK  # noqa: E402
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
 from reducedfem.modes import Modes  # noqa: E402
 from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
-from reducedfem.solid import CSC, Solid, StaticReport, StVK  # noqa: E402
+from reducedfem.solid import Solid, StaticReport  # noqa: E402
+from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
 

@@ -4,12 +4,38 @@ from __future__ import annotations
 
 import math
 import operator
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["count", "number"]
+__all__ = [
+    "array_like",
+    "count",
+    "field",
+    "fields",
+    "finite_result",
+    "flag",
+    "integer",
+    "number",
+    "reals",
+]
+
+_Value = TypeVar("_Value")
+
+# what to pass instead of an object of this package where an array is expected
+_ARRAYS = {
+    "Basis": "vectors",
+    "CSC": "to_dense()",
+    "Embedding": "points",
+    "Mesh": "nodes",
+    "Modes": "shapes",
+    "ReducedSolid": "basis",
+    "State": "q",
+    "Surface": "vertices",
+}
 
 
 def number(value: object, name: str) -> float:
@@ -18,21 +44,96 @@ def number(value: object, name: str) -> float:
         if isinstance(value, bool | np.bool_ | str | bytes):
             raise TypeError
         result = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InputTypeError(f"{name} must be a number, got {type(value).__name__}") from None
     if not math.isfinite(result):
         raise InputError(f"{name} must be finite, got {result}")
     return result
 
 
-def count(value: object, name: str) -> int:
-    """Return an int of at least 1, or say which argument is not one."""
+def _index(value: object, name: str) -> int:
     try:
         if isinstance(value, bool | np.bool_):
             raise TypeError
-        result = operator.index(value)  # type: ignore[arg-type]
+        return operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise InputTypeError(f"{name} must be an int, got {type(value).__name__}") from None
-    if not 1 <= result < 2**31:
-        raise InputError(f"{name} must be between 1 and {2**31 - 1}, got {result}")
+
+
+def integer(value: object, name: str) -> int:
+    """Return an int that C can hold and checks further, or say which argument is not one."""
+    result = _index(value, name)
+    if not -(2**31) <= result < 2**31:
+        raise InputError(f"{name} is {result}, which is far out of range")
+    return result
+
+
+def count(value: object, name: str, most: int = 2**31 - 1, why: str = "") -> int:
+    """Return an int from 1 to `most`, or say which argument is not one, and why `most`."""
+    result = _index(value, name)
+    if not 1 <= result <= most:
+        reason = f" ({why})" if why else ""
+        raise InputError(f"{name} must be between 1 and {most}{reason}, got {result}")
+    return result
+
+
+def flag(value: object, name: str) -> bool:
+    """Return a bool; texts and numbers, which are true or false by accident, are refused."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputTypeError(f"{name} must be True or False, got {type(value).__name__}")
+    return bool(value)
+
+
+def array_like(value: _Value, name: str) -> _Value:
+    """Return the argument as it is; refuse an object of this package that has an array."""
+    kind = type(value)
+    if kind.__module__.startswith("reducedfem."):
+        instead = _ARRAYS.get(kind.__name__)
+        hint = f"; pass its attribute .{instead}, if that is meant" if instead else ""
+        raise InputTypeError(f"{name} must be an array, got a {kind.__name__}{hint}")
+    return value
+
+
+def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return a float64 array in C order, finite throughout."""
+    try:
+        array = np.asarray(array_like(value, name))
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputTypeError):
+            raise
+        raise InputTypeError(
+            f"{name} must be an array of numbers, got {type(value).__name__} which NumPy "
+            "cannot convert"
+        ) from None
+    if array.dtype.kind not in "biuf":
+        raise InputTypeError(f"{name} must be an array of real numbers, got dtype {array.dtype}")
+    result: NDArray[np.float64] = np.asarray(array, dtype=np.float64, order="C")
+    good = np.isfinite(result)
+    if not good.all():
+        index = tuple(np.argwhere(~good)[0].tolist())
+        place = ", ".join(map(str, index))
+        raise InputError(f"{name}[{place}] is {result[index]:g}; every value must be finite")
+    return result
+
+
+def field(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
+    """Return a field over n nodes, (n, 3), given in that shape or as (3n,)."""
+    array = reals(value, name)
+    if array.shape not in ((n, 3), (3 * n,)):
+        raise InputError(f"{name} must have shape ({n}, 3) or ({3 * n},), got {array.shape}")
+    return array.reshape(n, 3)
+
+
+def fields(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
+    """Return some fields over n nodes, (any, n, 3)."""
+    array = reals(value, name)
+    if array.ndim != 3 or array.shape[1:] != (n, 3):
+        raise InputError(f"{name} must have shape (any, {n}, 3), got {array.shape}")
+    return array
+
+
+def finite_result(result: _Value, what: str, argument: str) -> _Value:
+    """Return a result; refuse the argument that was so large that the result is not finite."""
+    if not np.isfinite(result).all():  # type: ignore[call-overload]
+        raise InputError(f"{argument} is so large that the {what} is no finite number")
     return result

@@ -275,6 +275,7 @@ def mass_pca(
     r: int,
     progress: Callable[[int, int], object] | None,
     threads: int,
+    at_most: bool = False,
     /,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def modal_derivative_basis(
@@ -283,5 +284,6 @@ def modal_derivative_basis(
     r: int,
     progress: Callable[[int, int], object] | None,
     threads: int,
+    at_most: bool = False,
     /,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import count
+from reducedfem._check import integer, reals
+from reducedfem._frozen import freeze, frozen_array, owned, thaw
 from reducedfem._run import Progress, callback, threads
-from reducedfem.modes import _core_of
-from reducedfem.solid import Solid
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.solid import Solid, held_fields, mode_count, require_movable, require_solid
 
 __all__ = ["Basis", "mass_pca", "modal_derivative_basis"]
 
 
+_USUAL_R = 30
+
+
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """A mass-orthonormal motion basis u = U q.
+    """A mass-orthonormal motion basis u = U q; arrays and provenance are read-only.
 
     Attributes
     ----------
@@ -35,7 +38,13 @@ class Basis:
         All singular values of the deformations; what comes after the first r is what the
         basis leaves out.
     provenance
-        How the basis was made: texts, numbers and lists of numbers only.
+        How the basis was made: texts, numbers, and sequences and mappings of them.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An array has a wrong shape or dtype, or a value that is not finite; `provenance` is
+        no mapping. Whether the vectors are mass-orthonormal is not checked.
     """
 
     vectors: NDArray[np.float64]
@@ -44,9 +53,25 @@ class Basis:
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for array in (self.vectors, self.singular_values, self.spectrum):
-            array.flags.writeable = False
-        object.__setattr__(self, "provenance", MappingProxyType(dict(self.provenance)))
+        for name in ("vectors", "singular_values", "spectrum"):
+            object.__setattr__(self, name, frozen_array(getattr(self, name), name))
+        shape, r = self.vectors.shape, len(self.vectors)
+        if len(shape) != 3 or shape[2] != 3 or r == 0:
+            raise InputError(f"vectors must have shape (r, n, 3), r at least 1, got {shape}")
+        if self.singular_values.shape != (r,):
+            raise InputError(
+                f"singular_values must have shape ({r},), one for each of the vectors, "
+                f"got {self.singular_values.shape}"
+            )
+        if self.spectrum.ndim != 1 or len(self.spectrum) < r:
+            raise InputError(
+                f"spectrum must have one axis with at least {r} values, got {self.spectrum.shape}"
+            )
+        if not isinstance(self.provenance, Mapping):
+            raise InputTypeError(
+                f"provenance must be a mapping, got {type(self.provenance).__name__}"
+            )
+        object.__setattr__(self, "provenance", freeze(self.provenance))
 
     @property
     def r(self) -> int:
@@ -62,19 +87,24 @@ class Basis:
     def __len__(self) -> int:
         return self.r
 
+    def __reduce__(self) -> tuple[type[Basis], tuple[Any, ...]]:
+        provenance = thaw(self.provenance)
+        return Basis, (self.vectors, self.singular_values, self.spectrum, provenance)
+
     def __repr__(self) -> str:
         method = self.provenance.get("method", "unknown origin")
         return f"<Basis: {self.r} vectors over {self.vectors.shape[1]} nodes, {method}>"
 
 
 def modal_derivative_basis(
-    solid: Solid, k: int = 20, r: int = 30, progress: Progress = False
+    solid: Solid, k: int = 20, r: int | None = None, *, progress: Progress = False
 ) -> Basis:
     """Return the basis of large deformations that needs no example: modes and derivatives.
 
     Mass-PCA of the k lowest linear modes Psi_j, weighted by lambda_1 / lambda_j, and of all
     their modal derivatives Phi_ij (i <= j), scaled to unit mass norm and weighted by
-    lambda_1^2 / (lambda_i lambda_j) (B07 section 2.8.3, eq. 2.52).
+    lambda_1^2 / (lambda_i lambda_j) (Barbic 2007, section 2.8.3, equation 2.52). Signs and the
+    rotation of vectors of equal singular value are chosen as `mass_pca` says.
 
     Parameters
     ----------
@@ -83,22 +113,23 @@ def modal_derivative_basis(
     k
         Number of linear modes, less than the number of free degrees of freedom.
     r
-        Size of the basis, at most the rank of the k + k (k + 1) / 2 vectors.
+        Size of the basis, at most the rank of the k + k (k + 1) / 2 vectors. None: 30, or the
+        rank where that is less.
     progress
         True for a bar, or a callable ``f(done, total)``.
 
     Returns
     -------
     Basis
-        U with U^T M U = 1, M the consistent mass. Its `provenance` names k, r and the
-        frequencies.
+        U (r, n, 3) [kg^-1/2] with U^T M U = 1, M the consistent mass. Its `provenance` names
+        k, r and the frequencies [Hz].
 
     Raises
     ------
     InputError, InputTypeError
         `k` or `r` is out of range or no int; the message of too large an `r` says the rank.
     MeshError
-        A part of the solid is not held.
+        A part of the solid is not held, or every node is fixed.
     SingularMatrixError
         The stiffness matrix is not positive definite.
     ConvergenceError
@@ -108,41 +139,50 @@ def modal_derivative_basis(
     --------
     Solid.linear_modes, Solid.modal_derivatives, mass_pca
     """
-    modes, size = count(k, "k"), count(r, "r")
+    core = require_solid(solid)._core
+    modes, size = mode_count(solid, k), _size(r)
     with callback(progress, "basis") as tell:
         vectors, spectrum, _, frequencies = _core.modal_derivative_basis(
-            _core_of(solid), modes, size, tell, threads()
+            core, modes, size, tell, threads(), r is None
         )
     provenance = {
         "method": "modal derivatives",
         "k": modes,
-        "r": size,
-        "frequencies_hz": frequencies.tolist(),
+        "r": len(vectors),
+        "frequencies_hz": frequencies,
     }
-    return Basis(vectors, spectrum[:size].copy(), spectrum, provenance)
+    return _basis(vectors, spectrum, provenance)
 
 
 def mass_pca(
     solid: Solid,
     vectors: ArrayLike,
-    r: int,
+    r: int | None = None,
     weights: ArrayLike | None = None,
+    *,
     progress: Progress = False,
 ) -> Basis:
     """Return the r mass-orthonormal directions that best hold the given deformations.
 
     Principal component analysis about the origin in the metric of the consistent mass
-    (B07 section 2.8.1): of all r-dimensional spaces, the one with the least sum of
+    (Barbic 2007, section 2.8.1): of all r-dimensional spaces, the one with the least sum of
     ``|d - U U^T M d|^2`` with ``|x|^2 = x^T M x``.
+
+    In each vector the entry of largest magnitude is positive (of entries equal to 1e-6, the
+    first). Vectors whose singular values agree to 1e-6 may be mixed (rotated) freely; of them
+    those are chosen that move the mass along a coordinate axis as much or as little as
+    possible, the ones along x first, then y, then z: as `Solid.linear_modes` does.
 
     Parameters
     ----------
     solid
         Gives mass and fixed nodes.
     vectors
-        Deformations, shape (m, n, 3), zero at fixed nodes: modes, snapshots of a motion, ...
+        Deformations, shape (m, n, 3), of any unit but the same for all, zero at fixed nodes:
+        modes, snapshots of a motion, ...
     r
-        Size of the basis, at most the numerical rank of the deformations.
+        Size of the basis, at most the numerical rank of the deformations. None: 30, or the
+        rank where that is less.
     weights
         Factor of each deformation, shape (m,); default 1.
     progress
@@ -151,21 +191,41 @@ def mass_pca(
     Returns
     -------
     Basis
-        U with U^T M U = 1. In each vector the entry of largest magnitude is positive.
+        U (r, n, 3) [kg^-1/2] with U^T M U = 1.
 
     Raises
     ------
     InputError, InputTypeError
         A wrong shape, a value that is not finite, a deformation that moves a fixed node (the
         message names it), or `r` out of range (the message says the rank).
+    MeshError
+        Every node of the solid is fixed.
     """
-    size = count(r, "r")
+    core = require_solid(solid)._core
+    size = _size(r)
+    deformations = held_fields(solid, vectors, "vectors")
+    factors = None if weights is None else reals(weights, "weights")
+    require_movable(solid)
     with callback(progress, "mass-PCA") as tell:
-        basis, spectrum = _core.mass_pca(_core_of(solid), vectors, weights, size, tell, threads())
+        found, spectrum = _core.mass_pca(
+            core, deformations, factors, size, tell, threads(), r is None
+        )
     provenance = {
         "method": "mass-PCA",
-        "deformations": int(np.shape(vectors)[0]),
+        "deformations": len(deformations),
         "weighted": weights is not None,
-        "r": size,
+        "r": len(found),
     }
-    return Basis(basis, spectrum[:size].copy(), spectrum, provenance)
+    return _basis(found, spectrum, provenance)
+
+
+def _size(r: int | None) -> int:
+    """Return the size asked for; of one that was not, the C side takes what the rank allows."""
+    return _USUAL_R if r is None else integer(r, "r")
+
+
+def _basis(
+    vectors: NDArray[np.float64], spectrum: NDArray[np.float64], provenance: dict[str, Any]
+) -> Basis:
+    singular_values = owned(spectrum[: len(vectors)].copy())
+    return Basis(owned(vectors), singular_values, owned(spectrum), provenance)

@@ -36,9 +36,10 @@ from reducedfem.errors import (
 )
 from reducedfem.files import load
 from reducedfem.integrator import ImplicitNewmark
+from reducedfem.material import StVK
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize
 from reducedfem.reduced import ReducedSolid, reduce
-from reducedfem.solid import Solid, StVK
+from reducedfem.solid import Solid
 from reducedfem.surface import Surface, read_surface
 from reducedfem.system import system_report
 

@@ -17,9 +17,10 @@ from reducedfem.basis import modal_derivative_basis
 from reducedfem.embedding import Embedding
 from reducedfem.errors import FileFormatError, InputError
 from reducedfem.integrator import ImplicitNewmark
+from reducedfem.material import StVK
 from reducedfem.mesh import voxelize
 from reducedfem.reduced import ReducedSolid, reduce
-from reducedfem.solid import Solid, StVK
+from reducedfem.solid import Solid
 
 __all__ = [
     "DEMOS",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
+from reducedfem._check import array_like, fields
 from reducedfem._core import Embedding as _CoreEmbedding
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputTypeError
@@ -57,7 +58,7 @@ class Embedding:
         if not isinstance(mesh, Mesh):
             raise InputTypeError(f"mesh must be a Mesh, got {type(mesh).__name__}")
         with callback(progress, "embed") as call:
-            self._core = _core.Embedding(mesh._core, points, call, threads())
+            self._core = _core.Embedding(mesh._core, array_like(points, "points"), call, threads())
         self._mesh = mesh
         self._points = np.array(points, dtype=np.float64, order="C")
         self._points.flags.writeable = False
@@ -109,13 +110,19 @@ class Embedding:
         Parameters
         ----------
         u
-            Shape (n, 3) or (3n,).
+            Shape (n, 3) or (3n,), of any unit: displacements [m], velocities, ...
 
         Returns
         -------
         (v, 3) array
+            In the same unit.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `u` has a wrong shape or a value that is not finite.
         """
-        return self._core.interpolate(u, threads())
+        return self._core.interpolate(array_like(u, "u"), threads())
 
     def distribute(self, f: ArrayLike) -> NDArray[np.float64]:
         """Return forces at the points as forces at the nodes that do the same work.
@@ -125,13 +132,19 @@ class Embedding:
         Parameters
         ----------
         f
-            Shape (v, 3) or (3v,).
+            Forces at the points [N], shape (v, 3) or (3v,).
 
         Returns
         -------
         (n, 3) array
+            Forces at the nodes [N].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `f` has a wrong shape or a value that is not finite.
         """
-        return self._core.distribute(f)
+        return self._core.distribute(array_like(f, "f"))
 
     def transfer(self, basis: _HasVectors | ArrayLike) -> NDArray[np.float64]:
         """Return the vectors of a basis at the points.
@@ -144,9 +157,15 @@ class Embedding:
         Returns
         -------
         (r, v, 3) array
+            In the unit of `basis`.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `basis` has a wrong shape or a value that is not finite.
         """
         vectors: Any = getattr(basis, "vectors", basis)
-        return self._core.transfer(vectors, threads())
+        return self._core.transfer(fields(vectors, "basis", self._mesh.n_nodes), threads())
 
     def __repr__(self) -> str:
         return (

@@ -50,9 +50,9 @@ from reducedfem.errors import (
     InputTypeError,
     ReducedFEMError,
 )
+from reducedfem.material import StVK
 from reducedfem.mesh import Mesh
-from reducedfem.reduced import ReducedSolid
-from reducedfem.solid import StVK
+from reducedfem.reduced import MAX_R, ReducedSolid
 
 __all__ = ["from_bytes", "load", "save", "to_bytes"]
 
@@ -409,8 +409,10 @@ def _check_arrays(header: dict[str, Any], room: int) -> dict[str, tuple[int, ...
     if at < room:
         raise _Refused(f"there are {room - at} bytes after its end")
 
-    if len(shapes["basis"]) != 3 or shapes["basis"][0] > 256:
-        raise _Refused(f"'basis' has shape {shapes['basis']}; it must be (r, n, 3), r up to 256")
+    if len(shapes["basis"]) != 3 or shapes["basis"][0] > MAX_R:
+        raise _Refused(
+            f"'basis' has shape {shapes['basis']}; it must be (r, n, 3), r up to {MAX_R}"
+        )
     r, n, _ = shapes["basis"]
     elements = shapes["mesh_elements"]
     if len(elements) != 2 or elements[1] not in (4, 8):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import count, number
+from reducedfem._check import array_like, count, number, reals
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduced import ReducedSolid
@@ -74,6 +75,12 @@ class ImplicitNewmark:
     nothing, and for a `Solid`, where it takes a sparse factorization per iteration. With
     the default `beta` and `gamma` it is the trapezoidal rule: second order, no damping of
     its own. Methods may be called from several threads; they wait for each other.
+
+    The trapezoidal rule keeps the energy of linear systems only. Large motions of an undamped
+    system, above all in a basis with modal derivatives, whose vectors reach up to high
+    frequencies, may gain energy where the steps are coarse for these frequencies, until they
+    diverge. A little stiffness damping helps (``damping=(0, b)`` with b about `dt` / 20), and
+    so do smaller steps and more Newton iterations.
 
     Parameters
     ----------
@@ -163,7 +170,9 @@ class ImplicitNewmark:
         q = self._core.state()[0]
         return self._system.displacement(q) if isinstance(self._system, ReducedSolid) else q
 
-    def step(self, force: ArrayLike | None = None, n: int = 1, progress: Progress = False) -> None:
+    def step(
+        self, force: ArrayLike | None = None, n: int = 1, *, progress: Progress = False
+    ) -> None:
         """Advance by `n` steps under a constant force.
 
         Parameters
@@ -190,13 +199,17 @@ class ImplicitNewmark:
             raise InputError(f"n must be at least 0, got {n}")
         if force is not None and isinstance(self._system, ReducedSolid):
             system = self._system
-            if np.shape(force) != (system.r,):
-                if np.shape(force) not in ((system.mesh.n_nodes, 3), (3 * system.mesh.n_nodes,)):
+            force = reals(force, "force")
+            if force.shape != (system.r,):
+                nodes = system.mesh.n_nodes
+                if force.shape not in ((nodes, 3), (3 * nodes,)):
                     raise InputError(
-                        f"force must have shape ({system.r},) (reduced) or "
-                        f"({system.mesh.n_nodes}, 3) (nodal), got {np.shape(force)}"
+                        f"force must have shape ({system.r},) (reduced) or ({nodes}, 3) (nodal), "
+                        f"got {force.shape}"
                     )
                 force = system.project(force)
+        else:
+            array_like(force, "force")
         with callback(progress, "steps") as tell:
             self._core.step(force, int(n), tell, threads())
 
@@ -223,7 +236,15 @@ class ImplicitNewmark:
         DivergedError
             The state is so large that the forces are not finite.
         """
+        for value, name in ((q, "q"), (qdot, "qdot"), (qddot, "qddot")):
+            array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
+
+    def __reduce__(self) -> NoReturn:
+        raise InputTypeError(
+            "an ImplicitNewmark cannot be copied or pickled: keep its system, its settings and "
+            "its `state`, make a new one of them and hand it q, qdot and qddot by `reset`"
+        )
 
     def __repr__(self) -> str:
         return f"<ImplicitNewmark: dt = {self._dt:g} s, {self._system!r}>"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import operator
 import os
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
+from reducedfem._check import array_like, flag, integer, number
 from reducedfem._core import Mesh as _CoreMesh
 from reducedfem._run import Progress, callback, threads
 from reducedfem._volume_files import (
@@ -21,10 +21,8 @@ from reducedfem._volume_files import (
     write_volume,
 )
 from reducedfem.errors import FileFormatError, InputError, InputTypeError, MeshError
+from reducedfem.material import StVK
 from reducedfem.surface import Surface, _with_hint
-
-if TYPE_CHECKING:
-    from reducedfem.solid import StVK
 
 __all__ = ["Mesh", "read_fixed", "read_mesh", "voxelize"]
 
@@ -35,7 +33,10 @@ def _drop_unreferenced(
     nodes: ArrayLike, elements: ArrayLike
 ) -> tuple[ArrayLike, ArrayLike, NDArray[np.int32] | None]:
     """Renumber without the nodes that no element uses; leave odd input to the checks."""
-    x, e = np.asarray(nodes), np.asarray(elements)
+    try:
+        x, e = np.asarray(nodes), np.asarray(elements)
+    except ValueError:
+        return nodes, elements, None
     if x.ndim != 2 or e.ndim != 2 or e.dtype.kind not in "iu" or e.size == 0:
         return nodes, elements, None
     if e.min() < 0 or e.max() >= len(x):
@@ -101,7 +102,9 @@ class Mesh:
         drop_unreferenced: bool = False,
     ) -> None:
         original = None
-        if drop_unreferenced:
+        for value, name in ((nodes, "nodes"), (elements, "elements"), (regions, "regions")):
+            array_like(value, name)
+        if flag(drop_unreferenced, "drop_unreferenced"):
             nodes, elements, original = _drop_unreferenced(nodes, elements)
         try:
             core = _core.Mesh(nodes, elements, regions)
@@ -144,7 +147,7 @@ class Mesh:
 
     @property
     def original_nodes(self) -> NDArray[np.int32]:
-        """Index of each node in the nodes this mesh was made from, shape (n,)."""
+        """Index of each node in the nodes this mesh was made from, read-only, shape (n,)."""
         return self._original_nodes
 
     @property
@@ -179,8 +182,6 @@ class Mesh:
         InputError
             A value of the file is out of its range.
         """
-        from reducedfem.solid import StVK
-
         return {
             region: StVK(young=m.young, poisson=m.poisson, density=m.density)
             for region, m in self._materials.items()
@@ -211,14 +212,16 @@ class Mesh:
 
     @property
     def boundary_nodes(self) -> NDArray[np.int32]:
-        """Nodes of `boundary_faces`, ascending, shape (b,)."""
-        return np.unique(self._faces()[0])
+        """Nodes of `boundary_faces`, ascending, read-only, shape (b,)."""
+        return self._faces()[1]
 
     def _faces(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the faces of the boundary and their nodes."""
         if self._boundary is None:
-            faces, elements = self._core.boundary()
-            faces.flags.writeable = False
-            self._boundary = faces, elements
+            faces, _ = self._core.boundary()
+            nodes = np.unique(faces)
+            faces.flags.writeable = nodes.flags.writeable = False
+            self._boundary = faces, nodes
         return self._boundary
 
     def surface(self) -> Surface:
@@ -248,11 +251,27 @@ class Mesh:
         -------
         (e,) int32 array
             Parts are numbered from 0 in the order of their first elements.
+
+        Raises
+        ------
+        InputError
+            `by` is neither.
         """
         return self._components(by)[1]
 
     def n_components(self, by: Literal["node", "face"] = "node") -> int:
-        """Return the number of connected parts, see `components`."""
+        """Return the number of connected parts.
+
+        Parameters
+        ----------
+        by
+            What connects, as `components` says.
+
+        Raises
+        ------
+        InputError
+            `by` is neither ``"node"`` nor ``"face"``.
+        """
         return self._components(by)[0]
 
     def _components(self, by: str) -> tuple[int, NDArray[np.int32]]:
@@ -280,7 +299,12 @@ class Mesh:
         InputError, InputTypeError
             A mask of another length, an index out of range or given twice.
         """
-        chosen = np.asarray(elements)
+        try:
+            chosen = np.asarray(array_like(elements, "elements"))
+        except ValueError:
+            raise InputTypeError(
+                "elements must be a mask or a list of indices, got a list of uneven parts"
+            ) from None
         if chosen.dtype == np.bool_:
             if chosen.shape != (self.n_elements,):
                 raise InputError(
@@ -305,7 +329,24 @@ class Mesh:
         return part
 
     def largest_component(self, by: Literal["node", "face"] = "node") -> Mesh:
-        """Return the connected part with the most elements (the first of equals)."""
+        """Return the connected part with the most elements (the first of equals).
+
+        Parameters
+        ----------
+        by
+            What connects, as `components` says.
+
+        Returns
+        -------
+        Mesh
+            Its `original_nodes` are indices of nodes of this mesh; this mesh, if it has one
+            part only.
+
+        Raises
+        ------
+        InputError
+            `by` is neither ``"node"`` nor ``"face"``.
+        """
         count, label = self._components(by)
         if count == 1:
             return self
@@ -483,29 +524,10 @@ def voxelize(
         core = _core.voxelize(
             surface.vertices,
             surface.triangles,
-            _whole_number(resolution, "resolution"),
-            bool(fill),
-            _number(expand, "expand"),
+            integer(resolution, "resolution"),
+            flag(fill, "fill"),
+            number(expand, "expand"),
             call,
             threads(),
         )
     return Mesh.__new__(Mesh)._adopt(core)
-
-
-def _whole_number(value: object, name: str) -> int:
-    try:
-        if isinstance(value, bool | np.bool_):
-            raise TypeError
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise InputTypeError(f"{name} must be an int, got {type(value).__name__}") from None
-    if not -(2**31) <= number < 2**31:
-        raise InputError(f"{name} is {number}, which is far out of range")
-    return number
-
-
-def _number(value: object, name: str) -> float:
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        raise InputTypeError(f"{name} must be a number, got {type(value).__name__}") from None

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import count
+from reducedfem._check import array_like, fields, finite_result, integer
+from reducedfem._frozen import freeze
 from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import Basis
-from reducedfem.errors import InputTypeError
-from reducedfem.solid import Solid
+from reducedfem.errors import InputError
+from reducedfem.solid import Solid, require_held, require_solid
 
 if TYPE_CHECKING:
     from reducedfem.mesh import Mesh
 
-__all__ = ["ReducedSolid", "reduce"]
+__all__ = ["MAX_R", "ReducedSolid", "reduce"]
+
+MAX_R = 256  # RF_POLYNOMIAL_MAX_R in csrc/polynomial/polynomial.h
 
 
 def _describe_solid(solid: Solid) -> dict[str, Any]:
@@ -59,7 +61,7 @@ class ReducedSolid:
         self._core = core
         self._mesh = mesh
         self._fixed = fixed
-        self._provenance = MappingProxyType(dict(provenance))
+        self._provenance: Mapping[str, Any] = freeze(provenance)
 
     @property
     def r(self) -> int:
@@ -103,7 +105,7 @@ class ReducedSolid:
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """How the model was made: solid, materials, basis; plain data, kept in files."""
+        """How the model was made: solid, materials, basis; plain data, read-only, kept in files."""
         return self._provenance
 
     def internal_force(self, q: ArrayLike) -> NDArray[np.float64]:
@@ -117,9 +119,11 @@ class ReducedSolid:
         Raises
         ------
         InputError, InputTypeError
-            `q` has a wrong shape or a value that is not finite.
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
         """
-        return self._core.internal_force(q)
+        force = self._core.internal_force(array_like(q, "q"))
+        return finite_result(force, "internal force", "q")
 
     def stiffness(self, q: ArrayLike) -> NDArray[np.float64]:
         """Return the reduced tangent stiffness K~(q) = U^T K(U q) U, shape (r, r).
@@ -132,9 +136,10 @@ class ReducedSolid:
         Raises
         ------
         InputError, InputTypeError
-            `q` has a wrong shape or a value that is not finite.
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
         """
-        return self._core.stiffness(q)
+        return finite_result(self._core.stiffness(array_like(q, "q")), "stiffness", "q")
 
     def strain_energy(self, q: ArrayLike) -> float:
         """Return the strain energy W(U q) [J].
@@ -147,9 +152,10 @@ class ReducedSolid:
         Raises
         ------
         InputError, InputTypeError
-            `q` has a wrong shape or a value that is not finite.
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
         """
-        return self._core.strain_energy(q)
+        return finite_result(self._core.strain_energy(array_like(q, "q")), "strain energy", "q")
 
     def displacement(self, q: ArrayLike) -> NDArray[np.float64]:
         """Return the displacements u = U q [m], shape (n, 3).
@@ -162,9 +168,10 @@ class ReducedSolid:
         Raises
         ------
         InputError, InputTypeError
-            `q` has a wrong shape or a value that is not finite.
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
         """
-        return self._core.displacement(q)
+        return finite_result(self._core.displacement(array_like(q, "q")), "displacement", "q")
 
     def project(self, force: ArrayLike) -> NDArray[np.float64]:
         """Return the reduced force U^T f, shape (r,).
@@ -177,9 +184,11 @@ class ReducedSolid:
         Raises
         ------
         InputError, InputTypeError
-            `force` has a wrong shape or a value that is not finite.
+            `force` has a wrong shape, a value that is not finite, or is so large that the
+            result is not finite.
         """
-        return self._core.project(force)
+        reduced = self._core.project(array_like(force, "force"))
+        return finite_result(reduced, "reduced force", "force")
 
     def truncate(self, r: int) -> ReducedSolid:
         """Return the model of the first `r` coordinates; nothing is computed anew.
@@ -194,8 +203,9 @@ class ReducedSolid:
         InputError, InputTypeError
             `r` is out of range or no int.
         """
-        core = self._core.truncate(count(r, "r"))
-        return ReducedSolid(core, self._mesh, self._fixed, {**self._provenance, "truncated_to": r})
+        core = self._core.truncate(integer(r, "r"))
+        provenance = {**self._provenance, "truncated_to": core.r}
+        return ReducedSolid(core, self._mesh, self._fixed, provenance)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file in the safetensors format; see `reducedfem.load`.
@@ -226,12 +236,12 @@ class ReducedSolid:
         return f"<ReducedSolid: r = {self.r}, {self._mesh.n_nodes} nodes>"
 
 
-def reduce(solid: Solid, basis: Basis | ArrayLike, progress: Progress = False) -> ReducedSolid:
+def reduce(solid: Solid, basis: Basis | ArrayLike, *, progress: Progress = False) -> ReducedSolid:
     """Return the reduced model of a solid in the span of a basis.
 
-    The coefficients of the energy polynomial come from one Gram matrix of strains over the
-    quadrature points of the mesh; nothing is sampled or fitted. They do not depend on the
-    number of threads.
+    The coefficients of the energy polynomial (Barbic 2007, section 2.6) come from one Gram
+    matrix of strains over the quadrature points of the mesh; nothing is sampled or fitted.
+    They do not depend on the number of threads.
 
     Parameters
     ----------
@@ -239,7 +249,7 @@ def reduce(solid: Solid, basis: Basis | ArrayLike, progress: Progress = False) -
         The solid, with the quadrature that the model is to have.
     basis
         A `Basis`, or any linearly independent deformations (r, n, 3), mass-orthonormal or
-        not.
+        not, zero at fixed nodes.
     progress
         True for a bar, or a callable ``f(done, total)``.
 
@@ -250,18 +260,21 @@ def reduce(solid: Solid, basis: Basis | ArrayLike, progress: Progress = False) -
     Raises
     ------
     InputError, InputTypeError
-        The basis has a wrong shape, values that are not finite, or more than 256 vectors.
+        The basis has a wrong shape, values that are not finite, more than 256 vectors, or
+        moves a fixed node (the message names it).
     SingularMatrixError
         The vectors of the basis are linearly dependent.
     """
-    if not isinstance(solid, Solid):
-        raise InputTypeError(f"solid must be a Solid, got {type(solid).__name__}")
-    if isinstance(basis, Basis):
-        vectors: ArrayLike = basis.vectors
-        origin = dict(basis.provenance)
-    else:
-        vectors = basis
-        origin = {"method": "given vectors"}
+    require_solid(solid)
+    given, origin = (
+        (basis.vectors, basis.provenance)
+        if isinstance(basis, Basis)
+        else (basis, {"method": "given vectors"})
+    )
+    vectors = fields(given, "basis", solid.mesh.n_nodes)
+    if not 1 <= len(vectors) <= MAX_R:
+        raise InputError(f"basis must have 1 to {MAX_R} vectors, got {len(vectors)}")
+    require_held(solid, vectors, "basis")
     with callback(progress, "polynomials") as tell:
         core = _core.reduce(solid._core, vectors, tell, threads())
     provenance = {"solid": _describe_solid(solid), "basis": origin}

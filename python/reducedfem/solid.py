@@ -1,127 +1,39 @@
-"""St.Venant-Kirchhoff solids: material, mass, stiffness, forces, statics."""
+"""St.Venant-Kirchhoff solids: mass, stiffness, forces, statics, modes."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import count, number
+from reducedfem._check import (
+    array_like,
+    count,
+    field,
+    fields,
+    finite_result,
+    flag,
+    number,
+)
+from reducedfem._frozen import owned
 from reducedfem._run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, MeshError
+from reducedfem.material import StVK
 from reducedfem.mesh import Mesh
+from reducedfem.modes import Modes
+from reducedfem.sparse import CSC
 
-if TYPE_CHECKING:
-    import scipy.sparse
-
-    from reducedfem.modes import Modes
-
-__all__ = ["CSC", "Solid", "StVK", "StaticReport"]
-
-
-@dataclass(frozen=True)
-class StVK:
-    """St.Venant-Kirchhoff material: S = lambda tr(E) I + 2 mu E.
-
-    S is the second Piola-Kirchhoff stress and E the Green strain: a linear law that is
-    exact under any rotation (Barbic 2007, section 2.1). It resists compression ever
-    less below 58 % (1/sqrt(3)) of the rest length.
-
-    Parameters
-    ----------
-    young
-        Young's modulus [Pa], positive.
-    poisson
-        Poisson's ratio, above -1 and below 0.5.
-    density
-        Mass density [kg/m^3], positive.
-
-    Raises
-    ------
-    InputError, InputTypeError
-        A value is out of its range or no number.
-    """
-
-    young: float
-    poisson: float
-    density: float
-
-    def __post_init__(self) -> None:
-        for name in ("young", "poisson", "density"):
-            object.__setattr__(self, name, number(getattr(self, name), name))
-        if not self.young > 0:
-            raise InputError(f"young must be positive [Pa], got {self.young:g}")
-        if self.poisson >= 0.5:
-            raise InputError(
-                f"poisson must be below 0.5, got {self.poisson:g}: an incompressible material "
-                "has an infinite bulk modulus, and these elements lock close to it; 0.45 or "
-                "less is usual"
-            )
-        if not self.poisson > -1:
-            raise InputError(f"poisson must be above -1, got {self.poisson:g}")
-        if not self.density > 0:
-            raise InputError(f"density must be positive [kg/m^3], got {self.density:g}")
-
-    @property
-    def lame(self) -> tuple[float, float]:
-        """The Lame constants lambda and mu [Pa]."""
-        e, nu = self.young, self.poisson
-        return e * nu / ((1 + nu) * (1 - 2 * nu)), e / (2 * (1 + nu))
-
-
-@dataclass(frozen=True, eq=False)
-class CSC:
-    """A sparse matrix in compressed column form.
-
-    Parameters
-    ----------
-    data
-        The stored entries, column by column, float64 (nnz,).
-    indices
-        Row of each entry, ascending within a column, int32 (nnz,).
-    indptr
-        Where each column begins in the two others, int32 (columns + 1,).
-    shape
-        Rows and columns.
-    """
-
-    data: NDArray[np.float64]
-    indices: NDArray[np.int32]
-    indptr: NDArray[np.int32]
-    shape: tuple[int, int]
-
-    @property
-    def nnz(self) -> int:
-        """Number of stored entries."""
-        return len(self.data)
-
-    def to_scipy(self) -> scipy.sparse.csc_matrix:
-        """Return the matrix as a `scipy.sparse.csc_matrix` that shares the arrays."""
-        from scipy.sparse import csc_matrix
-
-        matrix = csc_matrix((self.data, self.indices, self.indptr), shape=self.shape)
-        matrix.has_sorted_indices = True
-        return matrix
-
-    def to_dense(self) -> NDArray[np.float64]:
-        """Return the matrix as a dense array."""
-        dense = np.zeros(self.shape)
-        columns = np.repeat(np.arange(self.shape[1]), np.diff(self.indptr))
-        dense[self.indices, columns] = self.data
-        return dense
-
-    def __repr__(self) -> str:
-        return f"<CSC: {self.shape[0]} x {self.shape[1]}, {self.nnz} entries>"
+__all__ = ["Solid", "StaticReport"]
 
 
 @dataclass(frozen=True)
 class StaticReport:
-    """What a static solution took.
+    """What a static solution took: what `Solid.solve_static` returns with ``report=True``.
 
     Parameters
     ----------
@@ -149,12 +61,15 @@ def _fixed_nodes(fixed: ArrayLike | None, n: int) -> NDArray[np.int64]:
     """Return ascending node indices from a mask (n,) or indices; C checks them again."""
     if fixed is None:
         return np.zeros(0, dtype=np.int64)
-    array = np.asarray(fixed)
+    what = f"fixed must be a mask of shape ({n},) or a list of node indices"
+    try:
+        array = np.asarray(array_like(fixed, "fixed"))
+    except ValueError:
+        raise InputTypeError(f"{what}, got a {type(fixed).__name__} of uneven parts") from None
+    if array.dtype.kind not in "biuf":
+        raise InputTypeError(f"{what}, got {type(fixed).__name__} of dtype {array.dtype}")
     if array.ndim != 1:
-        raise InputError(
-            f"fixed must be a mask of shape ({n},) or a list of node indices, got shape "
-            f"{array.shape}"
-        )
+        raise InputError(f"{what}, got shape {array.shape}")
     if array.dtype == np.bool_:
         if array.shape != (n,):
             raise InputError(
@@ -168,7 +83,10 @@ def _fixed_nodes(fixed: ArrayLike | None, n: int) -> NDArray[np.int64]:
     bad = np.flatnonzero((array < 0) | (array >= n))
     if bad.size:
         k = bad[0]
-        raise InputError(f"fixed[{k}] is {array[k]}; nodes are numbered 0 to {n - 1}")
+        hint = ""
+        if array.min() >= 1 and array.max() == n:
+            hint = "; nodes are counted from 0, but these seem to be counted from 1: pass fixed - 1"
+        raise InputError(f"fixed[{k}] is {array[k]}; nodes are numbered 0 to {n - 1}{hint}")
     return np.unique(array).astype(np.int64)
 
 
@@ -243,7 +161,7 @@ class Solid:
         The Jacobian of an element is not positive at a quadrature point.
     """
 
-    __slots__ = ("__weakref__", "_core", "_last_static_report", "_materials", "_mesh")
+    __slots__ = ("__weakref__", "_core", "_materials", "_mesh")
 
     def __init__(
         self,
@@ -266,7 +184,6 @@ class Solid:
         table = [(*one.lame, one.density) for one in self._materials.values()]
         nodes = _fixed_nodes(fixed, mesh.n_nodes)
         self._core = _core.Solid(mesh._core, table, element_material, nodes, int(quadrature))
-        self._last_static_report: StaticReport | None = None
 
     @property
     def mesh(self) -> Mesh:
@@ -329,8 +246,13 @@ class Solid:
         ----------
         lumped
             The diagonal matrix of the row sums, instead of the consistent one.
+
+        Raises
+        ------
+        InputTypeError
+            `lumped` is neither True nor False.
         """
-        return CSC(*self._core.mass(bool(lumped)), (self.n_dofs, self.n_dofs))
+        return CSC(*self._core.mass(flag(lumped, "lumped")), (self.n_dofs, self.n_dofs))
 
     def stiffness(self, u: ArrayLike | None = None) -> CSC:
         """Return the tangent stiffness dR/du [N/m], (3n, 3n), both triangles.
@@ -343,9 +265,12 @@ class Solid:
         Raises
         ------
         InputError, InputTypeError
-            `u` has a wrong shape or a value that is not finite.
+            `u` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
         """
-        return CSC(*self._core.stiffness(u, threads()), (self.n_dofs, self.n_dofs))
+        data, rows, columns = self._core.stiffness(array_like(u, "u"), threads())
+        finite_result(data, "stiffness", "u")
+        return CSC(data, rows, columns, (self.n_dofs, self.n_dofs))
 
     def internal_force(self, u: ArrayLike) -> NDArray[np.float64]:
         """Return the internal forces R(u) = dW/du [N], (n, 3).
@@ -361,9 +286,11 @@ class Solid:
         Raises
         ------
         InputError, InputTypeError
-            `u` has a wrong shape or a value that is not finite.
+            `u` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
         """
-        return self._core.internal_force(u, threads())
+        force = self._core.internal_force(array_like(u, "u"), threads())
+        return finite_result(force, "internal force", "u")
 
     def strain_energy(self, u: ArrayLike) -> float:
         """Return the strain energy W(u) [J].
@@ -376,9 +303,11 @@ class Solid:
         Raises
         ------
         InputError, InputTypeError
-            `u` has a wrong shape or a value that is not finite.
+            `u` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
         """
-        return self._core.strain_energy(u, threads())
+        energy = self._core.strain_energy(array_like(u, "u"), threads())
+        return finite_result(energy, "strain energy", "u")
 
     def hessian_product(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Return (H:a) b, the second derivative of R at rest along a and b, (n, 3).
@@ -394,11 +323,41 @@ class Solid:
         Raises
         ------
         InputError, InputTypeError
-            An array has a wrong shape or a value that is not finite.
+            An array has a wrong shape, a value that is not finite, or is so large that the
+            result is not finite.
         """
-        pair = [_field(x, name, self._mesh.n_nodes) for x, name in ((a, "a"), (b, "b"))]
+        n = self._mesh.n_nodes
+        pair = [field(x, name, n).reshape(1, n, 3) for x, name in ((a, "a"), (b, "b"))]
         products = self._core.hessian_product(pair[0], pair[1], None, threads())
-        return products.reshape(-1, 3)
+        return finite_result(products.reshape(n, 3), "product", "a or b")
+
+    @overload
+    def solve_static(
+        self,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+        steps: int = 1,
+        *,
+        prescribed: ArrayLike | None = None,
+        u0: ArrayLike | None = None,
+        max_iterations: int = 200,
+        report: Literal[False] = False,
+        progress: Progress = False,
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def solve_static(
+        self,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+        steps: int = 1,
+        *,
+        prescribed: ArrayLike | None = None,
+        u0: ArrayLike | None = None,
+        max_iterations: int = 200,
+        report: Literal[True],
+        progress: Progress = False,
+    ) -> tuple[NDArray[np.float64], StaticReport]: ...
 
     def solve_static(
         self,
@@ -409,16 +368,16 @@ class Solid:
         prescribed: ArrayLike | None = None,
         u0: ArrayLike | None = None,
         max_iterations: int = 200,
+        report: bool = False,
         progress: Progress = False,
-    ) -> NDArray[np.float64]:
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
         """Return the displacements at which internal forces balance dead loads.
 
         Newton-Raphson; steps are shortened until the potential energy falls, and the
-        tangent is shifted where it is not positive definite. `static_report` tells what
-        it took. Where several equilibria exist, loads applied in more steps follow the
-        branch that starts at rest more closely. Nothing breaks the symmetry of a solid
-        and its loads: beyond a critical load the result may be an equilibrium that is
-        not stable.
+        tangent is shifted where it is not positive definite. Where several equilibria
+        exist, loads applied in more steps follow the branch that starts at rest more
+        closely. Nothing breaks the symmetry of a solid and its loads: beyond a critical
+        load the result may be an equilibrium that is not stable.
 
         Parameters
         ----------
@@ -435,13 +394,15 @@ class Solid:
             Displacements [m] to start from, (n, 3); default: rest.
         max_iterations
             Newton iterations allowed in each step.
+        report
+            Return also what the solution took.
         progress
             True for a progress bar, or a callable ``f(done, total)`` in load steps.
 
         Returns
         -------
         (n, 3) float64 array
-            Displacements [m].
+            Displacements [m]; with ``report=True`` a tuple of them and a `StaticReport`.
 
         Raises
         ------
@@ -454,49 +415,148 @@ class Solid:
         ConvergenceError
             No equilibrium was found; the message tells the iterations and the residual.
         """
+        told = flag(report, "report")
         with callback(progress, "statics") as call:
-            u, report = self._core.solve_static(
-                force,
-                prescribed,
-                u0,
+            u, took = self._core.solve_static(
+                array_like(force, "force"),
+                array_like(prescribed, "prescribed"),
+                array_like(u0, "u0"),
                 number(tol, "tol"),
                 count(steps, "steps"),
                 count(max_iterations, "max_iterations"),
                 call,
                 threads(),
             )
-        self._last_static_report = StaticReport(**report)  # type: ignore[arg-type]
-        return u
+        return (u, StaticReport(**took)) if told else u  # type: ignore[arg-type]
 
-    @property
-    def static_report(self) -> StaticReport | None:
-        """What the last successful `solve_static` took; None before the first."""
-        return self._last_static_report
+    def linear_modes(self, k: int, *, progress: Progress = False) -> Modes:
+        """Return the k lowest vibration modes of the held solid about rest.
 
-    def linear_modes(self, k: int, progress: Progress = False) -> Modes:
-        """Return the k lowest vibration modes; see `reducedfem.modes.linear_modes`."""
-        from reducedfem import modes  # that module needs this one
+        They solve K psi = lambda M psi with the stiffness K at rest and the consistent mass
+        M (Barbic 2007, equation 2.43). The method is block Lanczos with shift-invert on a
+        sparse Cholesky factor of K. Frequencies are good to about 1e-11.
 
-        return modes.linear_modes(self, k, progress)
+        Shapes are unique where mathematics lets them be: the entry of largest magnitude is
+        positive (of entries equal to 1e-6, the first). Modes whose eigenvalues agree to 1e-6
+        may be mixed (rotated) freely; of them those are chosen that move the mass along a
+        coordinate axis as much or as little as possible, the ones along x first, then y,
+        then z.
+
+        Parameters
+        ----------
+        k
+            Number of modes, less than the number of free degrees of freedom.
+        progress
+            True for a bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        Modes
+            Frequencies (k,) [Hz] and mass-orthonormal shapes (k, n, 3) [kg^-1/2].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `k` is out of range or no int.
+        MeshError
+            A part of the solid is not held, or every node is fixed.
+        SingularMatrixError
+            The stiffness matrix is not positive definite.
+        ConvergenceError
+            The iteration did not converge.
+        """
+        size = mode_count(self, k)
+        with callback(progress, "linear modes") as tell:
+            arrays = _core.linear_modes(self._core, size, tell, threads())
+        return Modes(*map(owned, arrays))
 
     def modal_derivatives(
-        self, modes: Modes | ArrayLike, progress: Progress = False
+        self, modes: Modes | ArrayLike, *, progress: Progress = False
     ) -> NDArray[np.float64]:
-        """Return the derivatives of modes; see `reducedfem.modes.modal_derivatives`."""
-        from reducedfem import modes as room  # that module needs this one
+        """Return the modal derivatives of the held solid.
 
-        return room.modal_derivatives(self, modes, progress)
+        Phi_ij solves K Phi_ij = -(H : Psi_j) Psi_i with H the derivative of the stiffness at
+        rest (Barbic 2007, equation 2.47): the second derivative of the static response to
+        loads along the modes (equation 2.55). Inertia is neglected, so Phi_ij = Phi_ji. One
+        factorization serves all. Where a mode changes its sign, so do its derivatives with
+        the others.
+
+        Parameters
+        ----------
+        modes
+            Modes, or any k directions, shape (k, n, 3), zero at fixed nodes.
+        progress
+            True for a bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        (k (k + 1) / 2, n, 3) float64 array
+            In kg^-1 m^-1: the pairs i <= j row by row, that is 00 01 .. 0(k-1) 11 12 .., as
+            ``numpy.triu_indices(k)`` lists them. Not normalised.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `modes` has a wrong shape, values that are not finite, or moves a fixed node.
+        MeshError
+            A part of the solid is not held, or every node is fixed.
+        SingularMatrixError
+            The stiffness matrix is not positive definite.
+        """
+        directions = held_fields(self, modes.shapes if isinstance(modes, Modes) else modes, "modes")
+        most = 3 * self._mesh.n_nodes
+        if not 1 <= len(directions) <= most:
+            raise InputError(f"modes must hold 1 to {most} directions, got {len(directions)}")
+        require_movable(self)
+        with callback(progress, "modal derivatives") as tell:
+            return _core.modal_derivatives(self._core, directions, tell, threads())
+
+    def __reduce__(self) -> tuple[type[Solid], tuple[Any, ...]]:
+        gauss = None if self._mesh.nodes_per_element == 4 else self.quadrature
+        return Solid, (self._mesh, self._materials, self.fixed, gauss)
 
     def __repr__(self) -> str:
         return f"<Solid on {self._mesh!r}, {len(self.fixed)} nodes fixed>"
 
 
-def _field(x: ArrayLike, name: str, n: int) -> NDArray[Any]:
-    """Return an array of shape (1, n, 3); other shapes than (n, 3) and (3n,) are refused."""
-    try:
-        array = np.asarray(x)
-    except ValueError:
-        raise InputTypeError(f"{name} must be an array of numbers") from None
-    if array.shape not in ((n, 3), (3 * n,)):
-        raise InputError(f"{name} must have shape ({n}, 3) or ({3 * n},), got {array.shape}")
-    return array.reshape(1, n, 3)
+def require_solid(solid: object) -> Solid:
+    """Return the argument `solid` of a public function, or refuse it."""
+    if not isinstance(solid, Solid):
+        raise InputTypeError(
+            f"solid must be a Solid, got {type(solid).__name__}; make one with "
+            "Solid(mesh, material)"
+        )
+    return solid
+
+
+def mode_count(solid: Solid, k: int) -> int:
+    """Return the argument `k`, a number of modes that the solid has, or refuse it."""
+    require_movable(solid)
+    most = 3 * len(solid.free) - 1
+    return count(k, "k", most, "free degrees of freedom less one")
+
+
+def require_movable(solid: Solid) -> None:
+    """Refuse a solid that has no motion to speak of."""
+    if len(solid.free) == 0:
+        raise MeshError("every node of the solid is fixed, so nothing can move: fix fewer nodes")
+
+
+def held_fields(solid: Solid, value: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return fields (any, n, 3) that leave the fixed nodes where they are, or refuse them."""
+    array = fields(value, name, solid.mesh.n_nodes)
+    require_held(solid, array, name)
+    return array
+
+
+def require_held(solid: Solid, array: NDArray[np.float64], name: str) -> None:
+    """Refuse fields (any, n, 3) of which one moves a fixed node."""
+    moved = array[:, solid.fixed].any(axis=2)
+    if moved.any():
+        which, place = np.argwhere(moved)[0].tolist()
+        node = solid.fixed[place]
+        x, y, z = array[which, node]
+        raise InputError(
+            f"{name}[{which}] moves node {node}, which is fixed, by ({x:g}, {y:g}, {z:g}); "
+            "it must be zero there"
+        )

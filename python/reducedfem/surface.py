@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
+from reducedfem._check import array_like
 from reducedfem.errors import FileFormatError, InputError, MeshError
 
 __all__ = ["Surface", "read_surface"]
@@ -51,7 +52,9 @@ class Surface:
 
     def __init__(self, vertices: ArrayLike, triangles: ArrayLike) -> None:
         try:
-            self._vertices, self._triangles = _core.surface_seal(vertices, triangles)
+            self._vertices, self._triangles = _core.surface_seal(
+                array_like(vertices, "vertices"), array_like(triangles, "triangles")
+            )
         except InputError as error:
             raise _with_hint(error, vertices, triangles, "triangles") from None
         self._measures: Any = None
@@ -127,6 +130,10 @@ class Surface:
 
         Vertices that no triangle uses are left out; the others keep their order. STL
         files, for example, repeat each vertex for every triangle around it.
+
+        Returns
+        -------
+        Surface
         """
         first = _core.surface_merge(self._vertices)
         kept, triangles = np.unique(first[self._triangles], return_inverse=True)

@@ -1,0 +1,188 @@
+"""The objects and arguments of the public face: values, copies, what messages name."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from shapes import box_hexes, box_tets
+
+MATERIAL = rf.StVK(2e6, 0.3, 1200.0)
+
+
+@pytest.fixture(scope="module")
+def beam():
+    nodes, elements = box_hexes(6, 2, 2, (0.3, 0.07, 0.05))
+    return rf.Solid(rf.Mesh(nodes, elements), MATERIAL, fixed=nodes[:, 0] < 1e-12)
+
+
+def test_provenance_cannot_be_changed_anywhere(beam):
+    given = {"method": "mine", "list": [1, [2, 3]], "inner": {"array": np.arange(3), "x": 1.0}}
+    basis = rf.Basis(np.ones((1, 4, 3)), [1.0], [1.0], given)
+    for made in (basis, pickle.loads(pickle.dumps(basis)), copy.deepcopy(basis)):
+        assert made.provenance["list"] == (1, (2, 3))
+        assert made.provenance["inner"]["array"] == (0, 1, 2)
+        with pytest.raises(TypeError):
+            made.provenance["inner"]["x"] = 2.0
+        with pytest.raises(TypeError):
+            made.provenance["list"][1][0] = 7
+    given["list"].append(4)
+    given["inner"]["x"] = 2.0
+    assert basis.provenance["list"] == (1, (2, 3))
+    assert basis.provenance["inner"]["x"] == 1.0
+    model = rf.reduce(beam, rf.modal_derivative_basis(beam, 2, 2))
+    with pytest.raises(TypeError):
+        model.provenance["basis"]["k"] = 3
+    with pytest.raises(TypeError):
+        model.provenance["solid"]["materials"]["0"]["young"] = 1.0
+    with pytest.raises(TypeError):
+        model.provenance["basis"]["frequencies_hz"][0] = 1.0
+
+
+def test_arrays_of_the_caller_stay_the_callers():
+    shapes, numbers = np.ones((2, 4, 3)), np.array([2.0, 1.0])
+    basis, modes = rf.Basis(shapes, numbers, numbers), rf.Modes(numbers, numbers, shapes)
+    assert shapes.flags.writeable
+    assert numbers.flags.writeable
+    shapes[:], numbers[:] = 5.0, 5.0
+    assert (basis.vectors == 1.0).all()
+    assert (modes.shapes == 1.0).all()
+    np.testing.assert_array_equal(basis.singular_values, [2.0, 1.0])
+    np.testing.assert_array_equal(modes.frequencies, [2.0, 1.0])
+    for array in (basis.vectors, basis.spectrum, modes.shapes, modes.eigenvalues):
+        assert not array.flags.writeable
+    # lists and other dtypes are converted
+    assert rf.Basis(np.ones((1, 4, 3), int).tolist(), [1], (1,)).vectors.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("make_it", "error", "message"),
+    [
+        (lambda x: rf.Basis(x[0], [1], [1]), rf.InputError, r"vectors must have shape \(r, n"),
+        (lambda x: rf.Basis(x[:0], [], []), rf.InputError, "r at least 1"),
+        (lambda x: rf.Basis(x, [1], [1, 1]), rf.InputError, r"singular_values must have .*\(2,"),
+        (lambda x: rf.Basis(x, [1, 1], [1]), rf.InputError, "spectrum must have one axis with at"),
+        (lambda x: rf.Basis(x * np.nan, [1, 1], [1, 1]), rf.InputError, r"vectors\[0, 0, 0\]"),
+        (lambda x: rf.Basis("x", [1], [1]), rf.InputTypeError, "vectors must be an array"),
+        (lambda x: rf.Basis([[1], [2, 3]], [1], [1]), rf.InputTypeError, "vectors must be"),
+        (lambda x: rf.Basis(x, [1, 1], [1, 1], "text"), rf.InputTypeError, "provenance must"),
+        (lambda x: rf.Modes([1, 2], [1, 2], x[..., :2]), rf.InputError, "shapes must have shape"),
+        (lambda x: rf.Modes([1, 2], [1], x), rf.InputError, r"frequencies must have shape \(2,\)"),
+        (lambda x: rf.Modes([1], [1, 2], x), rf.InputError, r"eigenvalues must have shape \(2,\)"),
+        (lambda x: rf.Modes([1, np.inf], [1, 2], x), rf.InputError, r"eigenvalues\[1\] is inf"),
+    ],
+)  # fmt: skip
+def test_values_are_checked(make_it, error, message):
+    with pytest.raises(error, match=message):
+        make_it(np.ones((2, 4, 3)))
+
+
+def test_copies_and_pickles(beam):
+    modes, basis = beam.linear_modes(3), rf.modal_derivative_basis(beam, 3, 5)
+    for clone in (copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))):
+        a, b = clone(modes), clone(basis)
+        np.testing.assert_array_equal(a.shapes, modes.shapes)
+        np.testing.assert_array_equal(a.frequencies, modes.frequencies)
+        np.testing.assert_array_equal(b.vectors, basis.vectors)
+        np.testing.assert_array_equal(b.spectrum, basis.spectrum)
+        assert b.provenance == basis.provenance
+        assert not a.shapes.flags.writeable
+        assert not b.vectors.flags.writeable
+        solid = clone(beam)
+        assert solid.materials == beam.materials
+        assert solid.quadrature == beam.quadrature
+        np.testing.assert_array_equal(solid.fixed, beam.fixed)
+        np.testing.assert_array_equal(solid.linear_modes(3).shapes, modes.shapes)
+    tets = rf.Solid(rf.Mesh(*box_tets(1, 1, 1)), MATERIAL, fixed=[0])
+    assert pickle.loads(pickle.dumps(tets)).total_mass == tets.total_mass
+    sim = rf.ImplicitNewmark(beam, 0.01)
+    for clone in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(rf.InputTypeError, match=r"keep its system.*`state`.*`reset`"):
+            clone(sim)
+    assert pickle.loads(pickle.dumps(sim.state)).time == 0.0
+    assert pickle.loads(pickle.dumps(sim.report)) == sim.report
+
+
+def test_objects_are_no_arrays(beam):
+    """An object where an array belongs: the message says what of it is one."""
+    n = beam.mesh.n_nodes
+    modes, basis = beam.linear_modes(2), rf.modal_derivative_basis(beam, 2, 2)
+    model = rf.reduce(beam, basis)
+    skin = rf.Embedding(beam.mesh, beam.mesh.nodes[:2])
+    sim = rf.ImplicitNewmark(model, 0.01)
+    for work, message in (
+        (lambda: rf.mass_pca(beam, modes, 1), r"vectors must be an array, got a Modes; .*\.shapes"),
+        (lambda: rf.mass_pca(beam, basis, 1), r"vectors .* got a Basis; .*\.vectors"),
+        (lambda: rf.mass_pca(beam, basis.vectors, 1, weights=sim.state), r"weights .*\.q"),
+        (lambda: rf.reduce(beam, modes), r"basis must be an array, got a Modes; .*\.shapes"),
+        (lambda: rf.reduce(beam, model), r"basis .* got a ReducedSolid; .*\.basis"),
+        (lambda: beam.modal_derivatives(basis), r"modes .* got a Basis; .*\.vectors"),
+        (lambda: beam.internal_force(modes), r"u must be an array, got a Modes"),
+        (lambda: beam.strain_energy(modes), r"u must be an array, got a Modes"),
+        (lambda: beam.stiffness(beam), r"u must be an array, got a Solid$"),
+        (lambda: beam.hessian_product(np.zeros((n, 3)), modes), r"b must be an array, got a Modes"),
+        (lambda: model.internal_force(sim.state), r"q must be an array, got a State; .*\.q"),
+        (lambda: model.stiffness(sim.state), r"q must be an array, got a State; .*\.q"),
+        (lambda: model.strain_energy(sim.state), r"q must be an array, got a State"),
+        (lambda: model.displacement(sim.state), r"q must be an array, got a State"),
+        (lambda: model.project(beam.mesh), r"force must be an array, got a Mesh; .*\.nodes"),
+        (lambda: sim.step(beam.mesh), r"force must be an array, got a Mesh"),
+        (lambda: sim.reset(sim.state), r"q must be an array, got a State; .*\.q"),
+        (lambda: skin.interpolate(basis), r"u must be an array, got a Basis"),
+        (lambda: skin.distribute(basis), r"f must be an array, got a Basis"),
+        (lambda: skin.transfer(modes), r"basis must be an array, got a Modes; .*\.shapes"),
+        (lambda: rf.Embedding(beam.mesh, beam.mesh), r"points must be an array, got a Mesh"),
+        (lambda: rf.Mesh(beam.mesh, beam.mesh.elements), r"nodes must be an array, got a Mesh"),
+        (lambda: beam.mesh.submesh(beam.mesh), r"elements must be an array, got a Mesh"),
+        (lambda: rf.Surface(beam.mesh.surface(), [[0, 1, 2]]), r"vertices .*a Surface; "),
+        (lambda: rf.Solid(beam.mesh, MATERIAL, fixed=beam), r"fixed .* got a Solid$"),
+    ):  # fmt: skip
+        with pytest.raises(rf.InputTypeError, match=message):
+            work()
+
+
+def test_messages_name_the_argument(beam):
+    n = beam.mesh.n_nodes
+    bad = np.zeros((n, 3))
+    bad[4, 1] = np.nan
+    with pytest.raises(rf.InputError, match=r"^b\[4, 1\] is nan"):
+        beam.hessian_product(np.zeros((n, 3)), bad)
+    with pytest.raises(rf.InputError, match=r"^a must have shape"):
+        beam.hessian_product(np.zeros((n, 2)), bad)
+    with pytest.raises(rf.InputError, match=r"^basis\[0, 4, 1\] is nan"):
+        rf.Embedding(beam.mesh, beam.mesh.nodes[:2]).transfer([bad])
+    with pytest.raises(rf.InputError, match=r"^modes\[0, 4, 1\] is nan"):
+        beam.modal_derivatives([bad])
+    for ragged in ([[1.0], [1.0, 2.0]], [[1.0, 2.0, 3.0], 4.0]):
+        for work in (
+            lambda x: rf.ImplicitNewmark(beam, 0.01).step(x),
+            lambda x: rf.mass_pca(beam, x, 1),
+            lambda x: rf.mass_pca(beam, np.zeros((1, n, 3)), 1, weights=x),
+            lambda x: rf.reduce(beam, x),
+            lambda x: rf.Mesh(x, [[0, 1, 2, 3]], drop_unreferenced=True),
+            lambda x: rf.Solid(beam.mesh, MATERIAL, fixed=x),
+            lambda x: beam.mesh.submesh(x),
+            beam.modal_derivatives,
+            beam.internal_force,
+        ):
+            with pytest.raises(rf.InputTypeError, match="uneven parts|NumPy cannot convert"):
+                work(ragged)
+
+
+def test_progress_is_given_by_name(beam):
+    """By position it could be taken for something else."""
+    basis = rf.modal_derivative_basis(beam, 2, 2)
+    for work in (
+        lambda: beam.linear_modes(2, False),
+        lambda: beam.modal_derivatives(basis.vectors, False),
+        lambda: rf.modal_derivative_basis(beam, 2, 2, False),
+        lambda: rf.mass_pca(beam, basis.vectors, 2, None, False),
+        lambda: rf.reduce(beam, basis, False),
+        lambda: rf.ImplicitNewmark(beam, 0.01).step(None, 1, False),
+    ):
+        with pytest.raises(TypeError, match="positional"):
+            work()
