@@ -94,6 +94,11 @@ def test_tiny_and_far_away_elements_are_judged_by_shape_not_by_size():
 
 def test_unreferenced_nodes_can_be_dropped():
     nodes = np.vstack([[[8, 8, 8]], TET_NODES, [[9, 9, 9]]])
+    # the argument has a name in Python only
+    with pytest.raises(rf.MeshError, match=r"^2 of 6 nodes .* first is node 0: .*nodes out$"):
+        _core.Mesh(nodes, np.array(TET) + 1)
+    with pytest.raises(rf.MeshError, match=r"leave such nodes out \(drop_unreferenced=True does"):
+        rf.Mesh(nodes, np.array(TET) + 1)
     mesh = rf.Mesh(nodes, np.array(TET) + 1, drop_unreferenced=True)
     np.testing.assert_array_equal(mesh.nodes, TET_NODES)
     np.testing.assert_array_equal(mesh.elements, TET)

@@ -49,7 +49,7 @@ void rf_alloc_fail_from(int64_t k);
     }                                                                                              \
   } while (0)
 
-// Leaves through `done:` when a call failed; warnings pass.
+// Leaves through `done:` when a call failed.
 #define RF_TRY(call)       \
   do {                     \
     st = (call);           \

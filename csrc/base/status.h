@@ -1,15 +1,14 @@
 // Outcome of every call that can fail, and the one text channel for it.
 //
-// The sign carries the gravity: 0 is success, negative is failure (outputs are
-// then undefined), positive is "done, but".  Offline code explains a failure in
-// the caller's rf_error; real-time code (`_rt.c`) returns a status only.
+// 0 is success, negative is failure; outputs are then undefined unless a function says
+// otherwise.  Offline code explains a failure in the caller's rf_error; real-time code
+// (`_rt.c`) returns a status only.
 // The library prints nothing, exits never and installs no handler.
 #ifndef RF_BASE_STATUS_H
 #define RF_BASE_STATUS_H
 
 typedef enum rf_status {
   RF_OK = 0,
-  RF_WARN_MAX_ITER = 1,        // the iteration limit was met before the tolerance
   RF_ERR_ARG = -1,             // an argument is out of its documented range
   RF_ERR_MEMORY = -2,          // an allocation failed
   RF_ERR_SINGULAR = -3,        // a matrix is singular or not positive definite

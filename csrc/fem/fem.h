@@ -151,8 +151,8 @@ typedef struct rf_static_report {
 } rf_static_report;
 
 // Newton-Raphson with line search: R(u) = force on free DOFs, u = prescribed on the
-// fixed ones (nullable: zero).  u is (n,3), start value in, solution out; on failure it
-// holds the last converged load step and the status says why.
+// fixed ones (nullable: zero).  u is (n,3), start value in, solution out; on every failure it
+// holds the last converged load step, or the start value if there was none.
 RF_MUST_CHECK rf_status rf_solid_solve_static(const rf_solid *solid, const rf_run *run,
                                               const rf_static_settings *set, const double *force,
                                               const double *prescribed, double *u,

@@ -96,7 +96,7 @@ static rf_status check_referenced(const rf_mesh *m, rf_error *err) {
   if (missing > 0)
     st = rf_fail(err, RF_ERR_MESH,
                  "%d of %d nodes belong to no element, the first is node %d: they would have no "
-                 "mass and no stiffness; pass drop_unreferenced=True to leave such nodes out",
+                 "mass and no stiffness; leave such nodes out",
                  (int)missing, (int)m->n_nodes, (int)first);
 done:
   rf_free(seen);

@@ -164,24 +164,3 @@ done:
   rf_free(w.scratch);
   return st;
 }
-
-rf_status rf_polynomial_mass(const rf_solid *solid, const rf_run *run, int32_t r,
-                             const double *basis, double *mass, rf_error *err) {
-  rf_status st = RF_OK;
-  double *product = NULL;
-  const int dofs = 3 * solid->mesh->n_nodes;
-  RF_ALLOC(product, (int64_t)r * dofs);
-  RF_TRY(rf_solid_mass_multiply(solid, run, r, basis, product, err));
-  const double one = 1.0, zero = 0.0;
-  rf_blas_serial_begin();
-  dgemm_("T", "N", &r, &r, &dofs, &one, basis, &dofs, product, &dofs, &zero, mass, &r);
-  rf_blas_serial_end();
-  for (int32_t i = 0; i < r; ++i)
-    for (int32_t j = 0; j < i; ++j) {
-      const double mean = 0.5 * (mass[i * r + j] + mass[j * r + i]);
-      mass[i * r + j] = mass[j * r + i] = mean;
-    }
-done:
-  rf_free(product);
-  return st;
-}

@@ -65,10 +65,6 @@ RF_MUST_CHECK rf_status rf_polynomial_build(const rf_solid *solid, const rf_run 
                                             const double *basis, rf_simd simd, double *coefficient,
                                             rf_error *err);
 
-// Reduced mass U^T M U (r, r) with the consistent mass.
-RF_MUST_CHECK rf_status rf_polynomial_mass(const rf_solid *solid, const rf_run *run, int32_t r,
-                                           const double *basis, double *mass, rf_error *err);
-
 // Work memory of one evaluation (64-byte aligned, need not be cleared).
 size_t rf_polynomial_work_bytes(int32_t r);
 

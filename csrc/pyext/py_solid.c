@@ -286,10 +286,12 @@ static PyObject *static_report(const rf_static_report *r) {
                        (int)r->shifted, "residual", r->residual);
 }
 
-PyDoc_STRVAR(static_doc,
-             "solve_static($self, force, prescribed, u0, tol, steps, max_iterations, progress, "
-             "threads, /)\n--\n\n"
-             "Static equilibrium (u, report); force, prescribed and u0 may be None: zero.");
+PyDoc_STRVAR(
+    static_doc,
+    "solve_static($self, force, prescribed, u0, tol, steps, max_iterations, progress, "
+    "threads, /)\n--\n\n"
+    "Static equilibrium (u, report); force, prescribed and u0 may be None: zero. A failure "
+    "raises: load steps that converged before it are not returned.");
 static PyObject *solid_solve_static(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
   py_state *state = py_state_of_object(self);

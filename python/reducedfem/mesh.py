@@ -109,6 +109,8 @@ class Mesh:
         try:
             core = _core.Mesh(nodes, elements, regions)
         except InputError as error:
+            if isinstance(error, MeshError) and "belong to no element" in str(error):
+                raise MeshError(f"{error} (drop_unreferenced=True does that)") from None
             raise _with_hint(error, nodes, elements, "elements") from None
         self._adopt(core, original)
 
