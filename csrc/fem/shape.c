@@ -3,31 +3,13 @@
 #include <math.h>
 #include <string.h>
 
-// corners of the reference cube [-1,1]^3 in VTK order
-static const double HEX_CORNER[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
-                                        {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
+#include "linalg/vec3.h"
+#include "mesh/reference.h"
 
 // Gauss-Legendre points and weights on [-1,1]
-static const double GAUSS_POINT[2][3] = {{-0.57735026918962576451, 0.57735026918962576451, 0.0},
-                                         {-0.77459666924148337704, 0.0, 0.77459666924148337704}};
+static const double GAUSS_POINT[2][3] = {{-RF_GAUSS_2, RF_GAUSS_2, 0.0},
+                                         {-RF_GAUSS_3, 0.0, RF_GAUSS_3}};
 static const double GAUSS_WEIGHT[2][3] = {{1.0, 1.0, 0.0}, {5.0 / 9.0, 8.0 / 9.0, 5.0 / 9.0}};
-
-// inverse transposed of j (row-major), returns the determinant
-static double inverse_transposed(const double j[9], double out[9]) {
-  out[0] = j[4] * j[8] - j[5] * j[7];
-  out[1] = j[5] * j[6] - j[3] * j[8];
-  out[2] = j[3] * j[7] - j[4] * j[6];
-  out[3] = j[2] * j[7] - j[1] * j[8];
-  out[4] = j[0] * j[8] - j[2] * j[6];
-  out[5] = j[1] * j[6] - j[0] * j[7];
-  out[6] = j[1] * j[5] - j[2] * j[4];
-  out[7] = j[2] * j[3] - j[0] * j[5];
-  out[8] = j[0] * j[4] - j[1] * j[3];
-  const double det = j[0] * out[0] + j[1] * out[1] + j[2] * out[2];
-  const double scale = det != 0.0 ? 1.0 / det : 0.0;
-  for (int i = 0; i < 9; ++i) out[i] *= scale;
-  return det;
-}
 
 static rf_status refuse_jacobian(int32_t element, int point, double det, rf_error *err) {
   return rf_fail(
@@ -41,10 +23,9 @@ static rf_status refuse_jacobian(int32_t element, int point, double det, rf_erro
 static rf_status tet_tables(const double *x, int32_t element, double *gradient, double *volume,
                             double *product, rf_error *err) {
   double edge[9], inverse[9];
-  for (int a = 1; a < 4; ++a)
-    for (int i = 0; i < 3; ++i) edge[3 * (a - 1) + i] = x[3 * a + i] - x[i];
+  for (int a = 1; a < 4; ++a) rf_vec3_sub(x + 3 * a, x, edge + 3 * (a - 1));
   // edge[b] . gradient[a] = delta_ab for a, b = 1..3
-  const double det = inverse_transposed(edge, inverse);
+  const double det = rf_mat3_inverse_transposed(edge, inverse);
   if (!(isfinite(det) && det > 0.0)) return refuse_jacobian(element, 0, det, err);
   for (int i = 0; i < 3; ++i) {
     for (int a = 1; a < 4; ++a) gradient[3 * a + i] = inverse[3 * (a - 1) + i];
@@ -62,19 +43,14 @@ static rf_status hex_tables(int32_t per_axis, const double *x, int32_t element, 
   memset(product, 0, 64 * sizeof *product);
   for (int g = 0; g < per_axis * per_axis * per_axis; ++g) {
     const int at[3] = {g % per_axis, g / per_axis % per_axis, g / (per_axis * per_axis)};
+    const double xi[3] = {point[at[0]], point[at[1]], point[at[2]]};
     double shape[8], local[8][3], jacobian[9] = {0}, inverse[9];
-    for (int a = 0; a < 8; ++a) {
-      double factor[3];
-      for (int i = 0; i < 3; ++i) factor[i] = 1.0 + HEX_CORNER[a][i] * point[at[i]];
-      shape[a] = factor[0] * factor[1] * factor[2] / 8.0;
-      local[a][0] = HEX_CORNER[a][0] * factor[1] * factor[2] / 8.0;
-      local[a][1] = HEX_CORNER[a][1] * factor[0] * factor[2] / 8.0;
-      local[a][2] = HEX_CORNER[a][2] * factor[0] * factor[1] / 8.0;
-      // edges from corner 0 keep the digits of a mesh far from the origin
+    rf_hex_shape(xi, shape, local);
+    // edges from corner 0 keep the digits of a mesh far from the origin
+    for (int a = 0; a < 8; ++a)
       for (int i = 0; i < 3; ++i)
         for (int k = 0; k < 3; ++k) jacobian[3 * i + k] += local[a][i] * (x[3 * a + k] - x[k]);
-    }
-    const double det = inverse_transposed(jacobian, inverse);
+    const double det = rf_mat3_inverse_transposed(jacobian, inverse);
     if (!(isfinite(det) && det > 0.0)) return refuse_jacobian(element, g, det, err);
     // dN/dx_k = sum_i inverse(J)_ki dN/dxi_i, J_ik = dx_k/dxi_i
     double *to = gradient + 24 * g;

@@ -5,13 +5,28 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "linalg/vec3.h"
 #include "mesh/bvh.h"
+#include "mesh/reference.h"
 #include "mesh/topology.h"
 
 // A point is inside when no local coordinate is beyond the element by more than this
 // share of its size: points on a face must not fall between two elements.
 static const double INSIDE = 1e-9;
-enum { POINTS_A_TASK = 1024 };
+// A box must hold what counts as inside: local coordinates are twice the share, and a
+// distorted element reaches further along an axis than its local ones say.
+static const double BOX_MARGIN = 4.0;
+// Local coordinates of a point in a hexahedron, in units of half its size
+static const double EXACT = 1e-14;         // a smaller step is rounding
+static const double CLOSE = 1e-10;         // here Newton's next step is the last
+static const double FAR = 2.0;             // iterates stay near: far off the map folds
+static const double NEAR = 1.5;            // got stuck so near: other starts are worth a try
+static const double TOWARDS_CORNER = 0.7;  // these starts, between centre and corners
+enum {
+  POINTS_A_TASK = 1024,
+  NEWTON_MOST = 40,  // a handful is usual
+  HALVINGS = 30      // a step shorter by 1e-9 leads nowhere
+};
 
 void rf_embedding_free(rf_embedding *e) {
   if (!e) return;
@@ -24,63 +39,37 @@ void rf_embedding_free(rf_embedding *e) {
 
 // ---- shape functions --------------------------------------------------------
 
-static double dot3(const double *a, const double *b) {
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void cross3(const double *a, const double *b, double *c) {
-  c[0] = a[1] * b[2] - a[2] * b[1];
-  c[1] = a[2] * b[0] - a[0] * b[2];
-  c[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 // columns of the inverse transpose of J (rows j[k] = dx/dxi_k); false when singular
 static bool invert(const double j[3][3], double out[3][3]) {
-  cross3(j[1], j[2], out[0]);
-  cross3(j[2], j[0], out[1]);
-  cross3(j[0], j[1], out[2]);
-  const double det = dot3(j[0], out[0]);
-  if (!(fabs(det) > 0.0) || !isfinite(1.0 / det)) return false;
-  for (int k = 0; k < 3; ++k)
-    for (int i = 0; i < 3; ++i) out[k][i] /= det;
-  return true;
+  const double det = rf_mat3_inverse_transposed(j[0], out[0]);
+  return fabs(det) > 0.0 && isfinite(1.0 / det);
 }
 
 static void tet_weights(const double x[8][3], const double *p, double *w) {
   double edge[3][3], dual[3][3], d[3];
-  for (int a = 0; a < 3; ++a)
-    for (int i = 0; i < 3; ++i) edge[a][i] = x[a + 1][i] - x[0][i];
-  for (int i = 0; i < 3; ++i) d[i] = p[i] - x[0][i];
+  for (int a = 0; a < 3; ++a) rf_vec3_sub(x[a + 1], x[0], edge[a]);
+  rf_vec3_sub(p, x[0], d);
   // a mesh holds no tet without volume; should that change, node 0 carries the point
   w[0] = 1.0;
   for (int a = 0; a < 3; ++a) w[a + 1] = 0.0;
   if (!invert(edge, dual)) return;
   for (int a = 0; a < 3; ++a) {
-    w[a + 1] = dot3(dual[a], d);
+    w[a + 1] = rf_vec3_dot(dual[a], d);
     w[0] -= w[a + 1];
   }
 }
 
-static const double SIGN[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
-                                  {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
-
 // shape functions n, their local derivatives dn, place and Jacobian rows at xi
 static void hex_shape(const double x[8][3], const double *xi, double n[8], double dn[8][3],
                       double place[3], double j[3][3]) {
+  rf_hex_shape(xi, n, dn);
   memset(place, 0, 3 * sizeof *place);
   memset(j, 0, 9 * sizeof **j);
-  for (int a = 0; a < 8; ++a) {
-    const double u = 1.0 + SIGN[a][0] * xi[0], v = 1.0 + SIGN[a][1] * xi[1],
-                 w = 1.0 + SIGN[a][2] * xi[2];
-    n[a] = 0.125 * u * v * w;
-    dn[a][0] = 0.125 * SIGN[a][0] * v * w;
-    dn[a][1] = 0.125 * SIGN[a][1] * u * w;
-    dn[a][2] = 0.125 * SIGN[a][2] * u * v;
+  for (int a = 0; a < 8; ++a)
     for (int i = 0; i < 3; ++i) {
       place[i] += n[a] * x[a][i];
       for (int k = 0; k < 3; ++k) j[k][i] += dn[a][k] * x[a][i];
     }
-  }
 }
 
 static double clamp(double value, double limit) { return fmax(-limit, fmin(limit, value)); }
@@ -89,30 +78,30 @@ static double clamp(double value, double limit) { return fmax(-limit, fmin(limit
 static bool hex_newton(const double x[8][3], const double *p, double xi[3]) {
   double n[8], dn[8][3], place[3], j[3][3], dual[3][3];
   double best = INFINITY;
-  for (int it = 0; it < 40; ++it) {
+  for (int it = 0; it < NEWTON_MOST; ++it) {
     hex_shape(x, xi, n, dn, place, j);
     double r[3], step[3], size = 0.0;
-    for (int i = 0; i < 3; ++i) r[i] = p[i] - place[i];
-    best = dot3(r, r);
+    rf_vec3_sub(p, place, r);
+    best = rf_vec3_dot(r, r);
     if (!invert(j, dual)) return false;
     for (int k = 0; k < 3; ++k) {
-      step[k] = dot3(dual[k], r);
+      step[k] = rf_vec3_dot(dual[k], r);
       size = fmax(size, fabs(step[k]));
     }
-    if (size <= 1e-14) return true;
+    if (size <= EXACT) return true;
 
     // a step must bring us nearer; steps near rounding are taken as they are
     bool nearer = false;
-    for (int half = 0; half < 20 && !nearer; ++half) {
+    for (int half = 0; half < HALVINGS && !nearer; ++half) {
       double trial[3], q[3];
-      for (int k = 0; k < 3; ++k) trial[k] = clamp(xi[k] + step[k], 2.0);
+      for (int k = 0; k < 3; ++k) trial[k] = clamp(xi[k] + step[k], FAR);
       hex_shape(x, trial, n, dn, place, j);
-      for (int i = 0; i < 3; ++i) q[i] = p[i] - place[i];
-      nearer = dot3(q, q) < best || size < 1e-10;
+      rf_vec3_sub(p, place, q);
+      nearer = rf_vec3_dot(q, q) < best || size < CLOSE;
       for (int k = 0; k < 3; ++k) step[k] *= 0.5;
       if (nearer) memcpy(xi, trial, sizeof trial);
     }
-    if (size < 1e-10) return true;
+    if (size < CLOSE) return true;
     if (!nearer) return false;
   }
   return false;
@@ -124,8 +113,8 @@ static bool hex_local(const double x[8][3], const double *p, double xi[3]) {
   memset(xi, 0, 3 * sizeof *xi);
   if (hex_newton(x, p, xi)) return true;
   for (int a = 0; a < 8; ++a) {
-    if (!(fabs(xi[0]) < 1.5 && fabs(xi[1]) < 1.5 && fabs(xi[2]) < 1.5)) return false;
-    for (int k = 0; k < 3; ++k) xi[k] = 0.7 * SIGN[a][k];
+    if (!(fabs(xi[0]) < NEAR && fabs(xi[1]) < NEAR && fabs(xi[2]) < NEAR)) return false;
+    for (int k = 0; k < 3; ++k) xi[k] = TOWARDS_CORNER * RF_HEX_CORNER[a][k];
     if (hex_newton(x, p, xi)) return true;
   }
   return false;
@@ -136,19 +125,19 @@ static bool hex_local(const double x[8][3], const double *p, double xi[3]) {
 static double hex_nearest(const double x[8][3], const double *p, double xi[3]) {
   double n[8], dn[8][3], place[3], j[3][3], r[3];
   hex_shape(x, xi, n, dn, place, j);
-  for (int i = 0; i < 3; ++i) r[i] = p[i] - place[i];
-  double best = dot3(r, r);
-  for (int it = 0; it < 30; ++it) {
+  rf_vec3_sub(p, place, r);
+  double best = rf_vec3_dot(r, r);
+  for (int it = 0; it < NEWTON_MOST; ++it) {
     // normal equations; a held coordinate keeps a unit row, so its step is zero
     double a[3][3], dual[3][3], b[3], step[3], size = 0.0;
     bool held[3];
     for (int k = 0; k < 3; ++k) {
-      b[k] = dot3(j[k], r);
+      b[k] = rf_vec3_dot(j[k], r);
       held[k] = (xi[k] >= 1.0 && b[k] > 0.0) || (xi[k] <= -1.0 && b[k] < 0.0);
     }
     for (int k = 0; k < 3; ++k)
       for (int l = 0; l < 3; ++l)
-        a[k][l] = held[k] || held[l] ? (k == l ? 1.0 : 0.0) : dot3(j[k], j[l]);
+        a[k][l] = held[k] || held[l] ? (k == l ? 1.0 : 0.0) : rf_vec3_dot(j[k], j[l]);
     if (!invert((const double(*)[3])a, dual)) break;
     for (int k = 0; k < 3; ++k) {
       step[k] = 0.0;
@@ -158,7 +147,7 @@ static double hex_nearest(const double x[8][3], const double *p, double xi[3]) {
     }
 
     bool nearer = false;
-    for (int half = 0; half < 30 && !nearer; ++half) {
+    for (int half = 0; half < HALVINGS && !nearer; ++half) {
       double trial[3], q[3];
       size = 0.0;
       for (int k = 0; k < 3; ++k) {
@@ -167,14 +156,14 @@ static double hex_nearest(const double x[8][3], const double *p, double xi[3]) {
         step[k] *= 0.5;
       }
       hex_shape(x, trial, n, dn, place, j);
-      for (int i = 0; i < 3; ++i) q[i] = p[i] - place[i];
-      nearer = dot3(q, q) < best;
+      rf_vec3_sub(p, place, q);
+      nearer = rf_vec3_dot(q, q) < best;
       if (!nearer) continue;
-      best = dot3(q, q);
+      best = rf_vec3_dot(q, q);
       memcpy(xi, trial, sizeof trial);
       memcpy(r, q, sizeof q);
     }
-    if (!nearer || size < 1e-14) break;
+    if (!nearer || size < EXACT) break;
   }
   return sqrt(best);
 }
@@ -184,9 +173,10 @@ static void hex_weights(const double x[8][3], const double *xi, const double *p,
   double dn[8][3], place[3], j[3][3], dual[3][3], local[3];
   hex_shape(x, xi, w, dn, place, j);
   if (!invert(j, dual)) return;
-  const double d[3] = {p[0] - place[0], p[1] - place[1], p[2] - place[2]};
-  for (int k = 0; k < 3; ++k) local[k] = dot3(dual[k], d);
-  for (int a = 0; a < 8; ++a) w[a] += dot3(dn[a], local);
+  double d[3];
+  rf_vec3_sub(p, place, d);
+  for (int k = 0; k < 3; ++k) local[k] = rf_vec3_dot(dual[k], d);
+  for (int a = 0; a < 8; ++a) w[a] += rf_vec3_dot(dn[a], local);
 }
 
 // ---- closest place ------------------------------------------------------------
@@ -195,12 +185,11 @@ static void hex_weights(const double x[8][3], const double *xi, const double *p,
 // on the nearest edge.
 static void nearest_on_triangle(const double t[3][3], const double *p, double *out) {
   double u[3], v[3], d[3];
-  for (int i = 0; i < 3; ++i) {
-    u[i] = t[1][i] - t[0][i];
-    v[i] = t[2][i] - t[0][i];
-    d[i] = p[i] - t[0][i];
-  }
-  const double uu = dot3(u, u), uv = dot3(u, v), vv = dot3(v, v), du = dot3(d, u), dv = dot3(d, v);
+  rf_vec3_sub(t[1], t[0], u);
+  rf_vec3_sub(t[2], t[0], v);
+  rf_vec3_sub(p, t[0], d);
+  const double uu = rf_vec3_dot(u, u), uv = rf_vec3_dot(u, v), vv = rf_vec3_dot(v, v),
+               du = rf_vec3_dot(d, u), dv = rf_vec3_dot(d, v);
   const double det = uu * vv - uv * uv;
   const double a = vv * du - uv * dv, b = uu * dv - uv * du;
   if (det > 0.0 && a >= 0.0 && b >= 0.0 && a + b <= det) {
@@ -348,8 +337,9 @@ static void find_nearest(const search *s, int32_t point) {
       double t[3][3], q[3];
       boundary_triangle(s, b->item[i], t);
       nearest_on_triangle((const double(*)[3])t, p, q);
-      const double d[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]};
-      const double distance = dot3(d, d);
+      double d[3];
+      rf_vec3_sub(p, q, d);
+      const double distance = rf_vec3_dot(d, d);
       if (distance > best || (distance == best && b->item[i] > found)) continue;
       best = distance;
       found = b->item[i];
@@ -398,7 +388,8 @@ static rf_status plant_elements(search *s, rf_error *err) {
   for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
     double x[8][3];
     element_nodes(s->mesh, e, x);
-    box_of((const double(*)[3])x, (int)s->mesh->type, 4.0 * INSIDE, s->boxes + 6 * (size_t)e);
+    box_of((const double(*)[3])x, (int)s->mesh->type, BOX_MARGIN * INSIDE,
+           s->boxes + 6 * (size_t)e);
   }
   RF_TRY(rf_bvh_create(s->mesh->n_elements, s->boxes, &s->elements, err));
 done:

@@ -6,9 +6,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "linalg/vec3.h"
+#include "mesh/reference.h"
 
 // A Jacobian below this fraction of the cubed element size is rounding, not volume.
 static const double DEGENERATE = 1e-14;
+// Edges that differ by less, relative to the longest, are parallel: the Jacobian varies as
+// little, far less than its distance to zero.
+static const double PARALLEL = 1e-9;
 
 void rf_mesh_free(rf_mesh *mesh) {
   if (!mesh) return;
@@ -103,33 +108,19 @@ done:
   return st;
 }
 
-static double det3(const double *a, const double *b, const double *c) {
-  return a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) +
-         a[2] * (b[0] * c[1] - b[1] * c[0]);
-}
-
-static void difference(const double *a, const double *b, double *d) {
-  for (int i = 0; i < 3; ++i) d[i] = a[i] - b[i];
-}
-
-static double length3(const double *d) { return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]); }
-
 // volume of the tet, and its longest edge as size
 static double tet_volume(const double x[8][3], double *size) {
   double edge[3][3], other[3];
   *size = 0.0;
   for (int a = 1; a < 4; ++a) {
-    difference(x[a], x[0], edge[a - 1]);
-    *size = fmax(*size, length3(edge[a - 1]));
-    difference(x[a], x[a % 3 + 1], other);
-    *size = fmax(*size, length3(other));
+    rf_vec3_sub(x[a], x[0], edge[a - 1]);
+    *size = fmax(*size, rf_vec3_length(edge[a - 1]));
+    rf_vec3_sub(x[a], x[a % 3 + 1], other);
+    *size = fmax(*size, rf_vec3_length(other));
   }
-  return det3(edge[0], edge[1], edge[2]) / 6.0;
+  return rf_vec3_det(edge[0], edge[1], edge[2]) / 6.0;
 }
 
-// corners of the reference cube [-1, 1]^3 in VTK order
-static const signed char CORNER[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
-                                         {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
 // edges of the hexahedron along each local axis, as (from, to)
 static const unsigned char EDGE[3][4][2] = {{{0, 1}, {3, 2}, {4, 5}, {7, 6}},
                                             {{0, 3}, {1, 2}, {4, 7}, {5, 6}},
@@ -137,17 +128,14 @@ static const unsigned char EDGE[3][4][2] = {{{0, 1}, {3, 2}, {4, 5}, {7, 6}},
 
 // det(dx/dxi) times 8 at local coordinates xi: the volume of the parallelepiped
 // spanned there, so that every value reads in m^3
-static double hex_jacobian(const double x[8][3], double xi, double eta, double zeta) {
-  double j[3][3] = {{0}};
-  for (int a = 0; a < 8; ++a) {
-    const double u = 1.0 + CORNER[a][0] * xi, v = 1.0 + CORNER[a][1] * eta,
-                 w = 1.0 + CORNER[a][2] * zeta;
-    const double d[3] = {0.25 * CORNER[a][0] * v * w, 0.25 * CORNER[a][1] * u * w,
-                         0.25 * CORNER[a][2] * u * v};
+static double hex_jacobian(const double x[8][3], double scale, const double *at) {
+  const double xi[3] = {scale * at[0], scale * at[1], scale * at[2]};
+  double n[8], dn[8][3], j[3][3] = {{0}};
+  rf_hex_shape(xi, n, dn);
+  for (int a = 0; a < 8; ++a)
     for (int k = 0; k < 3; ++k)
-      for (int i = 0; i < 3; ++i) j[k][i] += d[k] * x[a][i];
-  }
-  return det3(j[0], j[1], j[2]);
+      for (int i = 0; i < 3; ++i) j[k][i] += dn[a][k] * x[a][i];
+  return 8.0 * rf_vec3_det(j[0], j[1], j[2]);
 }
 
 // smallest Jacobian volume over corners and Gauss points, and the longest edge
@@ -156,26 +144,27 @@ static double hex_volume(const double x[8][3], double *size) {
   *size = 0.0;
   for (int k = 0; k < 3; ++k)
     for (int i = 0; i < 4; ++i) {
-      difference(x[EDGE[k][i][1]], x[EDGE[k][i][0]], edge[k][i]);
-      *size = fmax(*size, length3(edge[k][i]));
+      rf_vec3_sub(x[EDGE[k][i][1]], x[EDGE[k][i][0]], edge[k][i]);
+      *size = fmax(*size, rf_vec3_length(edge[k][i]));
     }
 
   // a parallelepiped has one Jacobian: the common case of voxels
   bool parallel = true;
   for (int k = 0; k < 3; ++k)
     for (int i = 1; i < 4; ++i)
-      for (int c = 0; c < 3; ++c) parallel &= fabs(edge[k][i][c] - edge[k][0][c]) <= 1e-9 * *size;
-  if (parallel) return det3(edge[0][0], edge[1][0], edge[2][0]);
+      for (int c = 0; c < 3; ++c)
+        parallel &= fabs(edge[k][i][c] - edge[k][0][c]) <= PARALLEL * *size;
+  if (parallel) return rf_vec3_det(edge[0][0], edge[1][0], edge[2][0]);
 
-  const double g2 = 0.57735026918962576451, g3 = 0.77459666924148337704;
   double least = INFINITY;
   for (int a = 0; a < 8; ++a) {
-    const double *c = (const double[3]){CORNER[a][0], CORNER[a][1], CORNER[a][2]};
-    least = fmin(least, hex_jacobian(x, c[0], c[1], c[2]));
-    least = fmin(least, hex_jacobian(x, g2 * c[0], g2 * c[1], g2 * c[2]));
+    least = fmin(least, hex_jacobian(x, 1.0, RF_HEX_CORNER[a]));
+    least = fmin(least, hex_jacobian(x, RF_GAUSS_2, RF_HEX_CORNER[a]));
   }
-  for (int p = 0; p < 27; ++p)
-    least = fmin(least, hex_jacobian(x, g3 * (p % 3 - 1), g3 * (p / 3 % 3 - 1), g3 * (p / 9 - 1)));
+  for (int p = 0; p < 27; ++p) {
+    const double at[3] = {p % 3 - 1, p / 3 % 3 - 1, p / 9 - 1};
+    least = fmin(least, hex_jacobian(x, RF_GAUSS_3, at));
+  }
   return least;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "linalg/vec3.h"
 
 // twice the area below this fraction of the squared longest edge is rounding
 static const double DEGENERATE = 1e-14;
@@ -102,16 +103,6 @@ static void count_edge(edge_count *table, size_t size, int32_t from, int32_t to)
 
 // ---- measures ---------------------------------------------------------------
 
-static void cross(const double *a, const double *b, double *c) {
-  c[0] = a[1] * b[2] - a[2] * b[1];
-  c[1] = a[2] * b[0] - a[0] * b[2];
-  c[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-static double dot(const double *a, const double *b) {
-  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 rf_status rf_surface_measure(const rf_surface *s, rf_surface_report *out, rf_error *err) {
   rf_status st = RF_OK;
   int32_t *first = NULL;
@@ -129,17 +120,15 @@ rf_status rf_surface_measure(const rf_surface *s, rf_surface_report *out, rf_err
     double x[3][3], u[3], v[3], w[3], normal[3];
     for (int a = 0; a < 3; ++a)
       for (int c = 0; c < 3; ++c) x[a][c] = s->vertices[3 * (size_t)tri[a] + (size_t)c] - apex[c];
-    for (int c = 0; c < 3; ++c) {
-      u[c] = x[1][c] - x[0][c];
-      v[c] = x[2][c] - x[0][c];
-      w[c] = x[2][c] - x[1][c];
-    }
-    cross(u, v, normal);
-    const double twice = sqrt(dot(normal, normal));
-    const double longest = fmax(dot(u, u), fmax(dot(v, v), dot(w, w)));
+    rf_vec3_sub(x[1], x[0], u);
+    rf_vec3_sub(x[2], x[0], v);
+    rf_vec3_sub(x[2], x[1], w);
+    rf_vec3_cross(u, v, normal);
+    const double twice = rf_vec3_length(normal);
+    const double longest = fmax(rf_vec3_dot(u, u), fmax(rf_vec3_dot(v, v), rf_vec3_dot(w, w)));
     if (!(twice > DEGENERATE * longest)) ++out->n_degenerate;
     out->area += 0.5 * twice;
-    out->volume += dot(x[0], normal) / 6.0;
+    out->volume += rf_vec3_dot(x[0], normal) / 6.0;
 
     // a triangle that uses a place twice has no edges that matter
     const int32_t p[3] = {first[tri[0]], first[tri[1]], first[tri[2]]};

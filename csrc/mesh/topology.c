@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "linalg/vec3.h"
 
 // faces in VTK's corner numbers, counter-clockwise from outside
 static const uint8_t TET_FACES[4][4] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
@@ -182,15 +183,13 @@ done:
 
 // ---- volume -----------------------------------------------------------------
 
+// six times the volume of a tet
 static double det_of(const double *o, const double *a, const double *b, const double *c) {
   double u[3], v[3], w[3];
-  for (int i = 0; i < 3; ++i) {
-    u[i] = a[i] - o[i];
-    v[i] = b[i] - o[i];
-    w[i] = c[i] - o[i];
-  }
-  return u[0] * (v[1] * w[2] - v[2] * w[1]) + u[1] * (v[2] * w[0] - v[0] * w[2]) +
-         u[2] * (v[0] * w[1] - v[1] * w[0]);
+  rf_vec3_sub(a, o, u);
+  rf_vec3_sub(b, o, v);
+  rf_vec3_sub(c, o, w);
+  return rf_vec3_det(u, v, w);
 }
 
 void rf_mesh_volumes(const rf_mesh *m, double *volume) {

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "linalg/vec3.h"
 
 // widening of the overlap test in voxels: far above rounding (1e-12 at 2048), far below a voxel
 static const double WIDEN = 1e-9;
@@ -62,7 +63,7 @@ typedef struct axis_test {
 static axis_test make_axis(const double a[3], const double v[3][3]) {
   axis_test t = {.lo = INFINITY, .hi = -INFINITY};
   for (int m = 0; m < 3; ++m) {
-    const double p = a[0] * v[m][0] + a[1] * v[m][1] + a[2] * v[m][2];
+    const double p = rf_vec3_dot(a, v[m]);
     t.lo = fmin(t.lo, p);
     t.hi = fmax(t.hi, p);
   }
@@ -92,10 +93,9 @@ static void mark_triangle(const grid *g, const double v[3][3], int32_t k_first, 
     tests[3 * m + 1] = make_axis((const double[3]){e[m][2], 0.0, -e[m][0]}, v);
     tests[3 * m + 2] = make_axis((const double[3]){-e[m][1], e[m][0], 0.0}, v);
   }
-  tests[9] = make_axis((const double[3]){e[0][1] * e[1][2] - e[0][2] * e[1][1],
-                                         e[0][2] * e[1][0] - e[0][0] * e[1][2],
-                                         e[0][0] * e[1][1] - e[0][1] * e[1][0]},
-                       v);
+  double normal[3];
+  rf_vec3_cross(e[0], e[1], normal);
+  tests[9] = make_axis(normal, v);
 
   for (int32_t k = from[2]; k <= to[2]; ++k)
     for (int32_t j = from[1]; j <= to[1]; ++j) {

@@ -1,0 +1,44 @@
+// Vectors of three numbers and 3 x 3 matrices by rows.
+#ifndef RF_LINALG_VEC3_H
+#define RF_LINALG_VEC3_H
+
+#include <math.h>
+
+static inline double rf_vec3_dot(const double *a, const double *b) {
+  return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static inline double rf_vec3_length(const double *a) { return sqrt(rf_vec3_dot(a, a)); }
+
+// c = a - b
+static inline void rf_vec3_sub(const double *a, const double *b, double *c) {
+  for (int i = 0; i < 3; ++i) c[i] = a[i] - b[i];
+}
+
+// c = a x b; c is none of the two
+static inline void rf_vec3_cross(const double *a, const double *b, double *c) {
+  c[0] = a[1] * b[2] - a[2] * b[1];
+  c[1] = a[2] * b[0] - a[0] * b[2];
+  c[2] = a[0] * b[1] - a[1] * b[0];
+}
+
+// determinant of the rows a, b, c
+static inline double rf_vec3_det(const double *a, const double *b, const double *c) {
+  double n[3];
+  rf_vec3_cross(b, c, n);
+  return rf_vec3_dot(a, n);
+}
+
+// Inverse transposed of m, so that row i of m times row k of out is 1 for i = k and else 0.
+// Returns the determinant; where it is 0, or so small that 1 / det overflows, out is no inverse.
+static inline double rf_mat3_inverse_transposed(const double m[9], double out[9]) {
+  rf_vec3_cross(m + 3, m + 6, out);
+  rf_vec3_cross(m + 6, m, out + 3);
+  rf_vec3_cross(m, m + 3, out + 6);
+  const double det = rf_vec3_dot(m, out);
+  const double scale = det != 0.0 ? 1.0 / det : 0.0;
+  for (int i = 0; i < 9; ++i) out[i] *= scale;
+  return det;
+}
+
+#endif
