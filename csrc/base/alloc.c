@@ -22,6 +22,14 @@ static int may_proceed(void) {
   return left != 0;
 }
 
+void rf_alloc_account(int64_t blocks, int64_t bytes, int64_t highest_bytes) {
+  atomic_fetch_add(&live_blocks, blocks);
+  const int64_t highest = atomic_fetch_add(&live_bytes, bytes) + highest_bytes;
+  int64_t peak = atomic_load(&peak_bytes);
+  while (highest > peak && !atomic_compare_exchange_weak(&peak_bytes, &peak, highest)) {
+  }
+}
+
 void *rf_alloc(size_t count, size_t size) {
   if (size != 0 && count > (SIZE_MAX - 2 * ALIGNMENT) / size) return NULL;
   if (!may_proceed()) return NULL;
@@ -33,19 +41,14 @@ void *rf_alloc(size_t count, size_t size) {
   memset(raw, 0, padded);
   ((header *)raw)->bytes = bytes;
 
-  atomic_fetch_add(&live_blocks, 1);
-  const int64_t now = atomic_fetch_add(&live_bytes, (int64_t)bytes) + (int64_t)bytes;
-  int64_t peak = atomic_load(&peak_bytes);
-  while (now > peak && !atomic_compare_exchange_weak(&peak_bytes, &peak, now)) {
-  }
+  rf_alloc_account(1, (int64_t)bytes, (int64_t)bytes);
   return raw + ALIGNMENT;
 }
 
 void rf_free(void *block) {
   if (!block) return;
   char *raw = (char *)block - ALIGNMENT;
-  atomic_fetch_sub(&live_blocks, 1);
-  atomic_fetch_sub(&live_bytes, (int64_t)((header *)raw)->bytes);
+  rf_alloc_account(-1, -(int64_t)((header *)raw)->bytes, 0);
   free(raw);
 }
 

@@ -30,6 +30,10 @@ typedef struct rf_alloc_counters {
 
 rf_alloc_counters rf_alloc_read_counters(void);
 
+// Memory that a library took and counts itself: how much more it holds now, and how far
+// above what it held before it was in between.
+void rf_alloc_account(int64_t blocks, int64_t bytes, int64_t highest_bytes);
+
 // Peak becomes the present level.
 void rf_alloc_reset_peak(void);
 

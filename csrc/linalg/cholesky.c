@@ -2,6 +2,7 @@
 
 #include <cholmod.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -10,13 +11,43 @@
 // below this waking threads for each supernode takes longer than the work itself
 static const double SERIAL_FLOPS = 2e9;
 
-struct rf_cholesky {
+// CHOLMOD allocates by functions that belong to the process (SuiteSparse_config), so others
+// would feel it if they were exchanged.  Its own counts are told to base/alloc.h instead,
+// after every call that may have changed them.
+typedef struct session {
   cholmod_common common;
-  int started;
+  bool started;
+  int64_t blocks, bytes;  // told so far
+} session;
+
+struct rf_cholesky {
+  session cholmod;
   cholmod_factor *factor;
   cholmod_sparse *half;  // L as a sparse matrix, made when first needed
   int32_t n;
 };
+
+static void tell_memory(session *s) {
+  cholmod_common *c = &s->common;
+  rf_alloc_account((int64_t)c->malloc_count - s->blocks, (int64_t)c->memory_inuse - s->bytes,
+                   (int64_t)c->memory_usage - s->bytes);
+  s->blocks = (int64_t)c->malloc_count;
+  s->bytes = (int64_t)c->memory_inuse;
+  // from here on the highest is that of the next call
+  c->memory_usage = c->memory_inuse;
+}
+
+static void start(session *s) {
+  cholmod_start(&s->common);
+  s->common.print = 0;
+  s->started = true;
+}
+
+static void finish(session *s) {
+  if (!s->started) return;
+  cholmod_finish(&s->common);
+  tell_memory(s);
+}
 
 static rf_status from_cholmod(const cholmod_common *c, const char *what, rf_error *err) {
   if (c->status == CHOLMOD_OUT_OF_MEMORY)
@@ -84,21 +115,20 @@ rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *e
                    lower->rows, lower->cols);
   RF_ALLOC(f, 1);
   f->n = lower->rows;
-  cholmod_start(&f->common);
-  f->started = 1;
-  f->common.print = 0;
-  f->common.supernodal = CHOLMOD_SUPERNODAL;
-  f->common.final_ll = 1;
-  f->common.quick_return_if_not_posdef = 1;
+  start(&f->cholmod);
+  cholmod_common *c = &f->cholmod.common;
+  c->supernodal = CHOLMOD_SUPERNODAL;
+  c->final_ll = 1;
+  c->quick_return_if_not_posdef = 1;
 
   // METIS gives half the fill of AMD on three-dimensional solids; where CHOLMOD was
   // built without it the call fails and AMD is taken
   cholmod_sparse a = view_of(lower);
-  f->factor = analyze(&a, CHOLMOD_METIS, &f->common);
-  if (!f->factor && f->common.status != CHOLMOD_OUT_OF_MEMORY)
-    f->factor = analyze(&a, CHOLMOD_AMD, &f->common);
+  f->factor = analyze(&a, CHOLMOD_METIS, c);
+  if (!f->factor && c->status != CHOLMOD_OUT_OF_MEMORY) f->factor = analyze(&a, CHOLMOD_AMD, c);
+  tell_memory(&f->cholmod);
   if (!f->factor) {
-    st = from_cholmod(&f->common, "analysis", err);
+    st = from_cholmod(c, "analysis", err);
     goto done;
   }
   *out = f;
@@ -112,44 +142,48 @@ rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_csc *lower, int32_t *ba
                                 rf_error *err) {
   if (lower->rows != f->n || lower->cols != f->n)
     return rf_fail(err, RF_ERR_ARG, "matrix of %d rows given to a factor of %d", lower->rows, f->n);
-  cholmod_free_sparse(&f->half, &f->common);
+  cholmod_common *c = &f->cholmod.common;
+  cholmod_free_sparse(&f->half, c);
   cholmod_sparse a = view_of(lower);
-  f->common.status = CHOLMOD_OK;
+  c->status = CHOLMOD_OK;
   // one BLAS thread, here and in the solves: the bits must not depend on its number
-  const int levels = f->common.fl < SERIAL_FLOPS ? rf_openmp_serial_begin() : -1;
+  const int levels = c->fl < SERIAL_FLOPS ? rf_openmp_serial_begin() : -1;
   rf_blas_serial_begin();
-  const int ok = cholmod_factorize(&a, f->factor, &f->common);
+  const int ok = cholmod_factorize(&a, f->factor, c);
   rf_blas_serial_end();
   rf_openmp_serial_end(levels);
-  if (f->common.status == CHOLMOD_NOT_POSDEF) {
+  tell_memory(&f->cholmod);
+  if (c->status == CHOLMOD_NOT_POSDEF) {
     const size_t minor = f->factor->minor;
     const int32_t column =
         minor < (size_t)f->n ? ((const int32_t *)f->factor->Perm)[minor] : f->n - 1;
     if (bad_column) *bad_column = column;
     return rf_fail(err, RF_ERR_SINGULAR, "matrix is not positive definite (column %d)", column);
   }
-  if (!ok || f->common.status < CHOLMOD_OK) return from_cholmod(&f->common, "factorization", err);
+  if (!ok || c->status < CHOLMOD_OK) return from_cholmod(c, "factorization", err);
   return RF_OK;
 }
 
 // runs one kind of CHOLMOD solve and copies the result out
-static rf_status solve_kind(rf_cholesky *f, int kind, int nrhs, const double *b, double *x,
-                            rf_error *err) {
+static rf_status solve_kind(const rf_cholesky *f, session *cholmod, int kind, int nrhs,
+                            const double *b, double *x, rf_error *err) {
+  cholmod_common *c = &cholmod->common;
   cholmod_dense rhs = view_of_dense(f->n, nrhs, b);
   rf_blas_serial_begin();
-  cholmod_dense *solution = cholmod_solve(kind, f->factor, &rhs, &f->common);
+  cholmod_dense *solution = cholmod_solve(kind, f->factor, &rhs, c);
   rf_blas_serial_end();
-  if (!solution) return from_cholmod(&f->common, "solve", err);
-  memcpy(x, solution->x, (size_t)f->n * (size_t)nrhs * sizeof *x);
-  cholmod_free_dense(&solution, &f->common);
-  return RF_OK;
+  if (solution) memcpy(x, solution->x, (size_t)f->n * (size_t)nrhs * sizeof *x);
+  const rf_status st = solution ? RF_OK : from_cholmod(c, "solve", err);
+  cholmod_free_dense(&solution, c);
+  tell_memory(cholmod);
+  return st;
 }
 
 rf_status rf_cholesky_solve(rf_cholesky *f, int nrhs, const double *b, double *x, rf_error *err) {
   for (int c = 0; c < nrhs; c += RF_CHOLESKY_BLOCK) {
     const int count = nrhs - c < RF_CHOLESKY_BLOCK ? nrhs - c : RF_CHOLESKY_BLOCK;
     const size_t at = (size_t)c * (size_t)f->n;
-    const rf_status st = solve_kind(f, CHOLMOD_A, count, b + at, x + at, err);
+    const rf_status st = solve_kind(f, &f->cholmod, CHOLMOD_A, count, b + at, x + at, err);
     if (st < 0) return st;
   }
   return RF_OK;
@@ -157,7 +191,7 @@ rf_status rf_cholesky_solve(rf_cholesky *f, int nrhs, const double *b, double *x
 
 typedef struct parallel_solve {
   const rf_cholesky *f;
-  cholmod_common *common;  // one a worker: CHOLMOD keeps its scratch and status there
+  session *cholmod;  // one a worker: CHOLMOD keeps its scratch and status there
   int nrhs;
   const double *b;
   double *x;
@@ -165,16 +199,10 @@ typedef struct parallel_solve {
 
 static rf_status solve_block(void *context, int64_t task, int worker, rf_error *err) {
   const parallel_solve *p = context;
-  cholmod_common *c = &p->common[worker];
   const int first = (int)task * RF_CHOLESKY_BLOCK;
   const int count = p->nrhs - first < RF_CHOLESKY_BLOCK ? p->nrhs - first : RF_CHOLESKY_BLOCK;
   const size_t at = (size_t)first * (size_t)p->f->n;
-  cholmod_dense rhs = view_of_dense(p->f->n, count, p->b + at);
-  cholmod_dense *solution = cholmod_solve(CHOLMOD_A, p->f->factor, &rhs, c);
-  if (!solution) return from_cholmod(c, "solve", err);
-  memcpy(p->x + at, solution->x, (size_t)p->f->n * (size_t)count * sizeof *p->x);
-  cholmod_free_dense(&solution, c);
-  return RF_OK;
+  return solve_kind(p->f, &p->cholmod[worker], CHOLMOD_A, count, p->b + at, p->x + at, err);
 }
 
 rf_status rf_cholesky_solve_parallel(const rf_cholesky *f, const rf_run *run, int nrhs,
@@ -183,29 +211,30 @@ rf_status rf_cholesky_solve_parallel(const rf_cholesky *f, const rf_run *run, in
   parallel_solve p = {.f = f, .nrhs = nrhs, .b = b, .x = x};
   const int blocks = (nrhs + RF_CHOLESKY_BLOCK - 1) / RF_CHOLESKY_BLOCK;
   const int workers = run->threads < blocks ? run->threads : blocks;
-  int started = 0;
-  RF_ALLOC(p.common, workers);
-  for (; started < workers; ++started) {
-    cholmod_start(&p.common[started]);
-    p.common[started].print = 0;
-  }
+  RF_ALLOC(p.cholmod, workers);
+  for (int w = 0; w < workers; ++w) start(&p.cholmod[w]);
   const rf_run inner = {workers < 1 ? 1 : workers, run->progress, run->progress_context};
   rf_blas_serial_begin();
   st = rf_run_tasks(&inner, blocks, 0, solve_block, &p, err);
   rf_blas_serial_end();
 done:
-  for (int w = 0; w < started; ++w) cholmod_finish(&p.common[w]);
-  rf_free(p.common);
+  for (int w = 0; p.cholmod && w < workers; ++w) finish(&p.cholmod[w]);
+  rf_free(p.cholmod);
   return st;
 }
 
 rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err) {
   if (f->half) return RF_OK;
   // the conversion consumes its argument, so it works on a copy
-  cholmod_factor *copy = cholmod_copy_factor(f->factor, &f->common);
-  if (copy) f->half = cholmod_factor_to_sparse(copy, &f->common);
-  cholmod_free_factor(&copy, &f->common);
-  return f->half ? RF_OK : from_cholmod(&f->common, "conversion", err);
+  cholmod_common *c = &f->cholmod.common;
+  cholmod_factor *copy = cholmod_copy_factor(f->factor, c);
+  // first made simplicial by itself: _to_sparse calls running out of memory there invalid
+  if (copy && cholmod_change_factor(CHOLMOD_REAL, true, false, true, true, copy, c))
+    f->half = cholmod_factor_to_sparse(copy, c);
+  const rf_status st = f->half ? RF_OK : from_cholmod(c, "conversion", err);
+  cholmod_free_factor(&copy, c);
+  tell_memory(&f->cholmod);
+  return st;
 }
 
 void rf_cholesky_half_multiply3(const rf_cholesky *f, const double *x, double *scratch, double *y) {
@@ -229,7 +258,7 @@ rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const double *y, doub
   rf_status st = RF_OK;
   double *z = NULL;
   RF_ALLOC(z, (size_t)f->n * (size_t)nrhs);
-  RF_TRY(solve_kind(f, CHOLMOD_Lt, nrhs, y, z, err));
+  RF_TRY(solve_kind(f, &f->cholmod, CHOLMOD_Lt, nrhs, y, z, err));
   const int32_t *perm = f->factor->Perm;
   for (int c = 0; c < nrhs; ++c) {
     const size_t at = (size_t)c * (size_t)f->n;
@@ -242,10 +271,10 @@ done:
 
 void rf_cholesky_free(rf_cholesky *f) {
   if (!f) return;
-  if (f->started) {
-    cholmod_free_sparse(&f->half, &f->common);
-    cholmod_free_factor(&f->factor, &f->common);
-    cholmod_finish(&f->common);
+  if (f->cholmod.started) {
+    cholmod_free_sparse(&f->half, &f->cholmod.common);
+    cholmod_free_factor(&f->factor, &f->cholmod.common);
+    finish(&f->cholmod);
   }
   rf_free(f);
 }
