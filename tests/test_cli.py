@@ -174,6 +174,16 @@ def test_without_a_command(capsys):
         (["reduce", "a.obj", "-o", "m", "--fix-fraction", "q", "0.1"], "x- x\\+"),
         (["reduce", "a.obj", "-o", "m", "--fix-fraction", "x-", "2"], "between 0 and 1"),
         (["reduce", "a.obj", "-o", "m", "--threads", "0"], "1 or more"),
+        (["reduce", "a.obj", "-o", "m", "--threads", "999"], "--threads: must be 256 or less"),
+        (["reduce", "a.obj", "-o", "m", "-r", "257"], "-r/--coordinates: must be 256 or less"),
+        (
+            ["reduce", "a.obj", "-o", "m", "--fix", "x<1", "-k", "4", "-r", "15"],
+            "-r/--coordinates 15 is more than the 14 that 4 modes .* more -k/--modes",
+        ),
+        (
+            ["reduce", "a.obj", "-o", "m", "--fix", "x<1", "-r", "231"],
+            "-r/--coordinates 231 is more than the 230 that 20 modes",
+        ),
         (["reduce", "a.obj", "-o", "m", "--res", "3"], "unrecognized"),
         (["reduce", "a.obj", "-o", "m"], "say which nodes are fixed"),
         (["info"], "name a file"),
@@ -181,6 +191,14 @@ def test_without_a_command(capsys):
         (["simulate", "m", "--force", "1", "2"], "3 arguments"),
         (["simulate", "m", "--force", "1", "2", "inf"], "finite"),
         (["simulate", "m", "--force", "1", "2", "3", "--dt", "0"], "positive"),
+        (
+            ["simulate", "m", "--force", "1", "2", "3", "--steps", "2000000000"],
+            "--steps: must be 10,000,000 or less, got 2000000000",
+        ),
+        (
+            ["simulate", "m", "--force", "1", "2", "3", "--duration", "1e300"],
+            "--duration 1e[+]300 is longer than the simulation",
+        ),
         (["simulate", "m", "--force", "1", "2", "3", "--damping", "-1", "0"], "0 or more"),
         (["simulate", "m", "--force", "1", "2", "3", "--output", "t.txt"], r"\.csv or \.npz"),
         (["demo", "--surface", "fork"], "invalid choice"),
@@ -311,8 +329,35 @@ def test_reduce_refuses_before_it_computes(capsys, surface, tmp_path):
     fails(
         capsys, "reduce", surface, *target, "--fix", "x<-5", match="no node; the nodes lie in"
     )  # fmt: skip
-    fails(capsys, "reduce", surface, *target, *options, "-r", 300, "--resolution", 8, match="r")
+    misused(capsys, "reduce", surface, *target, *options, "-r", 300, match="-r/--coordinates")
     assert sorted(os.listdir(tmp_path)) == ["bad.obj"]
+
+
+def test_reduce_takes_what_few_modes_give(capsys, surface, tmp_path):
+    """Neither -k nor -r was given: no more is asked for than there is."""
+    path = tmp_path / "m"
+    hold = ["--resolution", 4, "--fix-fraction", "x-", 0.1]
+    for options, r in (([], 30), (["-k", 2], 5), (["-k", 2, "-r", 3], 3), (["-r", 7], 7)):
+        assert run(capsys, "reduce", surface, "-o", path, *hold, *options)[0] == 0
+        assert rf.load(path).r == r
+    status, out, _ = run(capsys, "info", path)
+    assert status == 0
+    assert re.search(r"modal derivatives, 20 modes from [\d.]+ to [\d.]+ Hz", out)
+    # one element, four free nodes: 12 freedoms, 11 modes
+    mesh = tmp_path / "one.veg"
+    rf.Mesh(*box_hexes(1, 1, 1)).write(mesh)
+    one = ["reduce", mesh, "-o", path, "--fix", "x<0.5"]
+    assert run(capsys, *one)[0] == 0
+    assert rf.load(path).r == 12
+    assert len(rf.load(path).provenance["basis"]["frequencies_hz"]) == 11
+    fails(capsys, *one, "-k", 12, match="-k/--modes 12 is more than the 11 that .* 4 free nodes")
+    fails(capsys, *one, "-r", 13, match="-r/--coordinates 13 is more than the 12 that")
+    # only the work itself shows the rank
+    fails(capsys, *one, "-k", 4, "-r", 12, match="-r/--coordinates: r is 12, .* rank 11")
+    fails(
+        capsys, "reduce", mesh, "-o", path, "--fix", "x<2",
+        match="every node of the solid is fixed, so nothing can move",
+    )  # fmt: skip
 
 
 # --- info ----------------------------------------------------------------------------------
@@ -358,6 +403,13 @@ def test_info_failures(capsys, tmp_path, model):
     fails(capsys, "info", tmp_path / "cut.safetensors", match="truncated")
     (tmp_path / "what.xyz").write_text("?")
     fails(capsys, "info", tmp_path / "what.xyz", match="xyz")
+    for command in (["info"], ["reduce", "-o", tmp_path / "m", "--fix", "x<1"]):
+        fails(
+            capsys, *command, "nope",
+            match="no file 'nope', nor a sample of that name; the samples are spoon, bridge, hose",
+        )  # fmt: skip
+    fails(capsys, "info", "x" * 5000, match="too long|no file")
+    fails(capsys, "info", "x" * 5000 + ".obj", match="too long")
 
 
 # --- simulate --------------------------------------------------------------------------------
@@ -448,7 +500,22 @@ def test_simulate_failures(capsys, model, surface, tmp_path):
         capsys, "simulate", model, *force, "--output", tmp_path / "no" / "t.csv", match="no folder"
     )  # fmt: skip
     fails(capsys, "simulate", model, *force, "--plot", tmp_path / "t.xyz", match=r"\.png")
-    misused(capsys, "simulate", model, *force, "--steps", 5, match="longer than")
+    misused(
+        capsys, "simulate", model, *force, "--steps", 5, "--duration", 0.01,
+        match="--duration 0.01 is longer than the simulation, --steps 5 of --dt 0.001",
+    )  # fmt: skip
+
+
+def test_simulate_a_few_steps_without_a_duration(capsys, model):
+    """The usual push is longer than such a simulation; nobody asked for it."""
+    for steps, dt, told in ((1, 1e-3, "0.001 s"), (19, 1e-3, "0.019 s"), (40, 1e-3, "0.02 s")):
+        status, out, err = run(
+            capsys, "simulate", model, "--force", 0, 0, -1, "--steps", steps, "--dt", dt
+        )
+        assert (status, err) == (0, "")
+        assert f"N for {told} at node" in out
+    # one step is longer than the usual push
+    assert run(capsys, "simulate", model, "--force", 0, 0, -1, "--steps", 2, "--dt", 0.1)[0] == 0
 
 
 # --- a process of its own ----------------------------------------------------------------------

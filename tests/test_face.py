@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -67,7 +68,7 @@ def test_arrays_of_the_caller_stay_the_callers():
         (lambda x: rf.Basis(x, [1], [1, 1]), rf.InputError, r"singular_values must have .*\(2,"),
         (lambda x: rf.Basis(x, [1, 1], [1]), rf.InputError, "spectrum must have one axis with at"),
         (lambda x: rf.Basis(x * np.nan, [1, 1], [1, 1]), rf.InputError, r"vectors\[0, 0, 0\]"),
-        (lambda x: rf.Basis("x", [1], [1]), rf.InputTypeError, "vectors must be an array"),
+        (lambda x: rf.Basis("x", [1], [1]), rf.InputTypeError, "vectors must be an array of real"),
         (lambda x: rf.Basis([[1], [2, 3]], [1], [1]), rf.InputTypeError, "vectors must be"),
         (lambda x: rf.Basis(x, [1, 1], [1, 1], "text"), rf.InputTypeError, "provenance must"),
         (lambda x: rf.Modes([1, 2], [1, 2], x[..., :2]), rf.InputError, "shapes must have shape"),
@@ -114,35 +115,38 @@ def test_objects_are_no_arrays(beam):
     model = rf.reduce(beam, basis)
     skin = rf.Embedding(beam.mesh, beam.mesh.nodes[:2])
     sim = rf.ImplicitNewmark(model, 0.01)
-    for work, message in (
-        (lambda: rf.mass_pca(beam, modes, 1), r"vectors must be an array, got a Modes; .*\.shapes"),
-        (lambda: rf.mass_pca(beam, basis, 1), r"vectors .* got a Basis; .*\.vectors"),
-        (lambda: rf.mass_pca(beam, basis.vectors, 1, weights=sim.state), r"weights .*\.q"),
-        (lambda: rf.reduce(beam, modes), r"basis must be an array, got a Modes; .*\.shapes"),
-        (lambda: rf.reduce(beam, model), r"basis .* got a ReducedSolid; .*\.basis"),
-        (lambda: beam.modal_derivatives(basis), r"modes .* got a Basis; .*\.vectors"),
-        (lambda: beam.internal_force(modes), r"u must be an array, got a Modes"),
-        (lambda: beam.strain_energy(modes), r"u must be an array, got a Modes"),
-        (lambda: beam.stiffness(beam), r"u must be an array, got a Solid$"),
-        (lambda: beam.hessian_product(np.zeros((n, 3)), modes), r"b must be an array, got a Modes"),
-        (lambda: model.internal_force(sim.state), r"q must be an array, got a State; .*\.q"),
-        (lambda: model.stiffness(sim.state), r"q must be an array, got a State; .*\.q"),
-        (lambda: model.strain_energy(sim.state), r"q must be an array, got a State"),
-        (lambda: model.displacement(sim.state), r"q must be an array, got a State"),
-        (lambda: model.project(beam.mesh), r"force must be an array, got a Mesh; .*\.nodes"),
-        (lambda: sim.step(beam.mesh), r"force must be an array, got a Mesh"),
-        (lambda: sim.reset(sim.state), r"q must be an array, got a State; .*\.q"),
-        (lambda: skin.interpolate(basis), r"u must be an array, got a Basis"),
-        (lambda: skin.distribute(basis), r"f must be an array, got a Basis"),
-        (lambda: skin.transfer(modes), r"basis must be an array, got a Modes; .*\.shapes"),
-        (lambda: rf.Embedding(beam.mesh, beam.mesh), r"points must be an array, got a Mesh"),
-        (lambda: rf.Mesh(beam.mesh, beam.mesh.elements), r"nodes must be an array, got a Mesh"),
-        (lambda: beam.mesh.submesh(beam.mesh), r"elements must be an array, got a Mesh"),
-        (lambda: rf.Surface(beam.mesh.surface(), [[0, 1, 2]]), r"vertices .*a Surface; "),
-        (lambda: rf.Solid(beam.mesh, MATERIAL, fixed=beam), r"fixed .* got a Solid$"),
-    ):  # fmt: skip
-        with pytest.raises(rf.InputTypeError, match=message):
+    for work, name, kind, instead in (
+        (lambda: rf.mass_pca(beam, modes, 1), "vectors", "Modes", "shapes"),
+        (lambda: rf.mass_pca(beam, basis, 1), "vectors", "Basis", "vectors"),
+        (lambda: rf.mass_pca(beam, basis.vectors, 1, sim.state), "weights", "State", "q"),
+        (lambda: rf.reduce(beam, modes), "basis", "Modes", "shapes"),
+        (lambda: rf.reduce(beam, model), "basis", "ReducedSolid", "basis"),
+        (lambda: beam.modal_derivatives(basis), "modes", "Basis", "vectors"),
+        (lambda: beam.internal_force(modes), "u", "Modes", "shapes"),
+        (lambda: beam.strain_energy(modes), "u", "Modes", "shapes"),
+        (lambda: beam.stiffness(beam), "u", "Solid", None),
+        (lambda: beam.hessian_product(np.zeros((n, 3)), modes), "b", "Modes", "shapes"),
+        (lambda: model.internal_force(sim.state), "q", "State", "q"),
+        (lambda: model.stiffness(sim.state), "q", "State", "q"),
+        (lambda: model.strain_energy(sim.state), "q", "State", "q"),
+        (lambda: model.displacement(sim.state), "q", "State", "q"),
+        (lambda: model.project(beam.mesh), "force", "Mesh", "nodes"),
+        (lambda: sim.step(beam.mesh), "force", "Mesh", "nodes"),
+        (lambda: sim.reset(sim.state), "q", "State", "q"),
+        (lambda: skin.interpolate(basis), "u", "Basis", "vectors"),
+        (lambda: skin.distribute(beam.mass()), "f", "CSC", "to_dense()"),
+        (lambda: skin.transfer(modes), "basis", "Modes", "shapes"),
+        (lambda: rf.Embedding(beam.mesh, skin), "points", "Embedding", "points"),
+        (lambda: rf.Mesh(beam.mesh, beam.mesh.elements), "nodes", "Mesh", "nodes"),
+        (lambda: rf.Surface(beam.mesh.surface(), [[0, 1, 2]]), "vertices", "Surface", "vertices"),
+        (lambda: beam.mesh.submesh(beam.mesh), "elements", "Mesh", "nodes"),
+        (lambda: rf.Solid(beam.mesh, MATERIAL, fixed=beam), "fixed", "Solid", None),
+    ):
+        numbers = "integers" if name in ("elements", "fixed") else "real numbers"
+        hint = "" if instead is None else f"; pass its attribute .{instead}, if that is meant"
+        with pytest.raises(rf.InputTypeError) as refused:
             work()
+        assert str(refused.value) == f"{name} must be an array of {numbers}, got {kind}{hint}"
 
 
 def test_messages_name_the_argument(beam):
@@ -186,3 +190,97 @@ def test_progress_is_given_by_name(beam):
     ):
         with pytest.raises(TypeError, match="positional"):
             work()
+
+
+@pytest.mark.parametrize("value", ["no", "", 0, 1, 1.0, None, [True]])
+def test_booleans_are_booleans(beam, value):
+    surface = beam.mesh.surface()
+    for work, name in (
+        (lambda: beam.mass(value), "lumped"),
+        (lambda: rf.voxelize(surface, 4, fill=value), "fill"),
+        (lambda: beam.solve_static(report=value), "report"),
+        (
+            lambda: rf.Mesh(beam.mesh.nodes, beam.mesh.elements, drop_unreferenced=value),
+            "drop_unreferenced",
+        ),
+    ):
+        with pytest.raises(rf.InputTypeError, match=f"{name} must be True or False, got "):
+            work()
+    assert beam.mass(np.True_).nnz == beam.n_dofs
+
+
+@pytest.mark.parametrize(
+    ("fixed", "error", "message"),
+    [
+        ("x<0", rf.InputTypeError, r"fixed must be a mask of shape \(63,\) or a list .* got str"),
+        ({1, 2}, rf.InputTypeError, "fixed must be a mask .* got set"),
+        ({1: 2}, rf.InputTypeError, "fixed must be a mask .* got dict"),
+        ([None], rf.InputTypeError, "fixed must be a mask .* dtype object"),
+        (["1"], rf.InputTypeError, "fixed must be a mask"),
+        ([1.0], rf.InputTypeError, "fixed must be bools or integers, got dtype float64"),
+        (3, rf.InputError, r"fixed must be a mask .* got shape \(\)"),
+        ([[1]], rf.InputError, "fixed must be a mask"),
+        ([-1], rf.InputError, r"fixed\[0\] is -1; nodes are numbered 0 to 62$"),
+        ([0, 63], rf.InputError, r"fixed\[1\] is 63; nodes are numbered 0 to 62$"),
+        ([1, 63], rf.InputError, r"fixed\[1\] is 63; .*counted from 0, .* pass fixed - 1$"),
+    ],
+)
+def test_fixed_nodes_of_odd_kinds(beam, fixed, error, message):
+    assert beam.mesh.n_nodes == 63
+    with pytest.raises(error, match=message):
+        rf.Solid(beam.mesh, MATERIAL, fixed=fixed)
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "x" * 5000])
+@pytest.mark.parametrize("suffix", ["", ".obj", ".veg", ".vtk", ".safetensors"])
+def test_paths_that_no_file_can_have(beam, name, suffix):
+    model = rf.reduce(beam, rf.modal_derivative_basis(beam, 1))
+    for work in (
+        rf.load,
+        rf.read_mesh,
+        rf.read_fixed,
+        rf.read_surface,
+        model.save,
+        beam.mesh.write,
+        beam.mesh.surface().write,
+    ):
+        with pytest.raises(rf.FileFormatError):
+            work(name + suffix)
+        with pytest.raises(rf.InputTypeError, match="path must be a str or a Path, got"):
+            work(3)
+
+
+def test_threads_are_set_by_any_integer():
+    before = rf.threads()
+    try:
+        for value in (np.int64(1), np.uint8(2), 3):
+            rf.set_threads(value)
+            assert rf.threads() == value
+            assert type(rf.threads()) is int
+        for value in (0, 257, -1, 10**30):
+            with pytest.raises(rf.InputError, match="count must be between 1 and 256, got"):
+                rf.set_threads(value)
+        for value in (1.0, True, "2", None):
+            with pytest.raises(rf.InputTypeError, match="count must be an int"):
+                rf.set_threads(value)
+        assert rf.threads() == 3
+    finally:
+        rf.set_threads(before)
+
+
+def test_the_processor_is_asked_once(monkeypatch):
+    read, asked = Path.read_text, []
+    monkeypatch.setattr(
+        Path, "read_text", lambda self, **more: asked.append(self) or read(self, **more)
+    )
+    assert rf.system_info()["processor"]
+    assert len(asked) <= 1
+
+
+def test_boundary_cannot_be_written_to(beam):
+    for array in (beam.mesh.boundary_nodes, beam.mesh.boundary_faces, beam.mesh.original_nodes):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    np.testing.assert_array_equal(
+        beam.mesh.nodes[beam.mesh.boundary_nodes], beam.mesh.surface().vertices
+    )

@@ -6,6 +6,7 @@ import ast
 import inspect
 import os
 import pkgutil
+import re
 import subprocess
 import sys
 import zipfile
@@ -80,6 +81,30 @@ def test_documented_parameters_are_those_of_the_signature(name):
         assert documented <= existing, f"rf.{label} documents what it does not take"
         if documented:
             assert existing == documented, f"rf.{label} leaves parameters undocumented"
+
+
+def sections(thing) -> set[str]:
+    return set(re.findall(r"^(\w+)\n-{3,}$", inspect.getdoc(thing) or "", re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", rf.__all__)
+def test_public_callables_say_what_goes_in_and_out_and_wrong(name):
+    """Functions and methods: Parameters, Returns, Raises; classes: what they are made of."""
+    thing = getattr(rf, name)
+    things = [(name, thing)] if inspect.isfunction(thing) else []
+    if inspect.isclass(thing):
+        # but for errors, and for what functions make, whose constructor is not for users
+        excepted = issubclass(thing, Exception) or thing is rf.ReducedSolid
+        assert excepted or sections(thing) & {"Parameters", "Attributes"}, name
+        things = [(f"{name}.{n}", m) for n, m in public_members(thing) if inspect.isfunction(m)]
+    for label, one in things:
+        signature = inspect.signature(one)
+        missing = set()
+        if set(signature.parameters) - {"self"}:
+            missing |= {"Parameters", "Raises"}
+        if signature.return_annotation != "None":
+            missing |= {"Returns"}
+        assert missing - sections(one) == set(), f"rf.{label} does not document all"
 
 
 # --- the C core ----------------------------------------------------------------
@@ -202,7 +227,9 @@ def test_errors_fit_the_house_and_a_built_in(name):
     assert issubclass(error, rf.ReducedFEMError)
     assert getattr(rf, name) is error
     if error is not rf.ReducedFEMError:
-        built_in = (ValueError, TypeError, OSError, RuntimeError, np.linalg.LinAlgError)
+        built_in = (
+            ValueError, TypeError, OSError, RuntimeError, ImportError, np.linalg.LinAlgError
+        )  # fmt: skip
         assert issubclass(error, built_in)
 
 

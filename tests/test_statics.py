@@ -237,7 +237,12 @@ def test_ctrl_c_stops_a_long_solution():
         ("u0", np.full((81, 3), np.inf), rf.InputError, r"u0\[0, 0\] is inf"),
         ("progress", 3, rf.InputTypeError, "progress must be"),
         ("report", "no", rf.InputTypeError, "report must be True or False, got str"),
-        ("force", beam().mesh, rf.InputTypeError, r"force must be an array, got a Mesh; .*\.nodes"),
+        (
+            "force",
+            beam().mesh,
+            rf.InputTypeError,
+            r"force must be an array of real numbers, got Mesh; .*\.nodes",
+        ),
     ],
 )
 def test_bad_arguments(argument, value, error, message):

@@ -21,6 +21,7 @@ from reducedfem.errors import (  # noqa: E402
     InputTypeError,
     InternalError,
     MeshError,
+    MissingMatplotlibError,
     ReducedFEMError,
     SingularMatrixError,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "InternalError",
     "Mesh",
     "MeshError",
+    "MissingMatplotlibError",
     "Modes",
     "NewmarkReport",
     "ReducedFEMError",

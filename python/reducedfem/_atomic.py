@@ -21,11 +21,22 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     ------
     InputTypeError
         It is no path.
+    FileFormatError
+        No file can have that name.
     """
     try:
-        return Path(path)
+        result = Path(path)
     except TypeError:
         raise InputTypeError(f"path must be a str or a Path, got {type(path).__name__}") from None
+    try:
+        possible = b"\0" not in os.fsencode(result)
+    except UnicodeEncodeError:
+        possible = False
+    if not possible:
+        raise FileFormatError(
+            f"no file can be called {str(result)!r}: it has a null character or a lone surrogate"
+        )
+    return result
 
 
 @contextlib.contextmanager
@@ -42,7 +53,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         The folder is missing or not writable, or the disk is full.
     """
     target = as_path(path)
-    if target.is_dir():
+    if os.path.isdir(target):
         raise FileFormatError(f"cannot write {str(target)!r}: it is a folder")
     try:
         folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))

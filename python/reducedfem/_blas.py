@@ -19,13 +19,14 @@ from pathlib import Path
 _VARIABLE = "OPENBLAS_CORETYPE"
 
 
-def cpu_flags() -> frozenset[str]:
-    """Return the instruction sets the first processor reports (Linux; empty elsewhere)."""
-    with contextlib.suppress(OSError, UnicodeDecodeError):
+def cpu_description() -> tuple[str, frozenset[str]]:
+    """Return name and instruction sets of the first processor (Linux; empty elsewhere)."""
+    found: dict[str, str] = {}
+    with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="ignore").splitlines():
-            if line.startswith("flags"):
-                return frozenset(line.partition(":")[2].split())
-    return frozenset()
+            key, _, value = line.partition(":")
+            found.setdefault(key.strip(), value.strip())
+    return found.get("model name", ""), frozenset(found.get("flags", "").split())
 
 
 def _wanted_core() -> str | None:
@@ -34,7 +35,7 @@ def _wanted_core() -> str | None:
     Only AVX-512 machines are forced: the releases in circulation know every
     AVX2 processor, but not every AVX-512 one.
     """
-    if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= cpu_flags():
+    if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= cpu_description()[1]:
         return "SkylakeX"
     return None
 

@@ -84,13 +84,13 @@ def flag(value: object, name: str) -> bool:
     return bool(value)
 
 
-def array_like(value: _Value, name: str) -> _Value:
+def array_like(value: _Value, name: str, wanted: str = "real numbers") -> _Value:
     """Return the argument as it is; refuse an object of this package that has an array."""
     kind = type(value)
     if kind.__module__.startswith("reducedfem."):
         instead = _ARRAYS.get(kind.__name__)
         hint = f"; pass its attribute .{instead}, if that is meant" if instead else ""
-        raise InputTypeError(f"{name} must be an array, got a {kind.__name__}{hint}")
+        raise InputTypeError(f"{name} must be an array of {wanted}, got {kind.__name__}{hint}")
     return value
 
 
@@ -102,11 +102,14 @@ def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:
         if isinstance(error, InputTypeError):
             raise
         raise InputTypeError(
-            f"{name} must be an array of numbers, got {type(value).__name__} which NumPy "
+            f"{name} must be an array of real numbers, got {type(value).__name__} which NumPy "
             "cannot convert"
         ) from None
     if array.dtype.kind not in "biuf":
-        raise InputTypeError(f"{name} must be an array of real numbers, got dtype {array.dtype}")
+        raise InputTypeError(
+            f"{name} must be an array of real numbers, got {type(value).__name__} of dtype "
+            f"{array.dtype}"
+        )
     result: NDArray[np.float64] = np.asarray(array, dtype=np.float64, order="C")
     good = np.isfinite(result)
     if not good.all():

@@ -8,27 +8,35 @@ import os
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem._check import count as check_count
+from reducedfem.errors import InputTypeError
 
-__all__ = ["Progress", "callback", "set_threads", "threads"]
+__all__ = ["MAX_THREADS", "Progress", "callback", "processors", "set_threads", "threads"]
 
 Progress = bool | Callable[[int, int], object]
 """True: a progress bar; False: silence; a callable: called as ``f(done, total)``."""
 
-_MAX_THREADS = 256  # RF_MAX_THREADS in csrc/base/run.h
+MAX_THREADS = 256  # RF_MAX_THREADS in csrc/base/run.h
 
 
-def _available() -> int:
+def processors() -> int:
+    """Return the number of processors that this process may run on."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-_threads = min(_available(), _MAX_THREADS)
+_threads = min(processors(), MAX_THREADS)
 
 
 def threads() -> int:
-    """Return the number of threads that computations use."""
+    """Return the number of threads that computations use.
+
+    Returns
+    -------
+    int
+        What `set_threads` set; by default the number of processors the process may run on.
+    """
     return _threads
 
 
@@ -40,19 +48,15 @@ def set_threads(count: int) -> None:
     Parameters
     ----------
     count
-        At least 1. The default is the number of processors the process may run on.
+        1 to 256. The default is the number of processors the process may run on.
 
     Raises
     ------
-    InputError
-        `count` is out of range.
+    InputError, InputTypeError
+        `count` is out of range or no int.
     """
     global _threads
-    if isinstance(count, bool) or not isinstance(count, int):
-        raise InputTypeError(f"count must be an int, got {type(count).__name__}")
-    if not 1 <= count <= _MAX_THREADS:
-        raise InputError(f"count must be between 1 and {_MAX_THREADS}, got {count}")
-    _threads = count
+    _threads = check_count(count, "count", MAX_THREADS)
 
 
 def _bar_type() -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -63,7 +64,7 @@ class VolumeData:
 
 def read_volume(path: Path) -> VolumeData:
     """Read a ``.veg`` file, or what meshio reads."""
-    if path.is_dir():
+    if os.path.isdir(path):
         raise FileFormatError(f"cannot read {str(path)!r}: it is a folder")
     try:
         with path.open("rb") as file:

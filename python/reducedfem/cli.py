@@ -24,7 +24,7 @@ from reducedfem import demo as demonstration
 from reducedfem import plot, samples
 from reducedfem._atomic import replacing
 from reducedfem._console import Console, bytes_text, count_text, size_text, time_text
-from reducedfem._run import set_threads
+from reducedfem._run import MAX_THREADS, set_threads
 from reducedfem._version import __version__
 from reducedfem.basis import modal_derivative_basis
 from reducedfem.errors import (
@@ -38,15 +38,17 @@ from reducedfem.files import load
 from reducedfem.integrator import ImplicitNewmark
 from reducedfem.material import StVK
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize
-from reducedfem.reduced import ReducedSolid, reduce
+from reducedfem.reduced import MAX_R, ReducedSolid, reduce
 from reducedfem.solid import Solid
-from reducedfem.surface import Surface, read_surface
+from reducedfem.surface import SURFACE_SUFFIXES, Surface, read_surface
 from reducedfem.system import system_report
 
 __all__ = ["main"]
 
-_SURFACES = (".obj", ".ply", ".stl", ".off")
 _AXES = "xyz"
+_USUAL_MODES = 20
+_USUAL_PUSH = 0.02  # s
+_MAX_STEPS = 10_000_000  # all are kept in memory
 
 
 class _UsageError(Exception):
@@ -85,14 +87,24 @@ _expand = _checked(lambda x: x >= 1, "1 or more")
 _part = _checked(lambda x: 0 <= x <= 1, "between 0 and 1")
 
 
-def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
-    if not 1 <= value < 2**31:
-        raise argparse.ArgumentTypeError(f"must be 1 or more, got {text}")
-    return value
+def _counted(most: int) -> Callable[[str], int]:
+    """Return a converter that accepts the whole numbers from 1 to `most`."""
+
+    def convert(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if value < 1:
+            raise argparse.ArgumentTypeError(f"must be 1 or more, got {text}")
+        if value > most:
+            raise argparse.ArgumentTypeError(f"must be {most:,} or less, got {text}")
+        return value
+
+    return convert
+
+
+_count = _counted(2**31 - 1)
 
 
 _Condition = tuple[int, str, float]
@@ -207,7 +219,12 @@ def _surface(name: str, scale: float = 1.0) -> Surface:
 
 
 def _is_surface(name: str) -> bool:
-    return Path(name).suffix.lower() in _SURFACES or (
+    if not Path(name).suffix and name not in samples.names() and not os.path.lexists(name):
+        raise FileFormatError(
+            f"there is no file {name!r}, nor a sample of that name; the samples are "
+            + ", ".join(samples.names())
+        )
+    return Path(name).suffix.lower() in SURFACE_SUFFIXES or (
         name in samples.names() and not Path(name).exists()
     )
 
@@ -243,6 +260,7 @@ def _reduce(args: argparse.Namespace) -> int:
             "say which nodes are fixed: a solid must be held; for example --fix-fraction z- 0.05 "
             "(lowest 5 % of the height) or --fix 'x<0.01'"
         )
+    _check_sizes(args)
     began = time.perf_counter()
     if _is_surface(args.input):
         surface = _surface(args.input, args.scale)
@@ -274,12 +292,15 @@ def _reduce(args: argparse.Namespace) -> int:
         f"{solid.total_mass:.3g} kg, {_materials_text(solid.materials)}, "
         f"{count_text(int(fixed.sum()), 'node')} fixed",
     )
+    modes = _modes(args, solid)
     with console.stage("modes and derivatives") as stage:
         try:
-            basis = modal_derivative_basis(solid, args.modes, args.coordinates, progress=stage.tell)
+            basis = modal_derivative_basis(solid, modes, args.coordinates, progress=stage.tell)
         except MeshError as error:
             hint = "; --keep-largest leaves out all parts but the largest" if parts > 1 else ""
             raise MeshError(f"{error}{hint}") from error
+        except InputError as error:  # the rank, which only the work itself shows
+            raise InputError(f"-r/--coordinates: {error}") from error
         f = basis.provenance["frequencies_hz"]
         stage.result = f"{count_text(len(f), 'mode')} from {f[0]:.3g} to {f[-1]:.3g} Hz"
     with console.stage("reduce") as stage:
@@ -292,6 +313,33 @@ def _reduce(args: argparse.Namespace) -> int:
     console.fact("together", time_text(time.perf_counter() - began))
     console.fact("model", f"{output}, {bytes_text(output.stat().st_size)}")
     return 0
+
+
+def _check_sizes(args: argparse.Namespace) -> None:
+    """Refuse more coordinates than the modes can give, before any work."""
+    k = _USUAL_MODES if args.modes is None else args.modes
+    most = k + k * (k + 1) // 2
+    if args.coordinates is not None and args.coordinates > most:
+        raise _UsageError(
+            f"-r/--coordinates {args.coordinates} is more than the {most} that "
+            f"{count_text(k, 'mode')} and their derivatives give: ask for more -k/--modes"
+        )
+
+
+def _modes(args: argparse.Namespace, solid: Solid) -> int:
+    """Return how many modes to find; what was asked for must exist."""
+    freedoms = 3 * len(solid.free)
+    k: int = args.modes or max(1, min(_USUAL_MODES, freedoms - 1))
+    for option, number, most in (
+        ("-k/--modes", k, freedoms - 1),
+        ("-r/--coordinates", args.coordinates or 1, freedoms),
+    ):
+        if freedoms > 0 and number > most:
+            raise InputError(
+                f"{option} {number} is more than the {most} that a solid with "
+                f"{count_text(len(solid.free), 'free node')} has"
+            )
+    return k
 
 
 def _scaled(mesh: Mesh, scale: float) -> Mesh:
@@ -409,10 +457,10 @@ def _info_model(path: Path, console: Console) -> None:
     console.fact("file", bytes_text(path.stat().st_size))
 
 
-def _basis_text(basis: dict[str, Any]) -> str:
+def _basis_text(basis: Mapping[str, Any]) -> str:
     text = str(basis["method"])
     f = basis.get("frequencies_hz")
-    if isinstance(f, list) and f and all(isinstance(x, float) for x in f):
+    if isinstance(f, tuple) and f and all(isinstance(x, float) for x in f):
         text += f", {count_text(len(f), 'mode')} from {f[0]:.4g} to {f[-1]:.4g} Hz"
     return text
 
@@ -424,8 +472,22 @@ def _nearest(mesh: Mesh, point: Sequence[float]) -> int:
     return int(((mesh.nodes - np.asarray(point)) ** 2).sum(axis=1).argmin())
 
 
+def _pushed_steps(args: argparse.Namespace) -> int:
+    """Return for how many steps the force acts."""
+    wanted = _USUAL_PUSH if args.duration is None else args.duration
+    # no whole number where the two are too far apart
+    steps: int = max(1, round(min(wanted / args.dt, 2.0 * _MAX_STEPS)))
+    if args.duration is not None and steps > args.steps:
+        raise _UsageError(
+            f"--duration {args.duration:g} is longer than the simulation, --steps {args.steps} of "
+            f"--dt {args.dt:g}"
+        )
+    return min(steps, int(args.steps))
+
+
 def _simulate(args: argparse.Namespace) -> int:
     console = Console(args.quiet)
+    pushed = _pushed_steps(args)
     written = {f"--{option}": getattr(args, option) for option in ("output", "plot", "picture")}
     _refuse_same([args.model], written)
     for option in ("output", "plot", "picture"):
@@ -444,9 +506,6 @@ def _simulate(args: argparse.Namespace) -> int:
     else:
         node = _nearest(mesh, args.at)
     watched = [node] if not args.watch else [_nearest(mesh, point) for point in args.watch]
-    pushed = max(1, round(args.duration / args.dt))
-    if pushed > args.steps:
-        raise _UsageError(f"--duration {args.duration:g} is longer than the simulation")
     console.fact(
         "force",
         f"{_point_text(np.asarray(args.force))} N for {pushed * args.dt:g} s at node {node}, "
@@ -612,7 +671,7 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
     parser.add_argument(
         "--threads",
-        type=_count,
+        type=_counted(MAX_THREADS),
         metavar="N",
         help="threads for the computations (default: as many as there are processors); "
         "results do not depend on it",
@@ -732,17 +791,16 @@ def _parser() -> argparse.ArgumentParser:
         "-k",
         "--modes",
         type=_count,
-        default=20,
         metavar="K",
-        help="linear modes (default: %(default)s)",
+        help=f"linear modes (default: {_USUAL_MODES}, or all where there are fewer)",
     )
     reduction.add_argument(
         "-r",
         "--coordinates",
-        type=_count,
-        default=30,
+        type=_counted(MAX_R),
         metavar="R",
-        help="reduced coordinates (default: %(default)s)",
+        help="reduced coordinates, at most K + K (K + 1) / 2 (default: 30, or all where there are "
+        "fewer)",
     )
     reduction.add_argument(
         "--quadrature",
@@ -800,13 +858,16 @@ def _parser() -> argparse.ArgumentParser:
     push.add_argument(
         "--duration",
         type=_positive,
-        default=0.02,
         metavar="S",
-        help="[s] (default: %(default)s)",
+        help=f"[s] (default: {_USUAL_PUSH:g}, or the whole simulation where that is shorter)",
     )
     motion = one.add_argument_group("the motion")
     motion.add_argument(
-        "--steps", type=_count, default=1000, metavar="N", help="(default: %(default)s)"
+        "--steps",
+        type=_counted(_MAX_STEPS),
+        default=1000,
+        metavar="N",
+        help="(default: %(default)s)",
     )
     motion.add_argument(
         "--dt", type=_positive, default=1e-3, metavar="S", help="time step [s] (default: 0.001)"
@@ -899,6 +960,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ReducedFEMError as error:
         return _fail(str(error))
     except MemoryError:
-        return _fail("out of memory: try a lower resolution, or fewer modes and coordinates")
+        return _fail("out of memory: try a lower resolution, or fewer modes, coordinates and steps")
     except OSError as error:
         return _fail(f"{error.filename or 'operating system'}: {error.strerror or error}")

@@ -16,6 +16,7 @@ __all__ = [
     "InputTypeError",
     "InternalError",
     "MeshError",
+    "MissingMatplotlibError",
     "ReducedFEMError",
     "SingularMatrixError",
 ]
@@ -35,6 +36,10 @@ class InputTypeError(ReducedFEMError, TypeError):
 
 class MeshError(InputError):
     """A mesh or surface is not usable: inverted, degenerate, empty, not held."""
+
+
+class MissingMatplotlibError(ReducedFEMError, ImportError):
+    """Matplotlib, which pictures need, is not installed."""
 
 
 class SingularMatrixError(ReducedFEMError, LinAlgError):

@@ -35,14 +35,13 @@ import math
 import os
 import stat
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
-from reducedfem._atomic import replacing
+from reducedfem._atomic import as_path, replacing
 from reducedfem._version import __version__
 from reducedfem.errors import (
     FileFormatError,
@@ -222,18 +221,11 @@ def save(model: ReducedSolid, path: str | os.PathLike[str]) -> None:
         `model` is no ReducedSolid.
     """
     data = to_bytes(model)
-    with replacing(_path(path)) as temporary:
+    with replacing(path) as temporary:
         temporary.write_bytes(data)
 
 
 # --- reading -----------------------------------------------------------------------
-
-
-def _path(path: str | os.PathLike[str]) -> Path:
-    try:
-        return Path(path)
-    except TypeError:
-        raise InputTypeError(f"path must be a path, got {type(path).__name__}") from None
 
 
 def load(path: str | os.PathLike[str]) -> ReducedSolid:
@@ -258,7 +250,7 @@ def load(path: str | os.PathLike[str]) -> ReducedSolid:
         The file is missing, unreadable, truncated, damaged, of another kind, or made by a
         newer version of the package; the message says which.
     """
-    file = _path(path)
+    file = as_path(path)
     try:
         status = file.stat()
         if stat.S_ISDIR(status.st_mode):
@@ -271,8 +263,6 @@ def load(path: str | os.PathLike[str]) -> ReducedSolid:
         raise
     except OSError as error:
         raise FileFormatError(f"cannot read {str(file)!r}: {error.strerror or error}") from error
-    except ValueError as error:  # a NUL in the path
-        raise FileFormatError(f"cannot read {str(file)!r}: {error}") from error
 
 
 def from_bytes(data: bytes) -> ReducedSolid:
@@ -282,6 +272,10 @@ def from_bytes(data: bytes) -> ReducedSolid:
     ----------
     data
         Contents of a model file.
+
+    Returns
+    -------
+    ReducedSolid
 
     Raises
     ------

@@ -76,11 +76,11 @@ class ImplicitNewmark:
     the default `beta` and `gamma` it is the trapezoidal rule: second order, no damping of
     its own. Methods may be called from several threads; they wait for each other.
 
-    The trapezoidal rule keeps the energy of linear systems only. Large motions of an undamped
-    system, above all in a basis with modal derivatives, whose vectors reach up to high
-    frequencies, may gain energy where the steps are coarse for these frequencies, until they
-    diverge. A little stiffness damping helps (``damping=(0, b)`` with b about `dt` / 20), and
-    so do smaller steps and more Newton iterations.
+    The trapezoidal rule keeps the energy of linear systems only. Where steps are coarse for the
+    highest frequencies, as they mostly are for a basis with modal derivatives, a large undamped
+    motion that is solved to convergence may gain energy without bound. Smaller steps prevent
+    that, and so does a little stiffness damping: ``damping=(0, dt / 100)`` is often enough. With
+    one Newton iteration (the default of `newton_max`) large motions lose energy instead.
 
     Parameters
     ----------

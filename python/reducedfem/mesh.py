@@ -102,8 +102,9 @@ class Mesh:
         drop_unreferenced: bool = False,
     ) -> None:
         original = None
-        for value, name in ((nodes, "nodes"), (elements, "elements"), (regions, "regions")):
-            array_like(value, name)
+        array_like(nodes, "nodes")
+        array_like(elements, "elements", "integers")
+        array_like(regions, "regions", "integers")
         if flag(drop_unreferenced, "drop_unreferenced"):
             nodes, elements, original = _drop_unreferenced(nodes, elements)
         try:
@@ -231,6 +232,11 @@ class Mesh:
 
         Its vertices are ``mesh.nodes[mesh.boundary_nodes]``, so ``u[mesh.boundary_nodes]``
         is a field ``u`` of the mesh on the vertices of the surface.
+
+        Returns
+        -------
+        Surface
+            Triangles run counter-clockwise seen from outside.
         """
         kept, place = np.unique(self._faces()[0], return_inverse=True)
         # NumPy releases differ in the shape of `place`
@@ -269,6 +275,10 @@ class Mesh:
         by
             What connects, as `components` says.
 
+        Returns
+        -------
+        int
+
         Raises
         ------
         InputError
@@ -302,7 +312,7 @@ class Mesh:
             A mask of another length, an index out of range or given twice.
         """
         try:
-            chosen = np.asarray(array_like(elements, "elements"))
+            chosen = np.asarray(array_like(elements, "elements", "integers"))
         except ValueError:
             raise InputTypeError(
                 "elements must be a mask or a list of indices, got a list of uneven parts"

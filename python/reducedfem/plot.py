@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem._atomic import replacing
-from reducedfem.errors import FileFormatError, InputError, ReducedFEMError
+from reducedfem.errors import FileFormatError, InputError, MissingMatplotlibError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "MissingMatplotlibError",
     "Pose",
     "Trace",
     "check_picture",
@@ -54,10 +53,6 @@ _SCALE = np.array(
 )
 _MAX_PIXELS = 25_000_000
 _MAX_FRAGMENTS = 60_000_000
-
-
-class MissingMatplotlibError(ReducedFEMError, ImportError):
-    """Matplotlib, which pictures need, is not installed."""
 
 
 def require_matplotlib() -> None:
@@ -329,7 +324,20 @@ def _draw(
 
 
 def colours(displacement: ArrayLike, largest: float) -> Array:
-    """Return a colour for each vertex by how far it moved, (v, 3); none: as at rest."""
+    """Return a colour for each vertex by how far it moved.
+
+    Parameters
+    ----------
+    displacement
+        Displacements of the vertices [m], shape (v, 3).
+    largest
+        The length [m] that gets the last colour of the scale.
+
+    Returns
+    -------
+    (v, 3) array
+        Red, green and blue from 0 to 1; of what did not move, the colour of rest.
+    """
     far = np.linalg.norm(np.asarray(displacement, dtype=np.float64), axis=1)
     place = np.clip(far / max(largest, 1e-300), 0.0, 1.0) * (len(_SCALE) - 1)
     return np.stack(
@@ -338,7 +346,20 @@ def colours(displacement: ArrayLike, largest: float) -> Array:
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Refuse a suffix that no picture has, before the work is done."""
+    """Refuse a suffix that no picture has, before the work is done.
+
+    Parameters
+    ----------
+    path
+        Where the picture is to go.
+
+    Raises
+    ------
+    MissingMatplotlibError
+        Matplotlib is not installed.
+    FileFormatError
+        The suffix is that of no picture.
+    """
     require_matplotlib()
     from matplotlib.backend_bases import FigureCanvasBase
 
@@ -349,7 +370,24 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 150) -> None:
-    """Write a figure to a file, whole or not at all; the suffix chooses the format."""
+    """Write a figure to a file, whole or not at all.
+
+    Parameters
+    ----------
+    figure
+        What `shapes_figure` or `traces_figure` returned, or another.
+    path
+        The suffix chooses the format.
+    dpi
+        Pixels per inch.
+
+    Raises
+    ------
+    MissingMatplotlibError
+        Matplotlib is not installed.
+    FileFormatError
+        The suffix is that of no picture, or the file cannot be written.
+    """
     check_picture(path)
     with replacing(path) as temporary:
         figure.savefig(temporary, dpi=dpi, facecolor=figure.get_facecolor())

@@ -116,6 +116,11 @@ class ReducedSolid:
         q
             Reduced coordinates, shape (r,).
 
+        Returns
+        -------
+        (r,) float64 array
+            In N kg^(-1/2) for a mass-orthonormal basis.
+
         Raises
         ------
         InputError, InputTypeError
@@ -133,6 +138,11 @@ class ReducedSolid:
         q
             Reduced coordinates, shape (r,).
 
+        Returns
+        -------
+        (r, r) float64 array
+            Symmetric; in s^-2 for a mass-orthonormal basis.
+
         Raises
         ------
         InputError, InputTypeError
@@ -148,6 +158,11 @@ class ReducedSolid:
         ----------
         q
             Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        float
+            In J.
 
         Raises
         ------
@@ -165,6 +180,11 @@ class ReducedSolid:
         q
             Reduced coordinates, shape (r,).
 
+        Returns
+        -------
+        (n, 3) float64 array
+            In m.
+
         Raises
         ------
         InputError, InputTypeError
@@ -180,6 +200,11 @@ class ReducedSolid:
         ----------
         force
             Nodal forces [N], shape (n, 3) or (3n,).
+
+        Returns
+        -------
+        (r,) float64 array
+            In N kg^(-1/2) for a mass-orthonormal basis.
 
         Raises
         ------
@@ -197,6 +222,10 @@ class ReducedSolid:
         ----------
         r
             At least 1 and at most the present number.
+
+        Returns
+        -------
+        ReducedSolid
 
         Raises
         ------

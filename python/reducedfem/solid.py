@@ -63,7 +63,7 @@ def _fixed_nodes(fixed: ArrayLike | None, n: int) -> NDArray[np.int64]:
         return np.zeros(0, dtype=np.int64)
     what = f"fixed must be a mask of shape ({n},) or a list of node indices"
     try:
-        array = np.asarray(array_like(fixed, "fixed"))
+        array = np.asarray(array_like(fixed, "fixed", "integers"))
     except ValueError:
         raise InputTypeError(f"{what}, got a {type(fixed).__name__} of uneven parts") from None
     if array.dtype.kind not in "biuf":
@@ -247,6 +247,11 @@ class Solid:
         lumped
             The diagonal matrix of the row sums, instead of the consistent one.
 
+        Returns
+        -------
+        CSC
+            The same for each axis: entries couple equal axes only.
+
         Raises
         ------
         InputTypeError
@@ -261,6 +266,11 @@ class Solid:
         ----------
         u
             Displacements [m], (n, 3); None: at rest.
+
+        Returns
+        -------
+        CSC
+            Symmetric. At rest positive semidefinite.
 
         Raises
         ------
@@ -283,6 +293,11 @@ class Solid:
         u
             Displacements [m], (n, 3).
 
+        Returns
+        -------
+        (n, 3) float64 array
+            In N; at fixed nodes too.
+
         Raises
         ------
         InputError, InputTypeError
@@ -299,6 +314,11 @@ class Solid:
         ----------
         u
             Displacements [m], (n, 3).
+
+        Returns
+        -------
+        float
+            In J.
 
         Raises
         ------
@@ -319,6 +339,11 @@ class Solid:
         ----------
         a, b
             Displacements [m], (n, 3).
+
+        Returns
+        -------
+        (n, 3) float64 array
+            In N for displacements in m.
 
         Raises
         ------

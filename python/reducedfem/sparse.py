@@ -41,7 +41,13 @@ class CSC:
         return len(self.data)
 
     def to_scipy(self) -> scipy.sparse.csc_matrix:
-        """Return the matrix as a `scipy.sparse.csc_matrix` that shares the arrays."""
+        """Return the matrix for SciPy.
+
+        Returns
+        -------
+        scipy.sparse.csc_matrix
+            It shares the arrays.
+        """
         from scipy.sparse import csc_matrix
 
         matrix = csc_matrix((self.data, self.indices, self.indptr), shape=self.shape)
@@ -49,7 +55,13 @@ class CSC:
         return matrix
 
     def to_dense(self) -> NDArray[np.float64]:
-        """Return the matrix as a dense array."""
+        """Return the matrix as a dense array.
+
+        Returns
+        -------
+        float64 array
+            Of shape `shape`.
+        """
         dense = np.zeros(self.shape)
         columns = np.repeat(np.arange(self.shape[1]), np.diff(self.indptr))
         dense[self.indices, columns] = self.data

@@ -15,9 +15,9 @@ from reducedfem._atomic import as_path, replacing
 from reducedfem._check import array_like
 from reducedfem.errors import FileFormatError, InputError, MeshError
 
-__all__ = ["Surface", "read_surface"]
+__all__ = ["SURFACE_SUFFIXES", "Surface", "read_surface"]
 
-_READABLE = (".obj", ".ply", ".stl", ".off")
+SURFACE_SUFFIXES = (".obj", ".ply", ".stl", ".off")
 _WRITABLE = (".obj", ".ply", ".stl")
 
 
@@ -53,7 +53,7 @@ class Surface:
     def __init__(self, vertices: ArrayLike, triangles: ArrayLike) -> None:
         try:
             self._vertices, self._triangles = _core.surface_seal(
-                array_like(vertices, "vertices"), array_like(triangles, "triangles")
+                array_like(vertices, "vertices"), array_like(triangles, "triangles", "integers")
             )
         except InputError as error:
             raise _with_hint(error, vertices, triangles, "triangles") from None
@@ -205,11 +205,11 @@ def read_surface(path: str | os.PathLike[str]) -> Surface:
     """
     file = as_path(path)
     suffix = file.suffix.lower()
-    if file.is_dir():
+    if os.path.isdir(file):
         raise FileFormatError(f"cannot read {str(file)!r}: it is a folder")
-    if suffix not in _READABLE:
+    if suffix not in SURFACE_SUFFIXES:
         raise FileFormatError(
-            f"cannot read {str(file)!r} as a surface: known are {', '.join(_READABLE)}"
+            f"cannot read {str(file)!r} as a surface: known are {', '.join(SURFACE_SUFFIXES)}"
             " (volume meshes are read by read_mesh)"
         )
     try:

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import platform
-import sys
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from reducedfem import _core
-from reducedfem._blas import cpu_flags
-from reducedfem._run import threads
+from reducedfem._blas import cpu_description
+from reducedfem._run import processors, threads
 from reducedfem._version import __version__
 
 __all__ = ["system_info", "system_report"]
 
 # those that decide which kernels run, in the order of their age
 _SETS = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl")
-
-
-def _processor() -> str:
-    """Return the name the processor gives itself."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="ascii", errors="ignore").splitlines()
-    except OSError:
-        lines = []
-    for line in lines:
-        if line.startswith("model name"):
-            return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
 
 
 def _verdict(blas: dict[str, Any]) -> str:
@@ -70,18 +55,17 @@ def system_info() -> dict[str, Any]:
     """
     blas: dict[str, Any] = dict(_core.blas_description())
     blas["verdict"] = _verdict(blas)
+    name, flags = cpu_description()
     variants = ("plain", "avx2", "avx512")  # rf_simd in csrc/linalg/simd.h, from 1
-    kernels = [name for i, name in enumerate(variants, 1) if _core.simd_available(i)][-1]
+    kernels = [one for i, one in enumerate(variants, 1) if _core.simd_available(i)][-1]
     return {
         "reducedfem": __version__,
         "python": platform.python_version(),
         "numpy": np.__version__,
         "platform": platform.platform(terse=True) + " " + platform.machine(),
-        "processor": _processor(),
-        "instruction_sets": [name for name in _SETS if name in cpu_flags()],
-        "processors": len(os.sched_getaffinity(0))
-        if sys.platform == "linux"
-        else os.cpu_count() or 1,
+        "processor": name or platform.processor() or platform.machine(),
+        "instruction_sets": [one for one in _SETS if one in flags],
+        "processors": processors(),
         "threads": threads(),
         "kernels": kernels,
         "blas": blas,

@@ -12,7 +12,10 @@ The files are made by ``make.py`` in this folder.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from reducedfem.surface import Surface
 
 __all__ = ["load", "names", "path"]
 
@@ -53,7 +56,7 @@ def path(name: str) -> Path:
     return Path(__file__).resolve().with_name(f"{name}.obj")
 
 
-def load(name: str) -> Any:
+def load(name: str) -> Surface:
     """Read a sample surface.
 
     Parameters
@@ -63,8 +66,8 @@ def load(name: str) -> Any:
 
     Returns
     -------
-    surface
-        What `reducedfem.read_surface` returns for the sample's file.
+    reducedfem.Surface
+        What `reducedfem.read_surface` returns for the sample's file; vertices in m.
 
     Raises
     ------
