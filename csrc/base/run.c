@@ -104,6 +104,7 @@ rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report, rf_task_f
       more = false;  // who asked to stop is not asked again
     }
   }
+  // each is in its last task, which a stop would have to wait for as well
   for (int h = 0; h < started; ++h) pthread_join(helpers[h].thread, NULL);
   // helpers may have finished last: the full count is told all the same
   if (started > 0 && report && run->progress && j.failure == RF_OK &&

@@ -5,6 +5,11 @@
 // it: nothing to join at exit, nothing to break after fork).  The progress
 // callback is invoked on the calling thread only.  Which thread runs a task
 // must not influence its result; then results do not depend on `threads`.
+//
+// A stop waits for the tasks that are being worked on, so tasks are small: none lasts longer
+// than a pass over the elements or a block of solves.  What cannot be cut into tasks cannot be
+// stopped either, one call of LAPACK or CHOLMOD: the factorization of a stiffness is the
+// longest usual one, with seconds from some ten thousand nodes on.
 #ifndef RF_BASE_RUN_H
 #define RF_BASE_RUN_H
 

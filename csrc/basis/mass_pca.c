@@ -35,14 +35,16 @@ static rf_status into_factor_space(void *context, int64_t task, int worker, rf_e
 }
 
 // back: P^T L^-T, on components one after the other
-static rf_status out_of_factor_space(const transform *t, int32_t count, rf_error *err) {
+static rf_status out_of_factor_space(const transform *t, const rf_run *run, int32_t count,
+                                     rf_error *err) {
   const size_t n = t->n_free;
   double *split = t->work;
   for (int32_t v = 0; v < count; ++v) {
     double *vector = t->vectors + 3 * n * (size_t)v;
     for (size_t i = 0; i < n; ++i)
       for (size_t axis = 0; axis < 3; ++axis) split[axis * n + i] = vector[3 * i + axis];
-    const rf_status st = rf_cholesky_half_solve(t->mass, 3, split, split, err);
+    rf_status st = rf_run_progress(run, -1, -1, err);
+    if (st >= 0) st = rf_cholesky_half_solve(t->mass, 3, split, split, err);
     if (st < 0) return st;
     for (size_t i = 0; i < n; ++i)
       for (size_t axis = 0; axis < 3; ++axis) vector[3 * i + axis] = split[axis * n + i];
@@ -188,7 +190,7 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
   // one BLAS thread: the same bits whatever the process has set
   rf_blas_serial_begin();
   st = left_vectors((int)rows, count, vectors, at_most, &r, basis.spectrum, &taken, err);
-  if (st >= 0) st = out_of_factor_space(&t, taken, err);
+  if (st >= 0) st = out_of_factor_space(&t, run, taken, err);
   rf_blas_serial_end();
   if (st < 0) goto done;
   RF_TRY(rf_run_progress(run, count, count, err));

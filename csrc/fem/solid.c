@@ -10,6 +10,12 @@
 #include "fem/adjacency.h"
 #include "fem/shape.h"
 
+// What the coordinates of translated elements may differ by, relative to an element.  A table
+// that serves all is wrong by as much, so positions far from the origin, whose rounding is
+// larger, count only up to what no result would show.
+static const double TRANSLATED = 1e-12;
+static const double TRANSLATED_FAR = 1e-9;
+
 static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *set, rf_error *err) {
   if (mesh->type == RF_HEX8 && set->gauss_per_axis != 2 && set->gauss_per_axis != 3)
     return rf_fail(err, RF_ERR_ARG, "quadrature must be 2 or 3 Gauss points per axis, got %d",
@@ -96,7 +102,8 @@ static bool all_congruent(const rf_mesh *mesh) {
   // four coordinates, each rounded as far from the origin as it is
   for (int64_t i = 0; i < 3 * (int64_t)mesh->n_nodes; ++i)
     farthest = fmax(farthest, fabs(mesh->nodes[i]));
-  const double tolerance = 1e-12 * size + fmin(4.0 * DBL_EPSILON * farthest, 1e-9 * size);
+  const double tolerance =
+      TRANSLATED * size + fmin(4.0 * DBL_EPSILON * farthest, TRANSLATED_FAR * size);
   for (int32_t e = 1; e < mesh->n_elements; ++e) {
     corners(mesh, e, x);
     for (int a = 1; a < nodes; ++a)

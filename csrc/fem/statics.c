@@ -16,6 +16,11 @@ static const double ARMIJO = 1e-4;       // part of the predicted decrease that 
 static const double SHORTEST = 1e-10;    // a shorter step means that the search failed
 static const double FIRST_SHIFT = 1e-6;  // of the ratio of stiffness to mass
 static const double SHIFT_GROWTH = 8.0;
+static const double LAST_SHIFT = 1e6;  // beyond it the mass alone would be left
+static const double NOISE = 100.0;     // roundings that two potentials may be apart by
+static const double STALLED = 1e3;     // floors of rounding at which no progress is an end
+// bounds of the next step length in terms of the last: parabolas through noise mean little
+static const double SHRINK_MOST = 0.1, SHRINK_LEAST = 0.5;
 
 typedef struct newton {
   const rf_solid *solid;
@@ -117,7 +122,7 @@ static rf_status factorize(newton *w, rf_error *err) {
   ++w->report->shifted;
   const double unit = stiffness_per_mass(w);
   double shift = fmax(FIRST_SHIFT * unit, w->shift / SHIFT_GROWTH);
-  while (st == RF_ERR_SINGULAR && isfinite(shift) && shift < 1e6 * unit) {
+  while (st == RF_ERR_SINGULAR && isfinite(shift) && shift < LAST_SHIFT * unit) {
     st = rf_run_progress(w->run, -1, -1, err);
     if (st < 0) return st;
     rf_solid_free_fill(w->solid, shift, w->blocks, &w->lower);
@@ -139,7 +144,7 @@ static rf_status search(newton *w, double *u, rf_error *err) {
   const int64_t n = 3 * (int64_t)w->solid->mesh->n_nodes, n_free = 3 * (int64_t)w->solid->n_free;
   const double before = w->potential, size = norm(n_free, w->residual);
   const double slope = -dot(n_free, w->residual, w->direction);
-  const double noise = 100.0 * DBL_EPSILON * w->magnitude;
+  const double noise = NOISE * DBL_EPSILON * w->magnitude;
   double *const along = w->trial;
   rf_status st = RF_OK;
   double length = 1.0;
@@ -159,7 +164,8 @@ static rf_status search(newton *w, double *u, rf_error *err) {
     // the minimum of the parabola through the two potentials and the slope, within bounds
     const double rise = w->potential - before + decrease;
     const double best = 0.5 * length * decrease / rise;
-    length = isfinite(best) ? fmin(fmax(best, 0.1 * length), 0.5 * length) : 0.1 * length;
+    const double shortest = SHRINK_MOST * length, longest = SHRINK_LEAST * length;
+    length = isfinite(best) ? fmin(fmax(best, shortest), longest) : shortest;
   }
   return rf_fail(err, RF_ERR_NO_CONVERGENCE, "no shorter step lowers the potential");
 }
@@ -205,7 +211,7 @@ static rf_status iterate(newton *w, int32_t load_step, double *u, rf_error *err)
     RF_TRY(rf_cholesky_solve(w->factor, 1, w->residual, w->direction, err));
     st = search(w, u, err);
     // no progress within the rounding of R itself: this is the solution
-    if (st == RF_ERR_NO_CONVERGENCE && size <= 1e3 * rounding_floor(w, u)) return RF_OK;
+    if (st == RF_ERR_NO_CONVERGENCE && size <= STALLED * rounding_floor(w, u)) return RF_OK;
     if (st < 0) goto done;
     ++w->report->iterations;
     w->at_rest = false;

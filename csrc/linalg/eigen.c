@@ -524,7 +524,7 @@ rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_sett
   const bool dense = set->subspace == 0 && (n <= DENSE_LIMIT || 2 * vectors_held >= n);
   if (dense && n > DENSE_MOST) {
     // three matrices and a workspace of two
-    const double gigabytes = 5e-9 * sizeof(double) * (double)n * (double)n;
+    const double gigabytes = 5.0 * sizeof(double) * (double)n * (double)n / 1e9;
     return rf_fail(err, RF_ERR_ARG,
                    "k is %d of %d unknowns: so large a part of the spectrum needs a dense solution "
                    "with %.0f GB of memory; of more than %d unknowns take less than half (here k "

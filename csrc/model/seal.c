@@ -5,6 +5,12 @@
 #include "linalg/blas.h"
 #include "model/reduced_model.h"
 
+// entries of a symmetric matrix that was computed, saved and read again differ by less
+static const double ASYMMETRY = 1e-12;
+// A vector keeps this part of its squared length, or more, against those before it; what
+// rounding leaves of a dependent one is below 1e-13 for the largest r.
+static const double INDEPENDENT = 1e-13;
+
 static rf_status require_finite(const double *x, int64_t count, const char *name, rf_error *err) {
   for (int64_t i = 0; i < count; ++i)
     if (!isfinite(x[i]))
@@ -20,7 +26,7 @@ rf_status rf_reduced_check_mass(int32_t r, const double *mass, rf_error *err) {
   for (int32_t i = 0; i < r * r; ++i) largest = fmax(largest, fabs(mass[i]));
   for (int32_t i = 0; i < r; ++i)
     for (int32_t j = 0; j < i; ++j)
-      if (!(fabs(mass[i * r + j] - mass[j * r + i]) <= 1e-12 * largest))
+      if (!(fabs(mass[i * r + j] - mass[j * r + i]) <= ASYMMETRY * largest))
         return rf_fail(err, RF_ERR_ARG, "reduced mass is not symmetric at [%d, %d]: %g and %g", i,
                        j, mass[i * r + j], mass[j * r + i]);
   RF_ALLOC(factor, r * r);
@@ -31,7 +37,7 @@ rf_status rf_reduced_check_mass(int32_t r, const double *mass, rf_error *err) {
   // that has nearly nothing of its own is the one to name
   int32_t dependent = info > 0 ? info - 1 : -1;
   for (int32_t i = 0; dependent < 0 && i < r; ++i)
-    if (!(factor[i * r + i] * factor[i * r + i] > 1e-13 * mass[i * r + i])) dependent = i;
+    if (!(factor[i * r + i] * factor[i * r + i] > INDEPENDENT * mass[i * r + i])) dependent = i;
   if (dependent >= 0)
     st = rf_fail(err, RF_ERR_SINGULAR,
                  "reduced mass is not positive definite: the basis vectors are linearly dependent "
