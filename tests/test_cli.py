@@ -166,6 +166,8 @@ def test_without_a_command(capsys):
         (["reduce", "a.obj", "-o", "m", "--poisson", "0.5"], "below 0.5"),
         (["reduce", "a.obj", "-o", "m", "--resolution", "0"], "1 or more"),
         (["reduce", "a.obj", "-o", "m", "--resolution", "1.5"], "whole number"),
+        (["reduce", "a.obj", "-o", "m", "--resolution", "2049"], "2,048 or less"),
+        (["simulate", "m", "--force", "1", "2", "3", "--newton-max", "1001"], "1,000 or less"),
         (["reduce", "a.obj", "-o", "m", "--expand", "0.5"], "1 or more"),
         (["reduce", "a.obj", "-o", "m", "--quadrature", "4"], "invalid choice"),
         (["reduce", "a.obj", "-o", "m", "--fix", "w<1"], "form"),

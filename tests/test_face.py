@@ -44,6 +44,34 @@ def test_provenance_cannot_be_changed_anywhere(beam):
         model.provenance["basis"]["frequencies_hz"][0] = 1.0
 
 
+def test_provenance_is_plain_data():
+    for value, found in (({1}, "set"), (print, "builtin"), (b"x", "bytes"), (1j, "complex")):
+        for provenance in ({"x": value}, {"x": [{"y": value}]}):
+            with pytest.raises(rf.InputTypeError, match=f"texts, numbers, .* found {found}"):
+                rf.Basis(np.ones((1, 4, 3)), [1.0], [1.0], provenance)
+    endless = []
+    endless.append(endless)
+    with pytest.raises(rf.InputError, match="may be nested 100 deep"):
+        rf.Basis(np.ones((1, 4, 3)), [1.0], [1.0], {"x": endless})
+
+
+def test_numbers_far_out_of_range(beam):
+    model = rf.reduce(beam, rf.modal_derivative_basis(beam, 1))
+    sim = rf.ImplicitNewmark(model, 0.01)
+    for work, message in (
+        (lambda: rf.StVK(10**400, 0.3, 1.0), "young must be finite, got more than a float"),
+        (lambda: model.truncate(10**20), r"r must be between 1 and 2, got 10{20}$"),
+        (lambda: model.truncate(0), "r must be between 1 and 2, got 0"),
+        (lambda: beam.linear_modes(10**20), r"k must be between 1 and 161 .*got 10{20}$"),
+        (lambda: rf.mass_pca(beam, model.basis, 10**20), r"r is 10{20}, which is far"),
+        (lambda: sim.step(n=10**20), r"n must be at least 0 and less than 2\*\*62, got 10{20}$"),
+        (lambda: rf.Solid(beam.mesh, MATERIAL, quadrature=10**20), "quadrature must be 2, 3 or"),
+        (lambda: rf.Solid(beam.mesh, MATERIAL, quadrature=np.array([2, 3])), "quadrature must be"),
+    ):
+        with pytest.raises(rf.InputError, match=message):
+            work()
+
+
 def test_arrays_of_the_caller_stay_the_callers():
     shapes, numbers = np.ones((2, 4, 3)), np.array([2.0, 1.0])
     basis, modes = rf.Basis(shapes, numbers, numbers), rf.Modes(numbers, numbers, shapes)

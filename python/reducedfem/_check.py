@@ -44,7 +44,9 @@ def number(value: object, name: str) -> float:
         if isinstance(value, bool | np.bool_ | str | bytes):
             raise TypeError
         result = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        raise InputError(f"{name} must be finite, got more than a float can hold") from None
+    except (TypeError, ValueError):
         raise InputTypeError(f"{name} must be a number, got {type(value).__name__}") from None
     if not math.isfinite(result):
         raise InputError(f"{name} must be finite, got {result}")

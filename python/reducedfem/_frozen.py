@@ -10,19 +10,30 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem._check import reals
+from reducedfem.errors import InputError, InputTypeError
 
 __all__ = ["freeze", "frozen_array", "owned", "thaw"]
 
 
-def freeze(value: Any) -> Any:
-    """Return mappings, lists and arrays within plain data as what cannot be changed."""
+_MAX_DEPTH = 100
+
+
+def freeze(value: Any, depth: int = 0) -> Any:
+    """Return the plain data of a provenance as what cannot be changed, at any depth."""
+    if depth > _MAX_DEPTH:
+        raise InputError(f"a provenance may be nested {_MAX_DEPTH} deep; this one goes deeper")
     if isinstance(value, Mapping):
-        return MappingProxyType({key: freeze(one) for key, one in value.items()})
+        return MappingProxyType({key: freeze(one, depth + 1) for key, one in value.items()})
     if isinstance(value, np.ndarray | np.generic):
-        return freeze(value.tolist())
+        return freeze(value.tolist(), depth)
     if isinstance(value, list | tuple):
-        return tuple(freeze(one) for one in value)
-    return value
+        return tuple(freeze(one, depth + 1) for one in value)
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise InputTypeError(
+        "a provenance may hold texts, numbers, lists and mappings only, "
+        f"found {type(value).__name__}"
+    )
 
 
 def thaw(value: Any) -> Any:

@@ -49,6 +49,8 @@ _AXES = "xyz"
 _USUAL_MODES = 20
 _USUAL_PUSH = 0.02  # s
 _MAX_STEPS = 10_000_000  # all are kept in memory
+_MAX_RESOLUTION = 2048  # RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
+_MAX_NEWTON = 1000  # as in csrc/integrator/newmark.c
 
 
 class _UsageError(Exception):
@@ -760,7 +762,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     geometry.add_argument(
         "--resolution",
-        type=_count,
+        type=_counted(_MAX_RESOLUTION),
         default=64,
         metavar="N",
         help="voxels along each side of the grid around a surface (default: %(default)s)",
@@ -882,7 +884,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     motion.add_argument(
         "--newton-max",
-        type=_count,
+        type=_counted(_MAX_NEWTON),
         default=1,
         metavar="N",
         help="Newton iterations per step at most (default: %(default)s)",

@@ -42,6 +42,7 @@ from numpy.typing import NDArray
 
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
+from reducedfem._frozen import thaw
 from reducedfem._version import __version__
 from reducedfem.errors import (
     FileFormatError,
@@ -97,26 +98,11 @@ class _Refused(Exception):
 # --- writing -----------------------------------------------------------------------
 
 
-def _plain(value: object) -> Any:
-    """Turn what JSON does not know, but means something it does, into that."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return dict(value)
-    raise InputTypeError(
-        "the provenance of a model may hold texts, numbers, lists and mappings only, "
-        f"found {type(value).__name__}"
-    )
-
-
 def _json(value: object) -> str:
     try:
-        return json.dumps(
-            value, sort_keys=True, separators=(",", ":"), allow_nan=False, default=_plain
-        )
-    except (ValueError, RecursionError) as error:
+        # frozen mappings are none to JSON
+        return json.dumps(thaw(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
         raise InputError(f"the provenance of the model cannot be written: {error}") from None
 
 
@@ -508,6 +494,6 @@ def _assemble(
     try:
         mesh = Mesh(arrays["mesh_nodes"], arrays["mesh_elements"], arrays["mesh_regions"])
         core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], arrays["energy_coefficients"])
+        return ReducedSolid(core, mesh, fixed, provenance)
     except ReducedFEMError as error:
         raise _Refused(f"it is damaged: {error}") from None
-    return ReducedSolid(core, mesh, fixed, provenance)

@@ -196,7 +196,7 @@ class ImplicitNewmark:
         if isinstance(n, bool) or not isinstance(n, int | np.integer):
             raise InputTypeError(f"n must be an int, got {type(n).__name__}")
         if not 0 <= n < 2**62:
-            raise InputError(f"n must be at least 0, got {n}")
+            raise InputError(f"n must be at least 0{' and less than 2**62' * (n > 0)}, got {n}")
         if force is not None and isinstance(self._system, ReducedSolid):
             system = self._system
             force = reals(force, "force")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, fields, finite_result, integer
+from reducedfem._check import array_like, count, fields, finite_result
 from reducedfem._frozen import freeze
 from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import Basis
@@ -232,7 +232,7 @@ class ReducedSolid:
         InputError, InputTypeError
             `r` is out of range or no int.
         """
-        core = self._core.truncate(integer(r, "r"))
+        core = self._core.truncate(count(r, "r", self.r))
         provenance = {**self._provenance, "truncated_to": core.r}
         return ReducedSolid(core, self._mesh, self._fixed, provenance)
 

@@ -177,7 +177,7 @@ class Solid:
             )
         if quadrature is None:
             quadrature = 2
-        if isinstance(quadrature, bool) or quadrature not in (2, 3):
+        if type(quadrature) is bool or np.ndim(quadrature) or quadrature not in (2, 3):
             raise InputError(f"quadrature must be 2, 3 or None, got {quadrature!r}")
         self._mesh = mesh
         self._materials, element_material = _materials(mesh, material)
