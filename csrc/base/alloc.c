@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/redzone.h"
+
 enum { ALIGNMENT = 64 };
 
 static _Atomic int64_t live_blocks, live_bytes, peak_bytes, calls;
@@ -13,6 +15,11 @@ static _Atomic int64_t calls_until_failure = -1;
 typedef struct header {
   size_t bytes;
 } header;
+
+// size of a whole block: header, content, filling
+static size_t padded(size_t bytes) {
+  return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
+}
 
 static int may_proceed(void) {
   atomic_fetch_add(&calls, 1);
@@ -35,11 +42,12 @@ void *rf_alloc(size_t count, size_t size) {
   if (!may_proceed()) return NULL;
 
   const size_t bytes = count * size;
-  const size_t padded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
-  char *raw = aligned_alloc(ALIGNMENT, padded);
+  char *raw = aligned_alloc(ALIGNMENT, padded(bytes));
   if (!raw) return NULL;
-  memset(raw, 0, padded);
+  memset(raw, 0, padded(bytes));
   ((header *)raw)->bytes = bytes;
+  rf_redzone_close(raw + sizeof(header), ALIGNMENT - sizeof(header));
+  rf_redzone_close(raw + ALIGNMENT + bytes, padded(bytes) - ALIGNMENT - bytes);
 
   rf_alloc_account(1, (int64_t)bytes, (int64_t)bytes);
   return raw + ALIGNMENT;
@@ -48,7 +56,9 @@ void *rf_alloc(size_t count, size_t size) {
 void rf_free(void *block) {
   if (!block) return;
   char *raw = (char *)block - ALIGNMENT;
-  rf_alloc_account(-1, -(int64_t)((header *)raw)->bytes, 0);
+  const size_t bytes = ((header *)raw)->bytes;
+  rf_alloc_account(-1, -(int64_t)bytes, 0);
+  rf_redzone_open(raw, padded(bytes));
   free(raw);
 }
 

@@ -5,7 +5,7 @@
 // sweep in tests/test_alloc_failures.py: call k fails, the library must report
 // RF_ERR_MEMORY and live blocks must return to where they were.  They are shared
 // by threads, hence atomic.  (The other state of the process that the library touches:
-// the thread count of the BLAS, see linalg/blas.h, and the lock of linalg/cholesky.c.)
+// the thread count of the BLAS, see linalg/blas.h, and the locks of linalg/process_lock.h.)
 #ifndef RF_BASE_ALLOC_H
 #define RF_BASE_ALLOC_H
 

@@ -2,11 +2,12 @@
 #include "linalg/blas.h"
 
 #include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+
+#include "linalg/process_lock.h"
 
 // OpenBLAS calls are looked up, not linked: another BLAS (reference, MKL, BLIS)
 // has none of them and the package still works with it.
@@ -24,9 +25,9 @@ static void *find(const char *name) { return dlsym(RTLD_DEFAULT, name); }
     memcpy(&(variable), &found_, sizeof(variable)); \
   } while (0)
 
-static pthread_mutex_t serial_lock = PTHREAD_MUTEX_INITIALIZER;
-static int serial_depth;    // guarded by serial_lock
-static int threads_before;  // guarded by serial_lock
+// both guarded by RF_LOCK_BLAS_THREADS
+static int serial_depth;
+static int threads_before;
 
 void rf_blas_serial_begin(void) {
   get_int_fn get = NULL;
@@ -34,12 +35,12 @@ void rf_blas_serial_begin(void) {
   FIND_FUNCTION(get, "openblas_get_num_threads");
   FIND_FUNCTION(set, "openblas_set_num_threads");
   if (!get || !set) return;
-  pthread_mutex_lock(&serial_lock);
+  rf_process_lock_take(RF_LOCK_BLAS_THREADS);
   if (serial_depth++ == 0) {
     threads_before = get();
     set(1);
   }
-  pthread_mutex_unlock(&serial_lock);
+  rf_process_lock_give(RF_LOCK_BLAS_THREADS);
 }
 
 int rf_openmp_serial_begin(void) {
@@ -65,10 +66,10 @@ void rf_blas_serial_end(void) {
   FIND_FUNCTION(get, "openblas_get_num_threads");
   FIND_FUNCTION(set, "openblas_set_num_threads");
   if (!get || !set) return;
-  pthread_mutex_lock(&serial_lock);
+  rf_process_lock_take(RF_LOCK_BLAS_THREADS);
   // a count that somebody set meanwhile is left alone
   if (--serial_depth == 0 && get() == 1) set(threads_before);
-  pthread_mutex_unlock(&serial_lock);
+  rf_process_lock_give(RF_LOCK_BLAS_THREADS);
 }
 
 // the OpenBLAS family that fits this processor, by its instruction sets

@@ -1,12 +1,12 @@
 #include "linalg/cholesky.h"
 
 #include <cholmod.h>
-#include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "linalg/blas.h"
+#include "linalg/process_lock.h"
 
 // below this waking threads for each supernode takes longer than the work itself
 static const double SERIAL_FLOPS = 2e9;
@@ -95,14 +95,12 @@ static cholmod_dense view_of_dense(int32_t n, int nrhs, const double *x) {
 
 // METIS draws from the C library's rand(), which is the process's: analyses in several
 // threads at once would take numbers from each other and give different orderings
-static pthread_mutex_t analysis_lock = PTHREAD_MUTEX_INITIALIZER;
-
 static cholmod_factor *analyze(cholmod_sparse *a, int ordering, cholmod_common *c) {
   c->nmethods = 1;
   c->method[0].ordering = ordering;
-  pthread_mutex_lock(&analysis_lock);
+  rf_process_lock_take(RF_LOCK_ANALYSIS);
   cholmod_factor *factor = cholmod_analyze(a, c);
-  pthread_mutex_unlock(&analysis_lock);
+  rf_process_lock_give(RF_LOCK_ANALYSIS);
   return factor;
 }
 

@@ -1,0 +1,128 @@
+"""Processes and interpreters other than the first: forks and sub-interpreters."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from conftest import ROOT
+
+WORK = """
+import os, sys, threading, time, warnings
+import numpy as np
+import reducedfem as rf
+
+sys.path.insert(0, {tests!r})
+from shapes import box_hexes
+
+rf.set_threads(4)
+nodes, elements = box_hexes(10, 3, 3, (0.3, 0.1, 0.1))
+fixed = np.flatnonzero(nodes[:, 0] == 0.0)
+force = np.zeros_like(nodes)
+force[nodes[:, 0] > 0.29, 2] = 0.05
+
+
+def work():
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.4, 1000.0), fixed=fixed)
+    basis = rf.modal_derivative_basis(solid, k=3, r=6)
+    return [solid.solve_static(force), basis.vectors, rf.reduce(solid, basis).coefficients]
+
+
+def forked(count):
+    # Python itself warns that forks of processes with threads may deadlock
+    warnings.simplefilter("ignore", DeprecationWarning)
+    for _ in range(count):
+        child = os.fork()
+        if child == 0:
+            try:
+                same = all(np.array_equal(a, b) for a, b in zip(work(), expected))
+                os._exit(0 if same else 1)
+            finally:
+                os._exit(2)
+        deadline = time.monotonic() + 60.0
+        while True:
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                break
+            if time.monotonic() > deadline:
+                os.kill(child, 9)
+                os.waitpid(child, 0)
+                sys.exit("the child hangs")
+            time.sleep(0.005)
+        if status:
+            sys.exit(f"the child ended with status {{status}}")
+
+
+expected = work()
+"""
+
+
+def run(code: str) -> subprocess.CompletedProcess[str]:
+    work = WORK.format(tests=str(ROOT / "tests"))
+    return subprocess.run(
+        [sys.executable, "-c", work + code],
+        capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_fork_after_the_use_of_threads_computes_the_same():
+    done = run("forked(2)\nforked(1)\nassert np.array_equal(work()[0], expected[0])\n")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+def test_a_fork_while_another_thread_computes_does_not_hang():
+    """Locks that the other thread holds are free in the child."""
+    code = """
+stop = threading.Event()
+
+def busy():
+    while not stop.is_set():
+        work()
+
+thread = threading.Thread(target=busy)
+thread.start()
+try:
+    forked(15)
+finally:
+    stop.set()
+    thread.join()
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_sub_interpreters_are_refused_in_words():
+    code = """
+try:
+    import _interpreters as interpreters
+except ImportError:
+    try:
+        import _xxsubinterpreters as interpreters
+    except ImportError:
+        sys.exit(77)
+other = interpreters.create()
+ask = '''
+import warnings
+warnings.simplefilter("ignore")  # NumPy warns
+try:
+    import reducedfem
+except ImportError as error:
+    print(type(error).__name__, error, flush=True)
+else:
+    print("imported", flush=True)
+'''
+print(interpreters.run_string(other, ask) or "")
+interpreters.destroy(other)
+assert np.array_equal(work()[0], expected[0])
+"""
+    done = run(code)
+    if done.returncode == 77:
+        pytest.skip("this Python has no sub-interpreters")
+    assert done.returncode == 0, done.stderr
+    assert "ImportError" in done.stdout
+    assert "imported" not in done.stdout
