@@ -49,11 +49,6 @@ def test_what_is_no_array_of_numbers_is_named(values, passed):
         _core.Mesh(NODES, values)
 
 
-def test_what_an_object_is_shows_in_the_public_face(solid):
-    with pytest.raises(rf.InputTypeError, match="basis must be an array of real numbers, got Mesh"):
-        rf.reduce(solid, solid.mesh)
-
-
 @pytest.mark.parametrize("values", [ELEMENTS.astype(float), ELEMENTS > 0])
 def test_values_that_are_no_integers_are_refused(values):
     passed = rf"numpy\.ndarray of dtype {values.dtype}"

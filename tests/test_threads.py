@@ -99,11 +99,8 @@ LONG: dict[str, Callable[[SimpleNamespace], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", LONG)
-def test_python_goes_on_while_c_computes(name):
-    w = make_solid(24, 6)
-    w.basis = rf.mass_pca(w.solid, w.solid.linear_modes(8).shapes, 8)
-    w.reduced = rf.reduce(w.solid, w.basis)
+def longest_silence(work: Callable[[], object]) -> tuple[float, float]:
+    """Return how long another thread waited for its turn at most, and how long `work` took."""
     longest = 0.0
     stop = threading.Event()
 
@@ -116,14 +113,28 @@ def test_python_goes_on_while_c_computes(name):
             longest = max(longest, now - last)
             last = now
 
-    # a call that keeps the GIL keeps this thread from ticking for its whole length
     ticking = threading.Thread(target=tick)
     begin = time.perf_counter()
     ticking.start()
-    LONG[name](w)
+    work()
     length = time.perf_counter() - begin
     stop.set()
     ticking.join()
+    return longest, length
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_python_goes_on_while_c_computes(name):
+    w = make_solid(24, 6)
+    w.basis = rf.mass_pca(w.solid, w.solid.linear_modes(8).shapes, 8)
+    w.reduced = rf.reduce(w.solid, w.basis)
     calls = {"force": 40, "stiffness": 10, "reduction": 5}.get(name, 1)
-    # on a busy machine any thread waits its turn: some ten milliseconds are no sign
-    assert longest < max(0.5 * length / calls, 0.05), f"silent for {longest} of {length} s"
+    # a call that keeps the GIL keeps the other thread silent for its whole length, every
+    # time; on a busy machine any thread may have to wait, but not each time again
+    seen = []
+    for _ in range(5):
+        longest, length = longest_silence(lambda: LONG[name](w))
+        if longest < max(0.5 * length / calls, 0.05):
+            return
+        seen.append(f"silent for {longest:.3f} of {length:.3f} s")
+    pytest.fail("; ".join(seen))

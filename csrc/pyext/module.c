@@ -23,6 +23,13 @@ py_state *py_state_of_object(PyObject *object) {
 }
 
 static int core_exec(PyObject *module) {
+  // NumPy lives in one interpreter only, and progress is told by way of PyGILState
+  if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+    PyErr_SetString(PyExc_ImportError,
+                    "reducedfem can be imported in the main interpreter of a process only, not in "
+                    "sub-interpreters; use processes instead");
+    return -1;
+  }
   import_array1(-1);
   py_state *state = py_state_of_module(module);
   state->errors = PyImport_ImportModule("reducedfem.errors");
@@ -59,6 +66,9 @@ static void core_free(void *module) { core_clear(module); }
 
 static PyModuleDef_Slot core_slots[] = {
     {Py_mod_exec, core_exec},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
     {0, NULL},
 };
 
