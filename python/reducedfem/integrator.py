@@ -76,11 +76,12 @@ class ImplicitNewmark:
     the default `beta` and `gamma` it is the trapezoidal rule: second order, no damping of
     its own. Methods may be called from several threads; they wait for each other.
 
-    The trapezoidal rule keeps the energy of linear systems only. Where steps are coarse for the
-    highest frequencies, as they mostly are for a basis with modal derivatives, a large undamped
-    motion that is solved to convergence may gain energy without bound. Smaller steps prevent
-    that, and so does a little stiffness damping: ``damping=(0, dt / 100)`` is often enough. With
-    one Newton iteration (the default of `newton_max`) large motions lose energy instead.
+    The trapezoidal rule keeps the energy of linear systems only. Large undamped motions may gain
+    energy without bound where steps are coarse for the highest frequencies, as they mostly are
+    for a basis with modal derivatives; more Newton iterations do not prevent it. A little
+    stiffness damping does, such as ``damping=(0, dt / 20)`` at 100 steps per period of the lowest
+    mode, or less of it and smaller steps. Where one Newton iteration per step (the default of
+    `newton_max`) stays stable, it takes energy from large motions.
 
     Parameters
     ----------
