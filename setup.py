@@ -13,6 +13,8 @@ RF_WERROR=1                                makes warnings errors
 """
 
 import os
+import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -92,6 +94,20 @@ def find_libraries():
     return includes, library_dirs
 
 
+def is_clang(command):
+    """Whether a compiler command runs clang."""
+    macros = [*command, "-dM", "-E", "-x", "c", os.devnull]
+    return "__clang__" in subprocess.run(macros, capture_output=True, text=True, check=False).stdout
+
+
+def target_flags(source):
+    """Return the target pragma of a source as options: clang passes over the pragma."""
+    pragma = re.search(r'^#pragma GCC target\("(.*)"\)$', Path(source).read_text(), re.MULTILINE)
+    if not pragma or platform.machine() not in ("x86_64", "AMD64"):
+        return []
+    return ["-Wno-unknown-pragmas", *(f"-m{feature}" for feature in pragma[1].split(","))]
+
+
 class BuildExt(build_ext):
     """Compile in parallel, reuse what is up to date, look for libraries only to build."""
 
@@ -129,6 +145,7 @@ class BuildExt(build_ext):
         )
         cc_args = compiler._get_cc_args(pp_opts, debug, extra_preargs)
         command = repr((compiler.compiler_so, cc_args, extra, pp_opts))
+        clang = is_clang(compiler.compiler_so)
         newest_header = max(Path(header).stat().st_mtime for header in headers)
 
         def up_to_date(obj, source, note):
@@ -146,7 +163,8 @@ class BuildExt(build_ext):
             note = Path(obj).with_suffix(".command")
             if not up_to_date(obj, source, note):
                 note.unlink(missing_ok=True)
-                compiler._compile(obj, source, suffix, cc_args, extra, pp_opts)
+                target = target_flags(source) if clang else []
+                compiler._compile(obj, source, suffix, cc_args, [*extra, *target], pp_opts)
                 note.write_text(command)
 
         with ThreadPoolExecutor(processors()) as pool:

@@ -75,6 +75,7 @@ def test_a_fork_after_the_use_of_threads_computes_the_same():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.skipif("RF_SANITIZED" in os.environ, reason="the sanitizer has locks of its own")
 def test_a_fork_while_another_thread_computes_does_not_hang():
     """Locks that the other thread holds are free in the child."""
     code = """

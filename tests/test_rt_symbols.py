@@ -7,6 +7,7 @@ that compilers insert. No allocation, lock, print, BLAS, Python, clock.
 
 from __future__ import annotations
 
+import platform
 import re
 import runpy
 import shlex
@@ -53,6 +54,19 @@ def build_flags(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     runpy.run_path(str(ROOT / "setup.py"))
     (extension,) = seen["ext_modules"]
     return list(extension.extra_compile_args)
+
+
+def test_clang_gets_the_instruction_sets_as_options(monkeypatch):
+    """It passes over the pragma that tells them to gcc."""
+    if platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("the instruction sets are those of x86-64")
+    monkeypatch.setattr("setuptools.setup", lambda **kwargs: None)
+    monkeypatch.chdir(ROOT)
+    target_flags = runpy.run_path(str(ROOT / "setup.py"))["target_flags"]
+    for source in RT_SOURCES:
+        flags = target_flags(source)
+        assert ("-mavx2" in flags) == ("avx" in source.stem), source
+        assert ("-mavx512f" in flags) == ("avx512" in source.stem), source
 
 
 def undefined_symbols(source: Path, flags: list[str], to: Path) -> set[str]:
