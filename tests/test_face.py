@@ -55,6 +55,37 @@ def test_provenance_is_plain_data():
         rf.Basis(np.ones((1, 4, 3)), [1.0], [1.0], {"x": endless})
 
 
+def test_what_a_provenance_cannot_hold():
+    def basis(**provenance):
+        return rf.Basis(np.ones((1, 4, 3)), [1.0], [1.0], provenance)
+
+    for number in (10**400, -(10**5000), 1e301, np.inf, np.float64("nan")):
+        with pytest.raises(rf.InputError, match="provenance is too large, or not finite"):
+            basis(x=[number])
+    for names in ({1: 2}, {"1": 2, 1: 3}, {(1, 2): 3}):
+        with pytest.raises(rf.InputTypeError, match=r"names .* must be texts, found [1(]"):
+            basis(x=names)
+    # Python has no number for it
+    with pytest.raises(rf.InputTypeError, match="numbers, .* found longdouble"):
+        basis(x=np.longdouble(1))
+    with pytest.raises(rf.InputTypeError, match=r"provenance\['method'\] must be a text, got int"):
+        basis(method=3)
+
+
+@pytest.mark.parametrize("provenance", [{}, {"made": "by hand"}, {"method": "mine", "n": 2**900}])
+def test_a_basis_of_the_user_is_kept_in_files(beam, provenance, tmp_path):
+    """What can be saved can be loaded."""
+    made = rf.modal_derivative_basis(beam, 2, 2)
+    basis = rf.Basis(made.vectors, made.singular_values, made.spectrum, provenance)
+    kept = {"method": "given vectors", **provenance}
+    assert kept["method"] in repr(basis)
+    model = rf.reduce(beam, basis)
+    model.save(tmp_path / "m")
+    for same in (rf.load(tmp_path / "m"), pickle.loads(pickle.dumps(model))):
+        assert dict(same.provenance["basis"]) == kept
+        np.testing.assert_array_equal(same.coefficients, model.coefficients)
+
+
 def test_numbers_far_out_of_range(beam):
     model = rf.reduce(beam, rf.modal_derivative_basis(beam, 1))
     sim = rf.ImplicitNewmark(model, 0.01)

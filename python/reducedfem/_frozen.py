@@ -12,10 +12,15 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem._check import reals
 from reducedfem.errors import InputError, InputTypeError
 
-__all__ = ["freeze", "frozen_array", "owned", "thaw"]
+__all__ = ["freeze", "frozen_array", "is_plain_number", "owned", "thaw"]
 
 
 _MAX_DEPTH = 100
+
+
+def is_plain_number(value: float) -> bool:
+    """Tell whether files keep a number as it is: finite, and within what a float can hold."""
+    return abs(value) < 1e300
 
 
 def freeze(value: Any, depth: int = 0) -> Any:
@@ -23,11 +28,19 @@ def freeze(value: Any, depth: int = 0) -> Any:
     if depth > _MAX_DEPTH:
         raise InputError(f"a provenance may be nested {_MAX_DEPTH} deep; this one goes deeper")
     if isinstance(value, Mapping):
+        for key in value:
+            if not isinstance(key, str):
+                raise InputTypeError(f"the names in a provenance must be texts, found {key!r}")
         return MappingProxyType({key: freeze(one, depth + 1) for key, one in value.items()})
     if isinstance(value, np.ndarray | np.generic):
-        return freeze(value.tolist(), depth)
+        plain = value.tolist()
+        # of a long double Python has no number: it stays what it is, and is refused below
+        if not isinstance(plain, np.generic):
+            return freeze(plain, depth)
     if isinstance(value, list | tuple):
         return tuple(freeze(one, depth + 1) for one in value)
+    if isinstance(value, int | float) and not is_plain_number(value):
+        raise InputError("a number in a provenance is too large, or not finite")
     if value is None or isinstance(value, str | bool | int | float):
         return value
     raise InputTypeError(

@@ -19,6 +19,7 @@ from reducedfem.solid import Solid, held_fields, mode_count, require_movable, re
 __all__ = ["Basis", "mass_pca", "modal_derivative_basis"]
 
 
+GIVEN_VECTORS = "given vectors"  # method of a basis of which nothing else is known
 _USUAL_R = 30
 
 
@@ -38,13 +39,15 @@ class Basis:
         All singular values of the deformations; what comes after the first r is what the
         basis leaves out.
     provenance
-        How the basis was made: texts, numbers, and sequences and mappings of them.
+        How the basis was made: texts, numbers, and sequences and mappings of them. Its
+        ``"method"`` is a text, "given vectors" unless said otherwise.
 
     Raises
     ------
     InputError, InputTypeError
         An array has a wrong shape or dtype, or a value that is not finite; `provenance` is
-        no mapping. Whether the vectors are mass-orthonormal is not checked.
+        no mapping, or holds what files cannot keep. Whether the vectors are
+        mass-orthonormal is not checked.
     """
 
     vectors: NDArray[np.float64]
@@ -71,7 +74,12 @@ class Basis:
             raise InputTypeError(
                 f"provenance must be a mapping, got {type(self.provenance).__name__}"
             )
-        object.__setattr__(self, "provenance", freeze(self.provenance))
+        made = freeze({"method": GIVEN_VECTORS, **self.provenance})
+        if not isinstance(made["method"], str):
+            raise InputTypeError(
+                f"provenance['method'] must be a text, got {type(made['method']).__name__}"
+            )
+        object.__setattr__(self, "provenance", made)
 
     @property
     def r(self) -> int:
@@ -92,7 +100,7 @@ class Basis:
         return Basis, (self.vectors, self.singular_values, self.spectrum, provenance)
 
     def __repr__(self) -> str:
-        method = self.provenance.get("method", "unknown origin")
+        method = self.provenance["method"]
         return f"<Basis: {self.r} vectors over {self.vectors.shape[1]} nodes, {method}>"
 
 

@@ -42,7 +42,7 @@ from numpy.typing import NDArray
 
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
-from reducedfem._frozen import thaw
+from reducedfem._frozen import is_plain_number, thaw
 from reducedfem._version import __version__
 from reducedfem.errors import (
     FileFormatError,
@@ -430,7 +430,7 @@ def _require_finite(value: object, what: str) -> None:
             pending.extend(one.values())
         elif isinstance(one, list):
             pending.extend(one)
-        elif isinstance(one, int | float) and not abs(one) < 1e300:
+        elif isinstance(one, int | float) and not is_plain_number(one):
             raise _Refused(f"{what} has a number that is too large")
 
 

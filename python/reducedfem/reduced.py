@@ -13,7 +13,7 @@ from reducedfem import _core
 from reducedfem._check import array_like, count, fields, finite_result
 from reducedfem._frozen import freeze
 from reducedfem._run import Progress, callback, threads
-from reducedfem.basis import Basis
+from reducedfem.basis import GIVEN_VECTORS, Basis
 from reducedfem.errors import InputError
 from reducedfem.solid import Solid, require_held, require_solid
 
@@ -298,7 +298,7 @@ def reduce(solid: Solid, basis: Basis | ArrayLike, *, progress: Progress = False
     given, origin = (
         (basis.vectors, basis.provenance)
         if isinstance(basis, Basis)
-        else (basis, {"method": "given vectors"})
+        else (basis, {"method": GIVEN_VECTORS})
     )
     vectors = fields(given, "basis", solid.mesh.n_nodes)
     if not 1 <= len(vectors) <= MAX_R:
