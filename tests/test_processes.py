@@ -80,10 +80,15 @@ def test_a_fork_while_another_thread_computes_does_not_hang():
     """Locks that the other thread holds are free in the child."""
     code = """
 stop = threading.Event()
+# large enough that most of its time goes into the ordering, which is found under a lock
+nodes_, elements_ = box_hexes(16, 8, 8, (0.3, 0.1, 0.1))
+large = rf.Solid(
+    rf.Mesh(nodes_, elements_), rf.StVK(1e6, 0.4, 1000.0), fixed=np.flatnonzero(nodes_[:, 0] == 0.0)
+)
 
 def busy():
     while not stop.is_set():
-        work()
+        rf.ImplicitNewmark(large, dt=1e-3)
 
 thread = threading.Thread(target=busy)
 thread.start()
