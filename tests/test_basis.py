@@ -214,6 +214,24 @@ def test_derivatives_that_vanish_by_symmetry():
         rf.modal_derivative_basis(solid, k=4, r=13)
 
 
+def test_derivatives_of_modes_apart_vanish():
+    """Modes of parts that do not touch have no derivative but what rounding makes of zero."""
+    first, elements = box_hexes(12, 4, 4, (0.30, 0.05, 0.03))
+    second = first * [1.1, 1.0, 1.0] + [0.0, 1.0, 0.0]
+    mesh = np.concatenate([first, second]), np.concatenate([elements, elements + len(first)])
+    solid = make(*mesh)
+    # both bend about y first: two modes, their own derivatives, and nothing for the pair
+    assert {int(np.abs(one).max(axis=1).argmax() < len(first)) for one in
+            solid.linear_modes(2).shapes} == {0, 1}  # fmt: skip
+    basis = rf.modal_derivative_basis(solid, k=2)
+    assert basis.r == 4
+    assert basis.spectrum[4] < 1e-12 * basis.spectrum[0]
+    # each vector stays in its part
+    reach = np.abs(basis.vectors).max(axis=2)
+    parts = np.array([reach[:, : len(first)].max(axis=1), reach[:, len(first) :].max(axis=1)])
+    assert (parts.min(axis=0) < 1e-9 * parts.max(axis=0)).all()
+
+
 @pytest.mark.parametrize("threads", [2, 5])
 def test_threads_do_not_show(beam, rng, threads):
     for a, b in zip(

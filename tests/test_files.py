@@ -240,6 +240,15 @@ def test_a_failed_save_keeps_the_old_file(model, tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == ["m"]
 
 
+def test_a_replaced_file_keeps_its_permissions(model, tmp_path):
+    path = tmp_path / "m"
+    model.save(path)
+    for mode in (0o600, 0o664):
+        path.chmod(mode)
+        model.save(path)
+        assert path.stat().st_mode & 0o777 == mode
+
+
 def test_save_says_why_it_cannot(model, tmp_path):
     with pytest.raises(rf.FileFormatError, match="folder"):
         model.save(tmp_path)

@@ -43,7 +43,7 @@ FORBIDDEN_IN_RT = {"base/alloc.h", "base/run.h", "stdio.h", "stdlib.h", "pthread
 
 TOP_LEVEL = {
     "csrc", "python", "tests", "notebooks", "benchmarks",
-    "pyproject.toml", "setup.py", "README.md", "LICENSE", "Makefile", "CHANGELOG.md", "MANIFEST.in",
+    "pyproject.toml", "setup.py", "README.md", "LICENSE", "Makefile",
 }  # fmt: skip
 LARGEST_FILE = 1_000_000  # bytes
 

@@ -576,6 +576,21 @@ def test_iterations_end_at_the_tolerance():
     assert (few.report.unconverged, few.report.solves) == (3, 3)
 
 
+@pytest.mark.parametrize("system", [small_model(), small_solid()], ids=["reduced", "solid"])
+def test_the_residual_is_relative_to_the_internal_force_too(system):
+    """With beta = 1 a free step begins with q'' = a / 2: of R = -M a one half is left over."""
+    shape = (system.r,) if isinstance(system, rf.ReducedSolid) else system.mesh.nodes.shape
+    q = np.random.default_rng(4).normal(0.0, 1e-3, shape)
+    if isinstance(system, rf.Solid):
+        q[system.fixed] = 0.0
+    for tol, solves in ((0.49, 1), (0.51, 0)):
+        sim = rf.ImplicitNewmark(system, 1e-3, beta=1.0, tol=tol)
+        sim.reset(q)
+        sim.step()
+        assert sim.report.residual == pytest.approx(0.5, rel=1e-9)
+        assert (sim.report.solves, sim.report.unconverged) == (solves, solves)
+
+
 def test_rest_without_force_takes_no_solve():
     for system in (small_model(), small_solid()):
         sim = rf.ImplicitNewmark(system, 0.01, newton_max=3)

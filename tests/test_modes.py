@@ -159,6 +159,25 @@ def test_repeated_modes_of_a_square_beam_follow_the_axes():
     np.testing.assert_allclose(one.shapes[0], modes.shapes[0], atol=1e-8 * abs(image).max())
 
 
+@pytest.mark.parametrize("cells", [(6, 2, 1), (12, 3, 2)])  # dense solver, iteration
+def test_repeated_modes_of_identical_parts_stay_in_one_part(cells):
+    """The axes do not tell the parts apart, their places do: the first lies lower."""
+    first, elements = box_hexes(*cells, (0.3, 0.05, 0.03))
+    second = first + [0.0, 0.2, 0.0]
+    solid = clamped(
+        np.concatenate([first, second]), np.concatenate([elements, elements + len(first)])
+    )
+    modes = solid.linear_modes(6)
+    # bending about y and z, and again about y
+    np.testing.assert_allclose(modes.eigenvalues[::2], modes.eigenvalues[1::2], rtol=1e-9)
+    assert (modes.eigenvalues[2::2] > 1.1 * modes.eigenvalues[:-2:2]).all()
+    reach = np.abs(modes.shapes).max(axis=2)
+    parts = np.array([reach[:, : len(first)].max(axis=1), reach[:, len(first) :].max(axis=1)])
+    # what rounding leaves of the other part
+    assert parts.min(axis=0).max() < 1e-6 * parts.max()
+    np.testing.assert_array_equal(parts.argmax(axis=0), [0, 1] * 3)
+
+
 def test_sign_convention():
     nodes, elements = box_hexes(6, 3, 2, (0.3, 0.2, 0.1))
     for shape in flat(clamped(nodes, elements).linear_modes(10).shapes):
