@@ -163,7 +163,7 @@ def test_repeated_modes_of_a_square_beam_follow_the_axes():
 def test_repeated_modes_of_identical_parts_stay_in_one_part(cells):
     """The axes do not tell the parts apart, their places do: the first lies lower."""
     first, elements = box_hexes(*cells, (0.3, 0.05, 0.03))
-    second = first + [0.0, 0.2, 0.0]
+    second = first + np.array([0.0, 0.2, 0.0])
     solid = clamped(
         np.concatenate([first, second]), np.concatenate([elements, elements + len(first)])
     )
