@@ -15,43 +15,6 @@ void rf_basis_free(rf_basis *basis) {
   memset(basis, 0, sizeof *basis);
 }
 
-typedef struct transform {
-  rf_cholesky *mass;
-  size_t n_free;
-  double *vectors;  // (count, n_free, 3)
-  double *work;     // two vectors a worker (threads, 2, n_free, 3)
-} transform;
-
-// one vector becomes L^T P of its components, which stay side by side
-static rf_status into_factor_space(void *context, int64_t task, int worker, rf_error *err) {
-  (void)err;
-  const transform *t = context;
-  const size_t n = 3 * t->n_free;
-  double *vector = t->vectors + n * (size_t)task;
-  double *copy = t->work + 2 * n * (size_t)worker;
-  memcpy(copy, vector, n * sizeof *copy);
-  rf_cholesky_half_multiply3(t->mass, copy, copy + n, vector);
-  return RF_OK;
-}
-
-// back: P^T L^-T, on components one after the other
-static rf_status out_of_factor_space(const transform *t, const rf_run *run, int32_t count,
-                                     rf_error *err) {
-  const size_t n = t->n_free;
-  double *split = t->work;
-  for (int32_t v = 0; v < count; ++v) {
-    double *vector = t->vectors + 3 * n * (size_t)v;
-    for (size_t i = 0; i < n; ++i)
-      for (size_t axis = 0; axis < 3; ++axis) split[axis * n + i] = vector[3 * i + axis];
-    rf_status st = rf_run_progress(run, -1, -1, err);
-    if (st >= 0) st = rf_cholesky_half_solve(t->mass, 3, split, split, err);
-    if (st < 0) return st;
-    for (size_t i = 0; i < n; ++i)
-      for (size_t axis = 0; axis < 3; ++axis) vector[3 * i + axis] = split[axis * n + i];
-  }
-  return RF_OK;
-}
-
 // Left singular vectors of z (rows x count, column-major): all singular values, and in place
 // of z the first *size vectors with those that complete the value at the cut, *taken in all;
 // at_most: *size is lowered where the rank is less.
@@ -142,18 +105,34 @@ done:
   return st;
 }
 
-// vectors of equal singular value are ordered as repeated modes are
-static rf_status make_canonical(const rf_solid *solid, int32_t count, const double *singular,
-                                double *vectors, rf_error *err) {
+rf_status rf_mass_pca_of(const rf_pca_space *space, const rf_run *run, int32_t count,
+                         double *vectors, bool at_most, int32_t *r, double *spectrum,
+                         rf_error *err) {
   rf_status st = RF_OK;
-  double *weight = NULL;
-  const size_t n = 3 * (size_t)solid->n_free;
-  RF_ALLOC(weight, RF_MODES_WEIGHTS * n);
-  rf_modes_weights(solid, weight, weight + n);
-  const double *const weights[RF_MODES_WEIGHTS] = {weight, weight + n};
-  st = rf_canonical_vectors((int32_t)n, count, singular, RF_MODES_WEIGHTS, weights, vectors, err);
+  rf_metric metric = {0};
+  const size_t rows = (size_t)space->mass->rows * (size_t)space->width;
+  const int32_t most = (size_t)count < rows ? count : (int32_t)rows;
+  if (at_most && *r > most) *r = most;
+  if (!(*r >= 1 && *r <= most))
+    return rf_fail(
+        err, RF_ERR_ARG,
+        "r must be between 1 and %d (%d deformations, %zu free degrees of freedom), got %d",
+        (int)most, (int)count, rows, (int)*r);
+  RF_TRY(rf_metric_create(space->mass, space->width, &metric, err));
+  RF_TRY(rf_metric_enter(&metric, run, count, vectors, err));
+  int taken = 0;
+  // one BLAS thread: the same bits whatever the process has set
+  rf_blas_serial_begin();
+  st = left_vectors((int)rows, count, vectors, at_most, r, spectrum, &taken, err);
+  if (st >= 0) st = rf_metric_leave(&metric, run, taken, vectors, err);
+  rf_blas_serial_end();
+  if (st < 0) goto done;
+  RF_TRY(rf_run_progress(run, count, count, err));
+  // vectors of equal singular value are ordered as repeated modes are
+  RF_TRY(rf_canonical_vectors((int32_t)rows, taken, spectrum, space->n_weights, space->weights,
+                              vectors, err));
 done:
-  rf_free(weight);
+  rf_metric_free(&metric);
   return st;
 }
 
@@ -162,39 +141,18 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
                                rf_error *err) {
   rf_status st = RF_OK;
   rf_csc mass = {0};
-  transform t = {.n_free = (size_t)solid->n_free, .vectors = vectors};
+  double *weight = NULL;
   const size_t rows = 3 * (size_t)solid->n_free;
   rf_basis basis = {.n_nodes = solid->mesh->n_nodes};
   basis.n_spectrum = (size_t)count < rows ? count : (int32_t)rows;
   memset(out, 0, sizeof *out);
-  if (at_most && r > basis.n_spectrum) r = basis.n_spectrum;
-  if (!(r >= 1 && r <= basis.n_spectrum))
-    return rf_fail(
-        err, RF_ERR_ARG,
-        "r must be between 1 and %d (%d deformations, %zu free degrees of freedom), got %d",
-        (int)basis.n_spectrum, (int)count, rows, (int)r);
-
   RF_TRY(rf_solid_free_mass(solid, &mass, err));
-  RF_TRY(rf_cholesky_create(&mass, &t.mass, err));
-  st = rf_cholesky_factorize(t.mass, &mass, NULL, err);
-  if (st == RF_ERR_SINGULAR)
-    st = rf_fail(err, RF_ERR_SINGULAR, "the mass matrix is not positive definite");
-  if (st < 0) goto done;
-  rf_csc_free(&mass);
-  RF_TRY(rf_cholesky_half_prepare(t.mass, err));
-  RF_ALLOC(t.work, 2 * rows * (size_t)run->threads);
-  RF_TRY(rf_run_tasks(run, count, 1, into_factor_space, &t, err));
-
+  RF_ALLOC(weight, RF_MODES_WEIGHTS * rows);
+  rf_modes_weights(solid, weight, weight + rows);
+  const double *const weights[RF_MODES_WEIGHTS] = {weight, weight + rows};
+  const rf_pca_space space = {&mass, 3, RF_MODES_WEIGHTS, weights};
   RF_ALLOC(basis.spectrum, basis.n_spectrum);
-  int taken = 0;
-  // one BLAS thread: the same bits whatever the process has set
-  rf_blas_serial_begin();
-  st = left_vectors((int)rows, count, vectors, at_most, &r, basis.spectrum, &taken, err);
-  if (st >= 0) st = out_of_factor_space(&t, run, taken, err);
-  rf_blas_serial_end();
-  if (st < 0) goto done;
-  RF_TRY(rf_run_progress(run, count, count, err));
-  RF_TRY(make_canonical(solid, taken, basis.spectrum, vectors, err));
+  RF_TRY(rf_mass_pca_of(&space, run, count, vectors, at_most, &r, basis.spectrum, err));
   RF_ALLOC(basis.vectors, 3 * (size_t)basis.n_nodes * (size_t)r);
   for (size_t v = 0; v < (size_t)r; ++v)
     rf_solid_scatter(solid, vectors + rows * v, basis.vectors + 3 * (size_t)basis.n_nodes * v);
@@ -203,8 +161,7 @@ rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run, int32_t
   memset(&basis, 0, sizeof basis);
 done:
   rf_csc_free(&mass);
-  rf_cholesky_free(t.mass);
-  rf_free(t.work);
+  rf_free(weight);
   rf_basis_free(&basis);
   return st;
 }

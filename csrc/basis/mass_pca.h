@@ -3,6 +3,22 @@
 #define RF_BASIS_MASS_PCA_H
 
 #include "basis/basis.h"
+#include "basis/metric.h"
+
+// Where vectors live: their mass (lower triangle, alike on `width` components) and the diagonals
+// that order vectors of equal singular value (n_weights, rows, width).
+typedef struct rf_pca_space {
+  const rf_csc *mass;
+  int width;
+  int32_t n_weights;
+  const double *const *weights;
+} rf_pca_space;
+
+// vectors (count, rows, width) in; the first *r principal ones out, at their front.  spectrum:
+// as many singular values as the lesser of count and unknowns.  at_most: *r is lowered to the rank.
+RF_MUST_CHECK rf_status rf_mass_pca_of(const rf_pca_space *space, const rf_run *run, int32_t count,
+                                       double *vectors, bool at_most, int32_t *r, double *spectrum,
+                                       rf_error *err);
 
 // vectors (count, n_free, 3) over the free nodes; destroyed.  at_most: r is lowered to the rank.
 RF_MUST_CHECK rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run *run,

@@ -143,11 +143,14 @@ typedef struct rf_static_settings {
   double tolerance;    // on |residual| over free DOFs relative to the load's scale
   int32_t load_steps;  // the load is applied in this many equal parts
   int32_t newton_max;  // iterations per load step
+  int32_t halvings;    // how often a load step that fails may be halved; 0: never (fem/statics.h)
 } rf_static_settings;
 
 typedef struct rf_static_report {
   int32_t iterations, load_steps, factorizations, shifted;  // shifted: tangent was not definite
-  double residual;                                          // last relative residual
+  int32_t cuts;     // load steps that failed and were halved
+  double fraction;  // of the load, where u is
+  double residual;  // last relative residual
 } rf_static_report;
 
 // Newton-Raphson with line search: R(u) = force on free DOFs, u = prescribed on the

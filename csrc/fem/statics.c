@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "fem/fem.h"
+#include "fem/statics.h"
 
 static const double ARMIJO = 1e-4;       // part of the predicted decrease that is asked for
 static const double SHORTEST = 1e-10;    // a shorter step means that the search failed
@@ -22,7 +22,7 @@ static const double STALLED = 1e3;     // floors of rounding at which no progres
 // bounds of the next step length in terms of the last: parabolas through noise mean little
 static const double SHRINK_MOST = 0.1, SHRINK_LEAST = 0.5;
 
-typedef struct newton {
+struct rf_statics {
   const rf_solid *solid;
   const rf_run *run;
   const rf_static_settings *set;
@@ -32,11 +32,14 @@ typedef struct newton {
   double *blocks;                       // tangent
   rf_csc lower;
   rf_cholesky *factor;
-  double shift;      // factor of the mass that helped last, 0: none needed yet
-  bool at_rest;      // nothing has moved yet: the tangent is that at rest
-  double potential;  // at the present u
-  double magnitude;  // of the numbers it is the difference of
-} newton;
+  double shift;                 // factor of the mass that helped last, 0: none needed yet
+  bool at_rest;                 // nothing has moved yet: the tangent is that at rest
+  double potential;             // at the present u
+  double magnitude;             // of the numbers it is the difference of
+  double *next, *move, *start;  // (n, 3)
+  int64_t at, parts;            // of the load: reached, all
+  int32_t inverted;             // elements that were inside out to begin with
+};
 
 static double norm(int64_t count, const double *x) {
   double sum = 0.0;
@@ -51,7 +54,7 @@ static double dot(int64_t count, const double *x, const double *y) {
 }
 
 // residual f - R and potential at u; the tangent too if asked for
-static rf_status evaluate(newton *w, const double *u, bool tangent, rf_error *err) {
+static rf_status evaluate(rf_statics *w, const double *u, bool tangent, rf_error *err) {
   const int64_t n = 3 * (int64_t)w->solid->mesh->n_nodes;
   double energy;
   const rf_status st =
@@ -66,13 +69,13 @@ static rf_status evaluate(newton *w, const double *u, bool tangent, rf_error *er
 }
 
 // What the residual is measured by: the load, or the reactions where they are larger.
-static double load_scale(const newton *w) {
+static double load_scale(const rf_statics *w) {
   const int64_t n = 3 * (int64_t)w->solid->mesh->n_nodes;
   return fmax(norm(n, w->load), norm(n, w->force));
 }
 
 // Size of the rounding error of R at u: eps sum |K_ij| |u_j|.
-static double rounding_floor(const newton *w, const double *u) {
+static double rounding_floor(const rf_statics *w, const double *u) {
   const rf_solid *s = w->solid;
   double sum = 0.0;
   for (int32_t k = 0; k < s->n_free; ++k)
@@ -86,7 +89,7 @@ static double rounding_floor(const newton *w, const double *u) {
   return DBL_EPSILON * sqrt(sum);
 }
 
-static rf_status refuse_singular(const newton *w, int32_t column, rf_error *err) {
+static rf_status refuse_singular(const rf_statics *w, int32_t column, rf_error *err) {
   const int32_t node = w->solid->free[column / 3];
   const double *x = w->solid->mesh->nodes + 3 * (int64_t)node;
   return rf_fail(
@@ -98,7 +101,7 @@ static rf_status refuse_singular(const newton *w, int32_t column, rf_error *err)
 }
 
 // ratio of stiffness to mass, the unit of the shift
-static double stiffness_per_mass(const newton *w) {
+static double stiffness_per_mass(const rf_statics *w) {
   const rf_solid *s = w->solid;
   double stiffness = 0.0, mass = 0.0;
   for (int32_t k = 0; k < s->n_free; ++k)
@@ -111,7 +114,7 @@ static double stiffness_per_mass(const newton *w) {
 }
 
 // factor of the tangent, shifted by a multiple of the mass if that is what it takes
-static rf_status factorize(newton *w, rf_error *err) {
+static rf_status factorize(rf_statics *w, rf_error *err) {
   int32_t column = 0;
   rf_solid_free_fill(w->solid, 0.0, w->blocks, &w->lower);
   rf_status st = rf_cholesky_factorize(w->factor, &w->lower, &column, err);
@@ -140,7 +143,7 @@ static rf_status factorize(newton *w, rf_error *err) {
 }
 
 // u <- u + a d with a <= 1 such that the potential falls; RF_ERR_NO_CONVERGENCE if none does
-static rf_status search(newton *w, double *u, rf_error *err) {
+static rf_status search(rf_statics *w, double *u, rf_error *err) {
   const int64_t n = 3 * (int64_t)w->solid->mesh->n_nodes, n_free = 3 * (int64_t)w->solid->n_free;
   const double before = w->potential, size = norm(n_free, w->residual);
   const double slope = -dot(n_free, w->residual, w->direction);
@@ -171,7 +174,7 @@ static rf_status search(newton *w, double *u, rf_error *err) {
 }
 
 // the linear answer to moving the fixed nodes by `move` and to the new load
-static rf_status predict(newton *w, const double *move, double *u, rf_error *err) {
+static rf_status predict(rf_statics *w, const double *move, double *u, rf_error *err) {
   const rf_solid *s = w->solid;
   const int64_t n = 3 * (int64_t)s->mesh->n_nodes, n_free = 3 * (int64_t)s->n_free;
   rf_status st = RF_OK;
@@ -190,11 +193,11 @@ done:
 }
 
 // one load step, from u to equilibrium under w->load
-static rf_status iterate(newton *w, int32_t load_step, double *u, rf_error *err) {
+static rf_status iterate(rf_statics *w, double *u, rf_error *err) {
   const int64_t n_free = 3 * (int64_t)w->solid->n_free;
   rf_status st = RF_OK;
   for (int32_t it = 0;; ++it) {
-    RF_TRY(rf_run_progress(w->run, load_step, w->set->load_steps, err));
+    RF_TRY(rf_run_progress(w->run, w->at, w->parts, err));
     RF_TRY(evaluate(w, u, true, err));
     const double size = norm(n_free, w->residual), scale = load_scale(w);
     w->report->residual = scale > 0.0 ? size / scale : size;
@@ -228,6 +231,9 @@ static rf_status check(const rf_solid *s, const rf_static_settings *set, const d
     return rf_fail(err, RF_ERR_ARG, "steps must be at least 1, got %d", set->load_steps);
   if (!(set->newton_max >= 1))
     return rf_fail(err, RF_ERR_ARG, "max_iterations must be at least 1, got %d", set->newton_max);
+  if (!(set->halvings >= 0 && set->halvings <= RF_STATIC_HALVINGS))
+    return rf_fail(err, RF_ERR_ARG, "halvings must be between 0 and %d, got %d", RF_STATIC_HALVINGS,
+                   set->halvings);
   const double *const all[3] = {force, prescribed, u};
   const char *const name[3] = {"force", "prescribed", "u0"};
   for (int k = 0; k < 3; ++k)
@@ -238,76 +244,154 @@ static rf_status check(const rf_solid *s, const rf_static_settings *set, const d
   return rf_solid_require_held(s, err);
 }
 
-rf_status rf_solid_solve_static(const rf_solid *s, const rf_run *run, const rf_static_settings *set,
-                                const double *force, const double *prescribed, double *u,
-                                rf_static_report *report, rf_error *err) {
+rf_status rf_statics_create(const rf_solid *s, rf_statics **out, rf_error *err) {
   rf_status st = RF_OK;
   const int64_t n = 3 * (int64_t)s->mesh->n_nodes, n_free = 3 * (int64_t)s->n_free;
-  newton w = {.solid = s, .run = run, .set = set, .report = report, .at_rest = true};
-  double *next = NULL, *move = NULL, *start = NULL;
+  rf_statics *w = NULL;
+  *out = NULL;
+  RF_ALLOC(w, 1);
+  w->solid = s;
+  RF_ALLOC(w->load, n);
+  RF_ALLOC(w->force, n);
+  RF_ALLOC(w->trial, n);
+  RF_ALLOC(w->step, n);
+  RF_ALLOC(w->residual, n_free);
+  RF_ALLOC(w->direction, n_free);
+  RF_ALLOC(w->blocks, 9 * (int64_t)s->graph.ptr[s->mesh->n_nodes]);
+  RF_ALLOC(w->next, n);
+  RF_ALLOC(w->move, n);
+  RF_ALLOC(w->start, n);
+  if (s->n_free > 0) {
+    RF_TRY(rf_solid_free_pattern(s, &w->lower, err));
+    RF_TRY(rf_cholesky_create(&w->lower, &w->factor, err));
+  }
+  *out = w;
+  w = NULL;
+done:
+  rf_statics_free(w);
+  return st;
+}
+
+void rf_statics_free(rf_statics *w) {
+  if (!w) return;
+  rf_csc_free(&w->lower);
+  rf_cholesky_free(w->factor);
+  rf_free(w->load);
+  rf_free(w->force);
+  rf_free(w->trial);
+  rf_free(w->step);
+  rf_free(w->residual);
+  rf_free(w->direction);
+  rf_free(w->blocks);
+  rf_free(w->next);
+  rf_free(w->move);
+  rf_free(w->start);
+  rf_free(w);
+}
+
+// Towards w->next, the equilibrium under `part` of the load and of the way that the fixed nodes go
+// from where they started to where they belong.
+static rf_status advance(rf_statics *w, double part, const double *force, const double *prescribed,
+                         const double *u, rf_error *err) {
+  const rf_solid *s = w->solid;
+  const int64_t n = 3 * (int64_t)s->mesh->n_nodes;
+  for (int64_t i = 0; i < n; ++i) w->load[i] = part * force[i];
+  double moved = 0.0;
+  for (int32_t j = 0; j < s->n_fixed; ++j)
+    for (int c = 0; c < 3; ++c) {
+      const int64_t i = 3 * (int64_t)s->fixed[j] + c;
+      const double end = prescribed ? prescribed[i] : 0.0;
+      w->move[i] = part < 1.0 ? w->start[i] + part * (end - w->start[i]) - u[i] : end - u[i];
+      moved = fmax(moved, fabs(w->move[i]));
+    }
+  memcpy(w->next, u, (size_t)n * sizeof *w->next);
+  if (s->n_free == 0) {
+    for (int64_t i = 0; i < n; ++i) w->next[i] += w->move[i];
+    return RF_OK;
+  }
+  rf_status st = moved > 0.0 ? predict(w, w->move, w->next, err) : RF_OK;
+  if (st >= 0) st = iterate(w, w->next, err);
+  if (st < 0 || w->set->halvings == 0) return st;
+  const int32_t inverted = rf_solid_inverted(s, w->next);
+  if (inverted > w->inverted)
+    return rf_fail(err, RF_ERR_NO_CONVERGENCE, "%d elements turn inside out", inverted);
+  return st;
+}
+
+rf_status rf_statics_solve(rf_statics *w, const rf_run *run, const rf_static_settings *set,
+                           const double *force, const double *prescribed, double *u,
+                           rf_static_report *report, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_solid *s = w->solid;
+  const int64_t n = 3 * (int64_t)s->mesh->n_nodes;
   memset(report, 0, sizeof *report);
   RF_TRY(check(s, set, force, prescribed, u, err));
-  RF_ALLOC(w.load, n);
-  RF_ALLOC(w.force, n);
-  RF_ALLOC(w.trial, n);
-  RF_ALLOC(w.step, n);
-  RF_ALLOC(w.residual, n_free);
-  RF_ALLOC(w.direction, n_free);
-  RF_ALLOC(w.blocks, 9 * (int64_t)s->graph.ptr[s->mesh->n_nodes]);
-  RF_ALLOC(next, n);
-  RF_ALLOC(move, n);
-  RF_ALLOC(start, n);
-  memcpy(start, u, (size_t)n * sizeof *start);
-  for (int64_t i = 0; i < n; ++i) w.at_rest = w.at_rest && u[i] == 0.0;
-  if (s->n_free > 0) {
-    RF_TRY(rf_solid_free_pattern(s, &w.lower, err));
-    RF_TRY(rf_cholesky_create(&w.lower, &w.factor, err));
-  }
+  w->run = run;
+  w->set = set;
+  w->report = report;
+  w->shift = 0.0;
+  w->at_rest = true;
+  for (int64_t i = 0; i < n; ++i) w->at_rest = w->at_rest && u[i] == 0.0;
+  memcpy(w->start, u, (size_t)n * sizeof *w->start);
+  memset(w->move, 0, (size_t)n * sizeof *w->move);
+  w->inverted = set->halvings > 0 ? rf_solid_inverted(s, u) : 0;
 
-  for (int32_t k = 1; k <= set->load_steps; ++k) {
-    const double part = (double)k / set->load_steps;
-    for (int64_t i = 0; i < n; ++i) w.load[i] = part * force[i];
-    // fixed nodes go from where they started to where they belong in equal parts
-    double moved = 0.0;
-    for (int32_t j = 0; j < s->n_fixed; ++j)
-      for (int c = 0; c < 3; ++c) {
-        const int64_t i = 3 * (int64_t)s->fixed[j] + c;
-        const double end = prescribed ? prescribed[i] : 0.0;
-        move[i] = k == set->load_steps ? end - u[i] : start[i] + part * (end - start[i]) - u[i];
-        moved = fmax(moved, fabs(move[i]));
-      }
-    memcpy(next, u, (size_t)n * sizeof *next);
-    if (s->n_free == 0) {
-      for (int64_t i = 0; i < n; ++i) next[i] += move[i];
-    } else {
-      if (moved > 0.0) RF_TRY(predict(&w, move, next, err));
-      RF_TRY(iterate(&w, k - 1, next, err));
+  // the load in the smallest parts that there may be: fractions are exact
+  w->parts = (int64_t)set->load_steps << set->halvings;
+  w->at = 0;
+  int64_t step = (int64_t)1 << set->halvings;
+  int32_t successes = 0;
+  while (w->at < w->parts) {
+    if (step > w->parts - w->at) step = w->parts - w->at;
+    const bool at_rest = w->at_rest;
+    st = advance(w, (double)(w->at + step) / (double)w->parts, force, prescribed, u, err);
+    if (st == RF_ERR_NO_CONVERGENCE && step > 1) {
+      step /= 2;
+      successes = 0;
+      w->at_rest = at_rest;
+      w->shift = 0.0;
+      ++report->cuts;
+      continue;
     }
-    memcpy(u, next, (size_t)n * sizeof *next);
-    report->load_steps = k;
-    RF_TRY(rf_run_progress(run, k, set->load_steps, err));
+    if (st < 0) goto done;
+    w->at += step;
+    memcpy(u, w->next, (size_t)n * sizeof *u);
+    ++report->load_steps;
+    report->fraction = (double)w->at / (double)w->parts;
+    if (set->halvings > 0 && ++successes % 2 == 0) step *= 2;
+    RF_TRY(rf_run_progress(run, w->at, w->parts, err));
   }
 done:
   if (st == RF_ERR_NO_CONVERGENCE && err) {
     rf_error why = *err;
     why.text[160] = '\0';
-    rf_fail(err, st,
-            "static solution not found in load step %d of %d: %s (%d iterations in all, relative "
-            "residual %.3g); apply the load in more steps, or lower it",
-            report->load_steps + 1, set->load_steps, why.text, report->iterations,
-            report->residual);
+    if (set->halvings > 0)
+      rf_fail(err, st,
+              "static solution found for %.6g of the load only, and not in steps of %.3g beyond: "
+              "%s (%d load steps and %d iterations in all); lower the load",
+              report->fraction, 1.0 / (double)w->parts, why.text, report->load_steps,
+              report->iterations);
+    else
+      rf_fail(err, st,
+              "static solution not found in load step %d of %d: %s (%d iterations in all, relative "
+              "residual %.3g); apply the load in more steps, or lower it",
+              report->load_steps + 1, set->load_steps, why.text, report->iterations,
+              report->residual);
   }
-  rf_csc_free(&w.lower);
-  rf_cholesky_free(w.factor);
-  rf_free(w.load);
-  rf_free(w.force);
-  rf_free(w.trial);
-  rf_free(w.step);
-  rf_free(w.residual);
-  rf_free(w.direction);
-  rf_free(w.blocks);
-  rf_free(next);
-  rf_free(move);
-  rf_free(start);
+  return st;
+}
+
+rf_status rf_solid_solve_static(const rf_solid *s, const rf_run *run, const rf_static_settings *set,
+                                const double *force, const double *prescribed, double *u,
+                                rf_static_report *report, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_statics *w = NULL;
+  memset(report, 0, sizeof *report);
+  // a refusal should not come after the work
+  RF_TRY(check(s, set, force, prescribed, u, err));
+  RF_TRY(rf_statics_create(s, &w, err));
+  RF_TRY(rf_statics_solve(w, run, set, force, prescribed, u, report, err));
+done:
+  rf_statics_free(w);
   return st;
 }

@@ -235,20 +235,30 @@ rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err) {
   return st;
 }
 
-void rf_cholesky_half_multiply3(const rf_cholesky *f, const double *x, double *scratch, double *y) {
+static inline void half_multiply(const rf_cholesky *f, size_t width, const double *x,
+                                 double *scratch, double *y) {
   const int32_t *ptr = f->half->p, *ind = f->half->i, *perm = f->factor->Perm;
   const double *val = f->half->x;
   for (int32_t j = 0; j < f->n; ++j)
-    for (size_t axis = 0; axis < 3; ++axis)
-      scratch[3 * (size_t)j + axis] = x[3 * (size_t)perm[j] + axis];
+    for (size_t c = 0; c < width; ++c)
+      scratch[width * (size_t)j + c] = x[width * (size_t)perm[j] + c];
   for (int32_t j = 0; j < f->n; ++j) {
     double sum[3] = {0.0, 0.0, 0.0};
     for (int32_t p = ptr[j]; p < ptr[j + 1]; ++p) {
-      const double *row = scratch + 3 * (size_t)ind[p];
-      for (int axis = 0; axis < 3; ++axis) sum[axis] += val[p] * row[axis];
+      const double *row = scratch + width * (size_t)ind[p];
+      for (size_t c = 0; c < width; ++c) sum[c] += val[p] * row[c];
     }
-    for (size_t axis = 0; axis < 3; ++axis) y[3 * (size_t)j + axis] = sum[axis];
+    for (size_t c = 0; c < width; ++c) y[width * (size_t)j + c] = sum[c];
   }
+}
+
+void rf_cholesky_half_multiply(const rf_cholesky *f, int width, const double *x, double *scratch,
+                               double *y) {
+  // the width as a constant lets the compiler unroll
+  if (width == 1)
+    half_multiply(f, 1, x, scratch, y);
+  else
+    half_multiply(f, 3, x, scratch, y);
 }
 
 rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const double *y, double *x,

@@ -46,9 +46,10 @@ RF_MUST_CHECK rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const d
 // Makes what rf_cholesky_half_multiply needs, until the next factorization.
 RF_MUST_CHECK rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err);
 
-// Three columns that lie side by side: x, y and the scratch are (n, 3).  Only reads the
-// factor: any number of callers may be inside.
-void rf_cholesky_half_multiply3(const rf_cholesky *f, const double *x, double *scratch, double *y);
+// `width` (1 or 3) columns that lie side by side: x, y and the scratch are (n, width).  Only
+// reads the factor: any number of callers may be inside.
+void rf_cholesky_half_multiply(const rf_cholesky *f, int width, const double *x, double *scratch,
+                               double *y);
 
 void rf_cholesky_free(rf_cholesky *f);  // NULL is fine
 

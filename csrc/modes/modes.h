@@ -67,6 +67,14 @@ RF_MUST_CHECK rf_status rf_modes_solid_derivatives(const rf_solid *solid, const 
                                                    int32_t k, const double *shapes,
                                                    double *derivatives, rf_error *err);
 
+// The static response of k modes (k, n_nodes, 3) to forces (count, 3) at some nodes, plus what
+// the modal forces (k; nullable: none) add: u = sum_j psi_j (psi_j.f + p_j) / lambda_j, the linear
+// model of B07 2.8.2.  `coordinates` (k) and u (n_nodes, 3) out.
+RF_MUST_CHECK rf_status rf_modes_response(int32_t k, int32_t n_nodes, const double *eigenvalues,
+                                          const double *shapes, int32_t count, const int32_t *node,
+                                          const double *force, const double *modal,
+                                          double *coordinates, double *u, rf_error *err);
+
 // Diagonals (n_free, 3) that tell repeated modes apart: mass times 1, 2, 3 along x, y, z (so
 // what moves along x comes first), then, for pairs which that cannot order because a turn of
 // less than 90 degrees maps one to the other, mass times a function of position without any

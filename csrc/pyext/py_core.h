@@ -77,6 +77,6 @@ extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_sp
 
 // Module functions, one table a py_<room>.c.
 extern PyMethodDef py_mesh_functions[], py_solid_functions[], py_modes_functions[],
-    py_basis_functions[], py_polynomial_functions[], py_system_functions[];
+    py_basis_functions[], py_polynomial_functions[], py_system_functions[], py_sketch_functions[];
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_mesh.h"
+#include "pyext/py_statics.h"
 
 typedef struct py_solid {
   PyObject_HEAD rf_solid *solid;
@@ -280,62 +281,6 @@ static PyObject *solid_require_held(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-static PyObject *static_report(const rf_static_report *r) {
-  return Py_BuildValue("{s:i,s:i,s:i,s:i,s:d}", "iterations", (int)r->iterations, "load_steps",
-                       (int)r->load_steps, "factorizations", (int)r->factorizations, "shifted",
-                       (int)r->shifted, "residual", r->residual);
-}
-
-PyDoc_STRVAR(
-    static_doc,
-    "solve_static($self, force, prescribed, u0, tol, steps, max_iterations, progress, "
-    "threads, /)\n--\n\n"
-    "Static equilibrium (u, report); force, prescribed and u0 may be None: zero. A failure "
-    "raises: load steps that converged before it are not returned.");
-static PyObject *solid_solve_static(PyObject *self, PyObject *args) {
-  const rf_solid *s = self_solid(self);
-  py_state *state = py_state_of_object(self);
-  const npy_intp n = s->mesh->n_nodes;
-  PyObject *objects[3], *progress, *u = NULL, *zero = NULL, *result = NULL;
-  int steps, max_iterations, threads;
-  double tol;
-  py_run run;
-  py_in in[3] = {{0}};
-  const char *const names[3] = {"force", "prescribed", "u0"};
-  if (!PyArg_ParseTuple(args, "OOOdiiOi:solve_static", objects, objects + 1, objects + 2, &tol,
-                        &steps, &max_iterations, &progress, &threads))
-    return NULL;
-  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  for (int k = 0; k < 3; ++k)
-    if (objects[k] != Py_None && py_in_field(in + k, objects[k], names[k], n) < 0) goto done;
-  u = py_new_f64(2, (npy_intp[]){n, 3});
-  zero = py_new_f64(2, (npy_intp[]){n, 3});
-  if (!u || !zero) goto done;
-  const rf_static_settings set = {
-      .tolerance = tol, .load_steps = steps, .newton_max = max_iterations};
-  rf_static_report report;
-  rf_error err = {0};
-  rf_status st;
-  double *solution = py_f64(u);
-  const double *force = in[0].data ? in[0].data : py_f64(zero);
-  if (in[2].data) memcpy(solution, in[2].data, 3 * (size_t)n * sizeof *solution);
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_solid_solve_static(s, &run.run, &set, force, in[1].data, solution, &report, &err);
-  Py_END_ALLOW_THREADS
-  if (st < 0) {
-    py_raise(state, st, &err);
-    goto done;
-  }
-  PyObject *told = static_report(&report);
-  if (told) result = PyTuple_Pack(2, u, told);
-  Py_XDECREF(told);
-done:
-  for (int k = 0; k < 3; ++k) py_in_release(in + k);
-  Py_XDECREF(u);
-  Py_XDECREF(zero);
-  return result;
-}
-
 // seconds of each of `runs` evaluations of force and, if asked for, tangent
 static rf_status time_evaluations(const rf_solid *s, const rf_run *run, const double *u,
                                   int tangent, int32_t runs, double *seconds, rf_error *err) {
@@ -388,7 +333,8 @@ static PyMethodDef solid_methods[] = {
     {"strain_energy", solid_strain_energy, METH_VARARGS, energy_doc},
     {"hessian_product", solid_hessian_product, METH_VARARGS, hessian_doc},
     {"require_held", solid_require_held, METH_NOARGS, held_doc},
-    {"solve_static", solid_solve_static, METH_VARARGS, static_doc},
+    {"solve_static", py_solid_solve_static, METH_VARARGS, py_solid_static_doc},
+    {"solve_loads", py_solid_solve_loads, METH_VARARGS, py_solid_loads_doc},
     {"time_evaluate", solid_time_evaluate, METH_VARARGS, time_doc},
     {0},
 };

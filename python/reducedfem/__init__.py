@@ -24,6 +24,7 @@ from reducedfem.errors import (  # noqa: E402
     MissingMatplotlibError,
     ReducedFEMError,
     SingularMatrixError,
+    StaticConvergenceError,
 )
 from reducedfem.files import load  # noqa: E402
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
@@ -58,6 +59,7 @@ __all__ = [
     "Solid",
     "StVK",
     "State",
+    "StaticConvergenceError",
     "StaticReport",
     "Surface",
     "load",

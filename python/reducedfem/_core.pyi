@@ -4,6 +4,9 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+# (ptr, node, force, patterns, coordinates)
+_Loads = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike, ArrayLike]
+
 # csrc/pyext/py_system.c
 def blas_description() -> dict[str, str | int]: ...
 def alloc_counters() -> dict[str, int]: ...
@@ -128,8 +131,26 @@ class Solid:
         max_iterations: int,
         progress: Callable[[int, int], object] | None,
         threads: int,
+        halvings: int = 0,
         /,
-    ) -> tuple[NDArray[np.float64], dict[str, float]]: ...
+    ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
+    def solve_loads(
+        self,
+        loads: _Loads,
+        tol: float,
+        steps: int,
+        max_iterations: int,
+        halvings: int,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.int32],
+        NDArray[np.float64],
+        NDArray[np.int32],
+        NDArray[np.int32],
+    ]: ...
     def time_evaluate(
         self, u: ArrayLike, tangent: bool, runs: int, threads: int, /
     ) -> NDArray[np.float64]: ...
@@ -287,3 +308,38 @@ def modal_derivative_basis(
     at_most: bool = False,
     /,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+
+# csrc/pyext/py_sketch.c
+def modal_response(
+    eigenvalues: ArrayLike,
+    shapes: ArrayLike,
+    nodes: ArrayLike,
+    force: ArrayLike,
+    modal: ArrayLike,
+    /,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def thin(
+    points: ArrayLike,
+    distance: float,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> NDArray[np.int32]: ...
+def dense_loads(loads: _Loads, n: int, /) -> NDArray[np.float64]: ...
+def thin_shapes(
+    solid: Solid,
+    shapes: ArrayLike,
+    distance: float,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> NDArray[np.int32]: ...
+def mass_product(solid: Solid, fields: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
+def independent(
+    solid: Solid,
+    vectors: ArrayLike,
+    tolerance: float,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> NDArray[np.float64]: ...

@@ -6,7 +6,15 @@ fits, so both ``except rf.ReducedFEMError`` and ``except ValueError`` work.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from numpy.linalg import LinAlgError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from reducedfem.solid import StaticReport
 
 __all__ = [
     "ConvergenceError",
@@ -19,6 +27,7 @@ __all__ = [
     "MissingMatplotlibError",
     "ReducedFEMError",
     "SingularMatrixError",
+    "StaticConvergenceError",
 ]
 
 
@@ -48,6 +57,30 @@ class SingularMatrixError(ReducedFEMError, LinAlgError):
 
 class ConvergenceError(ReducedFEMError, RuntimeError):
     """An iteration did not reach its tolerance."""
+
+
+class StaticConvergenceError(ConvergenceError):
+    """No static equilibrium was found under the whole load; what was found is in it.
+
+    Parameters
+    ----------
+    message
+        Says how far it went and why not further.
+    displacement
+        Equilibrium under ``report.fraction`` of the load [m], shape (n, 3).
+    report
+        What it took.
+    """
+
+    def __init__(
+        self, message: str, displacement: NDArray[np.float64], report: StaticReport
+    ) -> None:
+        super().__init__(message)
+        self.displacement = displacement
+        self.report = report
+
+    def __reduce__(self) -> tuple[type[StaticConvergenceError], tuple[Any, ...]]:
+        return StaticConvergenceError, (self.args[0], self.displacement, self.report)
 
 
 class DivergedError(ReducedFEMError, RuntimeError):

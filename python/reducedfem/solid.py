@@ -22,13 +22,15 @@ from reducedfem._check import (
 )
 from reducedfem._frozen import owned
 from reducedfem._run import Progress, callback, threads
-from reducedfem.errors import InputError, InputTypeError, MeshError
+from reducedfem.errors import InputError, InputTypeError, MeshError, StaticConvergenceError
 from reducedfem.material import StVK
 from reducedfem.mesh import Mesh
 from reducedfem.modes import Modes
 from reducedfem.sparse import CSC
 
 __all__ = ["Solid", "StaticReport"]
+
+_HALVINGS = 10  # of a load step, at most
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,10 @@ class StaticReport:
         a sign of buckling or of a load beyond what the solid bears.
     residual
         Norm of the last residual, relative to that of load and reactions.
+    cuts
+        Load steps that failed and were halved (with ``adaptive=True`` only).
+    fraction
+        Part of the load that is applied in the end: 1, or what was reached.
     """
 
     iterations: int
@@ -55,6 +61,8 @@ class StaticReport:
     factorizations: int
     shifted: int
     residual: float
+    cuts: int
+    fraction: float
 
 
 def _fixed_nodes(fixed: ArrayLike | None, n: int) -> NDArray[np.int64]:
@@ -366,6 +374,7 @@ class Solid:
         prescribed: ArrayLike | None = None,
         u0: ArrayLike | None = None,
         max_iterations: int = 200,
+        adaptive: bool = False,
         report: Literal[False] = False,
         progress: Progress = False,
     ) -> NDArray[np.float64]: ...
@@ -380,6 +389,7 @@ class Solid:
         prescribed: ArrayLike | None = None,
         u0: ArrayLike | None = None,
         max_iterations: int = 200,
+        adaptive: bool = False,
         report: Literal[True],
         progress: Progress = False,
     ) -> tuple[NDArray[np.float64], StaticReport]: ...
@@ -393,6 +403,7 @@ class Solid:
         prescribed: ArrayLike | None = None,
         u0: ArrayLike | None = None,
         max_iterations: int = 200,
+        adaptive: bool = False,
         report: bool = False,
         progress: Progress = False,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
@@ -403,6 +414,12 @@ class Solid:
         exist, loads applied in more steps follow the branch that starts at rest more
         closely. Nothing breaks the symmetry of a solid and its loads: beyond a critical
         load the result may be an equilibrium that is not stable.
+
+        With `adaptive` a load step that fails is halved, ten times at most, and the next ones
+        grow again. A step fails then too where it turns elements inside out (a determinant of
+        the deformation gradient is not positive at a quadrature point), which the material,
+        whose energy is a polynomial, does not prevent. So large loads either give the
+        equilibrium on the branch that starts at rest, or an error that holds what was reached.
 
         Parameters
         ----------
@@ -419,6 +436,8 @@ class Solid:
             Displacements [m] to start from, (n, 3); default: rest.
         max_iterations
             Newton iterations allowed in each step.
+        adaptive
+            Halve load steps that fail.
         report
             Return also what the solution took.
         progress
@@ -437,12 +456,15 @@ class Solid:
             Some part of the solid is not held; the message names it.
         SingularMatrixError
             The stiffness at rest is singular.
-        ConvergenceError
-            No equilibrium was found; the message tells the iterations and the residual.
+        StaticConvergenceError
+            No equilibrium was found under the whole load; the message tells how far it went. Its
+            attribute ``displacement`` is the equilibrium of the last load step that was, and
+            ``report`` names its fraction of the load.
         """
         told = flag(report, "report")
+        halvings = _HALVINGS if flag(adaptive, "adaptive") else 0
         with callback(progress, "statics") as call:
-            u, took = self._core.solve_static(
+            u, took, failure = self._core.solve_static(
                 array_like(force, "force"),
                 array_like(prescribed, "prescribed"),
                 array_like(u0, "u0"),
@@ -451,8 +473,12 @@ class Solid:
                 count(max_iterations, "max_iterations"),
                 call,
                 threads(),
+                halvings,
             )
-        return (u, StaticReport(**took)) if told else u  # type: ignore[arg-type]
+        outcome = StaticReport(**took)  # type: ignore[arg-type]
+        if failure is not None:
+            raise StaticConvergenceError(failure, u, outcome)
+        return (u, outcome) if told else u
 
     def linear_modes(self, k: int, *, progress: Progress = False) -> Modes:
         """Return the k lowest vibration modes of the held solid about rest.

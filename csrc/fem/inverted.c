@@ -1,0 +1,23 @@
+#include "fem/statics.h"
+#include "linalg/vec3.h"
+
+// det F <= 0 at a quadrature point, F = 1 + sum u_a (x) grad(phi_a)
+static bool inside_out(const rf_solid *s, int32_t element, const double *u) {
+  const int nodes = (int)s->mesh->type;
+  const int32_t *corner = s->mesh->elements + (int64_t)nodes * element;
+  const double *gradient = rf_solid_gradient(s, element);
+  for (int g = 0; g < s->n_gauss; ++g) {
+    double f[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+    for (int a = 0; a < nodes; ++a, gradient += 3)
+      for (int i = 0; i < 3; ++i)
+        for (int j = 0; j < 3; ++j) f[3 * i + j] += u[3 * (int64_t)corner[a] + i] * gradient[j];
+    if (!(rf_vec3_det(f, f + 3, f + 6) > 0.0)) return true;
+  }
+  return false;
+}
+
+int32_t rf_solid_inverted(const rf_solid *solid, const double *u) {
+  int32_t count = 0;
+  for (int32_t e = 0; e < solid->mesh->n_elements; ++e) count += inside_out(solid, e, u);
+  return count;
+}

@@ -1,0 +1,247 @@
+// What bases from sketches take: the linear model, thinning, independence.
+#include "base/alloc.h"
+#include "basis/independent.h"
+#include "basis/thin.h"
+#include "pyext/py_loads.h"
+#include "pyext/py_solid.h"
+
+PyDoc_STRVAR(response_doc,
+             "modal_response($module, eigenvalues, shapes, nodes, force, modal, /)\n--\n\n"
+             "Static response of modes (k, n, 3) to forces (m, 3) at nodes (m,) and to modal\n"
+             "forces (k,): displacements (n, 3) and modal coordinates (k,).");
+static PyObject *modal_response(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *objects[5], *u = NULL, *q = NULL, *result = NULL;
+  py_in values = {0}, shapes = {0}, nodes = {0}, force = {0}, modal = {0};
+  const npy_intp any[3] = {PY_ANY, PY_ANY, 3};
+  if (!PyArg_ParseTuple(args, "OOOOO:modal_response", objects, objects + 1, objects + 2,
+                        objects + 3, objects + 4))
+    return NULL;
+  if (py_in_f64(&shapes, objects[1], "shapes", 3, any) < 0) return NULL;
+  const npy_intp k = shapes.shape[0], n = shapes.shape[1];
+  if (k < 1 || n < 1 || k > INT32_MAX || n > INT32_MAX) {
+    py_fail(state, "InputError", "shapes has %zd modes of %zd nodes", k, n);
+    goto done;
+  }
+  if (py_in_f64(&values, objects[0], "eigenvalues", 1, &k) < 0 ||
+      py_in_i32(&nodes, objects[2], "nodes", 1, any, 0, (int32_t)n - 1) < 0 ||
+      py_in_f64(&force, objects[3], "force", 2, (npy_intp[]){nodes.shape[0], 3}) < 0 ||
+      py_in_f64(&modal, objects[4], "modal", 1, &k) < 0)
+    goto done;
+  if (nodes.shape[0] > INT32_MAX) {
+    py_fail(state, "InputError", "nodes has %zd entries; that is too many", nodes.shape[0]);
+    goto done;
+  }
+  u = py_new_f64(2, (npy_intp[]){n, 3});
+  q = py_new_f64(1, &k);
+  if (!u || !q) goto done;
+  rf_error err = {0};
+  rf_status st;
+  double *to = py_f64(u), *coordinate = py_f64(q);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_modes_response((int32_t)k, (int32_t)n, values.data, shapes.data, (int32_t)nodes.shape[0],
+                         nodes.data, force.data, modal.data, coordinate, to, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : PyTuple_Pack(2, u, q);
+done:
+  py_in_release(&values);
+  py_in_release(&shapes);
+  py_in_release(&nodes);
+  py_in_release(&force);
+  py_in_release(&modal);
+  Py_XDECREF(u);
+  Py_XDECREF(q);
+  return result;
+}
+
+// indices of what is kept
+static PyObject *kept_indices(int32_t count, const bool *keep) {
+  npy_intp kept = 0;
+  for (int32_t i = 0; i < count; ++i) kept += keep[i];
+  PyObject *out = py_new_i32(1, &kept);
+  if (!out) return NULL;
+  int32_t *to = py_i32(out);
+  for (int32_t i = 0; i < count; ++i)
+    if (keep[i]) *to++ = i;
+  return out;
+}
+
+// refuses more samples than an int32 counts: 0, or -1 with an exception set
+static int check_count(py_state *state, const py_in *samples) {
+  if (samples->shape[0] < INT32_MAX) return 0;
+  py_fail(state, "InputError", "there are too many samples: %zd", samples->shape[0]);
+  return -1;
+}
+
+PyDoc_STRVAR(thin_doc,
+             "thin($module, points, distance, progress, threads, /)\n--\n\n"
+             "Indices of points (m, d) that keep a distance; see csrc/basis/thin.h.");
+static PyObject *thin(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *points_obj, *callable, *result = NULL;
+  double distance;
+  int threads;
+  py_in points = {0};
+  py_run run;
+  rf_error err = {0};
+  bool *keep = NULL;
+  if (!PyArg_ParseTuple(args, "OdOi:thin", &points_obj, &distance, &callable, &threads))
+    return NULL;
+  if (py_run_init(state, &run, callable, threads) < 0) return NULL;
+  if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, PY_ANY}) < 0) return NULL;
+  if (check_count(state, &points) < 0) goto done;
+  const int32_t count = (int32_t)points.shape[0];
+  keep = rf_alloc((size_t)count, sizeof *keep);
+  if (!keep) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_thin(&run.run, count, points.shape[1], points.data, distance, keep, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : kept_indices(count, keep);
+done:
+  rf_free(keep);
+  py_in_release(&points);
+  return result;
+}
+
+PyDoc_STRVAR(dense_loads_doc,
+             "dense_loads($module, loads, n, /)\n--\n\n"
+             "Loads (ptr, node, force, patterns, coordinates) on n nodes as points (count, dim),\n"
+             "over the nodes that any of them touches.");
+static PyObject *dense_loads(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *tuple, *result = NULL;
+  int n;
+  py_loads loads = {0};
+  double *points = NULL;
+  int64_t dim = 0;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "Oi:dense_loads", &tuple, &n)) return NULL;
+  if (n < 1) return py_fail(state, "InputError", "n must be at least 1, got %d", n);
+  if (py_in_loads(state, &loads, tuple, n) < 0) goto done;
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_loads_dense(&loads.view, n, &points, &dim, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  result = py_new_f64(2, (npy_intp[]){loads.view.count, (npy_intp)dim});
+  if (result)
+    memcpy(py_f64(result), points, (size_t)loads.view.count * (size_t)dim * sizeof *points);
+done:
+  rf_free(points);
+  py_loads_release(&loads);
+  return result;
+}
+
+PyDoc_STRVAR(thin_shapes_doc,
+             "thin_shapes($module, solid, shapes, distance, progress, threads, /)\n--\n\n"
+             "Indices of shapes (m, n, 3) that keep a distance in the metric of the mass.");
+static PyObject *thin_shapes(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *solid_obj, *shapes_obj, *callable, *result = NULL;
+  double distance;
+  int threads;
+  py_in shapes = {0};
+  py_run run;
+  rf_error err = {0};
+  bool *keep = NULL;
+  if (!PyArg_ParseTuple(args, "OOdOi:thin_shapes", &solid_obj, &shapes_obj, &distance, &callable,
+                        &threads))
+    return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(state, &run, callable, threads) < 0) return NULL;
+  if (py_in_fields(&shapes, shapes_obj, "shapes", solid->mesh->n_nodes) < 0) return NULL;
+  if (check_count(state, &shapes) < 0) goto done;
+  const int32_t count = (int32_t)shapes.shape[0];
+  keep = rf_alloc((size_t)count, sizeof *keep);
+  if (!keep) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_thin_shapes(solid, &run.run, count, shapes.data, distance, keep, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : kept_indices(count, keep);
+done:
+  rf_free(keep);
+  py_in_release(&shapes);
+  return result;
+}
+
+PyDoc_STRVAR(mass_product_doc,
+             "mass_product($module, solid, fields, threads, /)\n--\n\n"
+             "M x for fields (m, n, 3), M the consistent mass.");
+static PyObject *mass_product(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *solid_obj, *fields_obj, *result = NULL;
+  int threads;
+  py_in fields = {0};
+  py_run run;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OOi:mass_product", &solid_obj, &fields_obj, &threads)) return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(state, &run, NULL, threads) < 0) return NULL;
+  if (py_in_fields(&fields, fields_obj, "fields", solid->mesh->n_nodes) < 0) return NULL;
+  if (check_count(state, &fields) < 0) goto done;
+  result = py_new_f64(3, fields.shape);
+  if (!result) goto done;
+  rf_status st;
+  double *to = py_f64(result);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_solid_mass_multiply(solid, &run.run, (int32_t)fields.shape[0], fields.data, to, &err);
+  Py_END_ALLOW_THREADS
+  result = py_result(state, st, &err, result);
+done:
+  py_in_release(&fields);
+  return result;
+}
+
+PyDoc_STRVAR(independent_doc,
+             "independent($module, solid, vectors, tolerance, progress, threads, /)\n--\n\n"
+             "Residual (m,) of each deformation (m, n, 3) beside those kept before it; 0 where it\n"
+             "is not kept.");
+static PyObject *independent(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *solid_obj, *vectors_obj, *callable, *result = NULL;
+  double tolerance;
+  int threads;
+  py_in vectors = {0};
+  py_run run;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OOdOi:independent", &solid_obj, &vectors_obj, &tolerance, &callable,
+                        &threads))
+    return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(state, &run, callable, threads) < 0) return NULL;
+  if (py_in_fields(&vectors, vectors_obj, "vectors", solid->mesh->n_nodes) < 0) return NULL;
+  if (check_count(state, &vectors) < 0) goto done;
+  result = py_new_f64(1, vectors.shape);
+  if (!result) goto done;
+  rf_status st;
+  double *to = py_f64(result);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_basis_independent(solid, &run.run, (int32_t)vectors.shape[0], vectors.data, tolerance, to,
+                            &err);
+  Py_END_ALLOW_THREADS
+  result = py_result(state, st, &err, result);
+done:
+  py_in_release(&vectors);
+  return result;
+}
+
+PyMethodDef py_sketch_functions[] = {
+    {"modal_response", modal_response, METH_VARARGS, response_doc},
+    {"thin", thin, METH_VARARGS, thin_doc},
+    {"dense_loads", dense_loads, METH_VARARGS, dense_loads_doc},
+    {"thin_shapes", thin_shapes, METH_VARARGS, thin_shapes_doc},
+    {"mass_product", mass_product, METH_VARARGS, mass_product_doc},
+    {"independent", independent, METH_VARARGS, independent_doc},
+    {NULL, NULL, 0, NULL},
+};

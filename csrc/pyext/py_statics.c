@@ -1,0 +1,145 @@
+// Static equilibrium under one load, and under each of many.
+#include "pyext/py_statics.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "pyext/py_loads.h"
+#include "pyext/py_solid.h"
+
+static PyObject *static_report(const rf_static_report *r) {
+  return Py_BuildValue("{s:i,s:i,s:i,s:i,s:i,s:d,s:d}", "iterations", (int)r->iterations,
+                       "load_steps", (int)r->load_steps, "factorizations", (int)r->factorizations,
+                       "shifted", (int)r->shifted, "cuts", (int)r->cuts, "fraction", r->fraction,
+                       "residual", r->residual);
+}
+
+const char py_solid_static_doc[] =
+    "solve_static($self, force, prescribed, u0, tol, steps, max_iterations, progress, threads, "
+    "halvings=0, /)\n--\n\n"
+    "Static equilibrium (u, report, None); force, prescribed and u0 may be None: zero. Where none\n"
+    "is found, u is what was reached and the third says why.";
+PyObject *py_solid_solve_static(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  const rf_solid *s = py_solid_get(state, self);
+  const npy_intp n = s->mesh->n_nodes;
+  PyObject *objects[3], *progress, *u = NULL, *zero = NULL, *result = NULL;
+  rf_static_settings set = {0};
+  int threads;
+  py_run run;
+  py_in in[3] = {{0}};
+  const char *const names[3] = {"force", "prescribed", "u0"};
+  if (!PyArg_ParseTuple(args, "OOOdiiOi|i:solve_static", objects, objects + 1, objects + 2,
+                        &set.tolerance, &set.load_steps, &set.newton_max, &progress, &threads,
+                        &set.halvings))
+    return NULL;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
+  for (int k = 0; k < 3; ++k)
+    if (objects[k] != Py_None && py_in_field(in + k, objects[k], names[k], n) < 0) goto done;
+  u = py_new_f64(2, (npy_intp[]){n, 3});
+  zero = py_new_f64(2, (npy_intp[]){n, 3});
+  if (!u || !zero) goto done;
+  rf_static_report report;
+  rf_error err = {0};
+  rf_status st;
+  double *solution = py_f64(u);
+  const double *force = in[0].data ? in[0].data : py_f64(zero);
+  if (in[2].data) memcpy(solution, in[2].data, 3 * (size_t)n * sizeof *solution);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_solid_solve_static(s, &run.run, &set, force, in[1].data, solution, &report, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0 && st != RF_ERR_NO_CONVERGENCE) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  PyObject *told = static_report(&report);
+  if (told) result = Py_BuildValue("OOz", u, told, st < 0 ? err.text : NULL);
+  Py_XDECREF(told);
+done:
+  for (int k = 0; k < 3; ++k) py_in_release(in + k);
+  Py_XDECREF(u);
+  Py_XDECREF(zero);
+  return result;
+}
+
+// scratch of the C call, and then the reports as columns
+typedef struct outcome {
+  rf_static_report *reports;
+  rf_status *statuses;
+} outcome;
+
+static PyObject *columns(int32_t count, const outcome *o) {
+  const npy_intp length = count;
+  PyObject *fraction = py_new_f64(1, &length), *found = py_new_i32(1, &length);
+  PyObject *iterations = py_new_i32(1, &length), *shifted = py_new_i32(1, &length);
+  PyObject *result = NULL;
+  if (fraction && found && iterations && shifted) {
+    for (int32_t i = 0; i < count; ++i) {
+      py_f64(fraction)[i] = o->reports[i].fraction;
+      py_i32(found)[i] = o->statuses[i] >= 0;
+      py_i32(iterations)[i] = o->reports[i].iterations;
+      py_i32(shifted)[i] = o->reports[i].shifted;
+    }
+    result = PyTuple_Pack(4, found, fraction, iterations, shifted);
+  }
+  Py_XDECREF(fraction);
+  Py_XDECREF(found);
+  Py_XDECREF(iterations);
+  Py_XDECREF(shifted);
+  return result;
+}
+
+static rf_status solve_loads(const rf_solid *s, const rf_run *run, const rf_static_settings *set,
+                             const rf_loads *loads, double *u, outcome *o, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_ALLOC(o->reports, loads->count);
+  RF_ALLOC(o->statuses, loads->count);
+  RF_TRY(rf_statics_solve_loads(s, run, set, loads, u, o->reports, o->statuses, err));
+done:
+  return st;
+}
+
+const char py_solid_loads_doc[] =
+    "solve_loads($self, loads, tol, steps, max_iterations, halvings, progress, threads, /)\n--\n\n"
+    "Static equilibria from rest, each for itself: u (count, n, 3), and of each whether it was\n"
+    "found, the fraction of the load that was reached, iterations and shifted iterations. loads:\n"
+    "(ptr, node, force, patterns, coordinates).";
+PyObject *py_solid_solve_loads(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  const rf_solid *s = py_solid_get(state, self);
+  PyObject *loads_obj, *progress, *u = NULL, *told = NULL, *result = NULL;
+  rf_static_settings set = {0};
+  int threads;
+  py_run run;
+  py_loads loads = {0};
+  outcome o = {0};
+  if (!PyArg_ParseTuple(args, "OdiiiOi:solve_loads", &loads_obj, &set.tolerance, &set.load_steps,
+                        &set.newton_max, &set.halvings, &progress, &threads))
+    return NULL;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
+  if (py_in_loads(state, &loads, loads_obj, s->mesh->n_nodes) < 0) goto done;
+  u = py_new_f64(3, (npy_intp[]){loads.view.count, s->mesh->n_nodes, 3});
+  if (!u) goto done;
+  rf_error err = {0};
+  rf_status st;
+  double *solution = py_f64(u);
+  Py_BEGIN_ALLOW_THREADS
+  st = solve_loads(s, &run.run, &set, &loads.view, solution, &o, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  told = columns(loads.view.count, &o);
+  if (told) {
+    result = PyTuple_Pack(5, u, PyTuple_GET_ITEM(told, 0), PyTuple_GET_ITEM(told, 1),
+                          PyTuple_GET_ITEM(told, 2), PyTuple_GET_ITEM(told, 3));
+  }
+done:
+  rf_free(o.reports);
+  rf_free(o.statuses);
+  py_loads_release(&loads);
+  Py_XDECREF(u);
+  Py_XDECREF(told);
+  return result;
+}

@@ -1,0 +1,12 @@
+// Methods of _core.Solid for static loads.
+#ifndef RF_PYEXT_PY_STATICS_H
+#define RF_PYEXT_PY_STATICS_H
+
+#include "pyext/py_core.h"
+
+extern const char py_solid_static_doc[], py_solid_loads_doc[];
+
+PyObject *py_solid_solve_static(PyObject *self, PyObject *args);
+PyObject *py_solid_solve_loads(PyObject *self, PyObject *args);
+
+#endif
