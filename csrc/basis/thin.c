@@ -77,16 +77,17 @@ done:
   return st;
 }
 
-static double kernel(double apart) {
+// in parts of 2^31: sums of integers are exact, so that equal densities are found equal
+static int64_t kernel(double apart) {
   const double rest = 1.0 - apart / (REACH * REACH);
-  return rest * rest;
+  return (int64_t)rint(0x1p31 * rest * rest);
 }
 
 // removes until no two samples left are closer than the distance
 static rf_status remove_close(const rf_run *run, int32_t count, const neighbourhood *found,
                               bool *keep, rf_error *err) {
   rf_status st = RF_OK;
-  double *density = NULL;
+  int64_t *density = NULL;
   int32_t *close = NULL;  // others left that are closer than the distance
   RF_ALLOC(density, count);
   RF_ALLOC(close, count);

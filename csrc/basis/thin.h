@@ -6,6 +6,8 @@
 //
 //   sum over the others j left of (1 - t^2)^2,  t = |x_i - x_j| / (2 distance) < 1
 //
+// with each term rounded to a multiple of 2^-31.
+//
 // A sample that went because of another which went later comes back, in order, where
 // nothing is left close to it.  So in the end those kept are at least `distance` apart and
 // each one dropped is closer than `distance` to one that is kept.

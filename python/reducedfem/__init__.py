@@ -36,6 +36,7 @@ from reducedfem.solid import Solid, StaticReport  # noqa: E402
 from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
+from reducedfem.thinning import thin_samples, thin_shapes  # noqa: E402
 
 __all__ = [
     "Basis",
@@ -71,6 +72,8 @@ __all__ = [
     "reduce",
     "set_threads",
     "system_info",
+    "thin_samples",
+    "thin_shapes",
     "threads",
     "voxelize",
 ]
