@@ -202,6 +202,33 @@ def test_ascii_stl(tmp_path):
     assert s.merged().n_vertices == 4
 
 
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8", "cp1251"])
+def test_names_and_comments_may_be_in_any_encoding(tmp_path, encoding):
+    word = ("деталь" if encoding == "cp1251" else "Bügel").encode(encoding)
+    corners = [b"0 0 0", b"2 0 0", b"0 1 0"]
+    facet = b"".join(b"vertex " + corner + b"\n" for corner in corners)
+    rows = b"\n".join(corners) + b"\n3 0 1 2\n"
+    header = b"comment " + word + b"\nelement vertex 3\n"
+    header += b"".join(b"property float " + axis + b"\n" for axis in (b"x", b"y", b"z"))
+    header += b"element face 1\nproperty list uchar int vertex_indices\nend_header\n"
+    binary = np.array([[0, 0, 0], [2, 0, 0], [0, 1, 0]], "<f4").tobytes()
+    files = {
+        "a.stl": b"solid " + word + b"\nfacet normal 0 0 1\nouter loop\n" + facet
+        + b"endloop\nendfacet\nendsolid\n",
+        "b.stl": word.ljust(80) + struct.pack("<I12x", 1) + binary + b"\0\0",
+        "a.off": b"OFF\n# " + word + b"\n3 1 0\n" + rows,
+        "a.ply": b"ply\nformat ascii 1.0\n" + header + rows,
+        "b.ply": b"ply\nformat binary_little_endian 1.0\n" + header + binary
+        + struct.pack("<B3i", 3, 0, 1, 2),
+    }  # fmt: skip
+    for name, data in files.items():
+        (tmp_path / name).write_bytes(data)
+        s = rf.read_surface(tmp_path / name)
+        np.testing.assert_array_equal(
+            s.vertices[s.triangles], [[[0, 0, 0], [2, 0, 0], [0, 1, 0]]], err_msg=name
+        )
+
+
 def test_ascii_ply_with_quads_and_colours(tmp_path):
     (tmp_path / "q.ply").write_text(
         "ply\nformat ascii 1.0\nelement vertex 5\nproperty float x\nproperty float y\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import warnings
 from pathlib import Path
@@ -218,32 +219,46 @@ def read_surface(path: str | os.PathLike[str]) -> Surface:
         raise FileFormatError(f"cannot read {str(file)!r}: {error.strerror or error}") from error
     if not data.strip():
         raise FileFormatError(f"{str(file)!r} is empty")
-    vertices, triangles = _from_obj(data, file) if suffix == ".obj" else _by_trimesh(file, suffix)
+    vertices, triangles = _from_obj(data, file) if suffix == ".obj" else _by_trimesh(data, file)
     if len(triangles) == 0:
-        raise FileFormatError(f"{str(file)!r} has no triangles")
+        raise FileFormatError(f"{str(file)!r}, read as {suffix[1:].upper()}, has no triangles")
     try:
         return Surface(vertices, triangles)
     except InputError as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
 
 
-def _by_trimesh(file: Path, suffix: str) -> tuple[ArrayLike, NDArray[np.int64]]:
+_ASCII = bytes(range(128)) + b"?" * 128
+
+
+def _in_ascii(data: bytes, kind: str) -> bytes:
+    """Replace other letters, which only names and comments have, in what encoding ever."""
+    if kind == "ply":
+        header, mark, body = data.partition(b"end_header")
+        return data if header.isascii() else header.translate(_ASCII) + mark + body
+    binary = kind == "stl" and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
+    return data if binary else data.translate(_ASCII)
+
+
+def _by_trimesh(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
     """Read with trimesh, whose readers tell damage by all kinds of exceptions."""
     import trimesh
 
+    kind = file.suffix.lower()[1:]
     try:
-        with warnings.catch_warnings(), file.open("rb") as stream:
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             mesh: Any = trimesh.load(
-                stream, file_type=suffix[1:], process=False, maintain_order=True, force="mesh"
-            )
+                io.BytesIO(_in_ascii(data, kind)),
+                file_type=kind, process=False, maintain_order=True, force="mesh",
+            )  # fmt: skip
         return mesh.vertices, np.asarray(mesh.faces)
     except MemoryError:
         raise
     except Exception as error:
         detail = f": {error}" if str(error) else ""
         raise FileFormatError(
-            f"{str(file)!r} is not a readable {suffix[1:].upper()} file{detail}"
+            f"{str(file)!r} is not a readable {kind.upper()} file{detail}"
         ) from error
 
 
