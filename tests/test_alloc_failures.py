@@ -75,6 +75,12 @@ def stepped(w: SimpleNamespace, system: rf.Solid | rf.ReducedSolid) -> list[np.n
     return [sim.state.q, sim.state.qdot]
 
 
+def stepped_explicitly(w: SimpleNamespace, system: rf.Solid | rf.ReducedSolid) -> list[np.ndarray]:
+    sim = rf.CentralDifferences(system, damping=(0.1, 1e-4))
+    sim.step(w.force if system is w.solid else w.reduced.project(w.force), n=3)
+    return [sim.state.q, sim.state.qdot]
+
+
 Operation = Callable[[SimpleNamespace], object]
 
 OPERATIONS: dict[str, Operation] = {
@@ -100,6 +106,10 @@ OPERATIONS: dict[str, Operation] = {
     "truncation": lambda w: w.reduced.truncate(3).coefficients,
     "reduced Newmark": lambda w: stepped(w, w.reduced),
     "unreduced Newmark": lambda w: stepped(w, w.solid),
+    "reduced central differences": lambda w: stepped_explicitly(w, w.reduced),
+    "unreduced central differences": lambda w: stepped_explicitly(w, w.solid),
+    "reduced spectrum": lambda w: rf.spectrum(w.reduced).highest,
+    "unreduced spectrum": lambda w: rf.spectrum(w.solid).highest,
 }
 
 
@@ -113,6 +123,7 @@ FOREIGN = [
     "mass-PCA",
     "reduction",
     "unreduced Newmark",
+    "unreduced spectrum",
 ]
 
 

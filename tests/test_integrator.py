@@ -619,6 +619,40 @@ def some_state(system, seed: int = 0, scale: float = 0.01) -> np.ndarray:
 
 
 @pytest.mark.parametrize("system", systems(), ids=["reduced", "solid"])
+def test_report_of_the_last_step(system):
+    """Residuals fall quadratically; what is told agrees with the counts."""
+    sim = rf.ImplicitNewmark(system, 0.02, newton_max=40, tol=1e-9)
+    sim.reset(some_state(system))
+    solves, most = 0, 0
+    for step in range(5):
+        sim.step()
+        report = sim.report
+        assert report.iterations == report.solves - solves
+        solves, most = report.solves, max(most, report.iterations)
+        assert report.most_iterations == most
+        assert report.steps == step + 1
+        assert report.unconverged == 0
+        # before each iteration, and the one that met the tolerance
+        assert len(report.residuals) == report.iterations + 1
+        assert report.residuals[-1] == report.residual <= 1e-9 < min(report.residuals[:-1])
+        assert report.residuals[0] <= 1.0
+    assert most >= 3, "the motion is too small to be nonlinear"
+    quick = rf.ImplicitNewmark(system, 0.02)
+    quick.reset(some_state(system))
+    quick.step()
+    assert (quick.report.iterations, quick.report.unconverged) == (1, 1)
+    assert quick.report.residuals == (quick.report.residual,)
+    # no more are kept than 32, and the last one is told beside them
+    long = rf.ImplicitNewmark(system, 0.02, newton_max=50, tol=0.0)
+    long.reset(some_state(system))
+    long.step()
+    assert (long.report.iterations, len(long.report.residuals)) == (50, 32)
+    assert long.report.residual < 1e-9
+    long.reset()
+    assert long.report == rf.NewmarkReport(0, 0, 0, 0, 0.0)
+
+
+@pytest.mark.parametrize("system", systems(), ids=["reduced", "solid"])
 def test_reset(system):
     sim = rf.ImplicitNewmark(system, 0.01, damping=(0.7, 0.003))
     q, v, a = (some_state(system, i) for i in range(3))

@@ -139,6 +139,15 @@ void rf_solid_scatter(const rf_solid *solid, const double *free, double *all);  
 // fewer than three non-collinear fixed nodes: its stiffness would be singular.
 RF_MUST_CHECK rf_status rf_solid_require_held(const rf_solid *solid, rf_error *err);
 
+// The largest eigenvalue lambda of  B x = lambda M x  over the free DOFs, B given as symmetric
+// tangent blocks: an estimate by Lanczos, not above lambda but for rounding and mostly within
+// 1e-4 of it, and, for the lumped mass, a bound that is not below.
+RF_MUST_CHECK rf_status rf_solid_highest(const rf_solid *solid, const rf_run *run,
+                                         const double *blocks, bool lumped, double *value,
+                                         rf_error *err);
+RF_MUST_CHECK rf_status rf_solid_highest_bound(const rf_solid *solid, const rf_run *run,
+                                               const double *blocks, double *value, rf_error *err);
+
 typedef struct rf_static_settings {
   double tolerance;    // on |residual| over free DOFs relative to the load's scale
   int32_t load_steps;  // the load is applied in this many equal parts

@@ -11,6 +11,7 @@
 #ifndef RF_INTEGRATOR_INTEGRATOR_H
 #define RF_INTEGRATOR_INTEGRATOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/run.h"
@@ -31,14 +32,26 @@ typedef struct rf_newmark_coefficients {
   double a1, a2, a3, a4, a5, a6;
 } rf_newmark_coefficients;
 
+enum { RF_NEWMARK_HISTORY = 32 };  // residuals of a step that are kept
+
 typedef struct rf_newmark_report {
   int64_t steps;        // since the last reset
   int64_t solves;       // linear systems
   int64_t indefinite;   // of these, not positive definite
   int64_t unconverged;  // steps not known to have met the tolerance: the residual after the
                         // last solve is not evaluated, so with newton_max = 1 all that solved
-  double residual;      // last |residual| evaluated, over the scale above
+  int32_t most_solves;  // in one step
+  // of the last step: solves, and the norms of the residuals evaluated, over the scale above
+  int32_t last_solves;
+  int32_t n_history;
+  double history[RF_NEWMARK_HISTORY];  // the first ones
+  double residual;                     // the last one
 } rf_newmark_report;
+
+// Enters a finished step: its solves and the residuals before each, and after the last when
+// that was evaluated because it met the tolerance.
+void rf_newmark_note_rt(rf_newmark_report *report, int32_t solves, bool converged,
+                        const double *history, double residual);
 
 RF_MUST_CHECK rf_status rf_newmark_check(const rf_newmark_settings *set,
                                          rf_newmark_coefficients *out, rf_error *err);

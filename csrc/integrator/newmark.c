@@ -16,8 +16,9 @@ rf_status rf_newmark_check(const rf_newmark_settings *set, rf_newmark_coefficien
     return rf_fail(err, RF_ERR_ARG, "damping must be two finite numbers >= 0, got (%g, %g)",
                    set->damping_mass, set->damping_stiff);
   if (!(isfinite(set->beta) && set->beta > 0.0 && set->beta <= 1.0))
-    return rf_fail(err, RF_ERR_ARG, "beta must be in (0, 1] for an implicit scheme, got %g",
-                   set->beta);
+    return rf_fail(err, RF_ERR_ARG, "beta must be in (0, 1] for an implicit scheme, got %g%s",
+                   set->beta,
+                   set->beta == 0.0 ? "; beta = 0 is explicit: use CentralDifferences" : "");
   if (!(isfinite(set->gamma) && set->gamma >= 0.0 && set->gamma <= 1.0))
     return rf_fail(err, RF_ERR_ARG, "gamma must be in [0, 1], got %g", set->gamma);
   if (!(isfinite(set->tolerance) && set->tolerance >= 0.0))

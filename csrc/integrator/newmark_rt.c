@@ -66,11 +66,24 @@ static bool solve(rf_newmark *s, rf_newmark_work *w) {
   return rf_dense_lu_solve_rt(r, w->system, ld, w->residual);
 }
 
+void rf_newmark_note_rt(rf_newmark_report *report, int32_t solves, bool converged,
+                        const double *history, double residual) {
+  const int32_t evaluated = converged ? solves + 1 : solves;
+  ++report->steps;
+  if (!converged) ++report->unconverged;
+  if (solves > report->most_solves) report->most_solves = solves;
+  report->last_solves = solves;
+  report->n_history = evaluated < RF_NEWMARK_HISTORY ? evaluated : RF_NEWMARK_HISTORY;
+  for (int32_t i = 0; i < report->n_history; ++i) report->history[i] = history[i];
+  report->residual = residual;
+}
+
 static rf_status one_step(rf_newmark *s) {
   rf_newmark_work *w = s->work;
   const int32_t r = s->model->r;
   const size_t bytes = (size_t)r * sizeof(double);
-  double scale = 0.0, now = 0.0;
+  double scale = 0.0, residual = 0.0, history[RF_NEWMARK_HISTORY];
+  int32_t solves = 0;
   bool converged = false;
 
   memcpy(w->q, s->q, bytes);
@@ -78,12 +91,15 @@ static rf_status one_step(rf_newmark *s) {
     update_rates(s, w);
     rf_polynomial_evaluate_rt(s->model->polynomial, w->q, w->polynomial, NULL, w->force,
                               w->stiffness, w->ld);
-    now = residual_norm(s, w);
+    const double now = residual_norm(s, w);
     if (!isfinite(now)) return RF_ERR_DIVERGED;
     if (iteration == 0) scale = fmax(now, fmax(norm(w->ld, w->force), norm(w->ld, w->applied)));
+    residual = scale > 0.0 ? now / scale : 0.0;
+    if (iteration < RF_NEWMARK_HISTORY) history[iteration] = residual;
     converged = now <= s->set.tolerance * scale;
     if (converged) break;
     if (!solve(s, w)) return RF_ERR_DIVERGED;
+    ++solves;
     for (int32_t i = 0; i < r; ++i) w->q[i] += w->residual[i];
   }
   update_rates(s, w);
@@ -95,10 +111,8 @@ static rf_status one_step(rf_newmark *s) {
   memcpy(s->q, w->q, bytes);
   memcpy(s->qdot, w->qdot, bytes);
   memcpy(s->qddot, w->qddot, bytes);
-  ++s->report.steps;
+  rf_newmark_note_rt(&s->report, solves, converged, history, residual);
   s->time_s = (double)s->report.steps * s->set.dt_s;  // a sum would drift
-  if (!converged) ++s->report.unconverged;
-  s->report.residual = scale > 0.0 ? now / scale : 0.0;
   return RF_OK;
 }
 

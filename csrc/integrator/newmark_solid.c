@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "integrator/held.h"
 #include "integrator/integrator.h"
 #include "linalg/cholesky.h"
 
@@ -141,7 +142,8 @@ static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *
   const size_t bytes = (size_t)dofs * sizeof(double);
   const double of_mass = s->coef.a1 + s->coef.a4 * s->set.damping_mass;
   const double of_stiffness = 1.0 + s->coef.a4 * s->set.damping_stiff;
-  double scale = 0.0, now = 0.0;
+  double scale = 0.0, residual = 0.0, now, history[RF_NEWMARK_HISTORY];
+  int32_t solves = 0;
   bool converged = false;
   rf_status st = RF_OK;
 
@@ -153,6 +155,8 @@ static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *
     if (!isfinite(now)) return rf_newmark_diverged(s->time_s, err);
     if (iteration == 0)
       scale = fmax(now, fmax(free_norm(solid, s->internal), free_norm(solid, force)));
+    residual = scale > 0.0 ? now / scale : 0.0;
+    if (iteration < RF_NEWMARK_HISTORY) history[iteration] = residual;
     converged = now <= s->set.tolerance * scale;
     if (converged) break;
 
@@ -161,6 +165,7 @@ static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *
     if (st == RF_ERR_SINGULAR) return rf_newmark_diverged(s->time_s, err);
     if (st < 0) return st;
     ++s->report.solves;
+    ++solves;
     rf_solid_gather(solid, s->residual, s->increment);
     RF_TRY(rf_cholesky_solve(s->factor, 1, s->increment, s->increment, err));
     for (int32_t i = 0; i < solid->n_free; ++i)
@@ -173,10 +178,8 @@ static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *
   memcpy(s->u, s->x, bytes);
   memcpy(s->v, s->xdot, bytes);
   memcpy(s->a, s->xddot, bytes);
-  ++s->report.steps;
+  rf_newmark_note_rt(&s->report, solves, converged, history, residual);
   s->time_s = (double)s->report.steps * s->set.dt_s;  // a sum would drift
-  if (!converged) ++s->report.unconverged;
-  s->report.residual = scale > 0.0 ? now / scale : 0.0;
 done:
   return st;
 }
@@ -190,27 +193,15 @@ rf_status rf_solid_newmark_step(rf_solid_newmark *s, const rf_run *run, const do
   return RF_OK;
 }
 
-static rf_status require_still(const rf_solid *solid, const double *x, const char *name,
-                               rf_error *err) {
-  for (int32_t i = 0; x && i < solid->n_fixed; ++i)
-    for (int32_t c = 0; c < 3; ++c) {
-      const double value = x[3 * (int64_t)solid->fixed[i] + c];
-      if (!(value == 0.0))
-        return rf_fail(err, RF_ERR_ARG, "%s[%d, %d] is %g, but node %d is fixed: it must be 0",
-                       name, solid->fixed[i], c, value, solid->fixed[i]);
-    }
-  return RF_OK;
-}
-
 rf_status rf_solid_newmark_reset(rf_solid_newmark *s, const rf_run *run, const double *u,
                                  const double *v, const double *a, rf_error *err) {
   rf_status st = RF_OK;
   const rf_solid *solid = s->solid;
   const int64_t dofs = 3 * (int64_t)solid->mesh->n_nodes;
   const size_t bytes = (size_t)dofs * sizeof(double);
-  RF_TRY(require_still(solid, u, "q", err));
-  RF_TRY(require_still(solid, v, "qdot", err));
-  RF_TRY(require_still(solid, a, "qddot", err));
+  RF_TRY(rf_require_still(solid, u, "q", err));
+  RF_TRY(rf_require_still(solid, v, "qdot", err));
+  RF_TRY(rf_require_still(solid, a, "qddot", err));
 
   // the step's own arrays serve until everything is known
   memset(s->x, 0, bytes);

@@ -11,11 +11,13 @@ static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
     [PY_REDUCED] = &py_reduced_spec,
     [PY_NEWMARK_REDUCED] = &py_newmark_reduced_spec,
     [PY_NEWMARK_SOLID] = &py_newmark_solid_spec,
+    [PY_CENTRAL_REDUCED] = &py_central_reduced_spec,
+    [PY_CENTRAL_SOLID] = &py_central_solid_spec,
 };
 
 static PyMethodDef *const function_tables[] = {
     py_polynomial_functions, py_system_functions, py_solid_functions,  py_mesh_functions,
-    py_modes_functions,      py_basis_functions,  py_sketch_functions,
+    py_modes_functions,      py_basis_functions,  py_sketch_functions, py_spectrum_functions,
 };
 
 py_state *py_state_of_object(PyObject *object) {

@@ -26,6 +26,13 @@ from reducedfem.errors import (  # noqa: E402
     SingularMatrixError,
     StaticConvergenceError,
 )
+from reducedfem.explicit import (  # noqa: E402
+    CentralDifferences,
+    CentralReport,
+    Spectrum,
+    spectrum,
+    stable_step,
+)
 from reducedfem.files import load  # noqa: E402
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
 from reducedfem.material import StVK  # noqa: E402
@@ -41,6 +48,8 @@ from reducedfem.thinning import thin_samples, thin_shapes  # noqa: E402
 __all__ = [
     "Basis",
     "CSC",
+    "CentralDifferences",
+    "CentralReport",
     "ConvergenceError",
     "DivergedError",
     "Embedding",
@@ -58,6 +67,7 @@ __all__ = [
     "ReducedSolid",
     "SingularMatrixError",
     "Solid",
+    "Spectrum",
     "StVK",
     "State",
     "StaticConvergenceError",
@@ -71,6 +81,8 @@ __all__ = [
     "read_surface",
     "reduce",
     "set_threads",
+    "spectrum",
+    "stable_step",
     "system_info",
     "thin_samples",
     "thin_shapes",

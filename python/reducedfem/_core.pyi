@@ -191,7 +191,7 @@ class Reduced:
         self, q: ArrayLike, stiffness: bool, runs: int, inner: int, /
     ) -> NDArray[np.float64]: ...
 
-# csrc/pyext/py_newmark.c
+# csrc/pyext/py_simulation.c
 @final
 class NewmarkReduced:
     def __new__(
@@ -266,6 +266,81 @@ class NewmarkSolid:
         self,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
     def report(self) -> dict[str, Any]: ...
+
+@final
+class CentralReduced:
+    def __new__(
+        cls,
+        system: Reduced,
+        dt: float,
+        alpha: float,
+        beta_damping: float,
+        threads: int,
+        /,
+    ) -> CentralReduced: ...
+    def step(
+        self,
+        force: ArrayLike | None,
+        n: int,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def reset(
+        self,
+        q: ArrayLike | None,
+        qdot: ArrayLike | None,
+        qddot: ArrayLike | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def state(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
+    def report(self) -> dict[str, Any]: ...
+    def time_steps(
+        self, force: ArrayLike | None, runs: int, inner: int, /
+    ) -> NDArray[np.float64]: ...
+
+@final
+class CentralSolid:
+    def __new__(
+        cls,
+        system: Solid,
+        dt: float,
+        alpha: float,
+        beta_damping: float,
+        threads: int,
+        /,
+    ) -> CentralSolid: ...
+    def step(
+        self,
+        force: ArrayLike | None,
+        n: int,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def reset(
+        self,
+        q: ArrayLike | None,
+        qdot: ArrayLike | None,
+        qddot: ArrayLike | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def state(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
+    def report(self) -> dict[str, Any]: ...
+
+# csrc/pyext/py_spectrum.c
+def reduced_eigenvalues(system: Reduced, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
+def reduced_stable_step(system: Reduced, q: ArrayLike | None, beta_damping: float, /) -> float: ...
+def solid_stable_step(
+    system: Solid, u: ArrayLike | None, beta_damping: float, threads: int, /
+) -> float: ...
+def solid_highest(system: Solid, lumped: bool, threads: int, /) -> float: ...
 
 # csrc/pyext/py_modes.c
 def linear_modes(

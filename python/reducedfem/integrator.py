@@ -59,6 +59,13 @@ class NewmarkReport:
     residual
         Last residual evaluated, relative to the larger of the step's first residual, the
         internal and the external force.
+    iterations
+        Linear systems solved in the last step.
+    most_iterations
+        Most linear systems solved in one step.
+    residuals
+        Residuals of the last step before each iteration, and after the last where that met
+        the tolerance; relative like `residual`, the first 32 of them.
     """
 
     steps: int
@@ -66,84 +73,45 @@ class NewmarkReport:
     indefinite: int
     unconverged: int
     residual: float
+    iterations: int = 0
+    most_iterations: int = 0
+    residuals: tuple[float, ...] = ()
 
 
-class ImplicitNewmark:
-    """Implicit Newmark integration (Barbic 2007, section 2.9).
+def rayleigh(damping: Sequence[float]) -> tuple[float, float]:
+    """Return the argument `damping`, (alpha, beta), or refuse it."""
+    try:
+        alpha, beta = damping
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            f"damping must be two numbers (alpha, beta), got {damping!r}"
+        ) from None
+    return number(alpha, "damping[0]"), number(beta, "damping[1]")
 
-    The same scheme for a `ReducedSolid`, where a step takes microseconds and allocates
-    nothing, and for a `Solid`, where it takes a sparse factorization per iteration. With
-    the default `beta` and `gamma` it is the trapezoidal rule: second order, no damping of
-    its own. Methods may be called from several threads; they wait for each other.
 
-    The trapezoidal rule keeps the energy of linear systems only. Large undamped motions may gain
-    energy without bound where steps are coarse for the highest frequencies, as they mostly are
-    for a basis with modal derivatives; more Newton iterations do not prevent it. A little
-    stiffness damping does, such as ``damping=(0, dt / 20)`` at 100 steps per period of the lowest
-    mode, or less of it and smaller steps. Where one Newton iteration per step (the default of
-    `newton_max`) stays stable, it takes energy from large motions.
+def step_count(n: int) -> int:
+    """Return the argument `n`, a number of steps, or refuse it."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise InputTypeError(f"n must be an int, got {type(n).__name__}")
+    if not 0 <= n < 2**62:
+        raise InputError(f"n must be at least 0{' and less than 2**62' * (n > 0)}, got {n}")
+    return int(n)
 
-    Parameters
-    ----------
-    system
-        What moves.
-    dt
-        Time step [s].
-    damping
-        Rayleigh's (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the current q.
-    newton_max
-        Newton iterations per step at most. One is usual at haptic rates.
-    tol
-        Iterations end when the residual falls below `tol` times the larger of the step's
-        first residual, the internal and the external force.
-    beta, gamma
-        Newmark's parameters, 0 < beta <= 1, 0 <= gamma <= 1.
 
-    Raises
-    ------
-    InputError, InputTypeError
-        An argument is out of its range.
-    MeshError
-        All nodes of the solid are fixed.
+def wrong_system(system: object) -> InputTypeError:
+    """Return the error that tells what `system` must be."""
+    return InputTypeError(f"system must be a ReducedSolid or a Solid, got {type(system).__name__}")
+
+
+class Simulation:
+    """What all schemes have in common: state, steps, reset; not made by users.
+
+    Methods may be called from several threads; they wait for each other.
     """
 
-    def __init__(
-        self,
-        system: ReducedSolid | Solid,
-        dt: float,
-        damping: Sequence[float] = (0.0, 0.0),
-        newton_max: int = 1,
-        tol: float = 1e-6,
-        beta: float = 0.25,
-        gamma: float = 0.5,
-    ) -> None:
-        try:
-            alpha, stiff = damping
-        except (TypeError, ValueError):
-            raise InputTypeError(
-                f"damping must be two numbers (alpha, beta), got {damping!r}"
-            ) from None
-        arguments = (
-            number(dt, "dt"),
-            number(alpha, "damping[0]"),
-            number(stiff, "damping[1]"),
-            number(beta, "beta"),
-            number(gamma, "gamma"),
-            count(newton_max, "newton_max"),
-            number(tol, "tol"),
-            threads(),
-        )
-        self._core: _core.NewmarkReduced | _core.NewmarkSolid
-        if isinstance(system, ReducedSolid):
-            self._core = _core.NewmarkReduced(system._core, *arguments)
-        elif isinstance(system, Solid):
-            self._core = _core.NewmarkSolid(system._core, *arguments)
-        else:
-            raise InputTypeError(
-                f"system must be a ReducedSolid or a Solid, got {type(system).__name__}"
-            )
-        self._system = system
-        self._dt = float(dt)
+    _core: _core.NewmarkReduced | _core.NewmarkSolid | _core.CentralReduced | _core.CentralSolid
+    _system: ReducedSolid | Solid
+    _dt: float
 
     @property
     def system(self) -> ReducedSolid | Solid:
@@ -159,11 +127,6 @@ class ImplicitNewmark:
     def state(self) -> State:
         """The present state: copies."""
         return State(*self._core.state())
-
-    @property
-    def report(self) -> NewmarkReport:
-        """What happened since the last reset."""
-        return NewmarkReport(**self._core.report())
 
     @property
     def displacement(self) -> NDArray[np.float64]:
@@ -194,10 +157,7 @@ class ImplicitNewmark:
         InputError, InputTypeError
             `force` or `n` is not of the form above.
         """
-        if isinstance(n, bool) or not isinstance(n, int | np.integer):
-            raise InputTypeError(f"n must be an int, got {type(n).__name__}")
-        if not 0 <= n < 2**62:
-            raise InputError(f"n must be at least 0{' and less than 2**62' * (n > 0)}, got {n}")
+        steps = step_count(n)
         if force is not None and isinstance(self._system, ReducedSolid):
             system = self._system
             force = reals(force, "force")
@@ -212,7 +172,7 @@ class ImplicitNewmark:
         else:
             array_like(force, "force")
         with callback(progress, "steps") as tell:
-            self._core.step(force, int(n), tell, threads())
+            self._core.step(force, steps, tell, threads())
 
     def reset(
         self,
@@ -243,9 +203,84 @@ class ImplicitNewmark:
 
     def __reduce__(self) -> NoReturn:
         raise InputTypeError(
-            "an ImplicitNewmark cannot be copied or pickled: keep its system, its settings and "
-            "its `state`, make a new one of them and hand it q, qdot and qddot by `reset`"
+            f"a simulation ({type(self).__name__}) cannot be copied or pickled: keep its system, "
+            "its settings and its `state`, make a new one of them and hand it q, qdot and qddot "
+            "by `reset`"
         )
 
     def __repr__(self) -> str:
-        return f"<ImplicitNewmark: dt = {self._dt:g} s, {self._system!r}>"
+        return f"<{type(self).__name__}: dt = {self._dt:g} s, {self._system!r}>"
+
+
+class ImplicitNewmark(Simulation):
+    """Implicit Newmark integration (Barbic 2007, section 2.9).
+
+    The same scheme for a `ReducedSolid`, where a step takes microseconds and allocates
+    nothing, and for a `Solid`, where it takes a sparse factorization per iteration. With
+    the default `beta` and `gamma` it is the trapezoidal rule: second order, no damping of
+    its own. Methods may be called from several threads; they wait for each other.
+
+    The trapezoidal rule keeps the energy of linear systems only. Large undamped motions may gain
+    energy without bound where steps are coarse for the highest frequencies, as they mostly are
+    for a basis with modal derivatives; more Newton iterations do not prevent it. A little
+    stiffness damping does, such as ``damping=(0, dt / 20)`` at 100 steps per period of the lowest
+    mode, or less of it and smaller steps. Where one Newton iteration per step (the default of
+    `newton_max`) stays stable, it takes energy from large motions.
+
+    Parameters
+    ----------
+    system
+        What moves.
+    dt
+        Time step [s].
+    damping
+        Rayleigh's (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the current q.
+    newton_max
+        Newton iterations per step at most. One is usual at haptic rates.
+    tol
+        Iterations end when the residual falls below `tol` times the larger of the step's
+        first residual, the internal and the external force.
+    beta, gamma
+        Newmark's parameters, 0 < beta <= 1, 0 <= gamma <= 1. beta = 0 is another scheme:
+        `CentralDifferences`.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument is out of its range.
+    MeshError
+        All nodes of the solid are fixed.
+    """
+
+    def __init__(
+        self,
+        system: ReducedSolid | Solid,
+        dt: float,
+        damping: Sequence[float] = (0.0, 0.0),
+        newton_max: int = 1,
+        tol: float = 1e-6,
+        beta: float = 0.25,
+        gamma: float = 0.5,
+    ) -> None:
+        arguments = (
+            number(dt, "dt"),
+            *rayleigh(damping),
+            number(beta, "beta"),
+            number(gamma, "gamma"),
+            count(newton_max, "newton_max"),
+            number(tol, "tol"),
+            threads(),
+        )
+        if isinstance(system, ReducedSolid):
+            self._core = _core.NewmarkReduced(system._core, *arguments)
+        elif isinstance(system, Solid):
+            self._core = _core.NewmarkSolid(system._core, *arguments)
+        else:
+            raise wrong_system(system)
+        self._system = system
+        self._dt = float(dt)
+
+    @property
+    def report(self) -> NewmarkReport:
+        """What happened since the last reset, with the convergence of the last step."""
+        return NewmarkReport(**self._core.report())

@@ -1,0 +1,242 @@
+// The largest eigenvalue of  K x = lambda M x  over the free DOFs.
+//
+// Estimate: Lanczos in the metric of M.  The largest Ritz value grows towards lambda from
+// below; it is taken when its residual says that some eigenvalue is that near.  Vectors are
+// not orthogonalised again: copies of an eigenvalue that has converged do no harm here.
+//
+// Bound (lumped mass): N = M^-1 |K|, entry by entry, is nonnegative and its spectral radius no
+// less than lambda, and for any positive x is at most max_i (N x)_i / x_i (Collatz, Wielandt);
+// x by the power method makes that sharp.  With x = 1 it is Gershgorin's.
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "fem/fem.h"
+#include "linalg/blas.h"
+
+enum {
+  FIRST_CHECK = 16,   // Lanczos vectors before Ritz values are looked at, then twice as many
+  LAST_CHECK = 256,   // and in the end
+  BOUND_SWEEPS = 24,  // of the power method
+  ROWS_PER_TASK = 1024
+};
+static const double RESIDUAL = 1e-4;   // of the estimate, relative
+static const double SMALLEST = 1e-12;  // component of x, of the largest
+
+typedef struct lanczos {
+  const rf_solid *solid;
+  rf_cholesky *mass;  // factor of the scalar mass, NULL: lumped
+  double *columns;    // one column an axis                     (3, n_free)
+} lanczos;
+
+// y = M^-1 x over the free DOFs, zero at fixed ones
+static rf_status solve_mass(lanczos *l, const rf_run *run, const double *x, double *y,
+                            rf_error *err) {
+  const rf_solid *s = l->solid;
+  const int32_t n = s->n_free;
+  if (!l->mass) {
+    for (int32_t k = 0; k < n; ++k)
+      for (int c = 0; c < 3; ++c)
+        y[3 * (int64_t)s->free[k] + c] = x[3 * (int64_t)s->free[k] + c] / s->lumped[s->free[k]];
+    return RF_OK;
+  }
+  for (int32_t k = 0; k < n; ++k)
+    for (int c = 0; c < 3; ++c) l->columns[c * (int64_t)n + k] = x[3 * (int64_t)s->free[k] + c];
+  const rf_status st = rf_cholesky_solve_parallel(l->mass, run, 3, l->columns, l->columns, err);
+  if (st < 0) return st;
+  for (int32_t k = 0; k < n; ++k)
+    for (int c = 0; c < 3; ++c) y[3 * (int64_t)s->free[k] + c] = l->columns[c * (int64_t)n + k];
+  return RF_OK;
+}
+
+static void hold_fixed(const rf_solid *s, double *x) {
+  for (int32_t k = 0; k < s->n_fixed; ++k) memset(x + 3 * (int64_t)s->fixed[k], 0, 3 * sizeof *x);
+}
+
+static double dot(int64_t count, const double *x, const double *y) {
+  double sum = 0.0;
+  for (int64_t i = 0; i < count; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+// largest eigenvalue of the tridiagonal matrix of k vectors and how far from it the last
+// coefficient lets an eigenvalue of the whole be
+static rf_status ritz(int32_t k, const double *diagonal, const double *off, double *value,
+                      double *residual, rf_error *err) {
+  rf_status st = RF_OK;
+  const int n = k, lwork = 1 + 6 * k + 2 * k * k, liwork = 3 + 5 * k;
+  double *t = NULL, *values = NULL, *work = NULL;
+  int *iwork = NULL, info = 0;
+  RF_ALLOC(t, (int64_t)k * k);
+  RF_ALLOC(values, k);
+  RF_ALLOC(work, lwork);
+  RF_ALLOC(iwork, liwork);
+  for (int32_t i = 0; i < k; ++i) {
+    t[(int64_t)i * k + i] = diagonal[i];
+    if (i + 1 < k) t[(int64_t)i * k + i + 1] = off[i];
+  }
+  rf_blas_serial_begin();
+  dsyevd_("V", "L", &n, t, &n, values, work, &lwork, iwork, &liwork, &info);
+  rf_blas_serial_end();
+  if (info != 0) {
+    st = rf_fail(err, RF_ERR_NO_CONVERGENCE, "eigenvalues of a tridiagonal matrix not found");
+    goto done;
+  }
+  *value = values[k - 1];
+  *residual = fabs(off[k - 1] * t[(int64_t)(k - 1) * k + k - 1]);
+done:
+  rf_free(t);
+  rf_free(values);
+  rf_free(work);
+  rf_free(iwork);
+  return st;
+}
+
+// a vector without symmetry, the same on every machine
+static void start_vector(int64_t count, double *x) {
+  uint64_t state = 20240229;
+  for (int64_t i = 0; i < count; ++i) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    x[i] = (double)(state >> 40) / (double)(1 << 24) - 0.5;
+  }
+}
+
+static rf_status estimate(const rf_solid *s, const rf_run *run, const double *blocks, bool lumped,
+                          double *value, rf_error *err) {
+  rf_status st = RF_OK;
+  const int64_t dofs = 3 * (int64_t)s->mesh->n_nodes, free_dofs = 3 * (int64_t)s->n_free;
+  lanczos l = {.solid = s};
+  rf_csc lower = {0};
+  double *v = NULL, *mass_v = NULL, *before = NULL, *z = NULL;
+  double diagonal[LAST_CHECK], off[LAST_CHECK];
+  RF_ALLOC(v, dofs);
+  RF_ALLOC(mass_v, dofs);
+  RF_ALLOC(before, dofs);
+  RF_ALLOC(z, dofs);
+  if (!lumped) {
+    RF_ALLOC(l.columns, free_dofs);
+    RF_TRY(rf_solid_free_mass(s, &lower, err));
+    RF_TRY(rf_cholesky_create(&lower, &l.mass, err));
+    RF_TRY(rf_cholesky_factorize(l.mass, &lower, NULL, err));
+  }
+  start_vector(dofs, z);
+  hold_fixed(s, z);
+  RF_TRY(solve_mass(&l, run, z, v, err));
+  double norm = sqrt(dot(dofs, v, z)), residual = 0.0;
+  for (int64_t d = 0; d < dofs; ++d) v[d] /= norm, mass_v[d] = z[d] / norm;
+
+  double last = 0.0;
+  for (int32_t k = 0, check = FIRST_CHECK; k < LAST_CHECK; ++k) {
+    RF_TRY(rf_run_progress(run, -1, -1, err));
+    RF_TRY(rf_solid_block_multiply(s, run, blocks, 1, v, z, err));
+    hold_fixed(s, z);
+    for (int64_t d = 0; d < dofs; ++d) z[d] -= last * before[d];
+    diagonal[k] = dot(dofs, v, z);
+    for (int64_t d = 0; d < dofs; ++d) z[d] -= diagonal[k] * mass_v[d];
+    memcpy(before, mass_v, (size_t)dofs * sizeof *before);
+    RF_TRY(solve_mass(&l, run, z, v, err));
+    last = off[k] = sqrt(fmax(dot(dofs, v, z), 0.0));
+    // nothing left: the Krylov space holds whole eigenvectors, or everything
+    const bool ended = !(last > DBL_EPSILON * fabs(diagonal[0])) || k + 1 >= free_dofs;
+    if (ended || k + 1 == check) {
+      check *= 2;
+      RF_TRY(ritz(k + 1, diagonal, off, value, &residual, err));
+      if (ended || residual <= RESIDUAL * fabs(*value)) break;
+    }
+    for (int64_t d = 0; d < dofs; ++d) v[d] /= last, mass_v[d] = z[d] / last;
+  }
+done:
+  rf_free(v);
+  rf_free(mass_v);
+  rf_free(before);
+  rf_free(z);
+  rf_free(l.columns);
+  rf_cholesky_free(l.mass);
+  rf_csc_free(&lower);
+  return st;
+}
+
+typedef struct sweep {
+  const rf_solid *solid;
+  const double *blocks, *x;
+  double *y;  // M^-1 |K| x
+} sweep;
+
+static rf_status sweep_rows(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const sweep *w = context;
+  const rf_solid *s = w->solid;
+  const int32_t first = (int32_t)task * ROWS_PER_TASK;
+  const int32_t end = s->n_free - first < ROWS_PER_TASK ? s->n_free : first + ROWS_PER_TASK;
+  for (int32_t k = first; k < end; ++k) {
+    const int32_t i = s->free[k];
+    double sum[3] = {0};
+    // x is zero at fixed nodes
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) {
+      const double *x = w->x + 3 * (int64_t)s->graph.col[p], *B = w->blocks + 9 * (int64_t)p;
+      for (int r = 0; r < 3; ++r)
+        sum[r] += fabs(B[3 * r]) * x[0] + fabs(B[3 * r + 1]) * x[1] + fabs(B[3 * r + 2]) * x[2];
+    }
+    for (int r = 0; r < 3; ++r) w->y[3 * (int64_t)i + r] = sum[r] / s->lumped[i];
+  }
+  return RF_OK;
+}
+
+static rf_status bound(const rf_solid *s, const rf_run *run, const double *blocks, double *value,
+                       rf_error *err) {
+  rf_status st = RF_OK;
+  const int64_t dofs = 3 * (int64_t)s->mesh->n_nodes;
+  const int64_t tasks = (s->n_free + ROWS_PER_TASK - 1) / ROWS_PER_TASK;
+  double *x = NULL, *y = NULL;
+  RF_ALLOC(x, dofs);
+  RF_ALLOC(y, dofs);
+  for (int64_t d = 0; d < dofs; ++d) x[d] = 1.0;
+  hold_fixed(s, x);
+  *value = INFINITY;
+  for (int sweeps = 0; sweeps < BOUND_SWEEPS; ++sweeps) {
+    sweep job = {.solid = s, .blocks = blocks, .x = x, .y = y};
+    RF_TRY(rf_run_tasks(run, tasks, 0, sweep_rows, &job, err));
+    double ratio = 0.0, largest = 0.0;
+    for (int32_t k = 0; k < s->n_free; ++k)
+      for (int c = 0; c < 3; ++c) {
+        const int64_t d = 3 * (int64_t)s->free[k] + c;
+        ratio = fmax(ratio, y[d] / x[d]);
+        largest = fmax(largest, y[d]);
+      }
+    *value = fmin(*value, ratio);
+    if (!(largest > 0.0)) break;
+    for (int32_t k = 0; k < s->n_free; ++k)
+      for (int c = 0; c < 3; ++c) {
+        const int64_t d = 3 * (int64_t)s->free[k] + c;
+        x[d] = fmax(y[d] / largest, SMALLEST);
+      }
+  }
+  // the sums above are rounded
+  *value *= 1.0 + 1e3 * DBL_EPSILON;
+done:
+  rf_free(x);
+  rf_free(y);
+  return st;
+}
+
+static rf_status check(const rf_solid *s, const double *blocks, rf_error *err) {
+  if (s->n_free < 1)
+    return rf_fail(err, RF_ERR_MESH, "all %d nodes are fixed: nothing can move", s->n_fixed);
+  for (int64_t i = 0; i < 9 * (int64_t)s->graph.ptr[s->mesh->n_nodes]; ++i)
+    if (!isfinite(blocks[i]))
+      return rf_fail(err, RF_ERR_ARG, "q is so large that the stiffness is no finite number");
+  return RF_OK;
+}
+
+rf_status rf_solid_highest(const rf_solid *s, const rf_run *run, const double *blocks, bool lumped,
+                           double *value, rf_error *err) {
+  const rf_status st = check(s, blocks, err);
+  return st < 0 ? st : estimate(s, run, blocks, lumped, value, err);
+}
+
+rf_status rf_solid_highest_bound(const rf_solid *s, const rf_run *run, const double *blocks,
+                                 double *value, rf_error *err) {
+  const rf_status st = check(s, blocks, err);
+  return st < 0 ? st : bound(s, run, blocks, value, err);
+}

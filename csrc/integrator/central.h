@@ -1,0 +1,99 @@
+// Explicit central differences, the Newmark scheme with beta = 0 and gamma = 1/2 (B07 2.9.1), for
+// the reduced model, where a step is real-time code, and for the unreduced solid with lumped
+// mass, where no matrix is factored.
+//
+//   x' = x + h v + h^2/2 a,   w = v + h/2 a                         (velocity in the middle)
+//   M a' = f - R(x') - alpha M v' - beta K(x') w,   v' = w + h/2 a'
+//
+// Mass damping is taken at the end of the step, which costs nothing; stiffness damping at its
+// middle, for a matrix would have to be factored otherwise.  Undamped and with mass damping
+// alone the scheme is of second order.
+//
+// With c = beta omega^2 the damping rate of the highest mode, omega, a linear system is stable
+// exactly for  h^2 omega^2 + 2 h c <= 4,  h <= 4 / (c + sqrt(c^2 + 4 omega^2)): undamped
+// h <= 2 / omega.  (B07 2.9.1 has 2 pi / omega, a whole period, at which the scheme is far
+// beyond its limit.)
+#ifndef RF_INTEGRATOR_CENTRAL_H
+#define RF_INTEGRATOR_CENTRAL_H
+
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "fem/fem.h"
+#include "model/reduced_model.h"
+
+typedef struct rf_central_settings {
+  double dt_s;           // step, s, > 0
+  double damping_mass;   // alpha, 1/s, >= 0
+  double damping_stiff;  // beta, s, >= 0
+} rf_central_settings;
+
+RF_MUST_CHECK rf_status rf_central_check(const rf_central_settings *set, rf_error *err);
+
+// Explains RF_ERR_DIVERGED.
+rf_status rf_central_diverged(double time_s, rf_error *err);
+
+// Largest stable step for the eigenvalue lambda = omega^2 and the largest damping rate c, 1/s;
+// INFINITY when both are zero or less.
+double rf_central_stable_step(double lambda, double damping);
+
+// Eigenvalues of  K~(q) x = lambda M~ x, ascending (r); q NULL: rest.
+RF_MUST_CHECK rf_status rf_reduced_eigenvalues(const rf_reduced *model, const double *q,
+                                               double *values, rf_error *err);
+
+// The stable step at q or u (NULL: rest) with stiffness damping; for the solid that of the
+// bound of rf_solid_highest_bound: a guarantee for the linear system of that tangent.
+RF_MUST_CHECK rf_status rf_reduced_stable_step(const rf_reduced *model, const double *q,
+                                               double damping_stiff, double *step, rf_error *err);
+RF_MUST_CHECK rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run,
+                                             const double *u, double damping_stiff, double *step,
+                                             rf_error *err);
+
+// State and work of one reduced simulation; the model is shared.  One thread at a time.
+typedef struct rf_central {
+  rf_central_settings set;
+  const rf_reduced *model;  // borrowed: must outlive this
+  double time_s;
+  int64_t steps;             // since the last reset
+  double *q, *qdot, *qddot;  // state                        (r)
+  struct rf_central_work *work;
+} rf_central;
+
+RF_MUST_CHECK rf_status rf_central_create(const rf_reduced *model, const rf_central_settings *set,
+                                          rf_central **out, rf_error *err);
+void rf_central_free(rf_central *s);  // NULL is fine
+
+// State at time 0: q, qdot (nullable: zero), acceleration consistent with no external
+// force unless qddot is given.
+RF_MUST_CHECK rf_status rf_central_reset(rf_central *s, const double *q, const double *qdot,
+                                         const double *qddot, rf_error *err);
+
+// n steps under constant `force` (nullable: zero).  RF_ERR_DIVERGED when a number is no longer
+// finite: the state is then that before the failing step.
+RF_MUST_CHECK rf_status rf_central_step_rt(rf_central *s, const double *force, int64_t n);
+
+// The same for the unreduced solid: displacements (n_nodes, 3), zero at fixed nodes.
+typedef struct rf_solid_central {
+  rf_central_settings set;
+  const rf_solid *solid;  // borrowed: must outlive this
+  double time_s;
+  int64_t steps;            // since the last reset
+  double *u, *v, *a;        // state                          (n, 3)
+  double *x, *half, *next;  // the step being computed        (n, 3)
+  double *internal;         // R(x)                           (n, 3)
+  double *product;          // K(x) w                         (n, 3)
+  double *blocks;           // K(x), with stiffness damping only (entries, 3, 3)
+} rf_solid_central;
+
+RF_MUST_CHECK rf_status rf_solid_central_create(const rf_solid *solid, const rf_run *run,
+                                                const rf_central_settings *set,
+                                                rf_solid_central **out, rf_error *err);
+void rf_solid_central_free(rf_solid_central *s);  // NULL is fine
+RF_MUST_CHECK rf_status rf_solid_central_reset(rf_solid_central *s, const rf_run *run,
+                                               const double *u, const double *v, const double *a,
+                                               rf_error *err);
+RF_MUST_CHECK rf_status rf_solid_central_step(rf_solid_central *s, const rf_run *run,
+                                              const double *force, int64_t n, rf_error *err);
+
+#endif
