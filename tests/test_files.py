@@ -509,6 +509,8 @@ def test_bad_meshes_and_fixed_nodes(data, model):
     refused(forge(data, {"mesh_elements": inverted}), "inverted")
     for fixed in ([-1, 0, 1, 2], [0, 1, 2, 16], [0, 1, 3, 2], [1, 1, 2, 3], [0, 1, 2, 2**31 - 1]):
         refused(forge(data, {"fixed_nodes": np.array(fixed, np.int32)}), "fixed nodes")
+    others = np.setdiff1d(np.arange(model.mesh.n_nodes, dtype=np.int32), model.fixed)
+    refused(forge(data, {"fixed_nodes": others[:4]}), "moves a fixed node")
     refused(forge(data, {"mesh_regions": model.mesh.regions + np.int32(5)}), "no material")
 
 

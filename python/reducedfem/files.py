@@ -489,6 +489,8 @@ def _assemble(
     inside = (fixed >= 0) & (fixed < shapes["mesh_nodes"][0])
     if not (inside.all() and (np.diff(fixed.astype(np.int64)) > 0).all()):
         raise _Refused("its fixed nodes are not ascending node indices")
+    if arrays["basis"][:, fixed].any():
+        raise _Refused("its basis moves a fixed node")
     fixed.flags.writeable = False
     provenance = _provenance(metadata, arrays["mesh_regions"])
     try:
