@@ -104,6 +104,7 @@ OPERATIONS: dict[str, Operation] = {
     "basis": lambda w: rf.modal_derivative_basis(w.solid, k=3, r=5).vectors,
     "reduction": lambda w: rf.reduce(w.solid, w.basis).coefficients,
     "truncation": lambda w: w.reduced.truncate(3).coefficients,
+    "reduced statics": lambda w: w.reduced.solve_static(w.force, steps=2),
     "reduced Newmark": lambda w: stepped(w, w.reduced),
     "unreduced Newmark": lambda w: stepped(w, w.solid),
     "reduced central differences": lambda w: stepped_explicitly(w, w.reduced),

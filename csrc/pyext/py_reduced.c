@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_solid.h"
+#include "pyext/py_statics.h"
 
 typedef struct py_reduced {
   PyObject_HEAD rf_reduced *model;
@@ -279,6 +280,7 @@ static PyMethodDef methods[] = {
     {"strain_energy", strain_energy, METH_O, energy_doc},
     {"displacement", displacement, METH_O, displacement_doc},
     {"project", project, METH_O, project_doc},
+    {"solve_static", py_reduced_solve_static, METH_VARARGS, py_reduced_static_doc},
     {"truncate", truncate_to, METH_VARARGS, truncate_doc},
     {"time_evaluate", time_evaluate, METH_VARARGS, time_doc},
     {NULL, NULL, 0, NULL},

@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "model/reduced_statics.h"
 #include "pyext/py_loads.h"
+#include "pyext/py_reduced.h"
 #include "pyext/py_solid.h"
 
 static PyObject *static_report(const rf_static_report *r) {
@@ -58,6 +60,52 @@ PyObject *py_solid_solve_static(PyObject *self, PyObject *args) {
 done:
   for (int k = 0; k < 3; ++k) py_in_release(in + k);
   Py_XDECREF(u);
+  Py_XDECREF(zero);
+  return result;
+}
+
+const char py_reduced_static_doc[] =
+    "solve_static($self, force, q0, tol, steps, max_iterations, progress, halvings, /)\n--\n\n"
+    "Static equilibrium (q, report, None); force and q0 may be None: zero. Where none is found, q\n"
+    "is what was reached and the third says why.";
+PyObject *py_reduced_solve_static(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  const rf_reduced *model = py_reduced_get(state, self);
+  const npy_intp r = model->r;
+  PyObject *force_obj, *start_obj, *progress, *q = NULL, *zero = NULL, *result = NULL;
+  rf_static_settings set = {0};
+  py_run run;
+  py_in force = {0}, start = {0};
+  if (!PyArg_ParseTuple(args, "OOdiiOi:solve_static", &force_obj, &start_obj, &set.tolerance,
+                        &set.load_steps, &set.newton_max, &progress, &set.halvings))
+    return NULL;
+  if (py_run_init(state, &run, progress, 1) < 0) return NULL;
+  if ((force_obj != Py_None && py_in_f64(&force, force_obj, "force", 1, &r) < 0) ||
+      (start_obj != Py_None && py_in_f64(&start, start_obj, "q0", 1, &r) < 0))
+    goto done;
+  q = py_new_f64(1, &r);
+  zero = py_new_f64(1, &r);
+  if (!q || !zero) goto done;
+  rf_static_report report;
+  rf_error err = {0};
+  rf_status st;
+  double *solution = py_f64(q);
+  const double *load = force.data ? force.data : py_f64(zero);
+  if (start.data) memcpy(solution, start.data, (size_t)r * sizeof *solution);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_reduced_solve_static(model, &run.run, &set, load, solution, &report, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0 && st != RF_ERR_NO_CONVERGENCE) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  PyObject *told = static_report(&report);
+  if (told) result = Py_BuildValue("OOz", q, told, st < 0 ? err.text : NULL);
+  Py_XDECREF(told);
+done:
+  py_in_release(&force);
+  py_in_release(&start);
+  Py_XDECREF(q);
   Py_XDECREF(zero);
   return result;
 }

@@ -186,6 +186,17 @@ class Reduced:
     def strain_energy(self, q: ArrayLike, /) -> float: ...
     def displacement(self, q: ArrayLike, /) -> NDArray[np.float64]: ...
     def project(self, force: ArrayLike, /) -> NDArray[np.float64]: ...
+    def solve_static(
+        self,
+        force: ArrayLike | None,
+        q0: ArrayLike | None,
+        tol: float,
+        steps: int,
+        max_iterations: int,
+        progress: Callable[[int, int], object] | None,
+        halvings: int,
+        /,
+    ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
     def truncate(self, r: int, /) -> Reduced: ...
     def time_evaluate(
         self, q: ArrayLike, stiffness: bool, runs: int, inner: int, /

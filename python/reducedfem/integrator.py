@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, number, reals
+from reducedfem._check import array_like, count, number
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
-from reducedfem.reduced import ReducedSolid
+from reducedfem.reduced import ReducedSolid, reduced_force
 from reducedfem.solid import Solid
 
 __all__ = ["ImplicitNewmark", "NewmarkReport", "State"]
@@ -158,17 +158,8 @@ class Simulation:
             `force` or `n` is not of the form above.
         """
         steps = step_count(n)
-        if force is not None and isinstance(self._system, ReducedSolid):
-            system = self._system
-            force = reals(force, "force")
-            if force.shape != (system.r,):
-                nodes = system.mesh.n_nodes
-                if force.shape not in ((nodes, 3), (3 * nodes,)):
-                    raise InputError(
-                        f"force must have shape ({system.r},) (reduced) or ({nodes}, 3) (nodal), "
-                        f"got {force.shape}"
-                    )
-                force = system.project(force)
+        if isinstance(self._system, ReducedSolid):
+            force = reduced_force(self._system, force)
         else:
             array_like(force, "force")
         with callback(progress, "steps") as tell:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, fields, finite_result
+from reducedfem._check import array_like, count, fields, finite_result, flag, number, reals
 from reducedfem._frozen import freeze
 from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import GIVEN_VECTORS, Basis
-from reducedfem.errors import InputError
-from reducedfem.solid import Solid, require_held, require_solid
+from reducedfem.errors import InputError, StaticConvergenceError
+from reducedfem.solid import HALVINGS, Solid, StaticReport, require_held, require_solid
 
 if TYPE_CHECKING:
     from reducedfem.mesh import Mesh
@@ -215,6 +215,104 @@ class ReducedSolid:
         reduced = self._core.project(array_like(force, "force"))
         return finite_result(reduced, "reduced force", "force")
 
+    @overload
+    def solve_static(
+        self,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+        steps: int = 1,
+        *,
+        q0: ArrayLike | None = None,
+        max_iterations: int = 200,
+        adaptive: bool = False,
+        report: Literal[False] = False,
+        progress: Progress = False,
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def solve_static(
+        self,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+        steps: int = 1,
+        *,
+        q0: ArrayLike | None = None,
+        max_iterations: int = 200,
+        adaptive: bool = False,
+        report: Literal[True],
+        progress: Progress = False,
+    ) -> tuple[NDArray[np.float64], StaticReport]: ...
+
+    def solve_static(
+        self,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+        steps: int = 1,
+        *,
+        q0: ArrayLike | None = None,
+        max_iterations: int = 200,
+        adaptive: bool = False,
+        report: bool = False,
+        progress: Progress = False,
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
+        """Return the reduced coordinates at which internal forces balance dead loads.
+
+        R~(q) = f~: the reduced equations of motion without mass and damping (Barbic 2007,
+        section 2.1.10), which is the best equilibrium that the basis can represent. The
+        method is that of `Solid.solve_static`, on r unknowns: Newton-Raphson with steps
+        shortened until the potential energy falls, and a tangent shifted where it is not
+        positive definite.
+
+        Parameters
+        ----------
+        force
+            Loads, reduced (r,) or nodal [N] (n, 3) or (3n,). None: no loads.
+        tol
+            Bound on the residual, relative to load and internal force.
+        steps
+            The load is applied in so many equal parts.
+        q0
+            Reduced coordinates (r,) to start from; default: rest.
+        max_iterations
+            Newton iterations allowed in each step.
+        adaptive
+            Halve load steps that fail, ten times at most.
+        report
+            Return also what the solution took.
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        (r,) float64 array
+            Reduced coordinates; with ``report=True`` a tuple of them and a `StaticReport`.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong shape or value.
+        StaticConvergenceError
+            No equilibrium was found under the whole load; the message tells how far it went. Its
+            attribute ``displacement`` is the equilibrium of the last load step that was, as
+            displacements (n, 3), and ``report`` names its fraction of the load.
+        """
+        told = flag(report, "report")
+        halvings = HALVINGS if flag(adaptive, "adaptive") else 0
+        with callback(progress, "statics") as call:
+            q, took, failure = self._core.solve_static(
+                reduced_force(self, force),
+                array_like(q0, "q0"),
+                number(tol, "tol"),
+                count(steps, "steps"),
+                count(max_iterations, "max_iterations"),
+                call,
+                halvings,
+            )
+        outcome = StaticReport(**took)  # type: ignore[arg-type]
+        if failure is not None:
+            raise StaticConvergenceError(failure, self.displacement(q), outcome)
+        return (q, outcome) if told else q
+
     def truncate(self, r: int) -> ReducedSolid:
         """Return the model of the first `r` coordinates; nothing is computed anew.
 
@@ -263,6 +361,22 @@ class ReducedSolid:
 
     def __repr__(self) -> str:
         return f"<ReducedSolid: r = {self.r}, {self._mesh.n_nodes} nodes>"
+
+
+def reduced_force(system: ReducedSolid, force: ArrayLike | None) -> NDArray[np.float64] | None:
+    """Return a force as (r,), given so or nodal, (n, 3) or (3n,)."""
+    if force is None:
+        return None
+    values = reals(force, "force")
+    if values.shape == (system.r,):
+        return values
+    nodes = system.mesh.n_nodes
+    if values.shape not in ((nodes, 3), (3 * nodes,)):
+        raise InputError(
+            f"force must have shape ({system.r},) (reduced) or ({nodes}, 3) (nodal), "
+            f"got {values.shape}"
+        )
+    return system.project(values)
 
 
 def reduce(solid: Solid, basis: Basis | ArrayLike, *, progress: Progress = False) -> ReducedSolid:

@@ -30,7 +30,7 @@ from reducedfem.sparse import CSC
 
 __all__ = ["Solid", "StaticReport"]
 
-_HALVINGS = 10  # of a load step, at most
+HALVINGS = 10  # of a load step, at most
 
 
 @dataclass(frozen=True)
@@ -462,7 +462,7 @@ class Solid:
             ``report`` names its fraction of the load.
         """
         told = flag(report, "report")
-        halvings = _HALVINGS if flag(adaptive, "adaptive") else 0
+        halvings = HALVINGS if flag(adaptive, "adaptive") else 0
         with callback(progress, "statics") as call:
             u, took, failure = self._core.solve_static(
                 array_like(force, "force"),

@@ -1,0 +1,117 @@
+"""Reduced statics: the unreduced solution, Newton by NumPy, closed forms of one coordinate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from plain_polynomial import deviation
+from test_integrator import full_basis, linear_model, polynomial_model, small_model, small_solid
+
+
+def load(solid: rf.Solid, force=(1.0, 0.5, -2.0)) -> np.ndarray:
+    out = np.zeros((solid.mesh.n_nodes, 3))
+    out[solid.mesh.nodes[:, 0] > 0.19] = force
+    return out
+
+
+@pytest.mark.parametrize(("kind", "cells"), [("hexes", 1), ("hexes", 2), ("tets", 2)])
+def test_full_basis_gives_the_unreduced_equilibrium(kind, cells):
+    solid = small_solid(kind, cells)
+    model = rf.reduce(solid, full_basis(solid))
+    force = load(solid) * (2.0 if kind == "tets" else 1.0)
+    expected = solid.solve_static(force, tol=1e-12, steps=2)
+    q, report = model.solve_static(force, tol=1e-12, steps=2, report=True)
+    assert np.abs(expected).max() > 0.02, "the load is too small to be nonlinear"
+    # both end at 1e-12 of the forces; the condition of the stiffness is some 1e3
+    assert deviation(model.displacement(q), expected) < 1e-8
+    assert report.load_steps == 2
+    assert report.fraction == 1.0
+    assert report.residual <= 1e-12
+    assert report.factorizations >= report.iterations > 3
+    assert deviation(model.solve_static(force.ravel(), tol=1e-12), q) < 1e-8
+    assert np.array_equal(model.solve_static(model.project(force)), model.solve_static(force))
+
+
+@pytest.mark.parametrize("r", [1, 5, 17, 24])
+def test_newton_by_numpy_finds_the_same(r):
+    model = small_model(r)
+    force = 0.3 * np.random.default_rng(r).standard_normal(r)
+    expected = np.zeros(r)
+    for part in np.linspace(0.1, 1.0, 10):
+        for _ in range(30):
+            residual = part * force - model.internal_force(expected)
+            expected += np.linalg.solve(model.stiffness(expected), residual)
+    assert np.abs(model.internal_force(expected) - force).max() < 1e-10 * np.abs(force).max()
+    q = model.solve_static(force, tol=1e-12, steps=4)
+    # the tolerance times the condition of the stiffness in random directions
+    assert deviation(q, expected) < 1e-7
+    # the residual is what is promised
+    assert np.linalg.norm(model.internal_force(q) - force) <= 1e-12 * np.linalg.norm(force) * 1.01
+
+
+def test_linear_models_take_one_iteration():
+    stiffness = np.array([[4.0, 1.0], [1.0, 3.0]])
+    q, report = linear_model(stiffness).solve_static([1.0, 2.0], report=True)
+    assert q == pytest.approx(np.linalg.solve(stiffness, [1.0, 2.0]), rel=1e-14)
+    assert (report.iterations, report.factorizations, report.shifted) == (1, 1, 0)
+    assert not linear_model(stiffness).solve_static().any()
+
+
+def test_snap_through():
+    """W = q^4 / 4 - q^2 / 2 + q^3 / 10: from the unstable top to a minimum, tangents shifted."""
+    model = polynomial_model(1, {(0, 0, 0, 0): 0.25, (0, 0): -0.5, (0, 0, 0): 0.1})
+    q, report = model.solve_static(q0=[0.05], report=True)
+    assert report.shifted >= 1
+    # q^2 + 0.3 q - 1 = 0
+    assert q[0] == pytest.approx(-0.15 + np.sqrt(0.15**2 + 1.0), rel=1e-9)
+    assert model.solve_static(q0=[-0.05])[0] == pytest.approx(-0.15 - np.sqrt(0.15**2 + 1.0))
+
+
+def test_failure_holds_what_was_reached():
+    """W = q - q^2 / 2 ...: a softening spring has no equilibrium beyond its largest force."""
+    # R = q - q^3: at most 2 / sqrt(27) at q = 1 / sqrt(3)
+    model = polynomial_model(1, {(0, 0): 0.5, (0, 0, 0, 0): -0.25})
+    assert model.solve_static([0.3], steps=3)[0] == pytest.approx(
+        np.roots([-1.0, 0.0, 1.0, -0.3])[np.argmin(np.abs(np.roots([-1.0, 0.0, 1.0, -0.3])))].real
+    )
+    for adaptive, least in ((False, 0.7), (True, 0.76)):
+        with pytest.raises(rf.StaticConvergenceError, match="of the load only") as caught:
+            model.solve_static([0.5], steps=10, adaptive=adaptive)
+        report = caught.value.report
+        # 2 / sqrt(27) = 0.385 = 0.77 of the load
+        assert least - 1e-9 <= report.fraction <= 0.77
+        assert (report.cuts > 0) == adaptive
+        reached = model.solve_static([0.5 * report.fraction])
+        assert deviation(caught.value.displacement, model.displacement(reached)) < 1e-6
+
+
+def test_interruption_and_progress():
+    model = small_model(6)
+
+    def interrupt(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    seen: list[tuple[int, int]] = []
+    model.solve_static(np.ones(6), steps=3, progress=lambda *x: seen.append(x))
+    assert seen[-1] == (3, 3)
+    with pytest.raises(KeyboardInterrupt):
+        model.solve_static(np.ones(6), steps=3, progress=interrupt)
+
+
+def test_wrong_arguments():
+    model = small_model(6)
+    for call, error, message in (
+        (lambda: model.solve_static(np.ones(5)), rf.InputError, r"force must have shape \(6,\)"),
+        (lambda: model.solve_static(np.full(6, np.nan)), rf.InputError, "force.* is nan"),
+        (lambda: model.solve_static("x"), rf.InputTypeError, "force must be"),
+        (lambda: model.solve_static(q0=np.ones(5)), rf.InputError, "q0 must have shape"),
+        (lambda: model.solve_static(tol=0.0), rf.InputError, "tol must be finite and positive"),
+        (lambda: model.solve_static(steps=0), rf.InputError, "steps must be between 1 and"),
+        (lambda: model.solve_static(max_iterations=0), rf.InputError, "max_iterations must be"),
+        (lambda: model.solve_static(report=1), rf.InputTypeError, "report must be True or False"),
+        (lambda: model.solve_static(adaptive=1), rf.InputTypeError, "adaptive must be True"),
+    ):
+        with pytest.raises(error, match=message):
+            call()
