@@ -586,6 +586,18 @@ def test_no_file_is_both_read_and_written(tmp_path, capsys):
     assert surface.read_bytes() == before
 
 
+def test_a_model_may_be_called_as_a_sample(tmp_path, capsys, monkeypatch):
+    """The sample is no file; once there is a file of that name, it comes first."""
+    monkeypatch.chdir(tmp_path)
+    arguments = ("reduce", "hose", "-o", "hose", "--fix-fraction", "x-", 0.1, "--resolution", 12)
+    assert run(capsys, *arguments, "-k", 2)[0] == 0
+    status, out, _ = run(capsys, "info", "hose")
+    assert (status, out.splitlines()[0]) == (0, "hose: reduced model")
+    with pytest.raises(SystemExit):
+        run(capsys, *arguments)
+    assert "the input and --output are the same file, 'hose'" in capsys.readouterr().err
+
+
 def test_without_matplotlib(model, tmp_path):
     """The message names the extra, before any time is spent."""
     code = (

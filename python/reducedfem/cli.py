@@ -212,23 +212,27 @@ def _writable(path: Path, option: str) -> None:
         raise FileFormatError(f"cannot write {str(path)!r} ({option}): the folder is not writable")
 
 
+def _is_sample(name: str) -> bool:
+    """Tell whether a name is that of a sample; a file of that name comes first."""
+    return name in samples.names() and not os.path.lexists(name)
+
+
 def _surface(name: str, scale: float = 1.0) -> Surface:
-    # a sample's name works where no file has it
-    if name in samples.names() and not Path(name).exists():
+    if _is_sample(name):
         name = str(samples.path(name))
     surface = read_surface(name)
     return surface if scale == 1.0 else Surface(surface.vertices * scale, surface.triangles)
 
 
 def _is_surface(name: str) -> bool:
-    if not Path(name).suffix and name not in samples.names() and not os.path.lexists(name):
+    if _is_sample(name):
+        return True
+    if not Path(name).suffix and not os.path.lexists(name):
         raise FileFormatError(
             f"there is no file {name!r}, nor a sample of that name; the samples are "
             + ", ".join(samples.names())
         )
-    return Path(name).suffix.lower() in SURFACE_SUFFIXES or (
-        name in samples.names() and not Path(name).exists()
-    )
+    return Path(name).suffix.lower() in SURFACE_SUFFIXES
 
 
 def _material(args: argparse.Namespace, mesh: Mesh) -> StVK | dict[int, StVK]:
@@ -255,7 +259,8 @@ def _refuse_same(read: Sequence[str], written: Mapping[str, str | None]) -> None
 def _reduce(args: argparse.Namespace) -> int:
     console = Console(args.quiet)
     output = Path(args.output)
-    _refuse_same([args.input, *(args.fix_file or [])], {"--output": args.output})
+    read = [] if _is_sample(args.input) else [args.input]
+    _refuse_same([*read, *(args.fix_file or [])], {"--output": args.output})
     _writable(output, "--output")
     if not (args.fix or args.fix_fraction or args.fix_file):
         raise _UsageError(
