@@ -46,6 +46,7 @@ def world() -> SimpleNamespace:
     w.modes = w.solid.linear_modes(3)
     w.basis = rf.modal_derivative_basis(w.solid, k=3, r=5)
     w.reduced = rf.reduce(w.solid, w.basis)
+    w.sketch = rf.ForceSketch.from_forces([w.force, 0.5 * w.force[:, [2, 0, 1]], 0.1 * w.force])
     w.q = np.linspace(-0.01, 0.01, 5)
     w.surface = tetrahedron()
     # large enough that modes are found by iteration
@@ -105,6 +106,11 @@ OPERATIONS: dict[str, Operation] = {
     "reduction": lambda w: rf.reduce(w.solid, w.basis).coefficients,
     "truncation": lambda w: w.reduced.truncate(3).coefficients,
     "reduced statics": lambda w: w.reduced.solve_static(w.force, steps=2),
+    "adaptive statics": lambda w: w.solid.solve_static(w.force, adaptive=True),
+    "thinning": lambda w: rf.thin_samples(w.nodes, 0.15),
+    "thinning of shapes": lambda w: rf.thin_shapes(w.solid, w.modes.shapes, 1.0),
+    "sketch": lambda w: rf.sketch_basis(w.solid, w.sketch, r=2).vectors,
+    "merged bases": lambda w: rf.merge_bases(w.solid, [w.basis, w.basis]).vectors,
     "reduced Newmark": lambda w: stepped(w, w.reduced),
     "unreduced Newmark": lambda w: stepped(w, w.solid),
     "reduced central differences": lambda w: stepped_explicitly(w, w.reduced),

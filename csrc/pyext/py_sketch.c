@@ -93,7 +93,7 @@ static PyObject *thin(PyObject *module, PyObject *args) {
   const int32_t count = (int32_t)points.shape[0];
   keep = rf_alloc((size_t)count, sizeof *keep);
   if (!keep) {
-    PyErr_NoMemory();
+    PyErr_SetString(PyExc_MemoryError, "out of memory: marks of the samples");
     goto done;
   }
   rf_status st;
@@ -161,7 +161,7 @@ static PyObject *thin_shapes(PyObject *module, PyObject *args) {
   const int32_t count = (int32_t)shapes.shape[0];
   keep = rf_alloc((size_t)count, sizeof *keep);
   if (!keep) {
-    PyErr_NoMemory();
+    PyErr_SetString(PyExc_MemoryError, "out of memory: marks of the samples");
     goto done;
   }
   rf_status st;

@@ -35,10 +35,15 @@ from reducedfem.explicit import (  # noqa: E402
 )
 from reducedfem.files import load  # noqa: E402
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
+from reducedfem.linear_model import LinearModel  # noqa: E402
 from reducedfem.material import StVK  # noqa: E402
+from reducedfem.merge import merge_bases  # noqa: E402
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
 from reducedfem.modes import Modes  # noqa: E402
+from reducedfem.pod import pod_basis, record_snapshots  # noqa: E402
 from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
+from reducedfem.sketch import ForceSketch, Recording, record  # noqa: E402
+from reducedfem.sketch_basis import SketchReport, sketch_basis  # noqa: E402
 from reducedfem.solid import Solid, StaticReport  # noqa: E402
 from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
@@ -54,18 +59,22 @@ __all__ = [
     "DivergedError",
     "Embedding",
     "FileFormatError",
+    "ForceSketch",
     "ImplicitNewmark",
     "InputError",
     "InputTypeError",
     "InternalError",
+    "LinearModel",
     "Mesh",
     "MeshError",
     "MissingMatplotlibError",
     "Modes",
     "NewmarkReport",
+    "Recording",
     "ReducedFEMError",
     "ReducedSolid",
     "SingularMatrixError",
+    "SketchReport",
     "Solid",
     "Spectrum",
     "StVK",
@@ -75,14 +84,19 @@ __all__ = [
     "Surface",
     "load",
     "mass_pca",
+    "merge_bases",
     "modal_derivative_basis",
+    "pod_basis",
     "read_fixed",
     "read_mesh",
     "read_surface",
+    "record",
+    "record_snapshots",
     "reduce",
     "set_threads",
     "spectrum",
     "stable_step",
+    "sketch_basis",
     "system_info",
     "thin_samples",
     "thin_shapes",

@@ -1,0 +1,107 @@
+"""Several bases as one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from reducedfem import _core
+from reducedfem._check import number
+from reducedfem._frozen import thaw
+from reducedfem._run import Progress, callback, threads
+from reducedfem.basis import Basis, mass_pca
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.solid import Solid, held_fields, require_movable, require_solid
+
+__all__ = ["merge_bases"]
+
+# no vector counts for less than this part of the first one of its basis
+_LEAST = 1e-6
+
+
+def merge_bases(
+    solid: Solid,
+    bases: Sequence[Basis],
+    r: int | None = None,
+    *,
+    tolerance: float = 1e-8,
+    progress: Progress = False,
+) -> Basis:
+    """Return one basis that holds several, mass-orthonormal again.
+
+    Vectors are taken basis by basis; one of which not more than `tolerance` is new beside those
+    before it (the norm of its M-orthogonal part, in the metric of the mass) is dropped. The
+    others go into mass-PCA (Barbic 2007, section 2.8.1), each weighted by its singular value over
+    the largest of its basis (1e-6 at least), so that the result is ordered by importance and may
+    be cut.
+
+    Parameters
+    ----------
+    solid
+        Gives mass and fixed nodes.
+    bases
+        At least one.
+    r
+        Size of the result. None: all that is independent.
+    tolerance
+        At least 0 and less than 1.
+    progress
+        True for a bar, or a callable ``f(done, total)``.
+
+    Returns
+    -------
+    Basis
+        Its `provenance` names the bases it came from and, as pairs (basis, vector), what was
+        dropped.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `bases` is empty or holds something else, a basis belongs to another mesh or moves a fixed
+        node, `tolerance` is out of range, or `r` is more than what is independent.
+    MeshError
+        Every node of the solid is fixed.
+    """
+    core = require_solid(solid)._core
+    if isinstance(bases, Basis) or not isinstance(bases, Sequence):
+        raise InputTypeError(f"bases must be a list of Basis, got {type(bases).__name__}")
+    if len(bases) == 0:
+        raise InputError("bases must hold at least one Basis")
+    least = number(tolerance, "tolerance")
+    for i, basis in enumerate(bases):
+        if not isinstance(basis, Basis):
+            raise InputTypeError(f"bases[{i}] must be a Basis, got {type(basis).__name__}")
+        held_fields(solid, basis.vectors, f"bases[{i}]")
+    require_movable(solid)
+    vectors = np.concatenate([basis.vectors for basis in bases])
+    weights = np.concatenate([_weights(basis) for basis in bases])
+    places = [[i, j] for i, basis in enumerate(bases) for j in range(basis.r)]
+    with callback(progress, "independence") as tell:
+        residual = _core.independent(core, vectors, least, tell, threads())
+    new = residual > 0.0
+    independent = int(new.sum())
+    if independent == 0:
+        raise InputError("all vectors of the bases are zero")
+    if r is not None and isinstance(r, int | np.integer) and r > independent:
+        raise InputError(
+            f"r is {r}, but {independent} of the {len(vectors)} vectors are independent; r must be "
+            f"1 to {independent}"
+        )
+    size = independent if r is None else r
+    merged = mass_pca(solid, vectors[new], size, weights[new], progress=progress)
+    provenance = {
+        "method": "merged",
+        "r": merged.r,
+        "of": [thaw(basis.provenance) for basis in bases],
+        "dropped": [place for place, kept in zip(places, new, strict=True) if not kept],
+        "tolerance": least,
+    }
+    return Basis(merged.vectors, merged.singular_values, merged.spectrum, provenance)
+
+
+def _weights(basis: Basis) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    largest = float(basis.singular_values.max())
+    if not largest > 0.0:
+        return np.ones(basis.r)
+    return np.maximum(basis.singular_values / largest, _LEAST)
