@@ -12,7 +12,7 @@ from reducedfem import _core
 
 ROUNDS = 300
 MARKS_EVALUATE = {12: 0.7, 15: 1.2, 30: 11.0}
-MARKS_STEP = {15: 2.5, 30: 16.0}
+MARKS_STEP = {15: 2.5, 30: 16.0, 40: 60.0, 60: 250.0}
 
 
 def stable_model(r: int) -> _core.Reduced:

@@ -20,7 +20,7 @@ from table import show
 
 import reducedfem as rf
 
-NAMES = ("polynomial", "solid", "precompute")
+NAMES = ("polynomial", "solid", "precompute", "bodies")
 
 
 def main() -> int:

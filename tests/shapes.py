@@ -80,3 +80,37 @@ def box_tets(
     nodes, hexes = box_hexes(nx, ny, nz, size)
     elements = hexes[:, _kuhn_tets()].reshape(-1, 4)
     return nodes, np.ascontiguousarray(elements, dtype=np.int32)
+
+
+def ball(n: int, radius: float = 1.0) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return a cube of n^3 hexahedra rounded to a ball about the origin.
+
+    It keeps all symmetries of the cube.
+    """
+    nodes, elements = box_hexes(n, n, n, 2.0)
+    x = nodes - 1.0
+    # layers of cubes become layers of spheres
+    reach, length = np.abs(x).max(axis=1), np.linalg.norm(x, axis=1)
+    # half way to the sphere in the middle, so that no corner degenerates
+    blend = 1.0 - 0.5 * reach + 0.5 * reach * reach / np.where(length > 0, length, 1.0)
+    return radius * x * blend[:, None], elements
+
+
+def cylinder(n: int, layers: int, radius: float, height: float):
+    """Return a square prism of n x n columns, rounded, its axis along z: symmetric as a square."""
+    nodes, elements = box_hexes(n, n, layers, (2.0, 2.0, height))
+    x = nodes[:, :2] - 1.0
+    reach, length = np.abs(x).max(axis=1), np.linalg.norm(x, axis=1)
+    blend = 1.0 - 0.5 * reach + 0.5 * reach * reach / np.where(length > 0, length, 1.0)
+    return np.column_stack([radius * x * blend[:, None], nodes[:, 2]]), elements
+
+
+def torus(n: int, around: int, radius: float, thickness: float):
+    """Return a ring about z of `around` sections, each a square of n x n cells."""
+    nodes, elements = box_hexes(n, n, around, (thickness, thickness, 2.0 * np.pi))
+    section = (n + 1) * (n + 1)
+    kept = nodes[: section * around]
+    elements = elements % (section * around)  # the last section is the first
+    angle, out = -kept[:, 2], radius + kept[:, 0] - 0.5 * thickness
+    ring = np.column_stack([out * np.cos(angle), out * np.sin(angle), kept[:, 1]])
+    return ring, np.ascontiguousarray(elements, dtype=np.int32)

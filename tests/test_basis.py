@@ -351,12 +351,6 @@ def test_bad_deformations(beam, rng):
         rf.modal_derivative_basis("beam")
 
 
-def test_free_solid_is_refused():
-    solid = rf.Solid(rf.Mesh(*box_hexes(2, 2, 2)), MATERIAL)
-    with pytest.raises(rf.MeshError, match="no fixed nodes"):
-        rf.modal_derivative_basis(solid, k=2, r=2)
-
-
 class StopError(Exception):
     pass
 

@@ -89,12 +89,12 @@ def test_numbers_of_threads_are_checked(solid, threads):
     with pytest.raises(rf.InputError, match=wanted):
         solid._core.internal_force(NODES, threads)
     with pytest.raises(rf.InputError, match=wanted):
-        _core.linear_modes(solid._core, 3, None, threads)
+        _core.linear_modes(solid._core, 3, False, None, threads)
 
 
 def test_progress_is_checked(solid):
     wanted = "progress must be a callable or None, got int"
     with pytest.raises(rf.InputTypeError, match=wanted):
-        _core.linear_modes(solid._core, 3, 7, 1)
+        _core.linear_modes(solid._core, 3, False, 7, 1)
     with pytest.raises(rf.InputTypeError, match=wanted):
         _core.reduce(solid._core, np.ones((1, len(NODES), 3)), 7, 1)

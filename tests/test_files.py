@@ -23,13 +23,13 @@ from shapes import box_hexes, box_tets
 ARRAYS = ("basis", "mass", "coefficients")
 
 
-def make_model(kind: str, r: int = 4) -> rf.ReducedSolid:
+def make_model(kind: str, r: int = 4, editable: bool = False) -> rf.ReducedSolid:
     nodes, elements = (box_hexes if kind == "hex8" else box_tets)(3, 1, 1, (0.3, 0.1, 0.1))
     regions = np.arange(len(elements)) % 2
     mesh = rf.Mesh(nodes, elements, regions)
     materials = {0: rf.StVK(1e5, 0.3, 1000.0), 1: rf.StVK(1 / 3 * 1e6, 0.45, 1234.5)}
     solid = rf.Solid(mesh, materials, fixed=nodes[:, 0] < 1e-9)
-    return rf.reduce(solid, rf.modal_derivative_basis(solid, 3, r))
+    return rf.reduce(solid, rf.modal_derivative_basis(solid, 3, r), editable=editable)
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +40,12 @@ def model() -> rf.ReducedSolid:
 @pytest.fixture(scope="module")
 def data(model) -> bytes:
     return files.to_bytes(model)
+
+
+@pytest.fixture(scope="module")
+def editable_data() -> bytes:
+    """Of a model with all arrays that there are."""
+    return files.to_bytes(make_model("hex8", editable=True))
 
 
 def assert_same(a: rf.ReducedSolid, b: rf.ReducedSolid) -> None:
@@ -72,9 +78,12 @@ def signature(header: dict, body: bytes) -> str:
         {"arrays": arrays, "metadata": metadata}, sort_keys=True, separators=(",", ":")
     )
     digest = hashlib.sha256(text.encode("ascii"))
-    order = ("basis", "reduced_mass", "energy_coefficients", "mesh_nodes", "mesh_elements",
-             "mesh_regions", "fixed_nodes")  # fmt: skip
+    order = ("basis", "reduced_mass", "energy_coefficients", "mesh_nodes", "part_coefficients",
+             "part_volumes", "part_masses", "mesh_elements", "mesh_regions", "fixed_nodes",
+             "part_general")  # fmt: skip
     for name in order:
+        if name.startswith("part_") and "part_volumes" not in header:
+            continue
         begin, end = header[name]["data_offsets"]
         digest.update(body[begin:end])
     return digest.hexdigest()
@@ -401,7 +410,7 @@ def test_missing_metadata(key, data):
         ("materials", "{", "JSON"),
         ("materials", "{}", "region 0"),
         ("materials", '{"0":3}', "malformed"),
-        ("materials", '{"0":{"young":1}}', "malformed"),
+        ("materials", '{"0":{"young":1}}', "a material has young and poisson, or stiffness"),
         ("materials", '{"0":{"young":1,"poisson":0.5,"density":1}}', "poisson"),
         ("materials", '{"0":{"young":1e999,"poisson":0.3,"density":1}}', "too large"),
         ("materials", '{"0":{"young":1%s,"poisson":0.3,"density":1}}' % ("0" * 400), "too large"),
@@ -430,8 +439,30 @@ def test_forging_itself_gives_sound_files(data, model):
     assert_same(model, files.from_bytes(memoryview(data)))
 
 
+def test_parts_are_those_of_the_materials(editable_data):
+    assert files.from_bytes(forge(editable_data)).editable
+    general = np.array([0, 1], dtype="<i4")
+    refused(forge(editable_data, {"part_general": general}), "parts are not those")
+    header, _ = split(editable_data)
+    history = header["__metadata__"]["history"]
+    assert "parts_of" in history
+    refused(forge(editable_data, metadata={"history": "{}"}), "what materials its parts")
+    refused(
+        forge(editable_data, metadata={"history": '{"parts_of":{"0":{},"1":[]}}'}),
+        "a material has young",
+    )
+    volumes = np.array([1.0, 0.0])
+    refused(forge(editable_data, {"part_volumes": volumes}), "volume of material 1 is 0")
+    nans = np.full((2, 2, 70), np.nan)
+    refused(forge(editable_data, {"part_coefficients": nans}), "finite")
+    # without any of them it is a plain model
+    plain = files.from_bytes(forge(editable_data, dict.fromkeys(files._PARTS)))
+    assert not plain.editable
+
+
 @pytest.mark.parametrize("name", files._SCHEMA)
-def test_missing_arrays_wrong_types_wrong_shapes(name, data, model):
+def test_missing_arrays_wrong_types_wrong_shapes(name, data, editable_data):
+    data = editable_data if name in files._PARTS else data
     refused(forge(data, {name: None}), f"'{name}' is missing")
     header, body = split(data)
     entry = header[name]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 
 import reducedfem as rf
+from plain_solid import CORNERS, isotropic, jittered, plain, rotation
 from reducedfem import _core
 from shapes import box_hexes, box_tets
 
 RUBBER = rf.StVK(1e5, 0.35, 1100.0)
 LAMBDA, MU = RUBBER.lame
+LAW = isotropic(LAMBDA, MU)
 SIMD = {"plain": 1, "avx2": 2, "avx512": 3}
 
 
@@ -23,95 +23,12 @@ def _threads_restored():
     rf._run.set_threads(before)
 
 
-def rotation(axis, angle):
-    axis = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
-    skew = np.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
-    return np.eye(3) + np.sin(angle) * skew + (1 - np.cos(angle)) * skew @ skew
-
-
-def jittered(make, n, amount, rng, size=1.0):
-    """A box whose inner nodes are moved by a part of the cell."""
-    nodes, elements = make(*n, size)
-    lo, hi = nodes.min(0), nodes.max(0)
-    inner = np.all((nodes > lo + 1e-9) & (nodes < hi - 1e-9), axis=1)
-    cell = (hi - lo) / np.array(n)
-    nodes = nodes.copy()
-    nodes[inner] += amount * cell * rng.uniform(-1, 1, (inner.sum(), 3))
-    return nodes, elements, inner
-
-
 def make_solid(kind, rng, quadrature=None, n=(3, 2, 2), amount=0.15, **kwargs):
     nodes, elements, _ = jittered(box_hexes if kind == "hex" else box_tets, n, amount, rng)
     return rf.Solid(rf.Mesh(nodes, elements), RUBBER, quadrature=quadrature, **kwargs)
 
 
 KINDS = [("tet", None), ("hex", 2), ("hex", 3)]
-
-
-# --- a plain reference ---------------------------------------------------------------
-
-
-def gauss(per_axis):
-    points, weights = np.polynomial.legendre.leggauss(per_axis)
-    for (i, x), (j, y), (k, z) in itertools.product(enumerate(points), repeat=3):
-        yield np.array([x, y, z]), weights[i] * weights[j] * weights[k]
-
-
-CORNERS = np.array(
-    [
-        [-1, -1, -1], [1, -1, -1], [1, 1, -1], [-1, 1, -1],
-        [-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1],
-    ]
-)  # fmt: skip
-
-
-def shape_points(x, per_axis):
-    """Yield (N, grad N, weight) at the quadrature points of one element."""
-    if len(x) == 4:
-        local = np.array([[-1.0, -1, -1], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-        jacobian = local.T @ x  # dx_k/dxi_i
-        yield np.full(4, 0.25), local @ np.linalg.inv(jacobian).T, np.linalg.det(jacobian) / 6
-        return
-    for xi, weight in gauss(per_axis):
-        factors = 1 + CORNERS * xi
-        n = factors.prod(1) / 8
-        local = np.stack(
-            [CORNERS[:, i] * np.delete(factors, i, axis=1).prod(1) / 8 for i in range(3)], axis=1
-        )
-        jacobian = local.T @ x
-        yield n, local @ np.linalg.inv(jacobian).T, weight * np.linalg.det(jacobian)
-
-
-def plain(solid, u):
-    """Energy, force, tangent and mass by the formulas, one element after another."""
-    mesh, n = solid.mesh, solid.mesh.n_nodes
-    energy, force = 0.0, np.zeros((n, 3))
-    tangent, mass = np.zeros((n, 3, n, 3)), np.zeros((n, n))
-    one = np.eye(3)
-    for element in mesh.elements:
-        x, d = mesh.nodes[element], u[element]
-        for shape, g, w in shape_points(x, solid.quadrature):
-            F = one + d.T @ g
-            E = 0.5 * (F.T @ F - one)
-            S = LAMBDA * np.trace(E) * one + 2 * MU * E
-            energy += w * 0.5 * np.tensordot(E, S)
-            force[element] += w * g @ (F @ S).T
-            C = (
-                LAMBDA * np.einsum("ij,kl->ijkl", one, one)
-                + MU * np.einsum("ik,jl->ijkl", one, one)
-                + MU * np.einsum("il,jk->ijkl", one, one)
-            )
-            # dP = dF S + F C:(F^T dF)
-            A = np.einsum("ik,jl->ijkl", one, S) + np.einsum("ia,ajbl,kb->ijkl", F, C, F)
-            K = w * np.einsum("aj,ijkl,bl->aibk", g, A, g)
-            for p, a in enumerate(element):
-                tangent[a][:, element] += K[p]
-            if len(element) == 8:
-                mass[np.ix_(element, element)] += RUBBER.density * w * np.outer(shape, shape)
-            else:
-                exact = RUBBER.density * w / 20 * (np.ones((4, 4)) + np.eye(4))
-                mass[np.ix_(element, element)] += exact
-    return energy, force, tangent.reshape(3 * n, 3 * n), np.kron(mass, one)
 
 
 # rounding of sums of a few hundred terms, relative to the largest entry
@@ -128,12 +45,12 @@ def close(a, b, tolerance=ROUNDING):
 def test_against_the_plain_reference(kind, quadrature, rng):
     solid = make_solid(kind, rng, quadrature)
     u = 0.2 * rng.standard_normal((solid.mesh.n_nodes, 3))  # elements turn inside out: no matter
-    energy, force, tangent, mass = plain(solid, u)
+    energy, force, tangent, mass = plain(solid, u, LAW, RUBBER.density)
     close(solid.strain_energy(u), energy)
     close(solid.internal_force(u), force)
     close(solid.stiffness(u).to_dense(), tangent)
     close(solid.mass().to_dense(), mass)
-    close(solid.stiffness().to_dense(), plain(solid, 0 * u)[2])
+    close(solid.stiffness().to_dense(), plain(solid, 0 * u, LAW, RUBBER.density)[2])
 
 
 @pytest.mark.parametrize("name", SIMD)
@@ -147,7 +64,7 @@ def test_kernels_for_all_instruction_sets(name, kind, quadrature, rng):
     core = _core.Solid(solid.mesh._core, table, place, [], quadrature or 2, SIMD[name])
     assert core.simd == SIMD[name]
     u = 0.1 * rng.standard_normal((solid.mesh.n_nodes, 3))
-    energy, force, tangent, _ = plain(solid, u)
+    energy, force, tangent, _ = plain(solid, u, LAW, RUBBER.density)
     close(core.strain_energy(u, 1), energy)
     close(core.internal_force(u, 1), force)
     close(rf.CSC(*core.stiffness(u, 1), tangent.shape).to_dense(), tangent)
@@ -488,7 +405,9 @@ def test_regions_and_materials_must_match():
         rf.Solid(mesh, {1: RUBBER, 2: 1e5})
     with pytest.raises(rf.InputTypeError, match="regions are integers"):
         rf.Solid(mesh, {1: RUBBER, "left": RUBBER})
-    with pytest.raises(rf.InputTypeError, match="material must be an StVK or a dict"):
+    with pytest.raises(
+        rf.InputTypeError, match="material must be an StVK, a LinearElastic or a dict"
+    ):
         rf.Solid(mesh, 1e5)
 
 

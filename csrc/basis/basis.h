@@ -45,15 +45,16 @@ RF_MUST_CHECK rf_status rf_basis_mass_pca(const rf_solid *solid, const rf_run *r
                                           const double *vectors, const double *weights, int32_t r,
                                           bool at_most, rf_basis *out, rf_error *err);
 
-// From k modes of a held solid and all their derivatives; r and at_most as above; eigenvalues (k)
-// in 1/s^2.
+// From k modes of a held or free solid and all their derivatives; r and at_most as above;
+// eigenvalues (k) in 1/s^2.  A basis of a free solid is M-orthogonal to its rigid motions.
 RF_MUST_CHECK rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run,
                                                    int32_t k, int32_t r, bool at_most,
                                                    double *eigenvalues, rf_basis *out,
                                                    rf_error *err);
 
-// The factors of 2.52 applied in place to shapes (k, n) and derivatives (pairs, n) over the
-// system's unknowns.  A derivative whose mass norm is rounding (1e-10 of the largest) is zeroed.
+// The factors of 2.52 applied in place to shapes (k, n) and derivatives (pairs, n; of a free
+// solid (k, k, n)) over the system's unknowns.  A derivative whose mass norm is rounding (1e-10 of
+// the largest) is zeroed.
 RF_MUST_CHECK rf_status rf_basis_scale(const rf_modes_system *system, const rf_run *run, int32_t k,
                                        const double *eigenvalues, double *shapes,
                                        double *derivatives, rf_error *err);

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "basis/basis.h"
 #include "basis/mass_pca.h"
+#include "linalg/deflate.h"
 
 enum { AT_ONCE = 16 };  // derivatives whose mass norms are computed together
 // a norm this far below the largest is rounding of a derivative that vanishes by symmetry
@@ -25,13 +26,14 @@ rf_status rf_basis_scale(const rf_modes_system *system, const rf_run *run, int32
   rf_status st = RF_OK;
   const rf_eigen_problem *op = &system->operators;
   const size_t n = (size_t)op->n;
-  const int64_t pairs = rf_modes_pairs(k);
+  const bool is_free = op->null_space > 0;
+  const int64_t pairs = is_free ? (int64_t)k * k : rf_modes_pairs(k);
   double *norm = NULL, *product = NULL;
   RF_ALLOC(norm, pairs);
   RF_ALLOC(product, n * (size_t)(pairs < AT_ONCE ? pairs : AT_ONCE));
   for (int32_t j = 0; j < k; ++j) {
     if (eigenvalues[j] > 0.0) continue;
-    st = rf_fail(err, RF_ERR_SINGULAR, "eigenvalue %d is %g; a held solid has positive ones",
+    st = rf_fail(err, RF_ERR_SINGULAR, "eigenvalue %d is %g; those of elastic modes are positive",
                  (int)j, eigenvalues[j]);
     goto done;
   }
@@ -52,7 +54,7 @@ rf_status rf_basis_scale(const rf_modes_system *system, const rf_run *run, int32
   for (int32_t j = 0; j < k; ++j) scale(n, first / eigenvalues[j], shapes + n * (size_t)j);
   int64_t p = 0;
   for (int32_t i = 0; i < k; ++i) {
-    for (int32_t j = i; j < k; ++j, ++p) {
+    for (int32_t j = is_free ? 0 : i; j < k; ++j, ++p) {
       const double factor = first / eigenvalues[i] * (first / eigenvalues[j]);
       scale(n, norm[p] > ROUNDING * largest ? factor / norm[p] : 0.0, derivatives + n * (size_t)p);
     }
@@ -60,6 +62,22 @@ rf_status rf_basis_scale(const rf_modes_system *system, const rf_run *run, int32
 done:
   rf_free(norm);
   rf_free(product);
+  return st;
+}
+
+// Derivatives of a free solid turn it a little; a basis of deformations is M-orthogonal to
+// the rigid motions, which are integrated for themselves.
+static rf_status remove_rigid(const rf_modes_solid *modes, const rf_run *run, int64_t count,
+                              double *vectors, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_eigen_problem *op = &rf_modes_solid_system(modes)->operators;
+  const double *rigid = rf_modes_solid_rigid(modes);
+  double *dual = NULL;
+  RF_ALLOC(dual, RF_RIGID * (int64_t)op->n);
+  RF_TRY(op->mass(op->context, run, RF_RIGID, rigid, dual, err));
+  RF_TRY(rf_deflate(run, op->n, RF_RIGID, rigid, dual, (int32_t)count, vectors, err));
+done:
+  rf_free(dual);
   return st;
 }
 
@@ -72,12 +90,14 @@ rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, i
   rf_status st = RF_OK;
   rf_modes_solid *modes = NULL;
   double *shapes = NULL, *candidates = NULL;
-  const int64_t count = k + rf_modes_pairs(k);
+  const int32_t most = rf_modes_most(solid);
   const size_t n = 3 * (size_t)solid->n_free;
-  if (!(k >= 1 && (size_t)k < n))
+  if (!(k >= 1 && k <= most))
     return rf_fail(err, RF_ERR_ARG,
-                   "k must be between 1 and %lld (free degrees of freedom less one), got %d",
-                   (long long)n - 1, (int)k);
+                   "k must be between 1 and %d (free degrees of freedom less one), got %d",
+                   (int)most, (int)k);
+  const bool is_free = solid->n_fixed == 0;
+  const int64_t pairs = rf_modes_solid_pairs(solid, k), count = k + pairs;
   if (at_most && r > count) r = (int32_t)count;
   if (!(r >= 1 && r <= count))
     return rf_fail(err, RF_ERR_ARG,
@@ -97,7 +117,12 @@ rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, i
   memcpy(candidates, shapes, n * (size_t)k * sizeof *shapes);
   double *derivatives = candidates + n * (size_t)k;
   part = (rf_run_part){run, AFTER_MODES, AFTER_DERIVATIVES, AFTER_ALL};
-  RF_TRY(rf_modes_derivatives(system, &inner, k, candidates, derivatives, err));
+  if (is_free) {
+    RF_TRY(rf_modes_free_derivatives(modes, &inner, k, candidates, derivatives, NULL, err));
+    RF_TRY(remove_rigid(modes, run, pairs, derivatives, err));
+  } else {
+    RF_TRY(rf_modes_derivatives(system, &inner, k, candidates, derivatives, err));
+  }
   RF_TRY(rf_basis_scale(system, &inner, k, eigenvalues, candidates, derivatives, err));
 
   // the factor of K is not needed any more

@@ -159,7 +159,7 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
     cleared = reach;
 
     if (j->tangent) fetch_targets(s, count, batch, j->tangent);
-    j->kernels.stvk(s, batch, j->u, j->tangent != NULL, &out);
+    j->kernels.elastic(s, batch, j->u, j->tangent != NULL, &out);
     for (int l = 0; l < count; ++l) {
       if (j->energy && owns(own, s->rank_lo[batch[l]])) j->energy[batch[l]] = out.energy[l];
       if (j->force) add_force(s, own, batch[l], out.force + l, lanes, j->force);
@@ -192,7 +192,7 @@ rf_status rf_solid_evaluate(const rf_solid *s, const rf_run *run, const double *
   if (!u) RF_ALLOC(rest, 3 * (int64_t)s->mesh->n_nodes);
   if (energy) RF_ALLOC(each, s->mesh->n_elements);
   evaluation job = {.solid = s,
-                    .kernels = rf_kernels_for(s->simd, s->mesh->type),
+                    .kernels = rf_kernels_for(s),
                     .slabs = slab_count(s, run),
                     .u = u ? u : rest,
                     .energy = each,
@@ -243,7 +243,7 @@ rf_status rf_solid_hessian_product(const rf_solid *s, const rf_run *run, int32_t
   if (n_products < 0)
     return rf_fail(err, RF_ERR_ARG, "n_products must not be negative, got %d", n_products);
   products job = {.solid = s,
-                  .kernels = rf_kernels_for(s->simd, s->mesh->type),
+                  .kernels = rf_kernels_for(s),
                   // many products are one task each; a few are cut into slabs
                   .slabs = n_products >= 2 * run->threads ? 1 : slab_count(s, run),
                   .a = a,

@@ -1,7 +1,7 @@
 // A St.Venant-Kirchhoff solid on a mesh: mass, energy, internal force, tangent,
 // Hessian at rest, statics.
 //
-//   F = I + grad u,  E = (F^T F - I)/2,  S = lambda tr(E) I + 2 mu E,  P = F S
+//   F = I + grad u,  E = (F^T F - I)/2,  S = lambda tr(E) I + 2 mu E  or  S = C : E,  P = F S
 //   W = int E:S/2 dV,  R_a = int P grad(phi_a) dV = dW/du_a,  K = dR/du
 //
 // (B07 2.1).  Vectors over the mesh are (n_nodes, 3), DOF = 3 node + axis.
@@ -51,6 +51,7 @@ typedef struct rf_solid {
   double *gradient;           // shape function gradients, 1/m   (1 or places, n_gauss, nodes, 3)
   double *volume;             // weight times Jacobian, m^3       (1 or places, n_gauss)
   rf_material *material;      // (n_materials)
+  double *elasticity;         // C of each, NULL when all are isotropic   (n_materials, 6, 6)
   int32_t *element_material;  // index into material        (n_elements)
   int32_t n_materials;
   rf_graph graph;
@@ -76,6 +77,9 @@ typedef struct rf_solid {
 typedef struct rf_solid_settings {
   const rf_material *material;  // (n_materials)
   int32_t n_materials;
+  // nullable: C of each material (n_materials, 6, 6), used instead of lambda and mu; order
+  // xx yy zz yz zx xy, shear strains twice (Voigt)
+  const double *elasticity;
   const int32_t *element_material;  // (n_elements)
   const int32_t *fixed;             // distinct node indices in any order (n_fixed)
   int32_t n_fixed;
@@ -109,6 +113,11 @@ RF_MUST_CHECK rf_status rf_solid_hessian_product(const rf_solid *solid, const rf
                                                  const double *const *b, double *const *out,
                                                  rf_error *err);
 
+// Consistent mass of the elements of one material at density 1, on the pattern of solid->mass:
+// (graph.ptr[n]).
+RF_MUST_CHECK rf_status rf_solid_material_volume(const rf_solid *solid, int32_t material,
+                                                 double *mass, rf_error *err);
+
 // y = M x and y = K x for n_vectors vectors (n_vectors, n, 3).
 RF_MUST_CHECK rf_status rf_solid_mass_multiply(const rf_solid *solid, const rf_run *run,
                                                int32_t n_vectors, const double *x, double *y,
@@ -138,6 +147,8 @@ void rf_solid_scatter(const rf_solid *solid, const double *free, double *all);  
 // RF_ERR_MESH with an explanation when some connected part of the mesh is held by
 // fewer than three non-collinear fixed nodes: its stiffness would be singular.
 RF_MUST_CHECK rf_status rf_solid_require_held(const rf_solid *solid, rf_error *err);
+// RF_ERR_MESH when a free solid can do more than move as one rigid body without straining.
+RF_MUST_CHECK rf_status rf_solid_require_one_piece(const rf_solid *solid, rf_error *err);
 
 // The largest eigenvalue lambda of  B x = lambda M x  over the free DOFs, B given as symmetric
 // tangent blocks: an estimate by Lanczos, not above lambda but for rounding and mostly within

@@ -83,8 +83,8 @@ static rf_status check_groups(analysis *a, rf_error *err) {
   const int nodes = (int)mesh->type;
   if (s->n_fixed == 0)
     return rf_fail(err, RF_ERR_MESH,
-                   "the solid has no fixed nodes; free solids are not supported yet by modes and "
-                   "statics: fix at least three non-collinear nodes");
+                   "the solid has no fixed nodes, so loads move it away; fix at least three "
+                   "non-collinear nodes");
   begin(a, a->n_groups, a->group);
   for (int32_t k = 0; k < s->n_fixed; ++k) {
     const int32_t node = s->fixed[k];
@@ -307,5 +307,42 @@ done:
   rf_free(a.seen);
   rf_free(a.loose);
   rf_free(a.normal);
+  return st;
+}
+
+// one connected group: else the first element that is not connected to element 0 is named
+static rf_status require_connected(const rf_solid *s, rf_error *err) {
+  rf_status st = RF_OK;
+  int32_t *group = NULL, n_groups = 0, other = 0;
+  RF_ALLOC(group, s->mesh->n_elements);
+  RF_TRY(rf_mesh_components(s->mesh, false, group, &n_groups, err));
+  if (n_groups == 1) goto done;
+  while (group[other] == group[0]) ++other;
+  st = rf_fail(err, RF_ERR_MESH,
+               "a free solid must be one piece; this mesh has %d that are not connected (elements "
+               "0 and %d, for two): make a solid of each, or leave the others out",
+               n_groups, other);
+done:
+  rf_free(group);
+  return st;
+}
+
+// In one piece, what holds one element holds all.
+rf_status rf_solid_require_one_piece(const rf_solid *s, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_solid supported = *s;
+  int32_t fixed[RF_HEX8];
+  supported.free_of = NULL;
+  RF_TRY(require_connected(s, err));
+  supported.n_fixed = (int32_t)s->mesh->type;
+  supported.fixed = fixed;
+  RF_ALLOC(supported.free_of, s->mesh->n_nodes);
+  for (int32_t a = 0; a < supported.n_fixed; ++a) {
+    fixed[a] = s->mesh->elements[a];
+    supported.free_of[fixed[a]] = -1;
+  }
+  st = rf_solid_require_held(&supported, err);
+done:
+  rf_free(supported.free_of);
   return st;
 }

@@ -8,6 +8,7 @@
 #define TARGET
 #define NAME(x) x##_plain
 #include "fem/kernels_body.h"
+#include "fem/kernels_linear_body.h"
 #undef LANES
 #undef TARGET
 #undef NAME
@@ -17,6 +18,7 @@
 #define TARGET __attribute__((target("avx2,fma")))
 #define NAME(x) x##_avx2
 #include "fem/kernels_body.h"
+#include "fem/kernels_linear_body.h"
 #undef LANES
 #undef TARGET
 #undef NAME
@@ -25,24 +27,24 @@
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #define NAME(x) x##_avx512
 #include "fem/kernels_body.h"
+#include "fem/kernels_linear_body.h"
 #undef LANES
 #undef TARGET
 #undef NAME
 #endif
 
-rf_kernels rf_kernels_for(rf_simd simd, rf_element_type type) {
-  const bool tet = type == RF_TET4;
-  switch (simd) {
+// the four kernels of a variant for one element type
+#define KERNELS(lanes, variant, type)                                                          \
+  (general ? (rf_kernels){lanes, linear_##type##_##variant, hessian_linear_##type##_##variant} \
+           : (rf_kernels){lanes, stvk_##type##_##variant, hessian_##type##_##variant})
+
+rf_kernels rf_kernels_for(const rf_solid *s) {
+  const bool tet = s->mesh->type == RF_TET4, general = s->elasticity != NULL;
+  switch (s->simd) {
 #if RF_SIMD_X86
-    case RF_SIMD_AVX512:
-      return (rf_kernels){8, tet ? stvk_tet_avx512 : stvk_hex_avx512,
-                          tet ? hessian_tet_avx512 : hessian_hex_avx512};
-    case RF_SIMD_AVX2:
-      return (rf_kernels){4, tet ? stvk_tet_avx2 : stvk_hex_avx2,
-                          tet ? hessian_tet_avx2 : hessian_hex_avx2};
+    case RF_SIMD_AVX512: return tet ? KERNELS(8, avx512, tet) : KERNELS(8, avx512, hex);
+    case RF_SIMD_AVX2: return tet ? KERNELS(4, avx2, tet) : KERNELS(4, avx2, hex);
 #endif
-    default:
-      return (rf_kernels){2, tet ? stvk_tet_plain : stvk_hex_plain,
-                          tet ? hessian_tet_plain : hessian_hex_plain};
+    default: return tet ? KERNELS(2, plain, tet) : KERNELS(2, plain, hex);
   }
 }

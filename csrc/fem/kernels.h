@@ -20,14 +20,15 @@ typedef struct rf_lane_results {
 
 typedef struct rf_kernels {
   int lanes;
-  // StVK energy, force and, if asked for, tangent of `lanes` elements
-  void (*stvk)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-               rf_lane_results *out);
+  // energy, force and, if asked for, tangent of `lanes` elements
+  void (*elastic)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
+                  rf_lane_results *out);
   // the force-like vector (H:a)b of `lanes` elements
   void (*hessian)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
                   double *out);
 } rf_kernels;
 
-rf_kernels rf_kernels_for(rf_simd simd, rf_element_type type);
+// For the variant, the element type and the law of the solid.
+rf_kernels rf_kernels_for(const rf_solid *s);
 
 #endif

@@ -233,6 +233,32 @@ KERNEL NAME(stvk_hex)(const rf_solid *s, const int32_t *places, const double *u,
     (S)[5] = mu * ((A)[1] + (A)[3]);                                             \
   } while (0)
 
+// A^T B
+INLINE NAME(transposed_product)(const VEC *A, const VEC *B, VEC *AB) {
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j)
+      AB[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
+}
+
+// adds V P grad(phi), P = S(sym A^T B) + A S(sym B) + B S(sym A), to the forces of the nodes
+INLINE NAME(add_hessian_force)(const int nodes, const VEC *g, VEC volume, const VEC *A,
+                               const VEC *B, const VEC *Sa, const VEC *Sb, const VEC *Sab,
+                               VEC *force) {
+  const int place[9] = {0, 5, 4, 5, 1, 3, 4, 3, 2};
+  VEC P[9];
+  for (int i = 0; i < 3; ++i)
+    for (int j = 0; j < 3; ++j) {
+      VEC sum = Sab[place[3 * i + j]];
+      for (int k = 0; k < 3; ++k)
+        sum += A[3 * i + k] * Sb[place[3 * k + j]] + B[3 * i + k] * Sa[place[3 * k + j]];
+      P[3 * i + j] = volume * sum;
+    }
+  for (int n = 0; n < nodes; ++n)
+    for (int i = 0; i < 3; ++i)
+      force[3 * n + i] +=
+          P[3 * i] * g[3 * n] + P[3 * i + 1] * g[3 * n + 1] + P[3 * i + 2] * g[3 * n + 2];
+}
+
 INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s, const int32_t *places,
                      const double *a, const double *b, double *out) {
   VEC da[3 * (RF_MAX_NODES - 1)], db[3 * (RF_MAX_NODES - 1)], lambda, mu;
@@ -242,29 +268,15 @@ INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s, cons
   NAME(gather_material)(s, places, &lambda, &mu);
   for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
   for (int q = 0; q < n_gauss; ++q) {
-    VEC volume = {0}, A[9], B[9], C[9], Sa[6], Sb[6], Sc[6], P[9];
+    VEC volume = {0}, A[9], B[9], AB[9], Sa[6], Sb[6], Sab[6];
     NAME(gather_tables)(s, places, nodes, q, g, &volume);
     NAME(displacement_gradient)(nodes, da, g, A);
     NAME(displacement_gradient)(nodes, db, g, B);
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j)
-        C[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
+    NAME(transposed_product)(A, B, AB);
     LINEAR_STRESS(A, Sa);
     LINEAR_STRESS(B, Sb);
-    LINEAR_STRESS(C, Sc);
-    // P = S(sym A^T B) + A S(sym B) + B S(sym A)
-    const int place[9] = {0, 5, 4, 5, 1, 3, 4, 3, 2};
-    for (int i = 0; i < 3; ++i)
-      for (int j = 0; j < 3; ++j) {
-        VEC sum = Sc[place[3 * i + j]];
-        for (int k = 0; k < 3; ++k)
-          sum += A[3 * i + k] * Sb[place[3 * k + j]] + B[3 * i + k] * Sa[place[3 * k + j]];
-        P[3 * i + j] = volume * sum;
-      }
-    for (int n = 0; n < nodes; ++n)
-      for (int i = 0; i < 3; ++i)
-        force[3 * n + i] +=
-            P[3 * i] * g[3 * n] + P[3 * i + 1] * g[3 * n + 1] + P[3 * i + 2] * g[3 * n + 2];
+    LINEAR_STRESS(AB, Sab);
+    NAME(add_hessian_force)(nodes, g, volume, A, B, Sa, Sb, Sab, force);
   }
   for (int k = 0; k < 3 * nodes; ++k) ((NAME(loose) *)out)[k] = force[k];
 }
@@ -278,10 +290,3 @@ KERNEL NAME(hessian_hex)(const rf_solid *s, const int32_t *places, const double 
                          double *out) {
   NAME(hessian)(8, s->n_gauss, s, places, a, b, out);
 }
-
-#undef VEC
-#undef CHUNK
-#undef KERNEL
-#undef INLINE
-#undef SYM_APPLY
-#undef LINEAR_STRESS

@@ -13,6 +13,9 @@ static inline int32_t rf_shape_gauss_count(rf_element_type type, int32_t per_axi
   return type == RF_TET4 ? 1 : per_axis * per_axis * per_axis;
 }
 
+// The inverse of the count for hexahedra; of no meaning for tetrahedra.
+static inline int32_t rf_shape_per_axis(int32_t n_gauss) { return n_gauss == 27 ? 3 : 2; }
+
 // For one element with corners x (nodes, 3): gradients (n_gauss, nodes, 3), volumes
 // (n_gauss) and the integrals of N_a N_b (nodes, nodes).  RF_ERR_MESH, naming
 // `element`, when a Jacobian is not positive.

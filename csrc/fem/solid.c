@@ -15,6 +15,36 @@
 // larger, count only up to what no result would show.
 static const double TRANSLATED = 1e-12;
 static const double TRANSLATED_FAR = 1e-9;
+static const double ASYMMETRY = 1e-9;    // of an elasticity matrix, relative to its largest entry
+static const double INDEFINITE = 1e-14;  // pivots of it that are rounding
+
+// symmetric positive definite
+static rf_status check_elasticity(const double *C, int32_t material, rf_error *err) {
+  double L[36] = {0}, largest = 0.0;
+  for (int k = 0; k < 36; ++k) largest = fmax(largest, fabs(C[k]));
+  for (int i = 0; i < 6; ++i) {
+    for (int j = 0; j <= i; ++j) {
+      if (!(isfinite(C[6 * i + j]) && fabs(C[6 * i + j] - C[6 * j + i]) <= ASYMMETRY * largest))
+        return rf_fail(err, RF_ERR_ARG,
+                       "material %d: stiffness[%d, %d] is %g and [%d, %d] is %g; the matrix must "
+                       "be finite and symmetric",
+                       material, i, j, C[6 * i + j], j, i, C[6 * j + i]);
+      double sum = C[6 * i + j];
+      for (int k = 0; k < j; ++k) sum -= L[6 * i + k] * L[6 * j + k];
+      if (i > j) {
+        L[6 * i + j] = sum / L[6 * j + j];
+      } else if (sum > INDEFINITE * largest) {
+        L[6 * i + i] = sqrt(sum);
+      } else {
+        return rf_fail(err, RF_ERR_ARG,
+                       "material %d: the stiffness matrix is not positive definite (seen at row "
+                       "%d), so some strain would set energy free",
+                       material, i);
+      }
+    }
+  }
+  return RF_OK;
+}
 
 static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *set, rf_error *err) {
   if (mesh->type == RF_HEX8 && set->gauss_per_axis != 2 && set->gauss_per_axis != 3)
@@ -32,9 +62,13 @@ static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *se
   if (set->n_materials < 1) return rf_fail(err, RF_ERR_ARG, "a solid needs at least one material");
   for (int32_t m = 0; m < set->n_materials; ++m) {
     const rf_material *t = set->material + m;
+    if (set->elasticity) {
+      const rf_status st = check_elasticity(set->elasticity + 36 * (int64_t)m, m, err);
+      if (st < 0) return st;
+    }
     // mu > 0 and a positive bulk modulus: -1 < nu < 1/2
-    const bool elastic = isfinite(t->lambda) && isfinite(t->mu) && t->mu > 0.0 &&
-                         3.0 * t->lambda + 2.0 * t->mu > 0.0;
+    const bool elastic = set->elasticity || (isfinite(t->lambda) && isfinite(t->mu) &&
+                                             t->mu > 0.0 && 3.0 * t->lambda + 2.0 * t->mu > 0.0);
     if (!elastic)
       return rf_fail(err, RF_ERR_ARG,
                      "material %d: lambda = %g, mu = %g; mu and 3 lambda + 2 mu must be positive",
@@ -226,6 +260,34 @@ done:
   return st;
 }
 
+rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *mass,
+                                   rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_mesh *mesh = s->mesh;
+  const int nodes = (int)mesh->type;
+  const int32_t per_axis = rf_shape_per_axis(s->n_gauss);
+  double x[3 * RF_MAX_NODES], product[RF_MAX_NODES * RF_MAX_NODES];
+  double *gradient = NULL, *volume = NULL;
+  bool known = false;
+  RF_ALLOC(gradient, (int64_t)s->n_gauss * nodes * 3);
+  RF_ALLOC(volume, s->n_gauss);
+  memset(mass, 0, (size_t)s->graph.ptr[mesh->n_nodes] * sizeof *mass);
+  for (int32_t e = 0; e < mesh->n_elements; ++e) {
+    if (s->element_material[e] != material) continue;
+    if (!known) {
+      corners(mesh, s->congruent ? 0 : e, x);
+      RF_TRY(rf_shape_tables(mesh->type, per_axis, x, e, gradient, volume, product, err));
+      known = s->congruent;
+    }
+    const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
+    for (int k = 0; k < nodes * nodes; ++k) mass[pair[k]] += product[k];
+  }
+done:
+  rf_free(gradient);
+  rf_free(volume);
+  return st;
+}
+
 typedef struct keyed {
   double key;
   int32_t index;
@@ -314,6 +376,10 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
   s->n_materials = set->n_materials;
   RF_ALLOC(s->material, set->n_materials);
   memcpy(s->material, set->material, (size_t)set->n_materials * sizeof *s->material);
+  if (set->elasticity) {
+    RF_ALLOC(s->elasticity, 36 * (int64_t)set->n_materials);
+    memcpy(s->elasticity, set->elasticity, 36 * (size_t)set->n_materials * sizeof *s->elasticity);
+  }
   RF_ALLOC(s->element_material, mesh->n_elements);
   memcpy(s->element_material, set->element_material,
          (size_t)mesh->n_elements * sizeof *s->element_material);
@@ -336,6 +402,7 @@ void rf_solid_free(rf_solid *s) {
   rf_free(s->gradient);
   rf_free(s->volume);
   rf_free(s->material);
+  rf_free(s->elasticity);
   rf_free(s->element_material);
   rf_free(s->graph.ptr);
   rf_free(s->graph.col);

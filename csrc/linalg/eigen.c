@@ -422,8 +422,8 @@ static rf_status solve_dense(search *s, rf_error *err) {
     st = rf_fail(err, RF_ERR_INTERNAL, "LAPACK dsygvd failed with code %d", info);
     goto done;
   }
-  const int32_t most = s->set->k + RF_CLUSTER_CUT;
-  s->found = n < most ? n : most;
+  const int32_t all = n - s->p->null_space, most = s->set->k + RF_CLUSTER_CUT;
+  s->found = all < most ? all : most;
   for (int32_t j = 0; j < s->found; ++j) {
     s->theta[j] = theta[n - 1 - j];
     memcpy(s->x + at(n, j), a + at(n, n - 1 - j), (size_t)n * sizeof *a);
@@ -507,14 +507,14 @@ rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_sett
                             const rf_run *run, double *values, double *vectors,
                             rf_eigen_report *report, rf_error *err) {
   rf_status st = RF_OK;
-  const int32_t n = problem->n, k = set->k;
+  const int32_t n = problem->n, k = set->k, all = n - problem->null_space;
   rf_eigen_report unused = {0};
   search s = {.p = problem, .set = set, .run = run, .report = report ? report : &unused};
   double *mu = NULL;
   memset(s.report, 0, sizeof *s.report);
-  if (!(k >= 1 && k < n))
+  if (!(k >= 1 && k < all))
     return rf_fail(err, RF_ERR_ARG, "k must be between 1 and %d (unknowns less one), got %d",
-                   (int)n - 1, (int)k);
+                   (int)all - 1, (int)k);
   const int64_t least = (int64_t)k + SPARE + BLOCK;
   if (!(set->subspace == 0 || (set->subspace >= least && set->subspace <= n - BLOCK)))
     return rf_fail(err, RF_ERR_ARG, "the Krylov space must have %d to %d vectors, got %d",
@@ -532,7 +532,7 @@ rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_sett
                    (int)k, (int)n, gigabytes, DENSE_MOST,
                    (int)((n - 1) / 2 - (SPARE + STEPS * BLOCK)));
   }
-  s.capacity = n - k < RF_CLUSTER_CUT ? n : k + RF_CLUSTER_CUT;
+  s.capacity = all - k < RF_CLUSTER_CUT ? all : k + RF_CLUSTER_CUT;
   s.expected = 2 * vectors_held;
   RF_ALLOC(s.theta, s.capacity);
   RF_ALLOC(mu, s.capacity);

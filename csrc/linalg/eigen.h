@@ -25,17 +25,18 @@ typedef rf_status (*rf_apply_fn)(void *context, const rf_run *run, int32_t count
                                  double *y, rf_error *err);
 
 typedef struct rf_eigen_problem {
-  int32_t n;          // unknowns
-  rf_apply_fn mass;   // y = M x
-  rf_apply_fn solve;  // y = (K - shift M)^-1 x, K - shift M positive definite
-  void *context;      // of both
-  double shift;       // below the spectrum; 0 when K itself is positive definite
+  int32_t n;           // unknowns
+  rf_apply_fn mass;    // y = M x
+  rf_apply_fn solve;   // y = (K - shift M)^-1 x, K - shift M positive definite
+  void *context;       // of both
+  double shift;        // below the spectrum; 0 when K itself is positive definite
+  int32_t null_space;  // dimension of what solve maps to zero instead (left out of the spectrum)
   int32_t n_weights;
   const double *const *weights;  // diagonals that order repeated modes (n_weights, n)
 } rf_eigen_problem;
 
 typedef struct rf_eigen_settings {
-  int32_t k;             // 1 .. n-1
+  int32_t k;             // 1 .. n - null_space - 1
   int32_t subspace;      // most vectors of the Krylov space; 0: k + 98
   int32_t max_restarts;  // 0: 100
   uint64_t seed;         // of the start vectors

@@ -2,11 +2,11 @@
 #include "fem/fem.h"
 #include "linalg/blas.h"
 #include "mesh/mesh.h"
+#include "model/mass.h"
 #include "model/reduced_model.h"
 
-// M~ = U^T M U (r, r) with the consistent mass
-static rf_status reduced_mass(const rf_solid *solid, const rf_run *run, int32_t r,
-                              const double *basis, double *mass, rf_error *err) {
+rf_status rf_reduced_mass(const rf_solid *solid, const rf_run *run, int32_t r, const double *basis,
+                          double *mass, rf_error *err) {
   rf_status st = RF_OK;
   double *product = NULL;
   const int dofs = 3 * solid->mesh->n_nodes;
@@ -35,7 +35,7 @@ rf_status rf_reduced_build(const rf_solid *solid, const rf_run *run, int32_t r, 
     return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_POLYNOMIAL_MAX_R, r);
   RF_ALLOC(mass, r * r);
   RF_ALLOC(coefficient, rf_polynomial_count(r));
-  RF_TRY(reduced_mass(solid, run, r, basis, mass, err));
+  RF_TRY(rf_reduced_mass(solid, run, r, basis, mass, err));
   // before the long work: dependent vectors are a common mistake
   RF_TRY(rf_reduced_check_mass(r, mass, err));
   RF_TRY(rf_polynomial_build(solid, run, r, basis, simd, coefficient, err));

@@ -12,11 +12,14 @@
 #include "base/status.h"
 #include "polynomial/polynomial.h"
 
+typedef struct rf_reduced_basis rf_reduced_basis;
+
 typedef struct rf_reduced {
-  int32_t r;        // reduced coordinates
-  int32_t n_nodes;  // nodes of the mesh the basis lives on
-  double *basis;    // U, coordinate by coordinate         (r, n_nodes, 3)
-  double *mass;     // M~, symmetric positive definite     (r, r)
+  int32_t r;                 // reduced coordinates
+  int32_t n_nodes;           // nodes of the mesh the basis lives on
+  const double *basis;       // U, coordinate by coordinate      (r, n_nodes, 3)
+  rf_reduced_basis *shared;  // what holds it: models of one basis share it
+  double *mass;              // M~, symmetric positive definite     (r, r)
   rf_polynomial *polynomial;
 } rf_reduced;
 
@@ -25,6 +28,11 @@ typedef struct rf_reduced {
 RF_MUST_CHECK rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *basis,
                                           const double *mass, const double *coefficient,
                                           rf_simd simd, rf_reduced **out, rf_error *err);
+// The same with the basis of another model: of r <= like->r coordinates, the first ones.
+// Takes the polynomial over, also on failure.
+RF_MUST_CHECK rf_status rf_reduced_create_like(const rf_reduced *like, const double *mass,
+                                               rf_polynomial *polynomial, rf_reduced **out,
+                                               rf_error *err);
 // RF_ERR_SINGULAR, naming the first vector that depends on those before it, unless the
 // reduced mass is symmetric positive definite.
 RF_MUST_CHECK rf_status rf_reduced_check_mass(int32_t r, const double *mass, rf_error *err);

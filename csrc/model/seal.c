@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -48,11 +49,65 @@ done:
   return st;
 }
 
+// a basis and how many models use it
+struct rf_reduced_basis {
+  atomic_int users;
+  double *vectors;
+};
+
+static void release_basis(rf_reduced_basis *basis) {
+  if (!basis || atomic_fetch_sub(&basis->users, 1) > 1) return;
+  rf_free(basis->vectors);
+  rf_free(basis);
+}
+
+static rf_status copy_basis(int64_t count, const double *vectors, rf_reduced_basis **out,
+                            rf_error *err) {
+  rf_status st = RF_OK;
+  rf_reduced_basis *basis = NULL;
+  RF_ALLOC(basis, 1);
+  atomic_init(&basis->users, 1);
+  RF_ALLOC(basis->vectors, count);
+  memcpy(basis->vectors, vectors, (size_t)count * sizeof *vectors);
+  *out = basis;
+  basis = NULL;
+done:
+  release_basis(basis);
+  return st;
+}
+
+// checks the mass and puts the model together; takes polynomial and basis over, also on failure
+static rf_status seal(int32_t n_nodes, const double *mass, rf_polynomial *polynomial,
+                      rf_reduced_basis *basis, rf_reduced **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_reduced *model = NULL;
+  const int32_t r = polynomial->r;
+  *out = NULL;
+  RF_TRY(require_finite(mass, (int64_t)r * r, "reduced mass", err));
+  RF_TRY(rf_reduced_check_mass(r, mass, err));
+  RF_ALLOC(model, 1);
+  model->r = r;
+  model->n_nodes = n_nodes;
+  RF_ALLOC(model->mass, r * r);
+  memcpy(model->mass, mass, (size_t)r * (size_t)r * sizeof *mass);
+  model->polynomial = polynomial;
+  model->shared = basis;
+  model->basis = basis->vectors;
+  *out = model;
+  return st;
+done:
+  rf_reduced_free(model);
+  rf_polynomial_free(polynomial);
+  release_basis(basis);
+  return st;
+}
+
 rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *basis, const double *mass,
                             const double *coefficient, rf_simd simd, rf_reduced **out,
                             rf_error *err) {
   rf_status st = RF_OK;
-  rf_reduced *model = NULL;
+  rf_polynomial *polynomial = NULL;
+  rf_reduced_basis *copy = NULL;
   *out = NULL;
   if (!(r >= 1 && r <= RF_POLYNOMIAL_MAX_R))
     return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_POLYNOMIAL_MAX_R, r);
@@ -60,22 +115,25 @@ rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *basis, con
     return rf_fail(err, RF_ERR_ARG, "a reduced model needs at least one node, got %d", n_nodes);
   const int64_t basis_count = (int64_t)r * n_nodes * 3;
   RF_TRY(require_finite(basis, basis_count, "basis", err));
-  RF_TRY(require_finite(mass, (int64_t)r * r, "reduced mass", err));
-  RF_TRY(rf_reduced_check_mass(r, mass, err));
-
-  RF_ALLOC(model, 1);
-  model->r = r;
-  model->n_nodes = n_nodes;
-  RF_ALLOC(model->basis, basis_count);
-  RF_ALLOC(model->mass, r * r);
-  memcpy(model->basis, basis, (size_t)basis_count * sizeof *basis);
-  memcpy(model->mass, mass, (size_t)r * (size_t)r * sizeof *mass);
-  RF_TRY(rf_polynomial_create(r, coefficient, simd, &model->polynomial, err));
-  *out = model;
-  model = NULL;
+  RF_TRY(rf_polynomial_create(r, coefficient, simd, &polynomial, err));
+  RF_TRY(copy_basis(basis_count, basis, &copy, err));
+  return seal(n_nodes, mass, polynomial, copy, out, err);
 done:
-  rf_reduced_free(model);
+  rf_polynomial_free(polynomial);
   return st;
+}
+
+rf_status rf_reduced_create_like(const rf_reduced *like, const double *mass,
+                                 rf_polynomial *polynomial, rf_reduced **out, rf_error *err) {
+  *out = NULL;
+  if (!(polynomial->r <= like->r)) {
+    const rf_status st =
+        rf_fail(err, RF_ERR_ARG, "a basis of %d vectors does not serve %d", like->r, polynomial->r);
+    rf_polynomial_free(polynomial);
+    return st;
+  }
+  atomic_fetch_add(&like->shared->users, 1);
+  return seal(like->n_nodes, mass, polynomial, like->shared, out, err);
 }
 
 rf_status rf_reduced_truncate(const rf_reduced *model, int32_t r_new, rf_reduced **out,
@@ -88,8 +146,8 @@ rf_status rf_reduced_truncate(const rf_reduced *model, int32_t r_new, rf_reduced
   RF_ALLOC(mass, r_new * r_new);
   for (int32_t i = 0; i < r_new; ++i)
     memcpy(mass + i * r_new, model->mass + i * model->r, (size_t)r_new * sizeof *mass);
-  RF_TRY(rf_reduced_create(r_new, model->n_nodes, model->basis, mass, kept->coefficient, kept->simd,
-                           out, err));
+  st = rf_reduced_create_like(model, mass, kept, out, err);
+  kept = NULL;
 done:
   rf_polynomial_free(kept);
   rf_free(mass);
@@ -98,7 +156,7 @@ done:
 
 void rf_reduced_free(rf_reduced *model) {
   if (!model) return;
-  rf_free(model->basis);
+  release_basis(model->shared);
   rf_free(model->mass);
   rf_polynomial_free(model->polynomial);
   rf_free(model);

@@ -67,6 +67,10 @@ rf_status rf_modes_solid_derivatives(const rf_solid *solid, const rf_run *run, i
     }
   }
   RF_TRY(rf_modes_solid_create(solid, run, &modes, err));
+  if (solid->n_fixed == 0) {
+    st = rf_modes_free_derivatives(modes, run, k, shapes, derivatives, NULL, err);
+    goto done;
+  }
   RF_ALLOC(directions, held * (size_t)k);
   for (int32_t v = 0; v < k; ++v)
     rf_solid_gather(solid, shapes + all * (size_t)v, directions + held * (size_t)v);

@@ -7,10 +7,10 @@
 rf_status rf_modes_linear(const rf_modes_system *system, const rf_run *run, int32_t k,
                           double *eigenvalues, double *shapes, rf_error *err) {
   const rf_eigen_settings set = {.k = k};
-  if (!(k >= 1 && k < system->operators.n))
+  const int32_t most = system->operators.n - system->operators.null_space - 1;
+  if (!(k >= 1 && k <= most))
     return rf_fail(err, RF_ERR_ARG,
-                   "k must be between 1 and %d (free degrees of freedom less one), got %d",
-                   system->operators.n - 1, k);
+                   "k must be between 1 and %d (degrees of freedom less one), got %d", most, k);
   return rf_eigen_smallest(&system->operators, &set, run, eigenvalues, shapes, NULL, err);
 }
 

@@ -8,8 +8,12 @@
 //   K phi_ij = -(H : psi_j) psi_i = K phi_ji                         (B07 2.47)
 //
 // Inertia is neglected in phi, hence its symmetry; phi_ij is the second derivative of the
-// static response to the loads M psi_i lambda_i p_i (B07 2.55).  This needs a nonsingular
-// K: a solid that is not held is refused.
+// static response to the loads M psi_i lambda_i p_i (B07 2.55).  This needs a nonsingular K.
+//
+// K of a free solid has the six rigid motions as null space.  Its modes are the elastic ones,
+// M-orthogonal to them, and its derivatives keep inertia (B07 2.60):
+//
+//   (K - lambda_i M) phi_ij = (M psi_i psi_i^T - 1) (H : psi_j) psi_i,  psi_i^T M phi_ij = 0
 #ifndef RF_MODES_MODES_H
 #define RF_MODES_MODES_H
 
@@ -18,6 +22,7 @@
 #include "base/run.h"
 #include "base/status.h"
 #include "fem/fem.h"
+#include "fem/rigid.h"
 #include "linalg/cholesky.h"
 #include "linalg/csc.h"
 #include "linalg/eigen.h"
@@ -32,12 +37,16 @@ typedef struct rf_modes_system {
   rf_hessian_fn hessian;       // nullable when no derivatives are wanted
 } rf_modes_system;
 
-// A held solid as a system: one factorization of K.  The solid must outlive it.
+// A held solid, or a free one in one piece, as a system: one factorization of K, of a free
+// solid with six supports that carry nothing.  Its solve maps loads to motions without rigid
+// part.  The solid must outlive it.
 typedef struct rf_modes_solid rf_modes_solid;
 RF_MUST_CHECK rf_status rf_modes_solid_create(const rf_solid *solid, const rf_run *run,
                                               rf_modes_solid **out, rf_error *err);
 void rf_modes_solid_free(rf_modes_solid *s);  // NULL is fine
 const rf_modes_system *rf_modes_solid_system(const rf_modes_solid *s);
+// M-orthonormal rigid motions of a free solid (6, n_nodes, 3); NULL of a held one.
+const double *rf_modes_solid_rigid(const rf_modes_solid *s);
 
 // Two matrices as a system, lower triangles, K positive definite.  M must outlive it.
 typedef struct rf_modes_matrices rf_modes_matrices;
@@ -53,16 +62,41 @@ RF_MUST_CHECK rf_status rf_modes_linear(const rf_modes_system *system, const rf_
 // sqrt(lambda) / (2 pi), Hz; 0 for what rounding made negative.
 void rf_modes_frequencies(int32_t k, const double *eigenvalues, double *frequencies);
 
+// Most modes that a solid can be asked for: its degrees of freedom less one; the six rigid
+// motions of a free solid do not count.
+static inline int32_t rf_modes_most(const rf_solid *solid) {
+  return 3 * solid->n_free - (solid->n_fixed == 0 ? 6 : 0) - 1;
+}
+
 // Number of derivatives of k modes; pairs (i <= j) follow row by row.
 static inline int64_t rf_modes_pairs(int32_t k) { return (int64_t)k * (k + 1) / 2; }
 
-// derivatives (rf_modes_pairs(k), n) of the directions shapes (k, n).
+// The same for a solid: of a free one phi_ij and phi_ji differ.
+static inline int64_t rf_modes_solid_pairs(const rf_solid *solid, int32_t k) {
+  return solid->n_fixed == 0 ? (int64_t)k * k : rf_modes_pairs(k);
+}
+
+// derivatives (rf_modes_pairs(k), n) of the directions shapes (k, n), K nonsingular.
 RF_MUST_CHECK rf_status rf_modes_derivatives(const rf_modes_system *system, const rf_run *run,
                                              int32_t k, const double *shapes, double *derivatives,
                                              rf_error *err);
 
+// derivatives (k, k, n) of k modes of a free solid with K singular: phi_ij at [i][j].
+// shapes (k, n) must be its modes (to 1e-6); rigid motions and `rigid` of them come from the
+// solid.  Where lambda_i is repeated, the parts of the right-hand sides along its space, which
+// have no solution, are left out, and so is that space from phi_ij.
+typedef struct rf_free_report {
+  int32_t extra_modes;  // computed to make the rest well conditioned
+  int32_t solves;       // right-hand sides
+  int32_t iterations;   // most of any pair
+} rf_free_report;
+RF_MUST_CHECK rf_status rf_modes_free_derivatives(const rf_modes_solid *solid, const rf_run *run,
+                                                  int32_t k, const double *shapes,
+                                                  double *derivatives, rf_free_report *report,
+                                                  rf_error *err);
+
 // The same for fields over all nodes: shapes (k, n_nodes, 3), zero at fixed nodes, in;
-// derivatives (rf_modes_pairs(k), n_nodes, 3) out.
+// derivatives (rf_modes_solid_pairs(k), n_nodes, 3) out.
 RF_MUST_CHECK rf_status rf_modes_solid_derivatives(const rf_solid *solid, const rf_run *run,
                                                    int32_t k, const double *shapes,
                                                    double *derivatives, rf_error *err);

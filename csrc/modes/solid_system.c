@@ -1,8 +1,9 @@
-// A held solid as a system of modes.
+// A held or free solid as a system of modes.
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "linalg/deflate.h"
 #include "modes/modes.h"
 
 struct rf_modes_solid {
@@ -11,6 +12,7 @@ struct rf_modes_solid {
   rf_csc mass;                       // lower, scalar, over free nodes
   double *weight[RF_MODES_WEIGHTS];  // (n_free, 3) each
   const double *weights[RF_MODES_WEIGHTS];
+  double *rigid, *rigid_mass;  // of a free solid, and M times them  (RF_RIGID, n_free, 3)
   rf_modes_system system;
 };
 
@@ -23,7 +25,15 @@ static rf_status solid_mass(void *context, const rf_run *run, int32_t count, con
 static rf_status solid_solve(void *context, const rf_run *run, int32_t count, const double *x,
                              double *y, rf_error *err) {
   const rf_modes_solid *s = context;
-  return rf_cholesky_solve_parallel(s->stiffness, run, count, x, y, err);
+  if (!s->rigid) return rf_cholesky_solve_parallel(s->stiffness, run, count, x, y, err);
+  // loads in equilibrium leave the supports without force, so the supported solid solves the
+  // free one; what it adds of rigid motion is taken out again
+  const int32_t n = s->system.operators.n;
+  if (x != y) memcpy(y, x, (size_t)n * (size_t)count * sizeof *y);
+  rf_status st = rf_deflate(run, n, RF_RIGID, s->rigid_mass, s->rigid, count, y, err);
+  if (st >= 0) st = rf_cholesky_solve_parallel(s->stiffness, run, count, y, y, err);
+  if (st >= 0) st = rf_deflate(run, n, RF_RIGID, s->rigid, s->rigid_mass, count, y, err);
+  return st;
 }
 
 // place of a vector in the list of distinct ones, appended when new
@@ -106,6 +116,25 @@ static rf_status explain_singular(const rf_solid *solid, int32_t column, rf_erro
                  solid->free[column / 3], axis[column % 3]);
 }
 
+// rigid motions of a free solid, and supports for its stiffness
+static rf_status set_free(rf_modes_solid *s, const rf_run *run, rf_csc *lower, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = 3 * s->solid->n_free;
+  rf_rigid_body body;
+  int32_t supports[RF_RIGID];
+  RF_ALLOC(s->rigid, RF_RIGID * (int64_t)n);
+  RF_ALLOC(s->rigid_mass, RF_RIGID * (int64_t)n);
+  RF_TRY(rf_solid_rigid_body(s->solid, run, &body, err));
+  rf_rigid_modes(s->solid, &body, s->rigid_mass);
+  rf_rigid_supports(n, s->rigid_mass, supports);
+  // as stiff as the solid there; the diagonal comes first in a column
+  for (int i = 0; i < RF_RIGID; ++i) lower->val[lower->colptr[supports[i]]] *= 2.0;
+  rf_rigid_modes(s->solid, &body, s->rigid);
+  RF_TRY(rf_solid_mass_multiply(s->solid, run, RF_RIGID, s->rigid, s->rigid_mass, err));
+done:
+  return st;
+}
+
 rf_status rf_modes_solid_create(const rf_solid *solid, const rf_run *run, rf_modes_solid **out,
                                 rf_error *err) {
   rf_status st = RF_OK;
@@ -113,7 +142,8 @@ rf_status rf_modes_solid_create(const rf_solid *solid, const rf_run *run, rf_mod
   rf_csc lower = {0};
   double *blocks = NULL;
   *out = NULL;
-  RF_TRY(rf_solid_require_held(solid, err));
+  const bool is_free = solid->n_fixed == 0;
+  RF_TRY(is_free ? rf_solid_require_one_piece(solid, err) : rf_solid_require_held(solid, err));
   RF_ALLOC(s, 1);
   s->solid = solid;
   RF_ALLOC(blocks, 9 * (int64_t)solid->graph.ptr[solid->graph.n]);
@@ -122,6 +152,7 @@ rf_status rf_modes_solid_create(const rf_solid *solid, const rf_run *run, rf_mod
   rf_solid_free_fill(solid, 0.0, blocks, &lower);
   rf_free(blocks);
   blocks = NULL;
+  if (is_free) RF_TRY(set_free(s, run, &lower, err));
   RF_TRY(rf_cholesky_create(&lower, &s->stiffness, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
   int32_t column = 0;
@@ -138,6 +169,7 @@ rf_status rf_modes_solid_create(const rf_solid *solid, const rf_run *run, rf_mod
                                            .mass = solid_mass,
                                            .solve = solid_solve,
                                            .context = s,
+                                           .null_space = is_free ? RF_RIGID : 0,
                                            .n_weights = RF_MODES_WEIGHTS,
                                            .weights = s->weights};
   s->system.hessian = solid_hessian;
@@ -154,8 +186,12 @@ void rf_modes_solid_free(rf_modes_solid *s) {
   if (!s) return;
   rf_cholesky_free(s->stiffness);
   rf_csc_free(&s->mass);
+  rf_free(s->rigid);
+  rf_free(s->rigid_mass);
   for (int w = 0; w < RF_MODES_WEIGHTS; ++w) rf_free(s->weight[w]);
   rf_free(s);
 }
 
 const rf_modes_system *rf_modes_solid_system(const rf_modes_solid *s) { return &s->system; }
+
+const double *rf_modes_solid_rigid(const rf_modes_solid *s) { return s->rigid; }

@@ -14,50 +14,76 @@ enum {
 
 typedef struct gram {
   const rf_solid *solid;
-  int32_t r, m;          // coordinates; pairs (0,b), then (a,b) with 1 <= a <= b
-  const double *basis;   // (3 n, r): coordinate index fastest
-  double *matrix;        // (m, m), lower triangle in Fortran's sense
-  double *panel;         // columns of m: strain components of quadrature points
-  double *scratch;       // (workers, 9, r)
+  int32_t r, m;            // coordinates; pairs (0,b), then (a,b) with 1 <= a <= b
+  const double *basis;     // (3 n, r): coordinate index fastest
+  const int32_t *element;  // the elements that count, NULL: all            (n_elements)
+  int32_t n_elements;
+  rf_strain_factor *factor;  // of each material                             (n_materials)
+  int32_t rows;              // strain components that count: RF_STRAINS, or 1 for the trace
+  double *matrix;            // (m, m), lower triangle in Fortran's sense
+  double *panel;             // columns of m: strain components of quadrature points
+  double *scratch;           // of a worker: gradients (9, r), for the trace columns (RF_STRAINS, m)
+  int64_t scratch_stride;
   int32_t first, count;  // elements in the panel
   int32_t tiles;         // tiles along one side of the matrix
   rf_strain_kernels kernels;
 } gram;
 
-static rf_status factor_material(const rf_material *mat, rf_strain_factor *f, rf_error *err) {
-  const double diagonal = mat->lambda + 2.0 * mat->mu, off = mat->lambda;
-  f->l00 = sqrt(diagonal);
-  f->l10 = f->l20 = off / f->l00;
-  f->l11 = sqrt(diagonal - f->l10 * f->l10);
-  f->l21 = (off - f->l20 * f->l10) / f->l11;
-  f->l22 = sqrt(diagonal - f->l20 * f->l20 - f->l21 * f->l21);
-  f->shear = 2.0 * sqrt(mat->mu);
-  if (!(isfinite(f->l22) && f->l22 > 0.0 && isfinite(f->shear)))
-    return rf_fail(err, RF_ERR_ARG, "material with lambda = %g, mu = %g has no positive energy",
-                   mat->lambda, mat->mu);
+// the factor of a material's elasticity matrix, unweighted
+static rf_status factor_material(const rf_solid *s, int32_t material, rf_strain_factor *f,
+                                 rf_error *err) {
+  const rf_material *mat = &s->material[material];
+  double C[36] = {0};
+  *f = (rf_strain_factor){.coupled = s->elasticity != NULL};
+  if (s->elasticity) {
+    memcpy(C, s->elasticity + 36 * (int64_t)material, sizeof C);
+  } else {
+    for (int i = 0; i < 3; ++i) {
+      for (int j = 0; j < 3; ++j) C[6 * i + j] = mat->lambda;
+      C[7 * i] += 2.0 * mat->mu;
+      C[7 * (i + 3)] = mat->mu;
+    }
+  }
+  for (int i = 0; i < RF_STRAINS; ++i) {
+    double pivot = C[7 * i];
+    for (int c = 0; c < i; ++c) pivot -= f->l[c][i] * f->l[c][i];
+    if (!(isfinite(pivot) && pivot > 0.0))
+      return rf_fail(err, RF_ERR_ARG, "material %d has no positive energy", (int)material);
+    f->l[i][i] = sqrt(pivot);
+    for (int k = i + 1; k < RF_STRAINS; ++k) {
+      double sum = C[6 * k + i];
+      for (int c = 0; c < i; ++c) sum -= f->l[c][k] * f->l[c][i];
+      f->l[i][k] = sum / f->l[i][i];
+    }
+  }
+  // from strains with shears twice to tensor strains
+  for (int i = 0; i < RF_STRAINS; ++i)
+    for (int k = 3; k < RF_STRAINS; ++k) f->l[i][k] *= 2.0;
   return RF_OK;
 }
 
 // One task of the first phase: the columns of one element.
 static rf_status fill_task(void *context, int64_t task, int worker, rf_error *err) {
+  (void)err;
   const gram *w = context;
-  const int32_t e = w->first + (int32_t)task, points = w->solid->n_gauss;
+  const int32_t place = w->first + (int32_t)task, points = w->solid->n_gauss;
+  const int32_t e = w->element ? w->element[place] : place;
   const int32_t nodes = (int32_t)w->solid->mesh->type;
-  double *g = w->scratch + (int64_t)worker * 9 * w->r;
-  rf_strain_factor f;
-  const rf_status st = factor_material(&w->solid->material[w->solid->element_material[e]], &f, err);
-  if (st < 0) return st;
+  double *g = w->scratch + worker * w->scratch_stride, *columns = g + 9 * (int64_t)w->r;
+  const rf_strain_factor *f = &w->factor[w->solid->element_material[e]];
   const double *volume = rf_solid_volume(w->solid, e), *phi = rf_solid_gradient(w->solid, e);
   const double *u[RF_HEX8];
   for (int32_t a = 0; a < nodes; ++a)
     u[a] = w->basis + (int64_t)w->solid->mesh->elements[(int64_t)e * nodes + a] * 3 * w->r;
   for (int32_t p = 0; p < points; ++p) {
-    double *column = w->panel + (task * points + p) * RF_STRAINS * (int64_t)w->m;
+    double *column = w->panel + (task * points + p) * w->rows * (int64_t)w->m;
     w->kernels.gradients(nodes, w->r, phi + (int64_t)p * nodes * 3, u, g);
+    rf_strain_factor weighted = *f;
     const double root = sqrt(volume[p]);
-    const rf_strain_factor weighted = {root * f.l00, root * f.l10, root * f.l11,  root * f.l20,
-                                       root * f.l21, root * f.l22, root * f.shear};
-    w->kernels.columns(w->r, &weighted, g, column);
+    for (int i = 0; i < RF_STRAINS; ++i)
+      for (int k = i; k < RF_STRAINS; ++k) weighted.l[i][k] *= root;
+    w->kernels.columns(w->r, &weighted, g, w->rows == RF_STRAINS ? column : columns);
+    if (w->rows == 1) memcpy(column, columns, (size_t)w->m * sizeof *column);
   }
   return RF_OK;
 }
@@ -70,7 +96,7 @@ static rf_status multiply_task(void *context, int64_t task, int worker, rf_error
   while ((int64_t)(row + 1) * (row + 2) / 2 <= task) ++row;
   const int32_t column = (int32_t)(task - (int64_t)row * (row + 1) / 2);
 
-  const int m = w->m, k = w->count * w->solid->n_gauss * RF_STRAINS;
+  const int m = w->m, k = w->count * w->solid->n_gauss * w->rows;
   const int rows = m - row * TILE < TILE ? m - row * TILE : TILE;
   const int columns = m - column * TILE < TILE ? m - column * TILE : TILE;
   const double one = 1.0, *a = w->panel + row * TILE, *b = w->panel + column * TILE;
@@ -114,53 +140,109 @@ static rf_strain_kernels strain_kernels(rf_simd simd) {
   return (rf_strain_kernels){rf_strain_gradients_plain, rf_strain_columns_plain};
 }
 
-rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t r,
-                              const double *basis, rf_simd simd, double *coefficient,
-                              rf_error *err) {
+// The coefficients of w->element (w->n_elements of them) with w->factor; the rest of w is set here.
+static rf_status build(gram *w, const rf_run *run, const double *basis, rf_simd simd,
+                       double *coefficient, rf_error *err) {
   rf_status st = RF_OK;
   double *transposed = NULL;
-  gram w = {.solid = solid, .r = r};
-  const int32_t n_elements = solid->mesh->n_elements;
+  const rf_solid *solid = w->solid;
+  const int32_t r = w->r, n_elements = w->n_elements;
   const int64_t n_dofs = 3 * (int64_t)solid->mesh->n_nodes;
+  w->kernels = strain_kernels(rf_simd_resolve(simd));
+  w->m = r + r * (r + 1) / 2;
+  w->tiles = (w->m + TILE - 1) / TILE;
+  const int64_t per_element = (int64_t)w->m * w->rows * solid->n_gauss;
+  int64_t in_panel = PANEL_BYTES / (int64_t)sizeof(double) / per_element;
+  in_panel = in_panel < 1 ? 1 : in_panel > n_elements ? n_elements : in_panel;
+  w->scratch_stride = 9 * (int64_t)r + (w->rows == 1 ? RF_STRAINS * (int64_t)w->m : 0);
+
+  RF_ALLOC(transposed, n_dofs * r);
+  RF_ALLOC(w->matrix, (int64_t)w->m * w->m);
+  RF_ALLOC(w->panel, in_panel * per_element);
+  RF_ALLOC(w->scratch, run->threads * w->scratch_stride);
+  for (int32_t i = 0; i < r; ++i)
+    for (int64_t d = 0; d < n_dofs; ++d) transposed[d * r + i] = basis[i * n_dofs + d];
+  w->basis = transposed;
+
+  // tiles and panels do not depend on the number of threads, so neither do the sums
+  rf_blas_serial_begin();
+  for (int32_t first = 0; first < n_elements && st >= 0; first += w->count) {
+    w->first = first;
+    w->count = n_elements - first < in_panel ? n_elements - first : (int32_t)in_panel;
+    st = rf_run_progress(run, first, n_elements, err);
+    if (st >= 0) st = rf_run_tasks(run, w->count, 0, fill_task, w, err);
+    if (st >= 0)
+      st = rf_run_tasks(run, (int64_t)w->tiles * (w->tiles + 1) / 2, 0, multiply_task, w, err);
+  }
+  rf_blas_serial_end();
+  if (st < 0) goto done;
+  collect(w, coefficient);
+  RF_TRY(rf_run_progress(run, n_elements, n_elements, err));
+done:
+  rf_free(transposed);
+  rf_free(w->matrix);
+  rf_free(w->panel);
+  rf_free(w->scratch);
+  return st;
+}
+
+static rf_status check_arguments(int32_t r, rf_simd simd, rf_error *err) {
   if (!(r >= 1 && r <= RF_POLYNOMIAL_MAX_R))
     return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_POLYNOMIAL_MAX_R, r);
   if (!rf_simd_available(simd))
     return rf_fail(err, RF_ERR_ARG, "kernel variant '%s' does not run on this processor",
                    rf_simd_name(simd));
-  w.kernels = strain_kernels(rf_simd_resolve(simd));
+  return RF_OK;
+}
 
-  w.m = r + r * (r + 1) / 2;
-  w.tiles = (w.m + TILE - 1) / TILE;
-  const int64_t per_element = (int64_t)w.m * RF_STRAINS * solid->n_gauss;
-  int64_t in_panel = PANEL_BYTES / (int64_t)sizeof(double) / per_element;
-  in_panel = in_panel < 1 ? 1 : in_panel > n_elements ? n_elements : in_panel;
-
-  RF_ALLOC(transposed, n_dofs * r);
-  RF_ALLOC(w.matrix, (int64_t)w.m * w.m);
-  RF_ALLOC(w.panel, in_panel * per_element);
-  RF_ALLOC(w.scratch, (int64_t)run->threads * 9 * r);
-  for (int32_t i = 0; i < r; ++i)
-    for (int64_t d = 0; d < n_dofs; ++d) transposed[d * r + i] = basis[i * n_dofs + d];
-  w.basis = transposed;
-
-  // tiles and panels do not depend on the number of threads, so neither do the sums
-  rf_blas_serial_begin();
-  for (int32_t first = 0; first < n_elements && st >= 0; first += w.count) {
-    w.first = first;
-    w.count = n_elements - first < in_panel ? n_elements - first : (int32_t)in_panel;
-    st = rf_run_progress(run, first, n_elements, err);
-    if (st >= 0) st = rf_run_tasks(run, w.count, 0, fill_task, &w, err);
-    if (st >= 0)
-      st = rf_run_tasks(run, (int64_t)w.tiles * (w.tiles + 1) / 2, 0, multiply_task, &w, err);
-  }
-  rf_blas_serial_end();
-  if (st < 0) goto done;
-  collect(&w, coefficient);
-  RF_TRY(rf_run_progress(run, n_elements, n_elements, err));
+rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t r,
+                              const double *basis, rf_simd simd, double *coefficient,
+                              rf_error *err) {
+  rf_status st = RF_OK;
+  gram w = {.solid = solid, .r = r, .rows = RF_STRAINS, .n_elements = solid->mesh->n_elements};
+  RF_TRY(check_arguments(r, simd, err));
+  RF_ALLOC(w.factor, solid->n_materials);
+  for (int32_t m = 0; m < solid->n_materials; ++m)
+    RF_TRY(factor_material(solid, m, &w.factor[m], err));
+  RF_TRY(build(&w, run, basis, simd, coefficient, err));
 done:
-  rf_free(transposed);
-  rf_free(w.matrix);
-  rf_free(w.panel);
-  rf_free(w.scratch);
+  rf_free(w.factor);
+  return st;
+}
+
+// factors of the energies (tr E)^2 / 2, its column in place of the first normal strain's, and E:E
+static void factor_part(rf_part part, rf_strain_factor *f) {
+  *f = (rf_strain_factor){.coupled = false};
+  if (part == RF_PART_LAMBDA) {
+    for (int k = 0; k < 3; ++k) f->l[0][k] = 1.0;
+  } else {
+    for (int k = 0; k < 3; ++k) f->l[k][k] = sqrt(2.0);
+    for (int k = 3; k < RF_STRAINS; ++k) f->l[k][k] = 2.0;
+  }
+}
+
+rf_status rf_polynomial_build_part(const rf_solid *solid, const rf_run *run, int32_t r,
+                                   const double *basis, rf_simd simd, int32_t material,
+                                   rf_part part, double *coefficient, rf_error *err) {
+  rf_status st = RF_OK;
+  gram w = {.solid = solid, .r = r, .rows = part == RF_PART_LAMBDA ? 1 : RF_STRAINS};
+  int32_t *element = NULL;
+  RF_TRY(check_arguments(r, simd, err));
+  if (!(material >= 0 && material < solid->n_materials))
+    return rf_fail(err, RF_ERR_ARG, "material must be between 0 and %d, got %d",
+                   solid->n_materials - 1, material);
+  RF_ALLOC(w.factor, solid->n_materials);
+  if (part == RF_PART_WHOLE)
+    RF_TRY(factor_material(solid, material, &w.factor[material], err));
+  else
+    factor_part(part, &w.factor[material]);
+  RF_ALLOC(element, solid->mesh->n_elements);
+  for (int32_t e = 0; e < solid->mesh->n_elements; ++e)
+    if (solid->element_material[e] == material) element[w.n_elements++] = e;
+  w.element = element;
+  RF_TRY(build(&w, run, basis, simd, coefficient, err));
+done:
+  rf_free(w.factor);
+  rf_free(element);
   return st;
 }

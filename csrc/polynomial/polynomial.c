@@ -150,6 +150,53 @@ done:
   return st;
 }
 
+// Packing is linear, so streams are added like coefficients: no index is computed.
+static void add_weighted(int64_t count, double weight, const double *x, double *sum) {
+  for (int64_t i = 0; i < count; ++i) sum[i] += weight * x[i];
+}
+
+rf_status rf_polynomial_combine(int32_t count, rf_polynomial *const *parts, const double *weights,
+                                rf_polynomial **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_polynomial *p = NULL;
+  const rf_polynomial *like = NULL;
+  *out = NULL;
+  for (int32_t k = 0; k < count; ++k) {
+    if (!isfinite(weights[k]))
+      return rf_fail(err, RF_ERR_ARG, "weight %d is %g; it must be finite", k, weights[k]);
+    if (!parts[k]) continue;
+    if (like && (parts[k]->r != like->r || parts[k]->simd != like->simd))
+      return rf_fail(err, RF_ERR_ARG, "polynomials of %d and %d coordinates do not add", like->r,
+                     parts[k]->r);
+    like = parts[k];
+  }
+  if (!like) return rf_fail(err, RF_ERR_ARG, "there is no polynomial to combine");
+  RF_ALLOC(p, 1);
+  p->r = like->r;
+  p->simd = like->simd;
+  p->count = like->count;
+  p->stream_count = like->stream_count;
+  RF_ALLOC(p->coefficient, p->count);
+  RF_ALLOC(p->stream, p->stream_count);
+  for (int32_t k = 0; k < count; ++k) {
+    if (!parts[k] || weights[k] == 0.0) continue;
+    add_weighted(p->count, weights[k], parts[k]->coefficient, p->coefficient);
+    add_weighted(p->stream_count, weights[k], parts[k]->stream, p->stream);
+  }
+  // a sum is finite only if every term is
+  double sum = 0.0;
+  for (int64_t i = 0; i < p->count; ++i) sum += fabs(p->coefficient[i]);
+  if (!isfinite(sum)) {
+    st = rf_fail(err, RF_ERR_ARG, "the constants are so large that the coefficients overflow");
+    goto done;
+  }
+  *out = p;
+  p = NULL;
+done:
+  rf_polynomial_free(p);
+  return st;
+}
+
 void rf_polynomial_free(rf_polynomial *p) {
   if (!p) return;
   rf_free(p->coefficient);

@@ -65,6 +65,21 @@ RF_MUST_CHECK rf_status rf_polynomial_build(const rf_solid *solid, const rf_run 
                                             const double *basis, rf_simd simd, double *coefficient,
                                             rf_error *err);
 
+// The energy is linear in the constants of the materials (B07 2.11): of an isotropic material
+// it is lambda times the part RF_PART_LAMBDA plus mu times RF_PART_MU, each for a constant of 1;
+// RF_PART_WHOLE is the energy of a material as it is.  Only elements of it count.
+typedef enum rf_part { RF_PART_WHOLE, RF_PART_LAMBDA, RF_PART_MU } rf_part;
+RF_MUST_CHECK rf_status rf_polynomial_build_part(const rf_solid *solid, const rf_run *run,
+                                                 int32_t r, const double *basis, rf_simd simd,
+                                                 int32_t material, rf_part part,
+                                                 double *coefficient, rf_error *err);
+
+// The sum of `count` >= 1 polynomials of equal r and variant, each times its weight; NULL ones
+// count as zero, but not all are.
+RF_MUST_CHECK rf_status rf_polynomial_combine(int32_t count, rf_polynomial *const *parts,
+                                              const double *weights, rf_polynomial **out,
+                                              rf_error *err);
+
 // Work memory of one evaluation (64-byte aligned, need not be cleared).
 size_t rf_polynomial_work_bytes(int32_t r);
 

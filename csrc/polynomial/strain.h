@@ -3,17 +3,20 @@
 #ifndef RF_POLYNOMIAL_STRAIN_H
 #define RF_POLYNOMIAL_STRAIN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "linalg/simd.h"
 
 enum { RF_STRAINS = 6 };  // components of a strain: xx yy zz yz zx xy
 
-// C = L L^T for the elastic energy E:C:E / 2: the 3x3 Cholesky factor of
-// 2 mu I + lambda 1 1^T for the normal components, sqrt(4 mu) for the shear ones, which
-// stand twice in E:E.  All times the root of the point's volume.
+// C = L L^T of the energy e.C e / 2, e the strain with shears twice (Voigt); times the root of
+// the point's volume.  Column i of L holds rows i .. 5.  An isotropic material couples normal
+// strains only: the rest of L is then diagonal.
 typedef struct rf_strain_factor {
-  double l00, l10, l11, l20, l21, l22, shear;
+  double l[6][6];  // l[i][k], k >= i: row k of column i; rows of shears are doubled, as the
+                   // kernels make tensor strains
+  bool coupled;    // more than the normal strains
 } rf_strain_factor;
 
 // g[(3 c + x) r + i] = d(U_i)_c / dx at a point with shape function gradients phi

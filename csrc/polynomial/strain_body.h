@@ -57,16 +57,28 @@ void RF_NAME(rf_strain_columns)(int32_t r, const rf_strain_factor *f, const doub
     for (int32_t k = 0; k < RF_STRAINS; ++k) column[(int64_t)k * m + at] *= 0.5;
     at += r - a;
   }
-  const double l00 = f->l00, l10 = f->l10, l11 = f->l11, l20 = f->l20, l21 = f->l21, l22 = f->l22;
-  const double shear = f->shear;
+  if (f->coupled) {
+    for (int32_t p = 0; p < m; ++p) {
+      const double e[6] = {xx[p], yy[p], zz[p], yz[p], zx[p], xy[p]};
+      for (int32_t i = 0; i < RF_STRAINS; ++i) {
+        double sum = 0.0;
+        for (int32_t k = i; k < RF_STRAINS; ++k) sum += f->l[i][k] * e[k];
+        column[(int64_t)i * m + p] = sum;
+      }
+    }
+    return;
+  }
+  const double l00 = f->l[0][0], l10 = f->l[0][1], l20 = f->l[0][2];
+  const double l11 = f->l[1][1], l21 = f->l[1][2], l22 = f->l[2][2];
+  const double l33 = f->l[3][3], l44 = f->l[4][4], l55 = f->l[5][5];
   for (int32_t p = 0; p < m; ++p) {
     xx[p] = l00 * xx[p] + l10 * yy[p] + l20 * zz[p];
     yy[p] = l11 * yy[p] + l21 * zz[p];
     zz[p] *= l22;
   }
   for (int32_t p = 0; p < m; ++p) {
-    yz[p] *= shear;
-    zx[p] *= shear;
-    xy[p] *= shear;
+    yz[p] *= l33;
+    zx[p] *= l44;
+    xy[p] *= l55;
   }
 }

@@ -79,7 +79,7 @@ static PyObject *modal_derivative_basis(PyObject *module, PyObject *args) {
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
   if (!solid || py_run_init(state, &run, callable, threads) < 0) return NULL;
-  if (py_modes_arrays(state, solid, k, &values, &frequencies) < 0) goto done;
+  if (py_modes_arrays(state, solid, 0, k, &values, &frequencies) < 0) goto done;
   double *value = py_f64(values);
   rf_status st;
   Py_BEGIN_ALLOW_THREADS

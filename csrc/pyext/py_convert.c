@@ -250,8 +250,10 @@ PyObject *py_new_i32(int ndim, const npy_intp *shape) {
   return PyArray_ZEROS(ndim, (npy_intp *)shape, NPY_INT32, 0);
 }
 
-static PyObject *view(PyObject *owner, void *data, int type, int ndim, const npy_intp *shape) {
-  PyObject *a = PyArray_SimpleNewFromData(ndim, (npy_intp *)shape, type, data);
+// NumPy takes no pointer to const; the array is read-only
+static PyObject *view(PyObject *owner, const void *data, int type, int ndim,
+                      const npy_intp *shape) {
+  PyObject *a = PyArray_SimpleNewFromData(ndim, (npy_intp *)shape, type, (void *)data);
   if (!a) return NULL;
   PyArray_CLEARFLAGS((PyArrayObject *)a, NPY_ARRAY_WRITEABLE);
   Py_INCREF(owner);
@@ -259,10 +261,10 @@ static PyObject *view(PyObject *owner, void *data, int type, int ndim, const npy
   return a;
 }
 
-PyObject *py_view_f64(PyObject *owner, double *data, int ndim, const npy_intp *shape) {
+PyObject *py_view_f64(PyObject *owner, const double *data, int ndim, const npy_intp *shape) {
   return view(owner, data, NPY_FLOAT64, ndim, shape);
 }
 
-PyObject *py_view_i32(PyObject *owner, int32_t *data, int ndim, const npy_intp *shape) {
+PyObject *py_view_i32(PyObject *owner, const int32_t *data, int ndim, const npy_intp *shape) {
   return view(owner, data, NPY_INT32, ndim, shape);
 }

@@ -40,8 +40,8 @@ PyObject *py_new_f64(int ndim, const npy_intp *shape);
 PyObject *py_new_i32(int ndim, const npy_intp *shape);
 
 // Read-only view on memory owned by `owner` (its reference is taken).
-PyObject *py_view_f64(PyObject *owner, double *data, int ndim, const npy_intp *shape);
-PyObject *py_view_i32(PyObject *owner, int32_t *data, int ndim, const npy_intp *shape);
+PyObject *py_view_f64(PyObject *owner, const double *data, int ndim, const npy_intp *shape);
+PyObject *py_view_i32(PyObject *owner, const int32_t *data, int ndim, const npy_intp *shape);
 
 static inline double *py_f64(PyObject *array) { return PyArray_DATA((PyArrayObject *)array); }
 static inline int32_t *py_i32(PyObject *array) { return PyArray_DATA((PyArrayObject *)array); }

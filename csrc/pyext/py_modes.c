@@ -1,55 +1,65 @@
 // Linear modes and modal derivatives, of solids and of plain matrices.
 #include "pyext/py_modes.h"
 
+#include <string.h>
+
 #include "modes/modes.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_solid.h"
 
-int py_modes_arrays(py_state *state, const rf_solid *solid, int k, PyObject **values,
+int py_modes_arrays(py_state *state, const rf_solid *solid, int rigid, int k, PyObject **values,
                     PyObject **frequencies) {
   // before memory is asked for: k may be anything
-  if (k < 1 || k >= 3 * solid->n_free) {
+  const int most = rf_modes_most(solid);
+  if (k < 1 || k > most) {
     py_fail(state, "InputError",
-            "k must be between 1 and %d (free degrees of freedom less one), got %d",
-            3 * solid->n_free - 1, k);
+            "k must be between 1 and %d (free degrees of freedom less one), got %d", most, k);
     return -1;
   }
-  *values = py_new_f64(1, (npy_intp[]){k});
-  *frequencies = py_new_f64(1, (npy_intp[]){k});
+  *values = py_new_f64(1, (npy_intp[]){rigid + k});
+  *frequencies = py_new_f64(1, (npy_intp[]){rigid + k});
   return *values && *frequencies ? 0 : -1;
 }
 
-PyDoc_STRVAR(linear_modes_doc,
-             "linear_modes($module, solid, k, progress, threads, /)\n--\n\n"
-             "Tuple of eigenvalues (k,), frequencies (k,) and shapes (k, n, 3).");
+PyDoc_STRVAR(
+    linear_modes_doc,
+    "linear_modes($module, solid, k, rigid, progress, threads, /)\n--\n\n"
+    "Tuple of eigenvalues (m,), frequencies (m,) and shapes (m, n, 3); m is k, and 6 more\n"
+    "for a free solid if its rigid motions are asked for, which come first.");
 static PyObject *linear_modes(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid_obj = NULL, *callable = NULL;
   PyObject *values = NULL, *frequencies = NULL, *shapes = NULL, *result = NULL;
-  int k = 0, threads = 0;
+  int k = 0, threads = 0, rigid = 0;
   py_run r;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OiOi:linear_modes", &solid_obj, &k, &callable, &threads))
+  if (!PyArg_ParseTuple(args, "OipOi:linear_modes", &solid_obj, &k, &rigid, &callable, &threads))
     return NULL;
   const rf_solid *solid = py_solid_get(state, solid_obj);
   if (!solid || py_run_init(state, &r, callable, threads) < 0) return NULL;
-  if (py_modes_arrays(state, solid, k, &values, &frequencies) < 0) goto done;
-  shapes = py_new_f64(3, (npy_intp[]){k, solid->mesh->n_nodes, 3});
+  rigid = rigid && solid->n_fixed == 0 ? RF_RIGID : 0;
+  if (py_modes_arrays(state, solid, rigid, k, &values, &frequencies) < 0) goto done;
+  shapes = py_new_f64(3, (npy_intp[]){rigid + k, solid->mesh->n_nodes, 3});
   if (!shapes) goto done;
   double *value = py_f64(values), *frequency = py_f64(frequencies), *shape = py_f64(shapes);
+  const size_t field = 3 * (size_t)solid->mesh->n_nodes;
   rf_modes_solid *modes = NULL;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_modes_solid_create(solid, &r.run, &modes, &err);
-  if (st >= 0) st = rf_modes_linear(rf_modes_solid_system(modes), &r.run, k, value, shape, &err);
-  if (st >= 0) st = rf_modes_expand(solid, k, shape, &err);
+  if (st >= 0 && rigid > 0)
+    memcpy(shape, rf_modes_solid_rigid(modes), field * (size_t)rigid * sizeof *shape);
+  if (st >= 0)
+    st = rf_modes_linear(rf_modes_solid_system(modes), &r.run, k, value + rigid,
+                         shape + field * (size_t)rigid, &err);
+  if (st >= 0) st = rf_modes_expand(solid, k, shape + field * (size_t)rigid, &err);
   rf_modes_solid_free(modes);
   Py_END_ALLOW_THREADS
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
   }
-  rf_modes_frequencies(k, value, frequency);
+  rf_modes_frequencies(rigid + k, value, frequency);
   result = PyTuple_Pack(3, values, frequencies, shapes);
 done:
   Py_XDECREF(values);
@@ -60,7 +70,8 @@ done:
 
 PyDoc_STRVAR(modal_derivatives_doc,
              "modal_derivatives($module, solid, shapes, progress, threads, /)\n--\n\n"
-             "Derivatives (k(k+1)/2, n, 3) of the directions shapes (k, n, 3), i <= j row by row.");
+             "Derivatives of shapes (k, n, 3), row by row: (k(k+1)/2, n, 3), i <= j, of a held\n"
+             "solid; (k*k, n, 3) of a free one.");
 static PyObject *modal_derivatives(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid_obj = NULL, *shapes_obj = NULL, *callable = NULL, *out = NULL;
@@ -82,7 +93,7 @@ static PyObject *modal_derivatives(PyObject *module, PyObject *args) {
   }
   const int32_t k = (int32_t)shapes.shape[0];
   const double *shape = shapes.data;
-  out = py_new_f64(3, (npy_intp[]){(npy_intp)rf_modes_pairs(k), n, 3});
+  out = py_new_f64(3, (npy_intp[]){(npy_intp)rf_modes_solid_pairs(solid, k), n, 3});
   if (!out) goto done;
   double *derivative = py_f64(out);
   rf_status st;

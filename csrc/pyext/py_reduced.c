@@ -28,6 +28,10 @@ static PyObject *wrap(PyTypeObject *type, rf_reduced *model) {
   return self;
 }
 
+PyObject *py_reduced_wrap(py_state *state, rf_reduced *model) {
+  return wrap(state->types[PY_REDUCED], model);
+}
+
 static PyObject *reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *basis_obj, *mass_obj, *coefficient_obj, *result = NULL;
@@ -99,7 +103,7 @@ static PyObject *reduce(PyObject *module, PyObject *args) {
     st = rf_reduced_build(solid, &run.run, (int32_t)basis.shape[0], basis.data, (rf_simd)simd,
                           &model, &err);
     Py_END_ALLOW_THREADS
-    result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_REDUCED], model);
+    result = st < 0 ? py_raise(state, st, &err) : py_reduced_wrap(state, model);
   }
   py_in_release(&basis);
   return result;

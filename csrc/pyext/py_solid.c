@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "fem/rigid.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_mesh.h"
 #include "pyext/py_statics.h"
@@ -22,15 +23,16 @@ const rf_solid *py_solid_get(py_state *state, PyObject *object) {
 static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *mesh_obj, *materials_obj, *element_obj, *fixed_obj, *result = NULL;
+  PyObject *elasticity_obj = Py_None;
   int gauss = 2, simd = RF_SIMD_BEST;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OOOO|ii:Solid", &mesh_obj, &materials_obj, &element_obj, &fixed_obj,
-                        &gauss, &simd))
+  if (!PyArg_ParseTuple(args, "OOOO|iiO:Solid", &mesh_obj, &materials_obj, &element_obj, &fixed_obj,
+                        &gauss, &simd, &elasticity_obj))
     return NULL;
   const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
   if (!mesh) return NULL;
 
-  py_in materials = {0}, element = {0}, fixed = {0};
+  py_in materials = {0}, element = {0}, fixed = {0}, elasticity = {0};
   py_run run;
   rf_solid *solid = NULL;
   rf_error err = {0};
@@ -48,9 +50,13 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
             materials.shape[0] > INT32_MAX ? INT32_MAX : mesh->n_nodes);
     goto done;
   }
+  if (elasticity_obj != Py_None && py_in_f64(&elasticity, elasticity_obj, "elasticity", 3,
+                                             (npy_intp[]){materials.shape[0], 6, 6}) < 0)
+    goto done;
   // rf_material is three doubles in the order of the columns
   const rf_solid_settings set = {.material = materials.data,
                                  .n_materials = (int32_t)materials.shape[0],
+                                 .elasticity = elasticity.data,
                                  .element_material = element.data,
                                  .fixed = fixed.data,
                                  .n_fixed = (int32_t)fixed.shape[0],
@@ -74,6 +80,7 @@ done:
   py_in_release(&materials);
   py_in_release(&element);
   py_in_release(&fixed);
+  py_in_release(&elasticity);
   return result;
 }
 
@@ -326,12 +333,42 @@ static PyObject *solid_time_evaluate(PyObject *self, PyObject *args) {
   return py_result(state, st, &err, seconds);
 }
 
+PyDoc_STRVAR(rigid_body_doc,
+             "rigid_body($self, threads, /)\n--\n\n"
+             "(mass, centre (3,), inertia about it (3, 3)).");
+static PyObject *solid_rigid_body(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  int threads;
+  py_run run;
+  rf_rigid_body body;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "i:rigid_body", &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0)
+    return NULL;
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_solid_rigid_body(self_solid(self), &run.run, &body, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) return py_raise(state, st, &err);
+  PyObject *centre = py_new_f64(1, (npy_intp[]){3}), *inertia = py_new_f64(2, (npy_intp[]){3, 3});
+  PyObject *result = NULL;
+  if (centre && inertia) {
+    memcpy(py_f64(centre), body.centre, sizeof body.centre);
+    memcpy(py_f64(inertia), body.inertia, sizeof body.inertia);
+    result = Py_BuildValue("(dOO)", body.mass, centre, inertia);
+  }
+  Py_XDECREF(centre);
+  Py_XDECREF(inertia);
+  return result;
+}
+
 static PyMethodDef solid_methods[] = {
     {"mass", solid_mass, METH_VARARGS, mass_doc},
     {"stiffness", solid_stiffness, METH_VARARGS, stiffness_doc},
     {"internal_force", solid_internal_force, METH_VARARGS, force_doc},
     {"strain_energy", solid_strain_energy, METH_VARARGS, energy_doc},
     {"hessian_product", solid_hessian_product, METH_VARARGS, hessian_doc},
+    {"rigid_body", solid_rigid_body, METH_VARARGS, rigid_body_doc},
     {"require_held", solid_require_held, METH_NOARGS, held_doc},
     {"solve_static", py_solid_solve_static, METH_VARARGS, py_solid_static_doc},
     {"solve_loads", py_solid_solve_loads, METH_VARARGS, py_solid_loads_doc},
@@ -402,7 +439,8 @@ static PyGetSetDef solid_getset[] = {
 };
 
 PyDoc_STRVAR(solid_doc,
-             "Solid(mesh, materials, element_material, fixed, gauss_per_axis=2, simd=0, /)\n--\n\n"
+             "Solid(mesh, materials, element_material, fixed, gauss_per_axis=2, simd=0, "
+             "elasticity=None, /)\n--\n\n"
              "Immutable St.Venant-Kirchhoff solid; materials (m, 3) are lambda, mu, density.\n"
              "The public face is reducedfem.Solid.");
 

@@ -34,14 +34,16 @@ from reducedfem.explicit import (  # noqa: E402
     stable_step,
 )
 from reducedfem.files import load  # noqa: E402
+from reducedfem.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
 from reducedfem.linear_model import LinearModel  # noqa: E402
-from reducedfem.material import StVK  # noqa: E402
+from reducedfem.material import LinearElastic, StVK  # noqa: E402
 from reducedfem.merge import merge_bases  # noqa: E402
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
 from reducedfem.modes import Modes  # noqa: E402
 from reducedfem.pod import pod_basis, record_snapshots  # noqa: E402
 from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
+from reducedfem.rigid import RigidBody  # noqa: E402
 from reducedfem.sketch import ForceSketch, Recording, record  # noqa: E402
 from reducedfem.sketch_basis import SketchReport, sketch_basis  # noqa: E402
 from reducedfem.solid import Solid, StaticReport  # noqa: E402
@@ -60,11 +62,14 @@ __all__ = [
     "Embedding",
     "FileFormatError",
     "ForceSketch",
+    "FreeBody",
+    "FreeBodyState",
     "ImplicitNewmark",
     "InputError",
     "InputTypeError",
     "InternalError",
     "LinearModel",
+    "LinearElastic",
     "Mesh",
     "MeshError",
     "MissingMatplotlibError",
@@ -73,6 +78,7 @@ __all__ = [
     "Recording",
     "ReducedFEMError",
     "ReducedSolid",
+    "RigidBody",
     "SingularMatrixError",
     "SketchReport",
     "Solid",
@@ -97,6 +103,7 @@ __all__ = [
     "spectrum",
     "stable_step",
     "sketch_basis",
+    "step_free_bodies",
     "system_info",
     "thin_samples",
     "thin_shapes",

@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -84,6 +84,7 @@ class Solid:
         fixed: ArrayLike,
         gauss_per_axis: int = 2,
         simd: int = 0,
+        elasticity: ArrayLike | None = None,
         /,
     ) -> Solid: ...
     @property
@@ -121,6 +122,9 @@ class Solid:
         /,
     ) -> NDArray[np.float64]: ...
     def require_held(self) -> None: ...
+    def rigid_body(
+        self, threads: int, /
+    ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]: ...
     def solve_static(
         self,
         force: ArrayLike | None,
@@ -243,6 +247,80 @@ class NewmarkReduced:
     ) -> NDArray[np.float64]: ...
 
 @final
+class ReducedParts:
+    def __new__(
+        cls,
+        coefficients: ArrayLike,
+        general: ArrayLike,
+        volumes: ArrayLike,
+        masses: ArrayLike,
+        simd: int = 0,
+        /,
+    ) -> ReducedParts: ...
+    @property
+    def volumes(self) -> NDArray[np.float64]: ...
+    def combine(self, like: Reduced, constants: ArrayLike, /) -> Reduced: ...
+    def truncate(self, r: int, /) -> ReducedParts: ...
+    def arrays(
+        self, /
+    ) -> tuple[
+        NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], NDArray[np.float64]
+    ]: ...
+
+def take_apart(
+    solid: Solid,
+    basis: ArrayLike,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    simd: int = 0,
+    /,
+) -> tuple[Reduced, ReducedParts]: ...
+@final
+class FreeBody:
+    def __new__(
+        cls,
+        model: Reduced,
+        nodes: ArrayLike,
+        settings: tuple[float, float, float, float, float],
+        newton_max: int,
+        tol: float,
+        rigid: tuple[float, ArrayLike, ArrayLike],
+        gravity: ArrayLike,
+        /,
+    ) -> FreeBody: ...
+    def state(
+        self, /
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        float,
+    ]: ...
+    def reset(
+        self,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        velocity: ArrayLike,
+        angular_velocity: ArrayLike,
+        q: ArrayLike | None,
+        qdot: ArrayLike | None,
+        /,
+    ) -> None: ...
+    def positions(self, /) -> NDArray[np.float64]: ...
+
+def step_free_bodies(
+    bodies: Sequence[FreeBody],
+    forces: tuple[ArrayLike | None, ...] | None,
+    n: int,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> None: ...
+@final
 class NewmarkSolid:
     def __new__(
         cls,
@@ -355,7 +433,12 @@ def solid_highest(system: Solid, lumped: bool, threads: int, /) -> float: ...
 
 # csrc/pyext/py_modes.c
 def linear_modes(
-    solid: Solid, k: int, progress: Callable[[int, int], object] | None, threads: int, /
+    solid: Solid,
+    k: int,
+    rigid: bool,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
 def modal_derivatives(
     solid: Solid,

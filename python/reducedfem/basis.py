@@ -114,15 +114,20 @@ def modal_derivative_basis(
     lambda_1^2 / (lambda_i lambda_j) (Barbic 2007, section 2.8.3, equation 2.52). Signs and the
     rotation of vectors of equal singular value are chosen as `mass_pca` says.
 
+    Of a free solid the modes are the elastic ones and the derivatives all Phi_ij, i and j
+    (section 2.8.7), without their rigid parts: the basis deforms and moves nothing as a whole,
+    U being mass-orthogonal to the rigid motions. `FreeBody` adds those.
+
     Parameters
     ----------
     solid
-        With enough fixed nodes that no part of it can move rigidly.
+        Free, or with enough fixed nodes that no part of it can move rigidly.
     k
-        Number of linear modes, less than the number of free degrees of freedom.
+        Number of linear modes, less than the number of free degrees of freedom (less six for
+        a free solid).
     r
-        Size of the basis, at most the rank of the k + k (k + 1) / 2 vectors. None: 30, or the
-        rank where that is less.
+        Size of the basis, at most the rank of the k + k (k + 1) / 2 vectors (k + k k for a
+        free solid). None: 30, or the rank where that is less.
     progress
         True for a bar, or a callable ``f(done, total)``.
 
@@ -137,11 +142,12 @@ def modal_derivative_basis(
     InputError, InputTypeError
         `k` or `r` is out of range or no int; the message of too large an `r` says the rank.
     MeshError
-        A part of the solid is not held, or every node is fixed.
+        A part of the solid is not held, every node is fixed, or a free solid is not in one
+        piece.
     SingularMatrixError
         The stiffness matrix is not positive definite.
     ConvergenceError
-        The modes did not converge.
+        The modes, or the derivatives of a free solid, did not converge.
 
     See Also
     --------

@@ -13,7 +13,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -36,7 +36,7 @@ from reducedfem.errors import (
 )
 from reducedfem.files import load
 from reducedfem.integrator import ImplicitNewmark
-from reducedfem.material import StVK
+from reducedfem.material import LinearElastic, StVK, from_plain
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize
 from reducedfem.reduced import MAX_R, ReducedSolid, reduce
 from reducedfem.solid import Solid
@@ -296,7 +296,7 @@ def _reduce(args: argparse.Namespace) -> int:
     solid = Solid(mesh, _material(args, mesh), fixed, args.quadrature)
     console.fact(
         "solid",
-        f"{solid.total_mass:.3g} kg, {_materials_text(solid.materials)}, "
+        f"{solid.total_mass:.3g} kg, {_materials_text(solid.materials.values())}, "
         f"{count_text(int(fixed.sum()), 'node')} fixed",
     )
     modes = _modes(args, solid)
@@ -366,11 +366,13 @@ def _mesh_text(mesh: Mesh) -> str:
     return f"{count_text(mesh.n_elements, one, many)}, {count_text(mesh.n_nodes, 'node')}"
 
 
-def _materials_text(materials: dict[int, StVK]) -> str:
-    different = set(materials.values())
+def _materials_text(materials: Collection[StVK | LinearElastic]) -> str:
+    different = set(materials)
     if len(different) > 1:
         return f"{len(different)} materials"
     one = next(iter(different))
+    if isinstance(one, LinearElastic):
+        return f"a matrix of 21 constants, {one.density:g} kg/m^3"
     return f"E = {one.young:.4g} Pa, nu = {one.poisson:g}, {one.density:g} kg/m^3"
 
 
@@ -407,7 +409,7 @@ def _info_file(name: str, console: Console) -> None:
         if region in names:
             text += f", {names[region]!r}"
         if region in mesh.materials:
-            text += ", " + _materials_text({0: mesh.materials[region]})
+            text += ", " + _materials_text([mesh.materials[region]])
         console.fact(f"region {region}", text)
 
 
@@ -456,7 +458,7 @@ def _info_model(path: Path, console: Console) -> None:
     solid, basis = model.provenance["solid"], model.provenance["basis"]
     console.fact("law", f"{solid['law']}, quadrature {solid['quadrature']} points per axis")
     for region, material in solid["materials"].items():
-        console.fact(f"region {region}", _materials_text({0: StVK(**material)}))
+        console.fact(f"region {region}", _materials_text([from_plain(material)]))
     console.fact("mass", f"{solid['total_mass']:.6g} kg")
     console.fact("basis", _basis_text(basis))
     identity = np.abs(model.mass - np.eye(model.r)).max() < 1e-8

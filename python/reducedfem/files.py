@@ -11,16 +11,24 @@ Arrays, with r coordinates, n nodes and e elements:
 ``energy_coefficients``  F64  (C(r+4, 4),): t_ijkl, i <= j <= k <= l, lexicographic, of
                               W(q) = sum t_ijkl p_i p_j p_k p_l with p = (1, q)
 ``mesh_nodes``           F64  (n, 3): rest positions
+``part_coefficients``    F64  (m, 2, C(r+4, 4)): the same by regions, of lambda = 1 and of
+                              mu = 1; of a general material one, then zeros
+``part_volumes``         F64  (m,): volume of each region
+``part_masses``          F64  (m, r, r): U^T M U of each region at density 1
 ``mesh_elements``        I32  (e, 4) or (e, 8): nodes of each element in VTK order
 ``mesh_regions``         I32  (e,): region of each element
 ``fixed_nodes``          I32  (f,): fixed nodes, ascending
+``part_general``         I32  (m,): 1 for a general material, else 0
 =======================  ===  =======================================================
+
+The four that begin with ``part`` are there if the model is editable.
 
 Metadata, all texts, JSON where they hold more than a word:
 
 ``format`` (always ``reducedfem-model``), ``format_version``, ``package_version``, ``units``,
-``law``, ``materials`` (by region), ``quadrature``, ``total_mass_kg``, ``basis`` (how it was
-made), ``history`` (what was done to the model since), ``counts``, and ``sha256``: the digest
+``law``, ``materials`` (by region), ``quadrature``, ``total_mass_kg``, ``rigid_body`` (mass,
+centre and inertia of a solid without fixed nodes, else null), ``basis`` (how it was made),
+``history`` (what was done to the model since), ``counts``, and ``sha256``: the digest
 of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as JSON with sorted
 keys, without blanks and in ASCII, followed by the arrays in the order of the table. A file
 whose contents were changed is therefore recognised; how they are arranged does not matter.
@@ -34,7 +42,7 @@ import json
 import math
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -50,9 +58,11 @@ from reducedfem.errors import (
     InputTypeError,
     ReducedFEMError,
 )
-from reducedfem.material import StVK
+from reducedfem.material import LINEAR_LAW, STVK_LAW, LinearElastic
+from reducedfem.material import from_plain as material_from_plain
 from reducedfem.mesh import Mesh
 from reducedfem.reduced import MAX_R, ReducedSolid
+from reducedfem.rigid import from_plain
 
 __all__ = ["from_bytes", "load", "save", "to_bytes"]
 
@@ -62,7 +72,7 @@ UNITS = (
     "SI; reduced coordinates of a mass-orthonormal basis in kg^(1/2) m, "
     "reduced forces in N kg^(-1/2)"
 )
-LAW = "St.Venant-Kirchhoff"
+LAWS = (STVK_LAW, LINEAR_LAW)
 
 # a header is a few kilobytes; parsing more costs a multiple of its size in memory
 _MAX_HEADER = 1 << 20
@@ -73,10 +83,16 @@ _SCHEMA = {
     "reduced_mass": "F64",
     "energy_coefficients": "F64",
     "mesh_nodes": "F64",
+    "part_coefficients": "F64",
+    "part_volumes": "F64",
+    "part_masses": "F64",
     "mesh_elements": "I32",
     "mesh_regions": "I32",
     "fixed_nodes": "I32",
+    "part_general": "I32",
 }
+# of an editable model only: all or none
+_PARTS = ("part_coefficients", "part_general", "part_volumes", "part_masses")
 _TEXTS = (
     "package_version",
     "units",
@@ -84,6 +100,7 @@ _TEXTS = (
     "materials",
     "quadrature",
     "total_mass_kg",
+    "rigid_body",
     "basis",
     "history",
     "counts",
@@ -106,14 +123,22 @@ def _json(value: object) -> str:
         raise InputError(f"the provenance of the model cannot be written: {error}") from None
 
 
+def _schema(names: Collection[str]) -> dict[str, str]:
+    """Return names and types of the arrays of a model that has some of these."""
+    whole = any(name in names for name in _PARTS)
+    return {name: dtype for name, dtype in _SCHEMA.items() if whole or name not in _PARTS}
+
+
 def _digest(header: Mapping[str, Any], body: bytes) -> str:
     """Return the checksum of the contents, however they are arranged in the file."""
     contents = {
-        "arrays": {name: [header[name]["dtype"], header[name]["shape"]] for name in _SCHEMA},
+        "arrays": {
+            name: [header[name]["dtype"], header[name]["shape"]] for name in _schema(header)
+        },
         "metadata": {k: v for k, v in header["__metadata__"].items() if k != "sha256"},
     }
     digest = hashlib.sha256(_json(contents).encode("ascii"))
-    for name in _SCHEMA:
+    for name in _schema(header):
         begin, end = header[name]["data_offsets"]
         digest.update(memoryview(body)[begin:end])
     return digest.hexdigest()
@@ -149,6 +174,8 @@ def to_bytes(model: ReducedSolid) -> bytes:
         "mesh_regions": mesh.regions,
         "fixed_nodes": model.fixed,
     }
+    if model._parts is not None:
+        arrays.update(zip(_PARTS, model._parts.arrays(), strict=True))
     provenance = dict(model.provenance)
     solid, basis = provenance.pop("solid"), provenance.pop("basis")
     metadata = {
@@ -160,6 +187,7 @@ def to_bytes(model: ReducedSolid) -> bytes:
         "materials": _json(solid["materials"]),
         "quadrature": _json(solid["quadrature"]),
         "total_mass_kg": _json(solid["total_mass"]),
+        "rigid_body": _json(solid["rigid_body"]),
         "basis": _json(basis),
         "history": _json(provenance),
         "counts": _json(_counts({name: array.shape for name, array in arrays.items()})),
@@ -167,7 +195,7 @@ def to_bytes(model: ReducedSolid) -> bytes:
     header: dict[str, Any] = {"__metadata__": metadata}
     parts = []
     at = 0
-    for name, dtype in _SCHEMA.items():
+    for name, dtype in _schema(arrays).items():
         part = arrays[name].astype(_DTYPES[dtype]).tobytes()
         header[name] = {
             "dtype": dtype,
@@ -353,16 +381,17 @@ def _is_count(value: object) -> bool:
 def _check_arrays(header: dict[str, Any], room: int) -> dict[str, tuple[int, ...]]:
     """Check names, types, shapes and places of the arrays; return the shapes."""
     names = set(header) - {"__metadata__"}
-    for name in _SCHEMA:
+    schema = _schema(names)
+    for name in schema:
         if name not in names:
             raise _Refused(f"the array {name!r} is missing")
-    extra = sorted(names - set(_SCHEMA))
+    extra = sorted(names - set(schema))
     if extra:
         raise _Refused(f"it has an array {extra[0][:40]!r}, which no model has")
 
     spans: dict[str, tuple[int, int]] = {}
     shapes: dict[str, tuple[int, ...]] = {}
-    for name, dtype in _SCHEMA.items():
+    for name, dtype in schema.items():
         entry = header[name]
         if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
             raise _Refused(f"the header's entry for {name!r} is malformed")
@@ -408,6 +437,16 @@ def _check_arrays(header: dict[str, Any], room: int) -> dict[str, tuple[int, ...
     ):
         if shapes[name] != shape:
             raise _Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")
+    if "part_volumes" in shapes:
+        m = shapes["part_volumes"][:1]
+        for name, shape in (
+            ("part_volumes", m),
+            ("part_coefficients", (*m, 2, math.comb(r + 4, 4))),
+            ("part_masses", (*m, r, r)),
+            ("part_general", m),
+        ):
+            if shapes[name] != shape:
+                raise _Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")
     return shapes
 
 
@@ -437,19 +476,17 @@ def _require_finite(value: object, what: str) -> None:
 def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict[str, Any]:
     """Put together how the model was made, from metadata that may say anything."""
     parsed = {}
-    for key in ("materials", "quadrature", "total_mass_kg", "basis", "history"):
+    for key in ("materials", "quadrature", "total_mass_kg", "rigid_body", "basis", "history"):
         parsed[key] = _parse(metadata[key], f"its entry {key!r}")
         _require_finite(parsed[key], f"its entry {key!r}")
-    if metadata["law"] != LAW:
-        raise _Refused(f"its law is {metadata['law'][:40]!r}; this version knows {LAW!r}")
+    if metadata["law"] not in LAWS:
+        raise _Refused(f"its law is {metadata['law'][:40]!r}; this version knows {LAWS}")
     materials, mass, basis = (parsed[key] for key in ("materials", "total_mass_kg", "basis"))
     if not isinstance(materials, dict) or not all(isinstance(m, dict) for m in materials.values()):
         raise _Refused("its materials are malformed")
     for region, material in materials.items():
-        if set(material) != {"young", "poisson", "density"}:
-            raise _Refused(f"the material of region {region[:20]!r} is malformed")
         try:
-            StVK(**material)
+            material_from_plain(material)
         except ReducedFEMError as error:
             raise _Refused(f"the material of region {region[:20]!r}: {error}") from None
     for region in np.unique(regions):
@@ -459,6 +496,11 @@ def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict
         raise _Refused("its quadrature is not 1, 2 or 3")
     if isinstance(mass, bool) or not isinstance(mass, int | float) or not mass > 0:
         raise _Refused("its total mass is not a positive number")
+    if parsed["rigid_body"] is not None:
+        try:
+            from_plain(parsed["rigid_body"])
+        except ReducedFEMError as error:
+            raise _Refused(f"its rigid body is malformed: {error}") from None
     if not isinstance(basis, dict) or not isinstance(basis.get("method"), str):
         raise _Refused("it does not say how its basis was made")
     history = parsed["history"]
@@ -469,8 +511,22 @@ def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict
         "materials": materials,
         "quadrature": parsed["quadrature"],
         "total_mass": mass,
+        "rigid_body": parsed["rigid_body"],
     }
     return {"solid": solid, "basis": basis, **history}
+
+
+def _check_parts(provenance: Mapping[str, Any], general: NDArray[np.int32]) -> None:
+    """Refuse parts that are not those of the materials."""
+    made_with, now = provenance.get("parts_of"), provenance["solid"]["materials"]
+    if not isinstance(made_with, dict) or set(made_with) != set(now):
+        raise _Refused("it does not say what materials its parts were made with")
+    kinds = [
+        isinstance(material_from_plain(made_with[region]), LinearElastic)
+        for region in sorted(made_with, key=int)
+    ]
+    if kinds != general.astype(bool).tolist():
+        raise _Refused("its parts are not those of its materials")
 
 
 def _assemble(
@@ -481,7 +537,7 @@ def _assemble(
     if _parse(metadata["counts"], "its entry 'counts'") != _counts(shapes):
         raise _Refused("its counts are not those of its arrays")
     arrays = {}
-    for name, dtype in _SCHEMA.items():
+    for name, dtype in _schema(header).items():
         begin, end = header[name]["data_offsets"]
         flat = np.frombuffer(body[begin:end], dtype=_DTYPES[dtype])
         arrays[name] = flat.astype(flat.dtype.newbyteorder("=")).reshape(shapes[name])
@@ -496,6 +552,11 @@ def _assemble(
     try:
         mesh = Mesh(arrays["mesh_nodes"], arrays["mesh_elements"], arrays["mesh_regions"])
         core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], arrays["energy_coefficients"])
-        return ReducedSolid(core, mesh, fixed, provenance)
+        parts = None
+        if "part_volumes" in arrays:
+            _check_parts(provenance, arrays["part_general"])
+            coefficients, general, volumes, masses = (arrays[name] for name in _PARTS)
+            parts = _core.ReducedParts(coefficients, general, volumes, masses)
+        return ReducedSolid(core, mesh, fixed, provenance, parts)
     except ReducedFEMError as error:
         raise _Refused(f"it is damaged: {error}") from None

@@ -14,7 +14,11 @@ from reducedfem._check import array_like, count, fields, finite_result, flag, nu
 from reducedfem._frozen import freeze
 from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import GIVEN_VECTORS, Basis
-from reducedfem.errors import InputError, StaticConvergenceError
+from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
+from reducedfem.material import LINEAR_LAW, STVK_LAW, LinearElastic, Material, StVK
+from reducedfem.material import from_plain as material_from_plain
+from reducedfem.material import to_plain as material_to_plain
+from reducedfem.rigid import RigidBody, from_plain, to_plain
 from reducedfem.solid import HALVINGS, Solid, StaticReport, require_held, require_solid
 
 if TYPE_CHECKING:
@@ -29,13 +33,35 @@ def _describe_solid(solid: Solid) -> dict[str, Any]:
     """Return what must be known of a solid to trust a model of it, as plain data."""
     return {
         "materials": {
-            str(region): {"young": m.young, "poisson": m.poisson, "density": m.density}
-            for region, m in solid.materials.items()
+            str(region): material_to_plain(one) for region, one in solid.materials.items()
         },
-        "law": "St.Venant-Kirchhoff",
+        "law": STVK_LAW
+        if all(isinstance(one, StVK) for one in solid.materials.values())
+        else LINEAR_LAW,
         "quadrature": solid.quadrature,
         "total_mass": solid.total_mass,
+        # what moves as a whole needs it
+        "rigid_body": None if len(solid.fixed) else to_plain(solid.rigid_body),
     }
+
+
+def _constants(region: int, made_with: Material, new: Material) -> tuple[float, float, float]:
+    """Return what the parts of a region are to be multiplied with."""
+    if type(new) is not type(made_with):
+        raise InputTypeError(
+            f"materials[{region}] must be a {type(made_with).__name__}, as the model was made "
+            f"with, got {type(new).__name__}"
+        )
+    if isinstance(new, StVK):
+        return (*new.lame, new.density)
+    assert isinstance(made_with, LinearElastic)
+    factor = float(np.trace(new.stiffness) / np.trace(made_with.stiffness))
+    if not np.allclose(new.stiffness, factor * made_with.stiffness, rtol=1e-9, atol=0.0):
+        raise InputError(
+            f"materials[{region}] must have a multiple of the stiffness that the model was made "
+            "with; other changes need a new reduction"
+        )
+    return factor, 0.0, new.density
 
 
 class ReducedSolid:
@@ -49,7 +75,7 @@ class ReducedSolid:
     Coordinates of a mass-orthonormal basis are in kg^(1/2) m, forces in N kg^(-1/2).
     """
 
-    __slots__ = ("__weakref__", "_core", "_fixed", "_mesh", "_provenance")
+    __slots__ = ("__weakref__", "_core", "_fixed", "_mesh", "_parts", "_provenance")
 
     def __init__(
         self,
@@ -57,8 +83,10 @@ class ReducedSolid:
         mesh: Mesh,
         fixed: NDArray[np.int32],
         provenance: Mapping[str, Any],
+        parts: _core.ReducedParts | None = None,
     ) -> None:
         self._core = core
+        self._parts = parts
         self._mesh = mesh
         self._fixed = fixed
         self._provenance: Mapping[str, Any] = freeze(provenance)
@@ -77,6 +105,12 @@ class ReducedSolid:
     def fixed(self) -> NDArray[np.int32]:
         """Fixed nodes of the solid, ascending, int32."""
         return self._fixed
+
+    @property
+    def rigid_body(self) -> RigidBody | None:
+        """Mass, centre and inertia of the solid, if it is free; None with fixed nodes."""
+        data = self._provenance["solid"]["rigid_body"]
+        return None if data is None else from_plain(data)
 
     @property
     def basis(self) -> NDArray[np.float64]:
@@ -332,7 +366,86 @@ class ReducedSolid:
         """
         core = self._core.truncate(count(r, "r", self.r))
         provenance = {**self._provenance, "truncated_to": core.r}
-        return ReducedSolid(core, self._mesh, self._fixed, provenance)
+        parts = None if self._parts is None else self._parts.truncate(core.r)
+        return ReducedSolid(core, self._mesh, self._fixed, provenance, parts)
+
+    @property
+    def editable(self) -> bool:
+        """Whether `edit` can change the materials; see `reduce`."""
+        return self._parts is not None
+
+    @property
+    def materials(self) -> dict[int, Material]:
+        """Material of each region."""
+        plain = self._provenance["solid"]["materials"]
+        # files sort regions as texts, the parts of the core have them as numbers
+        return {
+            region: material_from_plain(plain[str(region)]) for region in sorted(map(int, plain))
+        }
+
+    def edit(self, materials: Mapping[int, Material]) -> ReducedSolid:
+        """Return the model with other materials, without going back to the mesh.
+
+        Energy and mass are linear in lambda, mu and density of every region, so that the new
+        model is a weighted sum of parts that `reduce` kept (Barbic 2007, section 2.11): exact
+        to rounding, in well under a millisecond. The basis stays as it is; it is still the one
+        that the old materials suggested, and no longer mass-orthonormal where densities change
+        by different factors.
+
+        Parameters
+        ----------
+        materials
+            New materials by region; regions left out keep theirs. An `StVK` is replaced by any
+            `StVK`, a `LinearElastic` by one whose stiffness is a multiple of the old one's.
+
+        Returns
+        -------
+        ReducedSolid
+            Editable as well.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            The model is not editable, a region is unknown, a material of another kind, or the
+            densities of a free solid change by different factors (its rigid motions would no
+            longer be apart from the deformation).
+        """
+        if self._parts is None:
+            raise InputError("this model is not editable; make it with reduce(..., editable=True)")
+        if not isinstance(materials, Mapping):
+            raise InputTypeError(
+                f"materials must be a dict from region to material, got {type(materials).__name__}"
+            )
+        old = self.materials
+        new = dict(old)
+        for region, material in materials.items():
+            if region not in old:
+                known = ", ".join(map(str, old))
+                raise InputError(f"materials has region {region!r}; the model has {known}")
+            new[int(region)] = material
+        made_with = self._provenance["parts_of"]
+        constants = [
+            _constants(region, material_from_plain(made_with[str(region)]), material)
+            for region, material in new.items()
+        ]
+        solid = {**self._provenance["solid"]}
+        ratios = [new[region].density / old[region].density for region in old]
+        if solid["rigid_body"] is not None:
+            if max(ratios) - min(ratios) > 1e-12 * max(ratios):
+                raise InputError(
+                    "materials changes the densities of a free solid by different factors; its "
+                    "basis would no longer be apart from the rigid motions: reduce it anew"
+                )
+            body = from_plain(solid["rigid_body"])
+            solid["rigid_body"] = to_plain(
+                RigidBody(body.mass * ratios[0], body.centre, body.inertia * ratios[0])
+            )
+        core = self._parts.combine(self._core, constants)
+        densities = np.array([one.density for one in new.values()])
+        solid["total_mass"] = float(self._parts.volumes @ densities)
+        solid["materials"] = {str(k): material_to_plain(one) for k, one in new.items()}
+        provenance = {**self._provenance, "solid": solid}
+        return ReducedSolid(core, self._mesh, self._fixed, provenance, self._parts)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file in the safetensors format; see `reducedfem.load`.
@@ -379,7 +492,13 @@ def reduced_force(system: ReducedSolid, force: ArrayLike | None) -> NDArray[np.f
     return system.project(values)
 
 
-def reduce(solid: Solid, basis: Basis | ArrayLike, *, progress: Progress = False) -> ReducedSolid:
+def reduce(
+    solid: Solid,
+    basis: Basis | ArrayLike,
+    *,
+    editable: bool = False,
+    progress: Progress = False,
+) -> ReducedSolid:
     """Return the reduced model of a solid in the span of a basis.
 
     The coefficients of the energy polynomial (Barbic 2007, section 2.6) come from one Gram
@@ -393,6 +512,9 @@ def reduce(solid: Solid, basis: Basis | ArrayLike, *, progress: Progress = False
     basis
         A `Basis`, or any linearly independent deformations (r, n, 3), mass-orthonormal or
         not, zero at fixed nodes.
+    editable
+        Whether to keep what `ReducedSolid.edit` needs to change materials: two sets of
+        coefficients for every region.
     progress
         True for a bar, or a callable ``f(done, total)``.
 
@@ -418,7 +540,13 @@ def reduce(solid: Solid, basis: Basis | ArrayLike, *, progress: Progress = False
     if not 1 <= len(vectors) <= MAX_R:
         raise InputError(f"basis must have 1 to {MAX_R} vectors, got {len(vectors)}")
     require_held(solid, vectors, "basis")
+    description = _describe_solid(solid)
+    provenance = {"solid": description, "basis": origin}
+    parts = None
     with callback(progress, "polynomials") as tell:
-        core = _core.reduce(solid._core, vectors, tell, threads())
-    provenance = {"solid": _describe_solid(solid), "basis": origin}
-    return ReducedSolid(core, solid.mesh, solid.fixed, provenance)
+        if flag(editable, "editable"):
+            core, parts = _core.take_apart(solid._core, vectors, tell, threads())
+            provenance["parts_of"] = description["materials"]
+        else:
+            core = _core.reduce(solid._core, vectors, tell, threads())
+    return ReducedSolid(core, solid.mesh, solid.fixed, provenance, parts)

@@ -23,9 +23,10 @@ from reducedfem._check import (
 from reducedfem._frozen import owned
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, MeshError, StaticConvergenceError
-from reducedfem.material import StVK
+from reducedfem.material import Material, StVK
 from reducedfem.mesh import Mesh
 from reducedfem.modes import Modes
+from reducedfem.rigid import RigidBody
 from reducedfem.sparse import CSC
 
 __all__ = ["Solid", "StaticReport"]
@@ -99,18 +100,19 @@ def _fixed_nodes(fixed: ArrayLike | None, n: int) -> NDArray[np.int64]:
 
 
 def _materials(
-    mesh: Mesh, material: StVK | Mapping[int, StVK]
-) -> tuple[dict[int, StVK], NDArray[np.int64]]:
+    mesh: Mesh, material: Material | Mapping[int, Material]
+) -> tuple[dict[int, Material], NDArray[np.int64]]:
     """Return the material of each region and, for each element, its place among them."""
     regions = np.unique(mesh.regions)
-    if isinstance(material, StVK):
+    if isinstance(material, Material):
         materials = {int(region): material for region in regions}
     elif isinstance(material, Mapping):
         materials = {}
         for region, one in material.items():
-            if not isinstance(one, StVK):
+            if not isinstance(one, Material):
                 raise InputTypeError(
-                    f"material[{region!r}] must be an StVK, got {type(one).__name__}"
+                    f"material[{region!r}] must be an StVK or a LinearElastic, got "
+                    f"{type(one).__name__}"
                 )
             try:
                 materials[operator.index(region)] = one
@@ -133,14 +135,17 @@ def _materials(
         materials = dict(sorted(materials.items()))
     else:
         raise InputTypeError(
-            f"material must be an StVK or a dict from region to StVK, got "
+            f"material must be an StVK, a LinearElastic or a dict from region to these, got "
             f"{type(material).__name__}"
         )
     return materials, np.searchsorted(regions, mesh.regions)
 
 
 class Solid:
-    """A St.Venant-Kirchhoff solid on a mesh; immutable, to be shared by threads.
+    """An elastic solid on a mesh; immutable, to be shared by threads.
+
+    The law is linear in Green's strain, St.Venant-Kirchhoff (`StVK`) or general
+    (`LinearElastic`), which large rotations leave exact (Barbic 2007, section 2.1.4).
 
     Displacements and forces are arrays (n, 3); a flat (3n,) is accepted. Degrees of
     freedom of matrices are numbered 3 node + axis. Energies, forces and tangents are
@@ -152,7 +157,8 @@ class Solid:
     mesh
         Tetrahedra or hexahedra.
     material
-        One material, or a dict with one for each region of the mesh.
+        One material (`StVK` or `LinearElastic`), or a dict with one for each region of the
+        mesh.
     fixed
         Nodes that do not move: a mask of shape (n,) or node indices.
     quadrature
@@ -174,7 +180,7 @@ class Solid:
     def __init__(
         self,
         mesh: Mesh,
-        material: StVK | Mapping[int, StVK],
+        material: Material | Mapping[int, Material],
         fixed: ArrayLike | None = None,
         quadrature: int | None = None,
     ) -> None:
@@ -189,9 +195,16 @@ class Solid:
             raise InputError(f"quadrature must be 2, 3 or None, got {quadrature!r}")
         self._mesh = mesh
         self._materials, element_material = _materials(mesh, material)
-        table = [(*one.lame, one.density) for one in self._materials.values()]
+        every = self._materials.values()
+        # where one material is general, all are given as matrices
+        isotropic = all(isinstance(one, StVK) for one in every)
+        lame = [one.lame if isinstance(one, StVK) else (0.0, 0.0) for one in every]
+        table = [(*pair, one.density) for pair, one in zip(lame, every, strict=True)]
+        elasticity = None if isotropic else [one.stiffness for one in every]
         nodes = _fixed_nodes(fixed, mesh.n_nodes)
-        self._core = _core.Solid(mesh._core, table, element_material, nodes, int(quadrature))
+        self._core = _core.Solid(
+            mesh._core, table, element_material, nodes, int(quadrature), 0, elasticity
+        )
 
     @property
     def mesh(self) -> Mesh:
@@ -199,12 +212,12 @@ class Solid:
         return self._mesh
 
     @property
-    def materials(self) -> dict[int, StVK]:
+    def materials(self) -> dict[int, Material]:
         """The material of each region."""
         return dict(self._materials)
 
     @property
-    def material(self) -> StVK:
+    def material(self) -> Material:
         """The material of a solid that has only one.
 
         Raises
@@ -241,6 +254,11 @@ class Solid:
     def total_mass(self) -> float:
         """Mass [kg]."""
         return float(self._core.lumped.sum())
+
+    @property
+    def rigid_body(self) -> RigidBody:
+        """Mass, centre of mass and inertia at rest."""
+        return RigidBody(*self._core.rigid_body(threads()))
 
     @property
     def volume(self) -> float:
@@ -480,12 +498,16 @@ class Solid:
             raise StaticConvergenceError(failure, u, outcome)
         return (u, outcome) if told else u
 
-    def linear_modes(self, k: int, *, progress: Progress = False) -> Modes:
-        """Return the k lowest vibration modes of the held solid about rest.
+    def linear_modes(self, k: int, *, rigid: bool = False, progress: Progress = False) -> Modes:
+        """Return the k lowest vibration modes of the solid about rest.
 
         They solve K psi = lambda M psi with the stiffness K at rest and the consistent mass
         M (Barbic 2007, equation 2.43). The method is block Lanczos with shift-invert on a
         sparse Cholesky factor of K. Frequencies are good to about 1e-11.
+
+        Of a free solid, one without fixed nodes, these are the elastic modes, mass-orthogonal
+        to the six rigid motions of frequency zero (Barbic 2007, section 2.8.7). The factor is
+        then that of the solid on six supports which carry nothing.
 
         Shapes are unique where mathematics lets them be: the entry of largest magnitude is
         positive (of entries equal to 1e-6, the first). Modes whose eigenvalues agree to 1e-6
@@ -496,46 +518,62 @@ class Solid:
         Parameters
         ----------
         k
-            Number of modes, less than the number of free degrees of freedom.
+            Number of elastic modes, less than the number of free degrees of freedom (less
+            six for a free solid).
+        rigid
+            Whether the modes of a free solid are to begin with its rigid motions:
+            translations along x, y and z, then turns about the principal axes through the
+            centre of mass, by ascending moment of inertia. A held solid has none.
         progress
             True for a bar, or a callable ``f(done, total)``.
 
         Returns
         -------
         Modes
-            Frequencies (k,) [Hz] and mass-orthonormal shapes (k, n, 3) [kg^-1/2].
+            Frequencies (k,) [Hz] and mass-orthonormal shapes (k, n, 3) [kg^-1/2]; with rigid
+            motions k + 6 of each.
 
         Raises
         ------
         InputError, InputTypeError
             `k` is out of range or no int.
         MeshError
-            A part of the solid is not held, or every node is fixed.
+            A part of the solid is not held, every node is fixed, or a free solid is not in
+            one piece.
         SingularMatrixError
             The stiffness matrix is not positive definite.
         ConvergenceError
             The iteration did not converge.
         """
         size = mode_count(self, k)
+        with_rigid = flag(rigid, "rigid")
         with callback(progress, "linear modes") as tell:
-            arrays = _core.linear_modes(self._core, size, tell, threads())
+            arrays = _core.linear_modes(self._core, size, with_rigid, tell, threads())
         return Modes(*map(owned, arrays))
 
     def modal_derivatives(
         self, modes: Modes | ArrayLike, *, progress: Progress = False
     ) -> NDArray[np.float64]:
-        """Return the modal derivatives of the held solid.
+        """Return the modal derivatives of the solid.
 
-        Phi_ij solves K Phi_ij = -(H : Psi_j) Psi_i with H the derivative of the stiffness at
-        rest (Barbic 2007, equation 2.47): the second derivative of the static response to
-        loads along the modes (equation 2.55). Inertia is neglected, so Phi_ij = Phi_ji. One
-        factorization serves all. Where a mode changes its sign, so do its derivatives with
-        the others.
+        Of a held solid, Phi_ij solves K Phi_ij = -(H : Psi_j) Psi_i with H the derivative of
+        the stiffness at rest (Barbic 2007, equation 2.47): the second derivative of the static
+        response to loads along the modes (equation 2.55). Inertia is neglected, so
+        Phi_ij = Phi_ji. One factorization serves all.
+
+        K of a free solid is singular, and inertia is kept (equation 2.60): Phi_ij solves
+        (K - lambda_i M) Phi_ij = (M Psi_i Psi_i^T - 1) (H : Psi_j) Psi_i with
+        Psi_i^T M Phi_ij = 0, and differs from Phi_ji. It contains what it has of rigid motion.
+        Where lambda_i is repeated, Phi_ij is mass-orthogonal to all modes of it, and the parts
+        of the right-hand side along them, for which there is no solution, are left out.
+
+        Where a mode changes its sign, so do its derivatives with the others.
 
         Parameters
         ----------
         modes
-            Modes, or any k directions, shape (k, n, 3), zero at fixed nodes.
+            Modes, or any k directions, shape (k, n, 3), zero at fixed nodes. Of a free solid
+            its lowest k elastic modes.
         progress
             True for a bar, or a callable ``f(done, total)``.
 
@@ -543,16 +581,21 @@ class Solid:
         -------
         (k (k + 1) / 2, n, 3) float64 array
             In kg^-1 m^-1: the pairs i <= j row by row, that is 00 01 .. 0(k-1) 11 12 .., as
-            ``numpy.triu_indices(k)`` lists them. Not normalised.
+            ``numpy.triu_indices(k)`` lists them. Of a free solid (k k, n, 3), all i and j row
+            by row. Not normalised.
 
         Raises
         ------
         InputError, InputTypeError
-            `modes` has a wrong shape, values that are not finite, or moves a fixed node.
+            `modes` has a wrong shape, values that are not finite, or moves a fixed node; or
+            they are not the lowest elastic modes of a free solid.
         MeshError
-            A part of the solid is not held, or every node is fixed.
+            A part of the solid is not held, every node is fixed, or a free solid is not in
+            one piece.
         SingularMatrixError
             The stiffness matrix is not positive definite.
+        ConvergenceError
+            The derivatives of a free solid did not converge.
         """
         directions = held_fields(self, modes.shapes if isinstance(modes, Modes) else modes, "modes")
         most = 3 * self._mesh.n_nodes
@@ -583,7 +626,7 @@ def require_solid(solid: object) -> Solid:
 def mode_count(solid: Solid, k: int) -> int:
     """Return the argument `k`, a number of modes that the solid has, or refuse it."""
     require_movable(solid)
-    most = 3 * len(solid.free) - 1
+    most = 3 * len(solid.free) - (6 if len(solid.fixed) == 0 else 0) - 1
     return count(k, "k", most, "free degrees of freedom less one")
 
 

@@ -1,0 +1,48 @@
+// Unit quaternions (w, x, y, z) as rotations from body to world.
+#ifndef RF_LINALG_QUAT_H
+#define RF_LINALG_QUAT_H
+
+#include <math.h>
+
+#include "linalg/vec3.h"
+
+// out = a b: first b, then a.
+static inline void rf_quat_multiply(const double a[4], const double b[4], double out[4]) {
+  const double w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
+  const double x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
+  const double y = a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1];
+  const double z = a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0];
+  out[0] = w, out[1] = x, out[2] = y, out[3] = z;
+}
+
+// out = q / |q|.
+static inline void rf_quat_normalize(const double q[4], double out[4]) {
+  const double s = 1.0 / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+  for (int i = 0; i < 4; ++i) out[i] = s * q[i];
+}
+
+// The turn by the rotation vector v (axis times angle, rad).
+static inline void rf_quat_of_rotation(const double v[3], double out[4]) {
+  const double half = 0.5 * sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+  // sin(x)/x near zero by its series: exact to rounding below the switch
+  const double s = half > 1e-4 ? 0.5 * sin(half) / half : 0.5 * (1.0 - half * half / 6.0);
+  out[0] = cos(half);
+  for (int i = 0; i < 3; ++i) out[i + 1] = s * v[i];
+}
+
+// out = R v, from body to world; out may be v.
+static inline void rf_quat_rotate(const double q[4], const double v[3], double out[3]) {
+  double t[3], u[3];
+  rf_vec3_cross(q + 1, v, t);
+  for (int i = 0; i < 3; ++i) t[i] *= 2.0;
+  rf_vec3_cross(q + 1, t, u);
+  for (int i = 0; i < 3; ++i) out[i] = v[i] + q[0] * t[i] + u[i];
+}
+
+// out = R^T v, from world to body; out may be v.
+static inline void rf_quat_rotate_back(const double q[4], const double v[3], double out[3]) {
+  const double back[4] = {q[0], -q[1], -q[2], -q[3]};
+  rf_quat_rotate(back, v, out);
+}
+
+#endif

@@ -1,0 +1,353 @@
+// The type _core.FreeBody, guarded by a lock of its own, and steps of many bodies at once.
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "integrator/free_body.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_core.h"
+#include "pyext/py_reduced.h"
+
+typedef struct py_free_body {
+  PyObject_HEAD PyObject *model;  // strong: the body borrows the C model
+  py_in nodes;                    // and these
+  PyThread_type_lock lock;
+  rf_free_body *body;
+} py_free_body;
+
+static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *model_obj, *nodes_obj, *centre_obj, *inertia_obj, *gravity_obj;
+  rf_free_body_settings set = {0};
+  rf_newmark_settings *d = &set.deformation;
+  py_in nodes = {0}, centre = {0}, inertia = {0}, gravity = {0};
+  rf_free_body *body = NULL;
+  py_free_body *self = NULL;
+  rf_error err = {0};
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OO(ddddd)id(dOO)O:FreeBody", &model_obj, &nodes_obj, &d->dt_s,
+                        &d->damping_mass, &d->damping_stiff, &d->beta, &d->gamma, &d->newton_max,
+                        &d->tolerance, &set.mass, &centre_obj, &inertia_obj, &gravity_obj))
+    return NULL;
+  const rf_reduced *model = py_reduced_get(state, model_obj);
+  if (!model) return NULL;
+  if (py_in_f64(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){model->n_nodes, 3}) < 0 ||
+      py_in_f64(&centre, centre_obj, "centre", 1, (npy_intp[]){3}) < 0 ||
+      py_in_f64(&inertia, inertia_obj, "inertia", 2, (npy_intp[]){3, 3}) < 0 ||
+      py_in_f64(&gravity, gravity_obj, "gravity", 1, (npy_intp[]){3}) < 0)
+    goto done;
+  memcpy(set.centre, centre.data, sizeof set.centre);
+  memcpy(set.inertia, inertia.data, sizeof set.inertia);
+  memcpy(set.gravity, gravity.data, sizeof set.gravity);
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_free_body_create(model, nodes.data, &set, &body, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  self = (py_free_body *)type->tp_alloc(type, 0);
+  if (!self) goto done;
+  self->body = body;
+  self->model = Py_NewRef(model_obj);
+  self->nodes = nodes;
+  body = NULL;
+  nodes = (py_in){0};
+  self->lock = PyThread_allocate_lock();
+  if (!self->lock) {
+    PyErr_NoMemory();
+    Py_CLEAR(self);
+  }
+done:
+  rf_free_body_free(body);
+  py_in_release(&nodes);
+  py_in_release(&centre);
+  py_in_release(&inertia);
+  py_in_release(&gravity);
+  return (PyObject *)self;
+}
+
+// No tp_clear: a model refers to no body, so no cycle runs through here, and a body without
+// its model must not exist.
+static int body_traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(((py_free_body *)self)->model);
+  return 0;
+}
+
+static void body_dealloc(PyObject *object) {
+  py_free_body *self = (py_free_body *)object;
+  PyTypeObject *type = Py_TYPE(object);
+  PyObject_GC_UnTrack(object);
+  rf_free_body_free(self->body);
+  if (self->lock) PyThread_free_lock(self->lock);
+  py_in_release(&self->nodes);
+  Py_CLEAR(self->model);
+  type->tp_free(object);
+  Py_DECREF(type);
+}
+
+// The nodes on which a force acts, as loads; NULL force: none.
+static rf_status loads_of(const double *force, int32_t n_nodes, rf_load **out, int32_t *count,
+                          rf_error *err) {
+  rf_status st = RF_OK;
+  *out = NULL;
+  *count = 0;
+  if (!force) return RF_OK;
+  for (int32_t a = 0; a < n_nodes; ++a) {
+    const double *f = force + 3 * (size_t)a;
+    *count += f[0] != 0.0 || f[1] != 0.0 || f[2] != 0.0;
+  }
+  RF_ALLOC(*out, *count);
+  rf_load *to = *out;
+  for (int32_t a = 0; a < n_nodes; ++a) {
+    const double *f = force + 3 * (size_t)a;
+    if (f[0] != 0.0 || f[1] != 0.0 || f[2] != 0.0) *to++ = (rf_load){a, {f[0], f[1], f[2]}};
+  }
+done:
+  return st;
+}
+
+// One body as a crowd of one, or many: arrays in parallel.
+typedef struct crowd {
+  npy_intp count;
+  PyObject *list;         // strong: a tuple of bodies
+  py_free_body **member;  // borrowed from it                    (count)
+  py_free_body **sorted;  // by address: the order of locking      (count)
+  rf_free_body **body;    // (count)
+  py_in *force;           // (count)
+  rf_load **loads;        // (count)
+  int32_t *n_loads;       // (count)
+} crowd;
+
+static void free_crowd(crowd *c) {
+  for (npy_intp i = 0; i < c->count; ++i) {
+    if (c->force) py_in_release(&c->force[i]);
+    if (c->loads) rf_free(c->loads[i]);
+  }
+  rf_free(c->member);
+  rf_free(c->sorted);
+  rf_free(c->body);
+  rf_free(c->force);
+  rf_free(c->loads);
+  rf_free(c->n_loads);
+  Py_XDECREF(c->list);
+}
+
+static int by_address(const void *a, const void *b) {
+  const uintptr_t x = (uintptr_t) * (py_free_body *const *)a;
+  const uintptr_t y = (uintptr_t) * (py_free_body *const *)b;
+  return x < y ? -1 : x > y;
+}
+
+// bodies and forces (None, or one entry a body); 0 or -1 with an exception set
+static int take_crowd(py_state *state, crowd *c, PyObject *bodies, PyObject *forces) {
+  c->list = PySequence_Tuple(bodies);
+  if (!c->list) return -1;
+  c->count = PyTuple_GET_SIZE(c->list);
+  const size_t count = (size_t)c->count;
+  c->member = rf_alloc(count, sizeof *c->member);
+  c->sorted = rf_alloc(count, sizeof *c->sorted);
+  c->body = rf_alloc(count, sizeof *c->body);
+  c->force = rf_alloc(count, sizeof *c->force);
+  c->loads = rf_alloc(count, sizeof *c->loads);
+  c->n_loads = rf_alloc(count, sizeof *c->n_loads);
+  if (!c->member || !c->sorted || !c->body || !c->force || !c->loads || !c->n_loads) {
+    PyErr_NoMemory();
+    return -1;
+  }
+  for (npy_intp i = 0; i < c->count; ++i) {
+    PyObject *object = PyTuple_GET_ITEM(c->list, i);
+    if (py_require_type(state, object, PY_FREE_BODY, "bodies", "FreeBody") < 0) return -1;
+    c->member[i] = c->sorted[i] = (py_free_body *)object;
+    c->body[i] = c->member[i]->body;
+  }
+  qsort(c->sorted, count, sizeof *c->sorted, by_address);
+  for (npy_intp i = 1; i < c->count; ++i) {
+    if (c->sorted[i] != c->sorted[i - 1]) continue;
+    py_fail(state, "InputError", "bodies holds one body twice");
+    return -1;
+  }
+  if (forces == Py_None) return 0;
+  for (npy_intp i = 0; i < c->count; ++i) {
+    char name[32];
+    PyObject *force = PyTuple_GET_ITEM(forces, i);
+    if (force == Py_None) continue;
+    snprintf(name, sizeof name, c->count == 1 ? "force" : "forces[%lld]", (long long)i);
+    const int32_t n = c->body[i]->deformation->model->n_nodes;
+    if (py_in_field(&c->force[i], force, name, n) < 0) return -1;
+  }
+  return 0;
+}
+
+// steps between two looks at signals: some milliseconds of work for a crowd
+enum { CHUNK_WORK = 256 };
+
+static rf_status step_crowd(crowd *c, const rf_run *run, int64_t n, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_run quiet = {.threads = run->threads};
+  for (npy_intp i = 0; i < c->count && st >= 0; ++i)
+    st = loads_of(c->force[i].data, c->body[i]->deformation->model->n_nodes, &c->loads[i],
+                  &c->n_loads[i], err);
+  int64_t chunk = CHUNK_WORK / (c->count + 1);
+  if (chunk < 1) chunk = 1;
+  for (int64_t done = 0; done < n && st >= 0;) {
+    const int64_t count = n - done < chunk ? n - done : chunk;
+    for (npy_intp i = 0; i < c->count; ++i) PyThread_acquire_lock(c->sorted[i]->lock, WAIT_LOCK);
+    st = rf_free_bodies_step(&quiet, (int32_t)c->count, c->body, c->n_loads,
+                             (const rf_load *const *)c->loads, count, err);
+    for (npy_intp i = 0; i < c->count; ++i) PyThread_release_lock(c->sorted[i]->lock);
+    done += count;
+    if (st >= 0) st = rf_run_progress(run, done, n, err);
+  }
+  return st;
+}
+
+PyDoc_STRVAR(step_bodies_doc,
+             "step_free_bodies($module, bodies, forces, n, progress, threads, /)\n--\n\n"
+             "n steps of every body under constant forces: None, or a tuple with None or an\n"
+             "array (n_nodes, 3) for each.");
+static PyObject *step_bodies(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *bodies, *forces, *progress, *result = NULL;
+  long long n;
+  int threads;
+  crowd c = {0};
+  py_run run;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OOLOi:step_free_bodies", &bodies, &forces, &n, &progress, &threads))
+    return NULL;
+  if (n < 0) return py_fail(state, "InputError", "n must be at least 0, got %lld", n);
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
+  if (forces != Py_None && !PyTuple_Check(forces))
+    return py_fail(state, "InputTypeError", "forces must be a tuple or None");
+  if (take_crowd(state, &c, bodies, forces) < 0) goto done;
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = step_crowd(&c, &run.run, n, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
+done:
+  free_crowd(&c);
+  return result;
+}
+
+PyDoc_STRVAR(state_doc,
+             "state($self, /)\n--\n\n"
+             "(position, quaternion, velocity, angular_velocity, q, qdot, qddot, time): copies.");
+static PyObject *read_state(PyObject *object, PyObject *unused) {
+  (void)unused;
+  py_free_body *self = (py_free_body *)object;
+  const rf_free_body *b = self->body;
+  const npy_intp r = b->deformation->model->r, length[7] = {3, 4, 3, 3, r, r, r};
+  PyObject *out[7] = {NULL}, *result = NULL;
+  for (int i = 0; i < 7; ++i) {
+    out[i] = py_new_f64(1, &length[i]);
+    if (!out[i]) goto done;
+  }
+  double *position = py_f64(out[0]), *quaternion = py_f64(out[1]), *velocity = py_f64(out[2]);
+  double *omega = py_f64(out[3]), *q = py_f64(out[4]), *qdot = py_f64(out[5]);
+  double *qddot = py_f64(out[6]), time_s;
+  const size_t bytes = (size_t)r * sizeof(double);
+  Py_BEGIN_ALLOW_THREADS
+  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  memcpy(position, b->rigid.position, sizeof b->rigid.position);
+  memcpy(quaternion, b->rigid.quaternion, sizeof b->rigid.quaternion);
+  for (int i = 0; i < 3; ++i) velocity[i] = b->rigid.momentum[i] / b->set.mass;
+  rf_free_body_angular_velocity_rt(b, omega);
+  memcpy(q, b->deformation->q, bytes);
+  memcpy(qdot, b->deformation->qdot, bytes);
+  memcpy(qddot, b->deformation->qddot, bytes);
+  time_s = b->deformation->time_s;
+  PyThread_release_lock(self->lock);
+  Py_END_ALLOW_THREADS
+  result =
+      Py_BuildValue("(OOOOOOOd)", out[0], out[1], out[2], out[3], out[4], out[5], out[6], time_s);
+done:
+  for (int i = 0; i < 7; ++i) Py_XDECREF(out[i]);
+  return result;
+}
+
+PyDoc_STRVAR(reset_doc,
+             "reset($self, position, quaternion, velocity, angular_velocity, q, qdot, /)\n--\n\n"
+             "State at time 0; q and qdot may be None: zero.");
+static PyObject *reset(PyObject *object, PyObject *args) {
+  py_free_body *self = (py_free_body *)object;
+  py_state *state = py_state_of_object(object);
+  static const char *const names[6] = {"position",         "quaternion", "velocity",
+                                       "angular_velocity", "q",          "qdot"};
+  const npy_intp r = self->body->deformation->model->r, length[6] = {3, 4, 3, 3, r, r};
+  PyObject *objects[6], *result = NULL;
+  py_in in[6] = {{0}};
+  if (!PyArg_ParseTuple(args, "OOOOOO:reset", &objects[0], &objects[1], &objects[2], &objects[3],
+                        &objects[4], &objects[5]))
+    return NULL;
+  for (int i = 0; i < 6; ++i) {
+    if (i >= 4 && objects[i] == Py_None) continue;
+    if (py_in_f64(&in[i], objects[i], names[i], 1, &length[i]) < 0) goto done;
+  }
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  // the deformation last: nothing has changed where the pose is refused
+  const rf_rigid_state before = self->body->rigid;
+  st = rf_free_body_set_pose(self->body, in[0].data, in[1].data, in[2].data, in[3].data, &err);
+  if (st >= 0) {
+    st = rf_newmark_reset(self->body->deformation, in[4].data, in[5].data, NULL, &err);
+    if (st < 0) self->body->rigid = before;
+  }
+  PyThread_release_lock(self->lock);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
+done:
+  for (int i = 0; i < 6; ++i) py_in_release(&in[i]);
+  return result;
+}
+
+PyDoc_STRVAR(positions_doc,
+             "positions($self, /)\n--\n\n"
+             "Positions of the nodes in the world (n, 3).");
+static PyObject *positions(PyObject *object, PyObject *unused) {
+  (void)unused;
+  py_free_body *self = (py_free_body *)object;
+  PyObject *out = py_new_f64(2, (npy_intp[]){self->body->deformation->model->n_nodes, 3});
+  if (!out) return NULL;
+  double *x = py_f64(out);
+  Py_BEGIN_ALLOW_THREADS
+  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  rf_free_body_nodes(self->body, x);
+  PyThread_release_lock(self->lock);
+  Py_END_ALLOW_THREADS
+  return out;
+}
+
+static PyMethodDef methods[] = {
+    {"state", read_state, METH_NOARGS, state_doc},
+    {"reset", reset, METH_VARARGS, reset_doc},
+    {"positions", positions, METH_NOARGS, positions_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyMethodDef py_free_body_functions[] = {
+    {"step_free_bodies", step_bodies, METH_VARARGS, step_bodies_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(body_doc,
+             "FreeBody(model, nodes, settings, newton_max, tol, rigid, gravity, /)\n--\n\n"
+             "A Reduced carried by a rigid body. settings (dt, alpha, beta_damping, beta, gamma),\n"
+             "rigid (mass, centre (3,), inertia (3, 3)).");
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, body_new},    {Py_tp_dealloc, body_dealloc}, {Py_tp_traverse, body_traverse},
+    {Py_tp_methods, methods}, {Py_tp_doc, (void *)body_doc}, {0, NULL},
+};
+
+PyType_Spec py_free_body_spec = {
+    .name = "reducedfem._core.FreeBody",
+    .basicsize = sizeof(py_free_body),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};

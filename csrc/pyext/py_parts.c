@@ -1,0 +1,231 @@
+// The type _core.ReducedParts: what a reduced model can be put together from anew.
+#include <string.h>
+
+#include "base/alloc.h"
+#include "model/parts.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_reduced.h"
+#include "pyext/py_solid.h"
+
+typedef struct py_parts {
+  PyObject_HEAD rf_reduced_parts *parts;
+} py_parts;
+
+static const rf_reduced_parts *self_parts(PyObject *self) { return ((py_parts *)self)->parts; }
+
+// takes the parts over, also on failure
+static PyObject *wrap(PyTypeObject *type, rf_reduced_parts *parts) {
+  PyObject *self = type->tp_alloc(type, 0);
+  if (self)
+    ((py_parts *)self)->parts = parts;
+  else
+    rf_reduced_parts_free(parts);
+  return self;
+}
+
+static PyObject *parts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *coefficient_obj, *general_obj, *volume_obj, *mass_obj, *result = NULL;
+  py_in coefficient = {0}, general = {0}, volume = {0}, mass = {0};
+  bool *flags = NULL;
+  int simd = RF_SIMD_BEST;
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OOOO|i:ReducedParts", &coefficient_obj, &general_obj, &volume_obj,
+                        &mass_obj, &simd))
+    return NULL;
+  if (py_in_f64(&mass, mass_obj, "masses", 3, (npy_intp[]){PY_ANY, PY_ANY, PY_ANY}) < 0) goto done;
+  const npy_intp m = mass.shape[0], r = mass.shape[1];
+  if (m < 1 || m > INT32_MAX / 2 || r < 1 || r > RF_POLYNOMIAL_MAX_R || mass.shape[2] != r) {
+    py_fail(state, "InputError",
+            "masses must have shape (m, r, r), r up to %d, got (%zd, %zd, %zd)",
+            RF_POLYNOMIAL_MAX_R, m, r, mass.shape[2]);
+    goto done;
+  }
+  const npy_intp count = (npy_intp)rf_polynomial_count((int32_t)r);
+  if (py_in_f64(&coefficient, coefficient_obj, "coefficients", 3, (npy_intp[]){m, 2, count}) < 0 ||
+      py_in_i32(&general, general_obj, "general", 1, &m, 0, 1) < 0 ||
+      py_in_f64(&volume, volume_obj, "volumes", 1, &m) < 0)
+    goto done;
+  flags = rf_alloc((size_t)m, sizeof *flags);
+  if (!flags) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  for (npy_intp i = 0; i < m; ++i) flags[i] = ((const int32_t *)general.data)[i] != 0;
+  rf_reduced_parts *parts = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_reduced_parts_create((int32_t)r, (int32_t)m, coefficient.data, flags, volume.data,
+                               mass.data, (rf_simd)simd, &parts, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : wrap(type, parts);
+done:
+  rf_free(flags);
+  py_in_release(&coefficient);
+  py_in_release(&general);
+  py_in_release(&volume);
+  py_in_release(&mass);
+  return result;
+}
+
+static void parts_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  rf_reduced_parts_free(((py_parts *)self)->parts);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyDoc_STRVAR(take_apart_doc,
+             "take_apart($module, solid, basis, progress, threads, simd=0, /)\n--\n\n"
+             "(Reduced, ReducedParts) of a solid in the span of basis (r, n, 3).");
+static PyObject *take_apart(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *solid_obj, *basis_obj, *progress, *result = NULL;
+  int threads, simd = RF_SIMD_BEST;
+  py_run run;
+  py_in basis = {0};
+  if (!PyArg_ParseTuple(args, "OOOi|i:take_apart", &solid_obj, &basis_obj, &progress, &threads,
+                        &simd))
+    return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(state, &run, progress, threads) < 0 ||
+      py_in_fields(&basis, basis_obj, "basis", solid->mesh->n_nodes) < 0)
+    return NULL;
+  if (basis.shape[0] < 1 || basis.shape[0] > RF_POLYNOMIAL_MAX_R) {
+    py_fail(state, "InputError", "basis must have 1 to %d vectors, got %zd", RF_POLYNOMIAL_MAX_R,
+            basis.shape[0]);
+  } else {
+    rf_reduced_parts *parts = NULL;
+    rf_reduced *model = NULL;
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_reduced_parts_build(solid, &run.run, (int32_t)basis.shape[0], basis.data, (rf_simd)simd,
+                                &parts, &model, &err);
+    Py_END_ALLOW_THREADS
+    if (st < 0) {
+      py_raise(state, st, &err);
+    } else {
+      PyObject *whole = py_reduced_wrap(state, model), *apart = wrap(state->types[PY_PARTS], parts);
+      if (whole && apart) result = PyTuple_Pack(2, whole, apart);
+      Py_XDECREF(whole);
+      Py_XDECREF(apart);
+    }
+  }
+  py_in_release(&basis);
+  return result;
+}
+
+PyDoc_STRVAR(combine_doc,
+             "combine($self, like, constants, /)\n--\n\n"
+             "A Reduced with the basis of another; constants (m, 3): lambda, mu, density, of a\n"
+             "general material its factor, 0 and density.");
+static PyObject *combine(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  const rf_reduced_parts *parts = self_parts(self);
+  PyObject *like_obj, *constants_obj;
+  py_in constants;
+  if (!PyArg_ParseTuple(args, "OO:combine", &like_obj, &constants_obj)) return NULL;
+  const rf_reduced *like = py_reduced_get(state, like_obj);
+  if (!like ||
+      py_in_f64(&constants, constants_obj, "constants", 2, (npy_intp[]){parts->n_materials, 3}) < 0)
+    return NULL;
+  rf_reduced *model = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  // rf_part_constants is three doubles in the order of the columns
+  st = rf_reduced_parts_combine(parts, like, constants.data, &model, &err);
+  Py_END_ALLOW_THREADS
+  py_in_release(&constants);
+  return st < 0 ? py_raise(state, st, &err) : py_reduced_wrap(state, model);
+}
+
+PyDoc_STRVAR(truncate_doc,
+             "truncate($self, r, /)\n--\n\n"
+             "Parts of the first r coordinates.");
+static PyObject *truncate_parts(PyObject *self, PyObject *r_obj) {
+  py_state *state = py_state_of_object(self);
+  const long r = PyLong_AsLong(r_obj);
+  if (r == -1 && PyErr_Occurred()) return NULL;
+  rf_reduced_parts *out = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_reduced_parts_truncate(self_parts(self), r < 0 || r > INT32_MAX ? -1 : (int32_t)r, &out,
+                                 &err);
+  Py_END_ALLOW_THREADS
+  return st < 0 ? py_raise(state, st, &err) : wrap(Py_TYPE(self), out);
+}
+
+PyDoc_STRVAR(
+    arrays_doc,
+    "arrays($self, /)\n--\n\n"
+    "(coefficients (m, 2, C(r+4, 4)), general (m,), volumes (m,), masses (m, r, r)): fresh\n"
+    "arrays.");
+static PyObject *arrays(PyObject *self, PyObject *unused) {
+  (void)unused;
+  const rf_reduced_parts *p = self_parts(self);
+  const npy_intp m = p->n_materials, r = p->r, count = (npy_intp)rf_polynomial_count(p->r);
+  PyObject *coefficient = py_new_f64(3, (npy_intp[]){m, 2, count});
+  PyObject *general = py_new_i32(1, &m), *mass = py_new_f64(3, (npy_intp[]){m, r, r});
+  PyObject *volume = py_new_f64(1, &m);
+  PyObject *result = NULL;
+  if (coefficient && general && volume && mass) {
+    for (npy_intp k = 0; k < 2 * m; ++k) {
+      if (p->energy[k])
+        memcpy(py_f64(coefficient) + k * count, p->energy[k]->coefficient,
+               (size_t)count * sizeof(double));
+      else
+        py_i32(general)[k / 2] = 1;
+    }
+    memcpy(py_f64(volume), p->volume, (size_t)m * sizeof(double));
+    memcpy(py_f64(mass), p->mass, (size_t)(m * r * r) * sizeof(double));
+    result = PyTuple_Pack(4, coefficient, general, volume, mass);
+  }
+  Py_XDECREF(coefficient);
+  Py_XDECREF(general);
+  Py_XDECREF(volume);
+  Py_XDECREF(mass);
+  return result;
+}
+
+static PyObject *get_volumes(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_reduced_parts *p = self_parts(self);
+  return py_view_f64(self, p->volume, 1, (npy_intp[]){p->n_materials});
+}
+
+static PyGetSetDef getset[] = {
+    {"volumes", get_volumes, NULL, "Volume of each material [m^3], (m,).", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef methods[] = {
+    {"combine", combine, METH_VARARGS, combine_doc},
+    {"truncate", truncate_parts, METH_O, truncate_doc},
+    {"arrays", arrays, METH_NOARGS, arrays_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyMethodDef py_parts_functions[] = {
+    {"take_apart", take_apart, METH_VARARGS, take_apart_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(parts_doc,
+             "ReducedParts(coefficients, general, volumes, masses, simd=0, /)\n--\n\n"
+             "Parts of a reduced model by materials, from the arrays of `arrays`.");
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, parts_new}, {Py_tp_dealloc, parts_dealloc}, {Py_tp_methods, methods},
+    {Py_tp_getset, getset}, {Py_tp_doc, (void *)parts_doc}, {0, NULL},
+};
+
+PyType_Spec py_parts_spec = {
+    .name = "reducedfem._core.ReducedParts",
+    .basicsize = sizeof(py_parts),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
