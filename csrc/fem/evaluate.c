@@ -1,4 +1,5 @@
 // Assembly: runs the element kernels and adds up what they give.
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -97,7 +98,8 @@ typedef struct evaluation {
   rf_kernels kernels;
   int slabs;
   const double *u;
-  double *energy;  // (places), nullable
+  const double *v, *viscosity;  // NULL: elastic
+  double *energy;               // (places), nullable; power of the damping
   double *force, *tangent;
 } evaluation;
 
@@ -159,7 +161,10 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
     cleared = reach;
 
     if (j->tangent) fetch_targets(s, count, batch, j->tangent);
-    j->kernels.elastic(s, batch, j->u, j->tangent != NULL, &out);
+    if (j->viscosity)
+      j->kernels.viscous(s, j->viscosity, batch, j->u, j->v, j->tangent != NULL, &out);
+    else
+      j->kernels.elastic(s, batch, j->u, j->tangent != NULL, &out);
     for (int l = 0; l < count; ++l) {
       if (j->energy && owns(own, s->rank_lo[batch[l]])) j->energy[batch[l]] = out.energy[l];
       if (j->force) add_force(s, own, batch[l], out.force + l, lanes, j->force);
@@ -185,29 +190,53 @@ static rf_status merge_across(void *context, int64_t task, int worker, rf_error 
   return RF_OK;
 }
 
-rf_status rf_solid_evaluate(const rf_solid *s, const rf_run *run, const double *u, double *energy,
-                            double *force, double *tangent, rf_error *err) {
+static rf_status run_evaluation(evaluation *job, const rf_run *run, double *sum, rf_error *err) {
+  const rf_solid *s = job->solid;
   rf_status st = RF_OK;
-  double *rest = NULL, *each = NULL;
-  if (!u) RF_ALLOC(rest, 3 * (int64_t)s->mesh->n_nodes);
-  if (energy) RF_ALLOC(each, s->mesh->n_elements);
-  evaluation job = {.solid = s,
-                    .kernels = rf_kernels_for(s),
-                    .slabs = slab_count(s, run),
-                    .u = u ? u : rest,
-                    .energy = each,
-                    .force = force,
-                    .tangent = tangent};
-  RF_TRY(rf_run_tasks(run, job.slabs, 0, evaluate_slab, &job, err));
-  if (tangent && job.slabs > 1) RF_TRY(rf_run_tasks(run, job.slabs, 0, merge_across, &job, err));
-  if (energy) {
-    *energy = 0.0;
-    for (int32_t e = 0; e < s->mesh->n_elements; ++e) *energy += each[e];
+  double *rest = NULL;
+  job->kernels = rf_kernels_for(s);
+  job->slabs = slab_count(s, run);
+  if (!job->u || (job->viscosity && !job->v)) RF_ALLOC(rest, 3 * (int64_t)s->mesh->n_nodes);
+  if (!job->u) job->u = rest;
+  if (!job->v) job->v = rest;
+  if (sum) RF_ALLOC(job->energy, s->mesh->n_elements);
+  RF_TRY(rf_run_tasks(run, job->slabs, 0, evaluate_slab, job, err));
+  if (job->tangent && job->slabs > 1)
+    RF_TRY(rf_run_tasks(run, job->slabs, 0, merge_across, job, err));
+  if (sum) {
+    *sum = 0.0;
+    for (int32_t e = 0; e < s->mesh->n_elements; ++e) *sum += job->energy[e];
   }
 done:
   rf_free(rest);
-  rf_free(each);
+  rf_free(job->energy);
   return st;
+}
+
+rf_status rf_solid_evaluate(const rf_solid *s, const rf_run *run, const double *u, double *energy,
+                            double *force, double *tangent, rf_error *err) {
+  evaluation job = {.solid = s, .u = u, .force = force, .tangent = tangent};
+  return run_evaluation(&job, run, energy, err);
+}
+
+rf_status rf_viscosity_check(int32_t n_materials, const double *viscosity, rf_error *err) {
+  for (int32_t m = 0; m < n_materials; ++m) {
+    const double phi = viscosity[2 * (int64_t)m], psi = viscosity[2 * (int64_t)m + 1];
+    if (!(isfinite(phi) && isfinite(psi) && psi >= 0.0 && 3.0 * phi + 2.0 * psi >= 0.0))
+      return rf_fail(err, RF_ERR_ARG,
+                     "phi = %g, psi = %g of material %d would add energy: psi and 3 phi + 2 psi "
+                     "must be finite and >= 0",
+                     phi, psi, m);
+  }
+  return RF_OK;
+}
+
+rf_status rf_solid_damping(const rf_solid *s, const rf_run *run, const double *viscosity,
+                           const double *u, const double *v, double *power, double *force,
+                           double *matrix, rf_error *err) {
+  evaluation job = {
+      .solid = s, .u = u, .v = v, .viscosity = viscosity, .force = force, .tangent = matrix};
+  return run_evaluation(&job, run, power, err);
 }
 
 typedef struct products {

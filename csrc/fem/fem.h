@@ -106,6 +106,17 @@ RF_MUST_CHECK rf_status rf_solid_evaluate(const rf_solid *solid, const rf_run *r
                                           double *energy, double *force, double *tangent,
                                           rf_error *err);
 
+// Strain-rate damping f = D(u) v, S_D = phi tr(E') I + 2 psi E' (B07 2.34 to 2.38).  viscosity:
+// phi and psi of each material, Pa s (n_materials, 2).  Any output may be NULL: power v.f (1),
+// force (n,3), blocks of D (graph.ptr[n], 3, 3), symmetric and, if rf_viscosity_check passes,
+// positive semidefinite.  u NULL means rest, v NULL zero.
+RF_MUST_CHECK rf_status rf_viscosity_check(int32_t n_materials, const double *viscosity,
+                                           rf_error *err);
+RF_MUST_CHECK rf_status rf_solid_damping(const rf_solid *solid, const rf_run *run,
+                                         const double *viscosity, const double *u, const double *v,
+                                         double *power, double *force, double *matrix,
+                                         rf_error *err);
+
 // out_p = (H:a_p) b_p at rest for n_products pairs, each (n,3):
 // int [C:sym(ga^T gb) + ga (C:sym gb) + gb (C:sym ga)] grad(phi) dV.
 RF_MUST_CHECK rf_status rf_solid_hessian_product(const rf_solid *solid, const rf_run *run,

@@ -9,6 +9,7 @@
 #define NAME(x) x##_plain
 #include "fem/kernels_body.h"
 #include "fem/kernels_linear_body.h"
+#include "fem/kernels_viscous_body.h"
 #undef LANES
 #undef TARGET
 #undef NAME
@@ -19,6 +20,7 @@
 #define NAME(x) x##_avx2
 #include "fem/kernels_body.h"
 #include "fem/kernels_linear_body.h"
+#include "fem/kernels_viscous_body.h"
 #undef LANES
 #undef TARGET
 #undef NAME
@@ -28,15 +30,18 @@
 #define NAME(x) x##_avx512
 #include "fem/kernels_body.h"
 #include "fem/kernels_linear_body.h"
+#include "fem/kernels_viscous_body.h"
 #undef LANES
 #undef TARGET
 #undef NAME
 #endif
 
-// the four kernels of a variant for one element type
+// the kernels of a variant for one element type
 #define KERNELS(lanes, variant, type)                                                          \
-  (general ? (rf_kernels){lanes, linear_##type##_##variant, hessian_linear_##type##_##variant} \
-           : (rf_kernels){lanes, stvk_##type##_##variant, hessian_##type##_##variant})
+  (general ? (rf_kernels){lanes, linear_##type##_##variant, hessian_linear_##type##_##variant, \
+                          viscous_##type##_##variant}                                          \
+           : (rf_kernels){lanes, stvk_##type##_##variant, hessian_##type##_##variant,          \
+                          viscous_##type##_##variant})
 
 rf_kernels rf_kernels_for(const rf_solid *s) {
   const bool tet = s->mesh->type == RF_TET4, general = s->elasticity != NULL;

@@ -26,6 +26,10 @@ typedef struct rf_kernels {
   // the force-like vector (H:a)b of `lanes` elements
   void (*hessian)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
                   double *out);
+  // strain-rate damping: power, force and, if asked for, matrix in the places of energy,
+  // force and tangent; viscosity as in rf_solid_damping
+  void (*viscous)(const rf_solid *s, const double *viscosity, const int32_t *places,
+                  const double *u, const double *v, bool matrix, rf_lane_results *out);
 } rf_kernels;
 
 // For the variant, the element type and the law of the solid.

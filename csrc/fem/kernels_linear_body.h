@@ -1,5 +1,5 @@
-// Template: included by kernels.c after kernels_body.h, whose macros and functions it uses and
-// whose macros it removes.  No include guard, on purpose.
+// Template: included by kernels.c after kernels_body.h, whose macros and functions it uses.  No
+// include guard, on purpose.
 //
 // Kernels of the general linear law S = C E (B07 2.14), 21 constants, in Voigt's notation: order
 // xx yy zz yz zx xy, strains e with shears twice, so that S = C e and W = e.S / 2.  With
@@ -142,10 +142,3 @@ KERNEL NAME(hessian_linear_hex)(const rf_solid *s, const int32_t *places, const 
                                 const double *b, double *out) {
   NAME(hessian_linear)(8, s->n_gauss, s, places, a, b, out);
 }
-
-#undef VEC
-#undef CHUNK
-#undef KERNEL
-#undef INLINE
-#undef SYM_APPLY
-#undef LINEAR_STRESS

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "integrator/central_work.h"
+#include "integrator/integrator.h"
 #include "linalg/dense_rt.h"
 
 rf_status rf_central_check(const rf_central_settings *set, rf_error *err) {
@@ -26,7 +27,7 @@ rf_status rf_central_diverged(double time_s, rf_error *err) {
                  time_s);
 }
 
-static void layout(rf_central_work *w, int32_t r, rf_arena *a) {
+static void layout(rf_central_work *w, int32_t r, bool strain_rate, rf_arena *a) {
   w->ld = rf_dense_ld(r);
   const size_t ld = (size_t)w->ld, square = ld * ld;
   double **const matrices[] = {&w->factor, &w->stiffness};
@@ -36,6 +37,8 @@ static void layout(rf_central_work *w, int32_t r, rf_arena *a) {
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
     *vectors[i] = rf_arena_take(a, ld, sizeof(double));
   w->polynomial = rf_arena_take(a, rf_polynomial_work_bytes(r), 1);
+  w->damping = rf_arena_take(a, strain_rate ? square : 0, sizeof(double));
+  w->strain_rate = rf_arena_take(a, strain_rate ? rf_damping_work_bytes(r) : 0, 1);
 }
 
 rf_status rf_central_create(const rf_reduced *model, const rf_central_settings *set,
@@ -47,9 +50,10 @@ rf_status rf_central_create(const rf_reduced *model, const rf_central_settings *
   rf_central_work sizes;
   const int32_t r = model->r;
   *out = NULL;
-  layout(&sizes, r, &count);
+  layout(&sizes, r, set->strain_rate != NULL, &count);
 
   RF_TRY(rf_central_check(set, err));
+  RF_TRY(rf_damping_fits(set->strain_rate, model, err));
   RF_ALLOC(s, 1);
   s->set = *set;
   s->model = model;
@@ -66,7 +70,7 @@ rf_status rf_central_create(const rf_reduced *model, const rf_central_settings *
   }
   s->work = memory;
   rf_arena carve = {.base = (char *)memory + head};
-  layout(s->work, r, &carve);
+  layout(s->work, r, set->strain_rate != NULL, &carve);
   for (int32_t i = 0; i < r; ++i)
     memcpy(s->work->factor + i * s->work->ld, model->mass + i * r, (size_t)r * sizeof(double));
   if (!rf_dense_cholesky_rt(model->polynomial->simd, r, s->work->factor, s->work->ld)) {
@@ -103,11 +107,16 @@ rf_status rf_central_reset(rf_central *s, const double *q, const double *qdot, c
   if (qddot) {
     memcpy(w->qddot, qddot, bytes);
   } else {
-    // M a = -(alpha M + beta K) v - R
+    // M a = -(alpha M + beta K + D) v - R
     rf_polynomial_evaluate_rt(p, w->q, w->polynomial, NULL, w->force, w->stiffness, w->ld);
     rf_dense_multiply_rt(p->simd, r, w->stiffness, w->ld, w->qdot, w->product);
     for (int32_t i = 0; i < r; ++i)
       w->force[i] = -w->force[i] - s->set.damping_stiff * w->product[i];
+    if (s->set.strain_rate) {
+      rf_damping_matrix_rt(s->set.strain_rate, w->q, w->strain_rate, w->damping, w->ld);
+      rf_dense_multiply_rt(p->simd, r, w->damping, w->ld, w->qdot, w->product);
+      for (int32_t i = 0; i < r; ++i) w->force[i] -= w->product[i];
+    }
     rf_dense_cholesky_solve_rt(p->simd, r, w->factor, w->ld, w->force, w->qddot);
     for (int32_t i = 0; i < r; ++i) w->qddot[i] -= s->set.damping_mass * w->qdot[i];
   }

@@ -3,16 +3,16 @@
 // mass, where no matrix is factored.
 //
 //   x' = x + h v + h^2/2 a,   w = v + h/2 a                         (velocity in the middle)
-//   M a' = f - R(x') - alpha M v' - beta K(x') w,   v' = w + h/2 a'
+//   M a' = f - R(x') - alpha M v' - (beta K(x') + D(x')) w,   v' = w + h/2 a'
 //
-// Mass damping is taken at the end of the step, which costs nothing; stiffness damping at its
-// middle, for a matrix would have to be factored otherwise.  Undamped and with mass damping
-// alone the scheme is of second order.
+// Mass damping is taken at the end of the step, which costs nothing; stiffness and strain-rate
+// damping at its middle, for a matrix would have to be factored otherwise.  Undamped and with mass
+// damping alone the scheme is of second order.
 //
-// With c = beta omega^2 the damping rate of the highest mode, omega, a linear system is stable
-// exactly for  h^2 omega^2 + 2 h c <= 4,  h <= 4 / (c + sqrt(c^2 + 4 omega^2)): undamped
-// h <= 2 / omega.  (B07 2.9.1 has 2 pi / omega, a whole period, at which the scheme is far
-// beyond its limit.)
+// With c = beta omega^2 + delta the damping rate of the highest mode, omega, a linear system is
+// stable exactly for  h^2 omega^2 + 2 h c <= 4,  h <= 4 / (c + sqrt(c^2 + 4 omega^2)): undamped h
+// <= 2 / omega.  (B07 2.9.1 has 2 pi / omega, a whole period, at which the scheme is far beyond its
+// limit.)
 #ifndef RF_INTEGRATOR_CENTRAL_H
 #define RF_INTEGRATOR_CENTRAL_H
 
@@ -22,11 +22,16 @@
 #include "base/status.h"
 #include "fem/fem.h"
 #include "model/reduced_model.h"
+#include "polynomial/damping.h"
 
 typedef struct rf_central_settings {
   double dt_s;           // step, s, > 0
   double damping_mass;   // alpha, 1/s, >= 0
   double damping_stiff;  // beta, s, >= 0
+  // strain-rate damping, NULL: none; of a reduced model (borrowed: must outlive the simulation),
+  // and of an unreduced solid, phi and psi of each material (copied)
+  const rf_damping *strain_rate;
+  const double *viscosity;
 } rf_central_settings;
 
 RF_MUST_CHECK rf_status rf_central_check(const rf_central_settings *set, rf_error *err);
@@ -42,13 +47,15 @@ double rf_central_stable_step(double lambda, double damping);
 RF_MUST_CHECK rf_status rf_reduced_eigenvalues(const rf_reduced *model, const double *q,
                                                double *values, rf_error *err);
 
-// The stable step at q or u (NULL: rest) with stiffness damping; for the solid that of the
-// bound of rf_solid_highest_bound: a guarantee for the linear system of that tangent.
+// The stable step at q or u (NULL: rest) with stiffness and strain-rate damping (NULL: none),
+// whose highest rate delta is added to c, as if it were that of the same mode: on the safe side.
+// For the solid both from rf_solid_highest_bound: a guarantee for the linear system there.
 RF_MUST_CHECK rf_status rf_reduced_stable_step(const rf_reduced *model, const double *q,
-                                               double damping_stiff, double *step, rf_error *err);
+                                               double damping_stiff, const rf_damping *strain_rate,
+                                               double *step, rf_error *err);
 RF_MUST_CHECK rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run,
-                                             const double *u, double damping_stiff, double *step,
-                                             rf_error *err);
+                                             const double *u, double damping_stiff,
+                                             const double *viscosity, double *step, rf_error *err);
 
 // State and work of one reduced simulation; the model is shared.  One thread at a time.
 typedef struct rf_central {
@@ -82,6 +89,7 @@ typedef struct rf_solid_central {
   double *u, *v, *a;        // state                          (n, 3)
   double *x, *half, *next;  // the step being computed        (n, 3)
   double *internal;         // R(x)                           (n, 3)
+  double *viscosity;        // of each material, NULL: none   (n_materials, 2)
   double *product;          // K(x) w                         (n, 3)
   double *blocks;           // K(x), with stiffness damping only (entries, 3, 3)
 } rf_solid_central;

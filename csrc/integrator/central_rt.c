@@ -24,6 +24,11 @@ static rf_status one_step(rf_central *s) {
     rf_dense_multiply_rt(p->simd, r, w->stiffness, w->ld, w->qdot, w->product);
     for (int32_t i = 0; i < r; ++i) w->force[i] -= beta * w->product[i];
   }
+  if (s->set.strain_rate) {
+    rf_damping_matrix_rt(s->set.strain_rate, w->q, w->strain_rate, w->damping, w->ld);
+    rf_dense_multiply_rt(p->simd, r, w->damping, w->ld, w->qdot, w->product);
+    for (int32_t i = 0; i < r; ++i) w->force[i] -= w->product[i];
+  }
   rf_dense_cholesky_solve_rt(p->simd, r, w->factor, w->ld, w->force, w->qddot);
 
   double size = 0.0;

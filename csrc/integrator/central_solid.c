@@ -23,6 +23,12 @@ rf_status rf_solid_central_create(const rf_solid *solid, const rf_run *run,
                              &s->half, &s->next, &s->internal, &s->product};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) RF_ALLOC(*fields[i], 3 * n);
   if (set->damping_stiff > 0.0) RF_ALLOC(s->blocks, 9 * (int64_t)solid->graph.ptr[n]);
+  if (set->viscosity) {
+    RF_TRY(rf_viscosity_check(solid->n_materials, set->viscosity, err));
+    RF_ALLOC(s->viscosity, 2 * (int64_t)solid->n_materials);
+    memcpy(s->viscosity, set->viscosity, 2 * (size_t)solid->n_materials * sizeof(double));
+  }
+  s->set.viscosity = s->viscosity;
   RF_TRY(rf_solid_central_reset(s, run, NULL, NULL, NULL, err));
   *out = s;
   s = NULL;
@@ -33,21 +39,25 @@ done:
 
 void rf_solid_central_free(rf_solid_central *s) {
   if (!s) return;
-  double *const fields[] = {s->u,    s->v,        s->a,       s->x,     s->half,
-                            s->next, s->internal, s->product, s->blocks};
+  double *const fields[] = {s->u,    s->v,        s->a,       s->x,      s->half,
+                            s->next, s->internal, s->product, s->blocks, s->viscosity};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) rf_free(fields[i]);
   rf_free(s);
 }
 
-// internal := R(x) + beta K(x) w
+// internal := R(x) + beta K(x) w + D(x) w
 static rf_status resist(rf_solid_central *s, const rf_run *run, const double *w, rf_error *err) {
   const int64_t dofs = 3 * (int64_t)s->solid->mesh->n_nodes;
   rf_status st = rf_solid_evaluate(s->solid, run, s->x, NULL, s->internal, s->blocks, err);
-  if (st < 0 || !s->blocks) return st;
-  st = rf_solid_block_multiply(s->solid, run, s->blocks, 1, w, s->product, err);
-  if (st < 0) return st;
-  for (int64_t d = 0; d < dofs; ++d) s->internal[d] += s->set.damping_stiff * s->product[d];
-  return RF_OK;
+  if (st >= 0 && s->blocks) {
+    st = rf_solid_block_multiply(s->solid, run, s->blocks, 1, w, s->product, err);
+    for (int64_t d = 0; d < dofs; ++d) s->internal[d] += s->set.damping_stiff * s->product[d];
+  }
+  if (st >= 0 && s->viscosity) {
+    st = rf_solid_damping(s->solid, run, s->viscosity, s->x, w, NULL, s->product, NULL, err);
+    for (int64_t d = 0; d < dofs; ++d) s->internal[d] += s->product[d];
+  }
+  return st;
 }
 
 static rf_status one_step(rf_solid_central *s, const rf_run *run, const double *force,

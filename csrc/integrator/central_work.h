@@ -12,6 +12,8 @@ typedef struct rf_central_work {
   double *applied;           // external force            (ld)
   double *force;             // R~(q), then the balance   (ld)
   double *product;           // (ld)
+  double *damping;           // D~(q), with strain-rate damping only (r rows of ld)
+  void *strain_rate;         // work of its evaluation
   void *polynomial;          // work of the evaluation
 } rf_central_work;
 

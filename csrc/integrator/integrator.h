@@ -4,10 +4,10 @@
 // With a1 = 1/(b h^2), a2 = 1/(b h), a3 = (1-2b)/(2b), a4 = g/(b h), a5 = 1 - g/b,
 // a6 = (1 - g/(2b)) h  a step iterates from x = x_i:
 //   acc = a1 (x - x_i) - a2 v_i - a3 acc_i,   v = a4 (x - x_i) + a5 v_i + a6 acc_i
-//   residual = M acc + C v + R(x) - f,        C = alpha M + beta K(x)
+//   residual = M acc + C v + R(x) - f,        C = alpha M + beta K(x) + D(x)
 //   (a1 M + a4 C + K) dx = -residual,         x += dx
 // until |residual| <= tolerance * max(|first residual|, |R|, |f|), or newton_max solves.
-// The derivative of C(x) v by x is left out, as in B07.
+// The derivative of C(x) v by x is left out, as in B07; D is strain-rate damping (2.34 to 2.38).
 #ifndef RF_INTEGRATOR_INTEGRATOR_H
 #define RF_INTEGRATOR_INTEGRATOR_H
 
@@ -18,6 +18,7 @@
 #include "base/status.h"
 #include "fem/fem.h"
 #include "model/reduced_model.h"
+#include "polynomial/damping.h"
 
 typedef struct rf_newmark_settings {
   double dt_s;           // step, s, > 0
@@ -26,6 +27,10 @@ typedef struct rf_newmark_settings {
   double beta, gamma;    // Newmark's, 0 < beta, 0 <= gamma
   double tolerance;      // relative, >= 0; the bound is stated above
   int32_t newton_max;    // solves a step, >= 1
+  // strain-rate damping, NULL: none; of a reduced model (borrowed: must outlive the simulation),
+  // and of an unreduced solid, phi and psi of each material (copied)
+  const rf_damping *strain_rate;
+  const double *viscosity;
 } rf_newmark_settings;
 
 typedef struct rf_newmark_coefficients {
@@ -58,6 +63,10 @@ RF_MUST_CHECK rf_status rf_newmark_check(const rf_newmark_settings *set,
 
 // Explains RF_ERR_DIVERGED, which it returns.
 rf_status rf_newmark_diverged(double time_s, rf_error *err);
+
+// RF_ERR_ARG unless the damping (nullable) has as many coordinates as the model.
+RF_MUST_CHECK rf_status rf_damping_fits(const rf_damping *damping, const rf_reduced *model,
+                                        rf_error *err);
 
 // State and work of one reduced simulation; the model is shared.  One thread at a time.
 typedef struct rf_newmark {

@@ -44,7 +44,14 @@ rf_status rf_newmark_diverged(double time_s, rf_error *err) {
                  time_s);
 }
 
-static void layout(rf_newmark_work *w, int32_t r, rf_arena *a) {
+rf_status rf_damping_fits(const rf_damping *damping, const rf_reduced *model, rf_error *err) {
+  if (!damping || damping->r == model->r) return RF_OK;
+  return rf_fail(err, RF_ERR_ARG,
+                 "strain_rate is the damping of %d reduced coordinates, but the model has %d",
+                 damping->r, model->r);
+}
+
+static void layout(rf_newmark_work *w, int32_t r, bool strain_rate, rf_arena *a) {
   w->ld = rf_dense_ld(r);
   const size_t ld = (size_t)w->ld, square = ld * ld;
   w->mass = rf_arena_take(a, square, sizeof(double));
@@ -58,6 +65,8 @@ static void layout(rf_newmark_work *w, int32_t r, rf_arena *a) {
   w->residual = rf_arena_take(a, ld, sizeof(double));
   w->product = rf_arena_take(a, ld, sizeof(double));
   w->polynomial = rf_arena_take(a, rf_polynomial_work_bytes(r), 1);
+  w->damping = rf_arena_take(a, strain_rate ? square : 0, sizeof(double));
+  w->strain_rate = rf_arena_take(a, strain_rate ? rf_damping_work_bytes(r) : 0, 1);
 }
 
 rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *set,
@@ -69,12 +78,13 @@ rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *
   rf_newmark_work sizes;
   const int32_t r = model->r;
   *out = NULL;
-  layout(&sizes, r, &count);
+  layout(&sizes, r, set->strain_rate != NULL, &count);
 
   RF_ALLOC(s, 1);
   s->set = *set;
   s->model = model;
   RF_TRY(rf_newmark_check(set, &s->coef, err));
+  RF_TRY(rf_damping_fits(set->strain_rate, model, err));
   RF_ALLOC(s->q, r);
   RF_ALLOC(s->qdot, r);
   RF_ALLOC(s->qddot, r);
@@ -88,7 +98,7 @@ rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *
   }
   s->work = memory;
   rf_arena carve = {.base = (char *)memory + head};
-  layout(s->work, r, &carve);
+  layout(s->work, r, set->strain_rate != NULL, &carve);
   for (int32_t i = 0; i < r; ++i)
     memcpy(s->work->mass + i * s->work->ld, model->mass + i * r, (size_t)r * sizeof(double));
   RF_TRY(rf_newmark_reset(s, NULL, NULL, NULL, err));
@@ -122,11 +132,16 @@ rf_status rf_newmark_reset(rf_newmark *s, const double *q, const double *qdot, c
   if (qddot) {
     memcpy(a, qddot, bytes);
   } else {
-    // M a = -(alpha M + beta K) v - R
+    // M a = -(alpha M + beta K + D) v - R
     rf_polynomial_evaluate_rt(s->model->polynomial, x, w->polynomial, NULL, w->force, w->stiffness,
                               w->ld);
     rf_dense_multiply_rt(s->model->polynomial->simd, r, w->stiffness, w->ld, v, w->product);
     for (int32_t i = 0; i < r; ++i) a[i] = -w->force[i] - s->set.damping_stiff * w->product[i];
+    if (s->set.strain_rate) {
+      rf_damping_matrix_rt(s->set.strain_rate, x, w->strain_rate, w->damping, w->ld);
+      rf_dense_multiply_rt(s->model->polynomial->simd, r, w->damping, w->ld, v, w->product);
+      for (int32_t i = 0; i < r; ++i) a[i] -= w->product[i];
+    }
     memcpy(w->system, w->mass, (size_t)r * (size_t)w->ld * sizeof(double));
     if (!rf_dense_lu_solve_rt(r, w->system, w->ld, a))
       return rf_fail(err, RF_ERR_SINGULAR, "reduced mass matrix is singular");

@@ -31,7 +31,7 @@ static double dot(int32_t ld, const double *x, const double *y) {
 
 static double norm(int32_t ld, const double *x) { return sqrt(dot(ld, x, x)); }
 
-// residual = M (acc + alpha v) + beta K v + R - f; its norm
+// residual = M (acc + alpha v) + beta K v + D v + R - f; its norm
 static double residual_norm(const rf_newmark *s, rf_newmark_work *w) {
   const int32_t r = s->model->r, ld = w->ld;
   const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
@@ -43,6 +43,11 @@ static double residual_norm(const rf_newmark *s, rf_newmark_work *w) {
     rf_dense_multiply_rt(simd, r, w->stiffness, ld, w->qdot, w->product);
     for (int32_t i = 0; i < r; ++i) w->residual[i] += beta * w->product[i];
   }
+  if (s->set.strain_rate) {
+    rf_damping_matrix_rt(s->set.strain_rate, w->q, w->strain_rate, w->damping, ld);
+    rf_dense_multiply_rt(simd, r, w->damping, ld, w->qdot, w->product);
+    for (int32_t i = 0; i < r; ++i) w->residual[i] += w->product[i];
+  }
   return norm(ld, w->residual);
 }
 
@@ -52,6 +57,10 @@ static bool solve(rf_newmark *s, rf_newmark_work *w) {
   const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
   const double of_mass = s->coef.a1 + s->coef.a4 * alpha, of_stiffness = 1.0 + s->coef.a4 * beta;
   const rf_simd simd = s->model->polynomial->simd;
+  // what damps by the rate of strain joins the stiffness, which is evaluated anew for each solve
+  if (s->set.strain_rate)
+    for (int32_t i = 0; i < r * ld; ++i)
+      w->stiffness[i] += s->coef.a4 / of_stiffness * w->damping[i];
   rf_dense_combine_rt(simd, r, of_mass, w->mass, of_stiffness, w->stiffness, ld, w->system);
   for (int32_t i = 0; i < r; ++i) w->residual[i] = -w->residual[i];
   ++s->report.solves;

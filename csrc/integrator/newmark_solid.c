@@ -20,6 +20,8 @@ struct rf_solid_newmark {
   double *residual;          // (n, 3)
   double *product;           // (n, 3)
   double *blocks;            // K(x)                      (entries, 3, 3)
+  double *viscosity;         // of each material, NULL: no strain-rate damping (n_materials, 2)
+  double *damping;           // D(x), with it             (entries, 3, 3)
   double *increment;         // over free nodes           (n_free, 3)
   rf_csc system;             // lower triangle over free DOFs
   rf_cholesky *factor;
@@ -46,6 +48,13 @@ rf_status rf_solid_newmark_create(const rf_solid *solid, const rf_run *run,
   for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) RF_ALLOC(*fields[i], dofs);
   RF_ALLOC(s->blocks, 9 * (int64_t)solid->graph.ptr[n]);
   RF_ALLOC(s->increment, 3 * (int64_t)solid->n_free);
+  if (set->viscosity) {
+    RF_TRY(rf_viscosity_check(solid->n_materials, set->viscosity, err));
+    RF_ALLOC(s->viscosity, 2 * (int64_t)solid->n_materials);
+    memcpy(s->viscosity, set->viscosity, 2 * (size_t)solid->n_materials * sizeof(double));
+    RF_ALLOC(s->damping, 9 * (int64_t)solid->graph.ptr[n]);
+  }
+  s->set.viscosity = s->viscosity;
   RF_TRY(rf_solid_free_pattern(solid, &s->system, err));
   RF_TRY(rf_cholesky_create(&s->system, &s->factor, err));
   RF_TRY(rf_solid_newmark_reset(s, run, NULL, NULL, NULL, err));
@@ -58,8 +67,9 @@ done:
 
 void rf_solid_newmark_free(rf_solid_newmark *s) {
   if (!s) return;
-  double *const blocks[] = {s->u,        s->v,        s->a,       s->x,      s->xdot,     s->xddot,
-                            s->internal, s->residual, s->product, s->blocks, s->increment};
+  double *const blocks[] = {s->u,         s->v,         s->a,        s->x,       s->xdot,
+                            s->xddot,     s->internal,  s->residual, s->product, s->blocks,
+                            s->increment, s->viscosity, s->damping};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) rf_free(blocks[i]);
   rf_csc_free(&s->system);
   rf_cholesky_free(s->factor);
@@ -80,7 +90,7 @@ static rf_status factorize(rf_solid_newmark *s, double mass_factor, const double
   }
 }
 
-// residual = M (acc + alpha v) + beta K v + R - f over free DOFs, zero at fixed ones
+// residual = M (acc + alpha v) + beta K v + D v + R - f over free DOFs, zero at fixed ones
 static rf_status residual_norm(rf_solid_newmark *s, const rf_run *run, const double *force,
                                double *norm, rf_error *err) {
   const rf_solid *solid = s->solid;
@@ -93,6 +103,12 @@ static rf_status residual_norm(rf_solid_newmark *s, const rf_run *run, const dou
     st = rf_solid_block_multiply(solid, run, s->blocks, 1, s->xdot, s->product, err);
     if (st < 0) return st;
     for (int64_t d = 0; d < dofs; ++d) s->residual[d] += s->set.damping_stiff * s->product[d];
+  }
+  if (s->viscosity) {
+    st = rf_solid_damping(solid, run, s->viscosity, s->x, s->xdot, NULL, s->product, s->damping,
+                          err);
+    if (st < 0) return st;
+    for (int64_t d = 0; d < dofs; ++d) s->residual[d] += s->product[d];
   }
   double sum = 0.0;
   for (int32_t i = 0; i < solid->mesh->n_nodes; ++i)
@@ -142,6 +158,7 @@ static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *
   const size_t bytes = (size_t)dofs * sizeof(double);
   const double of_mass = s->coef.a1 + s->coef.a4 * s->set.damping_mass;
   const double of_stiffness = 1.0 + s->coef.a4 * s->set.damping_stiff;
+  const int64_t entries = 9 * (int64_t)solid->graph.ptr[solid->mesh->n_nodes];
   double scale = 0.0, residual = 0.0, now, history[RF_NEWMARK_HISTORY];
   int32_t solves = 0;
   bool converged = false;
@@ -160,7 +177,10 @@ static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *
     converged = now <= s->set.tolerance * scale;
     if (converged) break;
 
-    // (of_mass M + of_stiffness K) dx = -residual, divided by of_stiffness
+    // (of_mass M + of_stiffness K + a4 D) dx = -residual, divided by of_stiffness
+    if (s->viscosity)
+      for (int64_t i = 0; i < entries; ++i)
+        s->blocks[i] += s->coef.a4 / of_stiffness * s->damping[i];
     st = factorize(s, of_mass / of_stiffness, s->blocks, err);
     if (st == RF_ERR_SINGULAR) return rf_newmark_diverged(s->time_s, err);
     if (st < 0) return st;
@@ -212,11 +232,16 @@ rf_status rf_solid_newmark_reset(rf_solid_newmark *s, const rf_run *run, const d
   if (a) {
     memcpy(s->xddot, a, bytes);
   } else if (u || v) {
-    // M a = -(alpha M + beta K) v - R
+    // M a = -(alpha M + beta K + D) v - R
     RF_TRY(rf_solid_evaluate(solid, run, s->x, NULL, s->internal, s->blocks, err));
     RF_TRY(rf_solid_block_multiply(solid, run, s->blocks, 1, s->xdot, s->product, err));
     for (int64_t d = 0; d < dofs; ++d)
       s->residual[d] = -s->internal[d] - s->set.damping_stiff * s->product[d];
+    if (s->viscosity) {
+      RF_TRY(
+          rf_solid_damping(solid, run, s->viscosity, s->x, s->xdot, NULL, s->product, NULL, err));
+      for (int64_t d = 0; d < dofs; ++d) s->residual[d] -= s->product[d];
+    }
     rf_solid_gather(solid, s->residual, s->increment);
     rf_solid_free_fill(solid, 1.0, NULL, &s->system);
     RF_TRY(rf_cholesky_factorize(s->factor, &s->system, NULL, err));

@@ -14,6 +14,8 @@ typedef struct rf_newmark_work {
   double *force;             // R~(q)                    (ld)
   double *residual;          // and then the increment   (ld)
   double *product;           // (ld)
+  double *damping;           // D~(q), with strain-rate damping only (r rows of ld)
+  void *strain_rate;         // work of its evaluation
   void *polynomial;          // work of the evaluation
 } rf_newmark_work;
 

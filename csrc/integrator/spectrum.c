@@ -4,43 +4,64 @@
 
 #include "base/alloc.h"
 #include "integrator/central.h"
+#include "integrator/integrator.h"
 #include "linalg/blas.h"
 
-rf_status rf_reduced_eigenvalues(const rf_reduced *model, const double *q, double *values,
-                                 rf_error *err) {
+// eigenvalues of A x = lambda M~ x, ascending; `a` (r, r) is overwritten
+static rf_status eigenvalues(const rf_reduced *model, double *a, double *values, rf_error *err) {
   rf_status st = RF_OK;
   const int r = model->r, itype = 1, lwork = 1 + 2 * r, liwork = 1;
-  double *rest = NULL, *stiffness = NULL, *mass = NULL, *work = NULL;
-  void *polynomial = NULL;
+  double *mass = NULL, *work = NULL;
   int iwork = 0, info = 0;
-  RF_ALLOC(rest, r);
-  RF_ALLOC(stiffness, r * r);
+  for (int32_t i = 0; i < r * r; ++i)
+    if (!isfinite(a[i]))
+      return rf_fail(err, RF_ERR_ARG, "q is so large that the stiffness is no finite number");
   RF_ALLOC(mass, r * r);
   RF_ALLOC(work, lwork);
-  polynomial = rf_alloc(rf_polynomial_work_bytes(r), 1);
-  if (!polynomial) {
-    st = rf_fail(err, RF_ERR_MEMORY, "out of memory: the stiffness of r = %d", r);
-    goto done;
-  }
-  rf_polynomial_evaluate_rt(model->polynomial, q ? q : rest, polynomial, NULL, NULL, stiffness, r);
-  for (int32_t i = 0; i < r * r; ++i)
-    if (!isfinite(stiffness[i])) {
-      st = rf_fail(err, RF_ERR_ARG, "q is so large that the stiffness is no finite number");
-      goto done;
-    }
   memcpy(mass, model->mass, (size_t)r * (size_t)r * sizeof *mass);
   rf_blas_serial_begin();
-  dsygvd_(&itype, "N", "L", &r, stiffness, &r, mass, &r, values, work, &lwork, &iwork, &liwork,
-          &info);
+  dsygvd_(&itype, "N", "L", &r, a, &r, mass, &r, values, work, &lwork, &iwork, &liwork, &info);
   rf_blas_serial_end();
   if (info != 0)
     st = rf_fail(err, RF_ERR_NO_CONVERGENCE, "eigenvalues of the reduced stiffness not found");
 done:
-  rf_free(rest);
-  rf_free(stiffness);
   rf_free(mass);
   rf_free(work);
-  rf_free(polynomial);
+  return st;
+}
+
+// K~(q) or, with it, the damping D~(q) (r, r); q NULL: rest
+static rf_status matrix_at(const rf_reduced *model, const double *q, const rf_damping *damping,
+                           double *matrix, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t r = model->r;
+  double *rest = NULL;
+  void *work = NULL;
+  RF_ALLOC(rest, r);
+  work = rf_alloc(damping ? rf_damping_work_bytes(r) : rf_polynomial_work_bytes(r), 1);
+  if (!work) {
+    st = rf_fail(err, RF_ERR_MEMORY, "out of memory: the stiffness of r = %d", r);
+    goto done;
+  }
+  if (damping)
+    rf_damping_matrix_rt(damping, q ? q : rest, work, matrix, r);
+  else
+    rf_polynomial_evaluate_rt(model->polynomial, q ? q : rest, work, NULL, NULL, matrix, r);
+done:
+  rf_free(rest);
+  rf_free(work);
+  return st;
+}
+
+rf_status rf_reduced_eigenvalues(const rf_reduced *model, const double *q, double *values,
+                                 rf_error *err) {
+  rf_status st = RF_OK;
+  double *stiffness = NULL;
+  RF_ALLOC(stiffness, model->r * model->r);
+  RF_TRY(matrix_at(model, q, NULL, stiffness, err));
+  RF_TRY(eigenvalues(model, stiffness, values, err));
+done:
+  rf_free(stiffness);
   return st;
 }
 
@@ -56,28 +77,43 @@ static rf_status check_damping(double stiff, rf_error *err) {
 }
 
 rf_status rf_reduced_stable_step(const rf_reduced *model, const double *q, double damping_stiff,
-                                 double *step, rf_error *err) {
+                                 const rf_damping *strain_rate, double *step, rf_error *err) {
   rf_status st = RF_OK;
-  double *values = NULL;
+  const int32_t r = model->r;
+  double *values = NULL, *damping = NULL, rate = 0.0;
   RF_TRY(check_damping(damping_stiff, err));
-  RF_ALLOC(values, model->r);
+  RF_TRY(rf_damping_fits(strain_rate, model, err));
+  RF_ALLOC(values, r);
+  if (strain_rate) {
+    RF_ALLOC(damping, r * r);
+    RF_TRY(matrix_at(model, q, strain_rate, damping, err));
+    RF_TRY(eigenvalues(model, damping, values, err));
+    rate = values[r - 1];
+  }
   RF_TRY(rf_reduced_eigenvalues(model, q, values, err));
-  const double highest = values[model->r - 1];
-  *step = rf_central_stable_step(highest, damping_stiff * highest);
+  const double highest = values[r - 1];
+  *step = rf_central_stable_step(highest, damping_stiff * fmax(highest, 0.0) + rate);
 done:
   rf_free(values);
+  rf_free(damping);
   return st;
 }
 
 rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run, const double *u,
-                               double damping_stiff, double *step, rf_error *err) {
+                               double damping_stiff, const double *viscosity, double *step,
+                               rf_error *err) {
   rf_status st = RF_OK;
-  double *blocks = NULL, bound;
+  double *blocks = NULL, bound, rate = 0.0;
   RF_TRY(check_damping(damping_stiff, err));
+  if (viscosity) RF_TRY(rf_viscosity_check(solid->n_materials, viscosity, err));
   RF_ALLOC(blocks, 9 * (int64_t)solid->graph.ptr[solid->mesh->n_nodes]);
+  if (viscosity) {
+    RF_TRY(rf_solid_damping(solid, run, viscosity, u, NULL, NULL, NULL, blocks, err));
+    RF_TRY(rf_solid_highest_bound(solid, run, blocks, &rate, err));
+  }
   RF_TRY(rf_solid_evaluate(solid, run, u, NULL, NULL, blocks, err));
   RF_TRY(rf_solid_highest_bound(solid, run, blocks, &bound, err));
-  *step = rf_central_stable_step(bound, damping_stiff * bound);
+  *step = rf_central_stable_step(bound, damping_stiff * bound + rate);
 done:
   rf_free(blocks);
   return st;

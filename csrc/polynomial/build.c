@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "linalg/blas.h"
+#include "polynomial/damping.h"
 #include "polynomial/polynomial.h"
 #include "polynomial/strain.h"
 
@@ -11,6 +12,8 @@ enum {
   TILE = 192,              // rows and columns of the Gram matrix per task
   PANEL_BYTES = 16 << 20,  // a panel of strains; larger ones gain nothing
 };
+
+static const double VANISHES = 1e-14;  // what is left of a pivot by rounding
 
 typedef struct gram {
   const rf_solid *solid;
@@ -60,6 +63,21 @@ static rf_status factor_material(const rf_solid *s, int32_t material, rf_strain_
   for (int i = 0; i < RF_STRAINS; ++i)
     for (int k = 3; k < RF_STRAINS; ++k) f->l[i][k] *= 2.0;
   return RF_OK;
+}
+
+// phi tr(E) I + 2 psi E may be semidefinite, even zero: what has no pivot has no column
+static void factor_viscosity(double phi, double psi, rf_strain_factor *f) {
+  const double diagonal = phi + 2.0 * psi, none = VANISHES * (fabs(phi) + psi);
+  *f = (rf_strain_factor){.coupled = false};
+  for (int k = 3; k < RF_STRAINS; ++k) f->l[k][k] = 2.0 * sqrt(psi);
+  if (!(diagonal > none)) return;
+  f->l[0][0] = sqrt(diagonal);
+  f->l[0][1] = f->l[0][2] = phi / f->l[0][0];
+  const double second = diagonal - f->l[0][1] * f->l[0][1];
+  if (!(second > none)) return;
+  f->l[1][1] = sqrt(second);
+  f->l[1][2] = (phi - f->l[0][1] * f->l[0][2]) / f->l[1][1];
+  f->l[2][2] = sqrt(fmax(diagonal - f->l[0][2] * f->l[0][2] - f->l[1][2] * f->l[1][2], 0.0));
 }
 
 // One task of the first phase: the columns of one element.
@@ -129,6 +147,19 @@ static void collect(const gram *w, double *coefficient) {
   }
 }
 
+// The triangle of G, row by row.  The column of a pair (a, a) is half of what dE/dq_a asks for.
+static void collect_damping(const gram *w, double *triangle) {
+  int64_t at = 0;
+  for (int32_t a = 0, p = 0; a <= w->r; ++a)
+    for (int32_t b = a ? a : 1; b <= w->r; ++b, ++p) {
+      const double of_p = a == b ? 2.0 : 1.0;
+      int32_t q = 0;
+      for (int32_t c = 0; c <= a; ++c)
+        for (int32_t d = c ? c : 1; d <= w->r && q <= p; ++d, ++q, ++at)
+          triangle[at] = of_p * (c == d ? 2.0 : 1.0) * w->matrix[(int64_t)q * w->m + p];
+    }
+}
+
 static rf_strain_kernels strain_kernels(rf_simd simd) {
 #if RF_SIMD_X86
   if (simd == RF_SIMD_AVX512)
@@ -142,7 +173,7 @@ static rf_strain_kernels strain_kernels(rf_simd simd) {
 
 // The coefficients of w->element (w->n_elements of them) with w->factor; the rest of w is set here.
 static rf_status build(gram *w, const rf_run *run, const double *basis, rf_simd simd,
-                       double *coefficient, rf_error *err) {
+                       void (*collect_to)(const gram *w, double *out), double *out, rf_error *err) {
   rf_status st = RF_OK;
   double *transposed = NULL;
   const rf_solid *solid = w->solid;
@@ -176,7 +207,7 @@ static rf_status build(gram *w, const rf_run *run, const double *basis, rf_simd 
   }
   rf_blas_serial_end();
   if (st < 0) goto done;
-  collect(w, coefficient);
+  collect_to(w, out);
   RF_TRY(rf_run_progress(run, n_elements, n_elements, err));
 done:
   rf_free(transposed);
@@ -204,7 +235,7 @@ rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t 
   RF_ALLOC(w.factor, solid->n_materials);
   for (int32_t m = 0; m < solid->n_materials; ++m)
     RF_TRY(factor_material(solid, m, &w.factor[m], err));
-  RF_TRY(build(&w, run, basis, simd, coefficient, err));
+  RF_TRY(build(&w, run, basis, simd, collect, coefficient, err));
 done:
   rf_free(w.factor);
   return st;
@@ -240,9 +271,26 @@ rf_status rf_polynomial_build_part(const rf_solid *solid, const rf_run *run, int
   for (int32_t e = 0; e < solid->mesh->n_elements; ++e)
     if (solid->element_material[e] == material) element[w.n_elements++] = e;
   w.element = element;
-  RF_TRY(build(&w, run, basis, simd, coefficient, err));
+  RF_TRY(build(&w, run, basis, simd, collect, coefficient, err));
 done:
   rf_free(w.factor);
   rf_free(element);
+  return st;
+}
+
+rf_status rf_damping_build(const rf_solid *solid, const rf_run *run, int32_t r, const double *basis,
+                           const double *viscosity, rf_simd simd, double *triangle, rf_error *err) {
+  rf_status st = RF_OK;
+  gram w = {.solid = solid, .r = r, .rows = RF_STRAINS, .n_elements = solid->mesh->n_elements};
+  RF_TRY(check_arguments(r, simd, err));
+  if (r > RF_DAMPING_MAX_R)
+    return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_DAMPING_MAX_R, r);
+  RF_TRY(rf_viscosity_check(solid->n_materials, viscosity, err));
+  RF_ALLOC(w.factor, solid->n_materials);
+  for (int32_t m = 0; m < solid->n_materials; ++m)
+    factor_viscosity(viscosity[2 * (int64_t)m], viscosity[2 * (int64_t)m + 1], &w.factor[m]);
+  RF_TRY(build(&w, run, basis, simd, collect_damping, triangle, err));
+done:
+  rf_free(w.factor);
   return st;
 }

@@ -4,6 +4,7 @@
 #include "integrator/central.h"
 #include "integrator/integrator.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_damping.h"
 #include "pyext/py_reduced.h"
 #include "pyext/py_solid.h"
 
@@ -128,6 +129,7 @@ static const py_scheme central_solid = {1,
 
 typedef struct py_simulation {
   PyObject_HEAD PyObject *system;  // strong: the simulation borrows its C model
+  PyObject *damping;               // strong, nullable: and its strain-rate damping
   PyThread_type_lock lock;
   const py_scheme *scheme;
   void *state;
@@ -136,16 +138,18 @@ typedef struct py_simulation {
 } py_simulation;
 
 static int parse_settings(PyTypeObject *type, PyObject *args, PyObject *kwargs, PyObject **system,
-                          rf_newmark_settings *set, int *threads) {
+                          rf_newmark_settings *set, int *threads, PyObject **damping) {
+  *set = (rf_newmark_settings){0};
+  *damping = Py_None;
   if (py_refuse_keywords(type, kwargs) < 0) return 0;
-  return PyArg_ParseTuple(args, "Odddddidi:Newmark", system, &set->dt_s, &set->damping_mass,
+  return PyArg_ParseTuple(args, "Odddddidi|O:Newmark", system, &set->dt_s, &set->damping_mass,
                           &set->damping_stiff, &set->beta, &set->gamma, &set->newton_max,
-                          &set->tolerance, threads);
+                          &set->tolerance, threads, damping);
 }
 
 // An object that owns the given C state; takes it over, also on failure.
-static PyObject *wrap(PyTypeObject *type, PyObject *system, const py_scheme *scheme, void *owned,
-                      int ndim, npy_intp n) {
+static PyObject *wrap(PyTypeObject *type, PyObject *system, PyObject *damping,
+                      const py_scheme *scheme, void *owned, int ndim, npy_intp n) {
   py_simulation *self = (py_simulation *)type->tp_alloc(type, 0);
   if (!self) {
     scheme->release(owned);
@@ -157,6 +161,7 @@ static PyObject *wrap(PyTypeObject *type, PyObject *system, const py_scheme *sch
   self->shape[0] = n;
   self->shape[1] = 3;
   self->system = Py_NewRef(system);
+  self->damping = Py_NewRef(damping);
   self->lock = PyThread_allocate_lock();
   if (!self->lock) {
     PyErr_NoMemory();
@@ -167,81 +172,95 @@ static PyObject *wrap(PyTypeObject *type, PyObject *system, const py_scheme *sch
 
 static PyObject *newmark_reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *system;
+  PyObject *system, *damping;
   rf_newmark_settings set;
   int threads;
-  if (!parse_settings(type, args, kwargs, &system, &set, &threads)) return NULL;
+  if (!parse_settings(type, args, kwargs, &system, &set, &threads, &damping)) return NULL;
   const rf_reduced *model = py_reduced_get(state, system);
-  if (!model) return NULL;
+  if (!model || py_damping_in(state, damping, &set.strain_rate) < 0) return NULL;
   rf_newmark *s = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_newmark_create(model, &set, &s, &err);
   Py_END_ALLOW_THREADS
-  return st < 0 ? py_raise(state, st, &err) : wrap(type, system, &newmark_reduced, s, 1, model->r);
+  return st < 0 ? py_raise(state, st, &err)
+                : wrap(type, system, damping, &newmark_reduced, s, 1, model->r);
 }
 
 static PyObject *newmark_solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *system;
+  PyObject *system, *damping;
   rf_newmark_settings set;
   int threads;
   py_run run;
-  if (!parse_settings(type, args, kwargs, &system, &set, &threads)) return NULL;
+  if (!parse_settings(type, args, kwargs, &system, &set, &threads, &damping)) return NULL;
   const rf_solid *model = py_solid_get(state, system);
-  if (!model || py_run_init(state, &run, NULL, threads) < 0) return NULL;
+  py_in viscosity = {0};
+  if (!model || py_run_init(state, &run, NULL, threads) < 0 ||
+      py_viscosity_in(&viscosity, damping, model) < 0)
+    return NULL;
+  set.viscosity = viscosity.data;
   rf_solid_newmark *s = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_solid_newmark_create(model, &run.run, &set, &s, &err);
   Py_END_ALLOW_THREADS
+  py_in_release(&viscosity);
   return st < 0 ? py_raise(state, st, &err)
-                : wrap(type, system, &newmark_solid, s, 2, model->mesh->n_nodes);
+                : wrap(type, system, Py_None, &newmark_solid, s, 2, model->mesh->n_nodes);
 }
 
 static int parse_central(PyTypeObject *type, PyObject *args, PyObject *kwargs, PyObject **system,
-                         rf_central_settings *set, int *threads) {
+                         rf_central_settings *set, int *threads, PyObject **damping) {
+  *set = (rf_central_settings){0};
+  *damping = Py_None;
   if (py_refuse_keywords(type, kwargs) < 0) return 0;
-  return PyArg_ParseTuple(args, "Odddi:Central", system, &set->dt_s, &set->damping_mass,
-                          &set->damping_stiff, threads);
+  return PyArg_ParseTuple(args, "Odddi|O:Central", system, &set->dt_s, &set->damping_mass,
+                          &set->damping_stiff, threads, damping);
 }
 
 static PyObject *central_reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *system;
+  PyObject *system, *damping;
   rf_central_settings set;
   int threads;
-  if (!parse_central(type, args, kwargs, &system, &set, &threads)) return NULL;
+  if (!parse_central(type, args, kwargs, &system, &set, &threads, &damping)) return NULL;
   const rf_reduced *model = py_reduced_get(state, system);
-  if (!model) return NULL;
+  if (!model || py_damping_in(state, damping, &set.strain_rate) < 0) return NULL;
   rf_central *s = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_central_create(model, &set, &s, &err);
   Py_END_ALLOW_THREADS
-  return st < 0 ? py_raise(state, st, &err) : wrap(type, system, &central_reduced, s, 1, model->r);
+  return st < 0 ? py_raise(state, st, &err)
+                : wrap(type, system, damping, &central_reduced, s, 1, model->r);
 }
 
 static PyObject *central_solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *system;
+  PyObject *system, *damping;
   rf_central_settings set;
   int threads;
   py_run run;
-  if (!parse_central(type, args, kwargs, &system, &set, &threads)) return NULL;
+  if (!parse_central(type, args, kwargs, &system, &set, &threads, &damping)) return NULL;
   const rf_solid *model = py_solid_get(state, system);
-  if (!model || py_run_init(state, &run, NULL, threads) < 0) return NULL;
+  py_in viscosity = {0};
+  if (!model || py_run_init(state, &run, NULL, threads) < 0 ||
+      py_viscosity_in(&viscosity, damping, model) < 0)
+    return NULL;
+  set.viscosity = viscosity.data;
   rf_solid_central *s = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_solid_central_create(model, &run.run, &set, &s, &err);
   Py_END_ALLOW_THREADS
+  py_in_release(&viscosity);
   return st < 0 ? py_raise(state, st, &err)
-                : wrap(type, system, &central_solid, s, 2, model->mesh->n_nodes);
+                : wrap(type, system, Py_None, &central_solid, s, 2, model->mesh->n_nodes);
 }
 
 // No tp_clear: a system refers to no simulation, so no cycle runs through here, and a
@@ -249,6 +268,7 @@ static PyObject *central_solid_new(PyTypeObject *type, PyObject *args, PyObject 
 static int simulation_traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(((py_simulation *)self)->system);
+  Py_VISIT(((py_simulation *)self)->damping);
   return 0;
 }
 
@@ -259,6 +279,7 @@ static void simulation_dealloc(PyObject *object) {
   if (self->scheme) self->scheme->release(self->state);
   if (self->lock) PyThread_free_lock(self->lock);
   Py_CLEAR(self->system);
+  Py_CLEAR(self->damping);
   type->tp_free(object);
   Py_DECREF(type);
 }
@@ -450,17 +471,17 @@ static PyMethodDef reduced_methods[] = {
 
 PyDoc_STRVAR(newmark_reduced_doc,
              "NewmarkReduced(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
-             "threads, /)\n--\n\n"
-             "Implicit Newmark simulation of a Reduced.");
+             "threads, strain_rate=None, /)\n--\n\n"
+             "Implicit Newmark simulation of a Reduced; strain_rate: a Damping.");
 PyDoc_STRVAR(newmark_solid_doc,
              "NewmarkSolid(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
-             "threads, /)\n--\n\n"
-             "Implicit Newmark simulation of a Solid.");
+             "threads, viscosity=None, /)\n--\n\n"
+             "Implicit Newmark simulation of a Solid; viscosity: phi and psi of its materials.");
 PyDoc_STRVAR(central_reduced_doc,
-             "CentralReduced(system, dt, alpha, beta_damping, threads, /)\n--\n\n"
+             "CentralReduced(system, dt, alpha, beta_damping, threads, strain_rate=None, /)\n--\n\n"
              "Simulation of a Reduced by explicit central differences.");
 PyDoc_STRVAR(central_solid_doc,
-             "CentralSolid(system, dt, alpha, beta_damping, threads, /)\n--\n\n"
+             "CentralSolid(system, dt, alpha, beta_damping, threads, viscosity=None, /)\n--\n\n"
              "Simulation of a Solid by explicit central differences, with lumped mass.");
 
 #define SIMULATION_TYPE(prefix, type_name, method_table)                           \

@@ -101,8 +101,7 @@ static void solid_dealloc(PyObject *self) {
   Py_DECREF(type);
 }
 
-// (data, indices, indptr) with fresh arrays; the matrix is freed
-static PyObject *csc_out(rf_csc *a) {
+PyObject *py_csc_out(rf_csc *a) {
   const npy_intp nnz = a->colptr[a->cols], columns = a->cols + 1;
   PyObject *data = py_new_f64(1, &nnz), *indices = py_new_i32(1, &nnz);
   PyObject *indptr = py_new_i32(1, &columns), *result = NULL;
@@ -132,7 +131,7 @@ static PyObject *solid_mass(PyObject *self, PyObject *args) {
   st = rf_solid_full_mass(self_solid(self), lumped != 0, &matrix, &err);
   Py_END_ALLOW_THREADS
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
-  return csc_out(&matrix);
+  return py_csc_out(&matrix);
 }
 
 static rf_status full_stiffness(const rf_solid *s, const rf_run *run, const double *u,
@@ -175,7 +174,7 @@ static PyObject *solid_stiffness(PyObject *self, PyObject *args) {
   Py_END_ALLOW_THREADS
   py_in_release(&u);
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
-  return csc_out(&matrix);
+  return py_csc_out(&matrix);
 }
 
 PyDoc_STRVAR(force_doc,

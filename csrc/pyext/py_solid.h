@@ -10,4 +10,7 @@
 // `object` is no _core.Solid.
 const rf_solid *py_solid_get(py_state *state, PyObject *object);
 
+// (data, indices, indptr) with fresh arrays; the matrix is freed.
+PyObject *py_csc_out(rf_csc *a);
+
 #endif

@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 #include "integrator/central.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_damping.h"
 #include "pyext/py_reduced.h"
 #include "pyext/py_solid.h"
 
@@ -35,48 +36,57 @@ static PyObject *reduced_eigenvalues(PyObject *module, PyObject *args) {
 }
 
 PyDoc_STRVAR(reduced_step_doc,
-             "reduced_stable_step(system, q, beta_damping, /)\n--\n\n"
+             "reduced_stable_step(system, q, beta_damping, strain_rate=None, /)\n--\n\n"
              "Largest stable step [s] of central differences at q (None: rest).");
 static PyObject *reduced_stable_step(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *system, *q_obj;
+  PyObject *system, *q_obj, *damping_obj = Py_None;
+  const rf_damping *damping;
   double stiff, step = 0.0;
   py_in q;
-  if (!PyArg_ParseTuple(args, "OOd:reduced_stable_step", &system, &q_obj, &stiff)) return NULL;
+  if (!PyArg_ParseTuple(args, "OOd|O:reduced_stable_step", &system, &q_obj, &stiff, &damping_obj))
+    return NULL;
   const rf_reduced *model = py_reduced_get(state, system);
-  if (!model || coordinates_in(&q, q_obj, model) < 0) return NULL;
+  if (!model || py_damping_in(state, damping_obj, &damping) < 0 ||
+      coordinates_in(&q, q_obj, model) < 0)
+    return NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_stable_step(model, q.data, stiff, &step, &err);
+  st = rf_reduced_stable_step(model, q.data, stiff, damping, &step, &err);
   Py_END_ALLOW_THREADS
   py_in_release(&q);
   return st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
 }
 
 PyDoc_STRVAR(solid_step_doc,
-             "solid_stable_step(system, u, beta_damping, threads, /)\n--\n\n"
+             "solid_stable_step(system, u, beta_damping, threads, viscosity=None, /)\n--\n\n"
              "Stable step [s] of central differences with lumped mass at u (None: rest).");
 static PyObject *solid_stable_step(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *system, *u_obj;
+  PyObject *system, *u_obj, *viscosity_obj = Py_None, *result = NULL;
   double stiff, step = 0.0;
   int threads;
   py_run run;
-  py_in u = {0};
-  if (!PyArg_ParseTuple(args, "OOdi:solid_stable_step", &system, &u_obj, &stiff, &threads))
+  py_in u = {0}, viscosity = {0};
+  if (!PyArg_ParseTuple(args, "OOdi|O:solid_stable_step", &system, &u_obj, &stiff, &threads,
+                        &viscosity_obj))
     return NULL;
   const rf_solid *solid = py_solid_get(state, system);
-  if (!solid || py_run_init(state, &run, NULL, threads) < 0 ||
-      (u_obj != Py_None && py_in_field(&u, u_obj, "q", solid->mesh->n_nodes) < 0))
-    return NULL;
+  if (!solid || py_run_init(state, &run, NULL, threads) < 0) return NULL;
+  if ((u_obj != Py_None && py_in_field(&u, u_obj, "q", solid->mesh->n_nodes) < 0) ||
+      py_viscosity_in(&viscosity, viscosity_obj, solid) < 0)
+    goto done;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_solid_stable_step(solid, &run.run, u.data, stiff, &step, &err);
+  st = rf_solid_stable_step(solid, &run.run, u.data, stiff, viscosity.data, &step, &err);
   Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
+done:
   py_in_release(&u);
-  return st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
+  py_in_release(&viscosity);
+  return result;
 }
 
 static rf_status highest_at_rest(const rf_solid *solid, const rf_run *run, int lumped,

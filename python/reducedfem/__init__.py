@@ -12,6 +12,7 @@ del right_kernels
 from reducedfem._run import set_threads, threads  # noqa: E402
 from reducedfem._version import __version__ as __version__  # noqa: E402
 from reducedfem.basis import Basis, mass_pca, modal_derivative_basis  # noqa: E402
+from reducedfem.damping import ReducedStrainRateDamping, StrainRateDamping  # noqa: E402
 from reducedfem.embedding import Embedding  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
@@ -78,6 +79,7 @@ __all__ = [
     "Recording",
     "ReducedFEMError",
     "ReducedSolid",
+    "ReducedStrainRateDamping",
     "RigidBody",
     "SingularMatrixError",
     "SketchReport",
@@ -87,6 +89,7 @@ __all__ = [
     "State",
     "StaticConvergenceError",
     "StaticReport",
+    "StrainRateDamping",
     "Surface",
     "load",
     "mass_pca",

@@ -220,6 +220,7 @@ class NewmarkReduced:
         newton_max: int,
         tol: float,
         threads: int,
+        strain_rate: Damping | None = None,
         /,
     ) -> NewmarkReduced: ...
     def step(
@@ -333,6 +334,7 @@ class NewmarkSolid:
         newton_max: int,
         tol: float,
         threads: int,
+        viscosity: ArrayLike | None = None,
         /,
     ) -> NewmarkSolid: ...
     def step(
@@ -365,6 +367,7 @@ class CentralReduced:
         alpha: float,
         beta_damping: float,
         threads: int,
+        strain_rate: Damping | None = None,
         /,
     ) -> CentralReduced: ...
     def step(
@@ -400,6 +403,7 @@ class CentralSolid:
         alpha: float,
         beta_damping: float,
         threads: int,
+        viscosity: ArrayLike | None = None,
         /,
     ) -> CentralSolid: ...
     def step(
@@ -425,11 +429,49 @@ class CentralSolid:
 
 # csrc/pyext/py_spectrum.c
 def reduced_eigenvalues(system: Reduced, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
-def reduced_stable_step(system: Reduced, q: ArrayLike | None, beta_damping: float, /) -> float: ...
+def reduced_stable_step(
+    system: Reduced,
+    q: ArrayLike | None,
+    beta_damping: float,
+    strain_rate: Damping | None = None,
+    /,
+) -> float: ...
 def solid_stable_step(
-    system: Solid, u: ArrayLike | None, beta_damping: float, threads: int, /
+    system: Solid,
+    u: ArrayLike | None,
+    beta_damping: float,
+    threads: int,
+    viscosity: ArrayLike | None = None,
+    /,
 ) -> float: ...
 def solid_highest(system: Solid, lumped: bool, threads: int, /) -> float: ...
+
+# csrc/pyext/py_damping.c
+@final
+class Damping:
+    def __new__(cls, r: int, coefficients: ArrayLike, simd: int = 0, /) -> Damping: ...
+    @property
+    def r(self) -> int: ...
+    @property
+    def coefficients(self) -> NDArray[np.float64]: ...
+    def matrix(self, q: ArrayLike, /) -> NDArray[np.float64]: ...
+    def time_matrix(self, q: ArrayLike, runs: int, inner: int, /) -> NDArray[np.float64]: ...
+
+def reduce_damping(
+    solid: Solid,
+    basis: ArrayLike,
+    viscosity: ArrayLike,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    simd: int = 0,
+    /,
+) -> Damping: ...
+def solid_damping(
+    solid: Solid, viscosity: ArrayLike, u: ArrayLike, v: ArrayLike, threads: int, /
+) -> tuple[float, NDArray[np.float64]]: ...
+def solid_damping_matrix(
+    solid: Solid, viscosity: ArrayLike, u: ArrayLike | None, threads: int, /
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]: ...
 
 # csrc/pyext/py_modes.c
 def linear_modes(

@@ -11,6 +11,11 @@ from numpy.typing import ArrayLike
 from reducedfem import _core
 from reducedfem._check import array_like, flag, number
 from reducedfem._run import threads
+from reducedfem.damping import (
+    ReducedStrainRateDamping,
+    StrainRateDamping,
+    damping_argument,
+)
 from reducedfem.errors import InputError
 from reducedfem.integrator import Simulation, rayleigh, wrong_system
 from reducedfem.reduced import ReducedSolid
@@ -111,6 +116,7 @@ def stable_step(
     system: ReducedSolid | Solid,
     q: ArrayLike | None = None,
     damping: Sequence[float] = (0.0, 0.0),
+    strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
 ) -> float:
     """Return the largest time step with which `CentralDifferences` is stable near a state.
 
@@ -130,6 +136,9 @@ def stable_step(
         None: rest.
     damping
         Rayleigh's (alpha [1/s], beta [s]). Mass damping does not shorten the stable step.
+    strain_rate
+        Strain-rate damping as well; its highest rate is taken as that of the highest mode,
+        which is on the safe side.
 
     Returns
     -------
@@ -148,11 +157,12 @@ def stable_step(
     """
     _, stiff = rayleigh(damping)
     array_like(q, "q")
+    if not isinstance(system, ReducedSolid | Solid):
+        raise wrong_system(system)
+    rate = damping_argument(strain_rate, system)
     if isinstance(system, ReducedSolid):
-        return _core.reduced_stable_step(system._core, q, stiff)
-    if isinstance(system, Solid):
-        return _core.solid_stable_step(system._core, q, stiff, threads())
-    raise wrong_system(system)
+        return _core.reduced_stable_step(system._core, q, stiff, rate)  # type: ignore[arg-type]
+    return _core.solid_stable_step(system._core, q, stiff, threads(), rate)  # type: ignore[arg-type]
 
 
 class CentralDifferences(Simulation):
@@ -178,6 +188,10 @@ class CentralDifferences(Simulation):
         Time step [s]; None: half of the stable step at rest.
     damping
         Rayleigh's (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the current q.
+    strain_rate
+        Strain-rate damping as well: a `StrainRateDamping` of the solid, or its reduction for
+        a reduced model. It acts like stiffness damping half a step earlier; for a solid it
+        needs no matrix.
 
     Raises
     ------
@@ -192,18 +206,18 @@ class CentralDifferences(Simulation):
         system: ReducedSolid | Solid,
         dt: float | None = None,
         damping: Sequence[float] = (0.0, 0.0),
+        strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
     ) -> None:
         alpha, stiff = rayleigh(damping)
         given = None if dt is None else number(dt, "dt")
-        self._stable = stable_step(system, None, (alpha, stiff))
+        self._stable = stable_step(system, None, (alpha, stiff), strain_rate)
         if given is None:
             if not math.isfinite(self._stable):
                 raise InputError("dt must be given: the system has no stiffness at rest")
             given = _FRACTION * self._stable
-        if isinstance(system, ReducedSolid):
-            self._core = _core.CentralReduced(system._core, given, alpha, stiff, threads())
-        else:
-            self._core = _core.CentralSolid(system._core, given, alpha, stiff, threads())
+        kind = _core.CentralReduced if isinstance(system, ReducedSolid) else _core.CentralSolid
+        rate = damping_argument(strain_rate, system)
+        self._core = kind(system._core, given, alpha, stiff, threads(), rate)
         self._system = system
         self._dt = given
 

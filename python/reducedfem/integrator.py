@@ -12,6 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._check import array_like, count, number
 from reducedfem._run import Progress, callback, threads
+from reducedfem.damping import (
+    ReducedStrainRateDamping,
+    StrainRateDamping,
+    damping_argument,
+)
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduced import ReducedSolid, reduced_force
 from reducedfem.solid import Solid
@@ -234,6 +239,9 @@ class ImplicitNewmark(Simulation):
     beta, gamma
         Newmark's parameters, 0 < beta <= 1, 0 <= gamma <= 1. beta = 0 is another scheme:
         `CentralDifferences`.
+    strain_rate
+        Strain-rate damping as well: a `StrainRateDamping` of the solid, or its reduction for
+        a reduced model. Newton's matrix has D, but not the derivative of D(u) v by u.
 
     Raises
     ------
@@ -252,6 +260,7 @@ class ImplicitNewmark(Simulation):
         tol: float = 1e-6,
         beta: float = 0.25,
         gamma: float = 0.5,
+        strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
     ) -> None:
         arguments = (
             number(dt, "dt"),
@@ -262,12 +271,11 @@ class ImplicitNewmark(Simulation):
             number(tol, "tol"),
             threads(),
         )
-        if isinstance(system, ReducedSolid):
-            self._core = _core.NewmarkReduced(system._core, *arguments)
-        elif isinstance(system, Solid):
-            self._core = _core.NewmarkSolid(system._core, *arguments)
-        else:
+        if not isinstance(system, ReducedSolid | Solid):
             raise wrong_system(system)
+        damping_core = damping_argument(strain_rate, system)
+        kind = _core.NewmarkReduced if isinstance(system, ReducedSolid) else _core.NewmarkSolid
+        self._core = kind(system._core, *arguments, damping_core)
         self._system = system
         self._dt = float(dt)
 
