@@ -275,6 +275,45 @@ done:
 
 enum { POINTS_A_BLOCK = 16384 };
 
+typedef struct gradient_work {
+  const rf_embedding *e;
+  const rf_mesh *mesh;
+  const double *points;
+  double *gradients;
+} gradient_work;
+
+static rf_status gradient_task(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const gradient_work *t = context;
+  const size_t size = 3 * (size_t)t->e->corners;
+  const int64_t end = (task + 1) * POINTS_A_TASK;
+  for (int64_t i = task * POINTS_A_TASK; i < end && i < t->e->n_points; ++i) {
+    const double *p = t->points + 3 * (size_t)i;
+    double x[8][3], xi[3], gradient[8][3];
+    element_nodes(t->mesh, t->e->element[i], x);
+    if (t->e->corners == 4) {
+      rf_tet_gradients((const double(*)[3])x, gradient);
+    } else {
+      // outside, and where Newton fails, from its last iterate to the nearest place
+      const bool found = rf_hex_local((const double(*)[3])x, p, xi);
+      if (!found || t->e->distance[i] > 0.0) rf_hex_nearest((const double(*)[3])x, p, xi);
+      rf_hex_gradients((const double(*)[3])x, xi, gradient);
+    }
+    memcpy(t->gradients + size * (size_t)i, gradient, size * sizeof **gradient);
+  }
+  return RF_OK;
+}
+
+rf_status rf_embedding_gradients(const rf_embedding *e, const rf_mesh *mesh, const double *points,
+                                 const rf_run *run, double *gradients, rf_error *err) {
+  gradient_work t = {e, mesh, points, gradients};
+  if (mesh->n_nodes != e->n_nodes || (int32_t)mesh->type != e->corners)
+    return rf_fail(err, RF_ERR_ARG, "the embedding is of another mesh (%d nodes, this has %d)",
+                   e->n_nodes, mesh->n_nodes);
+  const int64_t tasks = ((int64_t)e->n_points + POINTS_A_TASK - 1) / POINTS_A_TASK;
+  return rf_run_tasks(run, tasks, 0, gradient_task, &t, err);
+}
+
 typedef struct interpolation {
   const rf_embedding *e;
   const double *nodes;

@@ -34,6 +34,13 @@ RF_MUST_CHECK rf_status rf_embedding_create(const rf_mesh *mesh, int32_t n_point
                                             rf_embedding **out, rf_error *err);
 void rf_embedding_free(rf_embedding *embedding);  // NULL is fine
 
+// Gradients of the weights by the point, 1/m (n_points, corners, 3): sum_a u_a (x) g_a is the
+// displacement gradient at the point, or at the place of the mesh nearest to it.  mesh and
+// points are those of the embedding.
+RF_MUST_CHECK rf_status rf_embedding_gradients(const rf_embedding *embedding, const rf_mesh *mesh,
+                                               const double *points, const rf_run *run,
+                                               double *gradients, rf_error *err);
+
 // Fields on nodes (n_fields, n_nodes, 3) to fields on points (n_fields, n_points, 3).
 RF_MUST_CHECK rf_status rf_embedding_interpolate(const rf_embedding *embedding, const rf_run *run,
                                                  int32_t n_fields, const double *nodes,

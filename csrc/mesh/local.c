@@ -153,6 +153,28 @@ void rf_hex_weights(const double x[8][3], const double *xi, const double *p, dou
   for (int a = 0; a < 8; ++a) w[a] += rf_vec3_dot(dn[a], local);
 }
 
+void rf_tet_gradients(const double x[8][3], double gradient[8][3]) {
+  double edge[3][3], dual[3][3];
+  memset(gradient, 0, 12 * sizeof **gradient);
+  for (int a = 0; a < 3; ++a) rf_vec3_sub(x[a + 1], x[0], edge[a]);
+  if (!invert(edge, dual)) return;
+  for (int a = 0; a < 3; ++a)
+    for (int i = 0; i < 3; ++i) {
+      gradient[a + 1][i] = dual[a][i];
+      gradient[0][i] -= dual[a][i];
+    }
+}
+
+void rf_hex_gradients(const double x[8][3], const double *xi, double gradient[8][3]) {
+  double n[8], dn[8][3], place[3], j[3][3], dual[3][3];
+  memset(gradient, 0, 24 * sizeof **gradient);
+  hex_shape(x, xi, n, dn, place, j);
+  if (!invert(j, dual)) return;
+  for (int a = 0; a < 8; ++a)
+    for (int i = 0; i < 3; ++i)
+      for (int k = 0; k < 3; ++k) gradient[a][i] += dn[a][k] * dual[k][i];
+}
+
 void rf_triangle_nearest(const double t[3][3], const double *p, double *out) {
   double u[3], v[3], d[3];
   rf_vec3_sub(t[1], t[0], u);

@@ -22,6 +22,11 @@ double rf_hex_nearest(const double x[8][3], const double *p, double xi[3]);
 // Weights w (8) at xi, extrapolated linearly from there to p.
 void rf_hex_weights(const double x[8][3], const double *xi, const double *p, double *w);
 
+// Gradients (4, 3) and (8, 3) of these weights by p: of a tet, and of a hex near the place xi;
+// zero where the element has no volume.
+void rf_tet_gradients(const double x[8][3], double gradient[8][3]);
+void rf_hex_gradients(const double x[8][3], const double *xi, double gradient[8][3]);
+
 // Place on the triangle nearest to p: on its plane when the foot falls inside, else on the
 // nearest edge.
 void rf_triangle_nearest(const double t[3][3], const double *p, double *out);

@@ -145,3 +145,55 @@ done:
   rf_free(edges);
   return st;
 }
+
+rf_status rf_surface_normals(const rf_surface *s, double *normals, rf_error *err) {
+  const rf_status st = rf_surface_check(s, err);
+  if (st < 0) return st;
+  memset(normals, 0, 3 * (size_t)s->n_vertices * sizeof *normals);
+  for (int32_t t = 0; t < s->n_triangles; ++t) {
+    const int32_t *corner = s->triangles + 3 * (size_t)t;
+    double side[3][3], n[3];
+    // side c begins at corner c
+    for (int c = 0; c < 3; ++c)
+      rf_vec3_sub(s->vertices + 3 * (size_t)corner[(c + 1) % 3],
+                  s->vertices + 3 * (size_t)corner[c], side[c]);
+    rf_vec3_cross(side[0], side[1], n);
+    const double twice_area = rf_vec3_length(n);
+    if (!(twice_area > 0.0)) continue;
+    for (int c = 0; c < 3; ++c) {
+      // the angle between what leaves the corner and what arrives there, turned round
+      const double angle = atan2(twice_area, -rf_vec3_dot(side[c], side[(c + 2) % 3]));
+      double *to = normals + 3 * (size_t)corner[c];
+      for (int i = 0; i < 3; ++i) to[i] += angle / twice_area * n[i];
+    }
+  }
+  for (int32_t v = 0; v < s->n_vertices; ++v) {
+    double *n = normals + 3 * (size_t)v;
+    const double length = rf_vec3_length(n);
+    for (int i = 0; i < 3; ++i) n[i] = length > 0.0 ? n[i] / length : 0.0;
+  }
+  return RF_OK;
+}
+
+rf_hit rf_surface_cast(const rf_surface *s, const double origin[3], const double direction[3]) {
+  rf_hit hit = {.triangle = -1, .distance = INFINITY};
+  for (int32_t t = 0; t < s->n_triangles; ++t) {
+    const int32_t *corner = s->triangles + 3 * (size_t)t;
+    const double *x = s->vertices + 3 * (size_t)corner[0];
+    double u[3], v[3], w[3], d[3], q[3];
+    rf_vec3_sub(s->vertices + 3 * (size_t)corner[1], x, u);
+    rf_vec3_sub(s->vertices + 3 * (size_t)corner[2], x, v);
+    rf_vec3_sub(origin, x, w);
+    // Cramer's rule for w = a u + b v - t direction
+    rf_vec3_cross(direction, v, d);
+    const double det = rf_vec3_dot(u, d);
+    if (det == 0.0) continue;
+    rf_vec3_cross(w, u, q);
+    const double a = rf_vec3_dot(w, d) / det, b = rf_vec3_dot(direction, q) / det;
+    const double distance = rf_vec3_dot(v, q) / det;
+    if (!(a >= 0.0 && b >= 0.0 && a + b <= 1.0 && distance >= 0.0)) continue;
+    if (!(distance < hit.distance)) continue;
+    hit = (rf_hit){t, distance, {1.0 - a - b, a, b}};
+  }
+  return hit;
+}

@@ -35,6 +35,23 @@ typedef struct rf_surface_report {
 RF_MUST_CHECK rf_status rf_surface_measure(const rf_surface *surface, rf_surface_report *out,
                                            rf_error *err);
 
+// Unit normals of the vertices: those of the triangles around each, weighted by their angle
+// there; zero where there is none.  (n_vertices, 3)
+RF_MUST_CHECK rf_status rf_surface_normals(const rf_surface *surface, double *normals,
+                                           rf_error *err);
+
+// What a ray hits first.
+typedef struct rf_hit {
+  int32_t triangle;       // -1: nothing
+  double distance;        // along the ray, in lengths of its direction
+  double barycentric[3];  // of the place in the triangle
+} rf_hit;
+
+// The first triangle that origin + t direction, t >= 0, meets from either side; the vertices may
+// have moved.  Of triangles equally near the lowest counts.
+rf_hit rf_surface_cast(const rf_surface *surface, const double origin[3],
+                       const double direction[3]);
+
 // first[i]: the lowest vertex at the same place as vertex i.
 RF_MUST_CHECK rf_status rf_surface_merge(int32_t n_vertices, const double *vertices, int32_t *first,
                                          rf_error *err);

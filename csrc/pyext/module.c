@@ -16,6 +16,7 @@ static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
     [PY_FREE_BODY] = &py_free_body_spec,
     [PY_PARTS] = &py_parts_spec,
     [PY_DAMPING] = &py_damping_spec,
+    [PY_SKIN] = &py_skin_spec,
 };
 
 static PyMethodDef *const function_tables[] = {

@@ -1,5 +1,6 @@
 // The type _core.Embedding.  It owns all it needs: the mesh may go.
-#include "mesh/embed.h"
+#include "pyext/py_embedding.h"
+
 #include "pyext/py_convert.h"
 #include "pyext/py_mesh.h"
 
@@ -9,6 +10,11 @@ typedef struct py_embedding {
 
 static const rf_embedding *self_embedding(PyObject *self) {
   return ((py_embedding *)self)->embedding;
+}
+
+const rf_embedding *py_embedding_get(py_state *state, PyObject *object) {
+  const int bad = py_require_type(state, object, PY_EMBEDDING, "embedding", "Embedding");
+  return bad < 0 ? NULL : self_embedding(object);
 }
 
 // takes the embedding over, also on failure

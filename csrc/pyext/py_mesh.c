@@ -336,9 +336,63 @@ static PyObject *voxelize(PyObject *module, PyObject *args) {
   return result;
 }
 
+PyDoc_STRVAR(surface_normals_doc,
+             "surface_normals($module, vertices, triangles, /)\n--\n\n"
+             "Unit normals of the vertices (v, 3), weighted by angles.");
+static PyObject *surface_normals(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices, *triangles, *out = NULL;
+  if (!PyArg_ParseTuple(args, "OO:surface_normals", &vertices, &triangles)) return NULL;
+  surface_in in;
+  if (take_surface(state, &in, vertices, triangles) == 0) {
+    out = py_new_f64(2, (npy_intp[]){in.surface.n_vertices, 3});
+    if (out) {
+      double *to = py_f64(out);
+      rf_error err = {0};
+      rf_status st;
+      Py_BEGIN_ALLOW_THREADS
+      st = rf_surface_normals(&in.surface, to, &err);
+      Py_END_ALLOW_THREADS
+      out = py_result(state, st, &err, out);
+    }
+  }
+  release_surface(&in);
+  return out;
+}
+
+PyDoc_STRVAR(cast_doc,
+             "surface_cast($module, vertices, triangles, origin, direction, /)\n--\n\n"
+             "What a ray hits first: (triangle, distance, a, b, c) with barycentric coordinates;\n"
+             "triangle -1: nothing.");
+static PyObject *surface_cast(PyObject *module, PyObject *args) {
+  PyObject *vertices, *triangles, *origin_obj, *direction_obj, *result = NULL;
+  if (!PyArg_ParseTuple(args, "OOOO:surface_cast", &vertices, &triangles, &origin_obj,
+                        &direction_obj))
+    return NULL;
+  surface_in in;
+  py_in origin = {0}, direction = {0};
+  const npy_intp three = 3;
+  if (take_surface(py_state_of_module(module), &in, vertices, triangles) == 0 &&
+      py_in_f64(&origin, origin_obj, "origin", 1, &three) == 0 &&
+      py_in_f64(&direction, direction_obj, "direction", 1, &three) == 0) {
+    rf_hit hit;
+    Py_BEGIN_ALLOW_THREADS
+    hit = rf_surface_cast(&in.surface, origin.data, direction.data);
+    Py_END_ALLOW_THREADS
+    result = Py_BuildValue("idddd", hit.triangle, hit.distance, hit.barycentric[0],
+                           hit.barycentric[1], hit.barycentric[2]);
+  }
+  release_surface(&in);
+  py_in_release(&origin);
+  py_in_release(&direction);
+  return result;
+}
+
 PyMethodDef py_mesh_functions[] = {
     {"surface_seal", surface_seal, METH_VARARGS, seal_doc},
     {"surface_measure", surface_measure, METH_VARARGS, measure_doc},
+    {"surface_normals", surface_normals, METH_VARARGS, surface_normals_doc},
+    {"surface_cast", surface_cast, METH_VARARGS, cast_doc},
     {"surface_merge", surface_merge, METH_O, merge_doc},
     {"voxelize", voxelize, METH_VARARGS, voxelize_doc},
     {NULL, NULL, 0, NULL},

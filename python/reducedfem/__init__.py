@@ -47,6 +47,7 @@ from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
 from reducedfem.rigid import RigidBody  # noqa: E402
 from reducedfem.sketch import ForceSketch, Recording, record  # noqa: E402
 from reducedfem.sketch_basis import SketchReport, sketch_basis  # noqa: E402
+from reducedfem.skin import Pick, Skin  # noqa: E402
 from reducedfem.solid import Solid, StaticReport  # noqa: E402
 from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
@@ -76,6 +77,7 @@ __all__ = [
     "MissingMatplotlibError",
     "Modes",
     "NewmarkReport",
+    "Pick",
     "Recording",
     "ReducedFEMError",
     "ReducedSolid",
@@ -83,6 +85,7 @@ __all__ = [
     "RigidBody",
     "SingularMatrixError",
     "SketchReport",
+    "Skin",
     "Solid",
     "Spectrum",
     "StVK",

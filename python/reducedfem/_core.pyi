@@ -37,6 +37,10 @@ def surface_measure(
 ) -> tuple[
     tuple[float, float, float], tuple[float, float, float], float, float, int, bool, bool
 ]: ...
+def surface_normals(vertices: ArrayLike, triangles: ArrayLike, /) -> NDArray[np.float64]: ...
+def surface_cast(
+    vertices: ArrayLike, triangles: ArrayLike, origin: ArrayLike, direction: ArrayLike, /
+) -> tuple[int, float, float, float, float]: ...
 def surface_merge(vertices: ArrayLike, /) -> NDArray[np.int32]: ...
 def voxelize(
     vertices: ArrayLike,
@@ -246,6 +250,31 @@ class NewmarkReduced:
     def time_steps(
         self, force: ArrayLike | None, runs: int, inner: int, /
     ) -> NDArray[np.float64]: ...
+
+@final
+class Skin:
+    def __new__(
+        cls,
+        model: Reduced,
+        mesh: Mesh,
+        embedding: Embedding,
+        points: ArrayLike,
+        normals: ArrayLike | None,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> Skin: ...
+    @property
+    def motion(self) -> NDArray[np.float64]: ...
+    @property
+    def tilt(self) -> NDArray[np.float64] | None: ...
+    def positions(
+        self, q: ArrayLike, points: ArrayLike | None, threads: int, /
+    ) -> NDArray[np.float64]: ...
+    def normals(
+        self, q: ArrayLike, points: ArrayLike | None, threads: int, /
+    ) -> NDArray[np.float64]: ...
+    def project(self, points: ArrayLike, forces: ArrayLike, /) -> NDArray[np.float64]: ...
 
 @final
 class ReducedParts:

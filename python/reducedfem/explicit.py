@@ -178,7 +178,7 @@ class CentralDifferences(Simulation):
     made, except for stiffness damping, which needs the tangent and makes a step several
     times as long. Stiffness damping acts on the velocity half a step earlier: the scheme is
     of first order with it, of second order without. Methods may be called from several
-    threads; they wait for each other.
+    threads; each waits for some steps of another, not for its whole call.
 
     Parameters
     ----------

@@ -60,7 +60,7 @@ class FreeBody:
     the rotation and c the centre at rest.
 
     Bodies of one shape share its `ReducedSolid`. Methods may be called from several threads;
-    they wait for each other.
+    each waits for some steps of another, not for its whole call.
 
     Parameters
     ----------

@@ -111,7 +111,8 @@ def wrong_system(system: object) -> InputTypeError:
 class Simulation:
     """What all schemes have in common: state, steps, reset; not made by users.
 
-    Methods may be called from several threads; they wait for each other.
+    Methods may be called from several threads; each waits for some steps of another, not for
+    its whole call.
     """
 
     _core: _core.NewmarkReduced | _core.NewmarkSolid | _core.CentralReduced | _core.CentralSolid
@@ -214,7 +215,8 @@ class ImplicitNewmark(Simulation):
     The same scheme for a `ReducedSolid`, where a step takes microseconds and allocates
     nothing, and for a `Solid`, where it takes a sparse factorization per iteration. With
     the default `beta` and `gamma` it is the trapezoidal rule: second order, no damping of
-    its own. Methods may be called from several threads; they wait for each other.
+    its own. Methods may be called from several threads; each waits for some steps of another,
+    not for its whole call.
 
     The trapezoidal rule keeps the energy of linear systems only. Large undamped motions may gain
     energy without bound where steps are coarse for the highest frequencies, as they mostly are

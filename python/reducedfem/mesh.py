@@ -52,7 +52,8 @@ class Mesh:
 
     A mesh that exists is usable and does not change: the arrays are read-only.
     Node order within an element is that of VTK (``VTK_TETRA``,
-    ``VTK_HEXAHEDRON``).
+    ``VTK_HEXAHEDRON``). Hexahedra are checked at their corners and Gauss points; a strongly
+    distorted one may still fold over in between.
 
     Parameters
     ----------

@@ -126,6 +126,17 @@ class Surface:
         """Whether no edge belongs to more than two triangles, vertices merged likewise."""
         return bool(self._measure()[6])
 
+    @property
+    def normals(self) -> NDArray[np.float64]:
+        """Unit normals of the vertices, shape (v, 3).
+
+        Each is the sum of the normals of the triangles around, weighted by their angles at
+        the vertex, so that it does not depend on how a face is cut. Vertices at the same
+        place that are not shared keep normals of their own: `merged` smooths over them. Zero
+        where no triangle has an area.
+        """
+        return _core.surface_normals(self._vertices, self._triangles)
+
     def merged(self) -> Surface:
         """Return the surface with vertices at exactly the same place made one.
 

@@ -1,0 +1,12 @@
+// How other rooms' bindings reach the C embedding inside a _core.Embedding.
+#ifndef RF_PYEXT_PY_EMBEDDING_H
+#define RF_PYEXT_PY_EMBEDDING_H
+
+#include "mesh/embed.h"
+#include "pyext/py_core.h"
+
+// Borrowed: valid while `object` lives.  NULL with InputTypeError set when `object` is no
+// _core.Embedding.
+const rf_embedding *py_embedding_get(py_state *state, PyObject *object);
+
+#endif

@@ -1,0 +1,177 @@
+// The type _core.Skin: points with normals that a reduced model carries.
+#include "model/skin.h"
+
+#include "base/alloc.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_embedding.h"
+#include "pyext/py_mesh.h"
+#include "pyext/py_reduced.h"
+
+typedef struct py_skin {
+  PyObject_HEAD rf_skin *skin;
+} py_skin;
+
+static const rf_skin *self_skin(PyObject *self) { return ((py_skin *)self)->skin; }
+
+static PyObject *skin_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *model_obj, *mesh_obj, *embedding_obj, *points_obj, *normals_obj, *progress;
+  PyObject *self = NULL;
+  py_in points = {0}, normals = {0};
+  int threads;
+  py_run run;
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OOOOOOi:Skin", &model_obj, &mesh_obj, &embedding_obj, &points_obj,
+                        &normals_obj, &progress, &threads))
+    return NULL;
+  const rf_reduced *model = py_reduced_get(state, model_obj);
+  const rf_mesh *mesh = model ? py_mesh_get(state, mesh_obj) : NULL;
+  const rf_embedding *embedding = mesh ? py_embedding_get(state, embedding_obj) : NULL;
+  if (!embedding || py_run_init(state, &run, progress, threads) < 0) return NULL;
+  const npy_intp shape[2] = {embedding->n_points, 3};
+  if (py_in_f64(&points, points_obj, "points", 2, shape) < 0) goto done;
+  if (normals_obj != Py_None && py_in_f64(&normals, normals_obj, "normals", 2, shape) < 0)
+    goto done;
+  rf_skin *skin = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_skin_create(model, mesh, embedding, points.data, normals.data, &run.run, &skin, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  self = type->tp_alloc(type, 0);
+  if (self)
+    ((py_skin *)self)->skin = skin;
+  else
+    rf_skin_free(skin);
+done:
+  py_in_release(&points);
+  py_in_release(&normals);
+  return self;
+}
+
+static void skin_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  rf_skin_free(((py_skin *)self)->skin);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// positions (normals 0) or normals (1) of some points or all
+static PyObject *evaluate(PyObject *self, PyObject *args, int normals) {
+  py_state *state = py_state_of_object(self);
+  const rf_skin *s = self_skin(self);
+  PyObject *q_obj, *which_obj, *out = NULL;
+  py_in q = {0}, which = {0};
+  int threads;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "OOi", &q_obj, &which_obj, &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0)
+    return NULL;
+  if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){s->r}) < 0) goto done;
+  if (which_obj != Py_None &&
+      py_in_i32(&which, which_obj, "vertices", 1, (npy_intp[]){PY_ANY}, 0, s->n_points - 1) < 0)
+    goto done;
+  const npy_intp count = which_obj == Py_None ? s->n_points : which.shape[0];
+  if (count > INT32_MAX) {
+    py_fail(state, "InputError", "vertices has %zd entries, too many", count);
+    goto done;
+  }
+  out = py_new_f64(2, (npy_intp[]){count, 3});
+  if (!out) goto done;
+  double *to = py_f64(out);
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_skin_evaluate(s, &run.run, q.data, (int32_t)count, which.data, normals ? NULL : to,
+                        normals ? to : NULL, &err);
+  Py_END_ALLOW_THREADS
+  out = py_result(state, st, &err, out);
+done:
+  py_in_release(&q);
+  py_in_release(&which);
+  return out;
+}
+
+PyDoc_STRVAR(positions_doc,
+             "positions($self, q, points, threads, /)\n--\n\n"
+             "Positions of some points (indices, or None: all) at q.");
+static PyObject *positions(PyObject *self, PyObject *args) { return evaluate(self, args, 0); }
+
+PyDoc_STRVAR(normals_doc,
+             "normals($self, q, points, threads, /)\n--\n\n"
+             "Unit normals of some points (indices, or None: all) at q.");
+static PyObject *normals(PyObject *self, PyObject *args) { return evaluate(self, args, 1); }
+
+PyDoc_STRVAR(project_doc,
+             "project($self, points, forces, /)\n--\n\n"
+             "Reduced force (r,) of forces (k, 3) at points (k,).");
+static PyObject *project(PyObject *self, PyObject *args) {
+  const rf_skin *s = self_skin(self);
+  PyObject *which_obj, *forces_obj, *out = NULL;
+  py_in which = {0}, forces = {0};
+  if (!PyArg_ParseTuple(args, "OO:project", &which_obj, &forces_obj)) return NULL;
+  if (py_in_i32(&which, which_obj, "where", 1, (npy_intp[]){PY_ANY}, 0, s->n_points - 1) < 0 ||
+      py_in_f64(&forces, forces_obj, "force", 2, (npy_intp[]){which.shape[0], 3}) < 0)
+    goto done;
+  if (which.shape[0] > INT32_MAX) {
+    py_fail(py_state_of_object(self), "InputError", "where has %zd entries, too many",
+            which.shape[0]);
+    goto done;
+  }
+  out = py_new_f64(1, (npy_intp[]){s->r});
+  if (!out) goto done;
+  double *to = py_f64(out);
+  Py_BEGIN_ALLOW_THREADS
+  rf_skin_project_rt(s, (int32_t)which.shape[0], which.data, forces.data, to);
+  Py_END_ALLOW_THREADS
+done:
+  py_in_release(&which);
+  py_in_release(&forces);
+  return out;
+}
+
+static PyObject *get_motion(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_skin *s = self_skin(self);
+  return py_view_f64(self, s->motion, 3, (npy_intp[]){s->n_points, 3, s->r});
+}
+
+static PyObject *get_tilt(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_skin *s = self_skin(self);
+  if (!s->tilt) Py_RETURN_NONE;
+  return py_view_f64(self, s->tilt, 3, (npy_intp[]){s->n_points, 3, s->r});
+}
+
+static PyGetSetDef getset[] = {
+    {"motion", get_motion, NULL, "U at the points, read-only (v, 3, r).", NULL},
+    {"tilt", get_tilt, NULL, "Normal corrections, read-only (v, 3, r), or None.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef methods[] = {
+    {"positions", positions, METH_VARARGS, positions_doc},
+    {"normals", normals, METH_VARARGS, normals_doc},
+    {"project", project, METH_VARARGS, project_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(skin_doc,
+             "Skin(model, mesh, embedding, points, normals, progress, threads, /)\n--\n\n"
+             "Points (v, 3) with normals (v, 3) or None, carried by a Reduced.");
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, skin_new},  {Py_tp_dealloc, skin_dealloc}, {Py_tp_methods, methods},
+    {Py_tp_getset, getset}, {Py_tp_doc, (void *)skin_doc}, {0, NULL},
+};
+
+PyType_Spec py_skin_spec = {
+    .name = "reducedfem._core.Skin",
+    .basicsize = sizeof(py_skin),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};

@@ -1,0 +1,254 @@
+"""Surfaces that a reduced model carries: to draw, to pick, to push."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._check import array_like, finite_result
+from reducedfem._run import Progress, callback, threads
+from reducedfem.embedding import Embedding
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.reduced import ReducedSolid
+from reducedfem.surface import Surface
+
+__all__ = ["Pick", "Skin"]
+
+
+@dataclass(frozen=True, eq=False)
+class Pick:
+    """A place on a surface, found by `Skin.pick`.
+
+    Attributes
+    ----------
+    triangle
+        Index of the triangle.
+    vertices
+        Its vertices, int32, shape (3,).
+    weights
+        Weight of each: barycentric coordinates, shape (3,).
+    point
+        The place in the deformed state that was looked at [m], shape (3,).
+    distance
+        From the origin of the ray [m].
+    """
+
+    triangle: int
+    vertices: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    point: NDArray[np.float64]
+    distance: float
+
+
+class Skin:
+    """A triangle surface carried by a reduced model, with normals.
+
+    Vertex X moves to X + U_X q with the rows U_X of the basis interpolated at X. Its normal
+    N turns to the direction of N + T_X q, T_X q = (sum_j q_j grad U_j(X)) N: the normal
+    pushed forward by the deformation gradient, exact for rotations and good for rotation
+    with small strain (Barbic 2007, sections 2.12.1 and 3.6.2). Both cost some r
+    multiplications a vertex, and only for the vertices that are asked for (2.12.2).
+
+    Parameters
+    ----------
+    reduced
+        The model.
+    surface
+        What is to be carried: any triangles, inside the mesh or near it.
+    normals
+        Unit normals of the vertices at rest, shape (v, 3); None: `Surface.normals`.
+    progress
+        True for a bar, or a callable ``f(done, total)``.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `normals` has a wrong shape or is not of unit length.
+    """
+
+    __slots__ = ("__weakref__", "_core", "_embedding", "_normals", "_reduced", "_surface")
+
+    def __init__(
+        self,
+        reduced: ReducedSolid,
+        surface: Surface,
+        normals: ArrayLike | None = None,
+        *,
+        progress: Progress = False,
+    ) -> None:
+        if not isinstance(reduced, ReducedSolid):
+            raise InputTypeError(f"reduced must be a ReducedSolid, got {type(reduced).__name__}")
+        if not isinstance(surface, Surface):
+            raise InputTypeError(f"surface must be a Surface, got {type(surface).__name__}")
+        given: ArrayLike = surface.normals if normals is None else normals
+        array_like(given, "normals")
+        self._reduced, self._surface = reduced, surface
+        self._embedding = Embedding(reduced.mesh, surface.vertices)
+        with callback(progress, "skin") as tell:
+            self._core = _core.Skin(
+                reduced._core,
+                reduced.mesh._core,
+                self._embedding._core,
+                surface.vertices,
+                given,
+                tell,
+                threads(),
+            )
+        self._normals = np.array(given, dtype=np.float64)
+        self._normals.flags.writeable = False
+
+    @property
+    def reduced(self) -> ReducedSolid:
+        """The model."""
+        return self._reduced
+
+    @property
+    def surface(self) -> Surface:
+        """The surface at rest."""
+        return self._surface
+
+    @property
+    def embedding(self) -> Embedding:
+        """How the mesh carries the vertices."""
+        return self._embedding
+
+    @property
+    def rest_normals(self) -> NDArray[np.float64]:
+        """Unit normals at rest, read-only, shape (v, 3)."""
+        return self._normals
+
+    @property
+    def motion(self) -> NDArray[np.float64]:
+        """U at the vertices [kg^-1/2], read-only, shape (v, 3, r)."""
+        return self._core.motion
+
+    @property
+    def tilt(self) -> NDArray[np.float64]:
+        """T at the vertices, which corrects normals [kg^-1/2 m^-1], read-only, (v, 3, r)."""
+        tilt = self._core.tilt
+        assert tilt is not None
+        return tilt
+
+    def positions(self, q: ArrayLike, vertices: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return positions of the surface at q.
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+        vertices
+            Indices of the vertices wanted, shape (k,); None: all.
+
+        Returns
+        -------
+        (k, 3) array
+            Positions [m].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A wrong shape, a value that is not finite, an index out of range, or `q` so large
+            that a position is not finite.
+        """
+        return self._evaluate(self._core.positions, "position", q, vertices)
+
+    def normals(self, q: ArrayLike, vertices: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return unit normals of the surface at q.
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+        vertices
+            Indices of the vertices wanted, shape (k,); None: all.
+
+        Returns
+        -------
+        (k, 3) array
+            Unit vectors; zero where the rest surface has no normal.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            As `positions`.
+        """
+        return self._evaluate(self._core.normals, "normal", q, vertices)
+
+    def _evaluate(
+        self, method: object, what: str, q: ArrayLike, vertices: ArrayLike | None
+    ) -> NDArray[np.float64]:
+        wanted = None if vertices is None else array_like(vertices, "vertices")
+        result: NDArray[np.float64] = method(array_like(q, "q"), wanted, threads())  # type: ignore[operator]
+        return finite_result(result, what, "q")
+
+    def pick(
+        self, origin: ArrayLike, direction: ArrayLike, q: ArrayLike | None = None
+    ) -> Pick | None:
+        """Return the place where a ray first meets the surface, from either side.
+
+        Parameters
+        ----------
+        origin
+            Where the ray begins [m], shape (3,).
+        direction
+            Where it goes, of any length but zero, shape (3,).
+        q
+            Reduced coordinates of the state looked at; None: at rest.
+
+        Returns
+        -------
+        Pick or None
+            None where the ray misses.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A wrong shape, a value that is not finite, or a direction of zero.
+        """
+        along = np.asarray(array_like(direction, "direction"), dtype=np.float64)
+        length = float(np.linalg.norm(along))
+        if not length > 0:
+            raise InputError("direction must not be zero, nor hold what is no number")
+        places = self._surface.vertices if q is None else self.positions(q)
+        triangle, distance, *weights = _core.surface_cast(
+            places, self._surface.triangles, array_like(origin, "origin"), along / length
+        )
+        if triangle < 0:
+            return None
+        corners = self._surface.triangles[triangle]
+        share = np.array(weights)
+        return Pick(triangle, corners, share, share @ places[corners], distance)
+
+    def project(self, where: Pick | ArrayLike, force: ArrayLike) -> NDArray[np.float64]:
+        """Return forces on the surface as a reduced force, U^T f.
+
+        Parameters
+        ----------
+        where
+            A `Pick`, or indices of vertices, shape (k,).
+        force
+            At the pick, shape (3,), or one for each vertex, (k, 3) [N].
+
+        Returns
+        -------
+        (r,) array
+            Reduced force [N kg^-1/2]: what `ImplicitNewmark.step` takes.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A wrong shape, a value that is not finite or an index out of range.
+        """
+        given = array_like(force, "force")
+        if isinstance(where, Pick):
+            vector = np.asarray(given, dtype=np.float64)
+            if vector.shape != (3,):
+                raise InputError(f"force must have shape (3,) at a pick, got {vector.shape}")
+            return self._core.project(where.vertices, np.outer(where.weights, vector))
+        return self._core.project(array_like(where, "where"), given)
+
+    def __repr__(self) -> str:
+        return f"<Skin: {self._surface!r} on {self._reduced!r}>"
