@@ -95,6 +95,11 @@ def damped(w: SimpleNamespace) -> list[np.ndarray]:
     return results
 
 
+def matrix_bases(w: SimpleNamespace) -> list[np.ndarray]:
+    system = rf.SecondOrderSystem(np.eye(5), np.diag(np.arange(1.0, 6.0)), lambda a, b: a * b)
+    return [rf.modal_derivative_basis(system, k=2, r=2).vectors]
+
+
 Operation = Callable[[SimpleNamespace], object]
 
 OPERATIONS: dict[str, Operation] = {
@@ -123,6 +128,7 @@ OPERATIONS: dict[str, Operation] = {
     "thinning": lambda w: rf.thin_samples(w.nodes, 0.15),
     "thinning of shapes": lambda w: rf.thin_shapes(w.solid, w.modes.shapes, 1.0),
     "sketch": lambda w: rf.sketch_basis(w.solid, w.sketch, r=2).vectors,
+    "basis of matrices": matrix_bases,
     "merged bases": lambda w: rf.merge_bases(w.solid, [w.basis, w.basis]).vectors,
     "reduced Newmark": lambda w: stepped(w, w.reduced),
     "unreduced Newmark": lambda w: stepped(w, w.solid),

@@ -17,6 +17,7 @@ static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
     [PY_PARTS] = &py_parts_spec,
     [PY_DAMPING] = &py_damping_spec,
     [PY_SKIN] = &py_skin_spec,
+    [PY_SECOND_ORDER] = &py_second_order_spec,
 };
 
 static PyMethodDef *const function_tables[] = {

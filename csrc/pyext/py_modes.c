@@ -5,6 +5,7 @@
 
 #include "modes/modes.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_matrix.h"
 #include "pyext/py_solid.h"
 
 int py_modes_arrays(py_state *state, const rf_solid *solid, int rigid, int k, PyObject **values,
@@ -106,54 +107,6 @@ done:
   return out;
 }
 
-// a lower triangle from SciPy-style arrays, checked in full
-typedef struct in_matrix {
-  py_in data, indices, indptr;
-  rf_csc view;
-} in_matrix;
-
-static void release_matrix(in_matrix *m) {
-  py_in_release(&m->data);
-  py_in_release(&m->indices);
-  py_in_release(&m->indptr);
-}
-
-static int take_matrix(py_state *state, in_matrix *m, PyObject *tuple, const char *name) {
-  if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 3) {
-    py_fail(state, "InputTypeError", "%s must be a tuple (data, indices, indptr)", name);
-    return -1;
-  }
-  PyObject *const data = PyTuple_GET_ITEM(tuple, 0), *const indices = PyTuple_GET_ITEM(tuple, 1);
-  PyObject *const indptr = PyTuple_GET_ITEM(tuple, 2);
-  const npy_intp any = PY_ANY;
-  if (py_in_i32(&m->indptr, indptr, "indptr", 1, &any, 0, INT32_MAX) < 0) return -1;
-  const npy_intp n = m->indptr.shape[0] - 1;
-  if (n < 1 || n >= INT32_MAX) {
-    py_fail(state, "InputError", "%s has %zd columns; allowed are 1 to 2147483646", name, n);
-    return -1;
-  }
-  const npy_intp *length = &m->data.shape[0];
-  if (py_in_f64(&m->data, data, "data", 1, &any) < 0) return -1;
-  if (py_in_i32(&m->indices, indices, "indices", 1, length, 0, (int32_t)n - 1) < 0) return -1;
-  const int32_t *ptr = m->indptr.data, *ind = m->indices.data;
-  int ok = ptr[0] == 0 && ptr[n] == *length;
-  for (npy_intp j = 0; ok && j < n; ++j) {
-    ok = ptr[j] < ptr[j + 1] && ptr[j + 1] <= *length && ind[ptr[j]] == j;
-    for (int32_t p = ptr[j] + 1; ok && p < ptr[j + 1]; ++p) ok = ind[p] > ind[p - 1];
-  }
-  if (!ok) {
-    py_fail(state, "InputError",
-            "%s must be a lower triangle by columns, rows ascending, diagonal present", name);
-    return -1;
-  }
-  m->view = (rf_csc){.rows = (int32_t)n,
-                     .cols = (int32_t)n,
-                     .colptr = m->indptr.data,
-                     .rowind = m->indices.data,
-                     .val = m->data.data};
-  return 0;
-}
-
 PyDoc_STRVAR(matrix_modes_doc,
              "matrix_modes($module, stiffness, mass, k, settings, progress, threads, /)\n--\n\n"
              "Modes of two symmetric matrices, each a tuple (data, indices, indptr) of its lower\n"
@@ -167,7 +120,7 @@ static PyObject *matrix_modes(PyObject *module, PyObject *args) {
   rf_eigen_report report = {0};
   int threads = 0;
   unsigned long long seed = 0;
-  in_matrix stiffness = {0}, mass = {0};
+  py_matrix stiffness = {0}, mass = {0};
   py_run r;
   rf_error err = {0};
   if (!PyArg_ParseTuple(args, "OOi(iiK)Oi:matrix_modes", &stiffness_obj, &mass_obj, &set.k,
@@ -175,8 +128,8 @@ static PyObject *matrix_modes(PyObject *module, PyObject *args) {
     return NULL;
   set.seed = seed;
   if (py_run_init(state, &r, callable, threads) < 0) return NULL;
-  if (take_matrix(state, &stiffness, stiffness_obj, "stiffness") < 0) goto done;
-  if (take_matrix(state, &mass, mass_obj, "mass") < 0) goto done;
+  if (py_in_matrix(state, &stiffness, stiffness_obj, "stiffness") < 0) goto done;
+  if (py_in_matrix(state, &mass, mass_obj, "mass") < 0) goto done;
   const int32_t n = stiffness.view.cols;
   if (set.k < 1 || set.k >= n) {
     py_fail(state, "InputError", "k must be between 1 and %d (unknowns less one), got %d", n - 1,
@@ -201,8 +154,8 @@ static PyObject *matrix_modes(PyObject *module, PyObject *args) {
   else
     result = Py_BuildValue("OO(ii)", values, vectors, report.solves, report.restarts);
 done:
-  release_matrix(&stiffness);
-  release_matrix(&mass);
+  py_matrix_release(&stiffness);
+  py_matrix_release(&mass);
   Py_XDECREF(values);
   Py_XDECREF(vectors);
   return result;

@@ -11,7 +11,12 @@ del right_kernels
 
 from reducedfem._run import set_threads, threads  # noqa: E402
 from reducedfem._version import __version__ as __version__  # noqa: E402
-from reducedfem.basis import Basis, mass_pca, modal_derivative_basis  # noqa: E402
+from reducedfem.basis import (  # noqa: E402
+    Basis,
+    SystemBasis,
+    mass_pca,
+    modal_derivative_basis,
+)
 from reducedfem.damping import ReducedStrainRateDamping, StrainRateDamping  # noqa: E402
 from reducedfem.embedding import Embedding  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
@@ -41,10 +46,11 @@ from reducedfem.linear_model import LinearModel  # noqa: E402
 from reducedfem.material import LinearElastic, StVK  # noqa: E402
 from reducedfem.merge import merge_bases  # noqa: E402
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
-from reducedfem.modes import Modes  # noqa: E402
+from reducedfem.modes import Modes, SystemModes  # noqa: E402
 from reducedfem.pod import pod_basis, record_snapshots  # noqa: E402
 from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
 from reducedfem.rigid import RigidBody  # noqa: E402
+from reducedfem.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.sketch import ForceSketch, Recording, record  # noqa: E402
 from reducedfem.sketch_basis import SketchReport, sketch_basis  # noqa: E402
 from reducedfem.skin import Pick, Skin  # noqa: E402
@@ -83,6 +89,7 @@ __all__ = [
     "ReducedSolid",
     "ReducedStrainRateDamping",
     "RigidBody",
+    "SecondOrderSystem",
     "SingularMatrixError",
     "SketchReport",
     "Skin",
@@ -94,6 +101,8 @@ __all__ = [
     "StaticReport",
     "StrainRateDamping",
     "Surface",
+    "SystemBasis",
+    "SystemModes",
     "load",
     "mass_pca",
     "merge_bases",

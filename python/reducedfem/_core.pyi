@@ -583,3 +583,44 @@ def independent(
     threads: int,
     /,
 ) -> NDArray[np.float64]: ...
+
+# csrc/pyext/py_second_order.c
+@final
+class SecondOrder:
+    def __new__(
+        cls,
+        mass: tuple[ArrayLike, ArrayLike, ArrayLike],
+        stiffness: tuple[ArrayLike, ArrayLike, ArrayLike],
+        /,
+    ) -> SecondOrder: ...
+    def modes(
+        self, k: int, progress: Callable[[int, int], object] | None, threads: int, /
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+    def derivatives(
+        self,
+        hessian: Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike],
+        shapes: ArrayLike,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> NDArray[np.float64]: ...
+    def mass_pca(
+        self,
+        vectors: ArrayLike,
+        weights: ArrayLike | None,
+        r: int,
+        at_most: bool,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+    def derivative_basis(
+        self,
+        hessian: Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike],
+        k: int,
+        r: int,
+        at_most: bool,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +14,10 @@ from reducedfem._check import integer, reals
 from reducedfem._frozen import freeze, frozen_array, owned, thaw
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.second_order import SecondOrderSystem
 from reducedfem.solid import Solid, held_fields, mode_count, require_movable, require_solid
 
-__all__ = ["Basis", "mass_pca", "modal_derivative_basis"]
+__all__ = ["Basis", "SystemBasis", "mass_pca", "modal_derivative_basis"]
 
 
 GIVEN_VECTORS = "given vectors"  # method of a basis of which nothing else is known
@@ -50,6 +51,8 @@ class Basis:
         mass-orthonormal is not checked.
     """
 
+    _axes: ClassVar[int] = 3
+
     vectors: NDArray[np.float64]
     singular_values: NDArray[np.float64]
     spectrum: NDArray[np.float64]
@@ -59,8 +62,9 @@ class Basis:
         for name in ("vectors", "singular_values", "spectrum"):
             object.__setattr__(self, name, frozen_array(getattr(self, name), name))
         shape, r = self.vectors.shape, len(self.vectors)
-        if len(shape) != 3 or shape[2] != 3 or r == 0:
-            raise InputError(f"vectors must have shape (r, n, 3), r at least 1, got {shape}")
+        if len(shape) != self._axes or shape[2:] not in ((), (3,)) or r == 0:
+            wanted = "(r, n, 3)" if self._axes == 3 else "(r, n)"
+            raise InputError(f"vectors must have shape {wanted}, r at least 1, got {shape}")
         if self.singular_values.shape != (r,):
             raise InputError(
                 f"singular_values must have shape ({r},), one for each of the vectors, "
@@ -88,7 +92,7 @@ class Basis:
 
     @property
     def matrix(self) -> NDArray[np.float64]:
-        """U as a matrix, shape (3n, r): a view of `vectors`, not a copy."""
+        """U as a matrix, shape (3n, r) or (n, r): a view of `vectors`, not a copy."""
         matrix: NDArray[np.float64] = self.vectors.reshape(self.r, -1).T
         return matrix
 
@@ -97,15 +101,45 @@ class Basis:
 
     def __reduce__(self) -> tuple[type[Basis], tuple[Any, ...]]:
         provenance = thaw(self.provenance)
-        return Basis, (self.vectors, self.singular_values, self.spectrum, provenance)
+        return type(self), (self.vectors, self.singular_values, self.spectrum, provenance)
 
     def __repr__(self) -> str:
         method = self.provenance["method"]
-        return f"<Basis: {self.r} vectors over {self.vectors.shape[1]} nodes, {method}>"
+        what = "nodes" if self._axes == 3 else "unknowns"
+        kind = type(self).__name__
+        return f"<{kind}: {self.r} vectors over {self.vectors.shape[1]} {what}, {method}>"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SystemBasis(Basis):
+    """The basis x = U q of a `SecondOrderSystem`; as `Basis`, but `vectors` have shape (r, n).
+
+    Attributes
+    ----------
+    vectors
+        The columns of U, read-only, shape (r, n), U^T A U = 1.
+    singular_values
+        Of each vector, descending, shape (r,).
+    spectrum
+        All singular values.
+    provenance
+        How the basis was made.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        As of `Basis`.
+    """
+
+    _axes: ClassVar[int] = 2
 
 
 def modal_derivative_basis(
-    solid: Solid, k: int = 20, r: int | None = None, *, progress: Progress = False
+    solid: Solid | SecondOrderSystem,
+    k: int = 20,
+    r: int | None = None,
+    *,
+    progress: Progress = False,
 ) -> Basis:
     """Return the basis of large deformations that needs no example: modes and derivatives.
 
@@ -121,7 +155,8 @@ def modal_derivative_basis(
     Parameters
     ----------
     solid
-        Free, or with enough fixed nodes that no part of it can move rigidly.
+        Free, or with enough fixed nodes that no part of it can move rigidly; or any
+        `SecondOrderSystem` with a Hessian (section 2.8.5), whose basis is (r, n).
     k
         Number of linear modes, less than the number of free degrees of freedom (less six for
         a free solid).
@@ -153,12 +188,19 @@ def modal_derivative_basis(
     --------
     Solid.linear_modes, Solid.modal_derivatives, mass_pca
     """
-    core = require_solid(solid)._core
-    modes, size = mode_count(solid, k), _size(r)
-    with callback(progress, "basis") as tell:
-        vectors, spectrum, _, frequencies = _core.modal_derivative_basis(
-            core, modes, size, tell, threads(), r is None
-        )
+    size = _size(r)
+    if isinstance(solid, SecondOrderSystem):
+        modes, hessian = solid._mode_count(k), solid._require_hessian()
+        with callback(progress, "basis") as tell:
+            vectors, spectrum, frequencies = solid._core.derivative_basis(
+                hessian, modes, size, r is None, tell, threads()
+            )
+    else:
+        core, modes = require_solid(solid)._core, mode_count(solid, k)
+        with callback(progress, "basis") as tell:
+            vectors, spectrum, _, frequencies = _core.modal_derivative_basis(
+                core, modes, size, tell, threads(), r is None
+            )
     provenance = {
         "method": "modal derivatives",
         "k": modes,
@@ -169,7 +211,7 @@ def modal_derivative_basis(
 
 
 def mass_pca(
-    solid: Solid,
+    solid: Solid | SecondOrderSystem,
     vectors: ArrayLike,
     r: int | None = None,
     weights: ArrayLike | None = None,
@@ -190,10 +232,10 @@ def mass_pca(
     Parameters
     ----------
     solid
-        Gives mass and fixed nodes.
+        Gives mass and fixed nodes; of a `SecondOrderSystem` the mass.
     vectors
         Deformations, shape (m, n, 3), of any unit but the same for all, zero at fixed nodes:
-        modes, snapshots of a motion, ...
+        modes, snapshots of a motion, ... Of a `SecondOrderSystem` (m, n).
     r
         Size of the basis, at most the numerical rank of the deformations. None: 30, or the
         rank where that is less.
@@ -215,15 +257,22 @@ def mass_pca(
     MeshError
         Every node of the solid is fixed.
     """
-    core = require_solid(solid)._core
     size = _size(r)
-    deformations = held_fields(solid, vectors, "vectors")
     factors = None if weights is None else reals(weights, "weights")
-    require_movable(solid)
-    with callback(progress, "mass-PCA") as tell:
-        found, spectrum = _core.mass_pca(
-            core, deformations, factors, size, tell, threads(), r is None
-        )
+    if isinstance(solid, SecondOrderSystem):
+        deformations = reals(vectors, "vectors")
+        with callback(progress, "mass-PCA") as tell:
+            found, spectrum = solid._core.mass_pca(
+                deformations, factors, size, r is None, tell, threads()
+            )
+    else:
+        core = require_solid(solid)._core
+        deformations = held_fields(solid, vectors, "vectors")
+        require_movable(solid)
+        with callback(progress, "mass-PCA") as tell:
+            found, spectrum = _core.mass_pca(
+                core, deformations, factors, size, tell, threads(), r is None
+            )
     provenance = {
         "method": "mass-PCA",
         "deformations": len(deformations),
@@ -242,4 +291,5 @@ def _basis(
     vectors: NDArray[np.float64], spectrum: NDArray[np.float64], provenance: dict[str, Any]
 ) -> Basis:
     singular_values = owned(spectrum[: len(vectors)].copy())
-    return Basis(owned(vectors), singular_values, owned(spectrum), provenance)
+    kind = Basis if vectors.ndim == 3 else SystemBasis
+    return kind(owned(vectors), singular_values, owned(spectrum), provenance)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from reducedfem._frozen import frozen_array
 from reducedfem.errors import InputError
 
-__all__ = ["Modes"]
+__all__ = ["Modes", "SystemModes"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +34,8 @@ class Modes:
         An array has a wrong shape or dtype, or a value that is not finite.
     """
 
+    _axes: ClassVar[int] = 3
+
     eigenvalues: NDArray[np.float64]
     frequencies: NDArray[np.float64]
     shapes: NDArray[np.float64]
@@ -41,10 +43,10 @@ class Modes:
     def __post_init__(self) -> None:
         for name in ("eigenvalues", "frequencies", "shapes"):
             object.__setattr__(self, name, frozen_array(getattr(self, name), name))
-        if self.shapes.ndim != 3 or self.shapes.shape[2] != 3 or len(self.shapes) == 0:
-            raise InputError(
-                f"shapes must have shape (k, n, 3), k at least 1, got {self.shapes.shape}"
-            )
+        shape = self.shapes.shape
+        if len(shape) != self._axes or shape[2:] not in ((), (3,)) or shape[0] == 0:
+            wanted = "(k, n, 3)" if self._axes == 3 else "(k, n)"
+            raise InputError(f"shapes must have shape {wanted}, k at least 1, got {shape}")
         for name in ("eigenvalues", "frequencies"):
             shape = getattr(self, name).shape
             if shape != (len(self.shapes),):
@@ -58,7 +60,29 @@ class Modes:
 
     def __repr__(self) -> str:
         low, high = self.frequencies[0], self.frequencies[-1]
-        return f"<Modes: {len(self)} from {low:.6g} to {high:.6g} Hz>"
+        return f"<{type(self).__name__}: {len(self)} from {low:.6g} to {high:.6g} Hz>"
 
     def __reduce__(self) -> tuple[type[Modes], tuple[Any, ...]]:
-        return Modes, (self.eigenvalues, self.frequencies, self.shapes)
+        return type(self), (self.eigenvalues, self.frequencies, self.shapes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SystemModes(Modes):
+    """Modes of a `SecondOrderSystem`; as `Modes`, but `shapes` have shape (k, n).
+
+    Attributes
+    ----------
+    eigenvalues
+        lambda of K psi = lambda A psi, read-only, shape (k,).
+    frequencies
+        sqrt(lambda) / (2 pi), read-only, shape (k,).
+    shapes
+        Mode shapes, psi_i^T A psi_j = delta_ij, read-only, shape (k, n).
+
+    Raises
+    ------
+    InputError, InputTypeError
+        As of `Modes`.
+    """
+
+    _axes: ClassVar[int] = 2

@@ -1,0 +1,372 @@
+// The type _core.SecondOrder: a system known by two matrices, with the second derivative of its
+// forces as a Python callable.
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "basis/basis.h"
+#include "pyext/py_matrix.h"
+
+typedef struct py_second_order {
+  PyObject_HEAD rf_csc mass;    // lower triangle, own memory
+  rf_modes_matrices *matrices;  // borrows the mass
+} py_second_order;
+
+static const rf_modes_system *system_of(PyObject *self) {
+  return rf_modes_matrices_system(((py_second_order *)self)->matrices);
+}
+
+static rf_status copy_of(const rf_csc *from, rf_csc *to, rf_error *err) {
+  const size_t nnz = (size_t)from->colptr[from->cols];
+  const rf_status st = rf_csc_create(from->rows, from->cols, (int64_t)nnz, to, err);
+  if (st < 0) return st;
+  memcpy(to->colptr, from->colptr, ((size_t)from->cols + 1) * sizeof *to->colptr);
+  memcpy(to->rowind, from->rowind, nnz * sizeof *to->rowind);
+  memcpy(to->val, from->val, nnz * sizeof *to->val);
+  return st;
+}
+
+static rf_status require_definite_mass(const rf_csc *mass, rf_error *err) {
+  rf_cholesky *factor = NULL;
+  rf_status st = rf_cholesky_create(mass, &factor, err);
+  if (st >= 0) st = rf_cholesky_factorize(factor, mass, NULL, err);
+  if (st == RF_ERR_SINGULAR) st = rf_fail(err, st, "the mass is not positive definite");
+  rf_cholesky_free(factor);
+  return st;
+}
+
+static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *mass_obj, *stiffness_obj, *result = NULL;
+  py_matrix mass = {0}, stiffness = {0};
+  rf_modes_matrices *matrices = NULL;
+  rf_error err = {0};
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OO:SecondOrder", &mass_obj, &stiffness_obj)) return NULL;
+  if (py_in_matrix(state, &mass, mass_obj, "mass") < 0 ||
+      py_in_matrix(state, &stiffness, stiffness_obj, "stiffness") < 0)
+    goto done;
+  result = type->tp_alloc(type, 0);
+  if (!result) goto done;
+  py_second_order *self = (py_second_order *)result;
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = copy_of(&mass.view, &self->mass, &err);
+  if (st >= 0) st = require_definite_mass(&self->mass, &err);
+  if (st >= 0) st = rf_modes_matrices_create(&stiffness.view, &self->mass, &matrices, &err);
+  Py_END_ALLOW_THREADS
+  self->matrices = matrices;
+  result = py_result(state, st, &err, result);
+done:
+  py_matrix_release(&mass);
+  py_matrix_release(&stiffness);
+  return result;
+}
+
+static void second_order_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  rf_modes_matrices_free(((py_second_order *)self)->matrices);
+  rf_csc_free(&((py_second_order *)self)->mass);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// The system for the time of one call, with a Hessian that asks Python.
+typedef struct call {
+  const rf_modes_system *base;
+  PyObject *hessian;  // borrowed
+} call;
+
+static rf_status call_mass(void *context, const rf_run *run, int32_t count, const double *x,
+                           double *y, rf_error *err) {
+  const rf_eigen_problem *op = &((const call *)context)->base->operators;
+  return op->mass(op->context, run, count, x, y, err);
+}
+
+static rf_status call_solve(void *context, const rf_run *run, int32_t count, const double *x,
+                            double *y, rf_error *err) {
+  const rf_eigen_problem *op = &((const call *)context)->base->operators;
+  return op->solve(op->context, run, count, x, y, err);
+}
+
+// with the GIL: one product, 0, or -1 with an exception set
+static int ask_python(PyObject *hessian, npy_intp n, const double *a, const double *b,
+                      double *out) {
+  int result = -1;
+  py_in product = {0};
+  PyObject *first = py_new_f64(1, &n), *second = py_new_f64(1, &n), *answer = NULL;
+  if (first && second) {
+    memcpy(py_f64(first), a, (size_t)n * sizeof *a);
+    memcpy(py_f64(second), b, (size_t)n * sizeof *b);
+    answer = PyObject_CallFunctionObjArgs(hessian, first, second, NULL);
+  }
+  if (answer && py_in_f64(&product, answer, "hessian_product(a, b)", 1, &n) == 0) {
+    memcpy(out, product.data, (size_t)n * sizeof *out);
+    result = 0;
+  }
+  py_in_release(&product);
+  Py_XDECREF(first);
+  Py_XDECREF(second);
+  Py_XDECREF(answer);
+  return result;
+}
+
+static rf_status call_hessian(void *context, const rf_run *run, int32_t count,
+                              const double *const *a, const double *const *b, double *const *out,
+                              rf_error *err) {
+  const call *c = context;
+  for (int32_t p = 0; p < count; ++p) {
+    const rf_status st = rf_run_progress(run, p, count, err);
+    if (st < 0) return st;
+    const PyGILState_STATE gil = PyGILState_Ensure();
+    const int failed = ask_python(c->hessian, c->base->operators.n, a[p], b[p], out[p]) < 0;
+    PyGILState_Release(gil);
+    // the exception stays pending in this thread; py_raise keeps it
+    if (failed) return rf_fail(err, RF_ERR_INTERRUPTED, "hessian_product failed");
+  }
+  return RF_OK;
+}
+
+static rf_modes_system system_for(call *c) {
+  rf_modes_system system = *c->base;
+  system.operators.mass = call_mass;
+  system.operators.solve = call_solve;
+  system.operators.context = c;
+  system.hessian = call_hessian;
+  return system;
+}
+
+// k within what the system has: 0, or -1 with an exception set
+static int check_k(PyObject *self, int k) {
+  const int32_t n = system_of(self)->operators.n;
+  if (k >= 1 && k < n) return 0;
+  py_fail(py_state_of_object(self), "InputError",
+          "k must be between 1 and %d (unknowns less one), got %d", (int)n - 1, k);
+  return -1;
+}
+
+PyDoc_STRVAR(modes_doc,
+             "modes($self, k, progress, threads, /)\n--\n\n"
+             "Eigenvalues (k,), frequencies (k,) and shapes (k, n).");
+static PyObject *modes(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  PyObject *callable, *values = NULL, *frequencies = NULL, *shapes = NULL, *result = NULL;
+  int k, threads;
+  py_run run;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "iOi:modes", &k, &callable, &threads)) return NULL;
+  if (py_run_init(state, &run, callable, threads) < 0 || check_k(self, k) < 0) return NULL;
+  values = py_new_f64(1, (npy_intp[]){k});
+  frequencies = py_new_f64(1, (npy_intp[]){k});
+  shapes = py_new_f64(2, (npy_intp[]){k, system_of(self)->operators.n});
+  if (!values || !frequencies || !shapes) goto done;
+  double *value = py_f64(values), *shape = py_f64(shapes);
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_modes_linear(system_of(self), &run.run, k, value, shape, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  rf_modes_frequencies(k, value, py_f64(frequencies));
+  result = PyTuple_Pack(3, values, frequencies, shapes);
+done:
+  Py_XDECREF(values);
+  Py_XDECREF(frequencies);
+  Py_XDECREF(shapes);
+  return result;
+}
+
+PyDoc_STRVAR(derivatives_doc,
+             "derivatives($self, hessian, shapes, progress, threads, /)\n--\n\n"
+             "Derivatives (k(k+1)/2, n) of shapes (k, n), i <= j row by row; hessian(a, b): (n,).");
+static PyObject *derivatives(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  const npy_intp n = system_of(self)->operators.n;
+  PyObject *hessian, *shapes_obj, *callable, *out = NULL;
+  int threads;
+  py_in shapes = {0};
+  py_run run;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OOOi:derivatives", &hessian, &shapes_obj, &callable, &threads))
+    return NULL;
+  if (py_run_init(state, &run, callable, threads) < 0) return NULL;
+  if (py_in_f64(&shapes, shapes_obj, "shapes", 2, (npy_intp[]){PY_ANY, n}) < 0) return NULL;
+  if (shapes.shape[0] < 1 || shapes.shape[0] > n) {
+    py_fail(state, "InputError", "shapes must hold 1 to %zd modes, got %zd", n, shapes.shape[0]);
+    goto done;
+  }
+  const int32_t k = (int32_t)shapes.shape[0];
+  out = py_new_f64(2, (npy_intp[]){(npy_intp)rf_modes_pairs(k), n});
+  if (!out) goto done;
+  double *to = py_f64(out);
+  call c = {system_of(self), hessian};
+  const rf_modes_system system = system_for(&c);
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_modes_derivatives(&system, &run.run, k, shapes.data, to, &err);
+  Py_END_ALLOW_THREADS
+  out = py_result(state, st, &err, out);
+done:
+  py_in_release(&shapes);
+  return out;
+}
+
+// fresh arrays: the first r of vectors (any, n), and the spectrum
+static PyObject *basis_arrays(int32_t r, int32_t n, const double *vectors, int32_t n_spectrum,
+                              const double *spectrum, PyObject *more) {
+  PyObject *basis = py_new_f64(2, (npy_intp[]){r, n});
+  PyObject *values = py_new_f64(1, (npy_intp[]){n_spectrum}), *result = NULL;
+  if (basis && values) {
+    memcpy(py_f64(basis), vectors, (size_t)r * (size_t)n * sizeof *vectors);
+    memcpy(py_f64(values), spectrum, (size_t)n_spectrum * sizeof *spectrum);
+    result = more ? PyTuple_Pack(3, basis, values, more) : PyTuple_Pack(2, basis, values);
+  }
+  Py_XDECREF(basis);
+  Py_XDECREF(values);
+  return result;
+}
+
+// room for count vectors and their spectrum
+static rf_status take_room(int64_t count, int32_t n, double **vectors, double **spectrum,
+                           int32_t *n_spectrum, rf_error *err) {
+  rf_status st = RF_OK;
+  *n_spectrum = count < n ? (int32_t)count : n;
+  RF_ALLOC(*vectors, (size_t)count * (size_t)n);
+  RF_ALLOC(*spectrum, *n_spectrum);
+done:
+  return st;
+}
+
+PyDoc_STRVAR(mass_pca_doc,
+             "mass_pca($self, vectors, weights, r, at_most, progress, threads, /)\n--\n\n"
+             "Mass-orthonormal vectors (r, n) and all singular values of the weighted vectors\n"
+             "(count, n); weights (count,) or None. With at_most, r is lowered to the rank.");
+static PyObject *mass_pca(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  const rf_modes_system *system = system_of(self);
+  const int32_t n = system->operators.n;
+  PyObject *vectors_obj, *weights_obj, *callable, *result = NULL;
+  int r, at_most, threads;
+  int32_t n_spectrum = 0;
+  py_in vectors = {0}, weights = {0};
+  double *copy = NULL, *spectrum = NULL;
+  py_run run;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OOipOi:mass_pca", &vectors_obj, &weights_obj, &r, &at_most,
+                        &callable, &threads))
+    return NULL;
+  if (py_run_init(state, &run, callable, threads) < 0) return NULL;
+  if (py_in_f64(&vectors, vectors_obj, "vectors", 2, (npy_intp[]){PY_ANY, n}) < 0) return NULL;
+  if (weights_obj != Py_None &&
+      py_in_f64(&weights, weights_obj, "weights", 1, &vectors.shape[0]) < 0)
+    goto done;
+  if (vectors.shape[0] < 1 || vectors.shape[0] > INT32_MAX / 2) {
+    py_fail(state, "InputError", "vectors must hold 1 to %d vectors, got %zd", INT32_MAX / 2,
+            vectors.shape[0]);
+    goto done;
+  }
+  const int32_t count = (int32_t)vectors.shape[0];
+  rf_status st = take_room(count, n, &copy, &spectrum, &n_spectrum, &err);
+  if (st >= 0) {
+    const double *from = vectors.data, *weight = weights.data;
+    for (int32_t v = 0; v < count && st >= 0; ++v) {
+      for (int32_t i = 0; i < n; ++i) {
+        const size_t at = (size_t)v * (size_t)n + (size_t)i;
+        copy[at] = from[at] * (weight ? weight[v] : 1.0);
+        if (!isfinite(copy[at]))
+          st = rf_fail(&err, RF_ERR_ARG, "vectors[%d] times its weight is not finite", (int)v);
+      }
+    }
+  }
+  if (st >= 0) {
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_basis_system_pca(system, &((py_second_order *)self)->mass, &run.run, count, copy,
+                             at_most != 0, &r, spectrum, &err);
+    Py_END_ALLOW_THREADS
+  }
+  result =
+      st < 0 ? py_raise(state, st, &err) : basis_arrays(r, n, copy, n_spectrum, spectrum, NULL);
+done:
+  rf_free(copy);
+  rf_free(spectrum);
+  py_in_release(&vectors);
+  py_in_release(&weights);
+  return result;
+}
+
+PyDoc_STRVAR(basis_doc,
+             "derivative_basis($self, hessian, k, r, at_most, progress, threads, /)\n--\n\n"
+             "Vectors (r, n) of k modes and their derivatives, all singular values, and the\n"
+             "frequencies (k,). With at_most, r is lowered to the rank.");
+static PyObject *derivative_basis(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  const int32_t n = system_of(self)->operators.n;
+  PyObject *hessian, *callable, *values = NULL, *result = NULL;
+  int k, r, at_most, threads;
+  int32_t n_spectrum = 0;
+  double *vectors = NULL, *spectrum = NULL;
+  py_run run;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "OiipOi:derivative_basis", &hessian, &k, &r, &at_most, &callable,
+                        &threads))
+    return NULL;
+  if (py_run_init(state, &run, callable, threads) < 0 || check_k(self, k) < 0) return NULL;
+  values = py_new_f64(1, (npy_intp[]){k});
+  if (!values) return NULL;
+  const int64_t count = k + rf_modes_pairs(k);
+  if (count > INT32_MAX / 2) {
+    py_fail(state, "InputError", "k is %d, which gives too many derivatives", k);
+    goto done;
+  }
+  double *value = py_f64(values);
+  call c = {system_of(self), hessian};
+  const rf_modes_system system = system_for(&c);
+  rf_status st = take_room(count, n, &vectors, &spectrum, &n_spectrum, &err);
+  if (st >= 0) {
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_basis_system_derivatives(&system, &((py_second_order *)self)->mass, &run.run, k,
+                                     at_most != 0, &r, value, vectors, spectrum, &err);
+    Py_END_ALLOW_THREADS
+  }
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  rf_modes_frequencies(k, value, value);
+  result = basis_arrays(r, n, vectors, n_spectrum, spectrum, values);
+done:
+  rf_free(vectors);
+  rf_free(spectrum);
+  Py_XDECREF(values);
+  return result;
+}
+
+static PyMethodDef second_order_methods[] = {
+    {"modes", modes, METH_VARARGS, modes_doc},
+    {"derivatives", derivatives, METH_VARARGS, derivatives_doc},
+    {"mass_pca", mass_pca, METH_VARARGS, mass_pca_doc},
+    {"derivative_basis", derivative_basis, METH_VARARGS, basis_doc},
+    {0},
+};
+
+PyDoc_STRVAR(second_order_doc,
+             "SecondOrder(mass, stiffness, /)\n--\n\n"
+             "Immutable system of two symmetric matrices, each a tuple (data, indices, indptr) of\n"
+             "its lower triangle. The public face is reducedfem.SecondOrderSystem.");
+
+static PyType_Slot second_order_slots[] = {
+    {Py_tp_new, second_order_new},
+    {Py_tp_dealloc, second_order_dealloc},
+    {Py_tp_methods, second_order_methods},
+    {Py_tp_doc, (void *)second_order_doc},
+    {0, NULL},
+};
+
+PyType_Spec py_second_order_spec = {
+    .name = "reducedfem._core.SecondOrder",
+    .basicsize = sizeof(py_second_order),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = second_order_slots,
+};
