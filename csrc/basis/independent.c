@@ -7,14 +7,9 @@
 #include "basis/metric.h"
 #include "linalg/blas.h"
 #include "linalg/tall.h"
+#include "linalg/vector.h"
 
 enum { BLOCK = 32 };  // vectors that are made orthogonal to those kept together
-
-static double dot(size_t n, const double *x, const double *y) {
-  double sum = 0.0;
-  for (size_t i = 0; i < n; ++i) sum += x[i] * y[i];
-  return sum;
-}
 
 // To unit length; returns the length before.  What is not longer than `least` becomes zero, and
 // so does its length.
@@ -24,7 +19,7 @@ static double normalise(size_t n, double least, double *x) {
   // scaled first: squares neither overflow nor vanish
   const double unit = largest > 0.0 ? largest : 1.0;
   for (size_t i = 0; i < n; ++i) x[i] /= unit;
-  const double length = sqrt(dot(n, x, x));
+  const double length = sqrt(rf_dot((int64_t)n, x, x));
   const bool good = isfinite(length) && length * unit > least;
   for (size_t i = 0; i < n; ++i) x[i] = good ? x[i] / length : 0.0;
   return good ? length * unit : 0.0;
@@ -46,7 +41,7 @@ static rf_status orthogonalise(const rf_run *run, int32_t n, int32_t kept, const
     double *vector = block + size * (size_t)j;
     for (int32_t i = 0; i < j; ++i) {
       const double *other = block + size * (size_t)i;
-      const double share = dot(size, other, vector);
+      const double share = rf_dot((int64_t)size, other, vector);
       for (size_t p = 0; p < size; ++p) vector[p] -= share * other[p];
     }
     length[j] = normalise(size, least, vector);

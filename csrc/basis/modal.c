@@ -5,16 +5,11 @@
 #include "basis/basis.h"
 #include "basis/mass_pca.h"
 #include "linalg/deflate.h"
+#include "linalg/vector.h"
 
 enum { AT_ONCE = 16 };  // derivatives whose mass norms are computed together
 // a norm this far below the largest is rounding of a derivative that vanishes by symmetry
 static const double ROUNDING = 1e-10;
-
-static double dot(size_t n, const double *x, const double *y) {
-  double sum = 0.0;
-  for (size_t i = 0; i < n; ++i) sum += x[i] * y[i];
-  return sum;
-}
 
 static void scale(size_t n, double factor, double *x) {
   for (size_t i = 0; i < n; ++i) x[i] *= factor;
@@ -45,7 +40,7 @@ rf_status rf_basis_scale(const rf_modes_system *system, const rf_run *run, int32
     RF_TRY(op->mass(op->context, run, count, phi, product, err));
     for (int32_t p = 0; p < count; ++p) {
       const size_t at = n * (size_t)p;
-      norm[first + p] = sqrt(fmax(dot(n, phi + at, product + at), 0.0));
+      norm[first + p] = sqrt(fmax(rf_dot((int64_t)n, phi + at, product + at), 0.0));
       largest = fmax(largest, norm[first + p]);
     }
   }

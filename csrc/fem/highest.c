@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "fem/fem.h"
 #include "linalg/blas.h"
+#include "linalg/vector.h"
 
 enum {
   FIRST_CHECK = 16,   // Lanczos vectors before Ritz values are looked at, then twice as many
@@ -52,12 +53,6 @@ static rf_status solve_mass(lanczos *l, const rf_run *run, const double *x, doub
 
 static void hold_fixed(const rf_solid *s, double *x) {
   for (int32_t k = 0; k < s->n_fixed; ++k) memset(x + 3 * (int64_t)s->fixed[k], 0, 3 * sizeof *x);
-}
-
-static double dot(int64_t count, const double *x, const double *y) {
-  double sum = 0.0;
-  for (int64_t i = 0; i < count; ++i) sum += x[i] * y[i];
-  return sum;
 }
 
 // largest eigenvalue of the tridiagonal matrix of k vectors and how far from it the last
@@ -123,7 +118,7 @@ static rf_status estimate(const rf_solid *s, const rf_run *run, const double *bl
   start_vector(dofs, z);
   hold_fixed(s, z);
   RF_TRY(solve_mass(&l, run, z, v, err));
-  double norm = sqrt(dot(dofs, v, z)), residual = 0.0;
+  double norm = sqrt(rf_dot(dofs, v, z)), residual = 0.0;
   for (int64_t d = 0; d < dofs; ++d) v[d] /= norm, mass_v[d] = z[d] / norm;
 
   double last = 0.0;
@@ -132,11 +127,11 @@ static rf_status estimate(const rf_solid *s, const rf_run *run, const double *bl
     RF_TRY(rf_solid_block_multiply(s, run, blocks, 1, v, z, err));
     hold_fixed(s, z);
     for (int64_t d = 0; d < dofs; ++d) z[d] -= last * before[d];
-    diagonal[k] = dot(dofs, v, z);
+    diagonal[k] = rf_dot(dofs, v, z);
     for (int64_t d = 0; d < dofs; ++d) z[d] -= diagonal[k] * mass_v[d];
     memcpy(before, mass_v, (size_t)dofs * sizeof *before);
     RF_TRY(solve_mass(&l, run, z, v, err));
-    last = off[k] = sqrt(fmax(dot(dofs, v, z), 0.0));
+    last = off[k] = sqrt(fmax(rf_dot(dofs, v, z), 0.0));
     // nothing left: the Krylov space holds whole eigenvectors, or everything
     const bool ended = !(last > DBL_EPSILON * fabs(diagonal[0])) || k + 1 >= free_dofs;
     if (ended || k + 1 == check) {

@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "linalg/blas.h"
 #include "linalg/convention.h"
+#include "linalg/vector.h"
 
 // field e x (x - c), scaled
 static void turn(const rf_solid *s, const double *centre, const double *e, double scale,
@@ -18,12 +19,6 @@ static void turn(const rf_solid *s, const double *centre, const double *e, doubl
     to[1] = scale * (e[2] * r[0] - e[0] * r[2]);
     to[2] = scale * (e[0] * r[1] - e[1] * r[0]);
   }
-}
-
-static double dot(size_t n, const double *x, const double *y) {
-  double sum = 0.0;
-  for (size_t i = 0; i < n; ++i) sum += x[i] * y[i];
-  return sum;
 }
 
 // moments and axes of the inertia
@@ -71,7 +66,7 @@ rf_status rf_solid_rigid_body(const rf_solid *s, const rf_run *run, rf_rigid_bod
   for (int i = 0; i < 3; ++i)
     for (int j = i; j < 3; ++j)
       body.inertia[3 * i + j] = body.inertia[3 * j + i] =
-          dot(n, turns + n * (size_t)i, product + n * (size_t)j);
+          rf_dot((int64_t)n, turns + n * (size_t)i, product + n * (size_t)j);
   RF_TRY(principal_axes(&body, err));
   *out = body;
 done:

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "fem/statics.h"
+#include "linalg/vector.h"
 
 static const double ARMIJO = 1e-4;       // part of the predicted decrease that is asked for
 static const double SHORTEST = 1e-10;    // a shorter step means that the search failed
@@ -47,12 +48,6 @@ static double norm(int64_t count, const double *x) {
   return sqrt(sum);
 }
 
-static double dot(int64_t count, const double *x, const double *y) {
-  double sum = 0.0;
-  for (int64_t i = 0; i < count; ++i) sum += x[i] * y[i];
-  return sum;
-}
-
 // residual f - R and potential at u; the tangent too if asked for
 static rf_status evaluate(rf_statics *w, const double *u, bool tangent, rf_error *err) {
   const int64_t n = 3 * (int64_t)w->solid->mesh->n_nodes;
@@ -60,7 +55,7 @@ static rf_status evaluate(rf_statics *w, const double *u, bool tangent, rf_error
   const rf_status st =
       rf_solid_evaluate(w->solid, w->run, u, &energy, w->force, tangent ? w->blocks : NULL, err);
   if (st < 0) return st;
-  const double work = dot(n, w->load, u);
+  const double work = rf_dot(n, w->load, u);
   w->potential = energy - work;
   w->magnitude = energy + fabs(work);
   for (int64_t i = 0; i < n; ++i) w->step[i] = w->load[i] - w->force[i];
@@ -146,7 +141,7 @@ static rf_status factorize(rf_statics *w, rf_error *err) {
 static rf_status search(rf_statics *w, double *u, rf_error *err) {
   const int64_t n = 3 * (int64_t)w->solid->mesh->n_nodes, n_free = 3 * (int64_t)w->solid->n_free;
   const double before = w->potential, size = norm(n_free, w->residual);
-  const double slope = -dot(n_free, w->residual, w->direction);
+  const double slope = -rf_dot(n_free, w->residual, w->direction);
   const double noise = NOISE * DBL_EPSILON * w->magnitude;
   double *const along = w->trial;
   rf_status st = RF_OK;

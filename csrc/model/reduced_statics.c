@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "linalg/dense_rt.h"
+#include "linalg/vector.h"
 
 static const double ARMIJO = 1e-4;       // part of the predicted decrease that is asked for
 static const double SHORTEST = 1e-10;    // a shorter step means that the search failed
@@ -46,13 +47,7 @@ static void layout(statics *w, int32_t r, rf_arena *a) {
   w->polynomial = rf_arena_take(a, rf_polynomial_work_bytes(r), 1);
 }
 
-static double dot(int32_t n, const double *x, const double *y) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) sum += x[i] * y[i];
-  return sum;
-}
-
-static double norm(int32_t n, const double *x) { return sqrt(dot(n, x, x)); }
+static double norm(int32_t n, const double *x) { return sqrt(rf_dot(n, x, x)); }
 
 // residual f - R and potential at q; the tangent too if asked for
 static void evaluate(statics *w, const double *q, bool tangent) {
@@ -60,7 +55,7 @@ static void evaluate(statics *w, const double *q, bool tangent) {
   double energy;
   rf_polynomial_evaluate_rt(w->model->polynomial, q, w->polynomial, &energy, w->force,
                             tangent ? w->stiffness : NULL, w->ld);
-  const double work = dot(r, w->load, q);
+  const double work = rf_dot(r, w->load, q);
   w->potential = energy - work;
   w->magnitude = fabs(energy) + fabs(work);
   for (int32_t i = 0; i < r; ++i) w->residual[i] = w->load[i] - w->force[i];
@@ -115,7 +110,7 @@ static rf_status solve(statics *w, rf_error *err) {
 static rf_status search(statics *w, double *q, rf_error *err) {
   const int32_t r = w->model->r;
   const double before = w->potential, size = norm(r, w->residual);
-  const double slope = -dot(r, w->residual, w->direction);
+  const double slope = -rf_dot(r, w->residual, w->direction);
   const double noise = NOISE * DBL_EPSILON * w->magnitude;
   double length = 1.0;
   while (length > SHORTEST) {

@@ -20,6 +20,7 @@
 #include "linalg/convention.h"
 #include "linalg/deflate.h"
 #include "linalg/tall.h"
+#include "linalg/vector.h"
 #include "modes/modes.h"
 
 enum {
@@ -43,12 +44,6 @@ typedef struct known {
 } known;
 
 static size_t at(const known *s, int64_t vector) { return (size_t)s->n * (size_t)vector; }
-
-static double dot(int32_t n, const double *x, const double *y) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < n; ++i) sum += x[i] * y[i];
-  return sum;
-}
 
 // A^+ b for loads without parts along the known vectors: the solution has none but by rounding
 static rf_status solve_deflated(const known *s, const rf_run *run, int32_t count, const double *x,
@@ -82,7 +77,7 @@ static rf_status check_modes(known *s, const rf_run *run, int32_t k, rf_error *e
   for (int32_t j = 0; j < k; ++j) {
     const double *psi = shape + at(s, j), *yj = y + at(s, j);
     for (int32_t i = 0; i <= j; ++i) {
-      const double product = dot(s->n, dual + at(s, i), psi);
+      const double product = rf_dot(s->n, dual + at(s, i), psi);
       if (fabs(product - (i == j)) <= MODE_TOLERANCE) continue;
       st = rf_fail(err, RF_ERR_ARG,
                    "modes %d and %d have the mass product %g; derivatives of a free solid need "
@@ -91,7 +86,7 @@ static rf_status check_modes(known *s, const rf_run *run, int32_t k, rf_error *e
       goto done;
     }
     for (int32_t i = 0; i < RF_RIGID; ++i) {
-      const double product = dot(s->n, dual + at(s, j), s->vector + at(s, i));
+      const double product = rf_dot(s->n, dual + at(s, j), s->vector + at(s, i));
       if (fabs(product) <= MODE_TOLERANCE) continue;
       st = rf_fail(err, RF_ERR_ARG,
                    "mode %d moves the solid rigidly; derivatives of a free solid need its elastic "
@@ -99,7 +94,7 @@ static rf_status check_modes(known *s, const rf_run *run, int32_t k, rf_error *e
                    (int)j);
       goto done;
     }
-    const double lambda = 1.0 / dot(s->n, dual + at(s, j), yj);
+    const double lambda = 1.0 / rf_dot(s->n, dual + at(s, j), yj);
     double largest = 0.0, residual = 0.0;
     for (int32_t i = 0; i < s->n; ++i) {
       largest = fmax(largest, fabs(psi[i]));
@@ -229,7 +224,7 @@ static rf_status begin_pair(void *context, int64_t task, int worker, rf_error *e
   process *l = t->process;
   const int32_t c = (int32_t)task;
   double *v = l->v + at(s, c), *mass = l->mass + at(s, c);
-  l->start[c] = sqrt(fmax(dot(s->n, v, mass), 0.0));
+  l->start[c] = sqrt(fmax(rf_dot(s->n, v, mass), 0.0));
   const bool nothing = !(l->start[c] > 0.0);
   for (int shift = 0; shift < SHIFTS; ++shift) {
     memset(l->x[shift] + at(s, c), 0, at(s, 1) * sizeof *l->x[shift]);
@@ -250,7 +245,7 @@ static rf_status orthogonalize_pair(void *context, int64_t task, int worker, rf_
   const int32_t c = (int32_t)task;
   double *w = l->w + at(s, c);
   const double *v = l->v + at(s, c), *before = l->before + at(s, c);
-  const double alpha = dot(s->n, w, l->mass + at(s, c)), beta = t->step == 0 ? 0.0 : l->beta[c];
+  const double alpha = rf_dot(s->n, w, l->mass + at(s, c)), beta = t->step == 0 ? 0.0 : l->beta[c];
   for (int32_t a = 0; a < s->n; ++a) w[a] -= alpha * v[a] + beta * before[a];
   l->alpha[c] = alpha;
   return RF_OK;
@@ -264,7 +259,7 @@ static rf_status finish_pair(void *context, int64_t task, int worker, rf_error *
   process *l = t->process;
   const int32_t c = (int32_t)task;
   double *w = l->w + at(s, c), *mass = l->mass + at(s, c);
-  const double beta = sqrt(fmax(dot(s->n, w, mass), 0.0));
+  const double beta = sqrt(fmax(rf_dot(s->n, w, mass), 0.0));
   for (int shift = 0; shift < SHIFTS; ++shift) {
     if (l->done[shift][c]) continue;
     const double lambda = shift_of(s, &t->pairs[c], shift);

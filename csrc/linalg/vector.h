@@ -1,0 +1,13 @@
+// Sums over long vectors, in the order of the entries: the same bits wherever they are made.
+#ifndef RF_LINALG_VECTOR_H
+#define RF_LINALG_VECTOR_H
+
+#include <stdint.h>
+
+static inline double rf_dot(int64_t n, const double *x, const double *y) {
+  double sum = 0.0;
+  for (int64_t i = 0; i < n; ++i) sum += x[i] * y[i];
+  return sum;
+}
+
+#endif
