@@ -187,6 +187,7 @@ def test_without_a_command(capsys):
             "-r/--coordinates 231 is more than the 230 that 20 modes",
         ),
         (["reduce", "a.obj", "-o", "m", "--res", "3"], "unrecognized"),
+        (["reduce", "a.obj", "-o", "m", "--free", "--fix", "x<1"], "exclude each other"),
         (["reduce", "a.obj", "-o", "m"], "say which nodes are fixed"),
         (["info"], "name a file"),
         (["simulate", "m"], "required"),
@@ -234,6 +235,24 @@ def test_reduce_a_surface(capsys, surface, tmp_path):
     expected = rf.voxelize(rf.read_surface(surface), 12, fill=True, expand=1.5)
     assert np.array_equal(model.mesh.nodes, expected.nodes)
     assert np.array_equal(model.fixed, np.flatnonzero(expected.nodes[:, 0] < 0.02))
+
+
+def test_a_free_body(capsys, surface, tmp_path):
+    path = tmp_path / "free"
+    # 4 modes and their 16 derivatives; a held solid would have 10
+    options = ["--free", "--resolution", 10, "--fill", "-k", 4, "-r", 18]
+    status, _, err = run(capsys, "reduce", surface, "-q", "-o", path, *options)
+    assert (status, err) == (0, "")
+    model = rf.load(path)
+    assert model.r == 18
+    assert len(model.fixed) == 0
+    assert model.rigid_body is not None
+    status, out, _ = run(capsys, "simulate", path, "--steps", 30, "--force", 0, 0, 0.1)
+    assert status == 0
+    assert "its deformation is simulated, not its flight" in out
+    status, _, err = run(capsys, "reduce", surface, "-o", path, *options[:-1], 21)
+    assert status == 2
+    assert "more than the 20" in err
 
 
 def test_reduce_quietly_to_the_same_model_with_other_threads(capsys, surface, tmp_path):

@@ -262,10 +262,13 @@ def _reduce(args: argparse.Namespace) -> int:
     read = [] if _is_sample(args.input) else [args.input]
     _refuse_same([*read, *(args.fix_file or [])], {"--output": args.output})
     _writable(output, "--output")
-    if not (args.fix or args.fix_fraction or args.fix_file):
+    held = bool(args.fix or args.fix_fraction or args.fix_file)
+    if args.free and held:
+        raise _UsageError("--free and options that fix nodes exclude each other")
+    if not (args.free or held):
         raise _UsageError(
-            "say which nodes are fixed: a solid must be held; for example --fix-fraction z- 0.05 "
-            "(lowest 5 % of the height) or --fix 'x<0.01'"
+            "say which nodes are fixed, for example --fix-fraction z- 0.05 (lowest 5 % of the "
+            "height) or --fix 'x<0.01', or --free for a body that nothing holds"
         )
     _check_sizes(args)
     began = time.perf_counter()
@@ -325,7 +328,7 @@ def _reduce(args: argparse.Namespace) -> int:
 def _check_sizes(args: argparse.Namespace) -> None:
     """Refuse more coordinates than the modes can give, before any work."""
     k = _USUAL_MODES if args.modes is None else args.modes
-    most = k + k * (k + 1) // 2
+    most = k + (k * k if args.free else k * (k + 1) // 2)
     if args.coordinates is not None and args.coordinates > most:
         raise _UsageError(
             f"-r/--coordinates {args.coordinates} is more than the {most} that "
@@ -335,7 +338,7 @@ def _check_sizes(args: argparse.Namespace) -> None:
 
 def _modes(args: argparse.Namespace, solid: Solid) -> int:
     """Return how many modes to find; what was asked for must exist."""
-    freedoms = 3 * len(solid.free)
+    freedoms = 3 * len(solid.free) - (0 if len(solid.fixed) else 6)
     k: int = args.modes or max(1, min(_USUAL_MODES, freedoms - 1))
     for option, number, most in (
         ("-k/--modes", k, freedoms - 1),
@@ -520,6 +523,8 @@ def _simulate(args: argparse.Namespace) -> int:
         f"{_point_text(np.asarray(args.force))} N for {pushed * args.dt:g} s at node {node}, "
         f"{_point_text(mesh.nodes[node])} m",
     )
+    if model.rigid_body is not None:
+        console.fact("note", "of a free body, its deformation is simulated, not its flight")
     if node in model.fixed:
         console.fact("note", "that node is fixed: the force has no effect")
     nodal = np.zeros((mesh.n_nodes, 3))
@@ -755,6 +760,11 @@ def _parser() -> argparse.ArgumentParser:
         action=_SideAndPart,
         help="nodes within a part of the bounding box at one of its sides x- x+ y- y+ z- z+, "
         "such as 'x- 0.03'",
+    )
+    fix.add_argument(
+        "--free",
+        action="store_true",
+        help="fix nothing: a body that flies and turns (see FreeBody in Python)",
     )
     fix.add_argument(
         "--fix-file", metavar="FILE", action="append", help="nodes listed in a .bou file, 1-based"
