@@ -123,7 +123,7 @@ def stable_step(
     That is 2 / omega for the highest natural frequency omega [rad/s] of the tangent, less
     with stiffness damping: 2 (sqrt(1 + xi^2) - xi) / omega, xi = beta omega / 2 being the
     damping ratio of that mode. (Barbic 2007, section 2.9.1, names a whole period of it,
-    2 pi / omega: at that step the scheme multiplies the mode by about -38 in each step.)
+    2 pi / omega: at that step the scheme multiplies the mode by about -37 in each step.)
     Solids mostly stiffen as they deform, so motions of large amplitude need smaller steps
     than the stable one at rest.
 
