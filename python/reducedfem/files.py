@@ -36,28 +36,19 @@ whose contents were changed is therefore recognised; how they are arranged does 
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
 import math
 import os
-import stat
 from collections.abc import Collection, Mapping
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem import _core
-from reducedfem._atomic import as_path, replacing
-from reducedfem._frozen import is_plain_number, thaw
-from reducedfem._version import __version__
-from reducedfem.errors import (
-    FileFormatError,
-    InputError,
-    InputTypeError,
-    ReducedFEMError,
-)
+from reducedfem import _core, _tensors
+from reducedfem._atomic import replacing
+from reducedfem._tensors import Refused as _Refused
+from reducedfem.errors import InputTypeError, ReducedFEMError
 from reducedfem.material import LINEAR_LAW, STVK_LAW, LinearElastic
 from reducedfem.material import from_plain as material_from_plain
 from reducedfem.mesh import Mesh
@@ -74,9 +65,6 @@ UNITS = (
 )
 LAWS = (STVK_LAW, LINEAR_LAW)
 
-# a header is a few kilobytes; parsing more costs a multiple of its size in memory
-_MAX_HEADER = 1 << 20
-_DTYPES: dict[str, np.dtype[Any]] = {"F64": np.dtype("<f8"), "I32": np.dtype("<i4")}
 # wider numbers first, which keeps each array aligned
 _SCHEMA = {
     "basis": "F64",
@@ -108,19 +96,7 @@ _TEXTS = (
 )
 
 
-class _Refused(Exception):
-    """Why a file is not a usable model; becomes a FileFormatError that names the file."""
-
-
 # --- writing -----------------------------------------------------------------------
-
-
-def _json(value: object) -> str:
-    try:
-        # frozen mappings are none to JSON
-        return json.dumps(thaw(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"the provenance of the model cannot be written: {error}") from None
 
 
 def _schema(names: Collection[str]) -> dict[str, str]:
@@ -129,19 +105,7 @@ def _schema(names: Collection[str]) -> dict[str, str]:
     return {name: dtype for name, dtype in _SCHEMA.items() if whole or name not in _PARTS}
 
 
-def _digest(header: Mapping[str, Any], body: bytes) -> str:
-    """Return the checksum of the contents, however they are arranged in the file."""
-    contents = {
-        "arrays": {
-            name: [header[name]["dtype"], header[name]["shape"]] for name in _schema(header)
-        },
-        "metadata": {k: v for k, v in header["__metadata__"].items() if k != "sha256"},
-    }
-    digest = hashlib.sha256(_json(contents).encode("ascii"))
-    for name in _schema(header):
-        begin, end = header[name]["data_offsets"]
-        digest.update(memoryview(body)[begin:end])
-    return digest.hexdigest()
+_LAYOUT = _tensors.Layout(FORMAT, FORMAT_VERSION, "model", _schema, _TEXTS)
 
 
 def to_bytes(model: ReducedSolid) -> bytes:
@@ -179,41 +143,19 @@ def to_bytes(model: ReducedSolid) -> bytes:
     provenance = dict(model.provenance)
     solid, basis = provenance.pop("solid"), provenance.pop("basis")
     metadata = {
-        "format": FORMAT,
-        "format_version": str(FORMAT_VERSION),
-        "package_version": __version__,
         "units": UNITS,
         "law": solid["law"],
-        "materials": _json(solid["materials"]),
-        "quadrature": _json(solid["quadrature"]),
-        "total_mass_kg": _json(solid["total_mass"]),
-        "rigid_body": _json(solid["rigid_body"]),
-        "basis": _json(basis),
-        "history": _json(provenance),
-        "counts": _json(_counts({name: array.shape for name, array in arrays.items()})),
+        "materials": _tensors.json_text(_LAYOUT, solid["materials"]),
+        "quadrature": _tensors.json_text(_LAYOUT, solid["quadrature"]),
+        "total_mass_kg": _tensors.json_text(_LAYOUT, solid["total_mass"]),
+        "rigid_body": _tensors.json_text(_LAYOUT, solid["rigid_body"]),
+        "basis": _tensors.json_text(_LAYOUT, basis),
+        "history": _tensors.json_text(_LAYOUT, provenance),
+        "counts": _tensors.json_text(
+            _LAYOUT, _counts({name: array.shape for name, array in arrays.items()})
+        ),
     }
-    header: dict[str, Any] = {"__metadata__": metadata}
-    parts = []
-    at = 0
-    for name, dtype in _schema(arrays).items():
-        part = arrays[name].astype(_DTYPES[dtype]).tobytes()
-        header[name] = {
-            "dtype": dtype,
-            "shape": list(arrays[name].shape),
-            "data_offsets": [at, at + len(part)],
-        }
-        at += len(part)
-        parts.append(part)
-    body = b"".join(parts)
-    metadata["sha256"] = _digest(header, body)
-    text = json.dumps(header, separators=(",", ":")).encode("ascii")
-    text += b" " * (-len(text) % 8)
-    if len(text) > _MAX_HEADER:
-        raise InputError(
-            f"the provenance of the model is too long for a file: {len(text)} bytes of "
-            f"{_MAX_HEADER}"
-        )
-    return len(text).to_bytes(8, "little") + text + body
+    return _tensors.write(_LAYOUT, arrays, metadata)
 
 
 def save(model: ReducedSolid, path: str | os.PathLike[str]) -> None:
@@ -264,19 +206,7 @@ def load(path: str | os.PathLike[str]) -> ReducedSolid:
         The file is missing, unreadable, truncated, damaged, of another kind, or made by a
         newer version of the package; the message says which.
     """
-    file = as_path(path)
-    try:
-        status = file.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise FileFormatError(f"cannot read {str(file)!r}: it is a folder")
-        if not stat.S_ISREG(status.st_mode):
-            raise FileFormatError(f"cannot read {str(file)!r}: it is not a regular file")
-        with file.open("rb") as stream:
-            return _read(stream, os.fstat(stream.fileno()).st_size, repr(str(file)))
-    except FileFormatError:
-        raise
-    except OSError as error:
-        raise FileFormatError(f"cannot read {str(file)!r}: {error.strerror or error}") from error
+    return _tensors.load(path, _read)
 
 
 def from_bytes(data: bytes) -> ReducedSolid:
@@ -302,122 +232,11 @@ def from_bytes(data: bytes) -> ReducedSolid:
 
 
 def _read(stream: BinaryIO, size: int, name: str) -> ReducedSolid:
-    try:
-        header, length = _read_header(stream, size)
-        shapes = _check_arrays(header, size - length)
-        # only now, with a header that fits the size of the file, is memory taken
-        body = stream.read(size - length)
-        if len(body) != size - length:
-            raise _Refused("it is truncated, or being written to")
-        if _digest(header, body) != header["__metadata__"]["sha256"]:
-            raise _Refused("it is damaged: its contents do not give its checksum")
-        return _assemble(header, shapes, memoryview(body))
-    except _Refused as why:
-        raise FileFormatError(f"{name} is not a usable model file: {why}") from None
+    return _tensors.read(_LAYOUT, stream, size, name, _check_shapes, _assemble)
 
 
-def _strict_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a JSON object; a name that stands twice has no agreed meaning."""
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        raise ValueError("a name stands twice in an object")
-    return result
-
-
-def _no_constant(text: str) -> float:
-    raise ValueError(f"{text} is no JSON number")
-
-
-def _parse(text: str | bytes, what: str) -> Any:
-    try:
-        if isinstance(text, bytes):
-            text = text.decode("utf-8")
-        return json.loads(text, object_pairs_hook=_strict_object, parse_constant=_no_constant)
-    except (ValueError, RecursionError) as error:
-        raise _Refused(f"{what} is not valid JSON: {error}") from None
-
-
-def _read_header(stream: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
-    """Return the header and the number of bytes before the arrays."""
-    if size == 0:
-        raise _Refused("it is empty")
-    start = stream.read(9)
-    length = int.from_bytes(start[:8], "little")
-    if len(start) < 9 or start[8:] != b"{" or length < 2:
-        raise _Refused("it is no safetensors file")
-    if length > _MAX_HEADER:
-        raise _Refused(
-            f"its header claims to have {length} bytes; that of a model has {_MAX_HEADER} at most"
-        )
-    if length > size - 8:
-        raise _Refused(f"it is truncated: {size} bytes, of which the header should have {length}")
-    header = _parse(b"{" + stream.read(length - 1), "its header")
-    if not isinstance(header, dict):
-        raise _Refused("its header is no JSON object")
-    metadata = header.get("__metadata__")
-    if not isinstance(metadata, dict) or metadata.get("format") != FORMAT:
-        raise _Refused("it is a safetensors file, but holds no reducedfem model")
-    if not all(isinstance(text, str) for text in metadata.values()):
-        raise _Refused("its metadata are not all texts")
-    version = metadata.get("format_version", "")
-    if not (version.isascii() and version.isdigit() and len(version) < 10 and int(version) > 0):
-        raise _Refused(f"its format_version is {version[:40]!r}, not a positive integer")
-    if int(version) > FORMAT_VERSION:
-        raise _Refused(
-            f"it was made by a newer version of reducedfem "
-            f"({metadata.get('package_version', 'unknown')[:40]}, format version {version}); this "
-            f"is {__version__}, which reads format version {FORMAT_VERSION}: please update"
-        )
-    missing = [key for key in _TEXTS if key not in metadata]
-    if missing:
-        raise _Refused(f"its metadata lack {missing[0]!r}")
-    return header, 8 + length
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**62
-
-
-def _check_arrays(header: dict[str, Any], room: int) -> dict[str, tuple[int, ...]]:
-    """Check names, types, shapes and places of the arrays; return the shapes."""
-    names = set(header) - {"__metadata__"}
-    schema = _schema(names)
-    for name in schema:
-        if name not in names:
-            raise _Refused(f"the array {name!r} is missing")
-    extra = sorted(names - set(schema))
-    if extra:
-        raise _Refused(f"it has an array {extra[0][:40]!r}, which no model has")
-
-    spans: dict[str, tuple[int, int]] = {}
-    shapes: dict[str, tuple[int, ...]] = {}
-    for name, dtype in schema.items():
-        entry = header[name]
-        if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
-            raise _Refused(f"the header's entry for {name!r} is malformed")
-        if entry["dtype"] != dtype:
-            raise _Refused(f"{name!r} has dtype {str(entry['dtype'])[:40]!r}; it must be {dtype!r}")
-        shape, span = entry["shape"], entry["data_offsets"]
-        for numbers in (shape, span):
-            if not isinstance(numbers, list) or len(numbers) > 8:
-                raise _Refused(f"the header's entry for {name!r} is malformed")
-            if not all(_is_count(number) for number in numbers):
-                raise _Refused(f"the header's entry for {name!r} has a number out of range")
-        if len(span) != 2 or span[1] - span[0] != math.prod(shape) * _DTYPES[dtype].itemsize:
-            raise _Refused(f"the shape of {name!r} does not fit its number of bytes")
-        shapes[name], spans[name] = tuple(shape), (span[0], span[1])
-
-    # each byte belongs to exactly one array
-    at = 0
-    for name, (begin, end) in sorted(spans.items(), key=lambda item: item[1]):
-        if begin != at:
-            raise _Refused(f"{name!r} begins at byte {begin} of the arrays instead of {at}")
-        at = end
-    if at > room:
-        raise _Refused(f"it is truncated: {room} of {at} bytes of arrays are there")
-    if at < room:
-        raise _Refused(f"there are {room - at} bytes after its end")
-
+def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse arrays whose shapes do not fit each other."""
     if len(shapes["basis"]) != 3 or shapes["basis"][0] > MAX_R:
         raise _Refused(
             f"'basis' has shape {shapes['basis']}; it must be (r, n, 3), r up to {MAX_R}"
@@ -428,26 +247,24 @@ def _check_arrays(header: dict[str, Any], room: int) -> dict[str, tuple[int, ...
         raise _Refused(f"'mesh_elements' has shape {elements}; it must be (e, 4) or (e, 8)")
     if len(shapes["fixed_nodes"]) != 1:
         raise _Refused(f"'fixed_nodes' has shape {shapes['fixed_nodes']}; it must be (f,)")
-    for name, shape in (
-        ("basis", (r, n, 3)),
-        ("reduced_mass", (r, r)),
-        ("energy_coefficients", (math.comb(r + 4, 4),)),
-        ("mesh_nodes", (n, 3)),
-        ("mesh_regions", elements[:1]),
-    ):
-        if shapes[name] != shape:
-            raise _Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")
+    expected: dict[str, tuple[int, ...]] = {
+        "basis": (r, n, 3),
+        "reduced_mass": (r, r),
+        "energy_coefficients": (math.comb(r + 4, 4),),
+        "mesh_nodes": (n, 3),
+        "mesh_regions": elements[:1],
+    }
     if "part_volumes" in shapes:
         m = shapes["part_volumes"][:1]
-        for name, shape in (
-            ("part_volumes", m),
-            ("part_coefficients", (*m, 2, math.comb(r + 4, 4))),
-            ("part_masses", (*m, r, r)),
-            ("part_general", m),
-        ):
-            if shapes[name] != shape:
-                raise _Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")
-    return shapes
+        expected |= {
+            "part_volumes": m,
+            "part_coefficients": (*m, 2, math.comb(r + 4, 4)),
+            "part_masses": (*m, r, r),
+            "part_general": m,
+        }
+    for name, shape in expected.items():
+        if shapes[name] != shape:
+            raise _Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")
 
 
 def _counts(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
@@ -460,25 +277,12 @@ def _counts(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
     }
 
 
-def _require_finite(value: object, what: str) -> None:
-    """Refuse numbers that no float or index can be, which JSON may hold."""
-    pending = [value]
-    while pending:
-        one = pending.pop()
-        if isinstance(one, dict):
-            pending.extend(one.values())
-        elif isinstance(one, list):
-            pending.extend(one)
-        elif isinstance(one, int | float) and not is_plain_number(one):
-            raise _Refused(f"{what} has a number that is too large")
-
-
 def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict[str, Any]:
     """Put together how the model was made, from metadata that may say anything."""
     parsed = {}
     for key in ("materials", "quadrature", "total_mass_kg", "rigid_body", "basis", "history"):
-        parsed[key] = _parse(metadata[key], f"its entry {key!r}")
-        _require_finite(parsed[key], f"its entry {key!r}")
+        parsed[key] = _tensors.parse(metadata[key], f"its entry {key!r}")
+        _tensors.require_finite(parsed[key], f"its entry {key!r}")
     if metadata["law"] not in LAWS:
         raise _Refused(f"its law is {metadata['law'][:40]!r}; this version knows {LAWS}")
     materials, mass, basis = (parsed[key] for key in ("materials", "total_mass_kg", "basis"))
@@ -529,18 +333,11 @@ def _check_parts(provenance: Mapping[str, Any], general: NDArray[np.int32]) -> N
         raise _Refused("its parts are not those of its materials")
 
 
-def _assemble(
-    header: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]], body: memoryview
-) -> ReducedSolid:
+def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> ReducedSolid:
     """Build the model; C checks the numbers."""
-    metadata = header["__metadata__"]
-    if _parse(metadata["counts"], "its entry 'counts'") != _counts(shapes):
+    shapes = {name: array.shape for name, array in arrays.items()}
+    if _tensors.parse(metadata["counts"], "its entry 'counts'") != _counts(shapes):
         raise _Refused("its counts are not those of its arrays")
-    arrays = {}
-    for name, dtype in _schema(header).items():
-        begin, end = header[name]["data_offsets"]
-        flat = np.frombuffer(body[begin:end], dtype=_DTYPES[dtype])
-        arrays[name] = flat.astype(flat.dtype.newbyteorder("=")).reshape(shapes[name])
     fixed = arrays["fixed_nodes"]
     inside = (fixed >= 0) & (fixed < shapes["mesh_nodes"][0])
     if not (inside.all() and (np.diff(fixed.astype(np.int64)) > 0).all()):

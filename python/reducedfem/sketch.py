@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem import _core
+from reducedfem import _core, _sketch_files
+from reducedfem._atomic import as_path
 from reducedfem._check import array_like, count, number, reals
 from reducedfem._frozen import frozen_array
 from reducedfem._run import Progress, callback, threads
@@ -253,6 +255,46 @@ class ForceSketch:
         """
         return self.select(self._keep(distance_apart(distance, "distance"), progress))
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the sketch to a file in the safetensors format, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Usually with the suffix ``.safetensors``. An existing file is replaced only when the
+            new one is complete.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
+        _sketch_files.save(self, path)
+
+    @staticmethod
+    def load(path: str | os.PathLike[str]) -> ForceSketch:
+        """Read a sketch from a file written by `save`.
+
+        Everything in the file is checked before it is used; nothing in it is executed.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        ForceSketch
+            Equal, bit for bit, to the one that was saved.
+
+        Raises
+        ------
+        FileFormatError
+            The file is missing, unreadable, truncated, damaged, of another kind, or made by a
+            newer version of the package; the message says which.
+        """
+        return _sketch_files.load(path)
+
     def _keep(self, distance: float, progress: Progress) -> NDArray[np.int32]:
         points = _core.dense_loads(self._loads(), self._n_nodes)
         with callback(progress, "thinning") as tell:
@@ -285,6 +327,8 @@ class Recording:
         What the loads act on.
     dt
         Time between samples [s] whose time is not told.
+    path
+        File that is written when a ``with`` block ends. None: none.
 
     Raises
     ------
@@ -292,7 +336,7 @@ class Recording:
         An argument is out of its range.
     """
 
-    def __init__(self, model: LinearModel, dt: float) -> None:
+    def __init__(self, model: LinearModel, dt: float, path: str | os.PathLike[str] | None) -> None:
         if not isinstance(model, LinearModel):
             raise InputTypeError(
                 f"model must be a LinearModel, got {type(model).__name__}; make one with "
@@ -302,6 +346,7 @@ class Recording:
         self._dt = number(dt, "dt")
         if not self._dt > 0.0:
             raise InputError(f"dt must be positive, got {self._dt:g}")
+        self._path = None if path is None else as_path(path)
         self._times: list[float] = []
         self._nodes: list[NDArray[np.int32]] = []
         self._forces: list[NDArray[np.float64]] = []
@@ -391,16 +436,20 @@ class Recording:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        pass
+        # Ctrl-C is how a session ends: what was recorded is kept whatever happened
+        if self._path is not None and self._times:
+            self.sketch.save(self._path)
 
 
-def record(model: LinearModel, dt: float = 1.0 / 30.0) -> Recording:
+def record(
+    model: LinearModel, dt: float = 1.0 / 30.0, path: str | os.PathLike[str] | None = None
+) -> Recording:
     """Return a recording of loads on a linear model, to be fed by a script or a user interface.
 
     ::
 
         model = rf.LinearModel(solid, 20)
-        with rf.record(model) as recording:
+        with rf.record(model, path="pull.safetensors") as recording:
             for strength in np.linspace(0.0, 5.0, 50):
                 u = recording.add([[0.0, 0.0, strength]], nodes=[tip])
         basis = rf.sketch_basis(solid, recording.sketch, r=12)
@@ -411,6 +460,9 @@ def record(model: LinearModel, dt: float = 1.0 / 30.0) -> Recording:
         What the loads act on; its answer is returned by `Recording.add`.
     dt
         Time between samples [s] whose time is not told.
+    path
+        File that the sketch is saved to when the ``with`` block ends, also by an error or Ctrl-C.
+        None: none.
 
     Returns
     -------
@@ -420,9 +472,9 @@ def record(model: LinearModel, dt: float = 1.0 / 30.0) -> Recording:
     Raises
     ------
     InputError, InputTypeError
-        `model` is no LinearModel, or `dt` not positive.
+        `model` is no LinearModel, `dt` not positive, or `path` no path.
     """
-    return Recording(model, dt)
+    return Recording(model, dt, path)
 
 
 def _integers(value: ArrayLike, name: str, most: int) -> NDArray[np.int32]:
