@@ -14,11 +14,13 @@ WORK = """
 import os, sys, threading, time, warnings
 import numpy as np
 import reducedfem as rf
+from reducedfem import _core
 
 sys.path.insert(0, {tests!r})
 from shapes import box_hexes
 
 rf.set_threads(4)
+usual = _core.blas_description()["threads"]
 nodes, elements = box_hexes(10, 3, 3, (0.3, 0.1, 0.1))
 fixed = np.flatnonzero(nodes[:, 0] == 0.0)
 force = np.zeros_like(nodes)
@@ -39,6 +41,8 @@ def forked(count):
         if child == 0:
             try:
                 same = all(np.array_equal(a, b) for a, b in zip(work(), expected))
+                # nothing of what other threads had begun with the BLAS is left
+                same = same and _core.blas_description()["threads"] == usual
                 os._exit(0 if same else 1)
             finally:
                 os._exit(2)
@@ -97,6 +101,34 @@ try:
 finally:
     stop.set()
     thread.join()
+"""
+    done = run(code)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.skipif("RF_SANITIZED" in os.environ, reason="the sanitizer has locks of its own")
+def test_a_fork_while_another_thread_uses_the_blas_gets_its_threads_back():
+    """The count of threads is one while any thread computes; a child has none of these."""
+    code = """
+stop = threading.Event()
+nodes_, elements_ = box_hexes(16, 5, 5, (0.3, 0.1, 0.1))
+large = rf.Solid(
+    rf.Mesh(nodes_, elements_), rf.StVK(1e6, 0.4, 1000.0), fixed=np.flatnonzero(nodes_[:, 0] == 0.0)
+)
+
+def busy():
+    while not stop.is_set():
+        large.linear_modes(20)
+
+thread = threading.Thread(target=busy)
+thread.start()
+try:
+    forked(10)
+finally:
+    stop.set()
+    thread.join()
+assert _core.blas_description()["threads"] == usual
 """
     done = run(code)
     assert done.returncode == 0, done.stderr

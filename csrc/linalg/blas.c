@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "linalg/process_lock.h"
 
@@ -25,9 +26,21 @@ static void *find(const char *name) { return dlsym(RTLD_DEFAULT, name); }
     memcpy(&(variable), &found_, sizeof(variable)); \
   } while (0)
 
-// both guarded by RF_LOCK_BLAS_THREADS
+// guarded by RF_LOCK_BLAS_THREADS
 static int serial_depth;
 static int threads_before;
+static pid_t counted_in;  // the process that counted serial_depth
+
+static _Thread_local int own_depth;  // what this thread adds to serial_depth
+
+// A forked child has one thread only: what others had begun in its parent has ended here.
+static void forget_lost_threads(set_int_fn set) {
+  const pid_t here = getpid();
+  if (counted_in == here) return;
+  counted_in = here;
+  if (serial_depth > own_depth && own_depth == 0) set(threads_before);
+  serial_depth = own_depth;
+}
 
 void rf_blas_serial_begin(void) {
   get_int_fn get = NULL;
@@ -36,6 +49,8 @@ void rf_blas_serial_begin(void) {
   FIND_FUNCTION(set, "openblas_set_num_threads");
   if (!get || !set) return;
   rf_process_lock_take(RF_LOCK_BLAS_THREADS);
+  forget_lost_threads(set);
+  ++own_depth;
   if (serial_depth++ == 0) {
     threads_before = get();
     set(1);
@@ -67,6 +82,8 @@ void rf_blas_serial_end(void) {
   FIND_FUNCTION(set, "openblas_set_num_threads");
   if (!get || !set) return;
   rf_process_lock_take(RF_LOCK_BLAS_THREADS);
+  forget_lost_threads(set);
+  --own_depth;
   // a count that somebody set meanwhile is left alone
   if (--serial_depth == 0 && get() == 1) set(threads_before);
   rf_process_lock_give(RF_LOCK_BLAS_THREADS);
