@@ -492,7 +492,9 @@ def test_simulate_npz_and_default_node(capsys, model, tmp_path):
 def test_simulate_says_when_it_diverges(capsys, model, tmp_path):
     fails(
         capsys, "simulate", model, "--force", 0, 0, -1e200, "--steps", 50,
-        "--output", tmp_path / "t.csv", match=r"steps: try a smaller --dt",
+        "--output", tmp_path / "t.csv",
+        match=r"^reducedfem: error: the simulation diverged in step \d+ of 50, at t = [\d.]+ s: "
+        r"try a smaller --dt, more --damping, a --newton-max above 1 or a smaller --force$",
     )  # fmt: skip
     # what there was is kept
     assert (tmp_path / "t.csv").read_text().startswith("time_s")
@@ -520,7 +522,6 @@ def test_simulate_failures(capsys, model, surface, tmp_path):
     fails(
         capsys, "simulate", model, *force, "--output", tmp_path / "no" / "t.csv", match="no folder"
     )  # fmt: skip
-    fails(capsys, "simulate", model, *force, "--plot", tmp_path / "t.xyz", match=r"\.png")
     misused(
         capsys, "simulate", model, *force, "--steps", 5, "--duration", 0.01,
         match="--duration 0.01 is longer than the simulation, --steps 5 of --dt 0.001",
@@ -615,6 +616,26 @@ def test_a_model_may_be_called_as_a_sample(tmp_path, capsys, monkeypatch):
     status, _, err = run(capsys, *arguments)
     assert status == 2
     assert "the input and --output are the same file, 'hose'" in err
+
+
+@pytest.mark.parametrize("option", ["plot", "picture"])
+def test_a_picture_of_no_known_kind(capsys, model, tmp_path, option):
+    """Wrong use, as a trajectory's wrong suffix is, and told before any time is spent."""
+    path = tmp_path / "x.foo"
+    misused(
+        capsys, "simulate", model, "--force", 0, 0, -1, f"--{option}", path,
+        match=rf"--{option}: cannot write '.*x\.foo': a picture goes to \.png",
+    )  # fmt: skip
+    assert not path.exists()
+
+
+def test_a_trajectory_of_no_known_kind(capsys, model, tmp_path):
+    path = tmp_path / "x.foo"
+    misused(
+        capsys, "simulate", model, "--force", 0, 0, -1, "--output", path,
+        match=r"--output: a trajectory goes to \.csv or \.npz, got '.*x\.foo'",
+    )  # fmt: skip
+    assert not path.exists()
 
 
 def test_without_matplotlib(model, tmp_path):

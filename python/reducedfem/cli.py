@@ -507,9 +507,12 @@ def _simulate(args: argparse.Namespace) -> int:
             _writable(Path(getattr(args, option)), f"--{option}")
     if args.output is not None and Path(args.output).suffix.lower() not in (".csv", ".npz"):
         raise _UsageError(f"--output: a trajectory goes to .csv or .npz, got {args.output!r}")
-    for picture in (args.plot, args.picture):
-        if picture is not None:
-            plot.check_picture(picture)
+    for option in ("plot", "picture"):
+        if getattr(args, option) is not None:
+            try:
+                plot.check_picture(getattr(args, option))
+            except FileFormatError as error:
+                raise _UsageError(f"--{option}: {error}") from None
     model = load(args.model)
     mesh = model.mesh
     if args.at is None:
@@ -588,9 +591,10 @@ def _simulate(args: argparse.Namespace) -> int:
         console.fact("picture", args.picture)
     if failure is not None:
         raise DivergedError(
-            f"{failure} after {done} of {args.steps} steps: try a smaller --dt, more "
-            "--newton-max or a smaller --force"
-        )
+            f"the simulation diverged in step {done + 1} of {args.steps}, at t = "
+            f"{args.dt * (done + 1):g} s: try a smaller --dt, more --damping, a --newton-max above "
+            "1 or a smaller --force"
+        ) from failure
     return 0
 
 
