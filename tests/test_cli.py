@@ -18,6 +18,7 @@ import pytest
 import reducedfem as rf
 from reducedfem import cli, samples
 from reducedfem._console import Console, bytes_text, count_text, time_text
+from reducedfem.cli import fixed_nodes
 from shapes import box_hexes, box_tets
 
 
@@ -320,8 +321,8 @@ def veg() -> str:
 )
 def test_regions(spec, expected):
     nodes, _ = box_hexes(8, 2, 2, (0.4, 0.1, 0.1))
-    _, conditions = cli._region(spec)
-    assert np.array_equal(cli._chosen(nodes, conditions), expected(nodes))
+    _, conditions = fixed_nodes.region(spec)
+    assert np.array_equal(fixed_nodes.chosen(nodes, conditions), expected(nodes))
 
 
 def test_keep_largest(capsys, tmp_path):

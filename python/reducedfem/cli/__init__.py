@@ -1,0 +1,81 @@
+"""The command ``reducedfem``: one module a command, which adds its options and runs it.
+
+Exit status: 0 on success, 1 with one line on standard error on failure, 2 on wrong use, 130
+when interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from reducedfem._run import set_threads
+from reducedfem._version import __version__
+from reducedfem.cli import demo, info, reduce, simulate
+from reducedfem.cli.options import Parser, UsageError
+from reducedfem.errors import ReducedFEMError
+
+__all__ = ["main"]
+
+_COMMANDS = (demo, reduce, info, simulate)
+
+
+def _parser() -> Parser:
+    parser = Parser(
+        prog="reducedfem",
+        description="Real-time simulation of large-deformation solids by model reduction.",
+        epilog="'reducedfem COMMAND --help' tells more and gives examples.",
+    )
+    parser.add_argument("--version", action="version", version=f"reducedfem {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
+    for command in _COMMANDS:
+        command.add_to(commands)
+    return parser
+
+
+def _fail(message: str) -> int:
+    print("reducedfem: error: " + " ".join(message.split()), file=sys.stderr)
+    return 1
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Parameters
+    ----------
+    arguments
+        What follows the name of the command; default: those of the process.
+
+    Returns
+    -------
+    int
+        The exit status. Wrong use leaves by SystemExit with status 2.
+    """
+    parser = _parser()
+    args = parser.parse_args(arguments)
+    if not hasattr(args, "run"):
+        parser.print_help(sys.stderr)
+        return 2
+    try:
+        if args.threads is not None:
+            set_threads(args.threads)
+        status: int = args.run(args)
+        sys.stdout.flush()
+        return status
+    except UsageError as error:
+        args.parser.error(str(error))
+        raise AssertionError from error  # not reached
+    except KeyboardInterrupt:
+        print("reducedfem: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # who read our output has had enough; what is left must not fail at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except ReducedFEMError as error:
+        return _fail(str(error))
+    except MemoryError:
+        return _fail("out of memory: try a lower resolution, or fewer modes, coordinates and steps")
+    except OSError as error:
+        return _fail(f"{error.filename or 'operating system'}: {error.strerror or error}")

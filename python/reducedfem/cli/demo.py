@@ -1,0 +1,46 @@
+"""``reducedfem demo``: the whole path on a sample surface, with pictures."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from reducedfem import demo as demonstration
+from reducedfem._console import Console
+from reducedfem.cli.options import Commands, add_common
+
+__all__ = ["add_to"]
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        "demo",
+        help="the whole path on a sample surface, with pictures",
+        description="Reduce a sample surface, simulate it, compare with the unreduced solid, "
+        "draw pictures.\nNeeds matplotlib: pip install 'reducedfem[plot]'.",
+        epilog="examples:\n"
+        "  reducedfem demo\n"
+        "  reducedfem demo --surface hose --out /tmp/hose\n"
+        "  reducedfem demo --quick",
+    )
+    parser.add_argument(
+        "--out", metavar="FOLDER", default="out/demo", help="where files go (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--surface",
+        choices=tuple(demonstration.DEMOS),
+        default="spoon",
+        help="the sample (default: %(default)s)",
+    )
+    parser.add_argument("--quick", action="store_true", help="coarse and short: some seconds")
+    add_common(parser)
+    parser.set_defaults(run=_run, parser=parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    settings = demonstration.DEMOS[args.surface]
+    if args.quick:
+        settings = demonstration.quick(settings)
+    demonstration.run(settings, Path(args.out), Console(args.quiet))
+    return 0

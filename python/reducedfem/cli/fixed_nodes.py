@@ -1,0 +1,132 @@
+"""Options that say which nodes of a mesh are fixed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.cli.options import checked, number
+from reducedfem.cli.texts import AXES
+from reducedfem.errors import InputError
+from reducedfem.mesh import Mesh, read_fixed
+
+__all__ = ["add_fix_options", "chosen", "fixed_nodes", "region"]
+
+_Condition = tuple[int, str, float]
+_LIMIT = re.compile(r"\s*([xyz])\s*(<=|>=|<|>)\s*(\S+?)\s*\Z", re.IGNORECASE)
+_RANGE = re.compile(r"\s*(\S+?)\s*(<=|<)\s*([xyz])\s*(<=|<)\s*(\S+?)\s*\Z", re.IGNORECASE)
+
+_part = checked(lambda x: 0 <= x <= 1, "between 0 and 1")
+
+
+def region(text: str) -> tuple[str, list[_Condition]]:
+    """Parse ``x<0.01`` or ``0<x<0.1,z>0.2``: all conditions must hold."""
+    conditions: list[_Condition] = []
+    for part in re.split(r",|&", text):
+        limit, between = _LIMIT.match(part), _RANGE.match(part)
+        if limit:
+            axis, relation, value = limit.groups()
+            conditions.append((AXES.index(axis.lower()), relation, number(value)))
+        elif between:
+            low, first, axis, second, high = between.groups()
+            index = AXES.index(axis.lower())
+            conditions.append((index, first.replace("<", ">"), number(low)))
+            conditions.append((index, second, number(high)))
+        else:
+            raise argparse.ArgumentTypeError(
+                f"{part.strip()!r} is not of the form 'x<0.01' or '0<x<0.1' (in metres)"
+            )
+    return text, conditions
+
+
+def chosen(points: NDArray[np.float64], conditions: Sequence[_Condition]) -> NDArray[np.bool_]:
+    """Return the mask of the points that meet all conditions."""
+    compare = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
+    mask = np.ones(len(points), dtype=bool)
+    for axis, relation, value in conditions:
+        mask &= compare[relation](points[:, axis], value)
+    return mask
+
+
+def fixed_nodes(args: argparse.Namespace, mesh: Mesh) -> NDArray[np.bool_]:
+    """Return the mask of the nodes that the options fix; each option must find some."""
+    mask = np.zeros(mesh.n_nodes, dtype=bool)
+    low, high = mesh.bounds
+    for text, conditions in args.fix or ():
+        found = chosen(mesh.nodes, conditions)
+        if not found.any():
+            raise InputError(
+                f"--fix {text!r} holds for no node; the nodes lie in "
+                + ", ".join(f"{low[i]:.6g} <= {AXES[i]} <= {high[i]:.6g}" for i in range(3))
+            )
+        mask |= found
+    for side, part in args.fix_fraction or ():
+        axis = AXES.index(side[0])
+        reach = part * (high[axis] - low[axis])
+        x = mesh.nodes[:, axis]
+        mask |= x <= low[axis] + reach if side[1] == "-" else x >= high[axis] - reach
+    for file in args.fix_file or ():
+        nodes = read_fixed(file)
+        # the file numbers the nodes of the mesh file, some of which may have been left out
+        place = np.full(int(max(mesh.original_nodes.max(), nodes.max(initial=0))) + 1, -1)
+        place[mesh.original_nodes] = np.arange(mesh.n_nodes)
+        kept = place[nodes]
+        if (kept < 0).any():
+            worst = int(nodes[kept < 0][0]) + 1
+            raise InputError(f"{str(file)!r} fixes node {worst}, which the mesh does not have")
+        mask[kept] = True
+    return mask
+
+
+class _SideAndPart(argparse.Action):
+    """``--fix-fraction x- 0.03``: a side of the bounding box and a part of its length."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        side, text = values
+        if not re.fullmatch(r"[xyz][+-]", side):
+            parser.error(f"{option_string}: {side!r} is not one of x- x+ y- y+ z- z+")
+        try:
+            part = _part(text)
+        except argparse.ArgumentTypeError as error:
+            parser.error(f"{option_string}: the part {error}")
+        earlier = getattr(namespace, self.dest) or []
+        setattr(namespace, self.dest, [*earlier, (side, part)])
+
+
+def add_fix_options(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `fixed_nodes` reads, and ``--free``."""
+    fix = parser.add_argument_group("fixed nodes (at least one; they add up)")
+    fix.add_argument(
+        "--fix",
+        metavar="REGION",
+        type=region,
+        action="append",
+        help="nodes in a region, such as 'x<0.01' or '0<=x<0.1,z>0.2' [m]; all conditions hold",
+    )
+    fix.add_argument(
+        "--fix-fraction",
+        metavar=("SIDE", "PART"),
+        nargs=2,
+        action=_SideAndPart,
+        help="nodes within a part of the bounding box at one of its sides x- x+ y- y+ z- z+, "
+        "such as 'x- 0.03'",
+    )
+    fix.add_argument(
+        "--free",
+        action="store_true",
+        help="fix nothing: a body that flies and turns (see FreeBody in Python)",
+    )
+    fix.add_argument(
+        "--fix-file", metavar="FILE", action="append", help="nodes listed in a .bou file, 1-based"
+    )

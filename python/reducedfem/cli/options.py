@@ -1,0 +1,107 @@
+"""What the commands' options have in common: parser, values, wrong use."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeAlias
+
+from reducedfem._run import MAX_THREADS
+
+__all__ = [
+    "Commands",
+    "Parser",
+    "UsageError",
+    "add_common",
+    "checked",
+    "count",
+    "counted",
+    "not_negative",
+    "number",
+    "positive",
+]
+
+
+class UsageError(Exception):
+    """Options that do not go together: exit status 2."""
+
+
+def number(text: str) -> float:
+    """Convert to a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text!r} is not finite")
+    return value
+
+
+def checked(check: Callable[[float], bool], must: str) -> Callable[[str], float]:
+    """Return a converter that accepts the numbers that pass a check."""
+
+    def convert(text: str) -> float:
+        value = number(text)
+        if not check(value):
+            raise argparse.ArgumentTypeError(f"must be {must}, got {text}")
+        return value
+
+    return convert
+
+
+positive = checked(lambda x: x > 0, "positive")
+not_negative = checked(lambda x: x >= 0, "0 or more")
+
+
+def counted(most: int) -> Callable[[str], int]:
+    """Return a converter that accepts the whole numbers from 1 to `most`."""
+
+    def convert(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        if value < 1:
+            raise argparse.ArgumentTypeError(f"must be 1 or more, got {text}")
+        if value > most:
+            raise argparse.ArgumentTypeError(f"must be {most:,} or less, got {text}")
+        return value
+
+    return convert
+
+
+count = counted(2**31 - 1)
+
+
+class Parser(argparse.ArgumentParser):
+    """Takes negative numbers in any notation as values, and leaves help as it is written."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("allow_abbrev", False)
+        super().__init__(**options)
+        self._negative_number_matcher = re.compile(r"-(\d|\.\d|inf|nan)")
+
+    def error(self, message: str) -> NoReturn:
+        """Leave with status 2."""
+        self.print_usage(sys.stderr)
+        self.exit(2, f"{self.prog}: error: {message}\n")
+
+
+# what `add_to` of a command gets; no such type exists when the program runs
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
+
+
+def add_common(parser: argparse.ArgumentParser) -> None:
+    """Add the options of all commands that compute."""
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument(
+        "--threads",
+        type=counted(MAX_THREADS),
+        metavar="N",
+        help="threads for the computations (default: as many as there are processors); "
+        "results do not depend on it",
+    )

@@ -1,0 +1,64 @@
+"""What commands read and write: files, or samples by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from reducedfem import samples
+from reducedfem.cli.options import UsageError
+from reducedfem.errors import FileFormatError
+from reducedfem.surface import SURFACE_SUFFIXES, Surface, read_surface
+
+__all__ = ["check_writable", "is_sample", "is_surface", "open_surface", "refuse_same"]
+
+
+def check_writable(path: Path, option: str) -> None:
+    """Refuse a place to write to before the work is done, not after it."""
+    if path.is_dir():
+        raise FileFormatError(f"cannot write {str(path)!r} ({option}): it is a folder")
+    folder = path.parent
+    if not folder.is_dir():
+        raise FileFormatError(
+            f"cannot write {str(path)!r} ({option}): there is no folder {str(folder)!r}"
+        )
+    if not os.access(folder, os.W_OK):
+        raise FileFormatError(f"cannot write {str(path)!r} ({option}): the folder is not writable")
+
+
+def refuse_same(read: Sequence[str], written: Mapping[str, str | None]) -> None:
+    """Refuse a file that is read and written, or written twice."""
+    seen = {Path(name).resolve(): "the input" for name in read}
+    for name, given in written.items():
+        if given is None:
+            continue
+        place = Path(given).resolve()
+        if place in seen:
+            raise UsageError(f"{seen[place]} and {name} are the same file, {given!r}")
+        seen[place] = name
+
+
+def is_sample(name: str) -> bool:
+    """Tell whether a name is that of a sample; a file of that name comes first."""
+    return name in samples.names() and not os.path.lexists(name)
+
+
+def is_surface(name: str) -> bool:
+    """Tell whether a name is that of a surface, file or sample."""
+    if is_sample(name):
+        return True
+    if not Path(name).suffix and not os.path.lexists(name):
+        raise FileFormatError(
+            f"there is no file {name!r}, nor a sample of that name; the samples are "
+            + ", ".join(samples.names())
+        )
+    return Path(name).suffix.lower() in SURFACE_SUFFIXES
+
+
+def open_surface(name: str, scale: float = 1.0) -> Surface:
+    """Read a surface, file or sample, and multiply its coordinates."""
+    if is_sample(name):
+        name = str(samples.path(name))
+    surface = read_surface(name)
+    return surface if scale == 1.0 else Surface(surface.vertices * scale, surface.triangles)

@@ -1,0 +1,241 @@
+"""``reducedfem reduce``: make a reduced model of a surface or a volume mesh."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from reducedfem import samples
+from reducedfem._console import Console, bytes_text, count_text, size_text, time_text
+from reducedfem.basis import modal_derivative_basis
+from reducedfem.cli.fixed_nodes import add_fix_options, fixed_nodes
+from reducedfem.cli.options import (
+    Commands,
+    UsageError,
+    add_common,
+    checked,
+    count,
+    counted,
+    positive,
+)
+from reducedfem.cli.paths import check_writable, is_sample, is_surface, open_surface, refuse_same
+from reducedfem.cli.texts import materials_text, mesh_text
+from reducedfem.errors import InputError, MeshError
+from reducedfem.material import StVK
+from reducedfem.mesh import Mesh, read_mesh, voxelize
+from reducedfem.reduced import MAX_R, reduce
+from reducedfem.solid import Solid
+
+__all__ = ["add_to"]
+
+_USUAL_MODES = 20
+_MAX_RESOLUTION = 2048  # RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
+
+_EXPAND = checked(lambda x: x >= 1, "1 or more")
+_POISSON = checked(lambda x: -1 < x < 0.5, "above -1 and below 0.5")
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        "reduce",
+        help="make a reduced model of a surface or a volume mesh",
+        description="Make a reduced model: voxelize (surfaces), find modes and their "
+        "derivatives, reduce, save.",
+        epilog="examples:\n"
+        "  reducedfem reduce spoon -o spoon.safetensors --fill --fix 'x<0.01' "
+        "--young 2e8 --density 930\n"
+        "  reducedfem reduce bunny.ply -o bunny.safetensors --fix-fraction z- 0.05 "
+        "--resolution 40 --keep-largest\n"
+        "  reducedfem reduce bridge.veg -o bridge.safetensors --fix-file bridge.bou -r 15",
+    )
+    parser.add_argument(
+        "input",
+        metavar="SURFACE_OR_MESH",
+        help="surface (.obj .ply .stl .off), volume mesh (.veg, or what meshio reads), or the "
+        "name of a sample: " + ", ".join(samples.names()),
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="MODEL", required=True, help="the model file to write"
+    )
+    add_fix_options(parser)
+    geometry = parser.add_argument_group("geometry")
+    geometry.add_argument(
+        "--scale",
+        type=positive,
+        default=1.0,
+        metavar="S",
+        help="multiply coordinates, such as 0.001 for millimetres (default: 1)",
+    )
+    geometry.add_argument(
+        "--resolution",
+        type=counted(_MAX_RESOLUTION),
+        default=64,
+        metavar="N",
+        help="voxels along each side of the grid around a surface (default: %(default)s)",
+    )
+    geometry.add_argument(
+        "--fill", action="store_true", help="fill what the surface encloses (default: hollow)"
+    )
+    geometry.add_argument(
+        "--expand",
+        type=_EXPAND,
+        default=1.2,
+        metavar="S",
+        help="side of the grid over the longest side of the surface (default: %(default)s)",
+    )
+    geometry.add_argument(
+        "--keep-largest",
+        action="store_true",
+        help="drop all parts but the largest (parts share no face)",
+    )
+    material = parser.add_argument_group("material (default: the file's, where it has any)")
+    material.add_argument("--young", type=positive, metavar="E", help="[Pa] (default: 1e6)")
+    material.add_argument("--poisson", type=_POISSON, metavar="NU", help="(default: 0.4)")
+    material.add_argument(
+        "--density", type=positive, metavar="RHO", help="[kg/m^3] (default: 1000)"
+    )
+    reduction = parser.add_argument_group("reduction")
+    reduction.add_argument(
+        "-k",
+        "--modes",
+        type=count,
+        metavar="K",
+        help=f"linear modes (default: {_USUAL_MODES}, or all where there are fewer)",
+    )
+    reduction.add_argument(
+        "-r",
+        "--coordinates",
+        type=counted(MAX_R),
+        metavar="R",
+        help="reduced coordinates, at most K + K (K + 1) / 2 (default: 30, or all where there are "
+        "fewer)",
+    )
+    reduction.add_argument(
+        "--quadrature",
+        type=int,
+        choices=(2, 3),
+        default=2,
+        help="Gauss points per axis of a hexahedron (default: %(default)s)",
+    )
+    add_common(parser)
+    parser.set_defaults(run=_run, parser=parser)
+
+
+def _run(args: argparse.Namespace) -> int:
+    console = Console(args.quiet)
+    output = Path(args.output)
+    read = [] if is_sample(args.input) else [args.input]
+    refuse_same([*read, *(args.fix_file or [])], {"--output": args.output})
+    check_writable(output, "--output")
+    held = bool(args.fix or args.fix_fraction or args.fix_file)
+    if args.free and held:
+        raise UsageError("--free and options that fix nodes exclude each other")
+    if not (args.free or held):
+        raise UsageError(
+            "say which nodes are fixed, for example --fix-fraction z- 0.05 (lowest 5 % of the "
+            "height) or --fix 'x<0.01', or --free for a body that nothing holds"
+        )
+    _check_sizes(args)
+    began = time.perf_counter()
+    mesh = _mesh(args, console)
+    parts = mesh.n_components("face")
+    if parts > 1:
+        if args.keep_largest:
+            mesh = mesh.largest_component("face")
+            console.fact("largest part", f"of {parts}: {mesh_text(mesh)}")
+        else:
+            console.fact(
+                "parts", f"{parts} that share no face (--keep-largest drops all but the largest)"
+            )
+    fixed = fixed_nodes(args, mesh)
+    solid = Solid(mesh, _material(args, mesh), fixed, args.quadrature)
+    console.fact(
+        "solid",
+        f"{solid.total_mass:.3g} kg, {materials_text(solid.materials.values())}, "
+        f"{count_text(int(fixed.sum()), 'node')} fixed",
+    )
+    modes = _modes(args, solid)
+    with console.stage("modes and derivatives") as stage:
+        try:
+            basis = modal_derivative_basis(solid, modes, args.coordinates, progress=stage.tell)
+        except MeshError as error:
+            hint = "; --keep-largest leaves out all parts but the largest" if parts > 1 else ""
+            raise MeshError(f"{error}{hint}") from error
+        except InputError as error:  # the rank, which only the work itself shows
+            raise InputError(f"-r/--coordinates: {error}") from error
+        f = basis.provenance["frequencies_hz"]
+        stage.result = f"{count_text(len(f), 'mode')} from {f[0]:.3g} to {f[-1]:.3g} Hz"
+    with console.stage("reduce") as stage:
+        model = reduce(solid, basis, progress=stage.tell)
+        stage.result = (
+            f"{count_text(model.r, 'coordinate')}, "
+            f"{count_text(len(model.coefficients), 'coefficient')}"
+        )
+    model.save(output)
+    console.fact("together", time_text(time.perf_counter() - began))
+    console.fact("model", f"{output}, {bytes_text(output.stat().st_size)}")
+    return 0
+
+
+def _check_sizes(args: argparse.Namespace) -> None:
+    """Refuse more coordinates than the modes can give, before any work."""
+    k = _USUAL_MODES if args.modes is None else args.modes
+    most = k + (k * k if args.free else k * (k + 1) // 2)
+    if args.coordinates is not None and args.coordinates > most:
+        raise UsageError(
+            f"-r/--coordinates {args.coordinates} is more than the {most} that "
+            f"{count_text(k, 'mode')} and their derivatives give: ask for more -k/--modes"
+        )
+
+
+def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
+    """Voxelize the surface or read the mesh that the input names."""
+    if is_surface(args.input):
+        surface = open_surface(args.input, args.scale)
+        console.fact(
+            "surface",
+            f"{count_text(surface.n_triangles, 'triangle')}, {size_text(surface.bounds)}",
+        )
+        with console.stage("voxelize") as stage:
+            mesh = voxelize(surface, args.resolution, args.fill, args.expand, progress=stage.tell)
+            stage.result = mesh_text(mesh)
+        return mesh
+    mesh = read_mesh(args.input)
+    if args.scale != 1.0:
+        mesh = _scaled(mesh, args.scale)
+    console.fact("mesh", f"{mesh_text(mesh)}, {size_text(mesh.bounds)}")
+    return mesh
+
+
+def _scaled(mesh: Mesh, scale: float) -> Mesh:
+    """Scale the nodes and keep all else, through what pickles go through."""
+    make, (nodes, *rest) = mesh.__reduce__()
+    scaled: Mesh = make(nodes * scale, *rest)
+    return scaled
+
+
+def _material(args: argparse.Namespace, mesh: Mesh) -> StVK | dict[int, StVK]:
+    """Take the material of the options or, without any, that of the file."""
+    given = [o for o in ("young", "poisson", "density") if getattr(args, o) is not None]
+    if not given and set(mesh.materials) >= set(mesh.regions.tolist()):
+        return mesh.materials
+    default = {"young": 1e6, "poisson": 0.4, "density": 1000.0}
+    return StVK(**{**default, **{option: getattr(args, option) for option in given}})
+
+
+def _modes(args: argparse.Namespace, solid: Solid) -> int:
+    """Return how many modes to find; what was asked for must exist."""
+    freedoms = 3 * len(solid.free) - (0 if len(solid.fixed) else 6)
+    k: int = args.modes or max(1, min(_USUAL_MODES, freedoms - 1))
+    for option, number, most in (
+        ("-k/--modes", k, freedoms - 1),
+        ("-r/--coordinates", args.coordinates or 1, freedoms),
+    ):
+        if freedoms > 0 and number > most:
+            raise InputError(
+                f"{option} {number} is more than the {most} that a solid with "
+                f"{count_text(len(solid.free), 'free node')} has"
+            )
+    return k

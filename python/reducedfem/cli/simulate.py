@@ -1,0 +1,308 @@
+"""``reducedfem simulate``: push a reduced model and let it swing."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import demo as demonstration
+from reducedfem import plot
+from reducedfem._atomic import replacing
+from reducedfem._console import Console, count_text
+from reducedfem.cli.options import (
+    Commands,
+    UsageError,
+    add_common,
+    counted,
+    not_negative,
+    number,
+    positive,
+)
+from reducedfem.cli.paths import check_writable, refuse_same
+from reducedfem.cli.texts import AXES, point_text
+from reducedfem.errors import DivergedError, FileFormatError
+from reducedfem.files import load
+from reducedfem.integrator import ImplicitNewmark
+from reducedfem.mesh import Mesh
+from reducedfem.reduced import ReducedSolid
+
+__all__ = ["add_to"]
+
+_USUAL_PUSH = 0.02  # s
+_MAX_STEPS = 10_000_000  # all are kept in memory
+_MAX_NEWTON = 1000  # as in csrc/integrator/newmark.c
+
+
+def add_to(commands: Commands) -> None:
+    """Add the command and its options."""
+    parser = commands.add_parser(
+        "simulate",
+        help="push a reduced model and let it swing",
+        description="Push a node of a reduced model for a while, then let it swing.",
+        epilog="examples:\n"
+        "  reducedfem simulate spoon.safetensors --at 0.17 0 0 --force 0 0 -5 --duration 0.02\n"
+        "  reducedfem simulate spoon.safetensors --force 0 0 -5 --steps 500 --newton-max 10 \\\n"
+        "      --output tip.csv --plot tip.png --picture shapes.png",
+    )
+    parser.add_argument("model", metavar="MODEL", help="made by 'reducedfem reduce'")
+    push = parser.add_argument_group("the push")
+    push.add_argument(
+        "--force",
+        type=number,
+        nargs=3,
+        metavar=("FX", "FY", "FZ"),
+        required=True,
+        help="[N], on one node",
+    )
+    push.add_argument(
+        "--at",
+        type=number,
+        nargs=3,
+        metavar=("X", "Y", "Z"),
+        help="the node nearest to this point [m] (default: the one that moves most easily)",
+    )
+    push.add_argument(
+        "--duration",
+        type=positive,
+        metavar="S",
+        help=f"[s] (default: {_USUAL_PUSH:g}, or the whole simulation where that is shorter)",
+    )
+    motion = parser.add_argument_group("the motion")
+    motion.add_argument(
+        "--steps",
+        type=counted(_MAX_STEPS),
+        default=1000,
+        metavar="N",
+        help="(default: %(default)s)",
+    )
+    motion.add_argument(
+        "--dt", type=positive, default=1e-3, metavar="S", help="time step [s] (default: 0.001)"
+    )
+    motion.add_argument(
+        "--damping",
+        type=not_negative,
+        nargs=2,
+        default=(0.0, 0.0),
+        metavar=("ALPHA", "BETA"),
+        help="Rayleigh's: alpha [1/s] of the mass, beta [s] of the stiffness (default: 0 0)",
+    )
+    motion.add_argument(
+        "--newton-max",
+        type=counted(_MAX_NEWTON),
+        default=1,
+        metavar="N",
+        help="Newton iterations per step at most (default: %(default)s)",
+    )
+    motion.add_argument(
+        "--tolerance",
+        type=positive,
+        default=1e-6,
+        metavar="T",
+        help="relative residual at which they end (default: %(default)s)",
+    )
+    results = parser.add_argument_group("results")
+    results.add_argument(
+        "--watch",
+        type=number,
+        nargs=3,
+        action="append",
+        metavar=("X", "Y", "Z"),
+        help="report the node nearest to this point; may be repeated (default: the pushed one)",
+    )
+    results.add_argument(
+        "--output",
+        metavar="FILE",
+        help="trajectory: .csv (times and displacements of the watched nodes) or .npz (and q)",
+    )
+    results.add_argument("--plot", metavar="FILE", help="picture of the trajectory (.png, .pdf)")
+    results.add_argument("--picture", metavar="FILE", help="picture of the extreme shapes")
+    add_common(parser)
+    parser.set_defaults(run=_run, parser=parser)
+
+
+def _nearest(mesh: Mesh, point: Sequence[float]) -> int:
+    return int(((mesh.nodes - np.asarray(point)) ** 2).sum(axis=1).argmin())
+
+
+def _pushed_steps(args: argparse.Namespace) -> int:
+    """Return for how many steps the force acts."""
+    wanted = _USUAL_PUSH if args.duration is None else args.duration
+    # no whole number where the two are too far apart
+    steps: int = max(1, round(min(wanted / args.dt, 2.0 * _MAX_STEPS)))
+    if args.duration is not None and steps > args.steps:
+        raise UsageError(
+            f"--duration {args.duration:g} is longer than the simulation, --steps {args.steps} of "
+            f"--dt {args.dt:g}"
+        )
+    return min(steps, int(args.steps))
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    """Refuse results that could not be written, before any work."""
+    written = {f"--{option}": getattr(args, option) for option in ("output", "plot", "picture")}
+    refuse_same([args.model], written)
+    for option in ("output", "plot", "picture"):
+        if getattr(args, option) is not None:
+            check_writable(Path(getattr(args, option)), f"--{option}")
+    if args.output is not None and Path(args.output).suffix.lower() not in (".csv", ".npz"):
+        raise UsageError(f"--output: a trajectory goes to .csv or .npz, got {args.output!r}")
+    for option in ("plot", "picture"):
+        if getattr(args, option) is not None:
+            try:
+                plot.check_picture(getattr(args, option))
+            except FileFormatError as error:
+                raise UsageError(f"--{option}: {error}") from None
+
+
+def _run(args: argparse.Namespace) -> int:
+    console = Console(args.quiet)
+    pushed = _pushed_steps(args)
+    _check_outputs(args)
+    model = load(args.model)
+    mesh = model.mesh
+    if args.at is None:
+        # the node that the basis moves most
+        node = int((np.asarray(model.basis) ** 2).sum(axis=(0, 2)).argmax())
+    else:
+        node = _nearest(mesh, args.at)
+    watched = [node] if not args.watch else [_nearest(mesh, point) for point in args.watch]
+    console.fact(
+        "force",
+        f"{point_text(np.asarray(args.force))} N for {pushed * args.dt:g} s at node {node}, "
+        f"{point_text(mesh.nodes[node])} m",
+    )
+    if model.rigid_body is not None:
+        console.fact("note", "of a free body, its deformation is simulated, not its flight")
+    if node in model.fixed:
+        console.fact("note", "that node is fixed: the force has no effect")
+    nodal = np.zeros((mesh.n_nodes, 3))
+    nodal[node] = args.force
+    force = model.project(nodal)
+    sim = ImplicitNewmark(
+        model, args.dt, args.damping, newton_max=args.newton_max, tol=args.tolerance
+    )
+
+    # recorded once, step by step; timed a second time, undisturbed
+    q = np.zeros((args.steps + 1, model.r))
+    failure: DivergedError | None = None
+    done = 0
+    with console.stage("simulate") as stage:
+        try:
+            for i in range(args.steps):
+                sim.step(force if i < pushed else None)
+                done = i + 1
+                q[done] = sim.state.q
+                stage.tell(done, args.steps)
+        except DivergedError as error:
+            failure = error
+        report = sim.report
+        sim.reset()
+        start = time.perf_counter()
+        sim.step(force, n=min(pushed, done))
+        sim.step(None, n=max(0, done - pushed))
+        per_step = (time.perf_counter() - start) / max(done, 1)
+        stage.result = count_text(done, "step")
+    q = q[: done + 1]
+    times = args.dt * np.arange(done + 1)
+    basis = np.asarray(model.basis)[:, watched]
+    u = np.einsum("sr,rnc->snc", q, basis)
+
+    console.fact("time", f"{times[-1]:g} s in steps of {args.dt:g} s")
+    if done:
+        console.fact(
+            "per step",
+            f"{per_step * 1e6:.1f} us, {report.solves / done:.2f} Newton iterations: "
+            f"{args.dt / per_step:.0f} times faster than real time",
+        )
+    console.fact("indefinite tangents", f"{report.indefinite:,}")
+    above = count_text(report.unconverged, "step")
+    if report.unconverged and args.newton_max == 1:
+        above += " (usual with one Newton iteration; --newton-max allows more)"
+    console.fact("above the tolerance", above)
+    for k, one in enumerate(watched):
+        console.fact(f"node {one}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
+    size = float(np.ptp(mesh.nodes, axis=0).max())
+    if float(np.linalg.norm(u, axis=2).max()) > 2 * size:
+        console.fact("note", f"the solid is {size:.3g} m long: is so large a force meant?")
+    console.fact("diverged", "no" if failure is None else f"after {count_text(done, 'step')}")
+    if args.output is not None:
+        _write_trajectory(Path(args.output), times, watched, u, q)
+        console.fact("trajectory", args.output)
+    if args.plot is not None:
+        _plot_trajectory(args, times, watched, u)
+        console.fact("plot", args.plot)
+    if args.picture is not None:
+        _picture(args, model, q, u[:, 0])
+        console.fact("picture", args.picture)
+    if failure is not None:
+        raise DivergedError(
+            f"the simulation diverged in step {done + 1} of {args.steps}, at t = "
+            f"{args.dt * (done + 1):g} s: try a smaller --dt, more --damping, a --newton-max above "
+            "1 or a smaller --force"
+        ) from failure
+    return 0
+
+
+def _write_trajectory(
+    path: Path,
+    times: NDArray[np.float64],
+    nodes: Sequence[int],
+    u: NDArray[np.float64],
+    q: NDArray[np.float64],
+) -> None:
+    with replacing(path) as temporary:
+        if path.suffix.lower() == ".npz":
+            with temporary.open("wb") as binary:
+                np.savez(binary, time=times, nodes=np.asarray(nodes), displacement=u, q=q)
+            return
+        with temporary.open("w", newline="", encoding="ascii") as text:
+            writer = csv.writer(text, lineterminator="\n")
+            names = [f"node{node}_{axis}_m" for node in nodes for axis in AXES]
+            writer.writerow(["time_s", *names])
+            for t, row in zip(times.tolist(), u.reshape(len(u), -1).tolist(), strict=True):
+                writer.writerow([repr(t), *map(repr, row)])
+
+
+def _plot_trajectory(
+    args: argparse.Namespace,
+    times: NDArray[np.float64],
+    nodes: Sequence[int],
+    u: NDArray[np.float64],
+) -> None:
+    if len(nodes) == 1:
+        traces = [plot.Trace(AXES[c], times, 1e3 * u[:, 0, c]) for c in range(3)]
+        title, what = f"Displacement of node {nodes[0]}", "displacement [mm]"
+    else:
+        axis = int(np.ptp(u, axis=0).max(axis=0).argmax())
+        traces = [
+            plot.Trace(f"node {node}", times, 1e3 * u[:, k, axis]) for k, node in enumerate(nodes)
+        ]
+        title, what = "Displacements", f"displacement along {AXES[axis]} [mm]"
+    plot.save_figure(plot.traces_figure(traces, title, what), args.plot)
+
+
+def _picture(
+    args: argparse.Namespace,
+    model: ReducedSolid,
+    q: NDArray[np.float64],
+    u: NDArray[np.float64],
+) -> None:
+    surface, nodes = model.mesh.surface(), model.mesh.boundary_nodes
+    axis = int(np.ptp(u, axis=0).argmax())
+    instants = demonstration.instants(u[:, axis], 2)
+    moved = [model.displacement(q[i])[nodes] for i in instants]
+    figure = plot.shapes_figure(
+        surface.vertices,
+        surface.triangles,
+        moved,
+        [f"{args.dt * i:.3g} s" for i in instants],
+        f"{Path(args.model).stem}: rest and extremes",
+        size=(1100, 800),
+    )
+    plot.save_figure(figure, args.picture)

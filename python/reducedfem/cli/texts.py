@@ -1,0 +1,40 @@
+"""How commands speak of meshes, materials and points."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem._console import count_text
+from reducedfem.material import LinearElastic, StVK
+from reducedfem.mesh import Mesh
+
+__all__ = ["AXES", "materials_text", "mesh_text", "point_text"]
+
+AXES = "xyz"
+
+
+def mesh_text(mesh: Mesh) -> str:
+    """Return ``1,234 hexahedra, 2,000 nodes``."""
+    one, many = {4: ("tetrahedron", "tetrahedra"), 8: ("hexahedron", "hexahedra")}[
+        mesh.nodes_per_element
+    ]
+    return f"{count_text(mesh.n_elements, one, many)}, {count_text(mesh.n_nodes, 'node')}"
+
+
+def materials_text(materials: Collection[StVK | LinearElastic]) -> str:
+    """Return the constants where all are the same, otherwise how many there are."""
+    different = set(materials)
+    if len(different) > 1:
+        return f"{len(different)} materials"
+    one = next(iter(different))
+    if isinstance(one, LinearElastic):
+        return f"a matrix of 21 constants, {one.density:g} kg/m^3"
+    return f"E = {one.young:.4g} Pa, nu = {one.poisson:g}, {one.density:g} kg/m^3"
+
+
+def point_text(point: NDArray[np.float64]) -> str:
+    """Return ``(0.1, 0.2, 0.3)``."""
+    return "(" + ", ".join(f"{x:.4g}" for x in point) + ")"
