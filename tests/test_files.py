@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import hashlib
 import json
 import math
@@ -23,13 +24,21 @@ from shapes import box_hexes, box_tets
 ARRAYS = ("basis", "mass", "coefficients")
 
 
-def make_model(kind: str, r: int = 4, editable: bool = False) -> rf.ReducedSolid:
+def make_model(
+    kind: str, r: int = 4, editable: bool = False, damped: bool = False
+) -> rf.ReducedSolid:
     nodes, elements = (box_hexes if kind == "hex8" else box_tets)(3, 1, 1, (0.3, 0.1, 0.1))
     regions = np.arange(len(elements)) % 2
     mesh = rf.Mesh(nodes, elements, regions)
     materials = {0: rf.StVK(1e5, 0.3, 1000.0), 1: rf.StVK(1 / 3 * 1e6, 0.45, 1234.5)}
     solid = rf.Solid(mesh, materials, fixed=nodes[:, 0] < 1e-9)
-    return rf.reduce(solid, rf.modal_derivative_basis(solid, 3, r), editable=editable)
+    damping = rf.StrainRateDamping(solid, {0: 1 / 3, 1: -7.0}, {0: 2.5, 1: 1e2 / 7})
+    return rf.reduce(
+        solid,
+        rf.modal_derivative_basis(solid, 3, r),
+        editable=editable,
+        strain_rate=damping if damped else None,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +53,18 @@ def data(model) -> bytes:
 
 @pytest.fixture(scope="module")
 def editable_data() -> bytes:
-    """Of a model with all arrays that there are."""
+    """Of a model with parts."""
     return files.to_bytes(make_model("hex8", editable=True))
+
+
+@pytest.fixture(scope="module")
+def damped() -> rf.ReducedSolid:
+    return make_model("tet4", damped=True)
+
+
+@pytest.fixture(scope="module")
+def damped_data(damped) -> bytes:
+    return files.to_bytes(damped)
 
 
 def assert_same(a: rf.ReducedSolid, b: rf.ReducedSolid) -> None:
@@ -60,6 +79,13 @@ def assert_same(a: rf.ReducedSolid, b: rf.ReducedSolid) -> None:
     assert a.provenance == b.provenance
     q = np.linspace(-0.1, 0.2, a.r)
     assert a.internal_force(q).tobytes() == b.internal_force(q).tobytes()
+    assert a.editable == b.editable
+    assert (a.strain_rate is None) == (b.strain_rate is None)
+    if a.strain_rate is not None:
+        for name in ("phi", "psi"):
+            assert dict(getattr(a.strain_rate, name)) == dict(getattr(b.strain_rate, name))
+        assert a.strain_rate.coefficients.tobytes() == b.strain_rate.coefficients.tobytes()
+        assert a.strain_rate.matrix(q).tobytes() == b.strain_rate.matrix(q).tobytes()
 
 
 # --- forging files -------------------------------------------------------------------
@@ -79,10 +105,12 @@ def signature(header: dict, body: bytes) -> str:
     )
     digest = hashlib.sha256(text.encode("ascii"))
     order = ("basis", "reduced_mass", "energy_coefficients", "mesh_nodes", "part_coefficients",
-             "part_volumes", "part_masses", "mesh_elements", "mesh_regions", "fixed_nodes",
-             "part_general")  # fmt: skip
+             "part_volumes", "part_masses", "damping_coefficients", "mesh_elements",
+             "mesh_regions", "fixed_nodes", "part_general")  # fmt: skip
     for name in order:
         if name.startswith("part_") and "part_volumes" not in header:
+            continue
+        if name == "damping_coefficients" and name not in header:
             continue
         begin, end = header[name]["data_offsets"]
         digest.update(body[begin:end])
@@ -133,9 +161,12 @@ def refused(data: bytes, match: str | None = None) -> None:
 # --- nothing is lost ------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("damped", [False, True])
+@pytest.mark.parametrize("editable", [False, True])
 @pytest.mark.parametrize("kind", ["hex8", "tet4"])
-def test_round_trip_is_bit_for_bit(kind, tmp_path):
-    model = make_model(kind)
+def test_round_trip_is_bit_for_bit(kind, editable, damped, tmp_path):
+    model = make_model(kind, editable=editable, damped=damped)
+    assert (model.editable, model.strain_rate is not None) == (editable, damped)
     model.save(tmp_path / "m.safetensors")
     loaded = rf.load(tmp_path / "m.safetensors")
     assert_same(model, loaded)
@@ -149,11 +180,14 @@ def test_text_paths_and_any_suffix(model, tmp_path):
     assert_same(model, rf.load(path))
 
 
-def test_pickle_goes_through_the_format(model):
-    assert_same(model, pickle.loads(pickle.dumps(model)))
+def test_pickle_goes_through_the_format(model, damped):
+    for one in (model, damped):
+        assert_same(one, pickle.loads(pickle.dumps(one)))
 
 
-def test_two_saves_give_the_same_bytes(model, tmp_path):
+@pytest.mark.parametrize("which", ["model", "damped"])
+def test_two_saves_give_the_same_bytes(which, request, tmp_path):
+    model = request.getfixturevalue(which)
     first, second = tmp_path / "a", tmp_path / "b"
     model.save(first)
     rf.load(first).save(second)
@@ -164,12 +198,49 @@ def test_two_saves_give_the_same_bytes(model, tmp_path):
     assert first.read_bytes() == second.read_bytes()
 
 
-def test_truncated_model_and_its_history(model, tmp_path):
-    small = model.truncate(2)
+@pytest.mark.parametrize("which", ["model", "damped"])
+def test_truncated_model_and_its_history(which, request, tmp_path):
+    small = request.getfixturevalue(which).truncate(2)
     small.save(tmp_path / "m")
     loaded = rf.load(tmp_path / "m")
     assert_same(small, loaded)
     assert loaded.provenance["truncated_to"] == 2
+
+
+def test_a_damped_model_moves_the_same_in_another_process(damped, tmp_path):
+    """Without its solid: all that its damping needs is in the file."""
+    damped.save(tmp_path / "m")
+    code = (
+        "import sys, numpy as np, reducedfem as rf\n"
+        "model = rf.load(sys.argv[1])\n"
+        "for sim in (rf.ImplicitNewmark(model, 1e-3), rf.CentralDifferences(model)):\n"
+        "    sim.step(np.ones(model.r), n=30)\n"
+        "    print(sim.state.q.tobytes().hex())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "m")], check=True, capture_output=True
+    )
+    expected = []
+    for sim in (rf.ImplicitNewmark(damped, 1e-3), rf.CentralDifferences(damped)):
+        sim.step(np.ones(damped.r), n=30)
+        expected.append(sim.state.q.tobytes().hex())
+    assert done.stdout.decode().split() == expected
+
+
+def test_the_safetensors_package_reads_a_damped_model(damped, tmp_path):
+    damped.save(tmp_path / "m")
+    with safe_open(tmp_path / "m", "np") as file:
+        coefficients, metadata = file.get_tensor("damping_coefficients"), file.metadata()
+    # the Gram matrix at rest is D~(0), for the pairs (0, b) come first
+    square = np.zeros((damped.r, damped.r))
+    square[np.tril_indices(damped.r)] = coefficients[: damped.r * (damped.r + 1) // 2]
+    expected = np.tril(damped.strain_rate.matrix(np.zeros(damped.r)))
+    np.testing.assert_allclose(square, expected, rtol=1e-14)
+    assert json.loads(metadata["strain_rate"]) == {
+        "phi": {"0": 1 / 3, "1": -7.0},
+        "psi": {"0": 2.5, "1": 1e2 / 7},
+    }
+    assert metadata["format_version"] == "2"
 
 
 def test_model_without_fixed_nodes_and_with_given_vectors(tmp_path, rng):
@@ -386,13 +457,74 @@ def test_bad_headers(text, match):
 
 def test_versions(data):
     header, body = split(data)
-    for version in ("2", "999"):
+    for version in ("3", "999"):
         header["__metadata__"].update(format_version=version, package_version="7.5")
         # a newer format may differ in anything, checksum included
         refused(join(header, body[:-8], sign=False), r"newer version of reducedfem \(7\.5")
     for version in ("0", "-1", "1.0", "", " 1", "one", "²", "1" * 50):
         header["__metadata__"]["format_version"] = version
         refused(join(header, body), "format_version")
+
+
+def test_only_what_version_1_does_not_know_is_of_version_2(
+    data, editable_data, damped_data, monkeypatch
+):
+    """An older package reads all that it can, and says of the rest that it is newer."""
+    for contents, version in ((data, "1"), (editable_data, "1"), (damped_data, "2")):
+        assert split(contents)[0]["__metadata__"]["format_version"] == version
+    refused(forge(damped_data, metadata={"format_version": "1"}), "version 1 knows no damping")
+    assert files.from_bytes(forge(data, metadata={"format_version": "2"})).strain_rate is None
+    monkeypatch.setattr(files, "_LAYOUT", dataclasses.replace(files._LAYOUT, version=1))
+    files.from_bytes(data)
+    refused(damped_data, r"newer version .* format version 2.*please update")
+
+
+@pytest.mark.parametrize(
+    ("value", "match"),
+    [
+        (None, "belong together"),
+        ("[]", "does not hold phi and psi"),
+        ('{"phi":{"0":1,"1":1}}', "does not hold phi and psi"),
+        ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":1},"chi":{}}', "does not hold phi and psi"),
+        ('{"phi":3,"psi":{"0":1,"1":1}}', "phi are not those of its regions"),
+        ('{"phi":{"0":1},"psi":{"0":1,"1":1}}', "phi are not those of its regions"),
+        ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":1,"2":1}}', "psi are not those of its regions"),
+        ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":"x"}}', r"psi\[1\] must be a number"),
+        ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":null}}', r"psi\[1\] must be a number"),
+        ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":1e999}}', r"psi\[1\] must be finite"),
+        ('{"phi":{"0":1%s,"1":1},"psi":{"0":1,"1":1}}' % ("0" * 400), r"phi\[0\] must be finite"),
+        ('{"phi":{"0":1,"1":1},"psi":{"0":1,"1":-1}}', "of region 1 would add energy"),
+        ('{"phi":{"0":-1,"1":1},"psi":{"0":1,"1":1}}', "of region 0 would add energy"),
+        ('{"phi":', "JSON"),
+    ],
+)  # fmt: skip
+def test_bad_viscosities(value, match, damped_data):
+    refused(forge(damped_data, metadata={"strain_rate": value}), match)
+
+
+def test_bad_damping_coefficients(data, damped, damped_data):
+    assert_same(damped, files.from_bytes(forge(damped_data)))
+    refused(forge(damped_data, {"damping_coefficients": None}), "belong together")
+    text = split(damped_data)[0]["__metadata__"]["strain_rate"]
+    refused(forge(data, metadata={"strain_rate": text}), "belong together")
+    good = damped.strain_rate.coefficients
+    for place in (0, len(good) - 1):
+        for bad in (np.nan, np.inf):
+            changed = good.copy()
+            changed[place] = bad
+            refused(forge(damped_data, {"damping_coefficients": changed}), "finite")
+    changed = good.copy()
+    changed[-1] = -1.0
+    refused(forge(damped_data, {"damping_coefficients": changed}), "would add energy")
+    # of more coordinates than can be: refused before memory is taken
+    header, body = split(damped_data)
+    header["basis"]["shape"][0] = 129
+    header["basis"]["data_offsets"][1] = header["basis"]["data_offsets"][0] + 129 * 16 * 3 * 8
+    refused(join(header, body))
+    shapes = {name: tuple(entry["shape"]) for name, entry in split(damped_data)[0].items()
+              if name != "__metadata__"}  # fmt: skip
+    with pytest.raises(files._Refused, match="damping of 129 coordinates; 128 are possible"):
+        files._check_shapes({**shapes, "basis": (129, 16, 3)})
 
 
 @pytest.mark.parametrize("key", files._TEXTS)
@@ -460,10 +592,22 @@ def test_parts_are_those_of_the_materials(editable_data):
     assert not plain.editable
 
 
+def test_regions_are_numbers(data, editable_data, damped_data):
+    for contents in (data, editable_data, damped_data):
+        plain = json.loads(split(contents)[0]["__metadata__"]["materials"])
+        for name in ("x", "", "1.0", "01", "-0", " 3", "3 ", "²", "9" * 5000):
+            materials = json.dumps({**plain, name: plain["0"]})
+            refused(forge(contents, metadata={"materials": materials}), "no number")
+
+
 @pytest.mark.parametrize("name", files._SCHEMA)
-def test_missing_arrays_wrong_types_wrong_shapes(name, data, editable_data):
-    data = editable_data if name in files._PARTS else data
-    refused(forge(data, {name: None}), f"'{name}' is missing")
+def test_missing_arrays_wrong_types_wrong_shapes(name, data, editable_data, damped_data):
+    if name in files._PARTS:
+        data = editable_data
+    elif name == "damping_coefficients":
+        data = damped_data
+    missing = "is missing" if data is not damped_data else "one is missing"
+    refused(forge(data, {name: None}), f"'{name}'.*{missing}")
     header, body = split(data)
     entry = header[name]
     begin, end = entry["data_offsets"]
@@ -550,8 +694,11 @@ def test_every_truncation_is_noticed(data):
         refused(data[:length])
 
 
-def test_random_damage_is_always_noticed(data, model, rng):
+@pytest.mark.parametrize("which", ["model", "damped"])
+def test_random_damage_is_always_noticed(which, request, rng):
     """Whatever is changed, the model is refused or, if only blanks changed, the same."""
+    model = request.getfixturevalue(which)
+    data = files.to_bytes(model)
     loaded = 0
     for round_ in range(600):
         damaged = bytearray(data)
@@ -577,8 +724,10 @@ def test_random_damage_is_always_noticed(data, model, rng):
     assert loaded < 30
 
 
-def test_random_damage_under_a_valid_checksum(data, rng):
+@pytest.mark.parametrize("which", ["data", "damped_data"])
+def test_random_damage_under_a_valid_checksum(which, request, rng):
     """A hostile writer can sign what he likes: a sound model or an error, nothing else."""
+    data = request.getfixturevalue(which)
     header, body = split(data)
     text = json.dumps(header)
     tried = 0
@@ -604,6 +753,9 @@ def test_random_damage_under_a_valid_checksum(data, rng):
             continue
         assert all(np.isfinite(getattr(result, name)).all() for name in ARRAYS)
         assert np.linalg.eigvalsh(result.mass).min() > 0
+        if result.strain_rate is not None:
+            assert np.isfinite(result.strain_rate.coefficients).all()
+            assert sorted(result.strain_rate.phi) == sorted(result.materials)
         assert result.displacement(np.zeros(result.r)).shape == (result.mesh.n_nodes, 3)
         assert files.from_bytes(files.to_bytes(result)).r == result.r
     assert tried > 300

@@ -56,6 +56,11 @@ rf_status rf_damping_create(int32_t r, const double *gram, rf_simd simd, rf_damp
     if (!isfinite(gram[i]))
       return rf_fail(err, RF_ERR_ARG, "damping coefficient %lld is %g; all must be finite",
                      (long long)i, gram[i]);
+  // the diagonal holds squares of strains
+  for (int64_t p = 0; p < pairs_of(r); ++p)
+    if (!(gram[p * (p + 3) / 2] >= 0.0))
+      return rf_fail(err, RF_ERR_ARG, "damping coefficient %lld is %g; it would add energy",
+                     (long long)(p * (p + 3) / 2), gram[p * (p + 3) / 2]);
   RF_ALLOC(d, 1);
   d->r = r;
   d->simd = rf_simd_resolve(simd);
@@ -79,6 +84,28 @@ done:
   rf_free(first);
   rf_free(second);
   rf_damping_free(d);
+  return st;
+}
+
+rf_status rf_damping_truncate(const rf_damping *d, int32_t r_new, rf_damping **out, rf_error *err) {
+  rf_status st = RF_OK;
+  double *kept = NULL;
+  *out = NULL;
+  if (!(r_new >= 1 && r_new <= d->r))
+    return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", d->r, r_new);
+  RF_ALLOC(kept, rf_damping_count(r_new));
+  // the pairs that stay keep their order
+  int64_t at = 0;
+  for (int32_t a = 0; a <= r_new; ++a)
+    for (int32_t b = a ? a : 1; b <= r_new; ++b) {
+      const int64_t p = place(d->r, a, b);
+      for (int32_t i = 0; i <= a; ++i)
+        for (int32_t j = i ? i : 1; j <= (i < a ? r_new : b); ++j)
+          kept[at++] = entry(d, p, place(d->r, i, j));
+    }
+  RF_TRY(rf_damping_create(r_new, kept, d->simd, out, err));
+done:
+  rf_free(kept);
   return st;
 }
 

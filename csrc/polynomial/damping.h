@@ -36,9 +36,13 @@ typedef struct rf_damping {
 
 int64_t rf_damping_count(int32_t r);
 
-// Copies, checks finiteness, packs for the variant.
+// Copies, packs for the variant; refuses numbers that are not finite and squares below zero, which
+// no Gram matrix has.
 RF_MUST_CHECK rf_status rf_damping_create(int32_t r, const double *gram, rf_simd simd,
                                           rf_damping **out, rf_error *err);
+// The damping of the first r_new coordinates.
+RF_MUST_CHECK rf_status rf_damping_truncate(const rf_damping *d, int32_t r_new, rf_damping **out,
+                                            rf_error *err);
 void rf_damping_free(rf_damping *d);  // NULL is fine
 
 // G (rf_damping_count) of the solid in the span of basis (r, n, 3); viscosity: phi and psi of

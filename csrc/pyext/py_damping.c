@@ -136,6 +136,22 @@ static PyObject *matrix(PyObject *self, PyObject *q_obj) {
   return out;
 }
 
+PyDoc_STRVAR(truncate_doc,
+             "truncate($self, r, /)\n--\n\n"
+             "Damping of the first r coordinates.");
+static PyObject *truncate_to(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  int r;
+  if (!PyArg_ParseTuple(args, "i:truncate", &r)) return NULL;
+  rf_damping *damping = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_damping_truncate(self_damping(self), r, &damping, &err);
+  Py_END_ALLOW_THREADS
+  return st < 0 ? py_raise(state, st, &err) : wrap(Py_TYPE(self), damping);
+}
+
 PyDoc_STRVAR(solid_doc,
              "solid_damping(solid, viscosity, u, v, threads, /)\n--\n\n"
              "Power [W] and force (n, 3) of strain-rate damping.");
@@ -263,6 +279,7 @@ static PyObject *get_coefficients(PyObject *self, void *unused) {
 
 static PyMethodDef methods[] = {
     {"matrix", matrix, METH_O, matrix_doc},
+    {"truncate", truncate_to, METH_VARARGS, truncate_doc},
     {"time_matrix", time_matrix, METH_VARARGS, time_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -6,10 +6,12 @@
 #include "integrator/free_body.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_core.h"
+#include "pyext/py_damping.h"
 #include "pyext/py_reduced.h"
 
 typedef struct py_free_body {
   PyObject_HEAD PyObject *model;  // strong: the body borrows the C model
+  PyObject *damping;              // strong: and this one (None: none)
   py_in nodes;                    // and these
   PyThread_type_lock lock;
   rf_free_body *body;
@@ -17,7 +19,7 @@ typedef struct py_free_body {
 
 static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *model_obj, *nodes_obj, *centre_obj, *inertia_obj, *gravity_obj;
+  PyObject *model_obj, *nodes_obj, *centre_obj, *inertia_obj, *gravity_obj, *damping_obj = Py_None;
   rf_free_body_settings set = {0};
   rf_newmark_settings *d = &set.deformation;
   py_in nodes = {0}, centre = {0}, inertia = {0}, gravity = {0};
@@ -25,12 +27,13 @@ static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   py_free_body *self = NULL;
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OO(ddddd)id(dOO)O:FreeBody", &model_obj, &nodes_obj, &d->dt_s,
+  if (!PyArg_ParseTuple(args, "OO(ddddd)id(dOO)O|O:FreeBody", &model_obj, &nodes_obj, &d->dt_s,
                         &d->damping_mass, &d->damping_stiff, &d->beta, &d->gamma, &d->newton_max,
-                        &d->tolerance, &set.mass, &centre_obj, &inertia_obj, &gravity_obj))
+                        &d->tolerance, &set.mass, &centre_obj, &inertia_obj, &gravity_obj,
+                        &damping_obj))
     return NULL;
   const rf_reduced *model = py_reduced_get(state, model_obj);
-  if (!model) return NULL;
+  if (!model || py_damping_in(state, damping_obj, &d->strain_rate) < 0) return NULL;
   if (py_in_f64(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){model->n_nodes, 3}) < 0 ||
       py_in_f64(&centre, centre_obj, "centre", 1, (npy_intp[]){3}) < 0 ||
       py_in_f64(&inertia, inertia_obj, "inertia", 2, (npy_intp[]){3, 3}) < 0 ||
@@ -51,6 +54,7 @@ static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   if (!self) goto done;
   self->body = body;
   self->model = Py_NewRef(model_obj);
+  self->damping = Py_NewRef(damping_obj);
   self->nodes = nodes;
   body = NULL;
   nodes = (py_in){0};
@@ -73,6 +77,7 @@ done:
 static int body_traverse(PyObject *self, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(self));
   Py_VISIT(((py_free_body *)self)->model);
+  Py_VISIT(((py_free_body *)self)->damping);
   return 0;
 }
 
@@ -84,6 +89,7 @@ static void body_dealloc(PyObject *object) {
   if (self->lock) PyThread_free_lock(self->lock);
   py_in_release(&self->nodes);
   Py_CLEAR(self->model);
+  Py_CLEAR(self->damping);
   type->tp_free(object);
   Py_DECREF(type);
 }
@@ -336,9 +342,10 @@ PyMethodDef py_free_body_functions[] = {
 };
 
 PyDoc_STRVAR(body_doc,
-             "FreeBody(model, nodes, settings, newton_max, tol, rigid, gravity, /)\n--\n\n"
+             "FreeBody(model, nodes, settings, newton_max, tol, rigid, gravity, strain_rate=None, "
+             "/)\n--\n\n"
              "A Reduced carried by a rigid body. settings (dt, alpha, beta_damping, beta, gamma),\n"
-             "rigid (mass, centre (3,), inertia (3, 3)).");
+             "rigid (mass, centre (3,), inertia (3, 3)); strain_rate: a Damping.");
 
 static PyType_Slot slots[] = {
     {Py_tp_new, body_new},    {Py_tp_dealloc, body_dealloc}, {Py_tp_traverse, body_traverse},

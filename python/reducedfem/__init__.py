@@ -17,7 +17,7 @@ from reducedfem.basis import (  # noqa: E402
     mass_pca,
     modal_derivative_basis,
 )
-from reducedfem.damping import ReducedStrainRateDamping, StrainRateDamping  # noqa: E402
+from reducedfem.damping import StrainRateDamping  # noqa: E402
 from reducedfem.embedding import Embedding  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
@@ -49,6 +49,7 @@ from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
 from reducedfem.modes import Modes, SystemModes  # noqa: E402
 from reducedfem.pod import pod_basis, record_snapshots  # noqa: E402
 from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
+from reducedfem.reduced_damping import ReducedStrainRateDamping  # noqa: E402
 from reducedfem.rigid import RigidBody  # noqa: E402
 from reducedfem.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.sketch import ForceSketch, Recording, record  # noqa: E402

@@ -39,7 +39,7 @@ class Layout:
     Parameters
     ----------
     format, version
-        Entries ``format`` and ``format_version`` of the metadata.
+        Entry ``format`` of the metadata, and the highest ``format_version`` that is known.
     what
         How messages call its contents, such as "model".
     schema
@@ -87,11 +87,19 @@ def _digest(layout: Layout, header: Mapping[str, Any], body: bytes) -> str:
     return digest.hexdigest()
 
 
-def write(layout: Layout, arrays: Mapping[str, NDArray[Any]], texts: Mapping[str, str]) -> bytes:
-    """Return the contents of a file; equal arrays and texts give equal bytes."""
+def write(
+    layout: Layout,
+    arrays: Mapping[str, NDArray[Any]],
+    texts: Mapping[str, str],
+    version: int | None = None,
+) -> bytes:
+    """Return the contents of a file; equal arrays and texts give equal bytes.
+
+    The version may be an older one than that of the layout, for contents that it knows.
+    """
     metadata = {
         "format": layout.format,
-        "format_version": str(layout.version),
+        "format_version": str(layout.version if version is None else version),
         "package_version": __version__,
         **texts,
     }

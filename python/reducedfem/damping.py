@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,10 +14,11 @@ from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import Basis
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduced import ReducedSolid
+from reducedfem.reduced_damping import ReducedStrainRateDamping, require_dissipative
 from reducedfem.solid import Solid, require_held, require_solid
 from reducedfem.sparse import CSC
 
-__all__ = ["ReducedStrainRateDamping", "StrainRateDamping"]
+__all__ = ["StrainRateDamping"]
 
 
 def _by_region(
@@ -61,9 +63,8 @@ class StrainRateDamping:
     --------
     >>> damping = rf.StrainRateDamping(solid, phi=20.0, psi=10.0)  # doctest: +SKIP
     >>> sim = rf.ImplicitNewmark(solid, 1e-3, strain_rate=damping)  # doctest: +SKIP
-    >>> fast = rf.ImplicitNewmark(  # doctest: +SKIP
-    ...     reduced, 1e-3, strain_rate=damping.reduce(reduced)
-    ... )
+    >>> reduced = rf.reduce(solid, basis, strain_rate=damping)  # doctest: +SKIP
+    >>> fast = rf.ImplicitNewmark(reduced, 1e-3)  # doctest: +SKIP
     """
 
     __slots__ = ("__weakref__", "_solid", "_viscosity")
@@ -75,11 +76,7 @@ class StrainRateDamping:
         regions = list(solid.materials)
         table = np.stack([_by_region(phi, "phi", regions), _by_region(psi, "psi", regions)], axis=1)
         for region, (bulk, shear) in zip(regions, table, strict=True):
-            if not (shear >= 0.0 and 3.0 * bulk + 2.0 * shear >= 0.0):
-                raise InputError(
-                    f"phi = {bulk:g}, psi = {shear:g} of region {region} would add energy: psi "
-                    "and 3 phi + 2 psi must be >= 0"
-                )
+            require_dissipative(bulk, shear, region)
         table.flags.writeable = False
         self._solid = solid
         self._viscosity = table
@@ -176,6 +173,9 @@ class StrainRateDamping:
     ) -> ReducedStrainRateDamping:
         """Return this damping in the span of a basis: D~(q) = U^T D(U q) U for every q.
 
+        For `ReducedSolid.with_strain_rate`, or for one simulation alone; `reducedfem.reduce`
+        with ``strain_rate`` makes a model that has it.
+
         D~ is a quadratic polynomial of q; its coefficients come from a Gram matrix of strains
         over the quadrature points, as those of the energy do.
 
@@ -207,85 +207,34 @@ class StrainRateDamping:
             core = _core.reduce_damping(
                 self._solid._core, vectors, self._viscosity, tell, threads()
             )
-        return ReducedStrainRateDamping(core)
+        return ReducedStrainRateDamping(core, self.phi, self.psi)
 
     def __repr__(self) -> str:
         return f"<StrainRateDamping: phi = {self.phi}, psi = {self.psi}>"
 
 
-class ReducedStrainRateDamping:
-    """Strain-rate damping of a reduced model: f~ = D~(q) q'; made by `StrainRateDamping.reduce`.
-
-    Immutable, to be shared by threads. D~ is exact for every q (Barbic 2007, section 2.7) and
-    costs about as much as the reduced stiffness up to r = 30, three to four times as much at
-    r = 60: it has fewer symmetries to save work by.
-
-    Attributes
-    ----------
-    r
-        Number of reduced coordinates.
-    coefficients
-        Of the polynomial; see there.
-    """
-
-    __slots__ = ("__weakref__", "_core")
-
-    def __init__(self, core: _core.Damping) -> None:
-        self._core = core
-
-    @property
-    def r(self) -> int:
-        """Number of reduced coordinates."""
-        return self._core.r
-
-    @property
-    def coefficients(self) -> NDArray[np.float64]:
-        """Coefficients of the polynomial, read-only, shape (m (m + 1) / 2,).
-
-        The lower triangle, row by row, of the Gram matrix of the strains dE/dq_i = sum_a p_a
-        E_ia, p = (1, q), over the m = r + r (r + 1) / 2 pairs (0, b), then (a, b), 1 <= a <= b.
-        """
-        return self._core.coefficients
-
-    def matrix(self, q: ArrayLike) -> NDArray[np.float64]:
-        """Return the reduced damping matrix D~(q), (r, r).
-
-        Parameters
-        ----------
-        q
-            Reduced coordinates (r,).
-
-        Returns
-        -------
-        (r, r) float64 array
-            Symmetric positive semidefinite; in s^-1 for a mass-orthonormal basis.
-
-        Raises
-        ------
-        InputError, InputTypeError
-            `q` has a wrong shape, a value that is not finite, or is so large that the result
-            is not finite.
-        """
-        return finite_result(self._core.matrix(array_like(q, "q")), "matrix", "q")
-
-    def __reduce__(self) -> tuple[object, tuple[int, NDArray[np.float64]]]:
-        return _restored, (self.r, np.array(self.coefficients))
-
-    def __repr__(self) -> str:
-        return f"<ReducedStrainRateDamping: r = {self.r}>"
+@overload
+def damping_argument(
+    strain_rate: StrainRateDamping | ReducedStrainRateDamping | None, system: ReducedSolid
+) -> _core.Damping | None: ...
 
 
-def _restored(r: int, coefficients: NDArray[np.float64]) -> ReducedStrainRateDamping:
-    """Return the damping with these coefficients, for `pickle`."""
-    return ReducedStrainRateDamping(_core.Damping(r, coefficients))
+@overload
+def damping_argument(
+    strain_rate: StrainRateDamping | ReducedStrainRateDamping | None, system: ReducedSolid | Solid
+) -> _core.Damping | NDArray[np.float64] | None: ...
 
 
 def damping_argument(
     strain_rate: StrainRateDamping | ReducedStrainRateDamping | None, system: ReducedSolid | Solid
 ) -> _core.Damping | NDArray[np.float64] | None:
-    """Return what the core takes for the argument `strain_rate`, or refuse it."""
+    """Return what the core takes for the argument `strain_rate`, or refuse it.
+
+    Without one a reduced model has its own, if any.
+    """
     if strain_rate is None:
-        return None
+        own = system.strain_rate if isinstance(system, ReducedSolid) else None
+        return None if own is None else own._core
     if isinstance(system, ReducedSolid):
         if isinstance(strain_rate, StrainRateDamping):
             raise InputTypeError(

@@ -11,14 +11,11 @@ from numpy.typing import ArrayLike
 from reducedfem import _core
 from reducedfem._check import array_like, flag, number
 from reducedfem._run import threads
-from reducedfem.damping import (
-    ReducedStrainRateDamping,
-    StrainRateDamping,
-    damping_argument,
-)
+from reducedfem.damping import StrainRateDamping, damping_argument
 from reducedfem.errors import InputError
 from reducedfem.integrator import Simulation, rayleigh, wrong_system
 from reducedfem.reduced import ReducedSolid
+from reducedfem.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid import Solid
 
 __all__ = ["CentralDifferences", "CentralReport", "Spectrum", "spectrum", "stable_step"]
@@ -138,7 +135,7 @@ def stable_step(
         Rayleigh's (alpha [1/s], beta [s]). Mass damping does not shorten the stable step.
     strain_rate
         Strain-rate damping as well; its highest rate is taken as that of the highest mode,
-        which is on the safe side.
+        which is on the safe side. None: that of the model, if it has any.
 
     Returns
     -------
@@ -190,8 +187,8 @@ class CentralDifferences(Simulation):
         Rayleigh's (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the current q.
     strain_rate
         Strain-rate damping as well: a `StrainRateDamping` of the solid, or its reduction for
-        a reduced model. It acts like stiffness damping half a step earlier; for a solid it
-        needs no matrix.
+        a reduced model. None: that of the model, if it has any. It acts like stiffness damping
+        half a step earlier; for a solid it needs no matrix.
 
     Raises
     ------

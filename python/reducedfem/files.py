@@ -15,23 +15,32 @@ Arrays, with r coordinates, n nodes and e elements:
                               mu = 1; of a general material one, then zeros
 ``part_volumes``         F64  (m,): volume of each region
 ``part_masses``          F64  (m, r, r): U^T M U of each region at density 1
+``damping_coefficients`` F64  (k (k + 1) / 2,), k = r + r (r + 1) / 2: Gram matrix of strains
+                              that strain-rate damping consists of; its lower triangle over
+                              the pairs (0, b), then (a, b), 1 <= a <= b <= r
 ``mesh_elements``        I32  (e, 4) or (e, 8): nodes of each element in VTK order
 ``mesh_regions``         I32  (e,): region of each element
 ``fixed_nodes``          I32  (f,): fixed nodes, ascending
 ``part_general``         I32  (m,): 1 for a general material, else 0
 =======================  ===  =======================================================
 
-The four that begin with ``part`` are there if the model is editable.
+The four that begin with ``part`` are there if the model is editable, ``damping_coefficients``
+if it has strain-rate damping.
 
 Metadata, all texts, JSON where they hold more than a word:
 
 ``format`` (always ``reducedfem-model``), ``format_version``, ``package_version``, ``units``,
 ``law``, ``materials`` (by region), ``quadrature``, ``total_mass_kg``, ``rigid_body`` (mass,
 centre and inertia of a solid without fixed nodes, else null), ``basis`` (how it was made),
-``history`` (what was done to the model since), ``counts``, and ``sha256``: the digest
+``history`` (what was done to the model since), ``counts``, with strain-rate damping also
+``strain_rate`` (its viscosities ``phi`` and ``psi`` by region, Pa s), and ``sha256``: the digest
 of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as JSON with sorted
 keys, without blanks and in ASCII, followed by the arrays in the order of the table. A file
 whose contents were changed is therefore recognised; how they are arranged does not matter.
+
+``format_version`` is 2 with strain-rate damping, which version 1 did not know, and 1 without, so
+that whatever read files of version 1 reads what it can understand, and says of the rest that it is
+newer.
 """
 
 from __future__ import annotations
@@ -39,6 +48,7 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
 from collections.abc import Collection, Mapping
 from typing import Any, BinaryIO
 
@@ -47,18 +57,24 @@ from numpy.typing import NDArray
 
 from reducedfem import _core, _tensors
 from reducedfem._atomic import replacing
+from reducedfem._check import number
 from reducedfem._tensors import Refused as _Refused
 from reducedfem.errors import InputTypeError, ReducedFEMError
 from reducedfem.material import LINEAR_LAW, STVK_LAW, LinearElastic
 from reducedfem.material import from_plain as material_from_plain
 from reducedfem.mesh import Mesh
 from reducedfem.reduced import MAX_R, ReducedSolid
+from reducedfem.reduced_damping import (
+    MAX_DAMPING_R,
+    ReducedStrainRateDamping,
+    require_dissipative,
+)
 from reducedfem.rigid import from_plain
 
 __all__ = ["from_bytes", "load", "save", "to_bytes"]
 
 FORMAT = "reducedfem-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 UNITS = (
     "SI; reduced coordinates of a mass-orthonormal basis in kg^(1/2) m, "
     "reduced forces in N kg^(-1/2)"
@@ -74,6 +90,7 @@ _SCHEMA = {
     "part_coefficients": "F64",
     "part_volumes": "F64",
     "part_masses": "F64",
+    "damping_coefficients": "F64",
     "mesh_elements": "I32",
     "mesh_regions": "I32",
     "fixed_nodes": "I32",
@@ -81,6 +98,8 @@ _SCHEMA = {
 }
 # of an editable model only: all or none
 _PARTS = ("part_coefficients", "part_general", "part_volumes", "part_masses")
+# of a model with strain-rate damping only
+_DAMPING = "damping_coefficients"
 _TEXTS = (
     "package_version",
     "units",
@@ -101,8 +120,15 @@ _TEXTS = (
 
 def _schema(names: Collection[str]) -> dict[str, str]:
     """Return names and types of the arrays of a model that has some of these."""
-    whole = any(name in names for name in _PARTS)
-    return {name: dtype for name, dtype in _SCHEMA.items() if whole or name not in _PARTS}
+    absent = set() if any(name in names for name in _PARTS) else set(_PARTS)
+    if _DAMPING not in names:
+        absent.add(_DAMPING)
+    return {name: dtype for name, dtype in _SCHEMA.items() if name not in absent}
+
+
+def _version(names: Collection[str]) -> int:
+    """Return the lowest format version that knows these arrays."""
+    return 2 if _DAMPING in names else 1
 
 
 _LAYOUT = _tensors.Layout(FORMAT, FORMAT_VERSION, "model", _schema, _TEXTS)
@@ -140,6 +166,9 @@ def to_bytes(model: ReducedSolid) -> bytes:
     }
     if model._parts is not None:
         arrays.update(zip(_PARTS, model._parts.arrays(), strict=True))
+    rate = model.strain_rate
+    if rate is not None:
+        arrays[_DAMPING] = rate.coefficients
     provenance = dict(model.provenance)
     solid, basis = provenance.pop("solid"), provenance.pop("basis")
     metadata = {
@@ -155,7 +184,15 @@ def to_bytes(model: ReducedSolid) -> bytes:
             _LAYOUT, _counts({name: array.shape for name, array in arrays.items()})
         ),
     }
-    return _tensors.write(_LAYOUT, arrays, metadata)
+    if rate is not None:
+        metadata["strain_rate"] = _tensors.json_text(
+            _LAYOUT,
+            {
+                name: {str(region): value for region, value in by_region.items()}
+                for name, by_region in (("phi", rate.phi), ("psi", rate.psi))
+            },
+        )
+    return _tensors.write(_LAYOUT, arrays, metadata, _version(arrays))
 
 
 def save(model: ReducedSolid, path: str | os.PathLike[str]) -> None:
@@ -197,8 +234,8 @@ def load(path: str | os.PathLike[str]) -> ReducedSolid:
     Returns
     -------
     ReducedSolid
-        Equal, bit for bit, to the one that was saved. Of its mesh, names of regions and
-        `Mesh.original_nodes` are not kept.
+        Equal, bit for bit, to the one that was saved, strain-rate damping included. Of its mesh,
+        names of regions and `Mesh.original_nodes` are not kept.
 
     Raises
     ------
@@ -262,6 +299,11 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
             "part_masses": (*m, r, r),
             "part_general": m,
         }
+    if _DAMPING in shapes:
+        if r > MAX_DAMPING_R:
+            raise _Refused(f"it has damping of {r} coordinates; {MAX_DAMPING_R} are possible")
+        pairs = r + r * (r + 1) // 2
+        expected[_DAMPING] = (pairs * (pairs + 1) // 2,)
     for name, shape in expected.items():
         if shapes[name] != shape:
             raise _Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")
@@ -289,6 +331,8 @@ def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict
     if not isinstance(materials, dict) or not all(isinstance(m, dict) for m in materials.values()):
         raise _Refused("its materials are malformed")
     for region, material in materials.items():
+        if not (re.fullmatch("-?[0-9]{1,10}", region) and str(int(region)) == region):
+            raise _Refused(f"its materials have a region {region[:20]!r}, which is no number")
         try:
             material_from_plain(material)
         except ReducedFEMError as error:
@@ -333,6 +377,41 @@ def _check_parts(provenance: Mapping[str, Any], general: NDArray[np.int32]) -> N
         raise _Refused("its parts are not those of its materials")
 
 
+def _viscosities(text: str, materials: Mapping[str, Any]) -> tuple[dict[int, float], ...]:
+    """Return phi and psi by region, from a text that may say anything."""
+    parsed = _tensors.parse(text, "its entry 'strain_rate'")
+    if not isinstance(parsed, dict) or set(parsed) != {"phi", "psi"}:
+        raise _Refused("its entry 'strain_rate' does not hold phi and psi")
+    regions = sorted(materials, key=int)
+    found = []
+    for name in ("phi", "psi"):
+        values = parsed[name]
+        if not isinstance(values, dict) or set(values) != set(regions):
+            raise _Refused(f"its {name} are not those of its regions")
+        try:
+            found.append({int(one): number(values[one], f"{name}[{one}]") for one in regions})
+        except ReducedFEMError as error:
+            raise _Refused(f"its damping is malformed: {error}") from None
+    return tuple(found)
+
+
+def _damping(
+    metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]], provenance: Mapping[str, Any]
+) -> ReducedStrainRateDamping | None:
+    """Build the strain-rate damping, if there is any."""
+    if (_DAMPING in arrays) != ("strain_rate" in metadata):
+        raise _Refused(f"{_DAMPING!r} and its entry 'strain_rate' belong together: one is missing")
+    if _DAMPING not in arrays:
+        return None
+    if int(metadata["format_version"]) < _version(arrays):
+        raise _Refused("format version 1 knows no damping")
+    phi, psi = _viscosities(metadata["strain_rate"], provenance["solid"]["materials"])
+    for region in phi:
+        require_dissipative(phi[region], psi[region], region)
+    core = _core.Damping(int(arrays["basis"].shape[0]), arrays[_DAMPING])
+    return ReducedStrainRateDamping(core, phi, psi)
+
+
 def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> ReducedSolid:
     """Build the model; C checks the numbers."""
     shapes = {name: array.shape for name, array in arrays.items()}
@@ -354,6 +433,7 @@ def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -
             _check_parts(provenance, arrays["part_general"])
             coefficients, general, volumes, masses = (arrays[name] for name in _PARTS)
             parts = _core.ReducedParts(coefficients, general, volumes, masses)
-        return ReducedSolid(core, mesh, fixed, provenance, parts)
+        rate = _damping(metadata, arrays, provenance)
+        return ReducedSolid(core, mesh, fixed, provenance, parts, rate)
     except ReducedFEMError as error:
         raise _Refused(f"it is damaged: {error}") from None

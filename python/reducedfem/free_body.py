@@ -11,9 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._check import array_like, count, number
 from reducedfem._run import Progress, callback, threads
+from reducedfem.damping import damping_argument
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.integrator import rayleigh, step_count
 from reducedfem.reduced import ReducedSolid
+from reducedfem.reduced_damping import ReducedStrainRateDamping
 from reducedfem.rigid import RigidBody
 
 __all__ = ["FreeBody", "FreeBodyState", "step_free_bodies"]
@@ -69,11 +71,14 @@ class FreeBody:
     dt
         Time step [s].
     damping
-        Of the deformation, Rayleigh's (alpha [1/s], beta [s]); see `ImplicitNewmark`.
+        Of the deformation, Rayleigh's (alpha [1/s], beta [s]); see `ImplicitNewmark`. The rigid
+        motion is not damped.
     newton_max, tol, beta, gamma
         Of the deformation; see `ImplicitNewmark`.
     gravity
         Acceleration in the world [m/s^2], shape (3,).
+    strain_rate
+        Strain-rate damping of the deformation as well. None: that of the model, if it has any.
 
     Raises
     ------
@@ -92,6 +97,7 @@ class FreeBody:
         gamma: float = 0.5,
         *,
         gravity: ArrayLike = (0.0, 0.0, 0.0),
+        strain_rate: ReducedStrainRateDamping | None = None,
     ) -> None:
         if not isinstance(reduced, ReducedSolid):
             raise InputTypeError(f"reduced must be a ReducedSolid, got {type(reduced).__name__}")
@@ -109,6 +115,7 @@ class FreeBody:
             number(tol, "tol"),
             (body.mass, body.centre, body.inertia),
             array_like(gravity, "gravity"),
+            damping_argument(strain_rate, reduced),
         )
         self._reduced, self._body, self._dt = reduced, body, float(dt)
 

@@ -12,13 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._check import array_like, count, number
 from reducedfem._run import Progress, callback, threads
-from reducedfem.damping import (
-    ReducedStrainRateDamping,
-    StrainRateDamping,
-    damping_argument,
-)
+from reducedfem.damping import StrainRateDamping, damping_argument
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.reduced import ReducedSolid, reduced_force
+from reducedfem.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid import Solid
 
 __all__ = ["ImplicitNewmark", "NewmarkReport", "State"]
@@ -243,7 +240,8 @@ class ImplicitNewmark(Simulation):
         `CentralDifferences`.
     strain_rate
         Strain-rate damping as well: a `StrainRateDamping` of the solid, or its reduction for
-        a reduced model. Newton's matrix has D, but not the derivative of D(u) v by u.
+        a reduced model. None: that of the model, if it has any. Newton's matrix has D, but not
+        the derivative of D(u) v by u.
 
     Raises
     ------

@@ -18,10 +18,12 @@ from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
 from reducedfem.material import LINEAR_LAW, STVK_LAW, LinearElastic, Material, StVK
 from reducedfem.material import from_plain as material_from_plain
 from reducedfem.material import to_plain as material_to_plain
+from reducedfem.reduced_damping import MAX_DAMPING_R, ReducedStrainRateDamping
 from reducedfem.rigid import RigidBody, from_plain, to_plain
 from reducedfem.solid import HALVINGS, Solid, StaticReport, require_held, require_solid
 
 if TYPE_CHECKING:
+    from reducedfem.damping import StrainRateDamping
     from reducedfem.mesh import Mesh
 
 __all__ = ["MAX_R", "ReducedSolid", "reduce"]
@@ -75,7 +77,15 @@ class ReducedSolid:
     Coordinates of a mass-orthonormal basis are in kg^(1/2) m, forces in N kg^(-1/2).
     """
 
-    __slots__ = ("__weakref__", "_core", "_fixed", "_mesh", "_parts", "_provenance")
+    __slots__ = (
+        "__weakref__",
+        "_core",
+        "_fixed",
+        "_mesh",
+        "_parts",
+        "_provenance",
+        "_strain_rate",
+    )
 
     def __init__(
         self,
@@ -84,9 +94,11 @@ class ReducedSolid:
         fixed: NDArray[np.int32],
         provenance: Mapping[str, Any],
         parts: _core.ReducedParts | None = None,
+        strain_rate: ReducedStrainRateDamping | None = None,
     ) -> None:
         self._core = core
         self._parts = parts
+        self._strain_rate = strain_rate
         self._mesh = mesh
         self._fixed = fixed
         self._provenance: Mapping[str, Any] = freeze(provenance)
@@ -347,8 +359,53 @@ class ReducedSolid:
             raise StaticConvergenceError(failure, self.displacement(q), outcome)
         return (q, outcome) if told else q
 
+    @property
+    def strain_rate(self) -> ReducedStrainRateDamping | None:
+        """Strain-rate damping of the model, by which every simulation of it is damped; or None."""
+        return self._strain_rate
+
+    def with_strain_rate(self, strain_rate: ReducedStrainRateDamping | None) -> ReducedSolid:
+        """Return the model with this strain-rate damping in place of the one it has.
+
+        Parameters
+        ----------
+        strain_rate
+            Made by `StrainRateDamping.reduce` from the solid and the basis of this model; None:
+            the model without.
+
+        Returns
+        -------
+        ReducedSolid
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `strain_rate` has another type, other regions or another number of coordinates.
+        """
+        if strain_rate is not None:
+            if not isinstance(strain_rate, ReducedStrainRateDamping):
+                raise InputTypeError(
+                    "strain_rate must be a ReducedStrainRateDamping or None, got "
+                    f"{type(strain_rate).__name__}"
+                )
+            if strain_rate.r != self.r:
+                raise InputError(
+                    f"strain_rate is the damping of {strain_rate.r} reduced coordinates, but the "
+                    f"model has {self.r}"
+                )
+            regions = sorted(self.materials)
+            if not sorted(strain_rate.phi) == sorted(strain_rate.psi) == regions:
+                raise InputError(
+                    f"strain_rate has the regions {sorted(strain_rate.phi)}, the model {regions}"
+                )
+        return ReducedSolid(
+            self._core, self._mesh, self._fixed, self._provenance, self._parts, strain_rate
+        )
+
     def truncate(self, r: int) -> ReducedSolid:
         """Return the model of the first `r` coordinates; nothing is computed anew.
+
+        Strain-rate damping is truncated with it.
 
         Parameters
         ----------
@@ -367,7 +424,8 @@ class ReducedSolid:
         core = self._core.truncate(count(r, "r", self.r))
         provenance = {**self._provenance, "truncated_to": core.r}
         parts = None if self._parts is None else self._parts.truncate(core.r)
-        return ReducedSolid(core, self._mesh, self._fixed, provenance, parts)
+        rate = None if self._strain_rate is None else self._strain_rate.truncate(core.r)
+        return ReducedSolid(core, self._mesh, self._fixed, provenance, parts, rate)
 
     @property
     def editable(self) -> bool:
@@ -390,7 +448,8 @@ class ReducedSolid:
         model is a weighted sum of parts that `reduce` kept (Barbic 2007, section 2.11): exact
         to rounding, in well under a millisecond. The basis stays as it is; it is still the one
         that the old materials suggested, and no longer mass-orthonormal where densities change
-        by different factors.
+        by different factors. Strain-rate damping stays as it is too: phi and psi are constants
+        of their own, not fractions of the elastic ones.
 
         Parameters
         ----------
@@ -445,7 +504,9 @@ class ReducedSolid:
         solid["total_mass"] = float(self._parts.volumes @ densities)
         solid["materials"] = {str(k): material_to_plain(one) for k, one in new.items()}
         provenance = {**self._provenance, "solid": solid}
-        return ReducedSolid(core, self._mesh, self._fixed, provenance, self._parts)
+        return ReducedSolid(
+            core, self._mesh, self._fixed, provenance, self._parts, self._strain_rate
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file in the safetensors format; see `reducedfem.load`.
@@ -497,6 +558,7 @@ def reduce(
     basis: Basis | ArrayLike,
     *,
     editable: bool = False,
+    strain_rate: StrainRateDamping | None = None,
     progress: Progress = False,
 ) -> ReducedSolid:
     """Return the reduced model of a solid in the span of a basis.
@@ -515,8 +577,11 @@ def reduce(
     editable
         Whether to keep what `ReducedSolid.edit` needs to change materials: two sets of
         coefficients for every region.
+    strain_rate
+        Damping of this solid by the rate of its strain, to be part of the model: its
+        simulations have it, files keep it. The basis has 128 vectors at most then.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        True for a bar, or a callable ``f(done, total)``; with `strain_rate` there are two runs.
 
     Returns
     -------
@@ -526,7 +591,7 @@ def reduce(
     ------
     InputError, InputTypeError
         The basis has a wrong shape, values that are not finite, more than 256 vectors, or
-        moves a fixed node (the message names it).
+        moves a fixed node (the message names it); `strain_rate` is that of another solid.
     SingularMatrixError
         The vectors of the basis are linearly dependent.
     """
@@ -540,6 +605,8 @@ def reduce(
     if not 1 <= len(vectors) <= MAX_R:
         raise InputError(f"basis must have 1 to {MAX_R} vectors, got {len(vectors)}")
     require_held(solid, vectors, "basis")
+    if strain_rate is not None:
+        _require_damping_of(strain_rate, solid, len(vectors))
     description = _describe_solid(solid)
     provenance = {"solid": description, "basis": origin}
     parts = None
@@ -549,4 +616,19 @@ def reduce(
             provenance["parts_of"] = description["materials"]
         else:
             core = _core.reduce(solid._core, vectors, tell, threads())
-    return ReducedSolid(core, solid.mesh, solid.fixed, provenance, parts)
+    rate = None if strain_rate is None else strain_rate.reduce(vectors, progress=progress)
+    return ReducedSolid(core, solid.mesh, solid.fixed, provenance, parts, rate)
+
+
+def _require_damping_of(strain_rate: StrainRateDamping, solid: Solid, r: int) -> None:
+    """Refuse a damping that cannot become part of a model, before the long work."""
+    from reducedfem.damping import StrainRateDamping
+
+    if not isinstance(strain_rate, StrainRateDamping):
+        raise InputTypeError(
+            f"strain_rate must be a StrainRateDamping, got {type(strain_rate).__name__}"
+        )
+    if strain_rate.solid is not solid:
+        raise InputError("strain_rate is the damping of another solid than solid")
+    if r > MAX_DAMPING_R:
+        raise InputError(f"basis must have 1 to {MAX_DAMPING_R} vectors with strain_rate, got {r}")
