@@ -16,7 +16,11 @@ nbclient = pytest.importorskip("nbclient")
 pytest.importorskip("ipykernel")
 
 # pictures that each draws, at least
-PICTURES = {"01_surface_to_realtime": 5, "02_free_bodies_materials_touch": 3}
+PICTURES = {
+    "01_surface_to_realtime": 5,
+    "02_free_bodies_materials_touch": 3,
+    "03_bases_from_sketches_and_trajectories": 6,
+}
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
