@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import sys
 
 import pytest
 
+import reducedfem as rf
 from conftest import ROOT
 
 nbformat = pytest.importorskip("nbformat")
@@ -20,12 +22,20 @@ PICTURES = {
     "01_surface_to_realtime": 5,
     "02_free_bodies_materials_touch": 3,
     "03_bases_from_sketches_and_trajectories": 6,
+    "04_steps_damping_other_systems": 5,
 }
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
 def test_there_are_notebooks():
-    assert NOTEBOOKS
+    assert {path.stem for path in NOTEBOOKS} == set(PICTURES)
+
+
+def test_every_public_name_is_shown():
+    """A newcomer meets each name in some notebook, in code or in words."""
+    texts = [cell.source for path in NOTEBOOKS for cell in nbformat.read(path, as_version=4).cells]
+    words = set(re.findall(r"\w+", "\n".join(texts)))
+    assert not sorted(set(rf.__all__) - words)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
