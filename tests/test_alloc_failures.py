@@ -100,6 +100,13 @@ def matrix_bases(w: SimpleNamespace) -> list[np.ndarray]:
     return [rf.modal_derivative_basis(system, k=2, r=2).vectors]
 
 
+def projected(w: SimpleNamespace) -> list[np.ndarray]:
+    model = rf.ProjectedSolid(w.solid, w.basis)
+    sim = rf.ImplicitNewmark(model, dt=1e-3, damping=(0.1, 1e-4), newton_max=3)
+    sim.step(w.force, n=2)
+    return [model.stiffness(w.q), model.project(w.force), sim.state.q]
+
+
 Operation = Callable[[SimpleNamespace], object]
 
 OPERATIONS: dict[str, Operation] = {
@@ -116,6 +123,7 @@ OPERATIONS: dict[str, Operation] = {
     "strain energy": lambda w: w.solid.strain_energy(w.u),
     "Hessian product": lambda w: w.solid.hessian_product(w.u, w.force),
     "statics": lambda w: w.solid.solve_static(w.force, steps=2),
+    "projected solid": projected,
     "modes": lambda w: [(m := w.solid.linear_modes(3)).frequencies, m.shapes],
     "modes by iteration": lambda w: w.long.linear_modes(2).shapes,
     "modal derivatives": lambda w: w.solid.modal_derivatives(w.modes),

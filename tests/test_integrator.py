@@ -891,9 +891,8 @@ def test_wrong_settings(system, arguments, error, message):
 
 
 def test_wrong_system():
-    with pytest.raises(
-        rf.InputTypeError, match="system must be a ReducedSolid or a Solid, got Mesh"
-    ):
+    wanted = "system must be a ReducedSolid, a ProjectedSolid or a Solid, got Mesh"
+    with pytest.raises(rf.InputTypeError, match=wanted):
         rf.ImplicitNewmark(small_solid().mesh, 0.01)
     nodes, elements = box_hexes(1, 1, 1)
     held = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1e3), fixed=np.arange(8))

@@ -17,6 +17,8 @@ static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
     [PY_PARTS] = &py_parts_spec,
     [PY_DAMPING] = &py_damping_spec,
     [PY_SKIN] = &py_skin_spec,
+    [PY_PROJECTED] = &py_projected_spec,
+    [PY_NEWMARK_PROJECTED] = &py_newmark_projected_spec,
     [PY_SECOND_ORDER] = &py_second_order_spec,
 };
 

@@ -30,6 +30,8 @@ typedef enum py_type_index {
   PY_PARTS,
   PY_DAMPING,
   PY_SKIN,
+  PY_PROJECTED,
+  PY_NEWMARK_PROJECTED,
   PY_SECOND_ORDER,
   PY_TYPE_COUNT
 } py_type_index;
@@ -81,7 +83,8 @@ int py_run_init(py_state *state, py_run *r, PyObject *callable, int threads);
 // Type specs, one a py_<room>.c, registered by module.c.
 extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_spec,
     py_newmark_reduced_spec, py_newmark_solid_spec, py_central_reduced_spec, py_central_solid_spec,
-    py_free_body_spec, py_parts_spec, py_damping_spec, py_skin_spec, py_second_order_spec;
+    py_free_body_spec, py_parts_spec, py_damping_spec, py_skin_spec, py_second_order_spec,
+    py_projected_spec, py_newmark_projected_spec;
 
 // Module functions, one table a py_<room>.c.
 extern PyMethodDef py_mesh_functions[], py_solid_functions[], py_modes_functions[],

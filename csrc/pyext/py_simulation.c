@@ -1,10 +1,12 @@
-// The types _core.NewmarkReduced, NewmarkSolid, CentralReduced and CentralSolid: a simulation
-// each, guarded by a lock of its own so that threads may share it.
+// The types _core.NewmarkReduced, NewmarkProjected, NewmarkSolid, CentralReduced and CentralSolid:
+// a simulation each, guarded by a lock of its own so that threads may share it.
 #include "base/alloc.h"
 #include "integrator/central.h"
 #include "integrator/integrator.h"
+#include "integrator/newmark_projected.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_damping.h"
+#include "pyext/py_projected.h"
 #include "pyext/py_reduced.h"
 #include "pyext/py_solid.h"
 
@@ -53,6 +55,30 @@ static const py_scheme newmark_reduced = {REDUCED_CHUNK,
                                           newmark_reduced_look,
                                           newmark_reduced_report,
                                           true};
+
+static void newmark_projected_free(void *s) { rf_projected_newmark_free(s); }
+static rf_status newmark_projected_step(void *s, const rf_run *run, const double *force, int64_t n,
+                                        rf_error *err) {
+  return rf_projected_newmark_step(s, run, force, n, err);
+}
+static rf_status newmark_projected_reset(void *s, const rf_run *run, const double *q,
+                                         const double *qdot, const double *qddot, rf_error *err) {
+  return rf_projected_newmark_reset(s, run, q, qdot, qddot, err);
+}
+static view newmark_projected_look(const void *from) {
+  const rf_projected_newmark *s = from;
+  return (view){s->q, s->qdot, s->qddot, s->time_s};
+}
+static rf_newmark_report newmark_projected_report(const void *s) {
+  return ((const rf_projected_newmark *)s)->report;
+}
+static const py_scheme newmark_projected = {1,
+                                            newmark_projected_free,
+                                            newmark_projected_step,
+                                            newmark_projected_reset,
+                                            newmark_projected_look,
+                                            newmark_projected_report,
+                                            true};
 
 static void newmark_solid_free(void *s) { rf_solid_newmark_free(s); }
 static rf_status newmark_solid_step(void *s, const rf_run *run, const double *force, int64_t n,
@@ -186,6 +212,27 @@ static PyObject *newmark_reduced_new(PyTypeObject *type, PyObject *args, PyObjec
   Py_END_ALLOW_THREADS
   return st < 0 ? py_raise(state, st, &err)
                 : wrap(type, system, damping, &newmark_reduced, s, 1, model->r);
+}
+
+static PyObject *newmark_projected_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *system, *damping;
+  rf_newmark_settings set;
+  int threads;
+  py_run run;
+  if (!parse_settings(type, args, kwargs, &system, &set, &threads, &damping)) return NULL;
+  const rf_projected *model = py_projected_get(state, system);
+  if (!model || py_run_init(state, &run, NULL, threads) < 0) return NULL;
+  if (damping != Py_None)
+    return py_fail(state, "InputError", "strain_rate must be None for a ProjectedSolid");
+  rf_projected_newmark *s = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_projected_newmark_create(model, &run.run, &set, &s, &err);
+  Py_END_ALLOW_THREADS
+  return st < 0 ? py_raise(state, st, &err)
+                : wrap(type, system, Py_None, &newmark_projected, s, 1, model->r);
 }
 
 static PyObject *newmark_solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -473,6 +520,10 @@ PyDoc_STRVAR(newmark_reduced_doc,
              "NewmarkReduced(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
              "threads, strain_rate=None, /)\n--\n\n"
              "Implicit Newmark simulation of a Reduced; strain_rate: a Damping.");
+PyDoc_STRVAR(newmark_projected_doc,
+             "NewmarkProjected(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
+             "threads, strain_rate=None, /)\n--\n\n"
+             "Implicit Newmark simulation of a Projected; strain_rate: None.");
 PyDoc_STRVAR(newmark_solid_doc,
              "NewmarkSolid(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
              "threads, viscosity=None, /)\n--\n\n"
@@ -501,6 +552,7 @@ PyDoc_STRVAR(central_solid_doc,
   }
 
 SIMULATION_TYPE(newmark_reduced, "NewmarkReduced", reduced_methods);
+SIMULATION_TYPE(newmark_projected, "NewmarkProjected", methods);
 SIMULATION_TYPE(newmark_solid, "NewmarkSolid", methods);
 SIMULATION_TYPE(central_reduced, "CentralReduced", reduced_methods);
 SIMULATION_TYPE(central_solid, "CentralSolid", methods);

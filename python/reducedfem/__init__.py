@@ -48,6 +48,7 @@ from reducedfem.merge import merge_bases  # noqa: E402
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
 from reducedfem.modes import Modes, SystemModes  # noqa: E402
 from reducedfem.pod import pod_basis, record_snapshots  # noqa: E402
+from reducedfem.projected import ProjectedSolid  # noqa: E402
 from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
 from reducedfem.reduced_damping import ReducedStrainRateDamping  # noqa: E402
 from reducedfem.rigid import RigidBody  # noqa: E402
@@ -85,6 +86,7 @@ __all__ = [
     "Modes",
     "NewmarkReport",
     "Pick",
+    "ProjectedSolid",
     "Recording",
     "ReducedFEMError",
     "ReducedSolid",

@@ -32,6 +32,7 @@ _ARRAYS = {
     "Embedding": "points",
     "Mesh": "nodes",
     "Modes": "shapes",
+    "ProjectedSolid": "basis",
     "ReducedSolid": "basis",
     "State": "q",
     "Surface": "vertices",

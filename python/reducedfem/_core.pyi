@@ -210,6 +210,20 @@ class Reduced:
         self, q: ArrayLike, stiffness: bool, runs: int, inner: int, /
     ) -> NDArray[np.float64]: ...
 
+# csrc/pyext/py_projected.c
+@final
+class Projected:
+    def __new__(cls, solid: Solid, basis: ArrayLike, threads: int, /) -> Projected: ...
+    @property
+    def r(self) -> int: ...
+    @property
+    def mass(self) -> NDArray[np.float64]: ...
+    def internal_force(self, q: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
+    def stiffness(self, q: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
+    def strain_energy(self, q: ArrayLike, threads: int, /) -> float: ...
+    def displacement(self, q: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
+    def project(self, force: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
+
 # csrc/pyext/py_simulation.c
 @final
 class NewmarkReduced:
@@ -351,6 +365,43 @@ def step_free_bodies(
     threads: int,
     /,
 ) -> None: ...
+@final
+class NewmarkProjected:
+    def __new__(
+        cls,
+        system: Projected,
+        dt: float,
+        alpha: float,
+        beta_damping: float,
+        beta: float,
+        gamma: float,
+        newton_max: int,
+        tol: float,
+        threads: int,
+        strain_rate: None = None,
+        /,
+    ) -> NewmarkProjected: ...
+    def step(
+        self,
+        force: ArrayLike | None,
+        n: int,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def reset(
+        self,
+        q: ArrayLike | None,
+        qdot: ArrayLike | None,
+        qddot: ArrayLike | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def state(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
+    def report(self) -> dict[str, Any]: ...
+
 @final
 class NewmarkSolid:
     def __new__(

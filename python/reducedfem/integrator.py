@@ -14,6 +14,7 @@ from reducedfem._check import array_like, count, number
 from reducedfem._run import Progress, callback, threads
 from reducedfem.damping import StrainRateDamping, damping_argument
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.projected import ProjectedSolid
 from reducedfem.reduced import ReducedSolid, reduced_force
 from reducedfem.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid import Solid
@@ -100,9 +101,9 @@ def step_count(n: int) -> int:
     return int(n)
 
 
-def wrong_system(system: object) -> InputTypeError:
+def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> InputTypeError:
     """Return the error that tells what `system` must be."""
-    return InputTypeError(f"system must be a ReducedSolid or a Solid, got {type(system).__name__}")
+    return InputTypeError(f"system must be {wanted}, got {type(system).__name__}")
 
 
 class Simulation:
@@ -112,12 +113,18 @@ class Simulation:
     its whole call.
     """
 
-    _core: _core.NewmarkReduced | _core.NewmarkSolid | _core.CentralReduced | _core.CentralSolid
-    _system: ReducedSolid | Solid
+    _core: (
+        _core.NewmarkReduced
+        | _core.NewmarkProjected
+        | _core.NewmarkSolid
+        | _core.CentralReduced
+        | _core.CentralSolid
+    )
+    _system: ReducedSolid | ProjectedSolid | Solid
     _dt: float
 
     @property
-    def system(self) -> ReducedSolid | Solid:
+    def system(self) -> ReducedSolid | ProjectedSolid | Solid:
         """What moves."""
         return self._system
 
@@ -135,7 +142,7 @@ class Simulation:
     def displacement(self) -> NDArray[np.float64]:
         """Present displacements of the nodes [m], shape (n, 3)."""
         q = self._core.state()[0]
-        return self._system.displacement(q) if isinstance(self._system, ReducedSolid) else q
+        return q if isinstance(self._system, Solid) else self._system.displacement(q)
 
     def step(
         self, force: ArrayLike | None = None, n: int = 1, *, progress: Progress = False
@@ -161,10 +168,10 @@ class Simulation:
             `force` or `n` is not of the form above.
         """
         steps = step_count(n)
-        if isinstance(self._system, ReducedSolid):
-            force = reduced_force(self._system, force)
-        else:
+        if isinstance(self._system, Solid):
             array_like(force, "force")
+        else:
+            force = reduced_force(self._system, force)
         with callback(progress, "steps") as tell:
             self._core.step(force, steps, tell, threads())
 
@@ -210,8 +217,9 @@ class ImplicitNewmark(Simulation):
     """Implicit Newmark integration (Barbic 2007, section 2.9).
 
     The same scheme for a `ReducedSolid`, where a step takes microseconds and allocates
-    nothing, and for a `Solid`, where it takes a sparse factorization per iteration. With
-    the default `beta` and `gamma` it is the trapezoidal rule: second order, no damping of
+    nothing, for a `Solid`, where it takes a sparse factorization per iteration, and for a
+    `ProjectedSolid`, where it takes a pass over the mesh and a dense factorization. With the
+    default `beta` and `gamma` it is the trapezoidal rule: second order, no damping of
     its own. Methods may be called from several threads; each waits for some steps of another,
     not for its whole call.
 
@@ -240,8 +248,8 @@ class ImplicitNewmark(Simulation):
         `CentralDifferences`.
     strain_rate
         Strain-rate damping as well: a `StrainRateDamping` of the solid, or its reduction for
-        a reduced model. None: that of the model, if it has any. Newton's matrix has D, but not
-        the derivative of D(u) v by u.
+        a reduced model. None: that of the model, if it has any. A projected solid takes none.
+        Newton's matrix has D, but not the derivative of D(u) v by u.
 
     Raises
     ------
@@ -253,7 +261,7 @@ class ImplicitNewmark(Simulation):
 
     def __init__(
         self,
-        system: ReducedSolid | Solid,
+        system: ReducedSolid | ProjectedSolid | Solid,
         dt: float,
         damping: Sequence[float] = (0.0, 0.0),
         newton_max: int = 1,
@@ -271,11 +279,16 @@ class ImplicitNewmark(Simulation):
             number(tol, "tol"),
             threads(),
         )
-        if not isinstance(system, ReducedSolid | Solid):
-            raise wrong_system(system)
-        damping_core = damping_argument(strain_rate, system)
-        kind = _core.NewmarkReduced if isinstance(system, ReducedSolid) else _core.NewmarkSolid
-        self._core = kind(system._core, *arguments, damping_core)
+        if isinstance(system, ProjectedSolid):
+            if strain_rate is not None:
+                raise InputError("strain_rate must be None for a ProjectedSolid")
+            self._core = _core.NewmarkProjected(system._core, *arguments)
+        elif isinstance(system, ReducedSolid | Solid):
+            damping_core = damping_argument(strain_rate, system)
+            kind = _core.NewmarkReduced if isinstance(system, ReducedSolid) else _core.NewmarkSolid
+            self._core = kind(system._core, *arguments, damping_core)
+        else:
+            raise wrong_system(system, "a ReducedSolid, a ProjectedSolid or a Solid")
         self._system = system
         self._dt = float(dt)
 

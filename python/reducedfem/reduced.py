@@ -25,6 +25,7 @@ from reducedfem.solid import HALVINGS, Solid, StaticReport, require_held, requir
 if TYPE_CHECKING:
     from reducedfem.damping import StrainRateDamping
     from reducedfem.mesh import Mesh
+    from reducedfem.projected import ProjectedSolid
 
 __all__ = ["MAX_R", "ReducedSolid", "reduce"]
 
@@ -537,7 +538,9 @@ class ReducedSolid:
         return f"<ReducedSolid: r = {self.r}, {self._mesh.n_nodes} nodes>"
 
 
-def reduced_force(system: ReducedSolid, force: ArrayLike | None) -> NDArray[np.float64] | None:
+def reduced_force(
+    system: ReducedSolid | ProjectedSolid, force: ArrayLike | None
+) -> NDArray[np.float64] | None:
     """Return a force as (r,), given so or nodal, (n, 3) or (3n,)."""
     if force is None:
         return None

@@ -1,0 +1,202 @@
+// The type _core.Projected.
+#include "pyext/py_projected.h"
+
+#include "pyext/py_convert.h"
+#include "pyext/py_solid.h"
+
+typedef struct py_projected {
+  PyObject_HEAD rf_projected *model;
+  PyObject *solid;  // strong: the model borrows its C solid
+} py_projected;
+
+static const rf_projected *self_model(PyObject *self) { return ((py_projected *)self)->model; }
+
+const rf_projected *py_projected_get(py_state *state, PyObject *object) {
+  const int bad = py_require_type(state, object, PY_PROJECTED, "system", "ProjectedSolid");
+  return bad < 0 ? NULL : self_model(object);
+}
+
+static PyObject *projected_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *solid_obj, *basis_obj, *result = NULL;
+  int threads;
+  py_run run;
+  py_in basis = {0};
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OOi:Projected", &solid_obj, &basis_obj, &threads)) return NULL;
+  const rf_solid *solid = py_solid_get(state, solid_obj);
+  if (!solid || py_run_init(state, &run, NULL, threads) < 0 ||
+      py_in_fields(&basis, basis_obj, "basis", solid->mesh->n_nodes) < 0)
+    return NULL;
+  const npy_intp r = basis.shape[0];
+  if (r < 1 || r > RF_PROJECTED_MAX_R) {
+    py_in_release(&basis);
+    return py_fail(state, "InputError", "basis must have 1 to %d vectors, got %zd",
+                   RF_PROJECTED_MAX_R, (Py_ssize_t)r);
+  }
+  rf_projected *model = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_projected_create(solid, &run.run, (int32_t)r, basis.data, &model, &err);
+  Py_END_ALLOW_THREADS
+  py_in_release(&basis);
+  if (st < 0) return py_raise(state, st, &err);
+  result = type->tp_alloc(type, 0);
+  if (!result) {
+    rf_projected_free(model);
+    return NULL;
+  }
+  ((py_projected *)result)->model = model;
+  ((py_projected *)result)->solid = Py_NewRef(solid_obj);
+  return result;
+}
+
+// No tp_clear: a solid refers to its mesh only, so no cycle runs through here, and a model
+// without its solid must not exist.
+static int projected_traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(((py_projected *)self)->solid);
+  return 0;
+}
+
+static void projected_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  rf_projected_free(((py_projected *)self)->model);
+  Py_CLEAR(((py_projected *)self)->solid);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// What the methods below have in common.
+typedef enum py_wanted { ENERGY, FORCE, STIFFNESS, DISPLACEMENT, PROJECTION } py_wanted;
+
+static rf_status compute(const rf_projected *m, const rf_run *run, py_wanted wanted,
+                         const double *from, double *to, rf_error *err) {
+  if (wanted == DISPLACEMENT) return rf_projected_displacement(m, run, from, to, err);
+  if (wanted == PROJECTION) return rf_projected_project(m, run, from, to, err);
+  rf_projected_work *work = NULL;
+  rf_status st = rf_projected_work_create(m, &work, err);
+  if (st >= 0)
+    st = rf_projected_evaluate(m, run, work, from, wanted == ENERGY ? to : NULL,
+                               wanted == FORCE ? to : NULL, wanted == STIFFNESS ? to : NULL, m->r,
+                               err);
+  rf_projected_work_free(work);
+  return st;
+}
+
+// arguments (q or force, threads); the result has `ndim` axes
+static PyObject *answer(PyObject *self, PyObject *args, py_wanted wanted, int ndim,
+                        const npy_intp *shape) {
+  const rf_projected *m = self_model(self);
+  py_state *state = py_state_of_object(self);
+  PyObject *from_obj;
+  int threads;
+  py_run run;
+  py_in from = {0};
+  if (!PyArg_ParseTuple(args, "Oi", &from_obj, &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0)
+    return NULL;
+  const int bad = wanted == PROJECTION
+                      ? py_in_field(&from, from_obj, "force", m->solid->mesh->n_nodes)
+                      : py_in_f64(&from, from_obj, "q", 1, (npy_intp[]){m->r});
+  if (bad < 0) return NULL;
+  PyObject *out = py_new_f64(ndim, shape);
+  rf_error err = {0};
+  rf_status st = RF_OK;
+  if (out) {
+    double *to = py_f64(out);
+    Py_BEGIN_ALLOW_THREADS
+    st = compute(m, &run.run, wanted, from.data, to, &err);
+    Py_END_ALLOW_THREADS
+  }
+  py_in_release(&from);
+  return py_result(state, st, &err, out);
+}
+
+PyDoc_STRVAR(force_doc,
+             "internal_force($self, q, threads, /)\n--\n\n"
+             "Reduced internal force (r,) at q (r,).");
+static PyObject *internal_force(PyObject *self, PyObject *args) {
+  return answer(self, args, FORCE, 1, (npy_intp[]){self_model(self)->r});
+}
+
+PyDoc_STRVAR(stiffness_doc,
+             "stiffness($self, q, threads, /)\n--\n\n"
+             "Reduced tangent stiffness (r, r) at q (r,).");
+static PyObject *stiffness(PyObject *self, PyObject *args) {
+  const npy_intp r = self_model(self)->r;
+  return answer(self, args, STIFFNESS, 2, (npy_intp[]){r, r});
+}
+
+PyDoc_STRVAR(energy_doc,
+             "strain_energy($self, q, threads, /)\n--\n\n"
+             "Strain energy [J] at q (r,).");
+static PyObject *strain_energy(PyObject *self, PyObject *args) {
+  PyObject *value = answer(self, args, ENERGY, 1, (npy_intp[]){1});
+  PyObject *out = value ? PyFloat_FromDouble(py_f64(value)[0]) : NULL;
+  Py_XDECREF(value);
+  return out;
+}
+
+PyDoc_STRVAR(displacement_doc,
+             "displacement($self, q, threads, /)\n--\n\n"
+             "u = U q, shape (n, 3).");
+static PyObject *displacement(PyObject *self, PyObject *args) {
+  const npy_intp n = self_model(self)->solid->mesh->n_nodes;
+  return answer(self, args, DISPLACEMENT, 2, (npy_intp[]){n, 3});
+}
+
+PyDoc_STRVAR(project_doc,
+             "project($self, force, threads, /)\n--\n\n"
+             "Reduced force U^T f, shape (r,), of a force (n, 3) or (3n,).");
+static PyObject *project(PyObject *self, PyObject *args) {
+  return answer(self, args, PROJECTION, 1, (npy_intp[]){self_model(self)->r});
+}
+
+static PyObject *get_r(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(self_model(self)->r);
+}
+static PyObject *get_mass(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_projected *m = self_model(self);
+  return py_view_f64(self, m->mass, 2, (npy_intp[]){m->r, m->r});
+}
+
+static PyMethodDef methods[] = {
+    {"internal_force", internal_force, METH_VARARGS, force_doc},
+    {"stiffness", stiffness, METH_VARARGS, stiffness_doc},
+    {"strain_energy", strain_energy, METH_VARARGS, energy_doc},
+    {"displacement", displacement, METH_VARARGS, displacement_doc},
+    {"project", project, METH_VARARGS, project_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef getters[] = {
+    {"r", get_r, NULL, "Number of reduced coordinates.", NULL},
+    {"mass", get_mass, NULL, "Reduced mass (r, r), read-only view.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+PyDoc_STRVAR(projected_doc,
+             "Projected(solid, basis, threads, /)\n--\n\n"
+             "Solid projected on basis (r, n, 3), evaluated by way of its unreduced forces.");
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, projected_new},
+    {Py_tp_dealloc, projected_dealloc},
+    {Py_tp_traverse, projected_traverse},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getters},
+    {Py_tp_doc, (void *)projected_doc},
+    {0, NULL},
+};
+
+PyType_Spec py_projected_spec = {
+    .name = "reducedfem._core.Projected",
+    .basicsize = sizeof(py_projected),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};

@@ -1,0 +1,213 @@
+"""Solids projected on a basis: the reduced equations without their polynomials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._check import array_like, finite_result
+from reducedfem._frozen import frozen_array
+from reducedfem._run import threads
+from reducedfem.basis import Basis
+from reducedfem.errors import InputError
+from reducedfem.mesh import Mesh
+from reducedfem.solid import Solid, require_held, require_solid
+
+__all__ = ["MAX_PROJECTED_R", "ProjectedSolid"]
+
+MAX_PROJECTED_R = 1024  # RF_PROJECTED_MAX_R in csrc/model/projected.h
+
+
+class ProjectedSolid:
+    """A solid that moves in the span of a basis, u = U q, with forces evaluated on the mesh.
+
+    R~(q) = U^T R(U q) and K~(q) = U^T K(U q) U (Barbic 2007, equations 2.23 and 2.25, after
+    Krysl, Lall and Marsden 2001): the same functions as those of a `ReducedSolid`, without
+    precomputation. An evaluation takes time proportional to n r^2 instead of r^4: use it
+    offline, for bases of more than some sixty vectors, whose polynomials are too large (those of
+    r = 230 have 121 million coefficients), and to check reduced models against. `ImplicitNewmark`
+    takes it as a system. Immutable, to be shared by threads.
+
+    Coordinates of a mass-orthonormal basis are in kg^(1/2) m, forces in N kg^(-1/2).
+
+    Parameters
+    ----------
+    solid
+        The unreduced solid.
+    basis
+        A `Basis`, or any linearly independent deformations (r, n, 3), mass-orthonormal or
+        not, zero at fixed nodes; at most 1024.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        The basis has a wrong shape, values that are not finite, too many vectors, or moves a
+        fixed node (the message names it).
+    SingularMatrixError
+        The vectors of the basis are linearly dependent.
+    """
+
+    __slots__ = ("__weakref__", "_basis", "_core", "_solid")
+
+    def __init__(self, solid: Solid, basis: Basis | ArrayLike) -> None:
+        core = require_solid(solid)._core
+        vectors = frozen_array(basis.vectors if isinstance(basis, Basis) else basis, "basis")
+        n = solid.mesh.n_nodes
+        if vectors.ndim != 3 or vectors.shape[1:] != (n, 3):
+            raise InputError(f"basis must have shape (any, {n}, 3), got {vectors.shape}")
+        if not 1 <= len(vectors) <= MAX_PROJECTED_R:
+            raise InputError(f"basis must have 1 to {MAX_PROJECTED_R} vectors, got {len(vectors)}")
+        require_held(solid, vectors, "basis")
+        self._core = _core.Projected(core, vectors, threads())
+        self._solid = solid
+        self._basis = vectors
+
+    @property
+    def r(self) -> int:
+        """Number of reduced coordinates."""
+        return self._core.r
+
+    @property
+    def solid(self) -> Solid:
+        """The unreduced solid."""
+        return self._solid
+
+    @property
+    def mesh(self) -> Mesh:
+        """The mesh that the basis lives on."""
+        return self._solid.mesh
+
+    @property
+    def basis(self) -> NDArray[np.float64]:
+        """U as fields over the nodes, read-only, shape (r, n, 3)."""
+        return self._basis
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """U as a matrix, shape (3n, r): a view of `basis`, not a copy."""
+        view: NDArray[np.float64] = self._basis.reshape(self.r, -1).T
+        return view
+
+    @property
+    def mass(self) -> NDArray[np.float64]:
+        """Reduced mass U^T M U, read-only, shape (r, r); the identity for most bases."""
+        return self._core.mass
+
+    def internal_force(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the reduced internal force R~(q) = U^T R(U q), shape (r,).
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        (r,) float64 array
+            In N kg^(-1/2) for a mass-orthonormal basis.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
+        """
+        force = self._core.internal_force(array_like(q, "q"), threads())
+        return finite_result(force, "internal force", "q")
+
+    def stiffness(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the reduced tangent stiffness K~(q) = U^T K(U q) U, shape (r, r).
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        (r, r) float64 array
+            Symmetric to the bit; in s^-2 for a mass-orthonormal basis.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
+        """
+        stiffness = self._core.stiffness(array_like(q, "q"), threads())
+        return finite_result(stiffness, "stiffness", "q")
+
+    def strain_energy(self, q: ArrayLike) -> float:
+        """Return the strain energy W(U q) [J].
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        float
+            In J.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
+        """
+        energy = self._core.strain_energy(array_like(q, "q"), threads())
+        return finite_result(energy, "strain energy", "q")
+
+    def displacement(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the displacements u = U q [m], shape (n, 3).
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        (n, 3) float64 array
+            In m.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
+        """
+        u = self._core.displacement(array_like(q, "q"), threads())
+        return finite_result(u, "displacement", "q")
+
+    def project(self, force: ArrayLike) -> NDArray[np.float64]:
+        """Return the reduced force U^T f, shape (r,).
+
+        Parameters
+        ----------
+        force
+            Nodal forces [N], shape (n, 3) or (3n,).
+
+        Returns
+        -------
+        (r,) float64 array
+            In N kg^(-1/2) for a mass-orthonormal basis.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `force` has a wrong shape, a value that is not finite, or is so large that the
+            result is not finite.
+        """
+        reduced = self._core.project(array_like(force, "force"), threads())
+        return finite_result(reduced, "reduced force", "force")
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return ProjectedSolid, (self._solid, self._basis)
+
+    def __repr__(self) -> str:
+        return f"<ProjectedSolid: r = {self.r}, {self.mesh.n_nodes} nodes>"
