@@ -190,6 +190,25 @@ def test_without_a_command(capsys):
         (["reduce", "a.obj", "-o", "m", "--res", "3"], "unrecognized"),
         (["reduce", "a.obj", "-o", "m", "--free", "--fix", "x<1"], "exclude each other"),
         (["reduce", "a.obj", "-o", "m"], "say which nodes are fixed"),
+        (["reduce", "a.obj", "-o", "m", "--strain-rate", "0"], "must be positive, got 0"),
+        (["reduce", "a.obj", "-o", "m", "--viscosity", "1"], "expected 2 arguments"),
+        (["reduce", "a.obj", "-o", "m", "--viscosity", "1", "inf"], "not finite"),
+        (
+            ["reduce", "a.obj", "-o", "m", "--free", "--viscosity", "1", "-1"],
+            "--viscosity 1 -1 would add energy",
+        ),
+        (
+            ["reduce", "a.obj", "-o", "m", "--free", "--viscosity", "-1", "1.4"],
+            "PSI and 3 PHI [+] 2 PSI must be 0 or more",
+        ),
+        (
+            ["reduce", "a.obj", "-o", "m", "--free", "--viscosity", "1", "1", "--strain-rate", "1"],
+            "--strain-rate and --viscosity exclude each other",
+        ),
+        (
+            ["reduce", "a.obj", "-o", "m", "--free", "-r", "129", "--viscosity", "1", "1"],
+            "-r/--coordinates must be 128 or less with strain-rate damping, got 129",
+        ),
         (["info"], "name a file"),
         (["simulate", "m"], "required"),
         (["simulate", "m", "--force", "1", "2"], "3 arguments"),
@@ -236,6 +255,65 @@ def test_reduce_a_surface(capsys, surface, tmp_path):
     expected = rf.voxelize(rf.read_surface(surface), 12, fill=True, expand=1.5)
     assert np.array_equal(model.mesh.nodes, expected.nodes)
     assert np.array_equal(model.fixed, np.flatnonzero(expected.nodes[:, 0] < 0.02))
+
+
+@pytest.mark.parametrize("option", ["--strain-rate", "--viscosity"])
+def test_reduce_with_damping(capsys, tmp_path, option):
+    """Precomputed, kept, told, used."""
+    nodes, elements = box_hexes(4, 1, 1, (0.4, 0.1, 0.1))
+    mesh_file, path = tmp_path / "bar.veg", tmp_path / "m.safetensors"
+    mesh_file.write_text(bar(nodes, elements))
+    given = (0.05,) if option == "--strain-rate" else (-300, 2000)
+    reduce = ("reduce", mesh_file, "-o", path, "--fix", "x<0.01", "-k", 3, "-r", 5)
+    status, out, err = run(capsys, *reduce, option, *given)
+    assert (status, err) == (0, "")
+    assert "damping" in out
+    mesh = rf.read_mesh(mesh_file)
+    solid = rf.Solid(mesh, mesh.materials, nodes[:, 0] < 0.01)
+    if option == "--strain-rate":
+        damping = rf.StrainRateDamping.proportional(solid, *given)
+        phi, psi = (0.05 * x for x in next(iter(mesh.materials.values())).lame)
+    else:
+        damping, (phi, psi) = rf.StrainRateDamping(solid, *given), given
+    model = rf.load(path)
+    rate = model.strain_rate
+    np.testing.assert_array_equal(rate.coefficients, damping.reduce(model).coefficients)
+    told = f"phi = {phi:.4g} Pa s, psi = {psi:.4g} Pa s"
+    assert told in out
+    _, out, _ = run(capsys, "info", path)
+    assert told in out
+    assert re.search("strain-rate damping +yes", out)
+
+    simulate = ("simulate", path, "--force", 0, 0, -1, "--steps", 800, "--output")
+    status, out, err = run(capsys, *simulate, tmp_path / "t.npz")
+    assert (status, err) == (0, "")
+    assert told in out
+    with np.load(tmp_path / "t.npz") as data:
+        sim = rf.ImplicitNewmark(model.with_strain_rate(None), 1e-3, strain_rate=rate)
+        force = np.zeros_like(nodes)
+        force[data["nodes"][0]] = (0, 0, -1)
+        sim.step(force, n=20)
+        sim.step(n=780)
+        np.testing.assert_array_equal(data["q"][-1], sim.state.q)
+        damped = np.abs(data["q"][500:]).max()
+    # without, it swings on, and nothing is said
+    assert run(capsys, *reduce)[0] == 0
+    status, out, _ = run(capsys, *simulate, tmp_path / "t.npz")
+    assert "strain-rate" not in out
+    with np.load(tmp_path / "t.npz") as data:
+        assert np.abs(data["q"][500:]).max() > 1.3 * damped
+    assert re.search("strain-rate damping +no", run(capsys, "info", path)[1])
+
+
+def bar(nodes, elements) -> str:
+    """Return a mesh of hexahedra as a .veg file."""
+    lines = ["*VERTICES", f"{len(nodes)} 3 0 0"]
+    lines += [f"{i + 1} {x} {y} {z}" for i, (x, y, z) in enumerate(nodes.tolist())]
+    lines += ["*ELEMENTS", "CUBIC", f"{len(elements)} 8 0"]
+    lines += [" ".join(map(str, [i + 1, *(one + 1)])) for i, one in enumerate(elements)]
+    return "\n".join(
+        [*lines, "*MATERIAL soft", "ENU, 1000, 1e5, 0.3", "*REGION", "allElements, soft"]
+    )
 
 
 def test_a_free_body(capsys, surface, tmp_path):
@@ -385,6 +463,15 @@ def test_reduce_takes_what_few_modes_give(capsys, surface, tmp_path):
 # --- info ----------------------------------------------------------------------------------
 
 
+def two_regions() -> rf.ReducedSolid:
+    """Return a damped model of two regions."""
+    nodes, elements = box_hexes(2, 1, 1, (0.2, 0.1, 0.1))
+    mesh = rf.Mesh(nodes, elements, [1, 7])
+    solid = rf.Solid(mesh, {k: rf.StVK(1e5, 0.3, 1000.0) for k in (1, 7)}, nodes[:, 0] == 0)
+    damping = rf.StrainRateDamping(solid, {1: 1.0, 7: 3.0}, {1: 2.0, 7: 4.0})
+    return rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3), strain_rate=damping)
+
+
 def test_info(capsys, model, surface, tmp_path):
     status, out, err = run(capsys, "info", model)
     assert (status, err) == (0, "")
@@ -401,6 +488,16 @@ def test_info(capsys, model, surface, tmp_path):
     assert "2 hexahedra, 12 nodes" in out
     assert "E = 1.235e+05 Pa" in out
     assert "spoon: triangle surface" in out
+    # viscosities of each region, and in one word where they differ
+    damped = two_regions()
+    damped.save(tmp_path / "two")
+    status, out, _ = run(capsys, "info", tmp_path / "two")
+    assert status == 0
+    assert re.search("region 1 .* phi = 1 Pa s, psi = 2 Pa s", out)
+    assert re.search("region 7 .* phi = 3 Pa s, psi = 4 Pa s", out)
+    status, out, _ = run(capsys, "simulate", tmp_path / "two", "--force", 1, 0, 0, "--steps", 2)
+    assert status == 0
+    assert re.search("strain-rate damping +2 pairs of viscosities", out)
 
 
 def test_info_knows_a_model_by_its_contents(capsys, model, tmp_path):

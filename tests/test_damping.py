@@ -102,6 +102,55 @@ def test_at_rest_it_is_rayleigh_damping(kind):
 
 
 @pytest.mark.parametrize("kind", ["hexes", "tets"])
+def test_proportional_damping(kind):
+    """beta K at rest, so that a mode has the damping ratio pi f beta, as with Rayleigh's."""
+    solid = small_solid(kind, 3)
+    beta = 0.003
+    damping = rf.StrainRateDamping.proportional(solid, beta)
+    expected = beta * solid.stiffness().to_scipy().toarray()
+    assert deviation(damping.matrix().to_scipy().toarray(), expected) < 1e-13
+    for region, material in solid.materials.items():
+        assert damping.phi[region] == beta * material.lame[0]
+        assert damping.psi[region] == beta * material.lame[1]
+    modes = solid.linear_modes(2)
+    model = rf.reduce(solid, modes.shapes, strain_rate=damping)
+    ratio = np.pi * modes.frequencies * beta
+    rates = np.diag(model.strain_rate.matrix(np.zeros(2)))
+    assert rates == pytest.approx(2.0 * ratio * 2.0 * np.pi * modes.frequencies, rel=1e-9)
+    # the motion itself: small, so that the energy is quadratic
+    start, dt = [1e-7, -3e-7], 1e-4
+    one = rf.ImplicitNewmark(model, dt)
+    other = rf.ImplicitNewmark(model.with_strain_rate(None), dt, (0.0, beta))
+    for sim in (one, other):
+        sim.reset(q=start)
+        sim.step(n=300)
+    # what is left of nonlinearity
+    assert deviation(one.state.q, other.state.q) < 1e-4
+    decay = np.exp(-ratio * 2.0 * np.pi * modes.frequencies * 300 * dt)
+    assert (np.abs(one.state.q) <= 1.01 * decay * np.abs(start)).all()
+
+
+def test_proportional_damping_of_other_materials():
+    solid = small_solid()
+    general = rf.Solid(
+        solid.mesh,
+        {0: solid.materials[0], 1: rf.LinearElastic(solid.materials[1].stiffness, 1200.0)},
+        solid.fixed,
+    )
+    with pytest.raises(rf.InputTypeError, match="region 1 is of a LinearElastic"):
+        rf.StrainRateDamping.proportional(general, 1e-3)
+    rf.StrainRateDamping(general, 1.0, 1.0)
+    for beta, error in ((-1e-9, rf.InputError), (np.nan, rf.InputError), ("x", rf.InputTypeError)):
+        with pytest.raises(error, match="beta must be"):
+            rf.StrainRateDamping.proportional(solid, beta)
+    with pytest.raises(rf.InputTypeError, match="solid must be"):
+        rf.StrainRateDamping.proportional(3.0, 1e-3)
+    # as soft in volume as a material can be: lambda is negative
+    auxetic = rf.Solid(solid.mesh, rf.StVK(1e5, -0.9, 1000.0), solid.fixed)
+    assert rf.StrainRateDamping.proportional(auxetic, 1e-3).phi[0] < 0.0
+
+
+@pytest.mark.parametrize("kind", ["hexes", "tets"])
 def test_rigid_motions_dissipate_nothing(kind):
     """Of the solid at rest and of a solid deformed and turned by any angle."""
     solid, damping = viscous(kind, 3)

@@ -13,6 +13,7 @@ from reducedfem._check import array_like, fields, finite_result, number
 from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import Basis
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.material import StVK
 from reducedfem.reduced import ReducedSolid
 from reducedfem.reduced_damping import ReducedStrainRateDamping, require_dissipative
 from reducedfem.solid import Solid, require_held, require_solid
@@ -51,8 +52,7 @@ class StrainRateDamping:
         The solid.
     phi, psi
         Viscosities [Pa s]: one number, or a dict from region to number. ``psi >= 0`` and
-        ``3 phi + 2 psi >= 0``. With phi = beta lambda and psi = beta mu, D at rest is that
-        of Rayleigh's damping (0, beta).
+        ``3 phi + 2 psi >= 0``; see also `proportional`.
 
     Raises
     ------
@@ -80,6 +80,45 @@ class StrainRateDamping:
         table.flags.writeable = False
         self._solid = solid
         self._viscosity = table
+
+    @classmethod
+    def proportional(cls, solid: Solid, beta: float) -> StrainRateDamping:
+        """Return the damping with phi = beta lambda and psi = beta mu in each region.
+
+        At rest its matrix is beta times the stiffness, so that small motions are damped as by
+        Rayleigh's (0, beta): a mode of frequency f by the part pi f beta of the critical damping.
+
+        Parameters
+        ----------
+        solid
+            The solid, of `StVK` materials.
+        beta
+            In s, at least 0.
+
+        Returns
+        -------
+        StrainRateDamping
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `beta` is negative, not finite or no number; a material is a `LinearElastic`, which
+            has no lambda and mu.
+        """
+        require_solid(solid)
+        factor = number(beta, "beta")
+        if not factor >= 0.0:
+            raise InputError(f"beta must be >= 0, got {factor:g}: it would add energy")
+        phi, psi = {}, {}
+        for region, material in solid.materials.items():
+            if not isinstance(material, StVK):
+                raise InputTypeError(
+                    f"region {region} is of a {type(material).__name__}, which has no lambda and "
+                    "mu to be proportional to: give phi and psi"
+                )
+            lam, mu = material.lame
+            phi[region], psi[region] = factor * lam, factor * mu
+        return cls(solid, phi, psi)
 
     @property
     def solid(self) -> Solid:

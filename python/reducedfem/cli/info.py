@@ -12,7 +12,7 @@ import numpy as np
 from reducedfem._console import Console, bytes_text, count_text, size_text
 from reducedfem.cli.options import Commands, UsageError
 from reducedfem.cli.paths import is_surface, open_surface
-from reducedfem.cli.texts import materials_text, mesh_text, point_text
+from reducedfem.cli.texts import materials_text, mesh_text, point_text, viscosity_text
 from reducedfem.errors import MeshError
 from reducedfem.files import load
 from reducedfem.material import from_plain
@@ -119,8 +119,13 @@ def _info_model(path: Path, console: Console) -> None:
     console.fact("fixed", count_text(len(model.fixed), "node"))
     solid, basis = model.provenance["solid"], model.provenance["basis"]
     console.fact("law", f"{solid['law']}, quadrature {solid['quadrature']} points per axis")
+    rate = model.strain_rate
     for region, material in solid["materials"].items():
-        console.fact(f"region {region}", materials_text([from_plain(material)]))
+        text = materials_text([from_plain(material)])
+        if rate is not None:
+            text += ", " + viscosity_text(rate, int(region))
+        console.fact(f"region {region}", text)
+    console.fact("strain-rate damping", "no" if rate is None else "yes")
     console.fact("mass", f"{solid['total_mass']:.6g} kg")
     console.fact("basis", _basis_text(basis))
     identity = np.abs(model.mass - np.eye(model.r)).max() < 1e-8

@@ -17,14 +17,17 @@ from reducedfem.cli.options import (
     checked,
     count,
     counted,
+    number,
     positive,
 )
 from reducedfem.cli.paths import check_writable, is_sample, is_surface, open_surface, refuse_same
-from reducedfem.cli.texts import materials_text, mesh_text
+from reducedfem.cli.texts import materials_text, mesh_text, viscosity_text
+from reducedfem.damping import StrainRateDamping
 from reducedfem.errors import InputError, MeshError
 from reducedfem.material import StVK
 from reducedfem.mesh import Mesh, read_mesh, voxelize
 from reducedfem.reduced import MAX_R, reduce
+from reducedfem.reduced_damping import MAX_DAMPING_R
 from reducedfem.solid import Solid
 
 __all__ = ["add_to"]
@@ -119,6 +122,21 @@ def add_to(commands: Commands) -> None:
         default=2,
         help="Gauss points per axis of a hexahedron (default: %(default)s)",
     )
+    viscous = parser.add_argument_group("damping by the rate of strain (default: none)")
+    viscous.add_argument(
+        "--strain-rate",
+        type=positive,
+        metavar="BETA",
+        help="[s] viscosities in proportion to the elastic constants: damps small motions as BETA "
+        "of simulate's --damping does, and never adds energy to large ones",
+    )
+    viscous.add_argument(
+        "--viscosity",
+        type=number,
+        nargs=2,
+        metavar=("PHI", "PSI"),
+        help="[Pa s] of volume and of shape, in all regions",
+    )
     add_common(parser)
     parser.set_defaults(run=_run, parser=parser)
 
@@ -138,6 +156,7 @@ def _run(args: argparse.Namespace) -> int:
             "height) or --fix 'x<0.01', or --free for a body that nothing holds"
         )
     _check_sizes(args)
+    _check_damping(args)
     began = time.perf_counter()
     mesh = _mesh(args, console)
     parts = mesh.n_components("face")
@@ -173,6 +192,12 @@ def _run(args: argparse.Namespace) -> int:
             f"{count_text(model.r, 'coordinate')}, "
             f"{count_text(len(model.coefficients), 'coefficient')}"
         )
+    damping = _damping(args, solid)
+    if damping is not None:
+        with console.stage("damping") as stage:
+            rate = damping.reduce(model, progress=stage.tell)
+            stage.result = viscosity_text(rate)
+        model = model.with_strain_rate(rate)
     model.save(output)
     console.fact("together", time_text(time.perf_counter() - began))
     console.fact("model", f"{output}, {bytes_text(output.stat().st_size)}")
@@ -188,6 +213,33 @@ def _check_sizes(args: argparse.Namespace) -> None:
             f"-r/--coordinates {args.coordinates} is more than the {most} that "
             f"{count_text(k, 'mode')} and their derivatives give: ask for more -k/--modes"
         )
+
+
+def _check_damping(args: argparse.Namespace) -> None:
+    """Refuse damping that cannot be, before any work."""
+    if args.strain_rate is None and args.viscosity is None:
+        return
+    if args.strain_rate is not None and args.viscosity is not None:
+        raise UsageError("--strain-rate and --viscosity exclude each other")
+    if args.viscosity is not None:
+        phi, psi = args.viscosity
+        if not (psi >= 0.0 and 3.0 * phi + 2.0 * psi >= 0.0):
+            raise UsageError(
+                f"--viscosity {phi:g} {psi:g} would add energy: PSI and 3 PHI + 2 PSI must be 0 "
+                "or more"
+            )
+    if args.coordinates is not None and args.coordinates > MAX_DAMPING_R:
+        raise UsageError(
+            f"-r/--coordinates must be {MAX_DAMPING_R} or less with strain-rate damping, got "
+            f"{args.coordinates}"
+        )
+
+
+def _damping(args: argparse.Namespace, solid: Solid) -> StrainRateDamping | None:
+    """Return the damping that the options ask for."""
+    if args.strain_rate is not None:
+        return StrainRateDamping.proportional(solid, args.strain_rate)
+    return None if args.viscosity is None else StrainRateDamping(solid, *args.viscosity)
 
 
 def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
@@ -229,13 +281,13 @@ def _modes(args: argparse.Namespace, solid: Solid) -> int:
     """Return how many modes to find; what was asked for must exist."""
     freedoms = 3 * len(solid.free) - (0 if len(solid.fixed) else 6)
     k: int = args.modes or max(1, min(_USUAL_MODES, freedoms - 1))
-    for option, number, most in (
+    for option, wanted, most in (
         ("-k/--modes", k, freedoms - 1),
         ("-r/--coordinates", args.coordinates or 1, freedoms),
     ):
-        if freedoms > 0 and number > most:
+        if freedoms > 0 and wanted > most:
             raise InputError(
-                f"{option} {number} is more than the {most} that a solid with "
+                f"{option} {wanted} is more than the {most} that a solid with "
                 f"{count_text(len(solid.free), 'free node')} has"
             )
     return k

@@ -25,7 +25,7 @@ from reducedfem.cli.options import (
     positive,
 )
 from reducedfem.cli.paths import check_writable, refuse_same
-from reducedfem.cli.texts import AXES, point_text
+from reducedfem.cli.texts import AXES, point_text, viscosity_text
 from reducedfem.errors import DivergedError, FileFormatError
 from reducedfem.files import load
 from reducedfem.integrator import ImplicitNewmark
@@ -90,7 +90,8 @@ def add_to(commands: Commands) -> None:
         nargs=2,
         default=(0.0, 0.0),
         metavar=("ALPHA", "BETA"),
-        help="Rayleigh's: alpha [1/s] of the mass, beta [s] of the stiffness (default: 0 0)",
+        help="Rayleigh's: alpha [1/s] of the mass, beta [s] of the stiffness (default: 0 0); "
+        "strain-rate damping is that of the model, if it has any",
     )
     motion.add_argument(
         "--newton-max",
@@ -177,6 +178,8 @@ def _run(args: argparse.Namespace) -> int:
         f"{point_text(np.asarray(args.force))} N for {pushed * args.dt:g} s at node {node}, "
         f"{point_text(mesh.nodes[node])} m",
     )
+    if model.strain_rate is not None:
+        console.fact("strain-rate damping", viscosity_text(model.strain_rate))
     if model.rigid_body is not None:
         console.fact("note", "of a free body, its deformation is simulated, not its flight")
     if node in model.fixed:

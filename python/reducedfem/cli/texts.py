@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from reducedfem._console import count_text
 from reducedfem.material import LinearElastic, StVK
 from reducedfem.mesh import Mesh
+from reducedfem.reduced_damping import ReducedStrainRateDamping
 
-__all__ = ["AXES", "materials_text", "mesh_text", "point_text"]
+__all__ = ["AXES", "materials_text", "mesh_text", "point_text", "viscosity_text"]
 
 AXES = "xyz"
 
@@ -33,6 +34,16 @@ def materials_text(materials: Collection[StVK | LinearElastic]) -> str:
     if isinstance(one, LinearElastic):
         return f"a matrix of 21 constants, {one.density:g} kg/m^3"
     return f"E = {one.young:.4g} Pa, nu = {one.poisson:g}, {one.density:g} kg/m^3"
+
+
+def viscosity_text(damping: ReducedStrainRateDamping, region: int | None = None) -> str:
+    """Return phi and psi of a region; without one, where all are the same, or how many differ."""
+    regions = damping.phi if region is None else [region]
+    different = {(damping.phi[one], damping.psi[one]) for one in regions}
+    if len(different) > 1:
+        return f"{len(different)} pairs of viscosities"
+    phi, psi = different.pop()
+    return f"phi = {phi:.4g} Pa s, psi = {psi:.4g} Pa s"
 
 
 def point_text(point: NDArray[np.float64]) -> str:
