@@ -132,7 +132,8 @@ def stable_step(
         Reduced coordinates (r,) or displacements [m] (n, 3) at which the tangent is taken;
         None: rest.
     damping
-        Rayleigh's (alpha [1/s], beta [s]). Mass damping does not shorten the stable step.
+        Local Rayleigh damping (alpha [1/s], beta [s]), with the stiffness at `q`. Mass damping
+        does not shorten the stable step.
     strain_rate
         Strain-rate damping as well; its highest rate is taken as that of the highest mode,
         which is on the safe side. None: that of the model, if it has any.
@@ -184,7 +185,8 @@ class CentralDifferences(Simulation):
     dt
         Time step [s]; None: half of the stable step at rest.
     damping
-        Rayleigh's (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the current q.
+        Local Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the present
+        q; see `ImplicitNewmark`.
     strain_rate
         Strain-rate damping as well: a `StrainRateDamping` of the solid, or its reduction for
         a reduced model. None: that of the model, if it has any. It acts like stiffness damping

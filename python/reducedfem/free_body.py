@@ -71,8 +71,8 @@ class FreeBody:
     dt
         Time step [s].
     damping
-        Of the deformation, Rayleigh's (alpha [1/s], beta [s]); see `ImplicitNewmark`. The rigid
-        motion is not damped.
+        Of the deformation: local Rayleigh damping (alpha [1/s], beta [s]), see `ImplicitNewmark`.
+        The rigid motion is not damped, not even by alpha.
     newton_max, tol, beta, gamma
         Of the deformation; see `ImplicitNewmark`.
     gravity

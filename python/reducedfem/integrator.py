@@ -237,7 +237,10 @@ class ImplicitNewmark(Simulation):
     dt
         Time step [s].
     damping
-        Rayleigh's (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the current q.
+        Local Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the present
+        q (Barbic 2007, equation 2.33). alpha brakes all motion, of a free solid also that as a
+        whole; beta mostly what is fast. Where K(q) is indefinite beta may add energy; see
+        `StrainRateDamping` for a damping that never does.
     newton_max
         Newton iterations per step at most. One is usual at haptic rates.
     tol

@@ -90,8 +90,8 @@ def add_to(commands: Commands) -> None:
         nargs=2,
         default=(0.0, 0.0),
         metavar=("ALPHA", "BETA"),
-        help="Rayleigh's: alpha [1/s] of the mass, beta [s] of the stiffness (default: 0 0); "
-        "strain-rate damping is that of the model, if it has any",
+        help="local Rayleigh damping: alpha [1/s] of the mass, beta [s] of the present stiffness "
+        "(default: 0 0); strain-rate damping is that of the model, if it has any",
     )
     motion.add_argument(
         "--newton-max",
