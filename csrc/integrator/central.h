@@ -21,6 +21,8 @@
 #include "base/run.h"
 #include "base/status.h"
 #include "fem/fem.h"
+#include "integrator/motion.h"
+#include "integrator/solid_motion.h"
 #include "model/reduced_model.h"
 #include "polynomial/damping.h"
 
@@ -33,8 +35,6 @@ typedef struct rf_central_settings {
   const rf_damping *strain_rate;
   const double *viscosity;
 } rf_central_settings;
-
-RF_MUST_CHECK rf_status rf_central_check(const rf_central_settings *set, rf_error *err);
 
 // Explains RF_ERR_DIVERGED.
 rf_status rf_central_diverged(double time_s, rf_error *err);
@@ -63,8 +63,8 @@ typedef struct rf_central {
   const rf_reduced *model;  // borrowed: must outlive this
   double time_s;
   int64_t steps;             // since the last reset
-  double *q, *qdot, *qddot;  // state                        (r)
-  struct rf_central_work *work;
+  double *q, *qdot, *qddot;  // state, part of motion        (r)
+  struct rf_reduced_motion *motion;
 } rf_central;
 
 RF_MUST_CHECK rf_status rf_central_create(const rf_reduced *model, const rf_central_settings *set,
@@ -80,18 +80,12 @@ RF_MUST_CHECK rf_status rf_central_reset(rf_central *s, const double *q, const d
 // finite: the state is then that before the failing step.
 RF_MUST_CHECK rf_status rf_central_step_rt(rf_central *s, const double *force, int64_t n);
 
-// The same for the unreduced solid: displacements (n_nodes, 3), zero at fixed nodes.
+// The same for the unreduced solid.
 typedef struct rf_solid_central {
   rf_central_settings set;
-  const rf_solid *solid;  // borrowed: must outlive this
+  rf_solid_motion motion;  // and the state
   double time_s;
-  int64_t steps;            // since the last reset
-  double *u, *v, *a;        // state                          (n, 3)
-  double *x, *half, *next;  // the step being computed        (n, 3)
-  double *internal;         // R(x)                           (n, 3)
-  double *viscosity;        // of each material, NULL: none   (n_materials, 2)
-  double *product;          // K(x) w                         (n, 3)
-  double *blocks;           // K(x), with stiffness damping only (entries, 3, 3)
+  int64_t steps;  // since the last reset
 } rf_solid_central;
 
 RF_MUST_CHECK rf_status rf_solid_central_create(const rf_solid *solid, const rf_run *run,

@@ -17,6 +17,7 @@
 #include "base/run.h"
 #include "base/status.h"
 #include "fem/fem.h"
+#include "integrator/motion.h"
 #include "model/reduced_model.h"
 #include "polynomial/damping.h"
 
@@ -64,19 +65,15 @@ RF_MUST_CHECK rf_status rf_newmark_check(const rf_newmark_settings *set,
 // Explains RF_ERR_DIVERGED, which it returns.
 rf_status rf_newmark_diverged(double time_s, rf_error *err);
 
-// RF_ERR_ARG unless the damping (nullable) has as many coordinates as the model.
-RF_MUST_CHECK rf_status rf_damping_fits(const rf_damping *damping, const rf_reduced *model,
-                                        rf_error *err);
-
 // State and work of one reduced simulation; the model is shared.  One thread at a time.
 typedef struct rf_newmark {
   rf_newmark_settings set;
   rf_newmark_coefficients coef;
   const rf_reduced *model;  // borrowed: must outlive this
   double time_s;
-  double *q, *qdot, *qddot;  // state                        (r)
+  double *q, *qdot, *qddot;  // state, part of motion        (r)
   rf_newmark_report report;
-  struct rf_newmark_work *work;
+  struct rf_reduced_motion *motion;
 } rf_newmark;
 
 RF_MUST_CHECK rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *set,

@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "integrator/central.h"
-#include "integrator/integrator.h"
 #include "linalg/blas.h"
 
 // eigenvalues of A x = lambda M~ x, ascending; `a` (r, r) is overwritten

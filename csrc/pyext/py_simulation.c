@@ -140,7 +140,7 @@ static rf_status central_solid_reset(void *s, const rf_run *run, const double *q
 }
 static view central_solid_look(const void *from) {
   const rf_solid_central *s = from;
-  return (view){s->u, s->v, s->a, s->time_s};
+  return (view){s->motion.u, s->motion.v, s->motion.a, s->time_s};
 }
 static rf_newmark_report central_solid_report(const void *s) {
   return (rf_newmark_report){.steps = ((const rf_solid_central *)s)->steps};

@@ -1,0 +1,51 @@
+// A reduced model in motion: its state, the step being computed and the forces in it, for the
+// implicit and the explicit scheme; opaque outside this room.  One block of memory.
+#ifndef RF_INTEGRATOR_REDUCED_MOTION_H
+#define RF_INTEGRATOR_REDUCED_MOTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "model/reduced_model.h"
+#include "polynomial/damping.h"
+
+typedef struct rf_reduced_motion {
+  const rf_reduced *model;        // borrowed: must outlive this
+  double damping_stiff;           // beta, s
+  const rf_damping *strain_rate;  // borrowed, NULL: none
+  int32_t ld;                     // row length of the matrices
+  double *mass;                   // M~; of the explicit scheme its factor   (r rows of ld)
+  double *stiffness;              // K~(x)                                   (r rows of ld)
+  double *system;                 // a1 M + a4 C + K, implicit scheme only   (r rows of ld)
+  double *q, *qdot, *qddot;       // state                                   (ld)
+  double *x, *xdot, *xddot;       // the step being computed                 (ld)
+  double *applied;                // external force                          (ld)
+  double *force;                  // R~(x), then the balance of forces       (ld)
+  double *residual;               // and then the increment                  (ld)
+  double *product;                // of a matrix with a vector               (ld)
+  double *damping;                // D~(x), with strain-rate damping only    (r rows of ld)
+  void *strain_rate_work;
+  void *polynomial_work;
+} rf_reduced_motion;
+
+// At rest; RF_ERR_ARG unless strain_rate (nullable) fits.  To be freed by rf_free.
+RF_MUST_CHECK rf_status rf_reduced_motion_create(const rf_reduced *model, bool implicit,
+                                                 double damping_stiff,
+                                                 const rf_damping *strain_rate,
+                                                 rf_reduced_motion **out, rf_error *err);
+
+// The step's own arrays become the given state (nullable: zero), without external force.
+void rf_reduced_motion_start(rf_reduced_motion *m, const double *q, const double *qdot,
+                             const double *qddot);
+// The step becomes the state; RF_ERR_DIVERGED, with the state as it was, unless all is finite.
+RF_MUST_CHECK rf_status rf_reduced_motion_keep(rf_reduced_motion *m, rf_error *err);
+
+// External force of the next steps, nullable: zero.
+void rf_reduced_motion_apply_rt(rf_reduced_motion *m, const double *force);
+// sum += sign (beta K~(x) + D~(x)) xdot, K~ being evaluated
+void rf_reduced_motion_damp_rt(rf_reduced_motion *m, double sign, double *sum);
+// force = applied - R~(x) - (beta K~(x) + D~(x)) xdot
+void rf_reduced_motion_balance_rt(rf_reduced_motion *m);
+
+#endif
