@@ -1,157 +1,11 @@
 // The types _core.NewmarkReduced, NewmarkProjected, NewmarkSolid, CentralReduced and CentralSolid:
 // a simulation each, guarded by a lock of its own so that threads may share it.
-#include "base/alloc.h"
-#include "integrator/central.h"
-#include "integrator/integrator.h"
-#include "integrator/newmark_projected.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_damping.h"
 #include "pyext/py_projected.h"
 #include "pyext/py_reduced.h"
+#include "pyext/py_schemes.h"
 #include "pyext/py_solid.h"
-
-typedef struct view {
-  const double *q, *qdot, *qddot;
-  double time_s;
-} view;
-
-// What a scheme does with the state `s` that it owns; every call under the lock.
-typedef struct py_scheme {
-  int64_t chunk;  // steps between two looks at signals: a few milliseconds
-  void (*release)(void *s);
-  rf_status (*step)(void *s, const rf_run *run, const double *force, int64_t n, rf_error *err);
-  rf_status (*reset)(void *s, const rf_run *run, const double *q, const double *qdot,
-                     const double *qddot, rf_error *err);
-  view (*look)(const void *s);
-  rf_newmark_report (*report)(const void *s);  // explicit schemes: steps only
-  bool implicit;
-} py_scheme;
-
-enum { REDUCED_CHUNK = 256 };
-
-static void newmark_reduced_free(void *s) { rf_newmark_free(s); }
-static rf_status newmark_reduced_step(void *s, const rf_run *run, const double *force, int64_t n,
-                                      rf_error *err) {
-  (void)run;
-  const rf_status st = rf_newmark_step_rt(s, force, n);
-  return st < 0 ? rf_newmark_diverged(((rf_newmark *)s)->time_s, err) : st;
-}
-static rf_status newmark_reduced_reset(void *s, const rf_run *run, const double *q,
-                                       const double *qdot, const double *qddot, rf_error *err) {
-  (void)run;
-  return rf_newmark_reset(s, q, qdot, qddot, err);
-}
-static view newmark_reduced_look(const void *from) {
-  const rf_newmark *s = from;
-  return (view){s->q, s->qdot, s->qddot, s->time_s};
-}
-static rf_newmark_report newmark_reduced_report(const void *s) {
-  return ((const rf_newmark *)s)->report;
-}
-static const py_scheme newmark_reduced = {REDUCED_CHUNK,
-                                          newmark_reduced_free,
-                                          newmark_reduced_step,
-                                          newmark_reduced_reset,
-                                          newmark_reduced_look,
-                                          newmark_reduced_report,
-                                          true};
-
-static void newmark_projected_free(void *s) { rf_projected_newmark_free(s); }
-static rf_status newmark_projected_step(void *s, const rf_run *run, const double *force, int64_t n,
-                                        rf_error *err) {
-  return rf_projected_newmark_step(s, run, force, n, err);
-}
-static rf_status newmark_projected_reset(void *s, const rf_run *run, const double *q,
-                                         const double *qdot, const double *qddot, rf_error *err) {
-  return rf_projected_newmark_reset(s, run, q, qdot, qddot, err);
-}
-static view newmark_projected_look(const void *from) {
-  const rf_projected_newmark *s = from;
-  return (view){s->q, s->qdot, s->qddot, s->time_s};
-}
-static rf_newmark_report newmark_projected_report(const void *s) {
-  return ((const rf_projected_newmark *)s)->report;
-}
-static const py_scheme newmark_projected = {1,
-                                            newmark_projected_free,
-                                            newmark_projected_step,
-                                            newmark_projected_reset,
-                                            newmark_projected_look,
-                                            newmark_projected_report,
-                                            true};
-
-static void newmark_solid_free(void *s) { rf_solid_newmark_free(s); }
-static rf_status newmark_solid_step(void *s, const rf_run *run, const double *force, int64_t n,
-                                    rf_error *err) {
-  return rf_solid_newmark_step(s, run, force, n, err);
-}
-static rf_status newmark_solid_reset(void *s, const rf_run *run, const double *q,
-                                     const double *qdot, const double *qddot, rf_error *err) {
-  return rf_solid_newmark_reset(s, run, q, qdot, qddot, err);
-}
-static view newmark_solid_look(const void *s) {
-  return (view){rf_solid_newmark_u(s), rf_solid_newmark_v(s), rf_solid_newmark_a(s),
-                rf_solid_newmark_time(s)};
-}
-static rf_newmark_report newmark_solid_report(const void *s) { return rf_solid_newmark_report(s); }
-static const py_scheme newmark_solid = {1,
-                                        newmark_solid_free,
-                                        newmark_solid_step,
-                                        newmark_solid_reset,
-                                        newmark_solid_look,
-                                        newmark_solid_report,
-                                        true};
-
-static void central_reduced_free(void *s) { rf_central_free(s); }
-static rf_status central_reduced_step(void *s, const rf_run *run, const double *force, int64_t n,
-                                      rf_error *err) {
-  (void)run;
-  const rf_status st = rf_central_step_rt(s, force, n);
-  return st < 0 ? rf_central_diverged(((rf_central *)s)->time_s, err) : st;
-}
-static rf_status central_reduced_reset(void *s, const rf_run *run, const double *q,
-                                       const double *qdot, const double *qddot, rf_error *err) {
-  (void)run;
-  return rf_central_reset(s, q, qdot, qddot, err);
-}
-static view central_reduced_look(const void *from) {
-  const rf_central *s = from;
-  return (view){s->q, s->qdot, s->qddot, s->time_s};
-}
-static rf_newmark_report central_reduced_report(const void *s) {
-  return (rf_newmark_report){.steps = ((const rf_central *)s)->steps};
-}
-static const py_scheme central_reduced = {REDUCED_CHUNK,
-                                          central_reduced_free,
-                                          central_reduced_step,
-                                          central_reduced_reset,
-                                          central_reduced_look,
-                                          central_reduced_report,
-                                          false};
-
-static void central_solid_free(void *s) { rf_solid_central_free(s); }
-static rf_status central_solid_step(void *s, const rf_run *run, const double *force, int64_t n,
-                                    rf_error *err) {
-  return rf_solid_central_step(s, run, force, n, err);
-}
-static rf_status central_solid_reset(void *s, const rf_run *run, const double *q,
-                                     const double *qdot, const double *qddot, rf_error *err) {
-  return rf_solid_central_reset(s, run, q, qdot, qddot, err);
-}
-static view central_solid_look(const void *from) {
-  const rf_solid_central *s = from;
-  return (view){s->motion.u, s->motion.v, s->motion.a, s->time_s};
-}
-static rf_newmark_report central_solid_report(const void *s) {
-  return (rf_newmark_report){.steps = ((const rf_solid_central *)s)->steps};
-}
-static const py_scheme central_solid = {1,
-                                        central_solid_free,
-                                        central_solid_step,
-                                        central_solid_reset,
-                                        central_solid_look,
-                                        central_solid_report,
-                                        false};
 
 typedef struct py_simulation {
   PyObject_HEAD PyObject *system;  // strong: the simulation borrows its C model
@@ -163,19 +17,9 @@ typedef struct py_simulation {
   int ndim;
 } py_simulation;
 
-static int parse_settings(PyTypeObject *type, PyObject *args, PyObject *kwargs, PyObject **system,
-                          rf_newmark_settings *set, int *threads, PyObject **damping) {
-  *set = (rf_newmark_settings){0};
-  *damping = Py_None;
-  if (py_refuse_keywords(type, kwargs) < 0) return 0;
-  return PyArg_ParseTuple(args, "Odddddidi|O:Newmark", system, &set->dt_s, &set->damping_mass,
-                          &set->damping_stiff, &set->beta, &set->gamma, &set->newton_max,
-                          &set->tolerance, threads, damping);
-}
-
 // An object that owns the given C state; takes it over, also on failure.
 static PyObject *wrap(PyTypeObject *type, PyObject *system, PyObject *damping,
-                      const py_scheme *scheme, void *owned, int ndim, npy_intp n) {
+                      const py_scheme *scheme, void *owned, npy_intp n) {
   py_simulation *self = (py_simulation *)type->tp_alloc(type, 0);
   if (!self) {
     scheme->release(owned);
@@ -183,7 +27,7 @@ static PyObject *wrap(PyTypeObject *type, PyObject *system, PyObject *damping,
   }
   self->scheme = scheme;
   self->state = owned;
-  self->ndim = ndim;
+  self->ndim = scheme->kind == PY_IS_SOLID ? 2 : 1;
   self->shape[0] = n;
   self->shape[1] = 3;
   self->system = Py_NewRef(system);
@@ -196,118 +40,56 @@ static PyObject *wrap(PyTypeObject *type, PyObject *system, PyObject *damping,
   return (PyObject *)self;
 }
 
-static PyObject *newmark_reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+static PyObject *simulation_new(const py_scheme *scheme, PyTypeObject *type, PyObject *args,
+                                PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *system, *damping;
-  rf_newmark_settings set;
-  int threads;
-  if (!parse_settings(type, args, kwargs, &system, &set, &threads, &damping)) return NULL;
-  const rf_reduced *model = py_reduced_get(state, system);
-  if (!model || py_damping_in(state, damping, &set.strain_rate) < 0) return NULL;
-  rf_newmark *s = NULL;
-  rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_newmark_create(model, &set, &s, &err);
-  Py_END_ALLOW_THREADS
-  return st < 0 ? py_raise(state, st, &err)
-                : wrap(type, system, damping, &newmark_reduced, s, 1, model->r);
-}
-
-static PyObject *newmark_projected_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *system, *damping;
-  rf_newmark_settings set;
+  PyObject *system, *damping = Py_None;
+  rf_newmark_settings set = {0};
   int threads;
   py_run run;
-  if (!parse_settings(type, args, kwargs, &system, &set, &threads, &damping)) return NULL;
-  const rf_projected *model = py_projected_get(state, system);
-  if (!model || py_run_init(state, &run, NULL, threads) < 0) return NULL;
-  if (damping != Py_None)
-    return py_fail(state, "InputError", "strain_rate must be None for a ProjectedSolid");
-  rf_projected_newmark *s = NULL;
-  rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_projected_newmark_create(model, &run.run, &set, &s, &err);
-  Py_END_ALLOW_THREADS
-  return st < 0 ? py_raise(state, st, &err)
-                : wrap(type, system, Py_None, &newmark_projected, s, 1, model->r);
-}
-
-static PyObject *newmark_solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *system, *damping;
-  rf_newmark_settings set;
-  int threads;
-  py_run run;
-  if (!parse_settings(type, args, kwargs, &system, &set, &threads, &damping)) return NULL;
-  const rf_solid *model = py_solid_get(state, system);
   py_in viscosity = {0};
-  if (!model || py_run_init(state, &run, NULL, threads) < 0 ||
-      py_viscosity_in(&viscosity, damping, model) < 0)
+  const void *model;
+  npy_intp n;
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (scheme->implicit
+          ? !PyArg_ParseTuple(args, "Odddddidi|O:Newmark", &system, &set.dt_s, &set.damping_mass,
+                              &set.damping_stiff, &set.beta, &set.gamma, &set.newton_max,
+                              &set.tolerance, &threads, &damping)
+          : !PyArg_ParseTuple(args, "Odddi|O:Central", &system, &set.dt_s, &set.damping_mass,
+                              &set.damping_stiff, &threads, &damping))
     return NULL;
-  set.viscosity = viscosity.data;
-  rf_solid_newmark *s = NULL;
+  if (scheme->kind == PY_IS_REDUCED) {
+    const rf_reduced *reduced = py_reduced_get(state, system);
+    if (!reduced || py_damping_in(state, damping, &set.strain_rate) < 0) return NULL;
+    model = reduced;
+    n = reduced->r;
+  } else if (scheme->kind == PY_IS_PROJECTED) {
+    const rf_projected *projected = py_projected_get(state, system);
+    if (!projected) return NULL;
+    if (damping != Py_None)
+      return py_fail(state, "InputError", "strain_rate must be None for a ProjectedSolid");
+    model = projected;
+    n = projected->r;
+  } else {
+    const rf_solid *solid = py_solid_get(state, system);
+    if (!solid || py_viscosity_in(&viscosity, damping, solid) < 0) return NULL;
+    set.viscosity = viscosity.data;
+    damping = Py_None;  // copied
+    model = solid;
+    n = solid->mesh->n_nodes;
+  }
+  PyObject *result = NULL;
+  if (py_run_init(state, &run, NULL, threads) < 0) goto done;
+  void *s = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_solid_newmark_create(model, &run.run, &set, &s, &err);
+  st = scheme->create(model, &run.run, &set, &s, &err);
   Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : wrap(type, system, damping, scheme, s, n);
+done:
   py_in_release(&viscosity);
-  return st < 0 ? py_raise(state, st, &err)
-                : wrap(type, system, Py_None, &newmark_solid, s, 2, model->mesh->n_nodes);
-}
-
-static int parse_central(PyTypeObject *type, PyObject *args, PyObject *kwargs, PyObject **system,
-                         rf_central_settings *set, int *threads, PyObject **damping) {
-  *set = (rf_central_settings){0};
-  *damping = Py_None;
-  if (py_refuse_keywords(type, kwargs) < 0) return 0;
-  return PyArg_ParseTuple(args, "Odddi|O:Central", system, &set->dt_s, &set->damping_mass,
-                          &set->damping_stiff, threads, damping);
-}
-
-static PyObject *central_reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *system, *damping;
-  rf_central_settings set;
-  int threads;
-  if (!parse_central(type, args, kwargs, &system, &set, &threads, &damping)) return NULL;
-  const rf_reduced *model = py_reduced_get(state, system);
-  if (!model || py_damping_in(state, damping, &set.strain_rate) < 0) return NULL;
-  rf_central *s = NULL;
-  rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_central_create(model, &set, &s, &err);
-  Py_END_ALLOW_THREADS
-  return st < 0 ? py_raise(state, st, &err)
-                : wrap(type, system, damping, &central_reduced, s, 1, model->r);
-}
-
-static PyObject *central_solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
-  py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *system, *damping;
-  rf_central_settings set;
-  int threads;
-  py_run run;
-  if (!parse_central(type, args, kwargs, &system, &set, &threads, &damping)) return NULL;
-  const rf_solid *model = py_solid_get(state, system);
-  py_in viscosity = {0};
-  if (!model || py_run_init(state, &run, NULL, threads) < 0 ||
-      py_viscosity_in(&viscosity, damping, model) < 0)
-    return NULL;
-  set.viscosity = viscosity.data;
-  rf_solid_central *s = NULL;
-  rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_solid_central_create(model, &run.run, &set, &s, &err);
-  Py_END_ALLOW_THREADS
-  py_in_release(&viscosity);
-  return st < 0 ? py_raise(state, st, &err)
-                : wrap(type, system, Py_None, &central_solid, s, 2, model->mesh->n_nodes);
+  return result;
 }
 
 // No tp_clear: a system refers to no simulation, so no cycle runs through here, and a
@@ -420,7 +202,7 @@ static PyObject *read_state(PyObject *object, PyObject *unused) {
     double time_s;
     Py_BEGIN_ALLOW_THREADS
     PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    const view now = self->scheme->look(self->state);
+    const py_scheme_state now = self->scheme->look(self->state);
     const double *const from[3] = {now.q, now.qdot, now.qddot};
     for (int i = 0; i < 3; ++i)
       for (size_t d = 0; d < count; ++d) to[i][d] = from[i][d];
@@ -535,20 +317,23 @@ PyDoc_STRVAR(central_solid_doc,
              "CentralSolid(system, dt, alpha, beta_damping, threads, viscosity=None, /)\n--\n\n"
              "Simulation of a Solid by explicit central differences, with lumped mass.");
 
-#define SIMULATION_TYPE(prefix, type_name, method_table)                           \
-  static PyType_Slot prefix##_slots[] = {                                          \
-      {Py_tp_new, prefix##_new},                                                   \
-      {Py_tp_dealloc, simulation_dealloc},                                         \
-      {Py_tp_traverse, simulation_traverse},                                       \
-      {Py_tp_methods, method_table},                                               \
-      {Py_tp_doc, (void *)prefix##_doc},                                           \
-      {0, NULL},                                                                   \
-  };                                                                               \
-  PyType_Spec py_##prefix##_spec = {                                               \
-      .name = "reducedfem._core." type_name,                                       \
-      .basicsize = sizeof(py_simulation),                                          \
-      .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE, \
-      .slots = prefix##_slots,                                                     \
+#define SIMULATION_TYPE(prefix, type_name, method_table)                                \
+  static PyObject *prefix##_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) { \
+    return simulation_new(&py_##prefix, type, args, kwargs);                            \
+  }                                                                                     \
+  static PyType_Slot prefix##_slots[] = {                                               \
+      {Py_tp_new, prefix##_new},                                                        \
+      {Py_tp_dealloc, simulation_dealloc},                                              \
+      {Py_tp_traverse, simulation_traverse},                                            \
+      {Py_tp_methods, method_table},                                                    \
+      {Py_tp_doc, (void *)prefix##_doc},                                                \
+      {0, NULL},                                                                        \
+  };                                                                                    \
+  PyType_Spec py_##prefix##_spec = {                                                    \
+      .name = "reducedfem._core." type_name,                                            \
+      .basicsize = sizeof(py_simulation),                                               \
+      .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,      \
+      .slots = prefix##_slots,                                                          \
   }
 
 SIMULATION_TYPE(newmark_reduced, "NewmarkReduced", reduced_methods);
