@@ -1,6 +1,6 @@
 // Mass-PCA and the basis from modal derivatives.
 #include "basis/basis.h"
-#include "pyext/py_convert.h"
+#include "pyext/py_fields.h"
 #include "pyext/py_modes.h"
 #include "pyext/py_solid.h"
 
@@ -28,35 +28,28 @@ PyDoc_STRVAR(mass_pca_doc,
              "lowered to the rank.");
 static PyObject *mass_pca(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *solid_obj = NULL, *vectors_obj = NULL, *weights_obj = NULL, *callable = NULL;
-  PyObject *result = NULL;
-  int r = 0, threads = 0, at_most = 0;
-  py_in vectors = {0}, weights = {0};
+  PyObject *solid, *fields, *weights_obj, *progress, *result = NULL;
+  int r, threads, at_most = 0;
+  py_fields vectors;
+  py_in weights = {0};
   rf_basis basis = {0};
-  py_run run;
-  rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OOOiOi|p:mass_pca", &solid_obj, &vectors_obj, &weights_obj, &r,
-                        &callable, &threads, &at_most))
+  if (!PyArg_ParseTuple(args, "OOOiOi|p:mass_pca", &solid, &fields, &weights_obj, &r, &progress,
+                        &threads, &at_most) ||
+      py_fields_in(state, &vectors, solid, fields, "vectors", progress, threads) < 0)
     return NULL;
-  const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(state, &run, callable, threads) < 0) return NULL;
-  if (py_in_fields(&vectors, vectors_obj, "vectors", solid->mesh->n_nodes) < 0) return NULL;
-  if (vectors.shape[0] > INT32_MAX / 2) {
-    py_fail(state, "InputError", "vectors holds too many deformations: %zd", vectors.shape[0]);
-    goto done;
-  }
   if (weights_obj != Py_None &&
-      py_in_f64(&weights, weights_obj, "weights", 1, &vectors.shape[0]) < 0)
+      py_in_f64(&weights, weights_obj, "weights", 1, vectors.in.shape) < 0)
     goto done;
+  rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_basis_mass_pca(solid, &run.run, (int32_t)vectors.shape[0], vectors.data, weights.data, r,
-                         at_most != 0, &basis, &err);
+  st = rf_basis_mass_pca(vectors.solid, &vectors.run.run, vectors.count, vectors.data, weights.data,
+                         r, at_most != 0, &basis, &err);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : basis_arrays(&basis);
 done:
   rf_basis_free(&basis);
-  py_in_release(&vectors);
+  py_fields_release(&vectors);
   py_in_release(&weights);
   return result;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "modes/modes.h"
-#include "pyext/py_convert.h"
+#include "pyext/py_fields.h"
 #include "pyext/py_matrix.h"
 #include "pyext/py_solid.h"
 
@@ -75,36 +75,31 @@ PyDoc_STRVAR(modal_derivatives_doc,
              "solid; (k*k, n, 3) of a free one.");
 static PyObject *modal_derivatives(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *solid_obj = NULL, *shapes_obj = NULL, *callable = NULL, *out = NULL;
-  int threads = 0;
-  py_in shapes = {0};
-  py_run r;
-  rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OOOi:modal_derivatives", &solid_obj, &shapes_obj, &callable,
-                        &threads))
+  PyObject *solid, *fields, *progress;
+  int threads;
+  py_fields shapes;
+  if (!PyArg_ParseTuple(args, "OOOi:modal_derivatives", &solid, &fields, &progress, &threads) ||
+      py_fields_in(state, &shapes, solid, fields, "shapes", progress, threads) < 0)
     return NULL;
-  const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(state, &r, callable, threads) < 0) return NULL;
-  const npy_intp n = solid->mesh->n_nodes;
-  if (py_in_fields(&shapes, shapes_obj, "shapes", n) < 0) return NULL;
-  if (shapes.shape[0] < 1 || shapes.shape[0] > 3 * n) {
-    py_fail(state, "InputError", "shapes must hold 1 to %zd modes, got %zd", 3 * n,
-            shapes.shape[0]);
-    goto done;
+  const npy_intp n = shapes.solid->mesh->n_nodes;
+  PyObject *out = NULL;
+  rf_error err = {0};
+  rf_status st = RF_OK;
+  if (shapes.count < 1 || shapes.count > 3 * n)
+    py_fail(state, "InputError", "shapes must hold 1 to %zd modes, got %d", 3 * n,
+            (int)shapes.count);
+  else
+    out = py_new_f64(
+        3, (npy_intp[]){(npy_intp)rf_modes_solid_pairs(shapes.solid, shapes.count), n, 3});
+  if (out) {
+    double *to = py_f64(out);
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_modes_solid_derivatives(shapes.solid, &shapes.run.run, shapes.count, shapes.data, to,
+                                    &err);
+    Py_END_ALLOW_THREADS
   }
-  const int32_t k = (int32_t)shapes.shape[0];
-  const double *shape = shapes.data;
-  out = py_new_f64(3, (npy_intp[]){(npy_intp)rf_modes_solid_pairs(solid, k), n, 3});
-  if (!out) goto done;
-  double *derivative = py_f64(out);
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_modes_solid_derivatives(solid, &r.run, k, shape, derivative, &err);
-  Py_END_ALLOW_THREADS
-  out = py_result(state, st, &err, out);
-done:
-  py_in_release(&shapes);
-  return out;
+  py_fields_release(&shapes);
+  return py_result(state, st, &err, out);
 }
 
 PyDoc_STRVAR(matrix_modes_doc,

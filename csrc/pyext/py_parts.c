@@ -3,9 +3,8 @@
 
 #include "base/alloc.h"
 #include "model/parts.h"
-#include "pyext/py_convert.h"
+#include "pyext/py_fields.h"
 #include "pyext/py_reduced.h"
-#include "pyext/py_solid.h"
 
 typedef struct py_parts {
   PyObject_HEAD rf_reduced_parts *parts;
@@ -81,39 +80,26 @@ PyDoc_STRVAR(take_apart_doc,
              "(Reduced, ReducedParts) of a solid in the span of basis (r, n, 3).");
 static PyObject *take_apart(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *solid_obj, *basis_obj, *progress, *result = NULL;
+  PyObject *solid, *vectors, *progress, *result = NULL;
   int threads, simd = RF_SIMD_BEST;
-  py_run run;
-  py_in basis = {0};
-  if (!PyArg_ParseTuple(args, "OOOi|i:take_apart", &solid_obj, &basis_obj, &progress, &threads,
-                        &simd))
+  py_fields basis;
+  if (!PyArg_ParseTuple(args, "OOOi|i:take_apart", &solid, &vectors, &progress, &threads, &simd) ||
+      py_basis_in(state, &basis, solid, vectors, progress, threads) < 0)
     return NULL;
-  const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(state, &run, progress, threads) < 0 ||
-      py_in_fields(&basis, basis_obj, "basis", solid->mesh->n_nodes) < 0)
-    return NULL;
-  if (basis.shape[0] < 1 || basis.shape[0] > RF_POLYNOMIAL_MAX_R) {
-    py_fail(state, "InputError", "basis must have 1 to %d vectors, got %zd", RF_POLYNOMIAL_MAX_R,
-            basis.shape[0]);
-  } else {
-    rf_reduced_parts *parts = NULL;
-    rf_reduced *model = NULL;
-    rf_error err = {0};
-    rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_reduced_parts_build(solid, &run.run, (int32_t)basis.shape[0], basis.data, (rf_simd)simd,
-                                &parts, &model, &err);
-    Py_END_ALLOW_THREADS
-    if (st < 0) {
-      py_raise(state, st, &err);
-    } else {
-      PyObject *whole = py_reduced_wrap(state, model), *apart = wrap(state->types[PY_PARTS], parts);
-      if (whole && apart) result = PyTuple_Pack(2, whole, apart);
-      Py_XDECREF(whole);
-      Py_XDECREF(apart);
-    }
-  }
-  py_in_release(&basis);
+  rf_reduced_parts *parts = NULL;
+  rf_reduced *model = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_reduced_parts_build(basis.solid, &basis.run.run, basis.count, basis.data, (rf_simd)simd,
+                              &parts, &model, &err);
+  Py_END_ALLOW_THREADS
+  py_fields_release(&basis);
+  if (st < 0) return py_raise(state, st, &err);
+  PyObject *whole = py_reduced_wrap(state, model), *apart = wrap(state->types[PY_PARTS], parts);
+  if (whole && apart) result = PyTuple_Pack(2, whole, apart);
+  Py_XDECREF(whole);
+  Py_XDECREF(apart);
   return result;
 }
 

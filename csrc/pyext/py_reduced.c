@@ -2,8 +2,7 @@
 #include "pyext/py_reduced.h"
 
 #include "base/alloc.h"
-#include "pyext/py_convert.h"
-#include "pyext/py_solid.h"
+#include "pyext/py_fields.h"
 #include "pyext/py_statics.h"
 
 typedef struct py_reduced {
@@ -82,31 +81,21 @@ PyDoc_STRVAR(reduce_doc,
              "Reduced model of a solid in the span of basis (r, n, 3).");
 static PyObject *reduce(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *solid_obj, *basis_obj, *progress, *result = NULL;
+  PyObject *solid, *vectors, *progress;
   int threads, simd = RF_SIMD_BEST;
-  py_run run;
-  py_in basis = {0};
-  if (!PyArg_ParseTuple(args, "OOOi|i:reduce", &solid_obj, &basis_obj, &progress, &threads, &simd))
+  py_fields basis;
+  if (!PyArg_ParseTuple(args, "OOOi|i:reduce", &solid, &vectors, &progress, &threads, &simd) ||
+      py_basis_in(state, &basis, solid, vectors, progress, threads) < 0)
     return NULL;
-  const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(state, &run, progress, threads) < 0 ||
-      py_in_fields(&basis, basis_obj, "basis", solid->mesh->n_nodes) < 0)
-    return NULL;
-  if (basis.shape[0] < 1 || basis.shape[0] > RF_POLYNOMIAL_MAX_R) {
-    py_fail(state, "InputError", "basis must have 1 to %d vectors, got %zd", RF_POLYNOMIAL_MAX_R,
-            (Py_ssize_t)basis.shape[0]);
-  } else {
-    rf_reduced *model = NULL;
-    rf_error err = {0};
-    rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_reduced_build(solid, &run.run, (int32_t)basis.shape[0], basis.data, (rf_simd)simd,
-                          &model, &err);
-    Py_END_ALLOW_THREADS
-    result = st < 0 ? py_raise(state, st, &err) : py_reduced_wrap(state, model);
-  }
-  py_in_release(&basis);
-  return result;
+  rf_reduced *model = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_reduced_build(basis.solid, &basis.run.run, basis.count, basis.data, (rf_simd)simd, &model,
+                        &err);
+  Py_END_ALLOW_THREADS
+  py_fields_release(&basis);
+  return st < 0 ? py_raise(state, st, &err) : py_reduced_wrap(state, model);
 }
 
 // Evaluates at q with work memory of this call; energy, force and stiffness nullable.

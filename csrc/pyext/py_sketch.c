@@ -2,8 +2,8 @@
 #include "base/alloc.h"
 #include "basis/independent.h"
 #include "basis/thin.h"
+#include "pyext/py_fields.h"
 #include "pyext/py_loads.h"
-#include "pyext/py_solid.h"
 
 PyDoc_STRVAR(response_doc,
              "modal_response($module, eigenvalues, shapes, nodes, force, modal, /)\n--\n\n"
@@ -54,23 +54,24 @@ done:
   return result;
 }
 
-// indices of what is kept
-static PyObject *kept_indices(int32_t count, const bool *keep) {
+// Indices of what the call kept; frees the marks, NULL where there was no memory for them.
+static PyObject *kept_indices(py_state *state, rf_status st, const rf_error *err, int32_t count,
+                              bool *keep) {
+  PyObject *out = NULL;
   npy_intp kept = 0;
-  for (int32_t i = 0; i < count; ++i) kept += keep[i];
-  PyObject *out = py_new_i32(1, &kept);
-  if (!out) return NULL;
-  int32_t *to = py_i32(out);
-  for (int32_t i = 0; i < count; ++i)
-    if (keep[i]) *to++ = i;
+  if (!keep) {
+    PyErr_SetString(PyExc_MemoryError, "out of memory: marks of the samples");
+  } else if (st < 0) {
+    py_raise(state, st, err);
+  } else {
+    for (int32_t i = 0; i < count; ++i) kept += keep[i];
+    out = py_new_i32(1, &kept);
+    int32_t *to = out ? py_i32(out) : NULL;
+    for (int32_t i = 0; to && i < count; ++i)
+      if (keep[i]) *to++ = i;
+  }
+  rf_free(keep);
   return out;
-}
-
-// refuses more samples than an int32 counts: 0, or -1 with an exception set
-static int check_count(py_state *state, const py_in *samples) {
-  if (samples->shape[0] < INT32_MAX) return 0;
-  py_fail(state, "InputError", "there are too many samples: %zd", samples->shape[0]);
-  return -1;
 }
 
 PyDoc_STRVAR(thin_doc,
@@ -78,33 +79,31 @@ PyDoc_STRVAR(thin_doc,
              "Indices of points (m, d) that keep a distance; see csrc/basis/thin.h.");
 static PyObject *thin(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *points_obj, *callable, *result = NULL;
+  PyObject *points_obj, *progress;
   double distance;
   int threads;
-  py_in points = {0};
+  py_in points;
   py_run run;
-  rf_error err = {0};
-  bool *keep = NULL;
-  if (!PyArg_ParseTuple(args, "OdOi:thin", &points_obj, &distance, &callable, &threads))
+  if (!PyArg_ParseTuple(args, "OdOi:thin", &points_obj, &distance, &progress, &threads))
     return NULL;
-  if (py_run_init(state, &run, callable, threads) < 0) return NULL;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
   if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, PY_ANY}) < 0) return NULL;
-  if (check_count(state, &points) < 0) goto done;
-  const int32_t count = (int32_t)points.shape[0];
-  keep = rf_alloc((size_t)count, sizeof *keep);
-  if (!keep) {
-    PyErr_SetString(PyExc_MemoryError, "out of memory: marks of the samples");
-    goto done;
+  const npy_intp given = points.shape[0];
+  if (given >= INT32_MAX) {
+    py_in_release(&points);
+    return py_fail(state, "InputError", "there are too many samples: %zd", given);
   }
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_thin(&run.run, count, points.shape[1], points.data, distance, keep, &err);
-  Py_END_ALLOW_THREADS
-  result = st < 0 ? py_raise(state, st, &err) : kept_indices(count, keep);
-done:
-  rf_free(keep);
+  const int32_t count = (int32_t)given;
+  rf_error err = {0};
+  rf_status st = RF_OK;
+  bool *keep = rf_alloc((size_t)count, sizeof *keep);
+  if (keep) {
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_thin(&run.run, count, points.shape[1], points.data, distance, keep, &err);
+    Py_END_ALLOW_THREADS
+  }
   py_in_release(&points);
-  return result;
+  return kept_indices(state, st, &err, count, keep);
 }
 
 PyDoc_STRVAR(dense_loads_doc,
@@ -144,35 +143,25 @@ PyDoc_STRVAR(thin_shapes_doc,
              "Indices of shapes (m, n, 3) that keep a distance in the metric of the mass.");
 static PyObject *thin_shapes(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *solid_obj, *shapes_obj, *callable, *result = NULL;
+  PyObject *solid, *fields, *progress;
   double distance;
   int threads;
-  py_in shapes = {0};
-  py_run run;
-  rf_error err = {0};
-  bool *keep = NULL;
-  if (!PyArg_ParseTuple(args, "OOdOi:thin_shapes", &solid_obj, &shapes_obj, &distance, &callable,
-                        &threads))
+  py_fields shapes;
+  if (!PyArg_ParseTuple(args, "OOdOi:thin_shapes", &solid, &fields, &distance, &progress,
+                        &threads) ||
+      py_fields_in(state, &shapes, solid, fields, "shapes", progress, threads) < 0)
     return NULL;
-  const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(state, &run, callable, threads) < 0) return NULL;
-  if (py_in_fields(&shapes, shapes_obj, "shapes", solid->mesh->n_nodes) < 0) return NULL;
-  if (check_count(state, &shapes) < 0) goto done;
-  const int32_t count = (int32_t)shapes.shape[0];
-  keep = rf_alloc((size_t)count, sizeof *keep);
-  if (!keep) {
-    PyErr_SetString(PyExc_MemoryError, "out of memory: marks of the samples");
-    goto done;
+  rf_error err = {0};
+  rf_status st = RF_OK;
+  bool *keep = rf_alloc((size_t)shapes.count, sizeof *keep);
+  if (keep) {
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_thin_shapes(shapes.solid, &shapes.run.run, shapes.count, shapes.data, distance, keep,
+                        &err);
+    Py_END_ALLOW_THREADS
   }
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_thin_shapes(solid, &run.run, count, shapes.data, distance, keep, &err);
-  Py_END_ALLOW_THREADS
-  result = st < 0 ? py_raise(state, st, &err) : kept_indices(count, keep);
-done:
-  rf_free(keep);
-  py_in_release(&shapes);
-  return result;
+  py_fields_release(&shapes);
+  return kept_indices(state, st, &err, shapes.count, keep);
 }
 
 PyDoc_STRVAR(mass_product_doc,
@@ -180,27 +169,23 @@ PyDoc_STRVAR(mass_product_doc,
              "M x for fields (m, n, 3), M the consistent mass.");
 static PyObject *mass_product(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *solid_obj, *fields_obj, *result = NULL;
+  PyObject *solid, *given;
   int threads;
-  py_in fields = {0};
-  py_run run;
+  py_fields fields;
+  if (!PyArg_ParseTuple(args, "OOi:mass_product", &solid, &given, &threads) ||
+      py_fields_in(state, &fields, solid, given, "fields", NULL, threads) < 0)
+    return NULL;
+  PyObject *out = py_new_f64(3, fields.in.shape);
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OOi:mass_product", &solid_obj, &fields_obj, &threads)) return NULL;
-  const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(state, &run, NULL, threads) < 0) return NULL;
-  if (py_in_fields(&fields, fields_obj, "fields", solid->mesh->n_nodes) < 0) return NULL;
-  if (check_count(state, &fields) < 0) goto done;
-  result = py_new_f64(3, fields.shape);
-  if (!result) goto done;
-  rf_status st;
-  double *to = py_f64(result);
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_solid_mass_multiply(solid, &run.run, (int32_t)fields.shape[0], fields.data, to, &err);
-  Py_END_ALLOW_THREADS
-  result = py_result(state, st, &err, result);
-done:
-  py_in_release(&fields);
-  return result;
+  rf_status st = RF_OK;
+  if (out) {
+    double *to = py_f64(out);
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_solid_mass_multiply(fields.solid, &fields.run.run, fields.count, fields.data, to, &err);
+    Py_END_ALLOW_THREADS
+  }
+  py_fields_release(&fields);
+  return py_result(state, st, &err, out);
 }
 
 PyDoc_STRVAR(independent_doc,
@@ -209,31 +194,26 @@ PyDoc_STRVAR(independent_doc,
              "is not kept.");
 static PyObject *independent(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *solid_obj, *vectors_obj, *callable, *result = NULL;
+  PyObject *solid, *fields, *progress;
   double tolerance;
   int threads;
-  py_in vectors = {0};
-  py_run run;
-  rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "OOdOi:independent", &solid_obj, &vectors_obj, &tolerance, &callable,
-                        &threads))
+  py_fields vectors;
+  if (!PyArg_ParseTuple(args, "OOdOi:independent", &solid, &fields, &tolerance, &progress,
+                        &threads) ||
+      py_fields_in(state, &vectors, solid, fields, "vectors", progress, threads) < 0)
     return NULL;
-  const rf_solid *solid = py_solid_get(state, solid_obj);
-  if (!solid || py_run_init(state, &run, callable, threads) < 0) return NULL;
-  if (py_in_fields(&vectors, vectors_obj, "vectors", solid->mesh->n_nodes) < 0) return NULL;
-  if (check_count(state, &vectors) < 0) goto done;
-  result = py_new_f64(1, vectors.shape);
-  if (!result) goto done;
-  rf_status st;
-  double *to = py_f64(result);
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_basis_independent(solid, &run.run, (int32_t)vectors.shape[0], vectors.data, tolerance, to,
-                            &err);
-  Py_END_ALLOW_THREADS
-  result = py_result(state, st, &err, result);
-done:
-  py_in_release(&vectors);
-  return result;
+  PyObject *out = py_new_f64(1, vectors.in.shape);
+  rf_error err = {0};
+  rf_status st = RF_OK;
+  if (out) {
+    double *to = py_f64(out);
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_basis_independent(vectors.solid, &vectors.run.run, vectors.count, vectors.data,
+                              tolerance, to, &err);
+    Py_END_ALLOW_THREADS
+  }
+  py_fields_release(&vectors);
+  return py_result(state, st, &err, out);
 }
 
 PyMethodDef py_sketch_functions[] = {
