@@ -1,17 +1,14 @@
 // Static solutions for several loads of one solid: one analysis of the tangent's pattern serves
 // all, and loads are solved side by side.
 //
-// With settings.halvings a load step that fails is halved, and after two that went well the
-// next one is twice as long.  A step fails too where it turns elements inside out, which
-// the material, a polynomial of u, would let pass: that is another branch than the one which
-// starts at rest.  What stops short of the whole load tells the fraction that it reached.
+// With settings.halvings (see fem/newton.h) a load step fails too where it turns elements inside
+// out, which the material, a polynomial of u, would let pass: that is another branch than the one
+// which starts at rest.  What stops short of the whole load tells the fraction that it reached.
 #ifndef RF_FEM_STATICS_H
 #define RF_FEM_STATICS_H
 
 #include "fem/fem.h"
 #include "fem/loads.h"
-
-enum { RF_STATIC_HALVINGS = 20 };  // most
 
 // Scratch of one solution after another; one thread at a time.
 typedef struct rf_statics rf_statics;

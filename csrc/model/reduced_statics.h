@@ -7,13 +7,8 @@
 #include "fem/fem.h"
 #include "model/reduced_model.h"
 
-enum { RF_REDUCED_STATIC_HALVINGS = 20 };  // most
-
-// Newton-Raphson with line search on the potential W(q) - f.q; where the tangent is not positive
-// definite a multiple of the reduced mass is added until it is.  Settings and report are those of
-// the unreduced solid (fem/fem.h); a load step that fails is halved set->halvings times at most.
-// q (r) is the start value in, the solution out; on every failure it holds the last converged
-// load step, or the start value if there was none.
+// By fem/newton.h: q (r) is the start value in, the solution out; on every failure it holds the
+// last converged load step, or the start value if there was none.
 RF_MUST_CHECK rf_status rf_reduced_solve_static(const rf_reduced *model, const rf_run *run,
                                                 const rf_static_settings *set, const double *force,
                                                 double *q, rf_static_report *report, rf_error *err);
