@@ -58,7 +58,7 @@ typedef struct rf_solid {
   int32_t *mirror;      // entry (j,i) of each entry (i,j)      (graph.ptr[n])
   int32_t *pair;        // entry of graph.col of each node pair (places, nodes * nodes)
   double *mass;         // consistent mass, kg                 (graph.ptr[n])
-  double *lumped;       // row sums of mass, kg                (n_nodes)
+  double *lumped;       // mass on nodes, positive, kg          (n_nodes)
   double total_volume;  // m^3
   int32_t n_fixed, n_free;
   int32_t *fixed;    // fixed nodes, ascending              (n_fixed)
@@ -83,8 +83,8 @@ typedef struct rf_solid_settings {
   const int32_t *element_material;  // (n_elements)
   const int32_t *fixed;             // distinct node indices in any order (n_fixed)
   int32_t n_fixed;
-  int32_t gauss_per_axis;  // hexes: 2 or 3; ignored for tets (1 point is exact)
-  rf_simd simd;            // an error when this processor does not have it
+  int32_t quadrature;  // order: 2 or 3, see fem/shape.h; ignored for tets of four nodes
+  rf_simd simd;        // an error when this processor does not have it
 } rf_solid_settings;
 
 RF_MUST_CHECK rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set,

@@ -331,7 +331,7 @@ done:
 rf_status rf_solid_require_one_piece(const rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   rf_solid supported = *s;
-  int32_t fixed[RF_HEX8];
+  int32_t fixed[RF_MAX_NODES];
   supported.free_of = NULL;
   RF_TRY(require_connected(s, err));
   supported.n_fixed = (int32_t)s->mesh->type;

@@ -43,13 +43,21 @@
            : (rf_kernels){lanes, stvk_##type##_##variant, hessian_##type##_##variant,          \
                           viscous_##type##_##variant})
 
+// those of a variant for the element type of the mesh
+#define CHOOSE(lanes, variant)                            \
+  switch (s->mesh->type) {                                \
+    case RF_TET4: return KERNELS(lanes, variant, tet);    \
+    case RF_TET10: return KERNELS(lanes, variant, tet10); \
+    default: return KERNELS(lanes, variant, hex);         \
+  }
+
 rf_kernels rf_kernels_for(const rf_solid *s) {
-  const bool tet = s->mesh->type == RF_TET4, general = s->elasticity != NULL;
+  const bool general = s->elasticity != NULL;
   switch (s->simd) {
 #if RF_SIMD_X86
-    case RF_SIMD_AVX512: return tet ? KERNELS(8, avx512, tet) : KERNELS(8, avx512, hex);
-    case RF_SIMD_AVX2: return tet ? KERNELS(4, avx2, tet) : KERNELS(4, avx2, hex);
+    case RF_SIMD_AVX512: CHOOSE(8, avx512);
+    case RF_SIMD_AVX2: CHOOSE(4, avx2);
 #endif
-    default: return tet ? KERNELS(2, plain, tet) : KERNELS(2, plain, hex);
+    default: CHOOSE(2, plain);
   }
 }

@@ -223,6 +223,11 @@ KERNEL NAME(stvk_hex)(const rf_solid *s, const int32_t *places, const double *u,
   NAME(stvk)(8, s->n_gauss, s, places, u, tangent, out);
 }
 
+KERNEL NAME(stvk_tet10)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
+                        rf_lane_results *out) {
+  NAME(stvk)(10, s->n_gauss, s, places, u, tangent, out);
+}
+
 // lambda tr(e) I + 2 mu e of e = sym(A), in the order xx yy zz yz zx xy
 #define LINEAR_STRESS(A, S)                                                      \
   do {                                                                           \
@@ -289,4 +294,9 @@ KERNEL NAME(hessian_tet)(const rf_solid *s, const int32_t *places, const double 
 KERNEL NAME(hessian_hex)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
                          double *out) {
   NAME(hessian)(8, s->n_gauss, s, places, a, b, out);
+}
+
+KERNEL NAME(hessian_tet10)(const rf_solid *s, const int32_t *places, const double *a,
+                           const double *b, double *out) {
+  NAME(hessian)(10, s->n_gauss, s, places, a, b, out);
 }

@@ -97,6 +97,11 @@ KERNEL NAME(viscous_hex)(const rf_solid *s, const double *viscosity, const int32
   NAME(viscous)(8, s->n_gauss, s, viscosity, places, u, v, matrix, out);
 }
 
+KERNEL NAME(viscous_tet10)(const rf_solid *s, const double *viscosity, const int32_t *places,
+                           const double *u, const double *v, bool matrix, rf_lane_results *out) {
+  NAME(viscous)(10, s->n_gauss, s, viscosity, places, u, v, matrix, out);
+}
+
 #undef VEC
 #undef CHUNK
 #undef KERNEL

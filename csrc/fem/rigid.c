@@ -54,8 +54,11 @@ rf_status rf_solid_rigid_body(const rf_solid *s, const rf_run *run, rf_rigid_bod
   RF_ALLOC(product, 3 * n);
   for (int32_t a = 0; a < s->mesh->n_nodes; ++a) {
     const double *x = s->mesh->nodes + 3 * (size_t)a;
-    body.mass += s->lumped[a];
-    for (int i = 0; i < 3; ++i) body.centre[i] += s->lumped[a] * x[i];
+    // integral of rho N_a, which the lumped mass need not be
+    double mass = 0.0;
+    for (int32_t p = s->graph.ptr[a]; p < s->graph.ptr[a + 1]; ++p) mass += s->mass[p];
+    body.mass += mass;
+    for (int i = 0; i < 3; ++i) body.centre[i] += mass * x[i];
   }
   for (int i = 0; i < 3; ++i) body.centre[i] /= body.mass;
   for (int i = 0; i < 3; ++i) {

@@ -1,6 +1,7 @@
 #include "fem/shape.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "linalg/vec3.h"
@@ -37,6 +38,27 @@ static rf_status tet_tables(const double *x, int32_t element, double *gradient, 
   return RF_OK;
 }
 
+// one point of an element of `nodes` nodes: gradients, and the Jacobian for the caller to check
+static double point_gradients(int nodes, const double *x, double local[][3], double *gradient) {
+  double jacobian[9] = {0}, inverse[9];
+  // edges from node 0 keep the digits of a mesh far from the origin
+  for (int a = 0; a < nodes; ++a)
+    for (int i = 0; i < 3; ++i)
+      for (int k = 0; k < 3; ++k) jacobian[3 * i + k] += local[a][i] * (x[3 * a + k] - x[k]);
+  const double det = rf_mat3_inverse_transposed(jacobian, inverse);
+  // dN/dx_k = sum_i inverse(J)_ki dN/dxi_i, J_ik = dx_k/dxi_i
+  for (int a = 0; a < nodes; ++a)
+    for (int k = 0; k < 3; ++k)
+      gradient[3 * a + k] =
+          inverse[k] * local[a][0] + inverse[3 + k] * local[a][1] + inverse[6 + k] * local[a][2];
+  return det;
+}
+
+static void add_product(int nodes, double volume, const double *shape, double *product) {
+  for (int a = 0; a < nodes; ++a)
+    for (int b = 0; b < nodes; ++b) product[nodes * a + b] += volume * (shape[a] * shape[b]);
+}
+
 static rf_status hex_tables(int32_t per_axis, const double *x, int32_t element, double *gradient,
                             double *volume, double *product, rf_error *err) {
   const double *point = GAUSS_POINT[per_axis - 2], *weight = GAUSS_WEIGHT[per_axis - 2];
@@ -44,29 +66,75 @@ static rf_status hex_tables(int32_t per_axis, const double *x, int32_t element, 
   for (int g = 0; g < per_axis * per_axis * per_axis; ++g) {
     const int at[3] = {g % per_axis, g / per_axis % per_axis, g / (per_axis * per_axis)};
     const double xi[3] = {point[at[0]], point[at[1]], point[at[2]]};
-    double shape[8], local[8][3], jacobian[9] = {0}, inverse[9];
+    double shape[8], local[8][3];
     rf_hex_shape(xi, shape, local);
-    // edges from corner 0 keep the digits of a mesh far from the origin
-    for (int a = 0; a < 8; ++a)
-      for (int i = 0; i < 3; ++i)
-        for (int k = 0; k < 3; ++k) jacobian[3 * i + k] += local[a][i] * (x[3 * a + k] - x[k]);
-    const double det = rf_mat3_inverse_transposed(jacobian, inverse);
+    const double det = point_gradients(8, x, local, gradient + 24 * g);
     if (!(isfinite(det) && det > 0.0)) return refuse_jacobian(element, g, det, err);
-    // dN/dx_k = sum_i inverse(J)_ki dN/dxi_i, J_ik = dx_k/dxi_i
-    double *to = gradient + 24 * g;
-    for (int a = 0; a < 8; ++a)
-      for (int k = 0; k < 3; ++k)
-        to[3 * a + k] =
-            inverse[k] * local[a][0] + inverse[3 + k] * local[a][1] + inverse[6 + k] * local[a][2];
     volume[g] = weight[at[0]] * weight[at[1]] * weight[at[2]] * det;
-    for (int a = 0; a < 8; ++a)
-      for (int b = 0; b < 8; ++b) product[8 * a + b] += volume[g] * (shape[a] * shape[b]);
+    add_product(8, volume[g], shape, product);
   }
   return RF_OK;
 }
 
-rf_status rf_shape_tables(rf_element_type type, int32_t per_axis, const double *x, int32_t element,
+// A rule on the reference tetrahedron: orbits of barycentric points, weights that sum to one.
+typedef struct tet_rule {
+  int corners;          // orbits of four points (1 - 3a, a, a, a)
+  double a[2], w[2];    // their a and weights
+  double edge, w_edge;  // orbit of six points (e, e, 1/2 - e, 1/2 - e); weight 0: none
+} tet_rule;
+
+// a = (5 - sqrt 5) / 20: exact for degree two
+static const tet_rule FOUR_POINTS = {1, {0.13819660112501051518}, {0.25}, 0.0, 0.0};
+// the solution of the six moment equations of degree five with positive weights (Walkington 2000)
+static const tet_rule FOURTEEN_POINTS = {2,
+                                         {0.092735250310891226402, 0.31088591926330060980},
+                                         {0.073493043116361949544, 0.11268792571801585080},
+                                         0.045503704125649649492,
+                                         0.042546020777081466438};
+
+// local coordinates and weight of the points; returns their number
+static int tet_points(const tet_rule *rule, double xi[14][3], double *weight) {
+  int count = 0;
+  for (int o = 0; o < rule->corners; ++o)
+    for (int c = 0; c < 4; ++c, ++count) {
+      for (int k = 0; k < 3; ++k) xi[count][k] = c == k + 1 ? 1.0 - 3.0 * rule->a[o] : rule->a[o];
+      weight[count] = rule->w[o];
+    }
+  if (!(rule->w_edge > 0.0)) return count;
+  for (int e = 0; e < 6; ++e, ++count) {
+    for (int k = 0; k < 3; ++k) {
+      const bool end = RF_TET_EDGE[e][0] == k + 1 || RF_TET_EDGE[e][1] == k + 1;
+      xi[count][k] = end ? 0.5 - rule->edge : rule->edge;
+    }
+    weight[count] = rule->w_edge;
+  }
+  return count;
+}
+
+static rf_status tet10_tables(int32_t order, const double *x, int32_t element, double *gradient,
+                              double *volume, double *product, rf_error *err) {
+  double xi[14][3], weight[14], shape[10], local[10][3], unused[30];
+  const int points = tet_points(order == 3 ? &FOURTEEN_POINTS : &FOUR_POINTS, xi, weight);
+  for (int g = 0; g < points; ++g) {
+    rf_tet10_shape(xi[g], shape, local);
+    const double det = point_gradients(10, x, local, gradient + 30 * g);
+    if (!(isfinite(det) && det > 0.0)) return refuse_jacobian(element, g, det, err);
+    volume[g] = weight[g] * det / 6.0;
+  }
+  memset(product, 0, 100 * sizeof *product);
+  const int many = tet_points(&FOURTEEN_POINTS, xi, weight);
+  for (int g = 0; g < many; ++g) {
+    rf_tet10_shape(xi[g], shape, local);
+    add_product(10, weight[g] * point_gradients(10, x, local, unused) / 6.0, shape, product);
+  }
+  return RF_OK;
+}
+
+rf_status rf_shape_tables(rf_element_type type, int32_t order, const double *x, int32_t element,
                           double *gradient, double *volume, double *product, rf_error *err) {
-  return type == RF_TET4 ? tet_tables(x, element, gradient, volume, product, err)
-                         : hex_tables(per_axis, x, element, gradient, volume, product, err);
+  switch (type) {
+    case RF_TET4: return tet_tables(x, element, gradient, volume, product, err);
+    case RF_TET10: return tet10_tables(order, x, element, gradient, volume, product, err);
+    default: return hex_tables(order, x, element, gradient, volume, product, err);
+  }
 }

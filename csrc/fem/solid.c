@@ -47,9 +47,8 @@ static rf_status check_elasticity(const double *C, int32_t material, rf_error *e
 }
 
 static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *set, rf_error *err) {
-  if (mesh->type == RF_HEX8 && set->gauss_per_axis != 2 && set->gauss_per_axis != 3)
-    return rf_fail(err, RF_ERR_ARG, "quadrature must be 2 or 3 Gauss points per axis, got %d",
-                   set->gauss_per_axis);
+  if (mesh->type != RF_TET4 && set->quadrature != 2 && set->quadrature != 3)
+    return rf_fail(err, RF_ERR_ARG, "quadrature must be 2 or 3, got %d", set->quadrature);
   if (!(set->simd >= RF_SIMD_BEST && set->simd <= RF_SIMD_AVX512))
     return rf_fail(err, RF_ERR_ARG, "simd must be between 0 and %d, got %d", RF_SIMD_AVX512,
                    (int)set->simd);
@@ -230,6 +229,23 @@ done:
   return st;
 }
 
+// Row sums of the mass.  Those of tets of ten nodes are negative at corners: there each element
+// gives its mass to its nodes in proportion to the diagonal (Hinton, Rock, Zienkiewicz 1976).
+static void lump_row_sums(rf_solid *s) {
+  for (int32_t i = 0; i < s->mesh->n_nodes; ++i)
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) s->lumped[i] += s->mass[p];
+}
+
+static void lump_diagonal(rf_solid *s, int32_t e, double density, const double *product) {
+  const int nodes = (int)s->mesh->type;
+  double whole = 0.0, diagonal = 0.0;
+  for (int k = 0; k < nodes * nodes; ++k) whole += product[k];
+  for (int a = 0; a < nodes; ++a) diagonal += product[(nodes + 1) * a];
+  for (int a = 0; a < nodes; ++a)
+    s->lumped[s->mesh->elements[(int64_t)e * nodes + a]] +=
+        density * whole * (product[(nodes + 1) * a] / diagonal);
+}
+
 // gradients, volumes and mass, element by element
 static rf_status build_tables(const rf_solid_settings *set, rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
@@ -246,16 +262,16 @@ static rf_status build_tables(const rf_solid_settings *set, rf_solid *s, rf_erro
     const int64_t at = s->congruent ? 0 : s->place[e];
     if (e == 0 || !s->congruent) {
       corners(mesh, e, x);
-      RF_TRY(rf_shape_tables(mesh->type, set->gauss_per_axis, x, e, s->gradient + at * stride,
+      RF_TRY(rf_shape_tables(mesh->type, set->quadrature, x, e, s->gradient + at * stride,
                              s->volume + at * s->n_gauss, product, err));
     }
     for (int g = 0; g < s->n_gauss; ++g) s->total_volume += s->volume[at * s->n_gauss + g];
     const double density = s->material[s->element_material[e]].density;
     const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
     for (int k = 0; k < nodes * nodes; ++k) s->mass[pair[k]] += density * product[k];
+    if (mesh->type == RF_TET10) lump_diagonal(s, e, density, product);
   }
-  for (int32_t i = 0; i < mesh->n_nodes; ++i)
-    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) s->lumped[i] += s->mass[p];
+  if (mesh->type != RF_TET10) lump_row_sums(s);
 done:
   return st;
 }
@@ -265,7 +281,7 @@ rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *
   rf_status st = RF_OK;
   const rf_mesh *mesh = s->mesh;
   const int nodes = (int)mesh->type;
-  const int32_t per_axis = rf_shape_per_axis(s->n_gauss);
+  const int32_t order = rf_shape_order(s->n_gauss);
   double x[3 * RF_MAX_NODES], product[RF_MAX_NODES * RF_MAX_NODES];
   double *gradient = NULL, *volume = NULL;
   bool known = false;
@@ -276,7 +292,7 @@ rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *
     if (s->element_material[e] != material) continue;
     if (!known) {
       corners(mesh, s->congruent ? 0 : e, x);
-      RF_TRY(rf_shape_tables(mesh->type, per_axis, x, e, gradient, volume, product, err));
+      RF_TRY(rf_shape_tables(mesh->type, order, x, e, gradient, volume, product, err));
       known = s->congruent;
     }
     const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
@@ -370,7 +386,7 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
   RF_TRY(check_settings(mesh, set, err));
   RF_ALLOC(s, 1);
   s->mesh = mesh;
-  s->n_gauss = rf_shape_gauss_count(mesh->type, set->gauss_per_axis);
+  s->n_gauss = rf_shape_gauss_count(mesh->type, set->quadrature);
   s->congruent = all_congruent(mesh);
   s->simd = rf_simd_resolve(set->simd);
   s->n_materials = set->n_materials;

@@ -8,6 +8,8 @@
 #include "linalg/vec3.h"
 #include "mesh/bvh.h"
 #include "mesh/local.h"
+#include "mesh/nearest.h"
+#include "mesh/reference.h"
 #include "mesh/topology.h"
 
 // A point is inside when no local coordinate is beyond the element by more than this
@@ -38,18 +40,25 @@ typedef struct search {
   rf_boundary boundary;
 } search;
 
-static void element_nodes(const rf_mesh *m, int32_t element, double x[8][3]) {
+static void element_nodes(const rf_mesh *m, int32_t element, double x[RF_MAX_NODES][3]) {
   const int32_t *el = m->elements + (size_t)m->type * (size_t)element;
   for (int a = 0; a < (int)m->type; ++a) memcpy(x[a], m->nodes + 3 * (size_t)el[a], sizeof x[a]);
 }
 
-// triangle t of the boundary: faces of hexes are cut from corner 0 to corner 2
 static void boundary_triangle(const search *s, int32_t t, double x[3][3]) {
-  static const int CUT[2][3] = {{0, 1, 2}, {0, 2, 3}};
-  const int per = s->boundary.n_corners - 2;
-  const int32_t *face = s->boundary.corners + (size_t)s->boundary.n_corners * (size_t)(t / per);
+  const int count = s->boundary.face_nodes, per = count - 2;
+  const int32_t *face = s->boundary.nodes + (size_t)count * (size_t)(t / per);
+  const uint8_t *corner = rf_face_triangle(count, t % per);
   for (int a = 0; a < 3; ++a)
-    memcpy(x[a], s->mesh->nodes + 3 * (size_t)face[CUT[t % per][a]], sizeof x[a]);
+    memcpy(x[a], s->mesh->nodes + 3 * (size_t)face[corner[a]], sizeof x[a]);
+}
+
+// Of the edges in place of their middles: the element lies among them and the corners
+static void control_points(double x[RF_MAX_NODES][3]) {
+  for (int e = 0; e < 6; ++e) {
+    const double *a = x[RF_TET_EDGE[e][0]], *b = x[RF_TET_EDGE[e][1]];
+    for (int i = 0; i < 3; ++i) x[4 + e][i] = 2.0 * x[4 + e][i] - 0.5 * (a[i] + b[i]);
+  }
 }
 
 static void box_of(const double (*x)[3], int count, double margin, double *box) {
@@ -69,15 +78,15 @@ static void box_of(const double (*x)[3], int count, double margin, double *box) 
 }
 
 // weights of the point in an element when it is inside
-static bool inside(const double x[8][3], int corners, const double *p, double *w) {
-  if (corners == 4) {
+static bool inside(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
+                   double *w) {
+  if (type == RF_TET4) {
     rf_tet_weights(x, p, w);
     return w[0] >= -INSIDE && w[1] >= -INSIDE && w[2] >= -INSIDE && w[3] >= -INSIDE;
   }
-  double xi[3], limit = 1.0 + 2.0 * INSIDE;
-  if (!rf_hex_local(x, p, xi)) return false;
-  if (!(fabs(xi[0]) <= limit && fabs(xi[1]) <= limit && fabs(xi[2]) <= limit)) return false;
-  rf_hex_weights(x, xi, p, w);
+  double xi[3];
+  if (!rf_local_find(type, x, p, xi) || !rf_local_inside(type, xi, INSIDE)) return false;
+  rf_local_weights(type, x, xi, p, w);
   return true;
 }
 
@@ -94,7 +103,7 @@ static void find_inside(const search *s, int32_t point) {
   const double *p = s->points + 3 * (size_t)point;
   const rf_bvh *b = &s->elements;
   int32_t stack[RF_BVH_STACK], found = -1;
-  double best[8];
+  double best[RF_MAX_NODES];
   int depth = 0;
   stack[depth++] = 0;
   while (depth > 0) {
@@ -108,9 +117,9 @@ static void find_inside(const search *s, int32_t point) {
     for (int32_t i = b->first[node]; i < b->first[node] + b->count[node]; ++i) {
       if (found >= 0 && b->item[i] > found) continue;
       if (rf_box_distance2(s->boxes + 6 * (size_t)b->item[i], p) > 0.0) continue;
-      double x[8][3], w[8];
+      double x[RF_MAX_NODES][3], w[RF_MAX_NODES];
       element_nodes(s->mesh, b->item[i], x);
-      if (!inside((const double(*)[3])x, s->e->corners, p, w)) continue;
+      if (!inside(s->mesh->type, (const double(*)[3])x, p, w)) continue;
       found = b->item[i];
       memcpy(best, w, sizeof best);
     }
@@ -155,18 +164,19 @@ static void find_nearest(const search *s, int32_t point) {
     }
   }
 
-  double x[8][3], w[8];
-  const int32_t element = s->boundary.element[found / (s->boundary.n_corners - 2)];
+  double x[RF_MAX_NODES][3], w[RF_MAX_NODES];
+  const int32_t element = s->boundary.element[found / (s->boundary.face_nodes - 2)];
   element_nodes(s->mesh, element, x);
   s->e->distance[point] = sqrt(best);
-  if (s->e->corners == 4) {
+  const rf_element_type type = s->mesh->type;
+  if (type == RF_TET4) {
     rf_tet_weights((const double(*)[3])x, p, w);
   } else {
     // from the triangle to the curved face; where Newton fails, its last iterate will do
     double xi[3];
-    (void)rf_hex_local((const double(*)[3])x, place, xi);
-    s->e->distance[point] = rf_hex_nearest((const double(*)[3])x, p, xi);
-    rf_hex_weights((const double(*)[3])x, xi, p, w);
+    (void)rf_local_find(type, (const double(*)[3])x, place, xi);
+    s->e->distance[point] = rf_element_nearest(type, (const double(*)[3])x, p, xi);
+    rf_local_weights(type, (const double(*)[3])x, xi, p, w);
   }
   carry(s->e, s->mesh, point, element, w);
 }
@@ -193,8 +203,9 @@ static rf_status plant_elements(search *s, rf_error *err) {
   rf_status st = RF_OK;
   RF_ALLOC(s->boxes, 6 * (size_t)s->mesh->n_elements);
   for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
-    double x[8][3];
+    double x[RF_MAX_NODES][3] = {{0}};
     element_nodes(s->mesh, e, x);
+    if (s->mesh->type == RF_TET10) control_points(x);
     box_of((const double(*)[3])x, (int)s->mesh->type, BOX_MARGIN * INSIDE,
            s->boxes + 6 * (size_t)e);
   }
@@ -207,7 +218,7 @@ static rf_status plant_triangles(search *s, rf_error *err) {
   rf_status st = RF_OK;
   double *boxes = NULL;
   RF_TRY(rf_mesh_boundary(s->mesh, &s->boundary, err));
-  const int64_t count = (int64_t)s->boundary.n_faces * (s->boundary.n_corners - 2);
+  const int64_t count = (int64_t)s->boundary.n_faces * (s->boundary.face_nodes - 2);
   if (!(count >= 1 && count <= INT32_MAX)) {
     st = rf_fail(err, RF_ERR_MESH,
                  "some points are outside the mesh, whose boundary has %lld triangles (1 to %d are "
@@ -289,15 +300,16 @@ static rf_status gradient_task(void *context, int64_t task, int worker, rf_error
   const int64_t end = (task + 1) * POINTS_A_TASK;
   for (int64_t i = task * POINTS_A_TASK; i < end && i < t->e->n_points; ++i) {
     const double *p = t->points + 3 * (size_t)i;
-    double x[8][3], xi[3], gradient[8][3];
+    double x[RF_MAX_NODES][3], xi[3], gradient[RF_MAX_NODES][3];
     element_nodes(t->mesh, t->e->element[i], x);
-    if (t->e->corners == 4) {
+    const rf_element_type type = t->mesh->type;
+    if (type == RF_TET4) {
       rf_tet_gradients((const double(*)[3])x, gradient);
     } else {
       // outside, and where Newton fails, from its last iterate to the nearest place
-      const bool found = rf_hex_local((const double(*)[3])x, p, xi);
-      if (!found || t->e->distance[i] > 0.0) rf_hex_nearest((const double(*)[3])x, p, xi);
-      rf_hex_gradients((const double(*)[3])x, xi, gradient);
+      const bool found = rf_local_find(type, (const double(*)[3])x, p, xi);
+      if (!found || t->e->distance[i] > 0.0) rf_element_nearest(type, (const double(*)[3])x, p, xi);
+      rf_local_gradients(type, (const double(*)[3])x, xi, gradient);
     }
     memcpy(t->gradients + size * (size_t)i, gradient, size * sizeof **gradient);
   }

@@ -1,13 +1,13 @@
 // Points carried by a mesh: x(p) = sum_a w_a x_a over the nodes of one element.
 //
-// Inside an element the weights are its shape functions (tets: barycentric; hexes:
-// trilinear at the local coordinates that Newton's method finds).  A point in no
+// Inside an element the weights are its shape functions (tets: barycentric; hexes and
+// tets of ten nodes: at the local coordinates that Newton's method finds).  A point in no
 // element is carried by the element of the nearest boundary triangle (faces of hexes
-// cut in two):
+// cut in two, of tets of ten nodes in four):
 //   tets: the barycentric coordinates, which are then not all positive;
-//   hexes: first-order extrapolation w_a = N_a(xi) + grad N_a(xi) . (p - x(xi)) from
-//   the place xi of the element nearest to p, since trilinear functions grow cubically
-//   outside.
+//   others: first-order extrapolation w_a = N_a(xi) + grad N_a(xi) . (p - x(xi)) from
+//   the place xi of the element nearest to p, since their functions grow faster than
+//   linearly outside.
 // Either way the weights sum to 1 and carry every linear field exactly, so rigid
 // motions stay rigid everywhere.
 //

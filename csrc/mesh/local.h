@@ -1,34 +1,44 @@
-// Where a point lies in an element, and the nearest place of elements and triangles.
+// Where a point lies in an element, and what the nodes of the element weigh there.
 //
-// Local coordinates of hexahedra are those of mesh/reference.h.  Arrays of corners are (8, 3),
-// of which tets use the first four.
+// Local coordinates are those of mesh/reference.h.  Arrays of nodes are (RF_MAX_NODES, 3), of
+// which an element uses as many as it has.  Tets of four nodes have closed forms; what takes a
+// type is for hexes and tets of ten nodes.
 #ifndef RF_MESH_LOCAL_H
 #define RF_MESH_LOCAL_H
 
 #include <stdbool.h>
 
+#include "mesh/mesh.h"
+
 // Weights w (4) of the corners that give p: barycentric coordinates, outside too.
-void rf_tet_weights(const double x[8][3], const double *p, double *w);
+void rf_tet_weights(const double x[RF_MAX_NODES][3], const double *p, double *w);
+
+// Shape functions, their local derivatives, the place they give and the rows dx/dxi_k of J.
+typedef struct rf_local {
+  double n[RF_MAX_NODES], dn[RF_MAX_NODES][3], place[3], j[3][3];
+} rf_local;
+void rf_local_map(rf_element_type type, const double x[RF_MAX_NODES][3], const double *xi,
+                  rf_local *at);
+// Columns of the inverse transpose of the rows j; false when singular.
+bool rf_local_invert(const double j[3][3], double out[3][3]);
 
 // Local coordinates of p: from the centre, and where that gets stuck inside the element, from
 // the directions of its corners.  False when stuck outside, where nothing is to be found; xi
 // is then the last iterate.
-bool rf_hex_local(const double x[8][3], const double *p, double xi[3]);
+bool rf_local_find(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
+                   double xi[3]);
 
-// Moves xi to the place of the element nearest to p, from a start near it: Gauss-Newton on
-// those coordinates that are not held at a face of the cube.  Returns the distance.
-double rf_hex_nearest(const double x[8][3], const double *p, double xi[3]);
+// In the element or beyond it by no more than a share of its size.
+bool rf_local_inside(rf_element_type type, const double xi[3], double margin);
 
-// Weights w (8) at xi, extrapolated linearly from there to p.
-void rf_hex_weights(const double x[8][3], const double *xi, const double *p, double *w);
+// Weights w of the nodes at xi, extrapolated linearly from there to p.
+void rf_local_weights(rf_element_type type, const double x[RF_MAX_NODES][3], const double *xi,
+                      const double *p, double *w);
 
-// Gradients (4, 3) and (8, 3) of these weights by p: of a tet, and of a hex near the place xi;
+// Gradients (nodes, 3) of these weights by p: of a tet, and of an element near the place xi;
 // zero where the element has no volume.
-void rf_tet_gradients(const double x[8][3], double gradient[8][3]);
-void rf_hex_gradients(const double x[8][3], const double *xi, double gradient[8][3]);
-
-// Place on the triangle nearest to p: on its plane when the foot falls inside, else on the
-// nearest edge.
-void rf_triangle_nearest(const double t[3][3], const double *p, double *out);
+void rf_tet_gradients(const double x[RF_MAX_NODES][3], double gradient[RF_MAX_NODES][3]);
+void rf_local_gradients(rf_element_type type, const double x[RF_MAX_NODES][3], const double *xi,
+                        double gradient[RF_MAX_NODES][3]);
 
 #endif

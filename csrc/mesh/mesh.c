@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "linalg/vec3.h"
 #include "mesh/reference.h"
+#include "mesh/tet10.h"
 
 // A Jacobian below this fraction of the cubed element size is rounding, not volume.
 static const double DEGENERATE = 1e-14;
@@ -29,8 +30,8 @@ rf_status rf_mesh_allocate(rf_element_type type, int32_t n_nodes, int32_t n_elem
   rf_mesh *m = NULL;
   *out = NULL;
 
-  if (!(type == RF_TET4 || type == RF_HEX8))
-    return rf_fail(err, RF_ERR_ARG, "an element must have 4 nodes (tet) or 8 (hex), not %d",
+  if (!(type == RF_TET4 || type == RF_HEX8 || type == RF_TET10))
+    return rf_fail(err, RF_ERR_ARG, "an element must have 4 or 10 nodes (tet) or 8 (hex), not %d",
                    (int)type);
   if (!(n_elements >= 1)) return rf_fail(err, RF_ERR_MESH, "the mesh has no elements");
   if (!(n_nodes >= (int32_t)type))
@@ -108,16 +109,21 @@ done:
   return st;
 }
 
-// volume of the tet, and its longest edge as size
-static double tet_volume(const double x[8][3], double *size) {
-  double edge[3][3], other[3];
-  *size = 0.0;
-  for (int a = 1; a < 4; ++a) {
-    rf_vec3_sub(x[a], x[0], edge[a - 1]);
-    *size = fmax(*size, rf_vec3_length(edge[a - 1]));
-    rf_vec3_sub(x[a], x[a % 3 + 1], other);
-    *size = fmax(*size, rf_vec3_length(other));
+// longest distance between corners of the tet
+static double tet_size(const double x[RF_MAX_NODES][3]) {
+  double edge[3], size = 0.0;
+  for (int e = 0; e < 6; ++e) {
+    rf_vec3_sub(x[RF_TET_EDGE[e][0]], x[RF_TET_EDGE[e][1]], edge);
+    size = fmax(size, rf_vec3_length(edge));
   }
+  return size;
+}
+
+// volume of the tet, and its longest edge as size
+static double tet_volume(const double x[RF_MAX_NODES][3], double *size) {
+  double edge[3][3];
+  *size = tet_size(x);
+  for (int a = 1; a < 4; ++a) rf_vec3_sub(x[a], x[0], edge[a - 1]);
   return rf_vec3_det(edge[0], edge[1], edge[2]) / 6.0;
 }
 
@@ -128,7 +134,7 @@ static const unsigned char EDGE[3][4][2] = {{{0, 1}, {3, 2}, {4, 5}, {7, 6}},
 
 // det(dx/dxi) times 8 at local coordinates xi: the volume of the parallelepiped
 // spanned there, so that every value reads in m^3
-static double hex_jacobian(const double x[8][3], double scale, const double *at) {
+static double hex_jacobian(const double x[RF_MAX_NODES][3], double scale, const double *at) {
   const double xi[3] = {scale * at[0], scale * at[1], scale * at[2]};
   double n[8], dn[8][3], j[3][3] = {{0}};
   rf_hex_shape(xi, n, dn);
@@ -139,7 +145,7 @@ static double hex_jacobian(const double x[8][3], double scale, const double *at)
 }
 
 // smallest Jacobian volume over corners and Gauss points, and the longest edge
-static double hex_volume(const double x[8][3], double *size) {
+static double hex_volume(const double x[RF_MAX_NODES][3], double *size) {
   double edge[3][4][3];
   *size = 0.0;
   for (int k = 0; k < 3; ++k)
@@ -168,6 +174,14 @@ static double hex_volume(const double x[8][3], double *size) {
   return least;
 }
 
+// the volume that decides whether the element can be used, and its size
+static double least_volume(rf_element_type type, const double x[RF_MAX_NODES][3], double *size) {
+  if (type == RF_TET4) return tet_volume(x, size);
+  if (type == RF_HEX8) return hex_volume(x, size);
+  *size = tet_size(x);
+  return rf_tet10_jacobian(x, DEGENERATE * *size * *size * *size);
+}
+
 static rf_status check_jacobians(const rf_mesh *m, rf_error *err) {
   const int k = (int)m->type;
   int32_t inverted = 0, first = -1;
@@ -175,10 +189,9 @@ static rf_status check_jacobians(const rf_mesh *m, rf_error *err) {
   bool degenerate = false;
   for (int32_t e = 0; e < m->n_elements; ++e) {
     const int32_t *el = m->elements + (size_t)k * (size_t)e;
-    double x[8][3], size;
+    double x[RF_MAX_NODES][3], size;
     for (int a = 0; a < k; ++a) memcpy(x[a], m->nodes + 3 * (size_t)el[a], sizeof x[a]);
-    const double volume = k == 4 ? tet_volume((const double(*)[3])x, &size)
-                                 : hex_volume((const double(*)[3])x, &size);
+    const double volume = least_volume(m->type, (const double(*)[3])x, &size);
     if (volume > DEGENERATE * size * size * size && isfinite(volume)) continue;
     if (first < 0) {
       first = e;
@@ -203,6 +216,12 @@ static rf_status check_jacobians(const rf_mesh *m, rf_error *err) {
                    "element %d is inverted (volume %.3g m^3): swap two of its nodes, so that node "
                    "3 is on the side to which the normal of nodes 0, 1, 2 points%s",
                    (int)first, value, others);
+  if (k == 10)
+    return rf_fail(err, RF_ERR_MESH,
+                   "element %d is inverted (smallest Jacobian %.3g m^3): either its nodes are not "
+                   "in VTK order (corners, then the middles of edges 01 12 02 03 13 23) or its "
+                   "edges are bent too much%s",
+                   (int)first, value, others);
   return rf_fail(
       err, RF_ERR_MESH,
       "element %d is inverted (smallest Jacobian %.3g m^3): either its nodes are not "
@@ -224,6 +243,7 @@ rf_status rf_mesh_create(rf_element_type type, int32_t n_nodes, const double *no
   RF_TRY(check_nodes(m, err));
   RF_TRY(check_indices(m, err));
   RF_TRY(check_referenced(m, err));
+  if (type == RF_TET10) RF_TRY(rf_tet10_check_edges(m, err));
   RF_TRY(check_jacobians(m, err));
   *out = m;
   m = NULL;

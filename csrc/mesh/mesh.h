@@ -1,9 +1,10 @@
 // Volume meshes of one element type: nodes, elements, regions; sealed on creation.
 //
-// Node order within an element is VTK's (VTK_TETRA, VTK_HEXAHEDRON).  A mesh that
-// exists is usable: finite nodes, indices in range, no repeated node in an
-// element, no unreferenced node, positive Jacobian wherever it is looked at (tets:
-// everywhere; hexes: corners, 2x2x2 and 3x3x3 Gauss points, centre included).
+// Node order within an element is VTK's (VTK_TETRA, VTK_HEXAHEDRON, VTK_QUADRATIC_TETRA).
+// A mesh that exists is usable: finite nodes, indices in range, no repeated node in an
+// element, no unreferenced node, one mid-edge node for each edge of ten-node tets,
+// positive Jacobian wherever it is looked at (tets, curved ones too: everywhere; hexes:
+// corners, 2x2x2 and 3x3x3 Gauss points, centre included).
 #ifndef RF_MESH_MESH_H
 #define RF_MESH_MESH_H
 
@@ -13,7 +14,9 @@
 #include "base/status.h"
 
 // The value is the number of nodes of an element.
-typedef enum rf_element_type { RF_TET4 = 4, RF_HEX8 = 8 } rf_element_type;
+typedef enum rf_element_type { RF_TET4 = 4, RF_HEX8 = 8, RF_TET10 = 10 } rf_element_type;
+
+enum { RF_MAX_NODES = 10 };  // of an element
 
 typedef struct rf_mesh {
   rf_element_type type;

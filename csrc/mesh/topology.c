@@ -4,21 +4,23 @@
 
 #include "base/alloc.h"
 #include "linalg/vec3.h"
+#include "mesh/tet10.h"
 
-// faces in VTK's corner numbers, counter-clockwise from outside
-static const uint8_t TET_FACES[4][4] = {{0, 2, 1}, {0, 1, 3}, {1, 2, 3}, {0, 3, 2}};
+// faces in VTK's node numbers, counter-clockwise from outside, then mid-edge nodes
+static const uint8_t TET_FACES[4][6] = {
+    {0, 2, 1, 6, 5, 4}, {0, 1, 3, 4, 8, 7}, {1, 2, 3, 5, 9, 8}, {0, 3, 2, 7, 9, 6}};
 static const uint8_t HEX_FACES[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
                                         {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
 
-static int faces_of(const rf_mesh *m) { return m->type == RF_TET4 ? 4 : 6; }
-static int corners_of(const rf_mesh *m) { return m->type == RF_TET4 ? 3 : 4; }
+static int faces_of(const rf_mesh *m) { return m->type == RF_HEX8 ? 6 : 4; }
+static int corners_of(const rf_mesh *m) { return m->type == RF_HEX8 ? 4 : 3; }
+static int face_nodes_of(const rf_mesh *m) { return m->type == RF_TET10 ? 6 : corners_of(m); }
 
-static void face_nodes(const rf_mesh *m, int64_t face, int32_t out[4]) {
+static void face_nodes(const rf_mesh *m, int64_t face, int count, int32_t *out) {
   const int per = faces_of(m);
   const int32_t *el = m->elements + (size_t)m->type * (size_t)(face / per);
-  const uint8_t *corner = m->type == RF_TET4 ? TET_FACES[face % per] : HEX_FACES[face % per];
-  out[3] = -1;
-  for (int a = 0; a < corners_of(m); ++a) out[a] = el[corner[a]];
+  const uint8_t *node = m->type == RF_HEX8 ? HEX_FACES[face % per] : TET_FACES[face % per];
+  for (int a = 0; a < count; ++a) out[a] = el[node[a]];
 }
 
 static void sort4(int32_t x[4]) {
@@ -30,6 +32,21 @@ static void sort4(int32_t x[4]) {
     }
 }
 
+// by which faces are told apart: corners, ascending
+static void face_key(const rf_mesh *m, int64_t face, int32_t out[4]) {
+  out[3] = -1;
+  face_nodes(m, face, corners_of(m), out);
+  sort4(out);
+}
+
+const uint8_t *rf_tet_face(int f) { return TET_FACES[f]; }
+
+const uint8_t *rf_face_triangle(int32_t count, int k) {
+  static const uint8_t PLAIN[2][3] = {{0, 1, 2}, {0, 2, 3}};
+  static const uint8_t QUADRATIC[4][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}, {3, 4, 5}};
+  return count == 6 ? QUADRATIC[k] : PLAIN[k];
+}
+
 // Hash of faces by their nodes.  Face f = element * faces per element + local face.
 typedef struct face_table {
   size_t size;
@@ -38,8 +55,7 @@ typedef struct face_table {
 
 static size_t place_of(const rf_mesh *m, const face_table *t, int64_t face) {
   int32_t key[4], other[4];
-  face_nodes(m, face, key);
-  sort4(key);
+  face_key(m, face, key);
   uint64_t h = 0;
   for (int a = 0; a < 4; ++a) {
     h = (h ^ (uint64_t)(key[a] + 1)) * UINT64_C(0x9E3779B97F4A7C15);
@@ -47,8 +63,7 @@ static size_t place_of(const rf_mesh *m, const face_table *t, int64_t face) {
   }
   size_t at = (size_t)h & (t->size - 1);
   for (; t->first[at]; at = (at + 1) & (t->size - 1)) {
-    face_nodes(m, t->first[at] - 1, other);
-    sort4(other);
+    face_key(m, t->first[at] - 1, other);
     if (memcmp(key, other, sizeof key) == 0) break;
   }
   return at;
@@ -131,7 +146,7 @@ done:
 // ---- boundary ---------------------------------------------------------------
 
 void rf_boundary_free(rf_boundary *b) {
-  rf_free(b->corners);
+  rf_free(b->nodes);
   rf_free(b->element);
   *b = (rf_boundary){0};
 }
@@ -140,7 +155,7 @@ rf_status rf_mesh_boundary(const rf_mesh *m, rf_boundary *out, rf_error *err) {
   rf_status st = RF_OK;
   face_table table = {0};
   uint8_t *shared = NULL;
-  *out = (rf_boundary){.n_corners = corners_of(m)};
+  *out = (rf_boundary){.face_nodes = face_nodes_of(m)};
   const int per = faces_of(m);
   const int64_t faces = (int64_t)per * m->n_elements;
   RF_ALLOC(shared, faces);
@@ -163,15 +178,12 @@ rf_status rf_mesh_boundary(const rf_mesh *m, rf_boundary *out, rf_error *err) {
   }
 
   out->n_faces = (int32_t)count;
-  RF_ALLOC(out->corners, (size_t)count * (size_t)out->n_corners);
+  RF_ALLOC(out->nodes, (size_t)count * (size_t)out->face_nodes);
   RF_ALLOC(out->element, count);
   size_t to = 0;
   for (int64_t f = 0; f < faces; ++f) {
     if (shared[f]) continue;
-    int32_t nodes[4];
-    face_nodes(m, f, nodes);
-    memcpy(out->corners + to * (size_t)out->n_corners, nodes,
-           (size_t)out->n_corners * sizeof *nodes);
+    face_nodes(m, f, out->face_nodes, out->nodes + to * (size_t)out->face_nodes);
     out->element[to++] = (int32_t)(f / per);
   }
 done:
@@ -195,8 +207,12 @@ static double det_of(const double *o, const double *a, const double *b, const do
 void rf_mesh_volumes(const rf_mesh *m, double *volume) {
   for (int32_t e = 0; e < m->n_elements; ++e) {
     const int32_t *el = m->elements + (size_t)m->type * (size_t)e;
-    const double *x[8];
-    for (int a = 0; a < (int)m->type; ++a) x[a] = m->nodes + 3 * (size_t)el[a];
+    double x[RF_MAX_NODES][3];
+    for (int a = 0; a < (int)m->type; ++a) memcpy(x[a], m->nodes + 3 * (size_t)el[a], sizeof x[a]);
+    if (m->type == RF_TET10) {
+      volume[e] = rf_tet10_volume((const double(*)[3])x);
+      continue;
+    }
     if (m->type == RF_TET4) {
       volume[e] = det_of(x[0], x[1], x[2], x[3]) / 6.0;
       continue;

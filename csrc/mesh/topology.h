@@ -1,8 +1,8 @@
 // What hangs together in a mesh, and where it ends.
 //
-// Two elements share a face when all its corners are the same nodes.  Voxel parts
-// that meet only along an edge or at a node are one part by nodes but two by faces:
-// a hinge, which a solid cannot hold.
+// Two elements share a face when all its corners are the same nodes (mid-edge nodes then are).
+// Voxel parts that meet only along an edge or at a node are one part by nodes but two by faces: a
+// hinge, which a solid cannot hold.
 #ifndef RF_MESH_TOPOLOGY_H
 #define RF_MESH_TOPOLOGY_H
 
@@ -18,12 +18,17 @@ RF_MUST_CHECK rf_status rf_mesh_components(const rf_mesh *mesh, bool by_face, in
                                            int32_t *count, rf_error *err);
 
 // Faces that belong to one element only, by element; corners run counter-clockwise
-// seen from outside.
+// seen from outside, mid-edge nodes follow in the order of VTK_QUADRATIC_TRIANGLE.
 typedef struct rf_boundary {
-  int32_t n_faces, n_corners;  // 3 corners for tets, 4 for hexes
-  int32_t *corners;            // nodes                          (n_faces, n_corners)
-  int32_t *element;            // to which the face belongs      (n_faces)
+  int32_t n_faces, face_nodes;  // 3 for tets, 4 for hexes, 6 for tets of ten nodes
+  int32_t *nodes;               //                                (n_faces, face_nodes)
+  int32_t *element;             // to which the face belongs      (n_faces)
 } rf_boundary;
+
+// Nodes (6) of face f of a tet, of which tets of four nodes have the first three.
+const uint8_t *rf_tet_face(int f);
+// Triangle k of a face cut into face_nodes - 2 of them: indices into its nodes.
+const uint8_t *rf_face_triangle(int32_t face_nodes, int k);
 
 RF_MUST_CHECK rf_status rf_mesh_boundary(const rf_mesh *mesh, rf_boundary *out, rf_error *err);
 void rf_boundary_free(rf_boundary *boundary);

@@ -90,7 +90,7 @@ static rf_status fill_task(void *context, int64_t task, int worker, rf_error *er
   double *g = w->scratch + worker * w->scratch_stride, *columns = g + 9 * (int64_t)w->r;
   const rf_strain_factor *f = &w->factor[w->solid->element_material[e]];
   const double *volume = rf_solid_volume(w->solid, e), *phi = rf_solid_gradient(w->solid, e);
-  const double *u[RF_HEX8];
+  const double *u[RF_MAX_NODES];
   for (int32_t a = 0; a < nodes; ++a)
     u[a] = w->basis + (int64_t)w->solid->mesh->elements[(int64_t)e * nodes + a] * 3 * w->r;
   for (int32_t p = 0; p < points; ++p) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "mesh/surface.h"
+#include "mesh/tet10.h"
 #include "mesh/topology.h"
 #include "mesh/voxelize.h"
 #include "pyext/py_convert.h"
@@ -52,11 +53,11 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
             (int)INT32_MAX);
     goto done;
   }
-  if (elements.shape[1] != 4 && elements.shape[1] != 8) {
-    py_fail(
-        state, "InputError",
-        "elements must have shape (e, 4) for tetrahedra or (e, 8) for hexahedra, got (%zd, %zd)",
-        elements.shape[0], elements.shape[1]);
+  if (elements.shape[1] != 4 && elements.shape[1] != 8 && elements.shape[1] != 10) {
+    py_fail(state, "InputError",
+            "elements must have shape (e, 4) or (e, 10) for tetrahedra or (e, 8) for hexahedra, "
+            "got (%zd, %zd)",
+            elements.shape[0], elements.shape[1]);
     goto done;
   }
   if (regions_obj != Py_None &&
@@ -104,7 +105,8 @@ static PyObject *get_regions(PyObject *self, void *unused) {
 
 static PyGetSetDef mesh_getset[] = {
     {"nodes", get_nodes, NULL, "Rest positions in m, read-only (n, 3).", NULL},
-    {"elements", get_elements, NULL, "Node indices, read-only int32 (e, 4) or (e, 8).", NULL},
+    {"elements", get_elements, NULL, "Node indices, read-only int32 (e, 4), (e, 8) or (e, 10).",
+     NULL},
     {"regions", get_regions, NULL, "Region of each element, read-only int32 (e,).", NULL},
     {0},
 };
@@ -128,9 +130,10 @@ static PyObject *mesh_components(PyObject *self, PyObject *arg) {
   return label ? Py_BuildValue("iN", (int)count, label) : NULL;
 }
 
-PyDoc_STRVAR(boundary_doc,
-             "boundary($self, /)\n--\n\n"
-             "Faces of one element only, int32 (f, 3) or (f, 4), and their elements, int32 (f,).");
+PyDoc_STRVAR(
+    boundary_doc,
+    "boundary($self, /)\n--\n\n"
+    "Faces of one element only, int32 (f, 3), (f, 4) or (f, 6), and their elements, int32 (f,).");
 static PyObject *mesh_boundary(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_mesh *m = self_mesh(self);
@@ -142,14 +145,14 @@ static PyObject *mesh_boundary(PyObject *self, PyObject *unused) {
   Py_END_ALLOW_THREADS
   if (st < 0) return py_raise(py_state_of_object(self), st, &err);
   PyObject *result = NULL;
-  PyObject *corners = py_new_i32(2, (npy_intp[]){b.n_faces, b.n_corners});
+  PyObject *nodes = py_new_i32(2, (npy_intp[]){b.n_faces, b.face_nodes});
   PyObject *element = py_new_i32(1, (npy_intp[]){b.n_faces});
-  if (corners && element) {
-    memcpy(py_i32(corners), b.corners, (size_t)b.n_faces * (size_t)b.n_corners * sizeof(int32_t));
+  if (nodes && element) {
+    memcpy(py_i32(nodes), b.nodes, (size_t)b.n_faces * (size_t)b.face_nodes * sizeof(int32_t));
     memcpy(py_i32(element), b.element, (size_t)b.n_faces * sizeof(int32_t));
-    result = PyTuple_Pack(2, corners, element);
+    result = PyTuple_Pack(2, nodes, element);
   }
-  Py_XDECREF(corners);
+  Py_XDECREF(nodes);
   Py_XDECREF(element);
   rf_boundary_free(&b);
   return result;
@@ -169,10 +172,25 @@ static PyObject *mesh_volumes(PyObject *self, PyObject *unused) {
   return volume;
 }
 
+PyDoc_STRVAR(quadratic_doc,
+             "quadratic($self, /)\n--\n\n"
+             "Mesh of ten-node tetrahedra, with the middles of the edges after the nodes.");
+static PyObject *mesh_quadratic(PyObject *self, PyObject *unused) {
+  (void)unused;
+  rf_mesh *mesh = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_mesh_quadratic(self_mesh(self), &mesh, &err);
+  Py_END_ALLOW_THREADS
+  return st < 0 ? py_raise(py_state_of_object(self), st, &err) : wrap(Py_TYPE(self), mesh);
+}
+
 static PyMethodDef mesh_methods[] = {
     {"components", mesh_components, METH_O, components_doc},
     {"boundary", mesh_boundary, METH_NOARGS, boundary_doc},
     {"volumes", mesh_volumes, METH_NOARGS, volumes_doc},
+    {"quadratic", mesh_quadratic, METH_NOARGS, quadratic_doc},
     {NULL, NULL, 0, NULL},
 };
 

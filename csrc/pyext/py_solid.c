@@ -24,10 +24,10 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *mesh_obj, *materials_obj, *element_obj, *fixed_obj, *result = NULL;
   PyObject *elasticity_obj = Py_None;
-  int gauss = 2, simd = RF_SIMD_BEST;
+  int quadrature = 2, simd = RF_SIMD_BEST;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OOOO|iiO:Solid", &mesh_obj, &materials_obj, &element_obj, &fixed_obj,
-                        &gauss, &simd, &elasticity_obj))
+                        &quadrature, &simd, &elasticity_obj))
     return NULL;
   const rf_mesh *mesh = py_mesh_get(state, mesh_obj);
   if (!mesh) return NULL;
@@ -60,7 +60,7 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                                  .element_material = element.data,
                                  .fixed = fixed.data,
                                  .n_fixed = (int32_t)fixed.shape[0],
-                                 .gauss_per_axis = gauss,
+                                 .quadrature = quadrature,
                                  .simd = (rf_simd)simd};
   Py_BEGIN_ALLOW_THREADS
   st = rf_solid_create(mesh, &set, &run.run, &solid, &err);
@@ -428,7 +428,7 @@ static PyGetSetDef solid_getset[] = {
     {"mesh", get_mesh, NULL, "The _core.Mesh.", NULL},
     {"fixed", get_fixed, NULL, "Fixed nodes, ascending, read-only int32.", NULL},
     {"free", get_free, NULL, "The other nodes, ascending, read-only int32.", NULL},
-    {"lumped", get_lumped, NULL, "Row sums of the mass, kg, read-only (n,).", NULL},
+    {"lumped", get_lumped, NULL, "Lumped mass of the nodes, kg, read-only (n,).", NULL},
     {"volume", get_volume, NULL, "Volume, m^3.", NULL},
     {"n_gauss", get_n_gauss, NULL, "Quadrature points per element.", NULL},
     {"congruent", get_congruent, NULL, "Whether all elements are translates of one.", NULL},
@@ -438,7 +438,7 @@ static PyGetSetDef solid_getset[] = {
 };
 
 PyDoc_STRVAR(solid_doc,
-             "Solid(mesh, materials, element_material, fixed, gauss_per_axis=2, simd=0, "
+             "Solid(mesh, materials, element_material, fixed, quadrature=2, simd=0, "
              "elasticity=None, /)\n--\n\n"
              "Immutable St.Venant-Kirchhoff solid; materials (m, 3) are lambda, mu, density.\n"
              "The public face is reducedfem.Solid.");
