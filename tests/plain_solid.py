@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 
+from shapes import TET_EDGES
+
 
 def rotation(axis, angle):
     axis = np.asarray(axis, dtype=float) / np.linalg.norm(axis)
@@ -13,14 +15,23 @@ def rotation(axis, angle):
     return np.eye(3) + np.sin(angle) * skew + (1 - np.cos(angle)) * skew @ skew
 
 
-def jittered(make, n, amount, rng, size=1.0):
-    """A box whose inner nodes are moved by a part of the cell."""
+def jittered(make, n, amount, rng, size=1.0, bend=0.05):
+    """A box whose inner nodes are moved by a part of the cell.
+
+    Inner edges of ten-node tetrahedra are bent by another part of it.
+    """
     nodes, elements = make(*n, size)
     lo, hi = nodes.min(0), nodes.max(0)
     inner = np.all((nodes > lo + 1e-9) & (nodes < hi - 1e-9), axis=1)
     cell = (hi - lo) / np.array(n)
     nodes = nodes.copy()
-    nodes[inner] += amount * cell * rng.uniform(-1, 1, (inner.sum(), 3))
+    move = cell * rng.uniform(-1, 1, (inner.sum(), 3))
+    nodes[inner] += amount * move
+    if elements.shape[1] == 10:
+        ends = np.array(TET_EDGES)
+        nodes[elements[:, 4:]] = nodes[elements[:, ends]].mean(axis=2)
+        middles = inner & np.isin(np.arange(len(nodes)), elements[:, 4:])
+        nodes[middles] += bend * cell * rng.uniform(-1, 1, (middles.sum(), 3))
     return nodes, elements, inner
 
 
@@ -38,8 +49,47 @@ CORNERS = np.array(
 )  # fmt: skip
 
 
+def quadratic_shape(bary):
+    """Shape functions of ten-node tetrahedra and their derivatives by l1, l2, l3."""
+    slope = np.array([[-1.0, -1, -1], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+    n = [x * (2 * x - 1) for x in bary] + [4 * bary[a] * bary[b] for a, b in TET_EDGES]
+    dn = [(4 * x - 1) * d for x, d in zip(bary, slope, strict=True)]
+    dn += [4 * (bary[a] * slope[b] + bary[b] * slope[a]) for a, b in TET_EDGES]
+    return np.array(n), np.array(dn)
+
+
+def tet_rule(points):
+    """Barycentric points and weights that sum to one: exact for degree 2 (4) or 5 (14).
+
+    The orbits of 14 points are those of Walkington, "Quadrature on simplices of arbitrary
+    dimension" (2000); test_tet10.py checks their degree.
+    """
+    orbits = {4: [((5 - 5**0.5) / 20, 0.25)]}
+    orbits[14] = [
+        (0.09273525031089123, 0.07349304311636195),
+        (0.3108859192633006, 0.1126879257180159),
+    ]
+    for a, w in orbits[points]:
+        for c in range(4):
+            yield np.where(np.arange(4) == c, 1 - 3 * a, a), w
+    if points == 14:
+        e = 0.045503704125649650
+        for pair in itertools.combinations(range(4), 2):
+            yield np.where(np.isin(np.arange(4), pair), 0.5 - e, e), 0.042546020777081466
+
+
+def tet10_points(x, points):
+    for barycentric, weight in tet_rule(points):
+        n, local = quadratic_shape(barycentric)
+        jacobian = local.T @ x
+        yield n, local @ np.linalg.inv(jacobian).T, weight * np.linalg.det(jacobian) / 6
+
+
 def shape_points(x, per_axis):
     """Yield (N, grad N, weight) at the quadrature points of one element."""
+    if len(x) == 10:
+        yield from tet10_points(x, {2: 4, 3: 14}[per_axis])
+        return
     if len(x) == 4:
         local = np.array([[-1.0, -1, -1], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
         jacobian = local.T @ x  # dx_k/dxi_i
@@ -89,7 +139,10 @@ def plain(solid, u, law, density):
                 tangent[a][:, element] += K[p]
             if len(element) == 8:
                 mass[np.ix_(element, element)] += density * w * np.outer(shape, shape)
-            else:
+            elif len(element) == 4:
                 exact = density * w / 20 * (np.ones((4, 4)) + np.eye(4))
                 mass[np.ix_(element, element)] += exact
+        if len(element) == 10:
+            for shape, _, w in tet10_points(x, 14):
+                mass[np.ix_(element, element)] += density * w * np.outer(shape, shape)
     return energy, force, tangent.reshape(3 * n, 3 * n), np.kron(mass, one)

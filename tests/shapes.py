@@ -82,6 +82,38 @@ def box_tets(
     return nodes, np.ascontiguousarray(elements, dtype=np.int32)
 
 
+# ends of the edges of a tetrahedron on which nodes 4 to 9 lie (VTK_QUADRATIC_TETRA)
+TET_EDGES = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
+
+
+def box_tet10s(
+    nx: int, ny: int, nz: int, size: tuple[float, float, float] | float = 1.0
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Cut a box as `box_tets` does and put a node on the middle of every edge.
+
+    Returns
+    -------
+    nodes : (n, 3) float64 array
+        Those of `box_tets`, then the middles as elements meet them.
+    elements : (6 * nx * ny * nz, 10) int32 array
+    """
+    nodes, tets = box_tets(nx, ny, nz, size)
+    points, middles, elements = nodes.tolist(), {}, []
+    for tet in tets.tolist():
+        element = list(tet)
+        for a, b in TET_EDGES:
+            edge = tuple(sorted((tet[a], tet[b])))
+            if edge not in middles:
+                middles[edge] = len(points)
+                points.append((0.5 * (nodes[edge[0]] + nodes[edge[1]])).tolist())
+            element.append(middles[edge])
+        elements.append(element)
+    return np.array(points), np.array(elements, dtype=np.int32)
+
+
+BOXES = {"hex": box_hexes, "tet": box_tets, "tet10": box_tet10s}
+
+
 def ball(n: int, radius: float = 1.0) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Return a cube of n^3 hexahedra rounded to a ball about the origin.
 

@@ -11,11 +11,11 @@ import pytest
 import reducedfem as rf
 from plain_solid import jittered, plain, rotation
 from reducedfem import _core
-from shapes import box_hexes, box_tets
+from shapes import BOXES, box_hexes
 
 VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 SIMD = {"plain": 1, "avx2": 2, "avx512": 3}
-KINDS = [("tet", None), ("hex", 2), ("hex", 3)]
+KINDS = [("tet", None), ("hex", 2), ("hex", 3), ("tet10", 2), ("tet10", 3)]
 RUBBER = rf.StVK(1e5, 0.35, 1100.0)
 MUSCLE = rf.LinearElastic.fibres((1.0, 2.0, -0.5), 9e5, 1e5, 0.4, 0.45, 6e4, 1060.0)
 WOOD = rf.LinearElastic.orthotropic((1.1e9, 8e8, 1.2e10), (0.03, 0.4, 0.35), (7e8, 6e8, 8e7), 500.0)
@@ -38,7 +38,7 @@ def any_material(rng, density=900.0):
 
 
 def make_solid(kind, material, rng, quadrature=None, n=(3, 2, 2)):
-    nodes, elements, _ = jittered(box_hexes if kind == "hex" else box_tets, n, 0.15, rng)
+    nodes, elements, _ = jittered(BOXES[kind], n, 0.15, rng)
     return rf.Solid(rf.Mesh(nodes, elements), material, quadrature=quadrature)
 
 
@@ -67,7 +67,7 @@ def test_kernels_for_all_instruction_sets(name, kind, quadrature, rng):
     if not _core.simd_available(SIMD[name]):
         pytest.skip(f"this processor has no {name}")
     materials = [any_material(rng), any_material(rng)]
-    nodes, elements, _ = jittered(box_hexes if kind == "hex" else box_tets, (3, 2, 2), 0.15, rng)
+    nodes, elements, _ = jittered(BOXES[kind], (3, 2, 2), 0.15, rng)
     mesh = rf.Mesh(nodes, elements)
     place = rng.integers(0, 2, mesh.n_elements)
     both = rf.Solid(

@@ -6,7 +6,7 @@ from scipy import ndimage
 
 import reducedfem as rf
 from reducedfem import _core
-from shapes import box_hexes, box_tets
+from shapes import BOXES, box_hexes, box_tet10s, box_tets
 
 TET_NODES = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
 TET = [[0, 1, 2, 3]]
@@ -228,7 +228,7 @@ def test_submesh_refuses(elements, error, message):
 # ---- size and boundary ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("box", [box_hexes, box_tets])
+@pytest.mark.parametrize("box", BOXES.values())
 def test_boundary_and_volume_of_a_box(box):
     nodes, elements = box(3, 4, 5, (0.3, 0.8, 1.5))
     mesh = rf.Mesh(nodes, elements)
@@ -245,7 +245,7 @@ def test_boundary_and_volume_of_a_box(box):
     np.testing.assert_array_equal(s.vertices, mesh.nodes[mesh.boundary_nodes])
     assert s.is_closed
     assert s.is_manifold
-    assert s.n_triangles == 2 * squares
+    assert s.n_triangles == (8 if box is box_tet10s else 2) * squares
     assert s.volume == pytest.approx(mesh.volume, rel=1e-12)
     assert s.area == pytest.approx(2 * (0.3 * 0.8 + 0.8 * 1.5 + 0.3 * 1.5), rel=1e-12)
 

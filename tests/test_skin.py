@@ -8,7 +8,7 @@ import pytest
 import reducedfem as rf
 from plain_solid import jittered, rotation
 from reducedfem import _core
-from shapes import ball, box_hexes, box_tets
+from shapes import BOXES, ball
 
 RUBBER = rf.StVK(1e6, 0.4, 1000.0)
 SIZE = (0.6, 0.2, 0.2)
@@ -22,11 +22,10 @@ def bumpy_surface(rng, n=60):
     return rf.Surface(corners.reshape(-1, 3), np.arange(3 * n).reshape(n, 3))
 
 
-@pytest.fixture(scope="module", params=["hex", "tet"])
+@pytest.fixture(scope="module", params=BOXES)
 def case(request):
     rng = np.random.default_rng(5)
-    make = box_hexes if request.param == "hex" else box_tets
-    nodes, elements, _ = jittered(make, (6, 2, 2), 0.1, rng, SIZE)
+    nodes, elements, _ = jittered(BOXES[request.param], (6, 2, 2), 0.1, rng, SIZE)
     solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER, nodes[:, 0] == 0)
     model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=R))
     surface = bumpy_surface(rng)
@@ -71,7 +70,7 @@ def test_normals_are_pushed_forward_by_the_deformation_gradient(case, rng):
     np.testing.assert_allclose(skin.normals(q), turned, atol=1e-14)
 
 
-@pytest.mark.parametrize("make", [box_hexes, box_tets])
+@pytest.mark.parametrize("make", BOXES.values())
 def test_rotations_turn_normals_exactly(make, rng):
     """A basis of linear fields: rotations are in its span, points outside turn along."""
     nodes, elements = make(2, 2, 2, 0.3)

@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse.linalg
 
 import reducedfem as rf
-from shapes import box_hexes, box_tets
+from shapes import BOXES, box_hexes, box_tets
 
 RUBBER = rf.StVK(1e5, 0.3, 1000.0)
 
@@ -42,7 +42,7 @@ def residual(solid, u, load):
     return np.linalg.norm((force - load)[solid.free]) / np.linalg.norm(force)
 
 
-@pytest.mark.parametrize("make", [box_hexes, box_tets])
+@pytest.mark.parametrize("make", BOXES.values())
 def test_small_load_gives_the_linear_answer(make):
     solid = beam(make)
     load = end_load(solid, [0, 0, -1e-6])

@@ -19,6 +19,7 @@ __all__ = [
     "finite_result",
     "flag",
     "integer",
+    "node_indices",
     "number",
     "reals",
 ]
@@ -143,3 +144,37 @@ def finite_result(result: _Value, what: str, argument: str) -> _Value:
     if not np.isfinite(result).all():  # type: ignore[call-overload]
         raise InputError(f"{argument} is so large that the {what} is no finite number")
     return result
+
+
+def node_indices(value: ArrayLike | None, name: str, n: int) -> NDArray[np.int64]:
+    """Return ascending node indices from a mask (n,), indices or None; C checks them again."""
+    if value is None:
+        return np.zeros(0, dtype=np.int64)
+    what = f"{name} must be a mask of shape ({n},) or a list of node indices"
+    try:
+        array = np.asarray(array_like(value, name, "integers"))
+    except ValueError:
+        raise InputTypeError(f"{what}, got a {type(value).__name__} of uneven parts") from None
+    if array.dtype.kind not in "biuf":
+        raise InputTypeError(f"{what}, got {type(value).__name__} of dtype {array.dtype}")
+    if array.ndim != 1:
+        raise InputError(f"{what}, got shape {array.shape}")
+    if array.dtype == np.bool_:
+        if array.shape != (n,):
+            raise InputError(
+                f"{name} is a mask of shape {array.shape}; one for this mesh has shape ({n},)"
+            )
+        return np.flatnonzero(array)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind not in "iu":
+        raise InputTypeError(f"{name} must be bools or integers, got dtype {array.dtype}")
+    bad = np.flatnonzero((array < 0) | (array >= n))
+    if bad.size:
+        k = bad[0]
+        hint = ""
+        if array.min() >= 1 and array.max() == n:
+            hint = "; nodes are counted from 0, but these seem to be counted from 1: pass "
+            hint += f"{name} - 1"
+        raise InputError(f"{name}[{k}] is {array[k]}; nodes are numbered 0 to {n - 1}{hint}")
+    return np.unique(array).astype(np.int64)

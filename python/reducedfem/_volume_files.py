@@ -20,7 +20,7 @@ __all__ = ["ElasticData", "VolumeData", "read_indices", "read_volume", "write_vo
 
 _INCLUDE_DEPTH = 10
 _VEG_TYPES = {"TET": 4, "TETS": 4, "CUBIC": 8}
-_MESHIO_TYPES = {"tetra": 4, "hexahedron": 8}
+_MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10}
 # cells that carry no volume are passed over
 _FLAT_TYPES = ("vertex", "line", "triangle", "quad", "polygon")
 # formats that meshio writes and reads again as they were
@@ -80,6 +80,10 @@ def read_volume(path: Path) -> VolumeData:
 def write_volume(path: Path, data: VolumeData, suffix: str) -> None:
     """Write a ``.veg`` file, or what meshio writes; the caller sees to it that it is whole."""
     if suffix == ".veg":
+        if data.elements.shape[1] not in _VEG_TYPES.values():
+            raise FileFormatError(
+                "a .veg file cannot hold ten-node tetrahedra; write .vtu or .msh instead"
+            )
         path.write_bytes(_veg_text(data).encode("ascii"))
     else:
         _write_meshio(path, data, suffix)
@@ -383,8 +387,8 @@ def _read_meshio(path: Path) -> VolumeData:
     if strange or len(kinds) > 1:
         raise FileFormatError(
             f"{str(path)!r} has volume elements {', '.join(sorted(kinds))}; a mesh is either all "
-            "tetra (4 nodes) or all hexahedron (8 nodes): export it with first-order elements of "
-            "one kind"
+            "tetra (4 nodes), all tetra10 (10 nodes) or all hexahedron (8 nodes): export it with "
+            "one of these kinds"
         )
 
     kind = kinds.pop()
@@ -460,7 +464,7 @@ def _physical_names(mesh: Any) -> Iterator[tuple[str, tuple[int, int]]]:
 def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
     import meshio
 
-    kind = "tetra" if data.elements.shape[1] == 4 else "hexahedron"
+    kind = {corners: name for name, corners in _MESHIO_TYPES.items()}[data.elements.shape[1]]
     known = _WRITABLE + (_WRITABLE_TETS if kind == "tetra" else ())
     if suffix not in known:
         raise FileFormatError(

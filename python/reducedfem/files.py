@@ -18,7 +18,7 @@ Arrays, with r coordinates, n nodes and e elements:
 ``damping_coefficients`` F64  (k (k + 1) / 2,), k = r + r (r + 1) / 2: Gram matrix of strains
                               that strain-rate damping consists of; its lower triangle over
                               the pairs (0, b), then (a, b), 1 <= a <= b <= r
-``mesh_elements``        I32  (e, 4) or (e, 8): nodes of each element in VTK order
+``mesh_elements``        I32  (e, 4), (e, 8) or (e, 10): nodes of each element in VTK order
 ``mesh_regions``         I32  (e,): region of each element
 ``fixed_nodes``          I32  (f,): fixed nodes, ascending
 ``part_general``         I32  (m,): 1 for a general material, else 0
@@ -280,8 +280,8 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
         )
     r, n, _ = shapes["basis"]
     elements = shapes["mesh_elements"]
-    if len(elements) != 2 or elements[1] not in (4, 8):
-        raise _Refused(f"'mesh_elements' has shape {elements}; it must be (e, 4) or (e, 8)")
+    if len(elements) != 2 or elements[1] not in (4, 8, 10):
+        raise _Refused(f"'mesh_elements' has shape {elements}; it must be (e, 4), (e, 8) or (e, 10)")
     if len(shapes["fixed_nodes"]) != 1:
         raise _Refused(f"'fixed_nodes' has shape {shapes['fixed_nodes']}; it must be (f,)")
     expected: dict[str, tuple[int, ...]] = {

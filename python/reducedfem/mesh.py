@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
-from reducedfem._check import array_like, flag, integer, number
+from reducedfem._check import array_like, flag, integer, node_indices, number
 from reducedfem._core import Mesh as _CoreMesh
 from reducedfem._run import Progress, callback, threads
 from reducedfem._volume_files import (
@@ -26,7 +26,15 @@ from reducedfem.surface import Surface, _with_hint
 
 __all__ = ["Mesh", "read_fixed", "read_mesh", "voxelize"]
 
-_ELEMENT_NAMES = {4: "tet4", 8: "hex8"}
+_ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10"}
+# ends of the edges of a tetrahedron on which nodes 4 to 9 of ten lie (VTK_QUADRATIC_TETRA)
+_EDGES = np.array([[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]])
+# triangles of a boundary face, by its number of nodes
+_TRIANGLES = {
+    3: [0, 1, 2],
+    4: [0, 1, 2, 0, 2, 3],
+    6: [0, 3, 5, 3, 1, 4, 5, 4, 2, 3, 4, 5],
+}
 
 
 def _drop_unreferenced(
@@ -48,19 +56,22 @@ def _drop_unreferenced(
 
 
 class Mesh:
-    """A volume mesh of four-node tetrahedra or eight-node hexahedra.
+    """A volume mesh of tetrahedra (four or ten nodes) or hexahedra (eight).
 
     A mesh that exists is usable and does not change: the arrays are read-only.
-    Node order within an element is that of VTK (``VTK_TETRA``,
-    ``VTK_HEXAHEDRON``). Hexahedra are checked at their corners and Gauss points; a strongly
-    distorted one may still fold over in between.
+    Node order within an element is that of VTK (``VTK_TETRA``, ``VTK_HEXAHEDRON``,
+    ``VTK_QUADRATIC_TETRA``: corners, then the middles of the edges 01 12 02 03 13 23).
+    Hexahedra are checked at their corners and Gauss points; a strongly distorted one may
+    still fold over in between. Tetrahedra of ten nodes, whose edges may be curved, are
+    checked everywhere: the Bernstein coefficients of the Jacobian bound it.
 
     Parameters
     ----------
     nodes
         Rest positions [m], shape (n, 3).
     elements
-        0-based node indices, shape (e, 4) for tetrahedra or (e, 8) for hexahedra.
+        0-based node indices, shape (e, 4) or (e, 10) for tetrahedra or (e, 8) for
+        hexahedra.
     regions
         An integer per element, shape (e,), for example to give each region its own
         material; default all 0.
@@ -72,8 +83,8 @@ class Mesh:
     ------
     MeshError
         The mesh is empty, has inverted or degenerate elements, an element that uses a
-        node twice, or nodes that belong to no element. The message names the element
-        or node.
+        node twice, nodes that belong to no element, or edges of ten-node tetrahedra with
+        more than one mid-edge node. The message names the element or node.
     InputError, InputTypeError
         An array has a wrong shape or dtype, a value that is not finite, or an index out
         of range.
@@ -141,7 +152,7 @@ class Mesh:
 
     @property
     def elements(self) -> NDArray[np.int32]:
-        """Node indices of each element in VTK order, read-only, shape (e, 4) or (e, 8)."""
+        """Node indices of each element in VTK order, read-only, shape (e, 4), (e, 8) or (e, 10)."""
         return self._core.elements
 
     @property
@@ -151,7 +162,10 @@ class Mesh:
 
     @property
     def original_nodes(self) -> NDArray[np.int32]:
-        """Index of each node in the nodes this mesh was made from, read-only, shape (n,)."""
+        """Index of each node in the nodes this mesh was made from, read-only, shape (n,).
+
+        -1 for mid-edge nodes that `quadratic` made.
+        """
         return self._original_nodes
 
     @property
@@ -166,7 +180,7 @@ class Mesh:
 
     @property
     def nodes_per_element(self) -> int:
-        """4 for tetrahedra, 8 for hexahedra."""
+        """4 or 10 for tetrahedra, 8 for hexahedra."""
         return int(self._core.elements.shape[1])
 
     @property
@@ -208,9 +222,10 @@ class Mesh:
 
     @property
     def boundary_faces(self) -> NDArray[np.int32]:
-        """Faces that belong to one element only, read-only, shape (f, 3) or (f, 4).
+        """Faces that belong to one element only, read-only, shape (f, 3), (f, 4) or (f, 6).
 
-        The node indices run counter-clockwise seen from outside.
+        The corners run counter-clockwise seen from outside; of ten-node tetrahedra the
+        middles of the edges 01 12 20 follow (``VTK_QUADRATIC_TRIANGLE``).
         """
         return self._faces()[0]
 
@@ -229,8 +244,9 @@ class Mesh:
         return self._boundary
 
     def surface(self) -> Surface:
-        """Return the boundary of the mesh as a surface, quadrilaterals cut in two.
+        """Return the boundary of the mesh as a surface of triangles.
 
+        Quadrilaterals are cut in two, faces of ten-node tetrahedra in four.
         Its vertices are ``mesh.nodes[mesh.boundary_nodes]``, so ``u[mesh.boundary_nodes]``
         is a field ``u`` of the mesh on the vertices of the surface.
 
@@ -241,8 +257,8 @@ class Mesh:
         """
         kept, place = np.unique(self._faces()[0], return_inverse=True)
         # NumPy releases differ in the shape of `place`
-        if self.nodes_per_element == 8:
-            place = place.reshape(-1, 4)[:, [0, 1, 2, 0, 2, 3]]
+        per_face = self._faces()[0].shape[1]
+        place = place.reshape(-1, per_face)[:, _TRIANGLES[per_face]]
         return Surface(self.nodes[kept], place.reshape(-1, 3))
 
     def components(self, by: Literal["node", "face"] = "node") -> NDArray[np.int32]:
@@ -364,6 +380,65 @@ class Mesh:
         if count == 1:
             return self
         return self.submesh(label == np.bincount(label).argmax())
+
+    def quadratic(self) -> Mesh:
+        """Return this mesh of four-node tetrahedra with ten nodes each.
+
+        A node is put on the middle of every edge. Ten-node elements bend and keep their
+        volume where four-node ones lock: the same accuracy takes far fewer nodes
+        (``benchmarks/bending_convergence.py``).
+
+        Returns
+        -------
+        Mesh
+            The nodes of this mesh keep their indices, the middles of edges follow, in the
+            order of their ends; `original_nodes` is -1 there. `with_mid_edge_nodes` extends
+            lists of nodes, such as those held fixed. Regions and materials are kept.
+
+        Raises
+        ------
+        InputError
+            The elements are not four-node tetrahedra.
+
+        Examples
+        --------
+        >>> import reducedfem as rf
+        >>> tet = rf.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2, 3]])
+        >>> tet.quadratic()
+        <Mesh: 10 nodes, 1 tet10>
+        """
+        core = self._core.quadratic()
+        original = np.full(len(core.nodes), -1, dtype=np.int32)
+        original[: self.n_nodes] = self._original_nodes
+        return Mesh.__new__(Mesh)._adopt(core, original, self._region_names, self._materials)
+
+    def with_mid_edge_nodes(self, nodes: ArrayLike) -> NDArray[np.int32]:
+        """Return nodes and the mid-edge nodes of the edges that run between two of them.
+
+        What is fixed or loaded by its corners, for example by a list that belongs to the
+        mesh before `quadratic`, is so as a whole with these.
+
+        Parameters
+        ----------
+        nodes
+            Node indices in any order, or a mask of shape (n,).
+
+        Returns
+        -------
+        (m,) int32 array
+            Ascending. Of other elements than ten-node tetrahedra: the nodes themselves.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A mask of another length, or an index out of range.
+        """
+        chosen = np.zeros(self.n_nodes, dtype=bool)
+        chosen[node_indices(nodes, "nodes", self.n_nodes)] = True
+        if self.nodes_per_element == 10:
+            ends = chosen[self.elements[:, _EDGES]].all(axis=2)
+            chosen[self.elements[:, 4:][ends]] = True
+        return np.flatnonzero(chosen).astype(np.int32)
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write to a ``.veg`` file, or to what meshio writes (``.vtu``, ``.msh``, ...).

@@ -18,6 +18,7 @@ from reducedfem._check import (
     fields,
     finite_result,
     flag,
+    node_indices,
     number,
 )
 from reducedfem._frozen import owned
@@ -64,39 +65,6 @@ class StaticReport:
     residual: float
     cuts: int
     fraction: float
-
-
-def _fixed_nodes(fixed: ArrayLike | None, n: int) -> NDArray[np.int64]:
-    """Return ascending node indices from a mask (n,) or indices; C checks them again."""
-    if fixed is None:
-        return np.zeros(0, dtype=np.int64)
-    what = f"fixed must be a mask of shape ({n},) or a list of node indices"
-    try:
-        array = np.asarray(array_like(fixed, "fixed", "integers"))
-    except ValueError:
-        raise InputTypeError(f"{what}, got a {type(fixed).__name__} of uneven parts") from None
-    if array.dtype.kind not in "biuf":
-        raise InputTypeError(f"{what}, got {type(fixed).__name__} of dtype {array.dtype}")
-    if array.ndim != 1:
-        raise InputError(f"{what}, got shape {array.shape}")
-    if array.dtype == np.bool_:
-        if array.shape != (n,):
-            raise InputError(
-                f"fixed is a mask of shape {array.shape}; one for this mesh has shape ({n},)"
-            )
-        return np.flatnonzero(array)
-    if array.size == 0:
-        return np.zeros(0, dtype=np.int64)
-    if array.dtype.kind not in "iu":
-        raise InputTypeError(f"fixed must be bools or integers, got dtype {array.dtype}")
-    bad = np.flatnonzero((array < 0) | (array >= n))
-    if bad.size:
-        k = bad[0]
-        hint = ""
-        if array.min() >= 1 and array.max() == n:
-            hint = "; nodes are counted from 0, but these seem to be counted from 1: pass fixed - 1"
-        raise InputError(f"fixed[{k}] is {array[k]}; nodes are numbered 0 to {n - 1}{hint}")
-    return np.unique(array).astype(np.int64)
 
 
 def _materials(
@@ -163,8 +131,10 @@ class Solid:
         Nodes that do not move: a mask of shape (n,) or node indices.
     quadrature
         Gauss points per axis of a hexahedron. 2 (default) is what most finite element
-        programs use, for the mass as well; 3 is exact on parallelepipeds. Tetrahedra
-        are integrated exactly in any case.
+        programs use, for the mass as well; 3 is exact on parallelepipeds. Ten-node
+        tetrahedra have 4 points with 2 (default, as in most programs) and 14 points with 3,
+        which is exact where edges are straight, as their mass is in any case (Walkington
+        2000). Four-node tetrahedra are integrated exactly in any case.
 
     Raises
     ------
@@ -201,7 +171,7 @@ class Solid:
         lame = [one.lame if isinstance(one, StVK) else (0.0, 0.0) for one in every]
         table = [(*pair, one.density) for pair, one in zip(lame, every, strict=True)]
         elasticity = None if isotropic else [one.stiffness for one in every]
-        nodes = _fixed_nodes(fixed, mesh.n_nodes)
+        nodes = node_indices(fixed, "fixed", mesh.n_nodes)
         self._core = _core.Solid(
             mesh._core, table, element_material, nodes, int(quadrature), 0, elasticity
         )
@@ -247,8 +217,8 @@ class Solid:
 
     @property
     def quadrature(self) -> int:
-        """Gauss points per axis of an element (1 for tetrahedra)."""
-        return {1: 1, 8: 2, 27: 3}[self._core.n_gauss]
+        """2 or 3, as given; 1 for four-node tetrahedra."""
+        return {1: 1, 4: 2, 8: 2, 14: 3, 27: 3}[self._core.n_gauss]
 
     @property
     def total_mass(self) -> float:
@@ -271,7 +241,9 @@ class Solid:
         Parameters
         ----------
         lumped
-            The diagonal matrix of the row sums, instead of the consistent one.
+            The diagonal matrix of the row sums, instead of the consistent one. Of ten-node
+            tetrahedra, whose row sums are negative at corners, that of masses in proportion
+            to the diagonal, element by element (Hinton, Rock and Zienkiewicz 1976).
 
         Returns
         -------

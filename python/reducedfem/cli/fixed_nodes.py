@@ -74,12 +74,14 @@ def fixed_nodes(args: argparse.Namespace, mesh: Mesh) -> NDArray[np.bool_]:
         nodes = read_fixed(file)
         # the file numbers the nodes of the mesh file, some of which may have been left out
         place = np.full(int(max(mesh.original_nodes.max(), nodes.max(initial=0))) + 1, -1)
-        place[mesh.original_nodes] = np.arange(mesh.n_nodes)
+        known = np.flatnonzero(mesh.original_nodes >= 0)
+        place[mesh.original_nodes[known]] = known
         kept = place[nodes]
         if (kept < 0).any():
             worst = int(nodes[kept < 0][0]) + 1
             raise InputError(f"{str(file)!r} fixes node {worst}, which the mesh does not have")
-        mask[kept] = True
+        # what --quadratic has put between them is fixed as well
+        mask[mesh.with_mid_edge_nodes(kept) if len(known) < mesh.n_nodes else kept] = True
     return mask
 
 

@@ -19,9 +19,11 @@ AXES = "xyz"
 
 def mesh_text(mesh: Mesh) -> str:
     """Return ``1,234 hexahedra, 2,000 nodes``."""
-    one, many = {4: ("tetrahedron", "tetrahedra"), 8: ("hexahedron", "hexahedra")}[
-        mesh.nodes_per_element
-    ]
+    one, many = {
+        4: ("tetrahedron", "tetrahedra"),
+        8: ("hexahedron", "hexahedra"),
+        10: ("ten-node tetrahedron", "ten-node tetrahedra"),
+    }[mesh.nodes_per_element]
     return f"{count_text(mesh.n_elements, one, many)}, {count_text(mesh.n_nodes, 'node')}"
 
 

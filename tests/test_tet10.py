@@ -1,0 +1,535 @@
+"""Tetrahedra of ten nodes: their meshes, tables, embedding, and what is built on them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+import scipy.linalg
+from numpy.typing import NDArray
+
+import reducedfem as rf
+from plain_solid import jittered, quadratic_shape, rotation, tet_rule
+from shapes import TET_EDGES, box_hexes, box_tet10s, box_tets
+
+RUBBER = rf.StVK(1e5, 0.35, 1100.0)
+CORNERS = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+STRAIGHT = np.vstack([CORNERS, [CORNERS[list(e)].mean(0) for e in TET_EDGES]])
+ONE = [list(range(10))]
+
+
+def curved(rng: np.random.Generator, n: int = 3, bend: float = 0.06) -> rf.Mesh:
+    """A box of curved elements; its surface is curved as well."""
+    nodes, elements = box_tet10s(n, n, n)
+    nodes = nodes + rng.uniform(-bend, bend, nodes.shape) / n
+    return rf.Mesh(nodes, elements)
+
+
+def places(mesh: rf.Mesh, bary: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return where the barycentric point of each element lies (e, 3)."""
+    shape = np.array([quadratic_shape(b)[0] for b in bary])
+    return np.einsum("ea,eai->ei", shape, mesh.nodes[mesh.elements])
+
+
+def jacobian(x: NDArray[np.float64], bary: NDArray[np.float64]) -> float:
+    return float(np.linalg.det(quadratic_shape(bary)[1].T @ x))
+
+
+# --- the rule ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("points", "degree"), [(4, 2), (14, 5)])
+def test_rules_are_exact_up_to_their_degree(points, degree):
+    rule = list(tet_rule(points))
+    for powers in itertools.product(range(degree + 1), repeat=4):
+        if sum(powers) > degree:
+            continue
+        exact = 6 * math.prod(map(math.factorial, powers)) / math.factorial(sum(powers) + 3)
+        assert sum(w * np.prod(b**powers) for b, w in rule) == pytest.approx(exact, rel=1e-14)
+
+
+# --- meshes --------------------------------------------------------------------------
+
+
+def test_quadratic_puts_nodes_on_the_middles_of_edges(rng):
+    nodes, elements, _ = jittered(box_tets, (3, 2, 2), 0.2, rng)
+    mesh = rf.Mesh(nodes, elements, np.arange(len(elements)) % 3)
+    mesh._region_names[1] = "middle"
+    fine = mesh.quadratic()
+    assert fine.nodes_per_element == 10
+    np.testing.assert_array_equal(fine.elements[:, :4], elements)
+    np.testing.assert_array_equal(fine.nodes[: mesh.n_nodes], nodes)
+    np.testing.assert_array_equal(fine.regions, mesh.regions)
+    assert fine.region_names == {1: "middle"}
+    for a, (i, j) in enumerate(TET_EDGES, 4):
+        ends = fine.nodes[fine.elements[:, [i, j]]]
+        np.testing.assert_array_equal(
+            fine.nodes[fine.elements[:, a]], 0.5 * ends[:, 0] + 0.5 * ends[:, 1]
+        )
+    # one node an edge
+    edges = np.sort(elements[:, np.array(TET_EDGES)].reshape(-1, 2), axis=1)
+    assert fine.n_nodes == mesh.n_nodes + len(np.unique(edges, axis=0))
+    np.testing.assert_array_equal(fine.original_nodes[: mesh.n_nodes], np.arange(mesh.n_nodes))
+    assert (fine.original_nodes[mesh.n_nodes :] == -1).all()
+    assert fine.volume == pytest.approx(mesh.volume, rel=1e-13)
+    assert repr(fine) == f"<Mesh: {fine.n_nodes} nodes, {fine.n_elements} tet10>"
+    again = pickle.loads(pickle.dumps(fine))
+    np.testing.assert_array_equal(again.elements, fine.elements)
+
+
+@pytest.mark.parametrize("make", [box_hexes, box_tet10s])
+def test_only_four_node_tets_become_quadratic(make):
+    with pytest.raises(rf.InputError, match="only four-node tetrahedra can be made quadratic"):
+        rf.Mesh(*make(1, 1, 1)).quadratic()
+
+
+def test_lists_of_nodes_take_the_middles_between_them():
+    mesh = rf.Mesh(*box_tets(3, 2, 2))
+    fine = mesh.quadratic()
+    clamped = np.flatnonzero(mesh.nodes[:, 0] == 0)
+    found = fine.with_mid_edge_nodes(clamped)
+    np.testing.assert_array_equal(found, np.flatnonzero(fine.nodes[:, 0] == 0))
+    mask = np.zeros(fine.n_nodes, dtype=bool)
+    mask[clamped] = True
+    np.testing.assert_array_equal(fine.with_mid_edge_nodes(mask), found)
+    np.testing.assert_array_equal(mesh.with_mid_edge_nodes(clamped[::-1]), clamped)
+    with pytest.raises(rf.InputError, match=r"nodes\[1\] is 999"):
+        mesh.with_mid_edge_nodes([0, 999])
+
+
+def test_edges_must_have_one_middle():
+    nodes, elements = box_tet10s(1, 1, 1)
+    shared = elements[0, 4]
+    others = np.argwhere(elements == shared)
+    assert len(others) > 1
+    doubled = elements.copy()
+    doubled[tuple(others[-1])] = len(nodes)
+    with pytest.raises(
+        rf.MeshError, match=rf"share the edge .* is {shared} in one and {len(nodes)}"
+    ):
+        rf.Mesh(np.vstack([nodes, nodes[shared]]), doubled)
+
+
+def test_a_middle_belongs_to_one_edge_and_is_no_corner():
+    # two tets that share nothing but what is wrong
+    nodes = np.vstack([STRAIGHT, STRAIGHT + np.array([0, 0, 1.0])])
+    elements = np.array([range(10), range(10, 20)])
+    elements[1, 4] = 4  # the middle of another edge of the first
+    kept = np.delete(nodes, 14, axis=0)
+    elements[elements > 14] -= 1
+    with pytest.raises(rf.MeshError, match="node 4 is the mid-edge node of two edges: between"):
+        rf.Mesh(kept, elements)
+    elements = np.array([range(10), range(10, 20)])
+    elements[1, 4] = 3
+    elements[elements > 14] -= 1
+    with pytest.raises(
+        rf.MeshError, match="node 3 is a mid-edge node of element 1 and a corner of"
+    ):
+        rf.Mesh(kept, elements)
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        ([0, 2, 1, 3, 6, 5, 4, 7, 9, 8], r"element 0 is inverted .* VTK order \(corners, then"),
+        ([0, 1, 2, 3, 7, 8, 9, 4, 5, 6], "element 0 is inverted"),
+    ],
+)
+def test_inverted_elements_are_refused(order, message):
+    with pytest.raises(rf.MeshError, match=message):
+        rf.Mesh(STRAIGHT, [order])
+
+
+def test_flat_elements_are_refused():
+    with pytest.raises(rf.MeshError, match="element 0 is degenerate"):
+        rf.Mesh(STRAIGHT * [1.0, 1.0, 1e-16], ONE)
+    with pytest.raises(rf.MeshError, match="volume overflows"):
+        rf.Mesh(STRAIGHT * 1e200, ONE)
+
+
+def test_elements_that_fold_over_anywhere_are_refused(rng):
+    """Against the Jacobian on a dense lattice, of elements bent more and more."""
+    lattice = [
+        np.array([i, j, k, 24 - i - j - k]) / 24
+        for i in range(25) for j in range(25 - i) for k in range(25 - i - j)
+    ]  # fmt: skip
+    slopes = np.array([quadratic_shape(b)[1] for b in lattice])
+    accepted, inner = 0, 0
+    for _ in range(150):
+        x = STRAIGHT.copy()
+        x[4:] += rng.uniform(-1, 1, (6, 3)) * rng.uniform(0.1, 0.28)
+        j = np.linalg.det(np.einsum("lak,ai->lki", slopes, x))
+        corners = [jacobian(x, b) for b in np.eye(4)]
+        try:
+            rf.Mesh(x, ONE)
+        except rf.MeshError:
+            # it comes very near to zero somewhere, on the lattice or between its points
+            assert j.min() < 0.03
+            inner += min(corners) > 0
+        else:
+            assert j.min() > 0
+            accepted += 1
+    # both happened, and elements that only fold over between their corners were among them
+    assert 20 < accepted < 130
+    assert inner > 3
+
+
+def test_volume_of_curved_elements_is_that_of_their_jacobian(rng):
+    mesh = curved(rng)
+    expected = [
+        sum(w * jacobian(x, b) / 6 for b, w in tet_rule(14)) for x in mesh.nodes[mesh.elements]
+    ]
+    np.testing.assert_allclose(mesh.element_volumes, expected, rtol=1e-13)
+    assert rf.Solid(mesh, RUBBER, quadrature=3).volume == pytest.approx(mesh.volume, rel=1e-13)
+
+
+def test_boundary_faces_hold_their_middles():
+    mesh = rf.Mesh(*box_tet10s(2, 2, 2))
+    faces = mesh.boundary_faces
+    assert faces.shape == (2 * 4 * 6, 6)
+    for k, (a, b) in enumerate(((0, 1), (1, 2), (2, 0)), 3):
+        middle = 0.5 * (mesh.nodes[faces[:, a]] + mesh.nodes[faces[:, b]])
+        np.testing.assert_allclose(mesh.nodes[faces[:, k]], middle, atol=1e-15)
+    x = mesh.nodes[faces]
+    normal = np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])
+    assert (np.einsum("fi,fi->f", normal, x.mean(1) - 0.5) > 0).all()  # outwards
+
+
+@pytest.mark.parametrize("suffix", [".vtu", ".msh", ".vtk", ".inp"])
+def test_files_keep_ten_nodes(suffix, tmp_path, rng):
+    mesh = curved(rng, 2)
+    mesh.write(tmp_path / f"m{suffix}")
+    again = rf.read_mesh(tmp_path / f"m{suffix}")
+    np.testing.assert_array_equal(again.elements, mesh.elements)
+    np.testing.assert_allclose(again.nodes, mesh.nodes, atol=1e-15)
+
+
+def test_veg_files_cannot_hold_ten_nodes(tmp_path):
+    with pytest.raises(rf.FileFormatError, match="cannot hold ten-node tetrahedra"):
+        rf.Mesh(STRAIGHT, ONE).write(tmp_path / "m.veg")
+    assert list(tmp_path.iterdir()) == []
+
+
+# --- mass and energy -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("quadrature", [2, 3])
+def test_mass_of_a_straight_element(quadrature):
+    """Integrals of products of barycentric polynomials in closed form."""
+
+    def integral(*powers):
+        return math.prod(map(math.factorial, powers)) / math.factorial(sum(powers) + 3)
+
+    polynomials = []
+    for a in range(4):
+        one, two = [0] * 4, [0] * 4
+        one[a], two[a] = 1, 2
+        polynomials.append([(2.0, two), (-1.0, one)])
+    for a, b in TET_EDGES:
+        both = [0] * 4
+        both[a] = both[b] = 1
+        polynomials.append([(4.0, both)])
+    exact = np.array(
+        [
+            [sum(c * d * integral(*np.add(p, q)) for c, p in f for d, q in g) for g in polynomials]
+            for f in polynomials
+        ]
+    )
+    solid = rf.Solid(rf.Mesh(STRAIGHT, ONE), RUBBER, quadrature=quadrature)
+    mass = solid.mass().to_dense()[::3, ::3]
+    np.testing.assert_allclose(mass, RUBBER.density * exact, atol=1e-15 * mass.max())
+    # a thirty-sixth of the mass on corners, 4/27 on edges: Hinton, Rock and Zienkiewicz 1976
+    lumped = np.diag(solid.mass(lumped=True).to_dense())[::3]
+    shares = np.r_[np.full(4, 1 / 36), np.full(6, 4 / 27)]
+    np.testing.assert_allclose(lumped, RUBBER.density / 6 * shares, rtol=1e-13)
+
+
+def test_energy_of_straight_elements_is_exact_with_14_points(rng):
+    """W is quartic in place: Gauss points on the cube collapsed to the tetrahedron are exact."""
+    x = rotation([1, 2, 3], 0.7) @ (CORNERS * [1.0, 1.3, 0.8]).T
+    x = np.vstack([x.T, [x.T[list(e)].mean(0) for e in TET_EDGES]])
+    u = 0.2 * rng.standard_normal((10, 3))
+    lam, mu = RUBBER.lame
+    points, weights = np.polynomial.legendre.leggauss(6)
+    points, weights = (points + 1) / 2, weights / 2
+    exact = 0.0
+    for (r, wr), (s, ws), (t, wt) in itertools.product(zip(points, weights, strict=True), repeat=3):
+        l1, l2, l3 = r, s * (1 - r), t * (1 - r) * (1 - s)
+        weight = wr * ws * wt * (1 - r) ** 2 * (1 - s)
+        local = quadratic_shape(np.array([1 - l1 - l2 - l3, l1, l2, l3]))[1]
+        J = local.T @ x
+        F = np.eye(3) + u.T @ local @ np.linalg.inv(J).T
+        E = 0.5 * (F.T @ F - np.eye(3))
+        exact += weight * np.linalg.det(J) * (lam / 2 * np.trace(E) ** 2 + mu * (E * E).sum())
+    mesh = rf.Mesh(x, ONE)
+    assert rf.Solid(mesh, RUBBER, quadrature=3).strain_energy(u) == pytest.approx(exact, rel=1e-12)
+    # four points are not, but for small displacements
+    four = rf.Solid(mesh, RUBBER)
+    assert four.strain_energy(u) != pytest.approx(exact, rel=1e-3)
+    assert 1e12 * four.strain_energy(1e-6 * u) == pytest.approx(
+        1e12 * rf.Solid(mesh, RUBBER, quadrature=3).strain_energy(1e-6 * u), rel=1e-4
+    )
+
+
+def test_settings_are_kept():
+    mesh = rf.Mesh(*box_tet10s(1, 1, 1))
+    assert rf.Solid(mesh, RUBBER).quadrature == 2
+    solid = rf.Solid(mesh, RUBBER, fixed=[0, 1, 2], quadrature=3)
+    assert pickle.loads(pickle.dumps(solid)).quadrature == 3
+    assert (solid._core.n_gauss, rf.Solid(mesh, RUBBER)._core.n_gauss) == (14, 4)
+
+
+def test_rigid_body_of_curved_elements(rng):
+    """Mass, centre and inertia are those of the places, not of the nodes."""
+    mesh = curved(rng)
+    mass, first, second = 0.0, np.zeros(3), np.zeros((3, 3))
+    for x in mesh.nodes[mesh.elements]:
+        for b, w in tet_rule(14):
+            place, volume = quadratic_shape(b)[0] @ x, w * jacobian(x, b) / 6
+            mass += volume
+            first += volume * place
+            second += volume * np.outer(place, place)
+    body = rf.Solid(mesh, RUBBER).rigid_body
+    assert body.mass == pytest.approx(RUBBER.density * mass, rel=1e-12)
+    np.testing.assert_allclose(body.centre, first / mass, rtol=1e-12)
+    # x is a combination of the shape functions: these sums are the same, term by term
+    moved = second - np.outer(first, first) / mass
+    inertia = RUBBER.density * (np.trace(moved) * np.eye(3) - moved)
+    np.testing.assert_allclose(body.inertia, inertia, atol=1e-12 * np.trace(inertia))
+
+
+# --- embedding -----------------------------------------------------------------------
+
+
+def test_weights_are_shape_functions_at_known_places(rng):
+    for _ in range(20):
+        x = STRAIGHT.copy()
+        x[4:] += rng.uniform(-0.08, 0.08, (6, 3))
+        bary = rng.dirichlet(np.ones(4), 50)
+        bary[:4] = np.eye(4)
+        shape = np.array([quadratic_shape(b)[0] for b in bary])
+        e = rf.Embedding(rf.Mesh(x, ONE), shape @ x)
+        assert not e.outside.any()
+        np.testing.assert_allclose(e.weights, shape, atol=1e-11)
+
+
+def test_every_point_inside_is_found_in_its_element(rng):
+    mesh = curved(rng)
+    points = places(mesh, rng.dirichlet(np.ones(4), mesh.n_elements))
+    e = rf.Embedding(mesh, points)
+    np.testing.assert_array_equal(e.elements, np.arange(mesh.n_elements))
+    assert (e.distance == 0).all()
+
+
+def test_linear_fields_and_rigid_motions_everywhere(rng):
+    mesh = curved(rng)
+    e = rf.Embedding(mesh, rng.uniform(-1, 2, (2000, 3)))
+    assert 0 < e.outside.sum() < 2000
+    a, b = rng.normal(size=(3, 3)), rng.normal(size=3)
+    np.testing.assert_allclose(e.weights.sum(axis=1), 1, atol=1e-12)
+    np.testing.assert_allclose(e.interpolate(mesh.nodes @ a + b), e.points @ a + b, atol=1e-11)
+
+
+def test_distance_to_a_box_and_to_curved_faces(rng):
+    points = rng.uniform(-2, 3, (1000, 3))
+    expected = np.linalg.norm(points - np.clip(points, 0, 1), axis=1)
+    e = rf.Embedding(rf.Mesh(*box_tet10s(2, 3, 2)), points)
+    np.testing.assert_allclose(e.distance, expected, atol=1e-13)
+
+    # one curved element, by dense samples of its faces
+    x = STRAIGHT.copy()
+    x[4:] += rng.uniform(-0.08, 0.08, (6, 3))
+    mesh = rf.Mesh(x, ONE)
+    n = 60
+    samples = []
+    for a, b, c in itertools.combinations(range(4), 3):
+        for i in range(n + 1):
+            for k in range(n + 1 - i):
+                bary = np.zeros(4)
+                bary[[a, b, c]] = i / n, k / n, 1 - (i + k) / n
+                samples.append(quadratic_shape(bary)[0] @ x)
+    samples = np.array(samples)
+    points = rng.uniform(-0.5, 1.5, (300, 3))
+    e = rf.Embedding(mesh, points)
+    nearest = np.sqrt(((points[:, None] - samples) ** 2).sum(-1).min(1))
+    out = e.outside
+    assert out.sum() > 100
+    assert (e.distance[out] <= nearest[out] + 1e-12).all()
+    # some place of the surface is no further than 1/60 of an edge, along it, from a sample
+    assert (
+        e.distance[out] >= np.sqrt(np.maximum(nearest[out] ** 2 - (1.2 / n) ** 2, 0)) - 1e-3
+    ).all()
+
+
+# --- solids on them ------------------------------------------------------------------
+
+
+def bar(cells=(4, 2, 2), quadrature=None) -> rf.Solid:
+    nodes, elements = box_tet10s(*cells, (0.4, 0.1, 0.1))
+    return rf.Solid(rf.Mesh(nodes, elements), RUBBER, nodes[:, 0] == 0, quadrature)
+
+
+@pytest.mark.parametrize("quadrature", [2, 3])
+def test_reduced_polynomials_are_the_projected_solid(quadrature, rng):
+    solid = bar((2, 1, 1), quadrature)
+    vectors = rng.standard_normal((7, solid.mesh.n_nodes, 3))
+    vectors[:, solid.fixed] = 0
+    model = rf.reduce(solid, vectors)
+    q = 0.02 * rng.standard_normal(7)
+    u, flat = np.einsum("r,rni->ni", q, vectors), vectors.reshape(7, -1)
+    assert model.strain_energy(q) == pytest.approx(solid.strain_energy(u), rel=1e-12)
+    np.testing.assert_allclose(
+        model.internal_force(q), flat @ solid.internal_force(u).ravel(), rtol=1e-11
+    )
+    projected = flat @ (solid.stiffness(u).to_scipy() @ flat.T)
+    np.testing.assert_allclose(model.stiffness(q), projected, atol=1e-12 * np.abs(projected).max())
+
+
+def test_modes_derivatives_and_basis_of_a_bar():
+    solid = bar()
+    modes = solid.linear_modes(5)
+    free = (3 * solid.free[:, None] + np.arange(3)).ravel()
+    K = solid.stiffness().to_dense()[np.ix_(free, free)]
+    M = solid.mass().to_dense()[np.ix_(free, free)]
+    values, _ = scipy.linalg.eigh(K, M, subset_by_index=[0, 4])
+    np.testing.assert_allclose((2 * np.pi * modes.frequencies) ** 2, values, rtol=1e-9)
+    derivatives = solid.modal_derivatives(modes)
+    i, j = np.triu_indices(5)
+    for p, (a, b) in enumerate(zip(i, j, strict=True)):
+        load = -solid.hessian_product(modes.shapes[a], modes.shapes[b]).ravel()[free]
+        np.testing.assert_allclose(
+            K @ derivatives[p].ravel()[free], load, atol=1e-9 * np.abs(load).max()
+        )
+    basis = rf.modal_derivative_basis(solid, k=5, r=8)
+    model = rf.reduce(solid, basis)
+    np.testing.assert_allclose(model.mass, np.eye(8), atol=1e-12)
+    assert model.truncate(4).r == 4
+
+
+def test_free_bar_has_six_rigid_motions():
+    nodes, elements = box_tet10s(3, 2, 2, (0.3, 0.1, 0.1))
+    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
+    values = scipy.linalg.eigh(
+        solid.stiffness().to_dense(), solid.mass().to_dense(), eigvals_only=True
+    )
+    assert (np.abs(values[:6]) < 1e-9 * values[6]).all()
+    modes = solid.linear_modes(6)
+    np.testing.assert_allclose((2 * np.pi * modes.frequencies) ** 2, values[6:12], rtol=1e-8)
+    rf.modal_derivative_basis(solid, k=2, r=4)
+
+
+def test_a_patch_of_elements_tied_to_linear_ones_is_the_linear_solid(rng):
+    """With middles tied to the means of their ends, force and mass are those of four nodes."""
+    nodes, tets, _ = jittered(box_tets, (2, 2, 2), 0.2, rng)
+    coarse = rf.Mesh(nodes, tets)
+    fine = coarse.quadratic()
+    tie = np.zeros((fine.n_nodes, coarse.n_nodes))
+    tie[np.arange(coarse.n_nodes), np.arange(coarse.n_nodes)] = 1.0
+    for a, (i, j) in enumerate(TET_EDGES, 4):
+        tie[fine.elements[:, a], fine.elements[:, i]] = 0.5
+        tie[fine.elements[:, a], fine.elements[:, j]] = 0.5
+    u = 0.1 * rng.standard_normal((coarse.n_nodes, 3))
+    a, b = rf.Solid(coarse, RUBBER), rf.Solid(fine, RUBBER)
+    force = tie.T @ b.internal_force(tie @ u)
+    np.testing.assert_allclose(force, a.internal_force(u), atol=1e-12 * np.abs(force).max())
+    mass = tie.T @ b.mass().to_dense()[::3, ::3] @ tie
+    np.testing.assert_allclose(mass, a.mass().to_dense()[::3, ::3], atol=1e-13 * mass.max())
+
+
+def test_explicit_steps_have_the_lumped_mass():
+    """Against central differences in NumPy; M q'' = f - R(q)."""
+    solid = bar((3, 1, 1))
+    h = rf.stable_step(solid)
+    load = np.zeros((solid.mesh.n_nodes, 3))
+    load[solid.mesh.nodes[:, 0] > 0.39, 2] = -0.01
+    mass = np.diag(solid.mass(lumped=True).to_dense()).reshape(-1, 3)
+    assert (mass > 0).all()
+    moves = np.ones((solid.mesh.n_nodes, 1))
+    moves[solid.fixed] = 0
+    before = np.zeros_like(load)
+    q = 0.5 * h * h * moves * load / mass
+    for _ in range(99):
+        a = moves * (load - solid.internal_force(q)) / mass
+        before, q = q, 2 * q - before + h * h * a
+    sim = rf.CentralDifferences(solid, h)
+    sim.step(load, n=100)
+    np.testing.assert_allclose(sim.state.q, q, atol=1e-10 * np.abs(q).max())
+    # the step is below the limit 2 / omega, and not far below
+    free = (3 * solid.free[:, None] + np.arange(3)).ravel()
+    root = np.sqrt(mass.ravel()[free])
+    scaled = solid.stiffness().to_dense()[np.ix_(free, free)] / np.outer(root, root)
+    limit = 2 / np.sqrt(np.linalg.eigvalsh(scaled)[-1])
+    assert 0.5 * limit < h < limit
+    assert rf.spectrum(solid, lumped=True).highest == pytest.approx(1 / (np.pi * limit), rel=1e-3)
+
+
+def test_strain_rate_damping_is_a_dissipation(rng):
+    solid = bar((2, 1, 1))
+    damping = rf.StrainRateDamping(solid, 3.0, 2.0)
+    u, v = 0.02 * rng.standard_normal((2, solid.mesh.n_nodes, 3))
+    matrix = damping.matrix(u).to_dense()
+    np.testing.assert_allclose(
+        matrix @ v.ravel(), damping.force(u, v).ravel(), rtol=1e-10, atol=1e-12
+    )
+    spectrum = np.linalg.eigvalsh(matrix)
+    assert spectrum.min() > -1e-12 * spectrum.max()
+
+
+def test_models_keep_ten_nodes_in_files(tmp_path):
+    solid = bar((2, 1, 1))
+    model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=2, r=4))
+    model.save(tmp_path / "m.safetensors")
+    again = rf.load(tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(again.mesh.elements, solid.mesh.elements)
+    np.testing.assert_array_equal(again.coefficients, model.coefficients)
+
+
+def test_results_do_not_depend_on_threads(rng):
+    solid = rf.Solid(rf.Mesh(*box_tet10s(10, 5, 4)), RUBBER)
+    assert solid.mesh.n_elements >= 1000
+    u = 0.01 * rng.standard_normal((solid.mesh.n_nodes, 3))
+    one, two = (solid._core.stiffness(u, n)[0] for n in (1, 2))
+    np.testing.assert_array_equal(one, two)
+    np.testing.assert_array_equal(
+        solid._core.internal_force(u, 1), solid._core.internal_force(u, 3)
+    )
+
+
+# --- why -----------------------------------------------------------------------------
+
+
+def tip_deflection(make, cells) -> float:
+    """Of a slender cantilever under a small end load, over that of Timoshenko's beam."""
+    length, height = 1.0, 0.1
+    nodes, elements = make(*cells, (length, height, height))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.0, 1000.0), nodes[:, 0] == 0)
+    # uniform traction, consistent with the shape functions of the end face
+    load = np.zeros((len(nodes), 3))
+    faces = solid.mesh.boundary_faces
+    end = faces[(nodes[faces][:, :, 0] > length - 1e-9).all(axis=1)]
+    x = nodes[end]
+    area = np.linalg.norm(np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0]), axis=1)
+    if make is box_hexes:
+        np.add.at(load[:, 2], end, area[:, None] / 4)
+    elif make is box_tets:
+        np.add.at(load[:, 2], end, area[:, None] / 6)
+    else:  # quadratic triangles: nothing on corners, a third on each middle
+        np.add.at(load[:, 2], end[:, 3:], area[:, None] / 6)
+    load *= -1e-4 / load[:, 2].sum()
+    u = solid.solve_static(load)
+    inertia = height**4 / 12
+    exact = 1e-4 * (length**3 / (3e6 * inertia) + length / (5 / 6 * 5e5 * height**2))
+    return float(-u[solid.mesh.nodes[:, 0] > length - 1e-9, 2].mean() / exact)
+
+
+def test_ten_nodes_do_not_lock_in_bending():
+    """On cells of equal size: 4 nodes lock, 10 are within 1 % of the beam."""
+    cells = (10, 1, 1)
+    linear, hexes, quadratic = (tip_deflection(m, cells) for m in (box_tets, box_hexes, box_tet10s))
+    assert linear < 0.4
+    assert linear < hexes < 0.8
+    # the clamped end and elements bending in one layer make the rest
+    assert quadratic == pytest.approx(1.0, abs=0.01)
