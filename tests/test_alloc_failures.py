@@ -25,7 +25,7 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import _core
-from shapes import box_hexes, box_tets
+from shapes import box_hexes, box_tet10s, box_tets
 
 STVK = rf.StVK(young=1e6, poisson=0.4, density=1000.0)
 
@@ -36,6 +36,7 @@ def world() -> SimpleNamespace:
     w = SimpleNamespace()
     w.nodes, w.elements = box_hexes(4, 1, 1, (0.4, 0.1, 0.1))
     w.tets = box_tets(2, 1, 1, (0.3, 0.1, 0.1))
+    w.quadratic = box_tet10s(2, 1, 1, (0.3, 0.1, 0.1))
     w.mesh = rf.Mesh(w.nodes, w.elements)
     w.fixed = np.flatnonzero(w.nodes[:, 0] == 0.0)
     w.solid = rf.Solid(w.mesh, STVK, fixed=w.fixed)
@@ -112,12 +113,15 @@ Operation = Callable[[SimpleNamespace], object]
 OPERATIONS: dict[str, Operation] = {
     "mesh of hexes": lambda w: rf.Mesh(w.nodes, w.elements).nodes,
     "mesh of tets": lambda w: rf.Mesh(*w.tets).elements,
+    "mesh of tets with ten nodes": lambda w: rf.Mesh(*w.tets).quadratic().elements,
+    "checks of ten nodes": lambda w: rf.Mesh(*w.quadratic).nodes,
     "surface": lambda w: tetrahedron().volume,
     "voxels": lambda w: voxels(w, fill=False),
     "filled voxels": lambda w: voxels(w, fill=True),
     "embedding": interpolated,
     "solid of hexes": lambda w: rf.Solid(w.mesh, STVK, fixed=w.fixed, quadrature=3).volume,
     "solid of tets": lambda w: rf.Solid(rf.Mesh(*w.tets), STVK).volume,
+    "solid of tets with ten nodes": lambda w: rf.Solid(rf.Mesh(*w.quadratic), STVK).volume,
     "mass": lambda w: w.solid.mass().data,
     "stiffness": lambda w: w.solid.stiffness(w.u).data,
     "strain energy": lambda w: w.solid.strain_energy(w.u),
