@@ -417,6 +417,35 @@ def test_keep_largest(capsys, tmp_path):
     assert rf.load(tmp_path / "m").mesh.n_elements == 3
 
 
+def test_reduce_a_mesh_of_tetrahedra_made_quadratic(capsys, tmp_path):
+    coarse = rf.Mesh(*box_tets(3, 1, 1, (0.3, 0.1, 0.1)))
+    coarse.write(tmp_path / "bar.vtu")
+    held = np.flatnonzero(coarse.nodes[:, 0] == 0)
+    (tmp_path / "bar.bou").write_text(", ".join(map(str, held + 1)))
+    common = ["reduce", tmp_path / "bar.vtu", "-o", tmp_path / "m", "-k", 2, "-r", 3]
+    for options in (["--fix", "x<=0"], ["--fix-file", tmp_path / "bar.bou"]):
+        status, out, err = run(capsys, *common, *options, "--quadratic")
+        assert (status, err) == (0, "")
+        assert "18 tetrahedra" in out
+        assert "18 ten-node tetrahedra" in out
+        model = rf.load(tmp_path / "m")
+        assert np.array_equal(model.mesh.nodes, coarse.quadratic().nodes)
+        # by its corners or by place: the middles on the clamped face are held as well
+        assert np.array_equal(model.fixed, np.flatnonzero(model.mesh.nodes[:, 0] == 0))
+    assert "4 quadrature points" in run(capsys, "info", tmp_path / "m")[1]
+    model.mesh.write(tmp_path / "ten.vtu")
+    assert "18 ten-node tetrahedra" in run(capsys, "info", tmp_path / "ten.vtu")[1]
+    ten = ["reduce", tmp_path / "ten.vtu", "-o", tmp_path / "n", "--fix", "x<=0"]
+    fails(capsys, *ten, "--quadratic", match="--quadratic is for meshes of four-node tetrahedra")
+    assert run(capsys, *ten, "-k", 2, "-r", 3, "--quadrature", 3)[0] == 0
+    assert "14 quadrature points" in run(capsys, "info", tmp_path / "n")[1]
+
+
+def test_quadratic_is_not_for_surfaces(capsys, surface, tmp_path):
+    options = ["-o", tmp_path / "m", "--fix", "x<0.02", "--quadratic"]
+    misused(capsys, "reduce", surface, *options, match="surfaces are voxelized to hexahedra")
+
+
 def test_reduce_refuses_before_it_computes(capsys, surface, tmp_path):
     options = ["--fix", "x<0.02"]
     fails(capsys, "reduce", surface, "-o", tmp_path, *options, match="folder")

@@ -12,7 +12,13 @@ import numpy as np
 from reducedfem._console import Console, bytes_text, count_text, size_text
 from reducedfem.cli.options import Commands, UsageError
 from reducedfem.cli.paths import is_surface, open_surface
-from reducedfem.cli.texts import materials_text, mesh_text, point_text, viscosity_text
+from reducedfem.cli.texts import (
+    materials_text,
+    mesh_text,
+    point_text,
+    quadrature_text,
+    viscosity_text,
+)
 from reducedfem.errors import MeshError
 from reducedfem.files import load
 from reducedfem.material import from_plain
@@ -118,7 +124,7 @@ def _info_model(path: Path, console: Console) -> None:
     console.fact("from", point_text(mesh.bounds[0]) + " to " + point_text(mesh.bounds[1]))
     console.fact("fixed", count_text(len(model.fixed), "node"))
     solid, basis = model.provenance["solid"], model.provenance["basis"]
-    console.fact("law", f"{solid['law']}, quadrature {solid['quadrature']} points per axis")
+    console.fact("law", f"{solid['law']}, {quadrature_text(mesh, solid['quadrature'])}")
     rate = model.strain_rate
     for region, material in solid["materials"].items():
         text = materials_text([from_plain(material)])

@@ -93,6 +93,12 @@ def add_to(commands: Commands) -> None:
         action="store_true",
         help="drop all parts but the largest (parts share no face)",
     )
+    geometry.add_argument(
+        "--quadratic",
+        action="store_true",
+        help="put a node on every edge of a mesh of four-node tetrahedra, which else lock in "
+        "bending",
+    )
     material = parser.add_argument_group("material (default: the file's, where it has any)")
     material.add_argument("--young", type=positive, metavar="E", help="[Pa] (default: 1e6)")
     material.add_argument("--poisson", type=_POISSON, metavar="NU", help="(default: 0.4)")
@@ -120,7 +126,8 @@ def add_to(commands: Commands) -> None:
         type=int,
         choices=(2, 3),
         default=2,
-        help="Gauss points per axis of a hexahedron (default: %(default)s)",
+        help="Gauss points per axis of a hexahedron; of a ten-node tetrahedron 2 stands for 4 "
+        "points, 3 for 14 (default: %(default)s)",
     )
     viscous = parser.add_argument_group("damping by the rate of strain (default: none)")
     viscous.add_argument(
@@ -245,6 +252,8 @@ def _damping(args: argparse.Namespace, solid: Solid) -> StrainRateDamping | None
 def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
     """Voxelize the surface or read the mesh that the input names."""
     if is_surface(args.input):
+        if args.quadratic:
+            raise UsageError("--quadratic is for tetrahedra; surfaces are voxelized to hexahedra")
         surface = open_surface(args.input, args.scale)
         console.fact(
             "surface",
@@ -258,6 +267,14 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
     if args.scale != 1.0:
         mesh = _scaled(mesh, args.scale)
     console.fact("mesh", f"{mesh_text(mesh)}, {size_text(mesh.bounds)}")
+    if args.quadratic:
+        if mesh.nodes_per_element != 4:
+            raise InputError(
+                f"--quadratic is for meshes of four-node tetrahedra; {args.input!r} has "
+                f"{mesh_text(mesh)}"
+            )
+        mesh = mesh.quadratic()
+        console.fact("quadratic", mesh_text(mesh))
     return mesh
 
 

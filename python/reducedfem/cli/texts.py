@@ -12,7 +12,14 @@ from reducedfem.material import LinearElastic, StVK
 from reducedfem.mesh import Mesh
 from reducedfem.reduced_damping import ReducedStrainRateDamping
 
-__all__ = ["AXES", "materials_text", "mesh_text", "point_text", "viscosity_text"]
+__all__ = [
+    "AXES",
+    "materials_text",
+    "mesh_text",
+    "point_text",
+    "quadrature_text",
+    "viscosity_text",
+]
 
 AXES = "xyz"
 
@@ -25,6 +32,14 @@ def mesh_text(mesh: Mesh) -> str:
         10: ("ten-node tetrahedron", "ten-node tetrahedra"),
     }[mesh.nodes_per_element]
     return f"{count_text(mesh.n_elements, one, many)}, {count_text(mesh.n_nodes, 'node')}"
+
+
+def quadrature_text(mesh: Mesh, order: int) -> str:
+    """Return how many quadrature points an element has."""
+    if mesh.nodes_per_element == 8:
+        return f"{order} x {order} x {order} quadrature points"
+    points = 1 if mesh.nodes_per_element == 4 else {2: 4, 3: 14}[order]
+    return count_text(points, "quadrature point")
 
 
 def materials_text(materials: Collection[StVK | LinearElastic]) -> str:
