@@ -218,6 +218,13 @@ def test_public_names_exist_once():
     assert set(rf.__all__) <= set(dir(rf))
 
 
+def test_the_overview_names_everything_once_and_nothing_else():
+    """`help(reducedfem)` is the page from which a newcomer starts."""
+    named = re.findall(r"(?<!`)`(\w+)`(?!`)", rf.__doc__)
+    assert sorted(named) == sorted(rf.__all__)
+    assert len(rf.__doc__.splitlines()) < 50  # a page
+
+
 # --- errors ------------------------------------------------------------------------
 
 

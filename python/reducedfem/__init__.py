@@ -1,4 +1,37 @@
-"""Real-time simulation of large-deformation solids by model reduction."""
+"""Real-time simulation of large-deformation solids by model reduction.
+
+The way from a surface to real time, and what may be used on it; ``help(name)`` says the rest.
+SI units; arrays are float64, fields over nodes (n, 3), reduced coordinates (r,).
+
+Geometry
+    `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra of four or ten nodes,
+    hexahedra), `voxelize` (a mesh around a surface), `read_fixed`; `Embedding` carries points
+    along with a mesh, `Skin` a reduced surface with its normals, and answers with a `Pick`.
+Solids
+    `StVK`, `LinearElastic`: materials. `Solid`: mass, energy, forces, tangents, statics
+    (`StaticReport`), linear `Modes`, modal derivatives, its `RigidBody`; matrices are `CSC`.
+    `StrainRateDamping`: of a solid, and reduced (`ReducedStrainRateDamping`).
+Bases
+    `modal_derivative_basis`: from nothing but the solid. `record` forces on a `LinearModel`
+    as a `Recording` or `ForceSketch` and `sketch_basis` (`SketchReport`); `record_snapshots`
+    of a motion and `pod_basis`; `mass_pca` of any deformations; `merge_bases`,
+    `thin_samples`, `thin_shapes`. All give a `Basis`.
+Reduced models
+    `reduce` makes a `ReducedSolid`, exact cubic polynomials; ``save`` and `load`.
+    `ProjectedSolid`: the same equations by way of the mesh, for large bases.
+Motion
+    `ImplicitNewmark` (`NewmarkReport`) and `CentralDifferences` (`CentralReport`,
+    `stable_step`, `spectrum`, `Spectrum`) step all of these; `State` is where they are.
+    `FreeBody`, `FreeBodyState`, `step_free_bodies`: bodies that nothing holds.
+Systems that are no solids
+    `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
+The machine
+    `set_threads`, `threads`, `system_info`.
+Errors
+    `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
+    `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
+    `DivergedError`, `MissingMatplotlibError`, `InternalError`.
+"""
 
 from __future__ import annotations
 
