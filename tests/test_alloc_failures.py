@@ -47,6 +47,12 @@ def world() -> SimpleNamespace:
     w.modes = w.solid.linear_modes(3)
     w.basis = rf.modal_derivative_basis(w.solid, k=3, r=5)
     w.reduced = rf.reduce(w.solid, w.basis)
+    free = rf.Solid(w.mesh, STVK)
+    w.flying = rf.reduce(
+        free,
+        rf.modal_derivative_basis(free, k=2, r=3),
+        strain_rate=rf.StrainRateDamping(free, 2.0, 1.0),
+    )
     w.sketch = rf.ForceSketch.from_forces([w.force, 0.5 * w.force[:, [2, 0, 1]], 0.1 * w.force])
     w.q = np.linspace(-0.01, 0.01, 5)
     w.surface = tetrahedron()
@@ -93,7 +99,15 @@ def damped(w: SimpleNamespace) -> list[np.ndarray]:
             sim.reset(qdot=np.zeros_like(sim.state.q))
             sim.step(w.force, n=2)
             results.append(sim.state.q)
-    return results
+    model = rf.reduce(w.solid, w.basis, strain_rate=damping).truncate(3)
+    projected = rf.ProjectedSolid(w.solid, w.basis)
+    for system, rate in ((model, None), (projected, damping)):
+        sim = rf.ImplicitNewmark(system, 1e-3, strain_rate=rate)
+        sim.step(w.force, n=2)
+        results.append(sim.state.q)
+    body = rf.FreeBody(w.flying, 1e-3)
+    body.step(w.force, n=2)
+    return [*results, body.state.q]
 
 
 def matrix_bases(w: SimpleNamespace) -> list[np.ndarray]:

@@ -281,19 +281,20 @@ def test_reduced_copies():
 
 
 def pairs(r: int = 0) -> list[tuple[object, object]]:
-    """A solid with damping, and the model of all its free displacements with the same."""
+    """A solid with damping, and the models of all its free displacements with the same."""
     solid, damping = viscous()
     model = rf.reduce(solid, full_basis(solid))
-    return [(solid, damping), (model, damping.reduce(model))]
+    projected = rf.ProjectedSolid(solid, full_basis(solid))
+    return [(solid, damping), (model, damping.reduce(model)), (projected, damping)]
 
 
 def energy(system, state: rf.State) -> float:
     v = state.qdot.ravel()
-    mass = system.mass if isinstance(system, rf.ReducedSolid) else system.mass().to_scipy()
+    mass = system.mass().to_scipy() if isinstance(system, rf.Solid) else system.mass
     return 0.5 * v @ (mass @ v) + system.strain_energy(state.q)
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["solid", "reduced"])
+@pytest.mark.parametrize("place", [0, 1, 2], ids=["solid", "reduced", "projected"])
 @pytest.mark.parametrize("newton", [1, 8])
 def test_newmark_steps_are_those_of_the_plain_scheme(place, newton):
     solid, damping = viscous()
@@ -341,8 +342,11 @@ def test_newmark_steps_are_those_of_the_plain_scheme(place, newton):
     assert np.abs(q).max() > 0.005
 
 
-@pytest.mark.parametrize("place", [0, 1], ids=["solid", "reduced"])
-@pytest.mark.parametrize("explicit", [False, True])
+@pytest.mark.parametrize(
+    ("place", "explicit"),
+    [(0, False), (0, True), (1, False), (1, True), (2, False)],
+    ids=["solid", "solid explicit", "reduced", "reduced explicit", "projected"],
+)
 def test_energy_lost_is_the_power_dissipated(place, explicit):
     """Large motions: kinetic and strain energy fall by the time integral of v.D(u) v."""
     solid, damping = viscous()
@@ -366,6 +370,8 @@ def test_energy_lost_is_the_power_dissipated(place, explicit):
         now = sim.state
         if place == 0:
             return damping.power(now.q, now.qdot)
+        if place == 2:
+            return damping.power(system.displacement(now.q), system.displacement(now.qdot))
         return now.qdot @ strain_rate.matrix(now.q) @ now.qdot
 
     first, powers = mechanical(sim.state), [power()]

@@ -114,7 +114,8 @@ def test_bits_do_not_depend_on_the_number_of_threads():
     results = []
     for threads in (1, 2, 5):
         core = _core.Projected(solid._core, fields, threads)
-        sim = _core.NewmarkProjected(core, 1e-3, 0.1, 1e-4, 0.25, 0.5, 2, 1e-9, threads)
+        viscous = [[3.0, 2.0]] * len(solid.materials)
+        sim = _core.NewmarkProjected(core, 1e-3, 0.1, 1e-4, 0.25, 0.5, 2, 1e-9, threads, viscous)
         sim.step(np.ones(40), 2, None, threads)
         names = ("internal_force", "stiffness", "displacement")
         found = [getattr(core, name)(q, threads) for name in names]
@@ -127,12 +128,17 @@ def test_bits_do_not_depend_on_the_number_of_threads():
 
 
 @pytest.mark.parametrize("newton_max", [1, 8])
+@pytest.mark.parametrize("strain_rate", [False, True])
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (0.3, 2e-3)])
-def test_steps_are_those_of_the_reduced_model(bent, newton_max, damping):
+def test_steps_are_those_of_the_reduced_model(bent, newton_max, damping, strain_rate):
     projected, reduced, force = bent
+    rates = [None, None]
+    if strain_rate:
+        whole = rf.StrainRateDamping(projected.solid, 30.0, 200.0)
+        rates = [whole, whole.reduce(reduced)]
     simulations = [
-        rf.ImplicitNewmark(system, 5e-3, damping, newton_max, tol=1e-9)
-        for system in (projected, reduced)
+        rf.ImplicitNewmark(system, 5e-3, damping, newton_max, tol=1e-9, strain_rate=rate)
+        for system, rate in zip((projected, reduced), rates, strict=True)
     ]
     for sim in simulations:
         sim.step(force, n=20)
@@ -313,10 +319,18 @@ def test_wrong_arguments(bent):
     with pytest.raises(rf.InputError, match=r"force must have shape \(9,\) \(reduced\) or"):
         rf.ImplicitNewmark(projected, 1e-3).step(np.ones(8))
     rate = rf.StrainRateDamping(projected.solid, 2.0, 1.0)
-    with pytest.raises(rf.InputError, match="strain_rate must be None for a ProjectedSolid"):
-        rf.ImplicitNewmark(projected, 1e-3, strain_rate=rate)
-    with pytest.raises(rf.InputError, match="strain_rate must be None"):
-        _core.NewmarkProjected(projected._core, 1e-3, 0, 0, 0.25, 0.5, 1, 1e-6, 1, 3)
+    with pytest.raises(rf.InputTypeError, match="must be a StrainRateDamping, got Reduced"):
+        rf.ImplicitNewmark(projected, 1e-3, strain_rate=rate.reduce(projected.basis))
+    other = rf.Solid(projected.mesh, projected.solid.materials, projected.solid.fixed)
+    with pytest.raises(rf.InputError, match="strain_rate is the damping of another solid"):
+        rf.ImplicitNewmark(rf.ProjectedSolid(other, projected.basis), 1e-3, strain_rate=rate)
+    for viscosity, message in (
+        ([[1.0, 2.0, 3.0]], "viscosity must have shape"),
+        ([[1.0, -1.0]], "psi"),
+        ([[np.nan, 1.0]], r"viscosity\[0, 0\] is nan"),
+    ):
+        with pytest.raises(rf.InputError, match=message):
+            _core.NewmarkProjected(projected._core, 1e-3, 0, 0, 0.25, 0.5, 1, 1e-6, 1, viscosity)
     with pytest.raises(rf.InputError, match="dt must be finite and positive"):
         rf.ImplicitNewmark(projected, 0.0)
     with pytest.raises(rf.InputTypeError, match="a ReducedSolid, a ProjectedSolid or a Solid"):

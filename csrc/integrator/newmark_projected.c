@@ -11,7 +11,8 @@
 struct rf_projected_newmark_work {
   int32_t ld;
   rf_simd simd;
-  double *mass, *stiffness, *system;  // M~, K~(x), of_mass M~ + of_stiffness K~
+  double *mass, *stiffness, *system;  // M~, K~(x), a1 M~ + a4 C~ + K~
+  double *damping;                    // D~(x), with strain-rate damping only
   double *x, *xdot, *xddot;           // the step being computed
   double *force;                      // R~(x)
   double *residual;                   // and then the increment
@@ -21,15 +22,15 @@ struct rf_projected_newmark_work {
 
 static void free_work(rf_projected_newmark_work *w) {
   if (!w) return;
-  double *const blocks[] = {w->mass,  w->stiffness, w->system,   w->x,      w->xdot,
-                            w->xddot, w->force,     w->residual, w->product};
+  double *const blocks[] = {w->mass, w->stiffness, w->system, w->damping,  w->x,
+                            w->xdot, w->xddot,     w->force,  w->residual, w->product};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) rf_free(blocks[i]);
   rf_projected_work_free(w->projection);
   rf_free(w);
 }
 
-static rf_status create_work(const rf_projected *model, rf_projected_newmark_work **out,
-                             rf_error *err) {
+static rf_status create_work(const rf_projected *model, bool strain_rate,
+                             rf_projected_newmark_work **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_projected_newmark_work *w = NULL;
   const int32_t r = model->r, ld = rf_dense_ld(r);
@@ -41,6 +42,7 @@ static rf_status create_work(const rf_projected *model, rf_projected_newmark_wor
   double **const vectors[] = {&w->x, &w->xdot, &w->xddot, &w->force, &w->residual, &w->product};
   for (size_t i = 0; i < sizeof matrices / sizeof *matrices; ++i)
     RF_ALLOC(*matrices[i], (int64_t)ld * ld);
+  if (strain_rate) RF_ALLOC(w->damping, (int64_t)ld * ld);
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i) RF_ALLOC(*vectors[i], ld);
   for (int32_t i = 0; i < r; ++i)
     memcpy(w->mass + (int64_t)i * ld, model->mass + (int64_t)i * r, (size_t)r * sizeof(double));
@@ -58,16 +60,23 @@ rf_status rf_projected_newmark_create(const rf_projected *model, const rf_run *r
   rf_status st = RF_OK;
   rf_projected_newmark *s = NULL;
   *out = NULL;
-  if (set->strain_rate || set->viscosity)
-    return rf_fail(err, RF_ERR_ARG, "strain_rate is not available for a projected solid");
+  if (set->strain_rate)
+    return rf_fail(err, RF_ERR_ARG, "a projected solid takes the viscosities of its solid");
+  const int32_t n_materials = model->solid->n_materials;
   RF_ALLOC(s, 1);
   s->set = *set;
   s->model = model;
   RF_TRY(rf_newmark_check(set, &s->coef, err));
+  if (set->viscosity) {
+    RF_TRY(rf_viscosity_check(n_materials, set->viscosity, err));
+    RF_ALLOC(s->viscosity, 2 * (int64_t)n_materials);
+    memcpy(s->viscosity, set->viscosity, 2 * (size_t)n_materials * sizeof(double));
+  }
+  s->set.viscosity = s->viscosity;
   RF_ALLOC(s->q, model->r);
   RF_ALLOC(s->qdot, model->r);
   RF_ALLOC(s->qddot, model->r);
-  RF_TRY(create_work(model, &s->work, err));
+  RF_TRY(create_work(model, s->viscosity != NULL, &s->work, err));
   RF_TRY(rf_projected_newmark_reset(s, run, NULL, NULL, NULL, err));
   *out = s;
   s = NULL;
@@ -81,6 +90,7 @@ void rf_projected_newmark_free(rf_projected_newmark *s) {
   rf_free(s->q);
   rf_free(s->qdot);
   rf_free(s->qddot);
+  rf_free(s->viscosity);
   free_work(s->work);
   rf_free(s);
 }
@@ -97,16 +107,35 @@ static void update_rates(rf_projected_newmark *s) {
   }
 }
 
-// residual = M (acc + alpha v) + beta K v + R - f; its norm
+// force, stiffness and damping at w->x
+static rf_status evaluate(const rf_projected_newmark *s, const rf_run *run, rf_error *err) {
+  rf_projected_newmark_work *w = s->work;
+  const rf_status st = rf_projected_evaluate(s->model, run, w->projection, w->x, NULL, w->force,
+                                             w->stiffness, w->ld, err);
+  if (st < 0 || !s->viscosity) return st;
+  return rf_projected_damping(s->model, run, w->projection, s->viscosity, w->x, w->damping, w->ld,
+                              err);
+}
+
+// adds `factor` times what damps beside the mass, (beta K + D) v, to the sum
+static void add_damping(const rf_projected_newmark *s, double factor, double *sum) {
+  rf_projected_newmark_work *w = s->work;
+  const int32_t r = s->model->r;
+  rf_dense_multiply_rt(w->simd, r, w->stiffness, w->ld, w->xdot, w->product);
+  for (int32_t i = 0; i < r; ++i) sum[i] += factor * s->set.damping_stiff * w->product[i];
+  if (!s->viscosity) return;
+  rf_dense_multiply_rt(w->simd, r, w->damping, w->ld, w->xdot, w->product);
+  for (int32_t i = 0; i < r; ++i) sum[i] += factor * w->product[i];
+}
+
+// residual = M (acc + alpha v) + (beta K + D) v + R - f; its norm
 static double residual_norm(const rf_projected_newmark *s, const double *applied) {
   rf_projected_newmark_work *w = s->work;
   const int32_t r = s->model->r;
   for (int32_t i = 0; i < r; ++i) w->product[i] = w->xddot[i] + s->set.damping_mass * w->xdot[i];
   rf_dense_multiply_rt(w->simd, r, w->mass, w->ld, w->product, w->residual);
-  rf_dense_multiply_rt(w->simd, r, w->stiffness, w->ld, w->xdot, w->product);
-  for (int32_t i = 0; i < r; ++i)
-    w->residual[i] +=
-        s->set.damping_stiff * w->product[i] + w->force[i] - (applied ? applied[i] : 0.0);
+  for (int32_t i = 0; i < r; ++i) w->residual[i] += w->force[i] - (applied ? applied[i] : 0.0);
+  add_damping(s, 1.0, w->residual);
   return norm(r, w->residual);
 }
 
@@ -118,6 +147,10 @@ static bool solve(rf_projected_newmark *s) {
   const double of_stiffness = 1.0 + s->coef.a4 * s->set.damping_stiff;
   for (int32_t i = 0; i < r; ++i) w->residual[i] = -w->residual[i];
   ++s->report.solves;
+  // what damps by the rate of strain joins the stiffness, which is evaluated anew for each solve
+  if (s->viscosity)
+    for (int64_t i = 0; i < (int64_t)ld * ld; ++i)
+      w->stiffness[i] += s->coef.a4 / of_stiffness * w->damping[i];
   rf_dense_combine_rt(w->simd, r, of_mass, w->mass, of_stiffness, w->stiffness, ld, w->system);
   if (rf_dense_cholesky_rt(w->simd, r, w->system, ld)) {
     rf_dense_cholesky_solve_rt(w->simd, r, w->system, ld, w->residual, w->residual);
@@ -156,8 +189,7 @@ static rf_status one_step(rf_projected_newmark *s, const rf_run *run, const doub
   memcpy(w->x, s->q, (size_t)r * sizeof(double));
   for (int32_t iteration = 0; iteration < s->set.newton_max; ++iteration) {
     update_rates(s);
-    const rf_status st = rf_projected_evaluate(s->model, run, w->projection, w->x, NULL, w->force,
-                                               w->stiffness, w->ld, err);
+    const rf_status st = evaluate(s, run, err);
     if (st < 0) return st;
     const double now = residual_norm(s, applied);
     if (!isfinite(now)) return rf_newmark_diverged(s->time_s, err);
@@ -200,13 +232,11 @@ rf_status rf_projected_newmark_reset(rf_projected_newmark *s, const rf_run *run,
   if (qddot) {
     memcpy(w->xddot, qddot, bytes);
   } else if (q || qdot) {
-    // M a = -(alpha M + beta K) v - R
-    const rf_status st = rf_projected_evaluate(s->model, run, w->projection, w->x, NULL, w->force,
-                                               w->stiffness, w->ld, err);
+    // M a = -(alpha M + beta K + D) v - R
+    const rf_status st = evaluate(s, run, err);
     if (st < 0) return st;
-    rf_dense_multiply_rt(w->simd, r, w->stiffness, w->ld, w->xdot, w->product);
-    for (int32_t i = 0; i < r; ++i)
-      w->xddot[i] = -w->force[i] - s->set.damping_stiff * w->product[i];
+    for (int32_t i = 0; i < r; ++i) w->xddot[i] = -w->force[i];
+    add_damping(s, -1.0, w->xddot);
     memcpy(w->system, w->mass, (size_t)w->ld * (size_t)w->ld * sizeof(double));
     if (!rf_dense_lu_solve_rt(r, w->system, w->ld, w->xddot))
       return rf_fail(err, RF_ERR_SINGULAR, "reduced mass matrix is singular");

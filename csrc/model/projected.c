@@ -16,7 +16,7 @@ enum { MOST_CHUNKS = 32, NODES_PER_CHUNK = 64, STRIP = 32, PANEL = 64 };
 
 struct rf_projected_work {
   double *u, *force;  // displacements and unreduced force    (n, 3)
-  double *blocks;     // unreduced tangent                    (entries, 3, 3)
+  double *blocks;     // unreduced tangent or damping matrix  (entries, 3, 3)
   double *partial;    // U^T K U of each chunk                (chunks, r, r)
   double *products;   // rows of K U, a strip for each chunk  (chunks, STRIP, 3, ld)
 };
@@ -190,8 +190,9 @@ static rf_project_row_fn *row_kernel(rf_simd simd) {
   return rf_project_row_plain;
 }
 
-// a chunk's part of U^T (K U), lower triangle as LAPACK sees it, strip by strip of its rows
-static rf_status stiffen_chunk(void *context, int64_t task, int worker, rf_error *err) {
+// a chunk's part of U^T (K U) for the blocks K, lower triangle as LAPACK sees it, strip by strip of
+// its rows
+static rf_status project_rows(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const job *k = context;
   const rf_projected *model = k->model;
@@ -221,12 +222,12 @@ static rf_status stiffen_chunk(void *context, int64_t task, int worker, rf_error
   return RF_OK;
 }
 
-static rf_status stiffen(const rf_projected *model, const rf_run *run, rf_projected_work *w,
-                         double *stiffness, int32_t ld, rf_error *err) {
+static rf_status project_blocks(const rf_projected *model, const rf_run *run, rf_projected_work *w,
+                                double *matrix, int32_t ld, rf_error *err) {
   const int32_t r = model->r, chunks = chunk_count(model->solid->mesh->n_nodes);
   job k = {.model = model, .work = w};
   rf_blas_serial_begin();
-  const rf_status st = rf_run_tasks(run, chunks, 0, stiffen_chunk, &k, err);
+  const rf_status st = rf_run_tasks(run, chunks, 0, project_rows, &k, err);
   rf_blas_serial_end();
   if (st < 0) return st;
   for (int32_t j = 0; j < r; ++j)
@@ -234,7 +235,7 @@ static rf_status stiffen(const rf_projected *model, const rf_run *run, rf_projec
       double sum = 0.0;
       for (int32_t c = 0; c < chunks; ++c)
         sum += w->partial[(int64_t)c * r * r + (int64_t)j * r + i];
-      stiffness[(int64_t)i * ld + j] = stiffness[(int64_t)j * ld + i] = sum;
+      matrix[(int64_t)i * ld + j] = matrix[(int64_t)j * ld + i] = sum;
     }
   return st;
 }
@@ -248,7 +249,18 @@ rf_status rf_projected_evaluate(const rf_projected *model, const rf_run *run, rf
                            stiffness ? w->blocks : NULL, err));
   // the sums of the stiffness serve as scratch, r^2 for each chunk
   if (force) RF_TRY(project(model, run, w->force, w->partial, force, err));
-  if (stiffness) RF_TRY(stiffen(model, run, w, stiffness, ld, err));
+  if (stiffness) RF_TRY(project_blocks(model, run, w, stiffness, ld, err));
+done:
+  return st;
+}
+
+rf_status rf_projected_damping(const rf_projected *model, const rf_run *run, rf_projected_work *w,
+                               const double *viscosity, const double *q, double *matrix, int32_t ld,
+                               rf_error *err) {
+  rf_status st = RF_OK;
+  RF_TRY(rf_projected_displacement(model, run, q, w->u, err));
+  RF_TRY(rf_solid_damping(model->solid, run, viscosity, w->u, NULL, NULL, NULL, w->blocks, err));
+  RF_TRY(project_blocks(model, run, w, matrix, ld, err));
 done:
   return st;
 }

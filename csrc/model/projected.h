@@ -46,4 +46,11 @@ RF_MUST_CHECK rf_status rf_projected_evaluate(const rf_projected *model, const r
                                               double *energy, double *force, double *stiffness,
                                               int32_t ld, rf_error *err);
 
+// D~(q) = U^T D(U q) U of strain-rate damping (r rows of ld), symmetric to the bit; viscosity: phi
+// and psi of each material, Pa s                                      (n_materials, 2).
+RF_MUST_CHECK rf_status rf_projected_damping(const rf_projected *model, const rf_run *run,
+                                             rf_projected_work *work, const double *viscosity,
+                                             const double *q, double *matrix, int32_t ld,
+                                             rf_error *err);
+
 #endif

@@ -160,7 +160,7 @@ static int take_crowd(py_state *state, crowd *c, PyObject *bodies, PyObject *for
   c->loads = rf_alloc(count, sizeof *c->loads);
   c->n_loads = rf_alloc(count, sizeof *c->n_loads);
   if (!c->member || !c->sorted || !c->body || !c->force || !c->loads || !c->n_loads) {
-    PyErr_NoMemory();
+    PyErr_SetString(PyExc_MemoryError, "out of memory: the loads of free bodies");
     return -1;
   }
   for (npy_intp i = 0; i < c->count; ++i) {

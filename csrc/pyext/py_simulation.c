@@ -65,9 +65,9 @@ static PyObject *simulation_new(const py_scheme *scheme, PyTypeObject *type, PyO
     n = reduced->r;
   } else if (scheme->kind == PY_IS_PROJECTED) {
     const rf_projected *projected = py_projected_get(state, system);
-    if (!projected) return NULL;
-    if (damping != Py_None)
-      return py_fail(state, "InputError", "strain_rate must be None for a ProjectedSolid");
+    if (!projected || py_viscosity_in(&viscosity, damping, projected->solid) < 0) return NULL;
+    set.viscosity = viscosity.data;
+    damping = Py_None;  // copied
     model = projected;
     n = projected->r;
   } else {
@@ -302,10 +302,11 @@ PyDoc_STRVAR(newmark_reduced_doc,
              "NewmarkReduced(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
              "threads, strain_rate=None, /)\n--\n\n"
              "Implicit Newmark simulation of a Reduced; strain_rate: a Damping.");
-PyDoc_STRVAR(newmark_projected_doc,
-             "NewmarkProjected(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
-             "threads, strain_rate=None, /)\n--\n\n"
-             "Implicit Newmark simulation of a Projected; strain_rate: None.");
+PyDoc_STRVAR(
+    newmark_projected_doc,
+    "NewmarkProjected(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
+    "threads, viscosity=None, /)\n--\n\n"
+    "Implicit Newmark simulation of a Projected; viscosity: phi and psi of its materials.");
 PyDoc_STRVAR(newmark_solid_doc,
              "NewmarkSolid(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
              "threads, viscosity=None, /)\n--\n\n"

@@ -379,7 +379,7 @@ class NewmarkProjected:
         newton_max: int,
         tol: float,
         threads: int,
-        strain_rate: None = None,
+        viscosity: ArrayLike | None = None,
         /,
     ) -> NewmarkProjected: ...
     def step(

@@ -14,6 +14,7 @@ from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import Basis
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.material import StVK
+from reducedfem.projected import ProjectedSolid
 from reducedfem.reduced import ReducedSolid
 from reducedfem.reduced_damping import ReducedStrainRateDamping, require_dissipative
 from reducedfem.solid import Solid, require_held, require_solid
@@ -260,12 +261,19 @@ def damping_argument(
 
 @overload
 def damping_argument(
+    strain_rate: StrainRateDamping | ReducedStrainRateDamping | None, system: ProjectedSolid
+) -> NDArray[np.float64] | None: ...
+
+
+@overload
+def damping_argument(
     strain_rate: StrainRateDamping | ReducedStrainRateDamping | None, system: ReducedSolid | Solid
 ) -> _core.Damping | NDArray[np.float64] | None: ...
 
 
 def damping_argument(
-    strain_rate: StrainRateDamping | ReducedStrainRateDamping | None, system: ReducedSolid | Solid
+    strain_rate: StrainRateDamping | ReducedStrainRateDamping | None,
+    system: ReducedSolid | ProjectedSolid | Solid,
 ) -> _core.Damping | NDArray[np.float64] | None:
     """Return what the core takes for the argument `strain_rate`, or refuse it.
 
@@ -290,6 +298,6 @@ def damping_argument(
         raise InputTypeError(
             f"strain_rate must be a StrainRateDamping, got {type(strain_rate).__name__}"
         )
-    if strain_rate.solid is not system:
+    if strain_rate.solid is not (system if isinstance(system, Solid) else system.solid):
         raise InputError("strain_rate is the damping of another solid than system")
     return strain_rate._viscosity

@@ -250,8 +250,8 @@ class ImplicitNewmark(Simulation):
         Newmark's parameters, 0 < beta <= 1, 0 <= gamma <= 1. beta = 0 is another scheme:
         `CentralDifferences`.
     strain_rate
-        Strain-rate damping as well: a `StrainRateDamping` of the solid, or its reduction for
-        a reduced model. None: that of the model, if it has any. A projected solid takes none.
+        Strain-rate damping as well: a `StrainRateDamping` of the solid, also of a projected
+        one, or its reduction for a reduced model. None: that of the model, if it has any.
         Newton's matrix has D, but not the derivative of D(u) v by u.
 
     Raises
@@ -283,9 +283,8 @@ class ImplicitNewmark(Simulation):
             threads(),
         )
         if isinstance(system, ProjectedSolid):
-            if strain_rate is not None:
-                raise InputError("strain_rate must be None for a ProjectedSolid")
-            self._core = _core.NewmarkProjected(system._core, *arguments)
+            viscosity = damping_argument(strain_rate, system)
+            self._core = _core.NewmarkProjected(system._core, *arguments, viscosity)
         elif isinstance(system, ReducedSolid | Solid):
             damping_core = damping_argument(strain_rate, system)
             kind = _core.NewmarkReduced if isinstance(system, ReducedSolid) else _core.NewmarkSolid
