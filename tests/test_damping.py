@@ -61,7 +61,7 @@ def test_power_is_that_of_the_rate_of_strain():
     assert damping.power(u, v) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["hexes", "tets"])
+@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s"])
 @pytest.mark.parametrize("quadrature", [2, 3])
 def test_force_matrix_and_power_agree(kind, quadrature):
     base = small_solid(kind, 3)
@@ -88,7 +88,7 @@ def test_force_matrix_and_power_agree(kind, quadrature):
     np.testing.assert_array_equal(rest, damping.matrix(np.zeros_like(u)).to_scipy().toarray())
 
 
-@pytest.mark.parametrize("kind", ["hexes", "tets"])
+@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s"])
 def test_at_rest_it_is_rayleigh_damping(kind):
     """phi = beta lambda, psi = beta mu: D(0) = beta K(0)."""
     solid = small_solid(kind, 3)
@@ -101,7 +101,7 @@ def test_at_rest_it_is_rayleigh_damping(kind):
     assert deviation(damping.matrix().to_scipy().toarray(), expected) < 1e-13
 
 
-@pytest.mark.parametrize("kind", ["hexes", "tets"])
+@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s"])
 def test_proportional_damping(kind):
     """beta K at rest, so that a mode has the damping ratio pi f beta, as with Rayleigh's."""
     solid = small_solid(kind, 3)
@@ -150,7 +150,7 @@ def test_proportional_damping_of_other_materials():
     assert rf.StrainRateDamping.proportional(auxetic, 1e-3).phi[0] < 0.0
 
 
-@pytest.mark.parametrize("kind", ["hexes", "tets"])
+@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s"])
 def test_rigid_motions_dissipate_nothing(kind):
     """Of the solid at rest and of a solid deformed and turned by any angle."""
     solid, damping = viscous(kind, 3)
@@ -188,7 +188,7 @@ def test_the_same_bits_on_any_number_of_threads():
 
 
 @pytest.mark.parametrize("simd", [1, 2, 3])
-@pytest.mark.parametrize("kind", ["hexes", "tets"])
+@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s"])
 def test_kernels_agree(kind, simd):
     if not _core.simd_available(simd):
         pytest.skip("this processor has no such vectors")
@@ -207,7 +207,9 @@ def test_kernels_agree(kind, simd):
 
 
 @pytest.mark.parametrize("simd", [1, 2, 3])
-@pytest.mark.parametrize(("kind", "r"), [("hexes", 1), ("hexes", 4), ("tets", 9), ("hexes", 24)])
+@pytest.mark.parametrize(
+    ("kind", "r"), [("hexes", 1), ("hexes", 4), ("tets", 9), ("tet10s", 5), ("hexes", 24)]
+)
 def test_reduced_is_the_projection(kind, r, simd):
     """U^T D(U q) U for any q, of any size."""
     if not _core.simd_available(simd):

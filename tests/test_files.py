@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 
 import reducedfem as rf
 from reducedfem import files
-from shapes import box_hexes, box_tets
+from shapes import box_hexes, box_tet10s, box_tets
 
 ARRAYS = ("basis", "mass", "coefficients")
 
@@ -27,7 +27,8 @@ ARRAYS = ("basis", "mass", "coefficients")
 def make_model(
     kind: str, r: int = 4, editable: bool = False, damped: bool = False
 ) -> rf.ReducedSolid:
-    nodes, elements = (box_hexes if kind == "hex8" else box_tets)(3, 1, 1, (0.3, 0.1, 0.1))
+    make = {"hex8": box_hexes, "tet4": box_tets, "tet10": box_tet10s}[kind]
+    nodes, elements = make(3, 1, 1, (0.3, 0.1, 0.1))
     regions = np.arange(len(elements)) % 2
     mesh = rf.Mesh(nodes, elements, regions)
     materials = {0: rf.StVK(1e5, 0.3, 1000.0), 1: rf.StVK(1 / 3 * 1e6, 0.45, 1234.5)}
@@ -163,7 +164,7 @@ def refused(data: bytes, match: str | None = None) -> None:
 
 @pytest.mark.parametrize("damped", [False, True])
 @pytest.mark.parametrize("editable", [False, True])
-@pytest.mark.parametrize("kind", ["hex8", "tet4"])
+@pytest.mark.parametrize("kind", ["hex8", "tet4", "tet10"])
 def test_round_trip_is_bit_for_bit(kind, editable, damped, tmp_path):
     model = make_model(kind, editable=editable, damped=damped)
     assert (model.editable, model.strain_rate is not None) == (editable, damped)
@@ -470,13 +471,19 @@ def test_only_what_version_1_does_not_know_is_of_version_2(
     data, editable_data, damped_data, monkeypatch
 ):
     """An older package reads all that it can, and says of the rest that it is newer."""
-    for contents, version in ((data, "1"), (editable_data, "1"), (damped_data, "2")):
+    quadratic = files.to_bytes(make_model("tet10"))
+    for contents, version in (
+        (data, "1"), (editable_data, "1"), (damped_data, "2"), (quadratic, "2")
+    ):  # fmt: skip
         assert split(contents)[0]["__metadata__"]["format_version"] == version
-    refused(forge(damped_data, metadata={"format_version": "1"}), "version 1 knows no damping")
+    for contents in (damped_data, quadratic):
+        forged = forge(contents, metadata={"format_version": "1"})
+        refused(forged, "what its format version does not know")
     assert files.from_bytes(forge(data, metadata={"format_version": "2"})).strain_rate is None
     monkeypatch.setattr(files, "_LAYOUT", dataclasses.replace(files._LAYOUT, version=1))
     files.from_bytes(data)
-    refused(damped_data, r"newer version .* format version 2.*please update")
+    for contents in (damped_data, quadratic):
+        refused(contents, r"newer version .* format version 2.*please update")
 
 
 @pytest.mark.parametrize(

@@ -38,9 +38,9 @@ of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as J
 keys, without blanks and in ASCII, followed by the arrays in the order of the table. A file
 whose contents were changed is therefore recognised; how they are arranged does not matter.
 
-``format_version`` is 2 with strain-rate damping, which version 1 did not know, and 1 without, so
-that whatever read files of version 1 reads what it can understand, and says of the rest that it is
-newer.
+``format_version`` is 2 with strain-rate damping or elements of ten nodes, which version 1 did not
+know, and 1 without, so that whatever read files of version 1 reads what it can understand, and says
+of the rest that it is newer.
 """
 
 from __future__ import annotations
@@ -126,9 +126,9 @@ def _schema(names: Collection[str]) -> dict[str, str]:
     return {name: dtype for name, dtype in _SCHEMA.items() if name not in absent}
 
 
-def _version(names: Collection[str]) -> int:
+def _version(arrays: Mapping[str, NDArray[Any]]) -> int:
     """Return the lowest format version that knows these arrays."""
-    return 2 if _DAMPING in names else 1
+    return 2 if _DAMPING in arrays or arrays["mesh_elements"].shape[1] == 10 else 1
 
 
 _LAYOUT = _tensors.Layout(FORMAT, FORMAT_VERSION, "model", _schema, _TEXTS)
@@ -405,8 +405,6 @@ def _damping(
         raise _Refused(f"{_DAMPING!r} and its entry 'strain_rate' belong together: one is missing")
     if _DAMPING not in arrays:
         return None
-    if int(metadata["format_version"]) < _version(arrays):
-        raise _Refused("format version 1 knows no damping")
     phi, psi = _viscosities(metadata["strain_rate"], provenance["solid"]["materials"])
     for region in phi:
         require_dissipative(phi[region], psi[region], region)
@@ -420,6 +418,8 @@ def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -
     if _tensors.parse(metadata["counts"], "its entry 'counts'") != _counts(shapes):
         raise _Refused("its counts are not those of its arrays")
     fixed = arrays["fixed_nodes"]
+    if int(metadata["format_version"]) < _version(arrays):
+        raise _Refused("it has what its format version does not know")
     inside = (fixed >= 0) & (fixed < shapes["mesh_nodes"][0])
     if not (inside.all() and (np.diff(fixed.astype(np.int64)) > 0).all()):
         raise _Refused("its fixed nodes are not ascending node indices")
