@@ -11,6 +11,7 @@ from table import Row, spread
 from reducedfem import _core
 
 ROUNDS = 300
+SIZES = (12, 15, 30, 40, 60)
 MARKS_EVALUATE = {12: 0.7, 15: 1.2, 30: 11.0}
 MARKS_STEP = {15: 2.5, 30: 16.0, 40: 60.0, 60: 250.0}
 
@@ -37,10 +38,11 @@ def operations(r: int) -> float:
     return 6.0 * comb(r + 4, 4)
 
 
-def rows() -> list[Row]:
+def evaluation_rows() -> list[Row]:
     """Measure ours and dsymv in turns, so that both see the same machine."""
+    yardsticks.blas_threads(1)
     out = []
-    for r in (12, 15, 30, 40, 60):
+    for r in SIZES:
         model = stable_model(r)
         q = 0.1 * np.random.default_rng(0).normal(size=r)
         inner = max(1, int(200 / r))
@@ -52,7 +54,6 @@ def rows() -> list[Row]:
             theirs.append(yardsticks.dsymv(m, 2, inner)[1])
             force.append(model.time_evaluate(q, False, 2, inner)[1])
         t, y, f = np.array(ours), np.array(theirs), np.array(force)
-        ratio = float(np.median(t / y))
         unique = 8 * comb(r + 4, 4)
         bound = yardsticks.limit(unique, operations(r))
         out.append(
@@ -61,20 +62,32 @@ def rows() -> list[Row]:
                 float(np.median(t)) * 1e6,
                 "us",
                 MARKS_EVALUATE.get(r),
-                f"{spread(t)}; {ratio:.2f} of dsymv {m}; limit {bound * 1e6:.2g} us "
+                f"{spread(t)}; limit {bound * 1e6:.2g} us "
                 f"({unique / 1e3:.0f} kB unique, {operations(r) / 1e3:.0f} kflop), "
                 f"reads {model.stream_bytes / 1e3:.0f} kB, {bound / np.median(t):.0%} of the "
                 f"limit; force alone {np.median(f) * 1e6:.3g}",
+                ratio=float(np.median(t / y)),
+                over=f"dsymv of {m}",
+                ratio_mark=1.0 if r <= 30 else None,
             )
         )
-        out.append(Row(f"  over one dsymv of {m}", ratio, "", 1.0 if r <= 30 else None))
-    for r in (12, 15, 30, 40, 60):
+    return out
+
+
+def step_rows() -> list[Row]:
+    """One implicit Newmark step, beside the dsymv of its size."""
+    yardsticks.blas_threads(1)
+    out = []
+    for r in SIZES:
         model = stable_model(r)
         simulation = _core.NewmarkReduced(model, 1e-3, 0.0, 0.0, 0.25, 0.5, 1, 1e-6, 1)
         push = np.random.default_rng(1).normal(size=r)
+        inner = max(1, int(200 / r))
         calls = _core.alloc_counters()["calls"]
-        t = simulation.time_steps(push, ROUNDS, max(1, int(200 / r)))
+        t = simulation.time_steps(push, ROUNDS, inner)
         allocated = _core.alloc_counters()["calls"] - calls
+        m = r * (r + 1) // 2
+        y = yardsticks.dsymv(m, ROUNDS // 5, inner)
         out.append(
             Row(
                 f"implicit Newmark step, r = {r}",
@@ -82,6 +95,11 @@ def rows() -> list[Row]:
                 "us",
                 MARKS_STEP.get(r),
                 f"{spread(t)}; {allocated} allocations",
+                ratio=float(np.median(t) / np.median(y)),
+                over=f"dsymv of {m}",
             )
         )
     return out
+
+
+ENTRIES = {"force and stiffness": evaluation_rows, "implicit steps": step_rows}

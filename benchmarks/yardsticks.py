@@ -18,7 +18,13 @@ _SOURCE = Path(__file__).with_name("yardsticks.c")
 
 @functools.cache
 def _library() -> ctypes.CDLL:
-    """Build yardsticks.c against the BLAS that the extension has loaded."""
+    """Build yardsticks.c against the BLAS that the extension has loaded.
+
+    Processes started by this one find what it built.
+    """
+    built = os.environ.get("RF_YARDSTICKS")
+    if built and Path(built).is_file():
+        return ctypes.CDLL(built)
     wide = _core.simd_available(3)
     folder = tempfile.mkdtemp()
     out = Path(folder) / "yardsticks.so"
@@ -26,6 +32,7 @@ def _library() -> ctypes.CDLL:
     command += ["-shared", "-fPIC", f"-DRF_YARDSTICK_WIDTH={8 if wide else 4}", "-o", str(out)]
     command += [str(_SOURCE), str(_core.blas_description()["library"])]
     subprocess.run(command, check=True)
+    os.environ["RF_YARDSTICKS"] = str(out)
     return ctypes.CDLL(str(out))
 
 

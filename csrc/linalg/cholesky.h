@@ -1,7 +1,11 @@
 // Sparse Cholesky factorization of a symmetric positive definite matrix, by
 // CHOLMOD: supernodal, ordered by METIS where CHOLMOD has it and AMD elsewhere.
 //
-// The result has the same bits whatever the thread count of the BLAS.
+// The result has the same bits whatever the thread count of the BLAS: OpenBLAS splits dgemm,
+// dtrsm and dpotrf at other places for two threads than for one, which rounds otherwise, so a
+// factorization has one BLAS thread.  Nine tenths of an unreduced Newton iteration is that; a
+// single solution (statics, implicit steps) thus gains next to nothing from a second core.
+// Several right-hand sides (_solve_parallel) and several loads (fem/statics_loads.c) do.
 //
 // Analyse once, factorize as often as values change, solve in blocks: a solve
 // for 32 columns costs 4 to 5 times less per column than one alone.
