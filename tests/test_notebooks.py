@@ -23,6 +23,7 @@ PICTURES = {
     "02_free_bodies_materials_touch": 3,
     "03_bases_from_sketches_and_trajectories": 6,
     "04_steps_damping_other_systems": 5,
+    "05_elements_that_bend": 2,
 }
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
