@@ -178,6 +178,31 @@ def test_figures_reach_files_whole_or_not_at_all(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.pdf", "a.png"]
 
 
+def test_shapes_that_cover_each_other_are_drawn_once():
+    """Otherwise one shows through the other in patches."""
+    x, up = square(0.0), np.zeros((4, 3))
+    up[:, 2] = 1.0
+
+    def texts(*heights):
+        labels = [f"at {h:g}" for h in heights]
+        figure = plot.shapes_figure(x, TWO, [h * up for h in heights], labels, azimuth=-90)
+        return [t.get_text() for t in figure.axes[0].texts], figure.axes[1].get_ylabel()
+
+    assert texts(0.1, 0.5) == (["at 0.1", "at 0.5"], "displacement [mm]")
+    # thousandths of a pixel from each other, and from rest
+    assert texts(0.5, 0.500001, 0.1) == (["at 0.500001", "at 0.1"], "displacement [mm]")
+    assert texts(1e-6, 3e-6) == (["at 3e-06"], "displacement [µm]")
+    assert texts(0.0) == (["at 0"], "displacement [mm]")
+
+
+@pytest.mark.parametrize(
+    ("largest", "unit"), [(12.0, "m"), (0.999, "mm"), (2e-6, "µm"), (3e-9, "nm"), (0.0, "mm")]
+)
+def test_units_of_lengths(largest, unit):
+    name, factor = plot.length_unit(largest)
+    assert (name, largest == 0 or 1 <= largest * factor < 1000) == (unit, True)
+
+
 def test_colours_run_from_rest_to_the_largest():
     u = np.array([[0, 0, 0], [0, 0, 0.5], [0, 1.0, 0]])
     colours = plot.colours(u, 1.0)

@@ -26,6 +26,7 @@ __all__ = [
     "Trace",
     "check_picture",
     "colours",
+    "length_unit",
     "render",
     "save_figure",
     "shapes_figure",
@@ -51,6 +52,7 @@ _SCALE = np.array(
         [0.86, 0.27, 0.22],
     ]
 )
+_INDISTINGUISHABLE = 2.0  # pixels between shapes, at most
 _MAX_PIXELS = 25_000_000
 _MAX_FRAGMENTS = 60_000_000
 
@@ -393,6 +395,51 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 150) ->
         figure.savefig(temporary, dpi=dpi, facecolor=figure.get_facecolor())
 
 
+def length_unit(largest: float) -> tuple[str, float]:
+    """Return the unit in which lengths up to `largest` [m] read well, and how many make a metre.
+
+    Parameters
+    ----------
+    largest
+        In m.
+
+    Returns
+    -------
+    (str, float)
+        Such as ``("mm", 1e3)``.
+    """
+    for unit, factor in (("m", 1.0), ("mm", 1e3), ("µm", 1e6)):
+        if largest * factor >= 1.0:
+            return unit, factor
+    return ("nm", 1e9) if largest > 0.0 else ("mm", 1e3)
+
+
+def _told_apart(
+    frame: _Frame, rest: Array, moved: Sequence[Array], labels: Sequence[str]
+) -> tuple[bool, list[tuple[Array, str]]]:
+    """Return whether to draw the shape at rest, and which of the others.
+
+    Of shapes that cover each other to a pixel or two, one would show through the other in
+    patches: the one that moved more stands for both.
+    """
+    texts = [*labels, *[""] * len(moved)]
+    order = sorted(range(len(moved)), key=lambda i: -float(np.linalg.norm(moved[i], axis=1).max()))
+    seen: list[Array] = []
+    kept: list[int] = []
+
+    def new(x: Array) -> bool:
+        at = frame.pixels(x)
+        if any(np.abs(at - other).max() <= _INDISTINGUISHABLE for other in seen):
+            return False
+        seen.append(at)
+        return True
+
+    for i in order:
+        if new(rest + moved[i]):
+            kept.append(i)
+    return new(rest), [(moved[i], texts[i]) for i in sorted(kept)]
+
+
 def shapes_figure(
     rest: ArrayLike,
     triangles: ArrayLike,
@@ -413,7 +460,8 @@ def shapes_figure(
     triangles
         Vertex indices, shape (t, 3).
     displacements
-        One or more displacements of the vertices [m], each (v, 3).
+        One or more displacements of the vertices [m], each (v, 3). Of shapes that cover each
+        other to a pixel or two the one that moved most is drawn.
     labels
         A text beside each deformed shape.
     title
@@ -443,8 +491,13 @@ def shapes_figure(
     faces = np.asarray(triangles, dtype=np.int32)
     moved = [np.asarray(u, dtype=np.float64) for u in displacements]
     largest = max((float(np.linalg.norm(u, axis=1).max()) for u in moved), default=0.0)
-    poses = [Pose(x, _SCALE[0], rest_opacity), *(Pose(x + u, colours(u, largest)) for u in moved)]
-    frame = _frame(poses, faces, size, azimuth, elevation, 0.05)
+    at_rest = Pose(x, _SCALE[0], rest_opacity)
+    every = [at_rest, *(Pose(x + u, colours(u, largest)) for u in moved)]
+    frame = _frame(every, faces, size, azimuth, elevation, 0.05)
+    with_rest, told = _told_apart(frame, x, moved, labels)
+    poses = [Pose(x + u, colours(u, largest)) for u, _ in told]
+    if with_rest:
+        poses.insert(0, at_rest)
     image = _draw(frame, poses, faces, 2)
 
     width, height = frame.size
@@ -455,7 +508,7 @@ def shapes_figure(
     axes.imshow(image, interpolation="antialiased")
     axes.set_axis_off()
     # labels beside the part that moved most, outwards of the shape
-    for u, label in zip(moved, labels, strict=False):
+    for u, label in told:
         seen = frame.pixels(x + u)[:, :2]
         tip = seen[np.linalg.norm(u, axis=1).argmax()]
         way = tip - (seen.min(axis=0) + seen.max(axis=0)) / 2
@@ -475,7 +528,7 @@ def shapes_figure(
     figure.text(
         0.03, 1 - 0.16 / total[1], title, color=_INK, fontsize=letters, va="top", weight="bold"
     )
-    unit, factor = ("m", 1.0) if largest >= 1.0 else ("mm", 1e3)
+    unit, factor = length_unit(largest)
     scale = ScalarMappable(
         Normalize(0.0, largest * factor), LinearSegmentedColormap.from_list("moved", list(_SCALE))
     )

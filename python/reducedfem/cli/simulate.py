@@ -278,15 +278,17 @@ def _plot_trajectory(
     nodes: Sequence[int],
     u: NDArray[np.float64],
 ) -> None:
+    unit, factor = plot.length_unit(float(np.abs(u).max()))
     if len(nodes) == 1:
-        traces = [plot.Trace(AXES[c], times, 1e3 * u[:, 0, c]) for c in range(3)]
-        title, what = f"Displacement of node {nodes[0]}", "displacement [mm]"
+        traces = [plot.Trace(AXES[c], times, factor * u[:, 0, c]) for c in range(3)]
+        title, what = f"Displacement of node {nodes[0]}", f"displacement [{unit}]"
     else:
         axis = int(np.ptp(u, axis=0).max(axis=0).argmax())
         traces = [
-            plot.Trace(f"node {node}", times, 1e3 * u[:, k, axis]) for k, node in enumerate(nodes)
+            plot.Trace(f"node {node}", times, factor * u[:, k, axis])
+            for k, node in enumerate(nodes)
         ]
-        title, what = "Displacements", f"displacement along {AXES[axis]} [mm]"
+        title, what = "Displacements", f"displacement along {AXES[axis]} [{unit}]"
     plot.save_figure(plot.traces_figure(traces, title, what), args.plot)
 
 
