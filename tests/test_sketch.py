@@ -55,6 +55,26 @@ def test_all_modes_give_the_linear_solution(rng):
     assert np.abs(u.ravel() - expected).max() < 0.02 * np.abs(expected).max()
 
 
+def test_a_free_solid_answers_what_its_acceleration_leaves():
+    """All elastic modes: K u = f - M a, a the acceleration as a whole; nothing under gravity."""
+    nodes, elements = box_hexes(2, 1, 1, (0.2, 0.1, 0.1))
+    solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1000.0))
+    M, K = mass_of(solid), solid.stiffness().to_dense()
+    model = rf.LinearModel(solid, 29)  # of 30
+    weight = (M @ np.tile([0.0, 0.0, -9.81], 12)).reshape(12, 3)
+    force = np.zeros((12, 3))
+    force[0] = [0.0, 0.0, 1.0]
+    u, sagged = model.displacement(force), model.displacement(weight)
+    rigid = solid.linear_modes(1, rigid=True).shapes[:6].reshape(6, 36)
+    left = force.ravel() - M @ rigid.T @ (rigid @ force.ravel())
+    expected = np.linalg.pinv(K, rcond=1e-10) @ left
+    # the pseudo-inverse is orthogonal to rigid motions, the model mass-orthogonal
+    expected -= rigid.T @ (rigid @ (M @ expected))
+    # the stiffest mode is missing: its part of the answer is small
+    np.testing.assert_allclose(u.ravel(), expected, atol=0.02 * np.abs(expected).max())
+    assert np.abs(sagged).max() < 1e-9 * np.abs(u).max()
+
+
 def test_the_response_is_the_modal_sum(model, rng):
     shapes, values = model.modes.shapes, model.modes.eigenvalues
     force = rng.standard_normal(shapes.shape[1:])
@@ -412,8 +432,19 @@ def test_snapshots(beam):
     ):
         with pytest.raises(rf.InputError, match=message):
             rf.record_snapshots(*arguments)
-    with pytest.raises(rf.InputTypeError, match="sim must be an ImplicitNewmark"):
+    with pytest.raises(rf.InputTypeError, match="sim must be an ImplicitNewmark or a Central"):
         rf.record_snapshots(beam, 3)
+
+
+def test_snapshots_of_an_explicit_motion(beam):
+    load = np.zeros((81, 3))
+    load[80, 1] = 0.1
+    shots = rf.record_snapshots(rf.CentralDifferences(beam), 6, load, every=2)
+    other = rf.CentralDifferences(beam)
+    for shot in shots:
+        other.step(load, 2)
+        np.testing.assert_array_equal(shot, other.displacement)
+    assert np.abs(shots[-1]).max() > 0.0
 
 
 # --- merging -------------------------------------------------------------------------------------
@@ -488,7 +519,9 @@ def test_bad_merges(beam):
         rf.merge_bases(beam, one)
     with pytest.raises(rf.InputError, match="at least one"):
         rf.merge_bases(beam, [])
-    with pytest.raises(rf.InputTypeError, match=r"bases\[1\] must be a Basis, got ndarray"):
+    with pytest.raises(
+        rf.InputTypeError, match=r"bases\[1\] must be a Basis, got ndarray; make one"
+    ):
         rf.merge_bases(beam, [one, one.vectors])
     with pytest.raises(rf.InputError, match="r is 4, but 3 of the 6 vectors are independent"):
         rf.merge_bases(beam, [one, one], r=4)

@@ -240,7 +240,9 @@ class ImplicitNewmark(Simulation):
         Local Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the present
         q (Barbic 2007, equation 2.33). alpha brakes all motion, of a free solid also that as a
         whole; beta mostly what is fast. Where K(q) is indefinite beta may add energy; see
-        `StrainRateDamping` for a damping that never does.
+        `StrainRateDamping` for a damping that never does. Newton's matrix has C, but not the
+        derivative of C by q: with beta iterations converge linearly instead of quadratically,
+        and may not in steps that are long for a motion; see `NewmarkReport.unconverged`.
     newton_max
         Newton iterations per step at most. One is usual at haptic rates.
     tol

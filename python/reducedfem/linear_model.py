@@ -25,6 +25,10 @@ class LinearModel:
     static equilibrium (Barbic 2007, section 2.8.2). Large ones are distorted: they are a hint at
     what the nonlinear solid does, which `sketch_basis` computes from the recorded forces.
 
+    Of a free solid the modes are elastic ones, and the answer is the deformation while loads and
+    inertia are in balance: loads that move the solid as a whole deform it only as its
+    acceleration does.
+
     Parameters
     ----------
     solid

@@ -71,7 +71,10 @@ def merge_bases(
     least = number(tolerance, "tolerance")
     for i, basis in enumerate(bases):
         if not isinstance(basis, Basis):
-            raise InputTypeError(f"bases[{i}] must be a Basis, got {type(basis).__name__}")
+            raise InputTypeError(
+                f"bases[{i}] must be a Basis, got {type(basis).__name__}; make one of any "
+                "deformations with mass_pca(solid, vectors)"
+            )
         held_fields(solid, basis.vectors, f"bases[{i}]")
     require_movable(solid)
     vectors = np.concatenate([basis.vectors for basis in bases])

@@ -11,14 +11,14 @@ from reducedfem._check import count
 from reducedfem._run import Progress, callback
 from reducedfem.basis import Basis, mass_pca
 from reducedfem.errors import InputTypeError
-from reducedfem.integrator import ImplicitNewmark
+from reducedfem.integrator import Simulation
 from reducedfem.solid import Solid
 
 __all__ = ["pod_basis", "record_snapshots"]
 
 
 def record_snapshots(
-    sim: ImplicitNewmark,
+    sim: Simulation,
     n: int,
     force: ArrayLike | Callable[[int], ArrayLike | None] | None = None,
     every: int = 1,
@@ -30,11 +30,12 @@ def record_snapshots(
     Parameters
     ----------
     sim
-        Of an unreduced solid, or of a reduced one; it is advanced from where it is.
+        An `ImplicitNewmark` or a `CentralDifferences`, of a solid or of a model; it is advanced
+        from where it is.
     n
         Number of steps.
     force
-        As in `ImplicitNewmark.step`: constant, or a callable that returns the force of step i,
+        As in their method `step`: constant, or a callable that returns the force of step i,
         i from 0 to n - 1. None: none.
     every
         A snapshot is taken after each `every` steps.
@@ -53,8 +54,10 @@ def record_snapshots(
     DivergedError
         The motion left the finite numbers.
     """
-    if not isinstance(sim, ImplicitNewmark):
-        raise InputTypeError(f"sim must be an ImplicitNewmark, got {type(sim).__name__}")
+    if not isinstance(sim, Simulation):
+        raise InputTypeError(
+            "sim must be an ImplicitNewmark or a CentralDifferences, got " f"{type(sim).__name__}"
+        )
     steps = count(n, "n")
     stride = count(every, "every", steps, "the number of steps")
     taken = np.empty((steps // stride, *sim.displacement.shape))

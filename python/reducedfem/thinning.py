@@ -69,7 +69,8 @@ def thin_shapes(
     shapes
         Deformations [m], shape (m, n, 3), zero at fixed nodes.
     distance
-        In kg^1/2 m, at least 0; 0 keeps all.
+        In kg^1/2 m, at least 0; 0 keeps all. Of two shapes that are d metres apart everywhere it
+        is d times the root of `Solid.total_mass`.
     progress
         True for a bar, or a callable ``f(done, total)``.
 
