@@ -14,6 +14,7 @@ import reducedfem as rf
 
 ROUNDS = 200
 MARK_BRIDGE_MS = 15.0
+ELEMENTS = {4: "tet4", 8: "hex8", 10: "tet10"}
 FOLDER = Path(
     os.environ.get("REDUCEDFEM_SHARED", Path(__file__).resolve().parent.parent.parent / "shared")
 )
@@ -58,6 +59,8 @@ def meshes() -> list[tuple[str, rf.Mesh, float | None]]:
     else:
         out += [("tet box of the bridge's size", box((24, 10, 9), True), MARK_BRIDGE_MS)]
         out += [("voxel box of the bridge's size", box((24, 9, 8), False), None)]
+    # as many nodes as the first has, about
+    out += [("box", box((12, 5, 5), True).quadratic(), None)]
     return out
 
 
@@ -139,7 +142,7 @@ def rows_of(which: int) -> list[Row]:
     out = []
     for quadrature in (2, 3) if mesh.nodes_per_element == 8 else (None,):
         solid = rf.Solid(mesh, material, quadrature=quadrature)
-        label = f"{name}, {mesh.n_elements} elements"
+        label = f"{name}, {mesh.n_elements} {ELEMENTS[mesh.nodes_per_element]}"
         if quadrature:
             label += f", {quadrature}^3 points"
         out.append(evaluation(label, solid, True, mark))
@@ -149,4 +152,8 @@ def rows_of(which: int) -> list[Row]:
     return out
 
 
-ENTRIES = {"tetrahedra": lambda: rows_of(0), "voxels": lambda: rows_of(1)}
+ENTRIES = {
+    "tetrahedra": lambda: rows_of(0),
+    "voxels": lambda: rows_of(1),
+    "ten-node tetrahedra": lambda: rows_of(2),
+}
