@@ -70,9 +70,10 @@ def main() -> int:
     missed = [row.what for _, rows in sections for row in rows if row.verdict == "OVER"]
     print(f"\n{time.perf_counter() - begin:.0f} s in all; ", end="")
     if missed:
-        print(f"{len(missed)} of the marks not met on this machine: " + "; ".join(missed))
+        print(f"{len(missed)} of the marks not met on this machine: " + "; ".join(missed), end="")
     else:
-        print("all marks met")
+        print("all marks met", end="")
+    print(f"; {len(failed)} could not be measured" if failed else "")
     for one in failed:
         print(one, file=sys.stderr)
     return 1 if failed or (missed and arguments.strict) else 0

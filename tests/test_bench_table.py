@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import child
+import run
 from table import HEAD, Memory, Row, show
 
 MB = 1_000_000
@@ -127,6 +129,24 @@ def test_each_entry_has_a_process_of_its_own(tmp_path, monkeypatch, capfd):
 
 
 def test_every_benchmark_is_in_the_table():
-    import run
-
+    pytest.importorskip("scipy")
     assert set(run.NAMES) == {path.stem[6:] for path in (ROOT / "benchmarks").glob("bench_*.py")}
+    for name in run.NAMES:
+        entries = importlib.import_module(f"bench_{name}").ENTRIES
+        assert entries
+        assert all(callable(entry) for entry in entries.values())
+
+
+def test_one_that_fails_does_not_take_the_others_along(tmp_path, monkeypatch, capfd):
+    (tmp_path / "bench_fake.py").write_text(FAKE)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(run, "NAMES", ("fake",))
+    monkeypatch.setattr(run, "machine", lambda: "this machine")
+    monkeypatch.setattr(sys, "argv", ["run.py"])
+    assert run.main() == 1
+    out, err = capfd.readouterr()
+    lines = out.split("\n")
+    assert lines[0] == "this machine"
+    assert [line.split()[0] for line in lines[4:7]] == ["large", "too", "small"]
+    assert lines[-2].endswith("; all marks met; 1 could not be measured")
+    assert err.endswith("bench_fake, broken: failed with exit status 1\n")

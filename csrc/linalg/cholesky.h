@@ -3,8 +3,8 @@
 //
 // The result has the same bits whatever the thread count of the BLAS: OpenBLAS splits dgemm,
 // dtrsm and dpotrf at other places for two threads than for one, which rounds otherwise, so a
-// factorization has one BLAS thread.  Nine tenths of an unreduced Newton iteration is that; a
-// single solution (statics, implicit steps) thus gains next to nothing from a second core.
+// factorization has one BLAS thread.  Of a Newton iteration on a solid of 3,600 nodes it is 87 %,
+// its solve 12 %: one solution (statics, implicit steps) gains next to nothing from a second core.
 // Several right-hand sides (_solve_parallel) and several loads (fem/statics_loads.c) do.
 //
 // Analyse once, factorize as often as values change, solve in blocks: a solve
