@@ -538,6 +538,7 @@ def _label(method: Method) -> str:
 
 def plot_motion(experiment: Experiment, load: Load, path: Path) -> None:
     """Draw displacements of the watched node in all methods, as figures 2.19 and 2.21."""
+    pictures.require_matplotlib()
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.5, 5.2), layout="constrained")
@@ -557,6 +558,7 @@ def plot_motion(experiment: Experiment, load: Load, path: Path) -> None:
 
 def plot_stiffening(experiment: Experiment, path: Path) -> None:
     """Draw load over static deflection, and errors over r, for every load."""
+    pictures.require_matplotlib()
     from matplotlib.figure import Figure
     from matplotlib.ticker import NullFormatter, PercentFormatter
 
@@ -606,6 +608,7 @@ def plot_poses(experiment: Experiment, load: Load, path: Path, width: int = 1200
 
     The shapes take `width` pixels.
     """
+    pictures.require_matplotlib()
     from matplotlib.figure import Figure
 
     scene = experiment.scene
@@ -714,6 +717,7 @@ def main() -> int:
             print(f"... {text}", file=sys.stderr, flush=True)
 
     try:
+        arguments.out.mkdir(parents=True, exist_ok=True)
         experiment = run(
             scene_of(arguments.surface, arguments.resolution),
             arguments.k,

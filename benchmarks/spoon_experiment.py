@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import reducedfem as rf
+from reducedfem import plot as pictures
 from reducedfem import samples
 
 Array = NDArray[np.float64]
@@ -304,10 +305,8 @@ def run(
 
 def plot(experiment: Experiment, path: str | Path) -> None:
     """Draw the height of the tip over time in all motions."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    pictures.require_matplotlib()
+    from matplotlib.figure import Figure
 
     styles = {
         UNREDUCED: ("-", 5.0),
@@ -316,7 +315,8 @@ def plot(experiment: Experiment, path: str | Path) -> None:
         FULL_MOTION: ("C3--", 1.6),
         LINEAR: ("C2:", 1.6),
     }
-    figure, axes = pyplot.subplots(figsize=(9, 4.5), layout="constrained")
+    figure = Figure(figsize=(9, 4.5), layout="constrained")
+    axes = figure.add_subplot()
     for name, motion in experiment.motions.items():
         times = motion.dt * np.arange(len(motion.height))
         r = "" if name == UNREDUCED else f", r = {len(experiment.bases[name])}"
@@ -332,8 +332,7 @@ def plot(experiment: Experiment, path: str | Path) -> None:
     axes.set_xlim(0.0, None)
     axes.grid(alpha=0.3)
     figure.legend(loc="outside lower center", ncols=5, fontsize="small")
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    pictures.save_figure(figure, path, dpi=120)
 
 
 def main() -> int:
@@ -345,15 +344,15 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot")
     arguments = parser.parse_args()
     try:
-        experiment = run(arguments.resolution, periods=arguments.periods, push=arguments.push)
         arguments.out.mkdir(parents=True, exist_ok=True)
+        experiment = run(arguments.resolution, periods=arguments.periods, push=arguments.push)
+        print(experiment.table())
         picture = arguments.out / "spoon_experiment.png"
         plot(experiment, picture)
+        print(f"plot: {picture}")
     except (rf.ReducedFEMError, OSError) as error:
         print(f"spoon_experiment.py: {error}", file=sys.stderr)
         return 1
-    print(experiment.table())
-    print(f"plot: {picture}")
     return 0
 
 

@@ -194,13 +194,21 @@ def test_command_line_without_the_dragon(experiment, monkeypatch, capsys, tmp_pa
         (["--push", "0"], 2, "--push must be positive, got 0"),
         (["--resolution", "-3"], 1, "resolution must be"),
         (["--load", "back"], 2, "invalid choice"),
+        (["--k", "0", "--resolution", "16"], 1, "k must be between 1 and"),
+        (["taken"], 1, "file"),
     ],
 )
 def test_mistakes_are_told_without_a_traceback(
     arguments, code, message, monkeypatch, capsys, tmp_path
 ):
     monkeypatch.setenv("REDUCEDFEM_SHARED", str(tmp_path))
-    monkeypatch.setattr(sys, "argv", ["b07_2_13_progressive.py", *arguments])
+    taken = tmp_path / "file"
+    taken.write_text("")
+    folder = taken if "taken" in arguments else tmp_path / "out"
+    rest = [one for one in arguments if one != "taken"]
+    monkeypatch.setattr(sys, "argv", ["x", *rest, "--out", str(folder)])
+    if folder is taken:  # told before the long work
+        monkeypatch.setattr(progressive, "run", lambda *args, **kwargs: pytest.fail("simulated"))
     try:
         found = progressive.main()
     except SystemExit as end:

@@ -111,13 +111,15 @@ def test_plot_and_command_line(experiment, tmp_path, monkeypatch, capsys):
 
 
 def test_mistakes_are_told_without_a_traceback(monkeypatch, capsys, tmp_path):
-    monkeypatch.setattr(sys, "argv", ["spoon_experiment.py", "--resolution", "0"])
+    out = ["--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", ["spoon_experiment.py", "--resolution", "0", *out])
     assert spoon_experiment.main() == 1
     assert "resolution must be" in capsys.readouterr().err
     taken = tmp_path / "file"
     taken.write_text("")
     argv = ["spoon_experiment.py", "--resolution", "16", "--periods", "1.5", "--out", str(taken)]
     monkeypatch.setattr(sys, "argv", argv)
-    monkeypatch.setattr(spoon_experiment, "run", lambda *args, **kwargs: None)
+    # before the long work
+    monkeypatch.setattr(spoon_experiment, "run", lambda *args, **kwargs: pytest.fail("simulated"))
     assert spoon_experiment.main() == 1
     assert str(taken) in capsys.readouterr().err
