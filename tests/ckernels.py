@@ -52,12 +52,6 @@ rf_simd rf_simd_resolve(rf_simd simd) { return simd; }
 """
 
 
-class Polynomial(ctypes.Structure):
-    """The beginning of `struct rf_polynomial`: all that is asked of it here."""
-
-    _fields_ = (("r", ctypes.c_int32), ("count", ctypes.c_int64))
-
-
 @functools.cache
 def library() -> ctypes.CDLL:
     """Compile once per run; skip where that cannot be done."""

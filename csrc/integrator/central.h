@@ -39,10 +39,6 @@ typedef struct rf_central_settings {
 // Explains RF_ERR_DIVERGED.
 rf_status rf_central_diverged(double time_s, rf_error *err);
 
-// Largest stable step for the eigenvalue lambda = omega^2 and the largest damping rate c, 1/s;
-// INFINITY when both are zero or less.
-double rf_central_stable_step(double lambda, double damping);
-
 // Eigenvalues of  K~(q) x = lambda M~ x, ascending (r); q NULL: rest.
 RF_MUST_CHECK rf_status rf_reduced_eigenvalues(const rf_reduced *model, const double *q,
                                                double *values, rf_error *err);

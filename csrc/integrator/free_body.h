@@ -18,7 +18,7 @@
 
 #include "base/run.h"
 #include "base/status.h"
-#include "integrator/integrator.h"
+#include "integrator/newmark.h"
 
 typedef struct rf_free_body_settings {
   rf_newmark_settings deformation;  // dt_s serves both parts

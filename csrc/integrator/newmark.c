@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "integrator/integrator.h"
+#include "integrator/newmark.h"
 #include "integrator/reduced_motion.h"
 #include "linalg/dense_rt.h"
 

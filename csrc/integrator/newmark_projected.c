@@ -242,9 +242,7 @@ rf_status rf_projected_newmark_reset(rf_projected_newmark *s, const rf_run *run,
       return rf_fail(err, RF_ERR_SINGULAR, "reduced mass matrix is singular");
     for (int32_t i = 0; i < r; ++i) w->xddot[i] -= s->set.damping_mass * w->xdot[i];
   }
-  if (!accept(s))
-    return rf_fail(err, RF_ERR_DIVERGED,
-                   "the initial state or its acceleration is not finite; q or qdot is too large");
+  if (!accept(s)) return rf_motion_not_finite(err);
   s->time_s = 0.0;
   s->report = (rf_newmark_report){0};
   return RF_OK;

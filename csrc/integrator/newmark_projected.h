@@ -1,9 +1,9 @@
-// Implicit Newmark for a projected solid: the scheme of integrator.h on r dense coordinates
+// Implicit Newmark for a projected solid: the scheme of newmark.h on r dense coordinates
 // whose forces go by way of the mesh (model/projected.h).
 #ifndef RF_INTEGRATOR_NEWMARK_PROJECTED_H
 #define RF_INTEGRATOR_NEWMARK_PROJECTED_H
 
-#include "integrator/integrator.h"
+#include "integrator/newmark.h"
 #include "model/projected.h"
 
 typedef struct rf_projected_newmark_work rf_projected_newmark_work;

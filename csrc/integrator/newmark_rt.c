@@ -1,9 +1,9 @@
-// One step of the reduced implicit Newmark scheme; see integrator.h.
+// One step of the reduced implicit Newmark scheme; see newmark.h.
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "integrator/integrator.h"
+#include "integrator/newmark.h"
 #include "integrator/reduced_motion.h"
 #include "linalg/dense_rt.h"
 

@@ -1,10 +1,10 @@
-// Implicit Newmark for the unreduced solid: the scheme of integrator.h with sparse
+// Implicit Newmark for the unreduced solid: the scheme of newmark.h with sparse
 // matrices, one symbolic factorization for all steps.
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "integrator/integrator.h"
+#include "integrator/newmark.h"
 #include "integrator/solid_motion.h"
 #include "linalg/cholesky.h"
 

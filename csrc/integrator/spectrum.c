@@ -64,7 +64,9 @@ done:
   return st;
 }
 
-double rf_central_stable_step(double lambda, double damping) {
+// Largest stable step (see central.h) for the eigenvalue lambda = omega^2 and the largest damping
+// rate c, 1/s; INFINITY when both are zero or less.
+static double stable_step(double lambda, double damping) {
   const double square = fmax(lambda, 0.0), c = fmax(damping, 0.0);
   const double sum = c + sqrt(c * c + 4.0 * square);
   return sum > 0.0 ? 4.0 / sum : INFINITY;
@@ -91,7 +93,7 @@ rf_status rf_reduced_stable_step(const rf_reduced *model, const double *q, doubl
   }
   RF_TRY(rf_reduced_eigenvalues(model, q, values, err));
   const double highest = values[r - 1];
-  *step = rf_central_stable_step(highest, damping_stiff * fmax(highest, 0.0) + rate);
+  *step = stable_step(highest, damping_stiff * fmax(highest, 0.0) + rate);
 done:
   rf_free(values);
   rf_free(damping);
@@ -112,7 +114,7 @@ rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run, const d
   }
   RF_TRY(rf_solid_evaluate(solid, run, u, NULL, NULL, blocks, err));
   RF_TRY(rf_solid_highest_bound(solid, run, blocks, &bound, err));
-  *step = rf_central_stable_step(bound, damping_stiff * bound + rate);
+  *step = stable_step(bound, damping_stiff * bound + rate);
 done:
   rf_free(blocks);
   return st;

@@ -307,7 +307,7 @@ PyType_Spec py_reduced_spec = {
     .slots = slots,
 };
 
-PyMethodDef py_polynomial_functions[] = {
+PyMethodDef py_reduced_functions[] = {
     {"reduce", reduce, METH_VARARGS, reduce_doc},
     {NULL, NULL, 0, NULL},
 };

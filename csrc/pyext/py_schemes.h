@@ -7,7 +7,7 @@
 
 #include "base/run.h"
 #include "base/status.h"
-#include "integrator/integrator.h"
+#include "integrator/newmark.h"
 
 typedef enum py_system_kind { PY_IS_REDUCED, PY_IS_PROJECTED, PY_IS_SOLID } py_system_kind;
 

@@ -8,8 +8,8 @@
 //   (a1 M + a4 C + K) dx = -residual,         x += dx
 // until |residual| <= tolerance * max(|first residual|, |R|, |f|), or newton_max solves.
 // The derivative of C(x) v by x is left out, as in B07; D is strain-rate damping (2.34 to 2.38).
-#ifndef RF_INTEGRATOR_INTEGRATOR_H
-#define RF_INTEGRATOR_INTEGRATOR_H
+#ifndef RF_INTEGRATOR_NEWMARK_H
+#define RF_INTEGRATOR_NEWMARK_H
 
 #include <stdbool.h>
 #include <stdint.h>
