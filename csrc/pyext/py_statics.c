@@ -9,11 +9,14 @@
 #include "pyext/py_reduced.h"
 #include "pyext/py_solid.h"
 
-static PyObject *static_report(const rf_static_report *r) {
-  return Py_BuildValue("{s:i,s:i,s:i,s:i,s:i,s:d,s:d}", "iterations", (int)r->iterations,
+// (x, report, None), or with a text where no equilibrium was found
+static PyObject *outcome(py_state *state, rf_status st, const rf_error *err, PyObject *x,
+                         const rf_static_report *r) {
+  if (st < 0 && st != RF_ERR_NO_CONVERGENCE) return py_raise(state, st, err);
+  return Py_BuildValue("O{s:i,s:i,s:i,s:i,s:i,s:d,s:d}z", x, "iterations", (int)r->iterations,
                        "load_steps", (int)r->load_steps, "factorizations", (int)r->factorizations,
                        "shifted", (int)r->shifted, "cuts", (int)r->cuts, "fraction", r->fraction,
-                       "residual", r->residual);
+                       "residual", r->residual, st < 0 ? err->text : NULL);
 }
 
 const char py_solid_static_doc[] =
@@ -50,13 +53,7 @@ PyObject *py_solid_solve_static(PyObject *self, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   st = rf_solid_solve_static(s, &run.run, &set, force, in[1].data, solution, &report, &err);
   Py_END_ALLOW_THREADS
-  if (st < 0 && st != RF_ERR_NO_CONVERGENCE) {
-    py_raise(state, st, &err);
-    goto done;
-  }
-  PyObject *told = static_report(&report);
-  if (told) result = Py_BuildValue("OOz", u, told, st < 0 ? err.text : NULL);
-  Py_XDECREF(told);
+  result = outcome(state, st, &err, u, &report);
 done:
   for (int k = 0; k < 3; ++k) py_in_release(in + k);
   Py_XDECREF(u);
@@ -95,13 +92,7 @@ PyObject *py_reduced_solve_static(PyObject *self, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   st = rf_reduced_solve_static(model, &run.run, &set, load, solution, &report, &err);
   Py_END_ALLOW_THREADS
-  if (st < 0 && st != RF_ERR_NO_CONVERGENCE) {
-    py_raise(state, st, &err);
-    goto done;
-  }
-  PyObject *told = static_report(&report);
-  if (told) result = Py_BuildValue("OOz", q, told, st < 0 ? err.text : NULL);
-  Py_XDECREF(told);
+  result = outcome(state, st, &err, q, &report);
 done:
   py_in_release(&force);
   py_in_release(&start);
@@ -111,12 +102,12 @@ done:
 }
 
 // scratch of the C call, and then the reports as columns
-typedef struct outcome {
+typedef struct outcomes {
   rf_static_report *reports;
   rf_status *statuses;
-} outcome;
+} outcomes;
 
-static PyObject *columns(int32_t count, const outcome *o) {
+static PyObject *columns(int32_t count, const outcomes *o) {
   const npy_intp length = count;
   PyObject *fraction = py_new_f64(1, &length), *found = py_new_i32(1, &length);
   PyObject *iterations = py_new_i32(1, &length), *shifted = py_new_i32(1, &length);
@@ -138,7 +129,7 @@ static PyObject *columns(int32_t count, const outcome *o) {
 }
 
 static rf_status solve_loads(const rf_solid *s, const rf_run *run, const rf_static_settings *set,
-                             const rf_loads *loads, double *u, outcome *o, rf_error *err) {
+                             const rf_loads *loads, double *u, outcomes *o, rf_error *err) {
   rf_status st = RF_OK;
   RF_ALLOC(o->reports, loads->count);
   RF_ALLOC(o->statuses, loads->count);
@@ -160,7 +151,7 @@ PyObject *py_solid_solve_loads(PyObject *self, PyObject *args) {
   int threads;
   py_run run;
   py_loads loads = {0};
-  outcome o = {0};
+  outcomes o = {0};
   if (!PyArg_ParseTuple(args, "OdiiiOi:solve_loads", &loads_obj, &set.tolerance, &set.load_steps,
                         &set.newton_max, &set.halvings, &progress, &threads))
     return NULL;

@@ -225,47 +225,7 @@ class Projected:
     def displacement(self, q: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
     def project(self, force: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
 
-# csrc/pyext/py_simulation.c
-@final
-class NewmarkReduced:
-    def __new__(
-        cls,
-        system: Reduced,
-        dt: float,
-        alpha: float,
-        beta_damping: float,
-        beta: float,
-        gamma: float,
-        newton_max: int,
-        tol: float,
-        threads: int,
-        strain_rate: Damping | None = None,
-        /,
-    ) -> NewmarkReduced: ...
-    def step(
-        self,
-        force: ArrayLike | None,
-        n: int,
-        progress: Callable[[int, int], object] | None,
-        threads: int,
-        /,
-    ) -> None: ...
-    def reset(
-        self,
-        q: ArrayLike | None,
-        qdot: ArrayLike | None,
-        qddot: ArrayLike | None,
-        threads: int,
-        /,
-    ) -> None: ...
-    def state(
-        self,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
-    def report(self) -> dict[str, Any]: ...
-    def time_steps(
-        self, force: ArrayLike | None, runs: int, inner: int, /
-    ) -> NDArray[np.float64]: ...
-
+# csrc/pyext/py_skin.c
 @final
 class Skin:
     def __new__(
@@ -291,6 +251,7 @@ class Skin:
     ) -> NDArray[np.float64]: ...
     def project(self, points: ArrayLike, forces: ArrayLike, /) -> NDArray[np.float64]: ...
 
+# csrc/pyext/py_parts.c
 @final
 class ReducedParts:
     def __new__(
@@ -320,6 +281,8 @@ def take_apart(
     simd: int = 0,
     /,
 ) -> tuple[Reduced, ReducedParts]: ...
+
+# csrc/pyext/py_free_body.c
 @final
 class FreeBody:
     def __new__(
@@ -366,8 +329,52 @@ def step_free_bodies(
     threads: int,
     /,
 ) -> None: ...
+
+# csrc/pyext/py_simulation.c
+class _Simulation:  # no type of the core: what these have in common
+    def step(
+        self,
+        force: ArrayLike | None,
+        n: int,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def reset(
+        self,
+        q: ArrayLike | None,
+        qdot: ArrayLike | None,
+        qddot: ArrayLike | None,
+        threads: int,
+        /,
+    ) -> None: ...
+    def state(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
+    def report(self) -> dict[str, Any]: ...
+
 @final
-class NewmarkProjected:
+class NewmarkReduced(_Simulation):
+    def __new__(
+        cls,
+        system: Reduced,
+        dt: float,
+        alpha: float,
+        beta_damping: float,
+        beta: float,
+        gamma: float,
+        newton_max: int,
+        tol: float,
+        threads: int,
+        strain_rate: Damping | None = None,
+        /,
+    ) -> NewmarkReduced: ...
+    def time_steps(
+        self, force: ArrayLike | None, runs: int, inner: int, /
+    ) -> NDArray[np.float64]: ...
+
+@final
+class NewmarkProjected(_Simulation):
     def __new__(
         cls,
         system: Projected,
@@ -382,29 +389,9 @@ class NewmarkProjected:
         viscosity: ArrayLike | None = None,
         /,
     ) -> NewmarkProjected: ...
-    def step(
-        self,
-        force: ArrayLike | None,
-        n: int,
-        progress: Callable[[int, int], object] | None,
-        threads: int,
-        /,
-    ) -> None: ...
-    def reset(
-        self,
-        q: ArrayLike | None,
-        qdot: ArrayLike | None,
-        qddot: ArrayLike | None,
-        threads: int,
-        /,
-    ) -> None: ...
-    def state(
-        self,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
-    def report(self) -> dict[str, Any]: ...
 
 @final
-class NewmarkSolid:
+class NewmarkSolid(_Simulation):
     def __new__(
         cls,
         system: Solid,
@@ -419,29 +406,9 @@ class NewmarkSolid:
         viscosity: ArrayLike | None = None,
         /,
     ) -> NewmarkSolid: ...
-    def step(
-        self,
-        force: ArrayLike | None,
-        n: int,
-        progress: Callable[[int, int], object] | None,
-        threads: int,
-        /,
-    ) -> None: ...
-    def reset(
-        self,
-        q: ArrayLike | None,
-        qdot: ArrayLike | None,
-        qddot: ArrayLike | None,
-        threads: int,
-        /,
-    ) -> None: ...
-    def state(
-        self,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
-    def report(self) -> dict[str, Any]: ...
 
 @final
-class CentralReduced:
+class CentralReduced(_Simulation):
     def __new__(
         cls,
         system: Reduced,
@@ -452,32 +419,12 @@ class CentralReduced:
         strain_rate: Damping | None = None,
         /,
     ) -> CentralReduced: ...
-    def step(
-        self,
-        force: ArrayLike | None,
-        n: int,
-        progress: Callable[[int, int], object] | None,
-        threads: int,
-        /,
-    ) -> None: ...
-    def reset(
-        self,
-        q: ArrayLike | None,
-        qdot: ArrayLike | None,
-        qddot: ArrayLike | None,
-        threads: int,
-        /,
-    ) -> None: ...
-    def state(
-        self,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
-    def report(self) -> dict[str, Any]: ...
     def time_steps(
         self, force: ArrayLike | None, runs: int, inner: int, /
     ) -> NDArray[np.float64]: ...
 
 @final
-class CentralSolid:
+class CentralSolid(_Simulation):
     def __new__(
         cls,
         system: Solid,
@@ -488,26 +435,6 @@ class CentralSolid:
         viscosity: ArrayLike | None = None,
         /,
     ) -> CentralSolid: ...
-    def step(
-        self,
-        force: ArrayLike | None,
-        n: int,
-        progress: Callable[[int, int], object] | None,
-        threads: int,
-        /,
-    ) -> None: ...
-    def reset(
-        self,
-        q: ArrayLike | None,
-        qdot: ArrayLike | None,
-        qddot: ArrayLike | None,
-        threads: int,
-        /,
-    ) -> None: ...
-    def state(
-        self,
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
-    def report(self) -> dict[str, Any]: ...
 
 # csrc/pyext/py_spectrum.c
 def reduced_eigenvalues(system: Reduced, q: ArrayLike | None, /) -> NDArray[np.float64]: ...

@@ -113,13 +113,7 @@ class Simulation:
     its whole call.
     """
 
-    _core: (
-        _core.NewmarkReduced
-        | _core.NewmarkProjected
-        | _core.NewmarkSolid
-        | _core.CentralReduced
-        | _core.CentralSolid
-    )
+    _core: _core._Simulation
     _system: ReducedSolid | ProjectedSolid | Solid
     _dt: float
 
