@@ -21,6 +21,7 @@ from reducedfem.material import StVK
 from reducedfem.mesh import voxelize
 from reducedfem.reduced import ReducedSolid, reduce
 from reducedfem.solid import Solid
+from reducedfem.surface import Surface
 
 __all__ = [
     "DEMOS",
@@ -258,6 +259,38 @@ def instants(d: Array, count: int) -> list[int]:
 # --- the demonstration ----------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class _Made:
+    """What the precomputation makes."""
+
+    surface: Surface
+    embedding: Embedding
+    solid: Solid
+    model: ReducedSolid
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """The motion of both, and what a step takes [s].
+
+    `times` are those after each step, `coordinates` the reduced ones (m, r); paths are the
+    displacements of the pushed vertex, (m, 3).
+    """
+
+    times: Array
+    coordinates: list[Array]
+    reduced_path: Array
+    unreduced_path: Array
+    single: float  # one Newton iteration
+    converged: float  # Newton to convergence
+    unreduced: float
+
+    @property
+    def axis(self) -> int:
+        """The one along which the vertex moves most."""
+        return int(np.ptp(self.unreduced_path, axis=0).argmax())
+
+
 def _move(
     sim: ImplicitNewmark, force: Array, settings: DemoSettings, stage: Any
 ) -> tuple[list[Array], float]:
@@ -296,6 +329,167 @@ def _step_time(
     return float(np.median(times)) / steps, sim.report.solves / steps
 
 
+def _precompute(settings: DemoSettings, file: Path, console: Console) -> _Made:
+    console.say("\nprecomputation")
+    surface = samples.load(settings.surface)
+    console.fact(
+        "surface", f"{count_text(surface.n_triangles, 'triangle')}, {size_text(surface.bounds)}"
+    )
+    began = time.perf_counter()
+    with console.stage("voxelize") as stage:
+        mesh = voxelize(surface, settings.resolution, fill=True, progress=stage.tell)
+        stage.result = (
+            f"{count_text(mesh.n_elements, 'hexahedron', 'hexahedra')}, "
+            f"{count_text(mesh.n_nodes, 'node')}"
+        )
+    with console.stage("embed the surface") as stage:
+        embedding = Embedding(mesh, surface.vertices, progress=stage.tell)
+        stage.result = count_text(embedding.n_points, "vertex", "vertices")
+    low, high = mesh.bounds[:, settings.fixed_axis]
+    fixed = mesh.nodes[:, settings.fixed_axis] <= low + settings.fixed_part * (high - low)
+    solid = Solid(mesh, StVK(settings.young, settings.poisson, settings.density), fixed)
+    with console.stage("modes and derivatives") as stage:
+        basis = modal_derivative_basis(solid, settings.k, settings.r, progress=stage.tell)
+        lowest = basis.provenance["frequencies_hz"]
+        stage.result = (
+            f"{settings.k} modes from {lowest[0]:.3g} Hz, "
+            f"{settings.k * (settings.k + 1) // 2} derivatives -> {basis.r} coordinates"
+        )
+    with console.stage("reduce") as stage:
+        model = reduce(solid, basis, progress=stage.tell)
+        stage.result = (
+            f"{count_text(len(model.coefficients), 'coefficient')} "
+            f"({bytes_text(model.coefficients.nbytes)})"
+        )
+    with console.stage("save the model") as stage:
+        model.save(file)
+        stage.result = bytes_text(file.stat().st_size)
+    precomputed = time.perf_counter() - began
+    console.fact(
+        "solid",
+        f"{solid.total_mass:.3g} kg, E = {settings.young:.3g} Pa, nu = {settings.poisson:g}, "
+        f"{settings.density:g} kg/m^3, {count_text(len(solid.fixed), 'node')} fixed, "
+        f"{count_text(3 * len(solid.free), 'degree', 'degrees')} of freedom",
+    )
+    console.fact("together", time_text(precomputed))
+    return _Made(surface, embedding, solid, model)
+
+
+def _simulate(settings: DemoSettings, made: _Made, console: Console) -> _Motion:
+    # push the surface at a vertex, or around it
+    vertices, solid, model = made.surface.vertices, made.solid, made.model
+    vertex = int(((vertices - settings.point) ** 2).sum(axis=1).argmin())
+    away = np.linalg.norm(vertices - vertices[vertex], axis=1)
+    weight = np.maximum(0.0, 1.0 - away / settings.radius) if settings.radius > 0 else away == 0
+    force = made.embedding.distribute(np.outer(weight / weight.sum(), settings.force))
+    reduced_force = model.project(force)
+    steps, _ = _steps(settings)
+    console.say(
+        f"\nmotion: {np.linalg.norm(settings.force):.3g} N for {settings.push * 1e3:g} ms, "
+        f"then free; {steps} steps of {settings.dt * 1e3:g} ms"
+    )
+    options: dict[str, Any] = {"newton_max": settings.newton_max, "tol": settings.tol}
+    with console.stage("simulate, reduced") as stage:
+        sim = ImplicitNewmark(model, settings.dt, settings.damping, **options)
+        coordinates, _ = _move(sim, reduced_force, settings, stage)
+        converged, iterations = _step_time(model, reduced_force, settings, settings.newton_max)
+        single, _ = _step_time(model, reduced_force, settings, 1)
+        stage.result = f"{time_text(converged)} per step, {iterations:.1f} Newton iterations"
+    with console.stage("simulate, unreduced") as stage:
+        full = ImplicitNewmark(solid, settings.dt, settings.damping, **options)
+        displacements, spent = _move(full, force, settings, stage)
+        unreduced = spent / steps
+        stage.result = (
+            f"{time_text(unreduced)} per step, {full.report.solves / steps:.1f} Newton iterations"
+        )
+
+    # the vertex only: a point embedded alone has the same weights
+    one = Embedding(solid.mesh, vertices[vertex : vertex + 1])
+    return _Motion(
+        times=settings.dt * np.arange(1.0, steps + 1),
+        coordinates=coordinates,
+        reduced_path=np.array([one.interpolate(model.displacement(q))[0] for q in coordinates]),
+        unreduced_path=np.array([one.interpolate(u)[0] for u in displacements]),
+        single=single,
+        converged=converged,
+        unreduced=unreduced,
+    )
+
+
+def _tell(made: _Made, motion: _Motion, result: Comparison, console: Console) -> None:
+    console.say("\nreal time")
+    for label, seconds in (
+        ("one Newton iteration", motion.single),
+        ("Newton to convergence", motion.converged),
+    ):
+        console.fact(
+            label, f"{seconds * 1e6:.1f} us per step: {1e-3 / seconds:.0f} times faster than 1 kHz"
+        )
+    console.fact(
+        "unreduced",
+        f"{motion.unreduced * 1e6:,.0f} us per step: the reduced model is "
+        f"{motion.unreduced / motion.converged:,.0f} times faster",
+    )
+    console.say("\nreduced against unreduced, at the pushed vertex")
+    a, b = result.amplitude
+    size = float(np.ptp(made.surface.vertices, axis=0).max())
+    amplitude_text = (
+        f"{a * 1e3:.1f} mm against {b * 1e3:.1f} mm: {100 * (a / b - 1):+.2f} % "
+        f"(the amplitude is {100 * b / size:.0f} % of the length)"
+    )
+    console.fact("amplitude", amplitude_text)
+    frequency_text = "less than a period was simulated"
+    if result.frequency is not None:
+        f, g = result.frequency
+        frequency_text = f"{f:.3f} Hz against {g:.3f} Hz: {100 * (f / g - 1):+.2f} %"
+    console.fact("frequency", frequency_text)
+    console.fact("rms difference", _rms_text(result))
+
+
+def _rms_text(result: Comparison) -> str:
+    return f"{result.rms * 1e3:.2f} mm, {100 * result.relative_rms:.1f} % of the amplitude"
+
+
+def _draw(
+    settings: DemoSettings, made: _Made, motion: _Motion, result: Comparison, out: Path
+) -> str:
+    """Draw the pictures; return the names of their files."""
+    chosen = instants(motion.reduced_path[:, motion.axis], settings.shapes)
+    moved = [
+        made.embedding.interpolate(made.model.displacement(motion.coordinates[i])) for i in chosen
+    ]
+    name = settings.what[0].upper() + settings.what[1:]
+    figure = plot.shapes_figure(
+        made.surface.vertices,
+        made.surface.triangles,
+        moved,
+        [f"{motion.times[i] * 1e3:.0f} ms" for i in chosen],
+        f"{name} after a blow: {made.model.r} coordinates, {motion.single * 1e6:.0f} us per step",
+        settings.azimuth,
+        settings.elevation,
+        settings.rest_opacity,
+        settings.pixels,
+    )
+    plot.save_figure(figure, out / "shapes.png")
+    curves = [
+        plot.Trace("unreduced", motion.times, 1e3 * motion.unreduced_path[:, motion.axis]),
+        plot.Trace("reduced", motion.times, 1e3 * motion.reduced_path[:, motion.axis]),
+    ]
+    a, b = result.amplitude
+    note = f"amplitude {100 * (a / b - 1):+.2f} %, rms difference {_rms_text(result)}"
+    if result.frequency is not None:
+        note += f"; frequency {100 * (result.frequency[0] / result.frequency[1] - 1):+.2f} %"
+    figure = plot.traces_figure(
+        curves,
+        f"{name}: motion of the pushed vertex",
+        f"displacement along {'xyz'[motion.axis]} [mm]",
+        note,
+        difference=True,
+    )
+    plot.save_figure(figure, out / "trajectory.png")
+    return f"{out / 'shapes.png'}, {out / 'trajectory.png'}"
+
+
 def run(settings: DemoSettings, out: Path, console: Console) -> Comparison:
     """Run a demonstration and write its model and pictures to a folder.
 
@@ -329,146 +523,13 @@ def run(settings: DemoSettings, out: Path, console: Console) -> Comparison:
         raise InputError("k and r must be at least 1")
 
     console.say(f"reducedfem {__version__}: a {settings.what}, from triangles to real time")
-    console.say("\nprecomputation")
-    surface = samples.load(settings.surface)
-    console.fact(
-        "surface", f"{count_text(surface.n_triangles, 'triangle')}, {size_text(surface.bounds)}"
-    )
-    began = time.perf_counter()
-    with console.stage("voxelize") as stage:
-        mesh = voxelize(surface, settings.resolution, fill=True, progress=stage.tell)
-        stage.result = (
-            f"{count_text(mesh.n_elements, 'hexahedron', 'hexahedra')}, "
-            f"{count_text(mesh.n_nodes, 'node')}"
-        )
-    with console.stage("embed the surface") as stage:
-        embedding = Embedding(mesh, surface.vertices, progress=stage.tell)
-        stage.result = count_text(embedding.n_points, "vertex", "vertices")
-    low, high = mesh.bounds[:, settings.fixed_axis]
-    fixed = mesh.nodes[:, settings.fixed_axis] <= low + settings.fixed_part * (high - low)
-    solid = Solid(mesh, StVK(settings.young, settings.poisson, settings.density), fixed)
-    with console.stage("modes and derivatives") as stage:
-        basis = modal_derivative_basis(solid, settings.k, settings.r, progress=stage.tell)
-        lowest = basis.provenance["frequencies_hz"]
-        stage.result = (
-            f"{settings.k} modes from {lowest[0]:.3g} Hz, "
-            f"{settings.k * (settings.k + 1) // 2} derivatives -> {basis.r} coordinates"
-        )
-    with console.stage("reduce") as stage:
-        model = reduce(solid, basis, progress=stage.tell)
-        stage.result = (
-            f"{count_text(len(model.coefficients), 'coefficient')} "
-            f"({bytes_text(model.coefficients.nbytes)})"
-        )
     file = out / "model.safetensors"
-    with console.stage("save the model") as stage:
-        model.save(file)
-        stage.result = bytes_text(file.stat().st_size)
-    precomputed = time.perf_counter() - began
-    console.fact(
-        "solid",
-        f"{solid.total_mass:.3g} kg, E = {settings.young:.3g} Pa, nu = {settings.poisson:g}, "
-        f"{settings.density:g} kg/m^3, {count_text(len(solid.fixed), 'node')} fixed, "
-        f"{count_text(3 * len(solid.free), 'degree', 'degrees')} of freedom",
-    )
-    console.fact("together", time_text(precomputed))
-
-    # push the surface at a vertex, or around it
-    vertex = int(((surface.vertices - settings.point) ** 2).sum(axis=1).argmin())
-    away = np.linalg.norm(surface.vertices - surface.vertices[vertex], axis=1)
-    weight = np.maximum(0.0, 1.0 - away / settings.radius) if settings.radius > 0 else away == 0
-    force = embedding.distribute(np.outer(weight / weight.sum(), settings.force))
-    reduced_force = model.project(force)
-    steps, _ = _steps(settings)
-    console.say(
-        f"\nmotion: {np.linalg.norm(settings.force):.3g} N for {settings.push * 1e3:g} ms, "
-        f"then free; {steps} steps of {settings.dt * 1e3:g} ms"
-    )
-    options: dict[str, Any] = {"newton_max": settings.newton_max, "tol": settings.tol}
-    with console.stage("simulate, reduced") as stage:
-        sim = ImplicitNewmark(model, settings.dt, settings.damping, **options)
-        coordinates, _ = _move(sim, reduced_force, settings, stage)
-        converged, iterations = _step_time(model, reduced_force, settings, settings.newton_max)
-        single, _ = _step_time(model, reduced_force, settings, 1)
-        stage.result = f"{time_text(converged)} per step, {iterations:.1f} Newton iterations"
-    with console.stage("simulate, unreduced") as stage:
-        full = ImplicitNewmark(solid, settings.dt, settings.damping, **options)
-        displacements, spent = _move(full, force, settings, stage)
-        unreduced = spent / steps
-        stage.result = (
-            f"{time_text(unreduced)} per step, {full.report.solves / steps:.1f} Newton iterations"
-        )
-
-    # the vertex only: a point embedded alone has the same weights
-    one = Embedding(mesh, surface.vertices[vertex : vertex + 1])
-    reduced_path = np.array([one.interpolate(model.displacement(q))[0] for q in coordinates])
-    full_path = np.array([one.interpolate(u)[0] for u in displacements])
-    times = settings.dt * np.arange(1, steps + 1)
-    result = compare(times, reduced_path, full_path)
-    axis = int(np.ptp(full_path, axis=0).argmax())
-
-    console.say("\nreal time")
-    for label, seconds in (
-        ("one Newton iteration", single),
-        ("Newton to convergence", converged),
-    ):
-        console.fact(
-            label, f"{seconds * 1e6:.1f} us per step: {1e-3 / seconds:.0f} times faster than 1 kHz"
-        )
-    console.fact(
-        "unreduced",
-        f"{unreduced * 1e6:,.0f} us per step: the reduced model is "
-        f"{unreduced / converged:,.0f} times faster",
-    )
-    console.say("\nreduced against unreduced, at the pushed vertex")
-    a, b = result.amplitude
-    size = float(np.ptp(surface.vertices, axis=0).max())
-    amplitude_text = (
-        f"{a * 1e3:.1f} mm against {b * 1e3:.1f} mm: {100 * (a / b - 1):+.2f} % "
-        f"(the amplitude is {100 * b / size:.0f} % of the length)"
-    )
-    console.fact("amplitude", amplitude_text)
-    frequency_text = "less than a period was simulated"
-    if result.frequency is not None:
-        f, g = result.frequency
-        frequency_text = f"{f:.3f} Hz against {g:.3f} Hz: {100 * (f / g - 1):+.2f} %"
-    console.fact("frequency", frequency_text)
-    rms_text = f"{result.rms * 1e3:.2f} mm, {100 * result.relative_rms:.1f} % of the amplitude"
-    console.fact("rms difference", rms_text)
-
+    made = _precompute(settings, file, console)
+    motion = _simulate(settings, made, console)
+    result = compare(motion.times, motion.reduced_path, motion.unreduced_path)
+    _tell(made, motion, result, console)
     console.say("\npictures")
     with console.stage("draw") as stage:
-        chosen = instants(reduced_path[:, axis], settings.shapes)
-        moved = [embedding.interpolate(model.displacement(coordinates[i])) for i in chosen]
-        name = settings.what[0].upper() + settings.what[1:]
-        figure = plot.shapes_figure(
-            surface.vertices,
-            surface.triangles,
-            moved,
-            [f"{times[i] * 1e3:.0f} ms" for i in chosen],
-            f"{name} after a blow: {model.r} coordinates, {single * 1e6:.0f} us per step",
-            settings.azimuth,
-            settings.elevation,
-            settings.rest_opacity,
-            settings.pixels,
-        )
-        plot.save_figure(figure, out / "shapes.png")
-        factor = 1e3
-        curves = [
-            plot.Trace("unreduced", times, factor * full_path[:, axis]),
-            plot.Trace("reduced", times, factor * reduced_path[:, axis]),
-        ]
-        note = f"amplitude {100 * (a / b - 1):+.2f} %, rms difference {rms_text}"
-        if result.frequency is not None:
-            note += f"; frequency {100 * (result.frequency[0] / result.frequency[1] - 1):+.2f} %"
-        figure = plot.traces_figure(
-            curves,
-            f"{name}: motion of the pushed vertex",
-            f"displacement along {'xyz'[axis]} [mm]",
-            note,
-            difference=True,
-        )
-        plot.save_figure(figure, out / "trajectory.png")
-        stage.result = f"{out / 'shapes.png'}, {out / 'trajectory.png'}"
+        stage.result = _draw(settings, made, motion, result, out)
     console.fact("model", str(file))
     return result

@@ -6,6 +6,7 @@ import argparse
 import csv
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,7 @@ from reducedfem.cli.paths import check_writable, refuse_same
 from reducedfem.cli.texts import AXES, point_text, viscosity_text
 from reducedfem.errors import DivergedError, FileFormatError
 from reducedfem.files import load
-from reducedfem.integrator import ImplicitNewmark
+from reducedfem.integrator import ImplicitNewmark, NewmarkReport
 from reducedfem.mesh import Mesh
 from reducedfem.reduced import ReducedSolid
 
@@ -191,8 +192,51 @@ def _run(args: argparse.Namespace) -> int:
         model, args.dt, args.damping, newton_max=args.newton_max, tol=args.tolerance
     )
 
-    # recorded once, step by step; timed a second time, undisturbed
-    q = np.zeros((args.steps + 1, model.r))
+    motion = _record(args, sim, force, pushed, console)
+    times = args.dt * np.arange(len(motion.q))
+    u = np.einsum("sr,rnc->snc", motion.q, np.asarray(model.basis)[:, watched])
+    _tell(args, mesh, watched, motion, u, console)
+    if args.output is not None:
+        _write_trajectory(Path(args.output), times, watched, u, motion.q)
+        console.fact("trajectory", args.output)
+    if args.plot is not None:
+        _plot_trajectory(args, times, watched, u)
+        console.fact("plot", args.plot)
+    if args.picture is not None:
+        _picture(args, model, motion.q, u[:, 0])
+        console.fact("picture", args.picture)
+    if motion.failure is not None:
+        raise DivergedError(
+            f"the simulation diverged in step {len(motion.q)} of {args.steps}, at t = "
+            f"{args.dt * len(motion.q):g} s: try a smaller --dt, more --damping, a --newton-max "
+            "above 1 or a smaller --force"
+        ) from motion.failure
+    return 0
+
+
+@dataclass(frozen=True)
+class _Motion:
+    """What the simulation did: coordinates at rest and after each step, (steps + 1, r)."""
+
+    q: NDArray[np.float64]
+    report: NewmarkReport
+    per_step: float  # s
+    failure: DivergedError | None
+
+    @property
+    def steps(self) -> int:
+        return len(self.q) - 1
+
+
+def _record(
+    args: argparse.Namespace,
+    sim: ImplicitNewmark,
+    force: NDArray[np.float64],
+    pushed: int,
+    console: Console,
+) -> _Motion:
+    """Record once, step by step; time a second time, undisturbed."""
+    q = np.zeros((args.steps + 1, len(force)))
     failure: DivergedError | None = None
     done = 0
     with console.stage("simulate") as stage:
@@ -211,45 +255,37 @@ def _run(args: argparse.Namespace) -> int:
         sim.step(None, n=max(0, done - pushed))
         per_step = (time.perf_counter() - start) / max(done, 1)
         stage.result = count_text(done, "step")
-    q = q[: done + 1]
-    times = args.dt * np.arange(done + 1)
-    basis = np.asarray(model.basis)[:, watched]
-    u = np.einsum("sr,rnc->snc", q, basis)
+    return _Motion(q[: done + 1], report, per_step, failure)
 
-    console.fact("time", f"{times[-1]:g} s in steps of {args.dt:g} s")
+
+def _tell(
+    args: argparse.Namespace,
+    mesh: Mesh,
+    watched: Sequence[int],
+    motion: _Motion,
+    u: NDArray[np.float64],
+    console: Console,
+) -> None:
+    report, done = motion.report, motion.steps
+    console.fact("time", f"{args.dt * done:g} s in steps of {args.dt:g} s")
     if done:
         console.fact(
             "per step",
-            f"{per_step * 1e6:.1f} us, {report.solves / done:.2f} Newton iterations: "
-            f"{args.dt / per_step:.0f} times faster than real time",
+            f"{motion.per_step * 1e6:.1f} us, {report.solves / done:.2f} Newton iterations: "
+            f"{args.dt / motion.per_step:.0f} times faster than real time",
         )
     console.fact("indefinite tangents", f"{report.indefinite:,}")
     above = count_text(report.unconverged, "step")
     if report.unconverged and args.newton_max == 1:
         above += " (usual with one Newton iteration; --newton-max allows more)"
     console.fact("above the tolerance", above)
-    for k, one in enumerate(watched):
-        console.fact(f"node {one}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
+    for k, node in enumerate(watched):
+        console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
     size = float(np.ptp(mesh.nodes, axis=0).max())
     if float(np.linalg.norm(u, axis=2).max()) > 2 * size:
         console.fact("note", f"the solid is {size:.3g} m long: is so large a force meant?")
-    console.fact("diverged", "no" if failure is None else f"after {count_text(done, 'step')}")
-    if args.output is not None:
-        _write_trajectory(Path(args.output), times, watched, u, q)
-        console.fact("trajectory", args.output)
-    if args.plot is not None:
-        _plot_trajectory(args, times, watched, u)
-        console.fact("plot", args.plot)
-    if args.picture is not None:
-        _picture(args, model, q, u[:, 0])
-        console.fact("picture", args.picture)
-    if failure is not None:
-        raise DivergedError(
-            f"the simulation diverged in step {done + 1} of {args.steps}, at t = "
-            f"{args.dt * (done + 1):g} s: try a smaller --dt, more --damping, a --newton-max above "
-            "1 or a smaller --force"
-        ) from failure
-    return 0
+    ended = "no" if motion.failure is None else f"after {count_text(done, 'step')}"
+    console.fact("diverged", ended)
 
 
 def _write_trajectory(
