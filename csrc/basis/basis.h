@@ -60,12 +60,12 @@ RF_MUST_CHECK rf_status rf_basis_scale(const rf_modes_system *system, const rf_r
                                        double *derivatives, rf_error *err);
 
 // The same for a system of matrices (B07 2.8.5), over its unknowns; `mass` is the lower triangle.
-// Mass-PCA of vectors (count, n), which become the basis (*r, n) at their front, the rest of
-// them scratch; spectrum (the lesser of count and n).
+// Mass-PCA of vectors (count, n), each multiplied by its weight (nullable: 1), which become the
+// basis (*r, n) at their front, the rest of them scratch; spectrum (the lesser of count and n).
 RF_MUST_CHECK rf_status rf_basis_system_pca(const rf_modes_system *system, const rf_csc *mass,
-                                            const rf_run *run, int32_t count, double *vectors,
-                                            bool at_most, int32_t *r, double *spectrum,
-                                            rf_error *err);
+                                            const rf_run *run, int32_t count, const double *weights,
+                                            double *vectors, bool at_most, int32_t *r,
+                                            double *spectrum, rf_error *err);
 // From k modes and their derivatives: vectors (k + rf_modes_pairs(k), n) and eigenvalues (k) out.
 RF_MUST_CHECK rf_status rf_basis_system_derivatives(const rf_modes_system *system,
                                                     const rf_csc *mass, const rf_run *run,

@@ -105,6 +105,21 @@ done:
   return st;
 }
 
+rf_status rf_mass_pca_weigh(int32_t count, size_t n, const double *weights, double *vectors,
+                            rf_error *err) {
+  for (int32_t v = 0; v < count; ++v) {
+    double *vector = vectors + n * (size_t)v;
+    if (weights && !isfinite(weights[v]))
+      return rf_fail(err, RF_ERR_ARG, "weights[%d] is %g; it must be finite", (int)v, weights[v]);
+    for (size_t i = 0; i < n; ++i) {
+      if (weights) vector[i] *= weights[v];
+      if (!isfinite(vector[i]))
+        return rf_fail(err, RF_ERR_ARG, "vectors[%d] times its weight is not finite", (int)v);
+    }
+  }
+  return RF_OK;
+}
+
 rf_status rf_mass_pca_of(const rf_pca_space *space, const rf_run *run, int32_t count,
                          double *vectors, bool at_most, int32_t *r, double *spectrum,
                          rf_error *err) {
@@ -185,21 +200,12 @@ rf_status rf_basis_mass_pca(const rf_solid *solid, const rf_run *run, int32_t co
           "vectors[%d] moves node %d, which is fixed, by (%g, %g, %g); it must be zero there",
           (int)v, solid->fixed[f], u[0], u[1], u[2]);
     }
-    if (weights && !isfinite(weights[v]))
-      return rf_fail(err, RF_ERR_ARG, "weights[%d] is %g; it must be finite", (int)v, weights[v]);
   }
   RF_ALLOC(copy, n * (size_t)count);
   for (int32_t v = 0; v < count; ++v) {
-    double *held = copy + n * (size_t)v;
-    rf_solid_gather(solid, vectors + 3 * n_nodes * (size_t)v, held);
-    const double factor = weights ? weights[v] : 1.0;
-    for (size_t i = 0; i < n; ++i) {
-      held[i] *= factor;
-      if (isfinite(held[i])) continue;
-      st = rf_fail(err, RF_ERR_ARG, "vectors[%d] has an entry that is not finite", (int)v);
-      goto done;
-    }
+    rf_solid_gather(solid, vectors + 3 * n_nodes * (size_t)v, copy + n * (size_t)v);
   }
+  RF_TRY(rf_mass_pca_weigh(count, n, weights, copy, err));
   RF_TRY(rf_mass_pca_in_place(solid, run, count, copy, r, at_most, out, err));
 done:
   rf_free(copy);

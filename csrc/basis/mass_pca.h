@@ -25,4 +25,8 @@ RF_MUST_CHECK rf_status rf_mass_pca_in_place(const rf_solid *solid, const rf_run
                                              int32_t count, double *vectors, int32_t r,
                                              bool at_most, rf_basis *out, rf_error *err);
 
+// vectors (count, n) times their weights (nullable: 1); RF_ERR_ARG where one is not finite.
+RF_MUST_CHECK rf_status rf_mass_pca_weigh(int32_t count, size_t n, const double *weights,
+                                          double *vectors, rf_error *err);
+
 #endif

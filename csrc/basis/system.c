@@ -3,15 +3,16 @@
 #include "basis/mass_pca.h"
 
 rf_status rf_basis_system_pca(const rf_modes_system *system, const rf_csc *mass, const rf_run *run,
-                              int32_t count, double *vectors, bool at_most, int32_t *r,
-                              double *spectrum, rf_error *err) {
+                              int32_t count, const double *weights, double *vectors, bool at_most,
+                              int32_t *r, double *spectrum, rf_error *err) {
   const rf_eigen_problem *op = &system->operators;
   const rf_pca_space space = {mass, 1, op->n_weights, op->weights};
   if (!(count >= 1)) return rf_fail(err, RF_ERR_ARG, "vectors must hold at least one vector");
   if (mass->rows != op->n || mass->cols != op->n)
     return rf_fail(err, RF_ERR_ARG, "mass must be %d x %d, got %d x %d", (int)op->n, (int)op->n,
                    (int)mass->rows, (int)mass->cols);
-  return rf_mass_pca_of(&space, run, count, vectors, at_most, r, spectrum, err);
+  const rf_status st = rf_mass_pca_weigh(count, (size_t)op->n, weights, vectors, err);
+  return st < 0 ? st : rf_mass_pca_of(&space, run, count, vectors, at_most, r, spectrum, err);
 }
 
 // shares of the whole that the stages take, as told to the progress callback
@@ -31,7 +32,7 @@ rf_status rf_basis_system_derivatives(const rf_modes_system *system, const rf_cs
   if (st >= 0) st = rf_basis_scale(system, &inner, k, eigenvalues, vectors, derivatives, err);
   part = (rf_run_part){run, AFTER_DERIVATIVES, AFTER_ALL, AFTER_ALL};
   if (st >= 0)
-    st = rf_basis_system_pca(system, mass, &inner, (int32_t)count, vectors, at_most, r, spectrum,
-                             err);
+    st = rf_basis_system_pca(system, mass, &inner, (int32_t)count, NULL, vectors, at_most, r,
+                             spectrum, err);
   return st;
 }

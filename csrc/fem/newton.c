@@ -29,9 +29,7 @@ rf_status rf_newton_check(const rf_static_settings *set, rf_error *err) {
   return RF_OK;
 }
 
-static double residual_norm(const rf_newton *n) {
-  return sqrt(rf_dot(n->n_unknowns, n->residual, n->residual));
-}
+static double residual_norm(const rf_newton *n) { return rf_norm(n->n_unknowns, n->residual); }
 
 rf_status rf_newton_factorize(rf_newton *n, rf_error *err) {
   rf_status st = n->problem->factorize(n, 0.0, err);

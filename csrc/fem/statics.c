@@ -21,8 +21,6 @@ struct rf_statics {
   int32_t inverted;  // elements that were inside out to begin with
 };
 
-static double norm(int64_t count, const double *x) { return sqrt(rf_dot(count, x, x)); }
-
 static rf_status evaluate(rf_newton *n, const double *u, bool tangent, rf_error *err) {
   rf_statics *w = n->context;
   double energy;
@@ -32,7 +30,7 @@ static rf_status evaluate(rf_newton *n, const double *u, bool tangent, rf_error 
   const double work = rf_dot(n->n_values, w->load, u);
   n->potential = energy - work;
   n->magnitude = energy + fabs(work);
-  n->scale = fmax(norm(n->n_values, w->load), norm(n->n_values, w->force));
+  n->scale = fmax(rf_norm(n->n_values, w->load), rf_norm(n->n_values, w->force));
   for (int64_t i = 0; i < n->n_values; ++i) w->step[i] = w->load[i] - w->force[i];
   rf_solid_gather(w->solid, w->step, n->residual);
   return RF_OK;

@@ -95,8 +95,6 @@ void rf_projected_newmark_free(rf_projected_newmark *s) {
   rf_free(s);
 }
 
-static double norm(int32_t r, const double *x) { return sqrt(rf_dot(r, x, x)); }
-
 static void update_rates(rf_projected_newmark *s) {
   const rf_newmark_coefficients c = s->coef;
   rf_projected_newmark_work *w = s->work;
@@ -136,7 +134,7 @@ static double residual_norm(const rf_projected_newmark *s, const double *applied
   rf_dense_multiply_rt(w->simd, r, w->mass, w->ld, w->product, w->residual);
   for (int32_t i = 0; i < r; ++i) w->residual[i] += w->force[i] - (applied ? applied[i] : 0.0);
   add_damping(s, 1.0, w->residual);
-  return norm(r, w->residual);
+  return rf_norm(r, w->residual);
 }
 
 // residual becomes the increment; false when the matrix is singular
@@ -194,7 +192,7 @@ static rf_status one_step(rf_projected_newmark *s, const rf_run *run, const doub
     const double now = residual_norm(s, applied);
     if (!isfinite(now)) return rf_newmark_diverged(s->time_s, err);
     if (iteration == 0)
-      scale = fmax(now, fmax(norm(r, w->force), applied ? norm(r, applied) : 0.0));
+      scale = fmax(now, fmax(rf_norm(r, w->force), applied ? rf_norm(r, applied) : 0.0));
     residual = scale > 0.0 ? now / scale : 0.0;
     if (iteration < RF_NEWMARK_HISTORY) history[iteration] = residual;
     converged = now <= s->set.tolerance * scale;

@@ -34,8 +34,6 @@ static void layout(statics *w, int32_t r, rf_arena *a) {
   w->polynomial = rf_arena_take(a, rf_polynomial_work_bytes(r), 1);
 }
 
-static double norm(int32_t n, const double *x) { return sqrt(rf_dot(n, x, x)); }
-
 static rf_status begin(rf_newton *n, double part, double *q, rf_error *err) {
   (void)q, (void)err;
   statics *w = n->context;
@@ -53,7 +51,7 @@ static rf_status evaluate(rf_newton *n, const double *q, bool tangent, rf_error 
   const double work = rf_dot(r, w->load, q);
   n->potential = energy - work;
   n->magnitude = fabs(energy) + fabs(work);
-  n->scale = fmax(norm(r, w->load), norm(r, w->force));
+  n->scale = fmax(rf_norm(r, w->load), rf_norm(r, w->force));
   for (int32_t i = 0; i < r; ++i) n->residual[i] = w->load[i] - w->force[i];
   return RF_OK;
 }

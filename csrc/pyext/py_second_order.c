@@ -1,6 +1,5 @@
 // The type _core.SecondOrder: a system known by two matrices, with the second derivative of its
 // forces as a Python callable.
-#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -270,20 +269,10 @@ static PyObject *mass_pca(PyObject *self, PyObject *args) {
   const int32_t count = (int32_t)vectors.shape[0];
   rf_status st = take_room(count, n, &copy, &spectrum, &n_spectrum, &err);
   if (st >= 0) {
-    const double *from = vectors.data, *weight = weights.data;
-    for (int32_t v = 0; v < count && st >= 0; ++v) {
-      for (int32_t i = 0; i < n; ++i) {
-        const size_t at = (size_t)v * (size_t)n + (size_t)i;
-        copy[at] = from[at] * (weight ? weight[v] : 1.0);
-        if (!isfinite(copy[at]))
-          st = rf_fail(&err, RF_ERR_ARG, "vectors[%d] times its weight is not finite", (int)v);
-      }
-    }
-  }
-  if (st >= 0) {
     Py_BEGIN_ALLOW_THREADS
-    st = rf_basis_system_pca(system, &((py_second_order *)self)->mass, &run.run, count, copy,
-                             at_most != 0, &r, spectrum, &err);
+    memcpy(copy, vectors.data, (size_t)count * (size_t)n * sizeof *copy);
+    st = rf_basis_system_pca(system, &((py_second_order *)self)->mass, &run.run, count,
+                             weights.data, copy, at_most != 0, &r, spectrum, &err);
     Py_END_ALLOW_THREADS
   }
   result =
