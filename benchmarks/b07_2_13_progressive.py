@@ -167,18 +167,10 @@ class Run:
 
         NaN without any.
         """
-        height = self.motion.height
-        try:
-            return self.motion.frequency
-        except rf.InputError:
-            # a return counts once the node has been a fifth of its peak away
-            after = int(np.argmax(height > 0.2 * height.max()))
-        below = np.flatnonzero(height[after:] <= 0.0)
-        if not below.size or height[after] <= 0.0:
-            return float("nan")
-        i = after + int(below[0])
-        part = height[i - 1] / (height[i - 1] - height[i])
-        return 0.5 / ((i - 1 + part) * self.motion.dt)
+        passages = self.motion.passages
+        if len(passages) < 2:
+            return 0.5 / passages[0] if passages else float("nan")
+        return self.motion.frequency
 
 
 @dataclass

@@ -77,19 +77,25 @@ class Motion:
         return float(np.ptp(self.height)) / 2.0
 
     @property
-    def frequency(self) -> float:
-        """Of the vibration after the impulse, from the passages through rest [Hz]."""
+    def passages(self) -> list[float]:
+        """Times at which the tip passes through rest [s], ripples near it left out."""
         height = self.height
         # a passage counts once the tip has been a fifth of its amplitude away
         far = np.sign(height) * (np.abs(height) > 0.2 * self.amplitude)
-        passages, side = [], 0.0
+        found, side = [], 0.0
         for i in range(1, len(height)):
             if height[i - 1] * height[i] < 0 and side != 0.0:
                 part = height[i - 1] / (height[i - 1] - height[i])
-                passages.append((i - 1 + part) * self.dt)
+                found.append((i - 1 + part) * self.dt)
                 side = 0.0
             if far[i] != 0.0:
                 side = far[i]
+        return found
+
+    @property
+    def frequency(self) -> float:
+        """Of the vibration after the impulse, from the passages through rest [Hz]."""
+        passages = self.passages
         if len(passages) < 2:
             raise rf.InputError(f"{len(passages)} passages through rest: simulate longer")
         return (len(passages) - 1) / 2.0 / (passages[-1] - passages[0])
