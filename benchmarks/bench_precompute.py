@@ -112,7 +112,7 @@ def reduce_rows() -> list[Row]:
     for threads in (1, 2):
         rf.set_threads(threads)
         times = []
-        for _ in range(3):
+        for _ in range(2):
             start = time.perf_counter()
             rf.reduce(solid, vectors)
             times.append(time.perf_counter() - start)
@@ -151,7 +151,7 @@ def bridge_rows() -> list[Row]:
     for quadrature in (2, 3):
         solid = rf.Solid(mesh, material, fixed=solid.fixed, quadrature=quadrature)
         times = []
-        for _ in range(3):
+        for _ in range(2):
             start = time.perf_counter()
             rf.reduce(solid, vectors)
             times.append(time.perf_counter() - start)
