@@ -3,6 +3,7 @@
 
 #include "pyext/py_convert.h"
 #include "pyext/py_solid.h"
+#include "pyext/py_statics.h"
 
 typedef struct py_projected {
   PyObject_HEAD rf_projected *model;
@@ -171,6 +172,7 @@ static PyMethodDef methods[] = {
     {"strain_energy", strain_energy, METH_VARARGS, energy_doc},
     {"displacement", displacement, METH_VARARGS, displacement_doc},
     {"project", project, METH_VARARGS, project_doc},
+    {"solve_static", py_projected_solve_static, METH_VARARGS, py_reduced_static_doc},
     {NULL, NULL, 0, NULL},
 };
 

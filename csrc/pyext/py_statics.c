@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "model/reduced_statics.h"
 #include "pyext/py_loads.h"
+#include "pyext/py_projected.h"
 #include "pyext/py_reduced.h"
 #include "pyext/py_solid.h"
 
@@ -61,22 +62,20 @@ done:
   return result;
 }
 
-const char py_reduced_static_doc[] =
-    "solve_static($self, force, q0, tol, steps, max_iterations, progress, halvings, /)\n--\n\n"
-    "Static equilibrium (q, report, None); force and q0 may be None: zero. Where none is found, q\n"
-    "is what was reached and the third says why.";
-PyObject *py_reduced_solve_static(PyObject *self, PyObject *args) {
+// of a reduced model, or else of a projected solid
+static PyObject *reduced_static(PyObject *self, PyObject *args, const rf_reduced *model,
+                                const rf_projected *projected) {
   py_state *state = py_state_of_object(self);
-  const rf_reduced *model = py_reduced_get(state, self);
-  const npy_intp r = model->r;
+  const npy_intp r = model ? model->r : projected->r;
   PyObject *force_obj, *start_obj, *progress, *q = NULL, *zero = NULL, *result = NULL;
   rf_static_settings set = {0};
+  int threads;
   py_run run;
   py_in force = {0}, start = {0};
-  if (!PyArg_ParseTuple(args, "OOdiiOi:solve_static", &force_obj, &start_obj, &set.tolerance,
-                        &set.load_steps, &set.newton_max, &progress, &set.halvings))
+  if (!PyArg_ParseTuple(args, "OOdiiOii:solve_static", &force_obj, &start_obj, &set.tolerance,
+                        &set.load_steps, &set.newton_max, &progress, &threads, &set.halvings))
     return NULL;
-  if (py_run_init(state, &run, progress, 1) < 0) return NULL;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
   if ((force_obj != Py_None && py_in_f64(&force, force_obj, "force", 1, &r) < 0) ||
       (start_obj != Py_None && py_in_f64(&start, start_obj, "q0", 1, &r) < 0))
     goto done;
@@ -90,7 +89,8 @@ PyObject *py_reduced_solve_static(PyObject *self, PyObject *args) {
   const double *load = force.data ? force.data : py_f64(zero);
   if (start.data) memcpy(solution, start.data, (size_t)r * sizeof *solution);
   Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_solve_static(model, &run.run, &set, load, solution, &report, &err);
+  st = model ? rf_reduced_solve_static(model, &run.run, &set, load, solution, &report, &err)
+             : rf_projected_solve_static(projected, &run.run, &set, load, solution, &report, &err);
   Py_END_ALLOW_THREADS
   result = outcome(state, st, &err, q, &report);
 done:
@@ -99,6 +99,18 @@ done:
   Py_XDECREF(q);
   Py_XDECREF(zero);
   return result;
+}
+
+const char py_reduced_static_doc[] =
+    "solve_static($self, force, q0, tol, steps, max_iterations, progress, threads, halvings, /)\n"
+    "--\n\n"
+    "Static equilibrium (q, report, None); force and q0 may be None: zero. Where none is found, q\n"
+    "is what was reached and the third says why.";
+PyObject *py_reduced_solve_static(PyObject *self, PyObject *args) {
+  return reduced_static(self, args, py_reduced_get(py_state_of_object(self), self), NULL);
+}
+PyObject *py_projected_solve_static(PyObject *self, PyObject *args) {
+  return reduced_static(self, args, NULL, py_projected_get(py_state_of_object(self), self));
 }
 
 // scratch of the C call, and then the reports as columns

@@ -203,6 +203,7 @@ class Reduced:
         steps: int,
         max_iterations: int,
         progress: Callable[[int, int], object] | None,
+        threads: int,
         halvings: int,
         /,
     ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
@@ -224,6 +225,18 @@ class Projected:
     def strain_energy(self, q: ArrayLike, threads: int, /) -> float: ...
     def displacement(self, q: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
     def project(self, force: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
+    def solve_static(
+        self,
+        force: ArrayLike | None,
+        q0: ArrayLike | None,
+        tol: float,
+        steps: int,
+        max_iterations: int,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        halvings: int,
+        /,
+    ) -> tuple[NDArray[np.float64], dict[str, float], str | None]: ...
 
 # csrc/pyext/py_skin.c
 @final

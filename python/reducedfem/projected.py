@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, finite_result
+from reducedfem._check import array_like, finite_result, flag
 from reducedfem._frozen import frozen_array
-from reducedfem._run import threads
+from reducedfem._run import Progress, threads
 from reducedfem.basis import Basis
 from reducedfem.errors import InputError
 from reducedfem.mesh import Mesh
-from reducedfem.solid import Solid, require_held, require_solid
+from reducedfem.reduced import static_coordinates
+from reducedfem.solid import Solid, StaticReport, require_held, require_solid
 
 __all__ = ["MAX_PROJECTED_R", "ProjectedSolid"]
 
@@ -205,6 +206,90 @@ class ProjectedSolid:
         """
         reduced = self._core.project(array_like(force, "force"), threads())
         return finite_result(reduced, "reduced force", "force")
+
+    @overload
+    def solve_static(
+        self,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+        steps: int = 1,
+        *,
+        q0: ArrayLike | None = None,
+        max_iterations: int = 200,
+        adaptive: bool = False,
+        report: Literal[False] = False,
+        progress: Progress = False,
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def solve_static(
+        self,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+        steps: int = 1,
+        *,
+        q0: ArrayLike | None = None,
+        max_iterations: int = 200,
+        adaptive: bool = False,
+        report: Literal[True],
+        progress: Progress = False,
+    ) -> tuple[NDArray[np.float64], StaticReport]: ...
+
+    def solve_static(
+        self,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+        steps: int = 1,
+        *,
+        q0: ArrayLike | None = None,
+        max_iterations: int = 200,
+        adaptive: bool = False,
+        report: bool = False,
+        progress: Progress = False,
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
+        """Return the reduced coordinates at which internal forces balance dead loads.
+
+        R~(q) = f~ (Barbic 2007, section 2.1.10), as `ReducedSolid.solve_static` does it, with
+        forces and tangents by way of the mesh.
+
+        Parameters
+        ----------
+        force
+            Loads, reduced (r,) or nodal [N] (n, 3) or (3n,). None: no loads.
+        tol
+            Bound on the residual, relative to load and internal force.
+        steps
+            The load is applied in so many equal parts.
+        q0
+            Reduced coordinates (r,) to start from; default: rest.
+        max_iterations
+            Newton iterations allowed in each step.
+        adaptive
+            Halve load steps that fail, ten times at most.
+        report
+            Return also what the solution took.
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        (r,) float64 array
+            Reduced coordinates; with ``report=True`` a tuple of them and a `StaticReport`.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong shape or value.
+        StaticConvergenceError
+            No equilibrium was found under the whole load; the message tells how far it went. Its
+            attribute ``displacement`` is the equilibrium of the last load step that was, as
+            displacements (n, 3), and ``report`` names its fraction of the load.
+        """
+        told = flag(report, "report")
+        q, outcome = static_coordinates(
+            self, force, tol, steps, q0, max_iterations, adaptive, progress
+        )
+        return (q, outcome) if told else q
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         return ProjectedSolid, (self._solid, self._basis)

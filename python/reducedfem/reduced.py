@@ -344,20 +344,9 @@ class ReducedSolid:
             displacements (n, 3), and ``report`` names its fraction of the load.
         """
         told = flag(report, "report")
-        halvings = HALVINGS if flag(adaptive, "adaptive") else 0
-        with callback(progress, "statics") as call:
-            q, took, failure = self._core.solve_static(
-                reduced_force(self, force),
-                array_like(q0, "q0"),
-                number(tol, "tol"),
-                count(steps, "steps"),
-                count(max_iterations, "max_iterations"),
-                call,
-                halvings,
-            )
-        outcome = StaticReport(**took)  # type: ignore[arg-type]
-        if failure is not None:
-            raise StaticConvergenceError(failure, self.displacement(q), outcome)
+        q, outcome = static_coordinates(
+            self, force, tol, steps, q0, max_iterations, adaptive, progress
+        )
         return (q, outcome) if told else q
 
     @property
@@ -536,6 +525,35 @@ class ReducedSolid:
 
     def __repr__(self) -> str:
         return f"<ReducedSolid: r = {self.r}, {self._mesh.n_nodes} nodes>"
+
+
+def static_coordinates(
+    system: ReducedSolid | ProjectedSolid,
+    force: ArrayLike | None,
+    tol: float,
+    steps: int,
+    q0: ArrayLike | None,
+    max_iterations: int,
+    adaptive: bool,
+    progress: Progress,
+) -> tuple[NDArray[np.float64], StaticReport]:
+    """Return the equilibrium and what it took, or raise; the arguments are not checked yet."""
+    halvings = HALVINGS if flag(adaptive, "adaptive") else 0
+    with callback(progress, "statics") as call:
+        q, took, failure = system._core.solve_static(
+            reduced_force(system, force),
+            array_like(q0, "q0"),
+            number(tol, "tol"),
+            count(steps, "steps"),
+            count(max_iterations, "max_iterations"),
+            call,
+            threads(),
+            halvings,
+        )
+    outcome = StaticReport(**took)  # type: ignore[arg-type]
+    if failure is not None:
+        raise StaticConvergenceError(failure, system.displacement(q), outcome)
+    return q, outcome
 
 
 def reduced_force(
