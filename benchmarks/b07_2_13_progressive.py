@@ -252,27 +252,6 @@ def weight_of(load: Load, scene: Scene, modes: rf.Modes, reach: float) -> Array:
     return mass * load.direction * (reach / abs(float(seen @ pushed)))
 
 
-def equilibrium(model: rf.ProjectedSolid, force: Array, q: Array) -> Array:
-    """Return the coordinates at which reduced forces balance, by Newton's method from q."""
-    scale = np.linalg.norm(force)
-    for _ in range(60):
-        residual = force - model.internal_force(q)
-        if np.linalg.norm(residual) <= 1e-8 * scale:
-            return q
-        direction = np.linalg.solve(model.stiffness(q), residual)
-        if direction @ residual <= 0.0:  # not a minimum that the tangent describes
-            direction = residual * (direction @ direction / (residual @ residual)) ** 0.5
-        before = model.strain_energy(q) - force @ q
-        length = 1.0
-        while length > 1e-6:
-            trial = q + length * direction
-            if model.strain_energy(trial) - force @ trial < before + 1e-12 * abs(before):
-                break
-            length *= 0.5
-        q = q + length * direction
-    raise rf.ConvergenceError("no static equilibrium of the projected solid in 60 iterations")
-
-
 def statics(system: System, force: Array, load: Load, node: int) -> Static:
     """Return the equilibria under parts of a load."""
     found = []
@@ -283,10 +262,7 @@ def statics(system: System, force: Array, load: Load, node: int) -> Static:
             energy = system.strain_energy(u)
         else:
             reduced = part * system.project(force)
-            if isinstance(system, rf.ReducedSolid):
-                q = system.solve_static(reduced, tol=1e-8, q0=q, adaptive=True)
-            else:
-                q = equilibrium(system, reduced, q)
+            q = system.solve_static(reduced, tol=1e-8, q0=q, adaptive=True)
             u = system.displacement(q)
             energy = system.strain_energy(q)
         found.append(float(u[node] @ load.direction))

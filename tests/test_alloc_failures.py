@@ -119,7 +119,7 @@ def projected(w: SimpleNamespace) -> list[np.ndarray]:
     model = rf.ProjectedSolid(w.solid, w.basis)
     sim = rf.ImplicitNewmark(model, dt=1e-3, damping=(0.1, 1e-4), newton_max=3)
     sim.step(w.force, n=2)
-    return [model.stiffness(w.q), model.project(w.force), sim.state.q]
+    return [model.solve_static(w.force), model.stiffness(w.q), model.project(w.force), sim.state.q]
 
 
 Operation = Callable[[SimpleNamespace], object]

@@ -11,17 +11,19 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import _core
-from shapes import box_hexes, box_tets
+from shapes import BOXES, box_hexes
 
 EPS = np.finfo(float).eps
 MATERIALS = {0: rf.StVK(5e4, 0.3, 1000.0), 1: rf.StVK(8e4, 0.4, 1200.0)}
 
 
-def bar(kind: str = "hexes", cells: tuple[int, int, int] = (6, 2, 2)) -> rf.Solid:
+def bar(kind: str = "hex", cells: tuple[int, int, int] = (6, 2, 2)) -> rf.Solid:
     """A bar, clamped at x = 0, of distorted elements and two materials."""
-    nodes, elements = (box_hexes if kind == "hexes" else box_tets)(*cells, (0.6, 0.1, 0.1))
+    nodes, elements = BOXES[kind](*cells, (0.6, 0.1, 0.1))
     fixed = np.flatnonzero(nodes[:, 0] == 0.0)
-    shift = 0.1 * min(0.6 / cells[0], 0.1 / cells[1], 0.1 / cells[2])
+    # half as much where nodes stand twice as dense
+    part = 0.05 if kind == "tet10" else 0.1
+    shift = part * min(0.6 / cells[0], 0.1 / cells[1], 0.1 / cells[2])
     nodes = nodes + np.random.default_rng(3).uniform(-shift, shift, nodes.shape)
     return rf.Solid(rf.Mesh(nodes, elements, np.arange(len(elements)) % 2), MATERIALS, fixed=fixed)
 
@@ -33,7 +35,7 @@ def directions(solid: rf.Solid, r: int) -> np.ndarray:
     return fields
 
 
-@pytest.fixture(scope="module", params=["hexes", "tets"])
+@pytest.fixture(scope="module", params=BOXES)
 def pair(request):
     solid = bar(request.param)
     fields = directions(solid, 7)
@@ -78,7 +80,7 @@ def test_the_functions_are_those_of_the_polynomials(pair):
 @pytest.mark.parametrize(("cells", "r"), [((2, 1, 1), 3), ((9, 3, 4), 70), ((30, 4, 5), 131)])
 def test_products_with_the_unreduced_matrices(cells, r):
     """U^T R(Uq) and U^T K(Uq) U by SciPy: one chunk and many, less than a panel and several."""
-    solid = bar("hexes", cells)
+    solid = bar("hex", cells)
     fields = directions(solid, r)
     model = rf.ProjectedSolid(solid, fields)
     q = 3e-3 / np.sqrt(r) * np.random.default_rng(2).standard_normal(r)
@@ -108,7 +110,7 @@ def test_force_and_stiffness_are_derivatives(pair):
 
 
 def test_bits_do_not_depend_on_the_number_of_threads():
-    solid = bar("hexes", (60, 5, 5))  # 1500 elements: the assembly is cut as well
+    solid = bar("hex", (60, 5, 5))  # 1500 elements: the assembly is cut as well
     fields = directions(solid, 40)
     q = 1e-4 * np.random.default_rng(5).standard_normal(40)
     results = []
@@ -238,6 +240,72 @@ def test_threads_share_a_model(bent):
         worker.join()
     for result in results:
         np.testing.assert_array_equal(result, expected.state.q)
+
+
+# --- statics -----------------------------------------------------------------------------
+
+
+def test_statics_are_those_of_the_reduced_model(bent):
+    projected, reduced, force = bent
+    for load in (force, projected.project(force), None):
+        mine, took = projected.solve_static(load, tol=1e-12, steps=2, report=True)
+        theirs, expected = reduced.solve_static(load, tol=1e-12, steps=2, report=True)
+        # the tolerance times the condition of the tangent
+        assert np.abs(mine - theirs).max() <= 1e-9 * max(np.abs(theirs).max(), 1e-300)
+        assert took.load_steps == expected.load_steps == 2
+        assert took.residual <= 1e-12
+    assert np.abs(projected.displacement(projected.solve_static(force))).max() > 0.05
+    start = reduced.solve_static(force)
+    _, took = projected.solve_static(force, q0=start, report=True)
+    assert took.iterations <= 1
+
+
+def test_statics_beyond_the_size_of_polynomials():
+    """With a vector for every degree of freedom the solution is the unreduced one."""
+    solid = bar("tet", (4, 1, 1))
+    free = (3 * solid.free[:, None] + np.arange(3)).ravel()
+    n = solid.mesh.n_nodes
+    basis = np.eye(3 * n).reshape(3 * n, n, 3)[free]
+    force = np.zeros((n, 3))
+    force[solid.mesh.nodes[:, 0] > 0.55] = (1.0, 0.5, -2.0)
+    expected = solid.solve_static(force, tol=1e-12)
+    assert np.abs(expected).max() > 0.05
+    system = rf.ProjectedSolid(solid, basis)
+    u = system.displacement(system.solve_static(force, tol=1e-12))
+    assert np.abs(u - expected).max() <= 1e-8 * np.abs(expected).max()
+
+
+def test_a_static_failure_is_reported_and_loses_nothing(bent):
+    projected, reduced, force = bent
+    messages = []
+    for system in (projected, reduced):
+        with pytest.raises(rf.StaticConvergenceError, match="of the load only") as caught:
+            system.solve_static(force, steps=3, max_iterations=1)
+        assert caught.value.displacement.shape == force.shape
+        assert caught.value.report.fraction < 1.0
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    for bad, words in (
+        ({"force": np.zeros(4)}, r"force must have shape \(9,\) \(reduced\) or"),
+        ({"tol": 0.0}, "tol"),
+        ({"steps": 0}, "steps"),
+        ({"q0": np.full(9, np.nan)}, "q0"),
+    ):
+        with pytest.raises(rf.InputError, match=words):
+            projected.solve_static(**bad)
+
+
+def test_statics_tell_progress_and_stop(bent):
+    projected, _, force = bent
+    seen = []
+    projected.solve_static(force, steps=4, progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (4, 4)
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        projected.solve_static(force, progress=stop)
 
 
 # --- the object, and what it refuses -----------------------------------------------------

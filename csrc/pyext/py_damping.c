@@ -232,41 +232,6 @@ done:
   return result;
 }
 
-PyDoc_STRVAR(time_doc,
-             "time_matrix($self, q, runs, inner, /)\n--\n\n"
-             "Seconds of each of `runs` batches of `inner` evaluations, per evaluation. For\n"
-             "benchmarks: no Python in between.");
-static PyObject *time_matrix(PyObject *self, PyObject *args) {
-  const rf_damping *d = self_damping(self);
-  PyObject *q_obj, *out = NULL;
-  int runs, inner;
-  py_in q;
-  if (!PyArg_ParseTuple(args, "Oii:time_matrix", &q_obj, &runs, &inner)) return NULL;
-  if (runs < 1 || inner < 1)
-    return py_fail(py_state_of_object(self), "InputError", "runs and inner must be at least 1");
-  if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){d->r}) < 0) return NULL;
-  void *work = rf_alloc(rf_damping_work_bytes(d->r), 1);
-  double *to = rf_alloc((size_t)d->r * (size_t)d->r, sizeof *to);
-  if (work && to)
-    out = py_new_f64(1, (npy_intp[]){runs});
-  else
-    PyErr_SetString(PyExc_MemoryError, "out of memory: scratch of a damping matrix");
-  if (out) {
-    double *seconds = py_f64(out);
-    Py_BEGIN_ALLOW_THREADS
-    for (int i = 0; i < runs; ++i) {
-      const double start = py_now_s();
-      for (int j = 0; j < inner; ++j) rf_damping_matrix_rt(d, q.data, work, to, d->r);
-      seconds[i] = (py_now_s() - start) / inner;
-    }
-    Py_END_ALLOW_THREADS
-  }
-  rf_free(work);
-  rf_free(to);
-  py_in_release(&q);
-  return out;
-}
-
 static PyObject *get_r(PyObject *self, void *unused) {
   (void)unused;
   return PyLong_FromLong(self_damping(self)->r);
@@ -280,7 +245,6 @@ static PyObject *get_coefficients(PyObject *self, void *unused) {
 static PyMethodDef methods[] = {
     {"matrix", matrix, METH_O, matrix_doc},
     {"truncate", truncate_to, METH_VARARGS, truncate_doc},
-    {"time_matrix", time_matrix, METH_VARARGS, time_doc},
     {NULL, NULL, 0, NULL},
 };
 
