@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 import reducedfem as rf
 from reducedfem import _core
 from reducedfem._run import set_threads, threads
-from shapes import box_hexes, box_tets
+from shapes import box_hexes, box_tet10s, box_tets
 
 SIGN = np.array(
     [
@@ -305,3 +305,11 @@ def test_against_independent_embeddings(shared, veg, obj, interp):
     theirs = csr_array((weights.ravel(), (row, nodes.ravel())), shape=(s.n_vertices, mesh.n_nodes))
     # six decimals are printed
     assert abs(sparse(e) - theirs).max() < 6e-7
+
+
+@pytest.mark.parametrize("make", [box_tets, box_hexes, box_tet10s])
+@pytest.mark.parametrize("far", [1e200, 1e308])
+def test_points_too_far_for_numbers_are_refused(make, far):
+    """Squares of distances overflow; weights would be no numbers."""
+    with pytest.raises(rf.InputError, match="point 1 is at .*, too far from the mesh"):
+        rf.Embedding(rf.Mesh(*make(2, 1, 1)), [[0.5, 0.5, 0.5], [far, -far, far]])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from reducedfem import _core
 from shapes import box_hexes
 
 RUBBER = rf.StVK(2e6, 0.4, 1100.0)
@@ -257,3 +258,50 @@ def test_bad_steps(model):
     with pytest.raises(rf.InputError, match=r"forces\[1\]\[0, 0\] is nan"):
         rf.step_free_bodies([body, other], [None, np.full(shape, NAN)])
     assert body.state.time == other.state.time == 0.0
+
+
+def test_forces_are_as_many_as_bodies(model):
+    bodies = [rf.FreeBody(model, 1e-3) for _ in range(3)]
+
+    class Odd(list):
+        """A list whose length is not that of its entries."""
+
+        def __len__(self):
+            return 3
+
+    with pytest.raises(rf.InputError, match="forces has 1 entries for 3 bodies"):
+        rf.step_free_bodies(bodies, Odd([None]))
+    with pytest.raises(rf.InputError, match="forces has 1 entries for 3 bodies"):
+        _core.step_free_bodies([body._core for body in bodies], (None,), 1, None, 1)
+
+
+@pytest.mark.parametrize("name", ["velocity", "angular_velocity"])
+def test_momenta_beyond_all_numbers_are_refused(name):
+    nodes, elements = box_hexes(2, 2, 2, 10.0)  # inertia above 1 kg m^2
+    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
+    body = rf.FreeBody(rf.reduce(solid, rf.modal_derivative_basis(solid, k=1, r=1)), 1e-3)
+    body.reset(velocity=[1.0, 2.0, 3.0])
+    with pytest.raises(rf.InputError, match=f"momentum, .* {name}, must be finite"):
+        body.reset(**{name: [1e308, 1e308, 1e308]})
+    np.testing.assert_array_equal(body.state.velocity, [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("kind", ["model", "body"])
+def test_a_stop_is_heard_however_long_a_step_is(model, kind):
+    """With a tolerance of zero a step takes all its 1000 solves, half a millisecond or more."""
+    if kind == "model":
+        sim = rf.ImplicitNewmark(model, 1e-3, newton_max=1000, tol=0.0)
+        force = np.full(R, 0.1)
+    else:
+        sim = rf.FreeBody(model, 1e-3, newton_max=1000, tol=0.0)
+        force = np.zeros_like(model.mesh.nodes)
+        force[-1] = 0.1
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        sim.step(force, n=10**6, progress=stop)
+    # 50 ms after the start, and the steps until somebody looks: not a fixed number of them
+    done = round(sim.state.time / 1e-3)
+    assert 0 < done < 128 if kind == "body" else 0 < done < 256

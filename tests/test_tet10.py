@@ -80,6 +80,15 @@ def test_quadratic_puts_nodes_on_the_middles_of_edges(rng):
     np.testing.assert_array_equal(again.elements, fine.elements)
 
 
+def test_middles_that_rounding_leaves_nowhere_are_refused():
+    """Numbers at 1e16 are 2 apart: elements of that size have no place for a middle."""
+    nodes, elements = box_tets(1, 1, 1)
+    mesh = rf.Mesh(2.0 * nodes + 1e16, elements)
+    with pytest.raises(rf.MeshError, match="element 0 is"):
+        mesh.quadratic()
+    rf.Mesh(4.0 * nodes + 1e16, elements).quadratic()
+
+
 @pytest.mark.parametrize("make", [box_hexes, box_tet10s])
 def test_only_four_node_tets_become_quadratic(make):
     with pytest.raises(rf.InputError, match="only four-node tetrahedra can be made quadratic"):

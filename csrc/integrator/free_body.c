@@ -92,6 +92,9 @@ rf_status rf_free_body_set_pose(rf_free_body *b, const double position[3],
     for (int j = 0; j < 3; ++j) turned[i] += b->set.inertia[3 * i + j] * body[j];
   }
   rf_quat_rotate(s.quaternion, turned, s.angular_momentum);
+  RF_TRY(require_finite3(s.momentum, "momentum, mass times velocity,", err));
+  RF_TRY(require_finite3(s.angular_momentum, "angular momentum, inertia times angular_velocity,",
+                         err));
   b->rigid = s;
 done:
   return st;

@@ -238,6 +238,21 @@ done:
   return st;
 }
 
+// squares of distances and weights overflow far outside
+static rf_status require_finite_weights(const rf_embedding *e, const double *points,
+                                        rf_error *err) {
+  for (int32_t i = 0; i < e->n_points; ++i) {
+    bool finite = isfinite(e->distance[i]);
+    for (int32_t a = 0; a < e->corners; ++a)
+      finite = finite && isfinite(e->weight[(size_t)e->corners * (size_t)i + (size_t)a]);
+    if (finite) continue;
+    const double *p = points + 3 * (size_t)i;
+    return rf_fail(err, RF_ERR_ARG, "point %d is at (%g, %g, %g), too far from the mesh", (int)i,
+                   p[0], p[1], p[2]);
+  }
+  return RF_OK;
+}
+
 rf_status rf_embedding_create(const rf_mesh *mesh, int32_t n_points, const double *points,
                               const rf_run *run, rf_embedding **out, rf_error *err) {
   rf_status st = RF_OK;
@@ -270,6 +285,7 @@ rf_status rf_embedding_create(const rf_mesh *mesh, int32_t n_points, const doubl
   if (outside > 0) {
     RF_TRY(plant_triangles(&s, err));
     RF_TRY(rf_run_tasks(run, tasks, 0, nearest_task, &s, err));
+    RF_TRY(require_finite_weights(e, points, err));
   }
   *out = e;
   e = NULL;

@@ -182,7 +182,7 @@ static double least_volume(rf_element_type type, const double x[RF_MAX_NODES][3]
   return rf_tet10_jacobian(x, DEGENERATE * *size * *size * *size);
 }
 
-static rf_status check_jacobians(const rf_mesh *m, rf_error *err) {
+rf_status rf_mesh_check_jacobians(const rf_mesh *m, rf_error *err) {
   const int k = (int)m->type;
   int32_t inverted = 0, first = -1;
   double value = 0.0;
@@ -244,7 +244,7 @@ rf_status rf_mesh_create(rf_element_type type, int32_t n_nodes, const double *no
   RF_TRY(check_indices(m, err));
   RF_TRY(check_referenced(m, err));
   if (type == RF_TET10) RF_TRY(rf_tet10_check_edges(m, err));
-  RF_TRY(check_jacobians(m, err));
+  RF_TRY(rf_mesh_check_jacobians(m, err));
   *out = m;
   m = NULL;
 

@@ -213,6 +213,8 @@ rf_status rf_mesh_quadratic(const rf_mesh *mesh, rf_mesh **out, rf_error *err) {
     }
     m->elements[10 * (int64_t)e->element + 4 + e->number] = middle;
   }
+  // far from the origin the middles are rounded, and small elements may fold over
+  RF_TRY(rf_mesh_check_jacobians(m, err));
   *out = m;
   m = NULL;
 done:

@@ -19,7 +19,8 @@ double rf_tet10_volume(const double x[10][3]);
 RF_MUST_CHECK rf_status rf_tet10_check_edges(const rf_mesh *mesh, rf_error *err);
 
 // A mesh of ten-node tets from one of four-node tets: its nodes, then the middles of the edges
-// in the order of their ends.  RF_ERR_ARG for other elements.
+// in the order of their ends.  RF_ERR_ARG for other elements, RF_ERR_MESH where rounding of the
+// middles leaves nothing of an element.
 RF_MUST_CHECK rf_status rf_mesh_quadratic(const rf_mesh *mesh, rf_mesh **out, rf_error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "pyext/py_core.h"
 #include "pyext/py_damping.h"
 #include "pyext/py_reduced.h"
+#include "pyext/py_schemes.h"
 
 typedef struct py_free_body {
   PyObject_HEAD PyObject *model;  // strong: the body borrows the C model
@@ -176,6 +177,11 @@ static int take_crowd(py_state *state, crowd *c, PyObject *bodies, PyObject *for
     return -1;
   }
   if (forces == Py_None) return 0;
+  if (PyTuple_GET_SIZE(forces) != c->count) {
+    py_fail(state, "InputError", "forces has %zd entries for %zd bodies", PyTuple_GET_SIZE(forces),
+            c->count);
+    return -1;
+  }
   for (npy_intp i = 0; i < c->count; ++i) {
     char name[32];
     PyObject *force = PyTuple_GET_ITEM(forces, i);
@@ -187,17 +193,16 @@ static int take_crowd(py_state *state, crowd *c, PyObject *bodies, PyObject *for
   return 0;
 }
 
-// steps between two looks at signals: some milliseconds of work for a crowd
-enum { CHUNK_WORK = 256 };
-
 static rf_status step_crowd(crowd *c, const rf_run *run, int64_t n, rf_error *err) {
   rf_status st = RF_OK;
   const rf_run quiet = {.threads = run->threads};
   for (npy_intp i = 0; i < c->count && st >= 0; ++i)
     st = loads_of(c->force[i].data, c->body[i]->deformation->model->n_nodes, &c->loads[i],
                   &c->n_loads[i], err);
-  int64_t chunk = CHUNK_WORK / (c->count + 1);
-  if (chunk < 1) chunk = 1;
+  double work = 0.0;
+  for (npy_intp i = 0; i < c->count; ++i)
+    work += py_step_work(c->body[i]->deformation->model, &c->body[i]->deformation->set);
+  const int64_t chunk = c->count > 0 ? py_step_chunk(work) : n;
   for (int64_t done = 0; done < n && st >= 0;) {
     const int64_t count = n - done < chunk ? n - done : chunk;
     for (npy_intp i = 0; i < c->count; ++i) PyThread_acquire_lock(c->sorted[i]->lock, WAIT_LOCK);

@@ -3,7 +3,19 @@
 #include "integrator/central.h"
 #include "integrator/newmark_projected.h"
 
-enum { REDUCED_CHUNK = 256 };
+enum { MOST_STEPS = 256 };
+static const double WORK_PER_CHUNK = 1e7;  // numbers, of which a core reads some in a nanosecond
+
+double py_step_work(const rf_reduced *model, const rf_newmark_settings *set) {
+  double numbers = (double)model->polynomial->count;
+  if (set->strain_rate) numbers += (double)set->strain_rate->count;
+  return numbers * (set->newton_max > 1 ? set->newton_max : 1);
+}
+
+int64_t py_step_chunk(double work) {
+  const double steps = WORK_PER_CHUNK / work;
+  return steps < 1.0 ? 1 : steps < MOST_STEPS ? (int64_t)steps : MOST_STEPS;
+}
 
 static rf_status newmark_reduced_create(const void *system, const rf_run *run,
                                         const rf_newmark_settings *set, void **out, rf_error *err) {
@@ -34,7 +46,6 @@ static rf_newmark_report newmark_reduced_report(const void *s) {
 }
 const py_scheme py_newmark_reduced = {.kind = PY_IS_REDUCED,
                                       .implicit = true,
-                                      .chunk = REDUCED_CHUNK,
                                       .create = newmark_reduced_create,
                                       .release = newmark_reduced_free,
                                       .step = newmark_reduced_step,
@@ -68,7 +79,6 @@ static rf_newmark_report newmark_projected_report(const void *s) {
 }
 const py_scheme py_newmark_projected = {.kind = PY_IS_PROJECTED,
                                         .implicit = true,
-                                        .chunk = 1,
                                         .create = newmark_projected_create,
                                         .release = newmark_projected_free,
                                         .step = newmark_projected_step,
@@ -99,7 +109,6 @@ static py_scheme_state newmark_solid_look(const void *s) {
 static rf_newmark_report newmark_solid_report(const void *s) { return rf_solid_newmark_report(s); }
 const py_scheme py_newmark_solid = {.kind = PY_IS_SOLID,
                                     .implicit = true,
-                                    .chunk = 1,
                                     .create = newmark_solid_create,
                                     .release = newmark_solid_free,
                                     .step = newmark_solid_step,
@@ -145,7 +154,6 @@ static rf_newmark_report central_reduced_report(const void *s) {
 }
 const py_scheme py_central_reduced = {.kind = PY_IS_REDUCED,
                                       .implicit = false,
-                                      .chunk = REDUCED_CHUNK,
                                       .create = central_reduced_create,
                                       .release = central_reduced_free,
                                       .step = central_reduced_step,
@@ -179,7 +187,6 @@ static rf_newmark_report central_solid_report(const void *s) {
 }
 const py_scheme py_central_solid = {.kind = PY_IS_SOLID,
                                     .implicit = false,
-                                    .chunk = 1,
                                     .create = central_solid_create,
                                     .release = central_solid_free,
                                     .step = central_solid_step,

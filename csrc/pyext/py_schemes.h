@@ -20,7 +20,6 @@ typedef struct py_scheme_state {
 typedef struct py_scheme {
   py_system_kind kind;
   bool implicit;
-  int64_t chunk;  // steps between two looks at signals: a few milliseconds
   // the system is of the kind above; of the settings, an explicit scheme takes its part
   rf_status (*create)(const void *system, const rf_run *run, const rf_newmark_settings *set,
                       void **out, rf_error *err);
@@ -31,6 +30,11 @@ typedef struct py_scheme {
   py_scheme_state (*look)(const void *s);
   rf_newmark_report (*report)(const void *s);  // explicit schemes: steps only
 } py_scheme;
+
+// Numbers that a step of a reduced model goes through at most, and how many steps of that many
+// numbers lie between two looks at signals: some milliseconds, where a step takes no longer.
+double py_step_work(const rf_reduced *model, const rf_newmark_settings *set);
+int64_t py_step_chunk(double work);
 
 extern const py_scheme py_newmark_reduced, py_newmark_projected, py_newmark_solid,
     py_central_reduced, py_central_solid;

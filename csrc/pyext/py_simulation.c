@@ -12,6 +12,7 @@ typedef struct py_simulation {
   PyObject *damping;               // strong, nullable: and its strain-rate damping
   PyThread_type_lock lock;
   const py_scheme *scheme;
+  int64_t chunk;  // steps between two looks at signals
   void *state;
   npy_intp shape[2];  // of the state vectors
   int ndim;
@@ -19,13 +20,14 @@ typedef struct py_simulation {
 
 // An object that owns the given C state; takes it over, also on failure.
 static PyObject *wrap(PyTypeObject *type, PyObject *system, PyObject *damping,
-                      const py_scheme *scheme, void *owned, npy_intp n) {
+                      const py_scheme *scheme, int64_t chunk, void *owned, npy_intp n) {
   py_simulation *self = (py_simulation *)type->tp_alloc(type, 0);
   if (!self) {
     scheme->release(owned);
     return NULL;
   }
   self->scheme = scheme;
+  self->chunk = chunk;
   self->state = owned;
   self->ndim = scheme->kind == PY_IS_SOLID ? 2 : 1;
   self->shape[0] = n;
@@ -50,6 +52,7 @@ static PyObject *simulation_new(const py_scheme *scheme, PyTypeObject *type, PyO
   py_in viscosity = {0};
   const void *model;
   npy_intp n;
+  int64_t chunk = 1;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (scheme->implicit
           ? !PyArg_ParseTuple(args, "Odddddidi|O:Newmark", &system, &set.dt_s, &set.damping_mass,
@@ -61,6 +64,7 @@ static PyObject *simulation_new(const py_scheme *scheme, PyTypeObject *type, PyO
   if (scheme->kind == PY_IS_REDUCED) {
     const rf_reduced *reduced = py_reduced_get(state, system);
     if (!reduced || py_damping_in(state, damping, &set.strain_rate) < 0) return NULL;
+    chunk = py_step_chunk(py_step_work(reduced, &set));
     model = reduced;
     n = reduced->r;
   } else if (scheme->kind == PY_IS_PROJECTED) {
@@ -86,7 +90,7 @@ static PyObject *simulation_new(const py_scheme *scheme, PyTypeObject *type, PyO
   Py_BEGIN_ALLOW_THREADS
   st = scheme->create(model, &run.run, &set, &s, &err);
   Py_END_ALLOW_THREADS
-  result = st < 0 ? py_raise(state, st, &err) : wrap(type, system, damping, scheme, s, n);
+  result = st < 0 ? py_raise(state, st, &err) : wrap(type, system, damping, scheme, chunk, s, n);
 done:
   py_in_release(&viscosity);
   return result;
@@ -142,7 +146,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   // the lock is held for a chunk of steps only and never while Python is called: progress
   // callables and other threads may look at the simulation in between
-  const int64_t chunk = self->scheme->chunk;
+  const int64_t chunk = self->chunk;
   const rf_run quiet = {.threads = threads};
   for (int64_t done = 0; done < n && st >= 0;) {
     const int64_t count = n - done < chunk ? n - done : chunk;

@@ -76,7 +76,7 @@ class StrainRateDamping:
         require_solid(solid)
         regions = list(solid.materials)
         table = np.stack([_by_region(phi, "phi", regions), _by_region(psi, "psi", regions)], axis=1)
-        for region, (bulk, shear) in zip(regions, table, strict=True):
+        for region, (bulk, shear) in zip(regions, table.tolist(), strict=True):
             require_dissipative(bulk, shear, region)
         table.flags.writeable = False
         self._solid = solid

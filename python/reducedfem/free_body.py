@@ -193,6 +193,8 @@ class FreeBody:
         ------
         InputError, InputTypeError
             A wrong shape or a value that is not finite; nothing is changed then.
+        DivergedError
+            q or qdot is so large that the acceleration is not finite; nothing is changed then.
         """
         place = self._body.centre if position is None else position
         given = {
@@ -246,8 +248,8 @@ def step_free_bodies(
     for i, body in enumerate(members):
         if not isinstance(body, FreeBody):
             raise InputTypeError(f"bodies[{i}] must be a FreeBody, got {type(body).__name__}")
-    if forces is not None and len(forces) != len(members):
-        raise InputError(f"forces has {len(forces)} entries for {len(members)} bodies")
     loads = None if forces is None else tuple(forces)
+    if loads is not None and len(loads) != len(members):
+        raise InputError(f"forces has {len(loads)} entries for {len(members)} bodies")
     with callback(progress, "steps") as tell:
         _core.step_free_bodies([b._core for b in members], loads, steps, tell, threads())

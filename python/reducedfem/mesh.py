@@ -399,6 +399,9 @@ class Mesh:
         ------
         InputError
             The elements are not four-node tetrahedra.
+        MeshError
+            Elements so far from the origin, for their size, that the middles of their edges
+            cannot be told from other places.
 
         Examples
         --------
@@ -518,7 +521,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     ------
     FileFormatError
         The file is missing, of an unknown format or damaged, or its volume elements are not
-        all tetrahedra with 4 nodes or all hexahedra with 8.
+        all tetrahedra with 4 nodes, all with 10, or all hexahedra with 8.
     MeshError
         The mesh is not usable; see `Mesh`.
     """
