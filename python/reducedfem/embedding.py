@@ -29,8 +29,10 @@ class Embedding:
     becomes one on the points, and forces at the points become forces at the nodes that
     do the same work. Inside the mesh the weights are the element's shape functions. A
     point outside is carried by the element of the nearest boundary face: by its
-    barycentric coordinates (tetrahedra), or extrapolated to first order from the place
-    of the hexahedron nearest to it. Weights always sum to 1 and carry linear fields
+    barycentric coordinates (tetrahedra of four nodes), or extrapolated to first order from
+    the place of the element nearest to it (others; curved faces of ten-node tetrahedra are
+    searched as four flat triangles each, so that with strong curvature the neighbour of the
+    nearest element may be taken, and the distance is to that). Weights always sum to 1 and carry linear fields
     exactly, so rigid motions stay rigid even outside; far outside (by many elements)
     deformations are magnified in proportion to the distance.
 
@@ -46,8 +48,8 @@ class Embedding:
     Raises
     ------
     InputError, InputTypeError
-        `points` has a wrong shape, is empty or has a value that is not finite; `mesh` is
-        no Mesh.
+        `points` has a wrong shape, is empty or has a value that is not finite or too large to
+        be squared; `mesh` is no Mesh.
     """
 
     __slots__ = ("__weakref__", "_core", "_mesh", "_points")
