@@ -12,6 +12,7 @@ from reducedfem._run import Progress, callback
 from reducedfem.basis import Basis, mass_pca
 from reducedfem.errors import InputTypeError
 from reducedfem.integrator import Simulation
+from reducedfem.second_order import SecondOrderSystem
 from reducedfem.solid import Solid
 
 __all__ = ["pod_basis", "record_snapshots"]
@@ -72,7 +73,11 @@ def record_snapshots(
 
 
 def pod_basis(
-    solid: Solid, snapshots: ArrayLike, r: int | None = None, *, progress: Progress = False
+    solid: Solid | SecondOrderSystem,
+    snapshots: ArrayLike,
+    r: int | None = None,
+    *,
+    progress: Progress = False,
 ) -> Basis:
     """Return the basis of a simulated motion: proper orthogonal decomposition.
 
@@ -83,9 +88,10 @@ def pod_basis(
     Parameters
     ----------
     solid
-        Gives mass and fixed nodes.
+        Gives mass and fixed nodes; of a `SecondOrderSystem` the mass.
     snapshots
-        Displacements [m], shape (m, n, 3): see `record_snapshots`.
+        Displacements [m], shape (m, n, 3): see `record_snapshots`. Of a `SecondOrderSystem`
+        its states x, (m, n).
     r
         Size of the basis, at most the rank of the snapshots. None: 30, or that rank where it is
         less.
@@ -111,4 +117,4 @@ def pod_basis(
         "snapshots": basis.provenance["deformations"],
         "r": basis.r,
     }
-    return Basis(basis.vectors, basis.singular_values, basis.spectrum, provenance)
+    return type(basis)(basis.vectors, basis.singular_values, basis.spectrum, provenance)

@@ -34,8 +34,9 @@ class SecondOrderSystem:
 
     It is known by the mass A, the stiffness K = dC/dx at x = 0 and the second derivative H of C
     there. `linear_modes` and `modal_derivatives` work as those of a `Solid`;
-    `modal_derivative_basis` and `mass_pca` accept it in place of one. The damping B has no part
-    in modes and derivatives. Vectors have shape (n,), bases (r, n); units are the user's.
+    `modal_derivative_basis`, `mass_pca` and `pod_basis` accept it in place of one. The damping B
+    has no part in modes and derivatives. Vectors have shape (n,), bases (r, n); units are the
+    user's.
 
     Parameters
     ----------
