@@ -545,7 +545,6 @@ def plot_stiffening(experiment: Experiment, path: Path) -> None:
         left.set_ylabel("part of the load")
         left.set_title(f"{load.name}: the steeper the stiffer")
         left.grid(alpha=0.3)
-        left.set_xlim(0.0, None)
         left.set_ylim(0.0, 1.05)
         left.legend(fontsize="small")
         r = [method.r for method in family]
@@ -664,7 +663,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--surface", type=Path, help="another creature: y up, head at high x")
+    parser.add_argument(
+        "--surface", type=Path, help="file of another creature: y up, head at high x"
+    )
     parser.add_argument("--resolution", type=int, default=64, help="voxels a side (64)")
     parser.add_argument("--k", type=int, default=20, help="linear modes (20)")
     parser.add_argument(

@@ -162,6 +162,7 @@ def plot(beams: list[Beam], reference: Beam, path: str | Path) -> None:
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
+    from matplotlib.ticker import NullFormatter
 
     figure, panels = pyplot.subplots(1, 4, figsize=(13, 3.6), layout="constrained", sharey=True)
     titles = ("small deflection", "large deflection", "lowest frequency", "small deflection")
@@ -173,6 +174,7 @@ def plot(beams: list[Beam], reference: Beam, path: str | Path) -> None:
             axes.loglog(
                 x, [abs(one.errors(reference)[quantity]) for one in some], style, label=kind
             )
+        axes.xaxis.set_minor_formatter(NullFormatter())  # texts would overlap
         axes.set_title(title)
         axes.set_xlabel("time for it [s]" if over_time else "free degrees of freedom")
         axes.grid(alpha=0.3, which="both")

@@ -69,6 +69,8 @@ def rows_of(module: str, entry: str) -> list[Row]:
 
 def main() -> None:
     """Run the entry that the command line names, and write its rows."""
+    if len(sys.argv) != 4:
+        sys.exit("child.py measures one entry for run.py: run that one")
     module, entry, out = sys.argv[1:]
     work = importlib.import_module(module).ENTRIES[entry]
     before = resident()

@@ -85,9 +85,12 @@ class Solver:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--resolution", type=int, default=74)
+    parser.add_argument("--resolution", type=int, default=74, help="voxels along the grid")
     parser.add_argument("--systems", type=int, default=12, help="how many MINRES solves")
     arguments = parser.parse_args()
+    for name in ("resolution", "systems"):
+        if getattr(arguments, name) < 1:
+            parser.error(f"--{name} must be 1 or more, got {getattr(arguments, name)}")
     solid = rf.Solid(rf.voxelize(bumpy_sphere(), resolution=arguments.resolution), RUBBER)
     modes = solid.linear_modes(MODES)
     start = time.perf_counter()

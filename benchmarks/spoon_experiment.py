@@ -349,6 +349,9 @@ def main() -> int:
     parser.add_argument("--push", type=float, default=1.0, help="strength of the impulse")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot")
     arguments = parser.parse_args()
+    for name in ("periods", "push"):
+        if not getattr(arguments, name) > 0.0:
+            parser.error(f"--{name} must be positive, got {getattr(arguments, name):g}")
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
         experiment = run(arguments.resolution, periods=arguments.periods, push=arguments.push)

@@ -13,6 +13,7 @@ Run it for the table:  python benchmarks/table_2_1.py [SAMPLE ...] [--resolution
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,16 +98,22 @@ HEAD = (
 )
 
 
-def main() -> None:
+def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("sample", nargs="*", default=["spoon", "bridge"])
-    parser.add_argument("--resolution", type=int, default=64)
+    parser.add_argument("--resolution", type=int, default=64, help="voxels along the grid")
     arguments = parser.parse_args()
-    print(HEAD)
-    for name in arguments.sample:
-        print(row(name, spectra(solid_of(name, arguments.resolution))))
+    try:
+        solids = [(name, solid_of(name, arguments.resolution)) for name in arguments.sample]
+        print(HEAD)
+        for name, solid in solids:
+            print(row(name, spectra(solid)))
+    except rf.ReducedFEMError as error:
+        print(f"table_2_1.py: {error}", file=sys.stderr)
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
