@@ -164,6 +164,17 @@ def test_odd_shapes_do_no_harm():
     assert np.isfinite(image).all()
 
 
+def test_differences_of_several_curves():
+    t = np.linspace(0, 1, 5)
+    traces = [plot.Trace("a", t, t), plot.Trace("b", t, 3 * t), plot.Trace("c", t, -t)]
+    above, below = plot.traces_figure(traces, quantity="height [m]", difference=True).axes
+    assert below.get_ylabel() == "difference [m]"
+    np.testing.assert_array_equal([line.get_ydata() for line in below.lines[:2]], [2 * t, -2 * t])
+    colours = [line.get_color() for line in above.lines[1:3]]
+    assert [line.get_color() for line in below.lines[:2]] == colours
+    assert len(set(colours)) == 2
+
+
 def test_figures_reach_files_whole_or_not_at_all(tmp_path):
     t = np.linspace(0, 1, 50)
     figure = plot.traces_figure([plot.Trace("a", t, t), plot.Trace("b", t, t**2)], difference=True)

@@ -556,8 +556,8 @@ def traces_figure(
     title, quantity, note
         Texts: above the plot, along its axis, and under the title.
     difference
-        Draw the first of two curves broad, the second over it, and what the second has more
-        than the first in a plot below.
+        Draw the first curve broad, the others over it, and what they have more than the first
+        in a plot below.
 
     Returns
     -------
@@ -580,16 +580,18 @@ def traces_figure(
         if difference and k == 0:
             style = {"color": "#9ec9d8", "linewidth": 5.0, "solid_capstyle": "round"}
         elif difference:
-            style["color"] = colour[0]
+            style["color"] = colour[(k - 1) % len(colour)]
         axes.plot(trace.time, trace.value, label=trace.label, **style)
     axes.set_ylabel(quantity)
     plots = [axes]
     if difference:
         below = figure.add_subplot(grid[1], sharex=axes)
         axes.tick_params(labelbottom=False)
-        more = np.asarray(traces[1].value) - np.asarray(traces[0].value)
-        below.plot(traces[0].time, more, color=_INK, linewidth=1.2)
-        below.set_ylabel("difference")
+        for k, trace in enumerate(traces[1:]):
+            more = np.asarray(trace.value) - np.asarray(traces[0].value)
+            below.plot(trace.time, more, color=colour[k % len(colour)], linewidth=1.2)
+        _, bracket, unit = quantity.partition("[")
+        below.set_ylabel(f"difference {bracket}{unit}".rstrip())
         plots.append(below)
     for one in plots:
         one.axhline(0.0, color="#c9ccd1", linewidth=0.8, zorder=0)
