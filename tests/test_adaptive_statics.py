@@ -88,7 +88,7 @@ def test_a_failure_without_adaptive_steps_keeps_the_last_load_step():
         solid.solve_static(load, steps=2, max_iterations=report.iterations)
     assert failure.value.report.fraction == 0.5
     np.testing.assert_array_equal(failure.value.displacement, half)
-    with pytest.raises(rf.StaticConvergenceError, match="load step 1 of 1") as failure:
+    with pytest.raises(rf.StaticConvergenceError, match="step 1 of 1.*adaptive=True") as failure:
         solid.solve_static(load, max_iterations=1)
     assert failure.value.report.fraction == 0.0
     assert not failure.value.displacement.any()

@@ -153,6 +153,8 @@ def test_many_bodies_are_each_by_itself(model, rng):
         for name in ("position", "quaternion", "velocity", "angular_velocity", "q", "qdot"):
             np.testing.assert_array_equal(getattr(a.state, name), getattr(b.state, name))
     rf.step_free_bodies([], n=3)
+    with pytest.raises(rf.InputTypeError, match="bodies must be a sequence .* its own step"):
+        rf.step_free_bodies(together[0])
 
 
 def test_two_crowds_that_share_bodies_do_not_wait_for_ever(model):

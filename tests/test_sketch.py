@@ -330,6 +330,10 @@ def test_loads_that_are_too_large_are_told_and_left_out(beam, model):
     assert report.shapes.tolist() == [0, 1]
     assert 0.0 < report.fraction[2] < 1.0
     assert basis.provenance["failed"] == 1
+    assert repr(basis).endswith("force sketch, 1 of 3 loads failed>")
+    # too many coordinates: it says where the samples went
+    with pytest.raises(rf.InputError, match=r"1 and 2, got 3: of the 3 samples 3 .* 1 of these"):
+        rf.sketch_basis(beam, sketch, r=3, force_distance=0.0)
     with pytest.raises(rf.StaticConvergenceError) as failure:
         beam.solve_static(sketch.force(2), 1e-8, adaptive=True, max_iterations=60)
     # the same solver, one thread or two; forces of one rounding

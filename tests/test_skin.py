@@ -206,6 +206,10 @@ def test_bad_arguments(case):
         skin.project([-1], [[0, 0, 1]])
     with pytest.raises(rf.InputError, match="force must have shape"):
         skin.project([1], [0, 0, 1])
+    missed = skin.pick([0, 0, 1e3], [0, 0, 1])
+    assert missed is None
+    with pytest.raises(rf.InputTypeError, match="where must be a Pick .* met no triangle"):
+        skin.project(missed, [0, 0, 1])
     with pytest.raises(rf.InputError, match="so large that the normal"):
         skin.normals(np.full(R, 1e308))
 

@@ -270,6 +270,8 @@ def test_fewer_than_three_fixed_nodes():
     nodes, elements = box_hexes(2, 1, 1)
     with pytest.raises(rf.MeshError, match="has 2 fixed nodes; fix at least three non-collinear"):
         solve(nodes, elements, [0, 5])
+    with pytest.raises(rf.MeshError, match="has 1 fixed node; fix"):
+        solve(nodes, elements, [0])
     in_a_row = np.flatnonzero((nodes[:, 1] == 0) & (nodes[:, 2] == 0))
     assert len(in_a_row) == 3
     with pytest.raises(rf.MeshError, match="has 3 fixed nodes, all on one line"):

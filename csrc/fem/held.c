@@ -101,9 +101,9 @@ static rf_status check_groups(analysis *a, rf_error *err) {
         a->n_groups > 1 ? "a part of the mesh that is connected to no other" : "the solid";
     return rf_fail(
         err, RF_ERR_MESH,
-        "%s (%d of %d elements, with element %d and node %d) has %d fixed nodes%s; fix at "
+        "%s (%d of %d elements, with element %d and node %d) has %d fixed node%s%s; fix at "
         "least three non-collinear nodes of it%s",
-        where, h->n_elements, mesh->n_elements, e, node, h->fixed,
+        where, h->n_elements, mesh->n_elements, e, node, h->fixed, h->fixed == 1 ? "" : "s",
         h->fixed >= 3 ? ", all on one line" : "", a->n_groups > 1 ? ", or leave it out" : "");
   }
   return RF_OK;

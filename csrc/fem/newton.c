@@ -166,7 +166,7 @@ rf_status rf_newton_solve(rf_newton *n, const rf_run *run, const rf_static_setti
   return rf_fail(err, st,
                  "static solution found for %.6g of the load only, and not in load step %d of %d: "
                  "%s (%d iterations in all, relative residual %.3g); apply the load in more "
-                 "steps, or lower it",
+                 "steps or with adaptive=True, or lower it",
                  report->fraction, report->load_steps + 1, set->load_steps, why.text,
                  report->iterations, report->residual);
 }

@@ -107,7 +107,10 @@ class Basis:
         method = self.provenance["method"]
         what = "nodes" if self._axes == 3 else "unknowns"
         kind = type(self).__name__
-        return f"<{kind}: {self.r} vectors over {self.vectors.shape[1]} {what}, {method}>"
+        # of a force sketch: nobody should miss that loads were too large
+        failed = method == "force sketch" and self.provenance.get("failed")
+        note = f", {failed} of {self.provenance.get('loads')} loads failed" if failed else ""
+        return f"<{kind}: {self.r} vectors over {self.vectors.shape[1]} {what}, {method}{note}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

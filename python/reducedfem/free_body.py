@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -244,6 +244,11 @@ def step_free_bodies(
         A body appears twice, or `forces` or `n` is not of the form above.
     """
     steps = step_count(n)
+    if not isinstance(bodies, Iterable):
+        raise InputTypeError(
+            f"bodies must be a sequence of FreeBody, got {type(bodies).__name__}; one body is "
+            "advanced by its own step"
+        )
     members = list(bodies)
     for i, body in enumerate(members):
         if not isinstance(body, FreeBody):

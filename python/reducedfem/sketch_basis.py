@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core
-from reducedfem._check import count, flag, number
+from reducedfem._check import count, flag, integer, number
 from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import Basis, mass_pca
 from reducedfem.errors import ConvergenceError, InputError, InputTypeError
@@ -135,7 +135,8 @@ def sketch_basis(
         Newton iterations allowed in each load step.
     partial
         Use the deformations of loads that are too large as far as they were reached, instead of
-        leaving them out.
+        leaving them out. Either way the basis says how many there were, in its `provenance` and
+        when it is printed.
     report
         Return also what was used, dropped and failed.
     progress
@@ -195,6 +196,13 @@ def sketch_basis(
     else:
         between = distance_apart(shape_distance, "shape_distance")
     kept = thin_shapes(solid, shapes, between, progress=progress)
+    if r is not None and integer(r, "r") > len(kept):
+        raise InputError(
+            f"r must be between 1 and {len(kept)}, got {r}: of the {len(sketch)} samples "
+            f"{len(loads)} are at least {apart:.3g} N apart (force_distance), "
+            f"{int((~solved).sum())} of these have no static solution, and of {len(usable)} shapes "
+            f"{len(kept)} are at least {between:.3g} kg^1/2 m apart (shape_distance)"
+        )
     basis = mass_pca(solid, shapes[kept], r, progress=progress)
     outcome = SketchReport(
         loads=loads,

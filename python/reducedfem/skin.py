@@ -243,6 +243,11 @@ class Skin:
             A wrong shape, a value that is not finite or an index out of range.
         """
         given = array_like(force, "force")
+        if where is None:
+            raise InputTypeError(
+                "where must be a Pick or indices of vertices, got None: the ray of a pick that "
+                "returned None met no triangle"
+            )
         if isinstance(where, Pick):
             vector = np.asarray(given, dtype=np.float64)
             if vector.shape != (3,):
