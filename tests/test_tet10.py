@@ -192,7 +192,10 @@ def test_volume_of_curved_elements_is_that_of_their_jacobian(rng):
         sum(w * jacobian(x, b) / 6 for b, w in tet_rule(14)) for x in mesh.nodes[mesh.elements]
     ]
     np.testing.assert_allclose(mesh.element_volumes, expected, rtol=1e-13)
-    assert rf.Solid(mesh, RUBBER, quadrature=3).volume == pytest.approx(mesh.volume, rel=1e-13)
+    for quadrature in (2, 3):
+        solid = rf.Solid(mesh, RUBBER, quadrature=quadrature)
+        assert solid.volume == pytest.approx(mesh.volume, rel=1e-13)
+        assert solid.total_mass == pytest.approx(RUBBER.density * mesh.volume, rel=1e-13)
 
 
 def test_boundary_faces_hold_their_middles():

@@ -265,7 +265,8 @@ static rf_status build_tables(const rf_solid_settings *set, rf_solid *s, rf_erro
       RF_TRY(rf_shape_tables(mesh->type, set->quadrature, x, e, s->gradient + at * stride,
                              s->volume + at * s->n_gauss, product, err));
     }
-    for (int g = 0; g < s->n_gauss; ++g) s->total_volume += s->volume[at * s->n_gauss + g];
+    // shape functions sum to one; weights alone miss curved edges where points are few
+    for (int k = 0; k < nodes * nodes; ++k) s->total_volume += product[k];
     const double density = s->material[s->element_material[e]].density;
     const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
     for (int k = 0; k < nodes * nodes; ++k) s->mass[pair[k]] += density * product[k];
