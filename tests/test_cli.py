@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import time
+import tracemalloc
 import zlib
 
 import numpy as np
@@ -372,6 +373,16 @@ def test_reduce_a_mesh_with_materials_and_fixed_file(capsys, tmp_path):
     assert np.array_equal(rf.load(tmp_path / "s").mesh.nodes, model.mesh.nodes * 1e-3)
     (tmp_path / "bad.bou").write_text("99\n")
     fails(capsys, *common, "-o", tmp_path / "x", "--fix-file", tmp_path / "bad.bou", match="99")
+    # without memory for all the numbers below it
+    (tmp_path / "bad.bou").write_text("1, 2, 2147483647\n")
+    tracemalloc.start()
+    fails(
+        capsys, *common, "-o", tmp_path / "x", "--fix-file", tmp_path / "bad.bou",
+        match="node 2147483647, which the mesh does not have",
+    )  # fmt: skip
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1e8
 
 
 def veg() -> str:

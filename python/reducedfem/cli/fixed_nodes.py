@@ -73,10 +73,11 @@ def fixed_nodes(args: argparse.Namespace, mesh: Mesh) -> NDArray[np.bool_]:
     for file in args.fix_file or ():
         nodes = read_fixed(file)
         # the file numbers the nodes of the mesh file, some of which may have been left out
-        place = np.full(int(max(mesh.original_nodes.max(), nodes.max(initial=0))) + 1, -1)
+        highest = int(mesh.original_nodes.max())
+        place = np.full(highest + 2, -1)  # the last one: of all that are higher
         known = np.flatnonzero(mesh.original_nodes >= 0)
         place[mesh.original_nodes[known]] = known
-        kept = place[nodes]
+        kept = place[np.minimum(nodes, highest + 1)]
         if (kept < 0).any():
             worst = int(nodes[kept < 0][0]) + 1
             raise InputError(f"{str(file)!r} fixes node {worst}, which the mesh does not have")
