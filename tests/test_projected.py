@@ -360,6 +360,9 @@ def test_wrong_bases():
         rf.ProjectedSolid(solid, np.zeros((1025, n, 3)))
     with pytest.raises(rf.SingularMatrixError, match="vector 2 depends on those before"):
         rf.ProjectedSolid(solid, [good[0], good[1], good[0] - 2 * good[1]])
+    for fields in (1e200 * good, 1e200 * good[:1]):
+        with pytest.raises(rf.InputError, match="reduced mass.* must be finite"):
+            rf.ProjectedSolid(solid, fields)
     moved = good.copy()
     moved[1, solid.fixed[2], 0] = 1e-3
     with pytest.raises(rf.InputError, match=rf"basis\[1\] moves node {solid.fixed[2]}, which is"):

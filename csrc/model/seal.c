@@ -24,6 +24,7 @@ rf_status rf_reduced_check_mass(int32_t r, const double *mass, rf_error *err) {
   rf_status st = RF_OK;
   double *factor = NULL;
   double largest = 0.0;
+  RF_TRY(require_finite(mass, (int64_t)r * r, "reduced mass", err));
   for (int32_t i = 0; i < r * r; ++i) largest = fmax(largest, fabs(mass[i]));
   for (int32_t i = 0; i < r; ++i)
     for (int32_t j = 0; j < i; ++j)
@@ -83,7 +84,6 @@ static rf_status seal(int32_t n_nodes, const double *mass, rf_polynomial *polyno
   rf_reduced *model = NULL;
   const int32_t r = polynomial->r;
   *out = NULL;
-  RF_TRY(require_finite(mass, (int64_t)r * r, "reduced mass", err));
   RF_TRY(rf_reduced_check_mass(r, mass, err));
   RF_ALLOC(model, 1);
   model->r = r;
