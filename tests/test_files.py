@@ -573,6 +573,12 @@ def test_bad_metadata(key, value, match, data):
     refused(forge(data, metadata={key: value}), match)
 
 
+@pytest.mark.parametrize(("kind", "order"), [("tet4", 2), ("hex8", 1), ("tet10", 1)])
+def test_quadrature_is_that_of_the_elements(kind, order):
+    forged = forge(files.to_bytes(make_model(kind)), metadata={"quadrature": str(order)})
+    refused(forged, "its quadrature is not that of its elements")
+
+
 def test_forging_itself_gives_sound_files(data, model):
     assert_same(model, files.from_bytes(forge(data)))
     assert_same(model, files.from_bytes(memoryview(data)))

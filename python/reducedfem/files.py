@@ -427,6 +427,8 @@ def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -
         raise _Refused("its basis moves a fixed node")
     fixed.flags.writeable = False
     provenance = _provenance(metadata, arrays["mesh_regions"])
+    if (provenance["solid"]["quadrature"] == 1) != (shapes["mesh_elements"][1] == 4):
+        raise _Refused("its quadrature is not that of its elements")
     try:
         mesh = Mesh(arrays["mesh_nodes"], arrays["mesh_elements"], arrays["mesh_regions"])
         core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], arrays["energy_coefficients"])
