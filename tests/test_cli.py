@@ -361,11 +361,17 @@ def test_reduce_a_mesh_with_materials_and_fixed_file(capsys, tmp_path):
     assert model.fixed.tolist() == [0, 1, 2, 3]
     material = {"young": 123456.0, "poisson": 0.25, "density": 900.0}
     assert model.provenance["solid"]["materials"]["0"] == material
-    # an option replaces the file's material
+    # an option replaces what the file says of it, and nothing else
     assert run(
         capsys, *common, "-o", tmp_path / "n", "--fix", "z<=0", "--young", 5e4
     ) == (0, "", "")  # fmt: skip
-    assert rf.load(tmp_path / "n").provenance["solid"]["materials"]["0"]["young"] == 5e4
+    changed = rf.load(tmp_path / "n").provenance["solid"]["materials"]["0"]
+    assert changed == {**material, "young": 5e4}
+    for option in (["--resolution", 10], ["--fill"], ["--expand", 1.5]):
+        misused(
+            capsys, *common, "-o", tmp_path / "n", "--free", *option,
+            match=f"{option[0]} is for surfaces, .*beam.veg' is a volume mesh",
+        )  # fmt: skip
     # millimetres
     assert run(
         capsys, *common, "-o", tmp_path / "s", "--fix", "z<=0", "--scale", 1e-3

@@ -189,6 +189,24 @@ def test_figures_reach_files_whole_or_not_at_all(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.pdf", "a.png"]
 
 
+def test_texts_beside_shapes_have_room():
+    """They end before the scale and begin within the figure, on whichever side."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    x, up = square(0.0), np.zeros((4, 3))
+    for side in (0, 1, 2, 3):
+        up[:] = 0.0
+        up[side, 2] = 0.3
+        figure = plot.shapes_figure(x, TWO, [up], ["0.0837 s"])
+        renderer = FigureCanvasAgg(figure).get_renderer()
+        (text,) = figure.axes[0].texts
+        box, scale = text.get_window_extent(renderer), figure.axes[1].get_window_extent(renderer)
+        assert box.x0 >= 0.0
+        assert box.x1 < scale.x0
+    nothing = plot.shapes_figure(x, TWO, [0 * up])
+    assert nothing.axes[1].get_ylim() == (0.0, 1.0), "no displacement is negative"
+
+
 def test_shapes_that_cover_each_other_are_drawn_once():
     """Otherwise one shows through the other in patches."""
     x, up = square(0.0), np.zeros((4, 3))

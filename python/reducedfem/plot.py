@@ -501,10 +501,11 @@ def shapes_figure(
     image = _draw(frame, poses, faces, 2)
 
     width, height = frame.size
-    figure = Figure(figsize=(width / 150 + 1.1, height / 150 + 0.55), facecolor=_PAPER)
+    aside = 0.4 if any(label for _, label in told) else 0.0  # room for texts at both sides [inch]
+    figure = Figure(figsize=(width / 150 + 1.1 + 2 * aside, height / 150 + 0.55), facecolor=_PAPER)
     total = figure.get_size_inches()
     part = (width / 150 / total[0], height / 150 / total[1])
-    axes = figure.add_axes((0.0, 0.0, *part))
+    axes = figure.add_axes((aside / total[0], 0.0, *part))
     axes.imshow(image, interpolation="antialiased")
     axes.set_axis_off()
     # labels beside the part that moved most, outwards of the shape
@@ -530,7 +531,8 @@ def shapes_figure(
     )
     unit, factor = length_unit(largest)
     scale = ScalarMappable(
-        Normalize(0.0, largest * factor), LinearSegmentedColormap.from_list("moved", list(_SCALE))
+        Normalize(0.0, largest * factor or 1.0),
+        LinearSegmentedColormap.from_list("moved", list(_SCALE)),
     )
     bar_axes = figure.add_axes((1 - 0.85 / total[0], 0.25, 0.14 / total[0], 0.5))
     bar = figure.colorbar(scale, cax=bar_axes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from reducedfem import samples
@@ -32,7 +33,7 @@ from reducedfem.solid import Solid
 
 __all__ = ["add_to"]
 
-_USUAL_MODES = 20
+_USUAL_MODES, _USUAL_RESOLUTION, _USUAL_EXPAND = 20, 64, 1.2
 _MAX_RESOLUTION = 2048  # RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
 
 _EXPAND = checked(lambda x: x >= 1, "1 or more")
@@ -74,9 +75,8 @@ def add_to(commands: Commands) -> None:
     geometry.add_argument(
         "--resolution",
         type=counted(_MAX_RESOLUTION),
-        default=64,
         metavar="N",
-        help="voxels along each side of the grid around a surface (default: %(default)s)",
+        help=f"voxels along each side of the grid around a surface (default: {_USUAL_RESOLUTION})",
     )
     geometry.add_argument(
         "--fill", action="store_true", help="fill what the surface encloses (default: hollow)"
@@ -84,9 +84,8 @@ def add_to(commands: Commands) -> None:
     geometry.add_argument(
         "--expand",
         type=_EXPAND,
-        default=1.2,
         metavar="S",
-        help="side of the grid over the longest side of the surface (default: %(default)s)",
+        help=f"side of the grid over the longest side of the surface (default: {_USUAL_EXPAND})",
     )
     geometry.add_argument(
         "--keep-largest",
@@ -99,7 +98,9 @@ def add_to(commands: Commands) -> None:
         help="put a node on every edge of a mesh of four-node tetrahedra, which else lock in "
         "bending",
     )
-    material = parser.add_argument_group("material (default: the file's, where it has any)")
+    material = parser.add_argument_group(
+        "material of all regions (default: what the file says, where it does)"
+    )
     material.add_argument("--young", type=positive, metavar="E", help="[Pa] (default: 1e6)")
     material.add_argument("--poisson", type=_POISSON, metavar="NU", help="(default: 0.4)")
     material.add_argument(
@@ -260,9 +261,20 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
             f"{count_text(surface.n_triangles, 'triangle')}, {size_text(surface.bounds)}",
         )
         with console.stage("voxelize") as stage:
-            mesh = voxelize(surface, args.resolution, args.fill, args.expand, progress=stage.tell)
+            mesh = voxelize(
+                surface,
+                args.resolution or _USUAL_RESOLUTION,
+                args.fill,
+                args.expand or _USUAL_EXPAND,
+                progress=stage.tell,
+            )
             stage.result = mesh_text(mesh)
         return mesh
+    given = [option for option in ("resolution", "fill", "expand") if getattr(args, option)]
+    if given:
+        raise UsageError(
+            f"--{given[0]} is for surfaces, which are voxelized; {args.input!r} is a volume mesh"
+        )
     mesh = read_mesh(args.input)
     if args.scale != 1.0:
         mesh = _scaled(mesh, args.scale)
@@ -286,12 +298,12 @@ def _scaled(mesh: Mesh, scale: float) -> Mesh:
 
 
 def _material(args: argparse.Namespace, mesh: Mesh) -> StVK | dict[int, StVK]:
-    """Take the material of the options or, without any, that of the file."""
-    given = [o for o in ("young", "poisson", "density") if getattr(args, o) is not None]
-    if not given and set(mesh.materials) >= set(mesh.regions.tolist()):
-        return mesh.materials
-    default = {"young": 1e6, "poisson": 0.4, "density": 1000.0}
-    return StVK(**{**default, **{option: getattr(args, option) for option in given}})
+    """Take what the options say, the rest from the file where it says that of all regions."""
+    names = ("young", "poisson", "density")
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    if set(mesh.materials) >= set(mesh.regions.tolist()):
+        return {region: replace(one, **given) for region, one in mesh.materials.items()}
+    return StVK(**{"young": 1e6, "poisson": 0.4, "density": 1000.0, **given})
 
 
 def _modes(args: argparse.Namespace, solid: Solid) -> int:

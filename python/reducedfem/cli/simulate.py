@@ -336,7 +336,8 @@ def _picture(
 ) -> None:
     surface, nodes = model.mesh.surface(), model.mesh.boundary_nodes
     axis = int(np.ptp(u, axis=0).argmax())
-    instants = demonstration.instants(u[:, axis], 2)
+    # a shape at rest is there anyway
+    instants = [i for i in demonstration.instants(u[:, axis], 2) if i > 0]
     moved = [model.displacement(q[i])[nodes] for i in instants]
     figure = plot.shapes_figure(
         surface.vertices,
