@@ -186,6 +186,52 @@ def test_elements_that_fold_over_anywhere_are_refused(rng):
     assert inner > 3
 
 
+def bent_to_the_limit(rng: np.random.Generator, refused) -> tuple[NDArray, NDArray, float]:
+    """Return a straight element, a direction for its middles and how far they can be moved."""
+    bend = np.zeros((10, 3))
+    bend[4:] = rng.standard_normal((6, 3))
+    low, high = 0.0, 1.0
+    for _ in range(14):
+        middle = (low + high) / 2
+        low, high = (low, middle) if refused(STRAIGHT + middle * bend) else (middle, high)
+    return STRAIGHT, bend, low
+
+
+def is_refused(x: NDArray) -> bool:
+    try:
+        rf.Mesh(x, ONE)
+    except rf.MeshError:
+        return True
+    return False
+
+
+def test_folds_are_found_in_every_part_of_an_element(rng):
+    """Elements that fold over in a small part, with their corners in each of the twelve orders."""
+    lattice = np.array([
+        [i, j, k, 24 - i - j - k]
+        for i in range(25) for j in range(25 - i) for k in range(25 - i - j)
+    ]) / 24  # fmt: skip
+    slopes = np.array([quadratic_shape(b)[1] for b in lattice])
+
+    def least(x):
+        return np.linalg.det(np.einsum("lak,ai->lki", slopes, x)).min()
+
+    orders = []
+    for order in itertools.permutations(range(4)):
+        edges = [TET_EDGES.index(tuple(sorted((order[a], order[b])))) for a, b in TET_EDGES]
+        orders.append([*order, *(4 + e for e in edges)])
+    turned = [order for order in orders if not is_refused(STRAIGHT[order])]
+    assert len(turned) == 12
+    inner = 0
+    for _ in range(60):
+        x, bend, most = bent_to_the_limit(rng, lambda x: least(x) < 0)
+        folded, sound = x + 1.02 * most * bend, x + 0.9 * most * bend
+        inner += min(jacobian(folded, b) for b in np.eye(4)) > 0
+        assert all(is_refused(folded[order]) for order in turned)
+        assert not any(is_refused(sound[order]) for order in turned)
+    assert inner > 5  # folded between their corners only
+
+
 def test_volume_of_curved_elements_is_that_of_their_jacobian(rng):
     mesh = curved(rng)
     expected = [
@@ -326,6 +372,22 @@ def test_weights_are_shape_functions_at_known_places(rng):
         e = rf.Embedding(rf.Mesh(x, ONE), shape @ x)
         assert not e.outside.any()
         np.testing.assert_allclose(e.weights, shape, atol=1e-11)
+
+
+def test_places_in_strongly_curved_elements_are_found(rng):
+    """Also where the map of the element reaches a point from outside the element as well."""
+    for _ in range(60):
+        x, bend, most = bent_to_the_limit(rng, is_refused)
+        x = x + 0.9 * most * bend
+        bary = rng.dirichlet(np.ones(4), 80)
+        for k in range(4):
+            bary[10 * k : 10 * k + 10, k] = 0.0  # on the faces
+        bary /= bary.sum(axis=1, keepdims=True)
+        shape = np.array([quadratic_shape(b)[0] for b in bary])
+        e = rf.Embedding(rf.Mesh(x, ONE), shape @ x)
+        assert not e.outside.any()
+        # rounding, magnified where the Jacobian is a tenth of the straight element's
+        np.testing.assert_allclose(e.weights, shape, atol=1e-10)
 
 
 def test_every_point_inside_is_found_in_its_element(rng):

@@ -85,7 +85,7 @@ static bool inside(rf_element_type type, const double x[RF_MAX_NODES][3], const 
     return w[0] >= -INSIDE && w[1] >= -INSIDE && w[2] >= -INSIDE && w[3] >= -INSIDE;
   }
   double xi[3];
-  if (!rf_local_find(type, x, p, xi) || !rf_local_inside(type, xi, INSIDE)) return false;
+  if (!rf_local_find(type, x, p, INSIDE, xi) || !rf_local_inside(type, xi, INSIDE)) return false;
   rf_local_weights(type, x, xi, p, w);
   return true;
 }
@@ -174,7 +174,7 @@ static void find_nearest(const search *s, int32_t point) {
   } else {
     // from the triangle to the curved face; where Newton fails, its last iterate will do
     double xi[3];
-    (void)rf_local_find(type, (const double(*)[3])x, place, xi);
+    (void)rf_local_find(type, (const double(*)[3])x, place, INSIDE, xi);
     s->e->distance[point] = rf_element_nearest(type, (const double(*)[3])x, p, xi);
     rf_local_weights(type, (const double(*)[3])x, xi, p, w);
   }
@@ -323,7 +323,7 @@ static rf_status gradient_task(void *context, int64_t task, int worker, rf_error
       rf_tet_gradients((const double(*)[3])x, gradient);
     } else {
       // outside, and where Newton fails, from its last iterate to the nearest place
-      const bool found = rf_local_find(type, (const double(*)[3])x, p, xi);
+      const bool found = rf_local_find(type, (const double(*)[3])x, p, INSIDE, xi);
       if (!found || t->e->distance[i] > 0.0) rf_element_nearest(type, (const double(*)[3])x, p, xi);
       rf_local_gradients(type, (const double(*)[3])x, xi, gradient);
     }

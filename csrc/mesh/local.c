@@ -12,6 +12,7 @@ static const double CLOSE = 1e-10;         // here Newton's next step is the las
 static const double FAR = 2.0;             // iterates stay near the centre: far off the map folds
 static const double NEAR = 1.5;            // got stuck so near: other starts are worth a try
 static const double TOWARDS_CORNER = 0.7;  // these starts, between centre and corners
+static const double STRAIGHT = 1e-9;       // an edge is, with its middle off by so much of it
 enum {
   NEWTON_MOST = 40,  // a handful is usual
   HALVINGS = 30      // a step shorter by 1e-9 leads nowhere
@@ -89,17 +90,51 @@ static bool newton(rf_element_type type, const double x[RF_MAX_NODES][3], const 
   return false;
 }
 
+static bool is_straight(const double x[RF_MAX_NODES][3]) {
+  for (int e = 0; e < 6; ++e) {
+    const double *a = x[RF_TET_EDGE[e][0]], *b = x[RF_TET_EDGE[e][1]];
+    double off = 0.0, length = 0.0;
+    for (int i = 0; i < 3; ++i) {
+      off = fmax(off, fabs(x[4 + e][i] - 0.5 * (a[i] + b[i])));
+      length = fmax(length, fabs(a[i] - b[i]));
+    }
+    if (!(off <= STRAIGHT * length)) return false;
+  }
+  return true;
+}
+
+// A quadratic map may reach p from eight places, of which the first that Newton finds need not be
+// that in the element.
+static bool find_in_tet10(const double x[RF_MAX_NODES][3], const double *p, double margin,
+                          double xi[3]) {
+  double first[3];
+  for (int k = 0; k < 3; ++k) xi[k] = 0.25;
+  const bool found = newton(RF_TET10, x, p, xi);
+  if (found && (rf_local_inside(RF_TET10, xi, margin) || is_straight(x))) return true;
+  memcpy(first, xi, sizeof first);
+  for (int start = 0; start < 10; ++start) {
+    double l[4] = {0.0};
+    if (start < 4)
+      l[start] = 1.0;
+    else
+      l[RF_TET_EDGE[start - 4][0]] = l[RF_TET_EDGE[start - 4][1]] = 0.5;
+    for (int k = 0; k < 3; ++k) xi[k] = 0.25 + TOWARDS_CORNER * (l[k + 1] - 0.25);
+    if (newton(RF_TET10, x, p, xi) && rf_local_inside(RF_TET10, xi, margin)) return true;
+  }
+  memcpy(xi, first, sizeof first);
+  return found;
+}
+
 bool rf_local_find(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
-                   double xi[3]) {
+                   double margin, double xi[3]) {
+  if (type == RF_TET10) return find_in_tet10(x, p, margin, xi);
   const double centre = centre_of(type);
   for (int k = 0; k < 3; ++k) xi[k] = centre;
   if (newton(type, x, p, xi)) return true;
-  for (int a = 0; a < (type == RF_HEX8 ? 8 : 4); ++a) {
-    double corner[3] = {a == 1, a == 2, a == 3};
-    if (type == RF_HEX8) memcpy(corner, RF_HEX_CORNER[a], sizeof corner);
+  for (int a = 0; a < 8; ++a) {
     for (int k = 0; k < 3; ++k)
       if (!(fabs(xi[k] - centre) < NEAR)) return false;
-    for (int k = 0; k < 3; ++k) xi[k] = centre + TOWARDS_CORNER * (corner[k] - centre);
+    for (int k = 0; k < 3; ++k) xi[k] = centre + TOWARDS_CORNER * (RF_HEX_CORNER[a][k] - centre);
     if (newton(type, x, p, xi)) return true;
   }
   return false;

@@ -22,11 +22,11 @@ void rf_local_map(rf_element_type type, const double x[RF_MAX_NODES][3], const d
 // Columns of the inverse transpose of the rows j; false when singular.
 bool rf_local_invert(const double j[3][3], double out[3][3]);
 
-// Local coordinates of p: from the centre, and where that gets stuck inside the element, from
-// the directions of its corners.  False when stuck outside, where nothing is to be found; xi
-// is then the last iterate.
+// Local coordinates of p: from the centre, and from elsewhere in a hex where that gets stuck
+// inside it, in a curved tet where that does not end inside (by the margin of rf_local_inside).
+// False when stuck outside, where nothing is to be found; xi is then an iterate.
 bool rf_local_find(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
-                   double xi[3]);
+                   double margin, double xi[3]);
 
 // In the element or beyond it by no more than a share of its size.
 bool rf_local_inside(rf_element_type type, const double xi[3], double margin);
