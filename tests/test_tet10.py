@@ -230,6 +230,16 @@ def test_folds_are_found_in_every_part_of_an_element(rng):
         assert all(is_refused(folded[order]) for order in turned)
         assert not any(is_refused(sound[order]) for order in turned)
     assert inner > 5  # folded between their corners only
+    # near the middle of a face only, a hundredth of the lattice or less
+    x = STRAIGHT.copy()
+    x[4:] += [
+        [0.101, -0.086, 0.275], [-0.169, -0.071, -0.147], [-0.016, 0.165, 0.198],
+        [0.071, -0.093, -0.085], [-0.092, 0.146, -0.138], [0.132, -0.005, 0.026],
+    ]  # fmt: skip
+    folds = lattice[np.linalg.det(np.einsum("lak,ai->lki", slopes, x)) < 0]
+    assert 0 < len(folds) < 0.01 * len(lattice)
+    assert folds.max() < 0.6
+    assert all(is_refused(x[order]) for order in turned)
 
 
 def test_volume_of_curved_elements_is_that_of_their_jacobian(rng):
