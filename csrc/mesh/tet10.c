@@ -67,7 +67,7 @@ static double lower_bound(const corner_jacobians *J, double least, int bisection
 
   double lowest = INFINITY;
   for (int p = 0; p < 8 && !(lowest <= least); ++p) {
-    corner_jacobians part;
+    corner_jacobians part = {0};
     for (int a = 0; a < 4; ++a) {
       const int node = PART[p][a];
       const int b = node < 4 ? node : RF_TET_EDGE[node - 4][0];
