@@ -206,6 +206,7 @@ def test_bad_arguments(case):
         skin.project([-1], [[0, 0, 1]])
     with pytest.raises(rf.InputError, match="force must have shape"):
         skin.project([1], [0, 0, 1])
+    assert f"({skin.embedding.outside.sum()} outside)" in repr(skin)
     missed = skin.pick([0, 0, 1e3], [0, 0, 1])
     assert missed is None
     with pytest.raises(rf.InputTypeError, match="where must be a Pick .* met no triangle"):

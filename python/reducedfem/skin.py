@@ -256,4 +256,5 @@ class Skin:
         return self._core.project(array_like(where, "where"), given)
 
     def __repr__(self) -> str:
-        return f"<Skin: {self._surface!r} on {self._reduced!r}>"
+        outside = int(self._embedding.outside.sum())
+        return f"<Skin: {self._surface!r} ({outside} outside) on {self._reduced!r}>"

@@ -128,7 +128,9 @@ class Solid:
         One material (`StVK` or `LinearElastic`), or a dict with one for each region of the
         mesh.
     fixed
-        Nodes that do not move: a mask of shape (n,) or node indices.
+        Nodes that do not move: a mask of shape (n,) or node indices. None, and also a mask that
+        holds for no node: a free solid (Barbic 2007, section 2.8.7); ``repr`` tells how many are
+        fixed.
     quadrature
         Gauss points per axis of a hexahedron. 2 (default) is what most finite element
         programs use, for the mass as well; 3 is exact on parallelepipeds. Ten-node
