@@ -63,10 +63,9 @@ done:
 }
 
 // of a reduced model, or else of a projected solid
-static PyObject *reduced_static(PyObject *self, PyObject *args, const rf_reduced *model,
+static PyObject *reduced_static(PyObject *self, PyObject *args, npy_intp r, const rf_reduced *model,
                                 const rf_projected *projected) {
   py_state *state = py_state_of_object(self);
-  const npy_intp r = model ? model->r : projected->r;
   PyObject *force_obj, *start_obj, *progress, *q = NULL, *zero = NULL, *result = NULL;
   rf_static_settings set = {0};
   int threads;
@@ -107,10 +106,12 @@ const char py_reduced_static_doc[] =
     "Static equilibrium (q, report, None); force and q0 may be None: zero. Where none is found, q\n"
     "is what was reached and the third says why.";
 PyObject *py_reduced_solve_static(PyObject *self, PyObject *args) {
-  return reduced_static(self, args, py_reduced_get(py_state_of_object(self), self), NULL);
+  const rf_reduced *model = py_reduced_get(py_state_of_object(self), self);
+  return model ? reduced_static(self, args, model->r, model, NULL) : NULL;
 }
 PyObject *py_projected_solve_static(PyObject *self, PyObject *args) {
-  return reduced_static(self, args, NULL, py_projected_get(py_state_of_object(self), self));
+  const rf_projected *model = py_projected_get(py_state_of_object(self), self);
+  return model ? reduced_static(self, args, model->r, NULL, model) : NULL;
 }
 
 // scratch of the C call, and then the reports as columns
