@@ -438,3 +438,13 @@ def test_live_blocks_return():
     with pytest.raises(rf.SingularMatrixError):
         rf.SecondOrderSystem(np.eye(3), np.diag([1.0, -2.0, 1.0]))
     assert _core.alloc_counters()["live_blocks"] == before
+
+
+def test_matrices_of_the_caller_stay_as_they_are():
+    """With entries in parts, which the library adds up in a copy."""
+    data, rows, columns = [2.0, 1.0, 3.0], [0, 0, 1], [0, 2, 3]
+    mass = scipy.sparse.csc_array((np.array(data), np.array(rows), np.array(columns)), shape=(2, 2))
+    system = rf.SecondOrderSystem(mass, np.eye(2))
+    np.testing.assert_array_equal(system.mass.to_dense(), np.diag([3.0, 3.0]))
+    np.testing.assert_array_equal(mass.data, data)
+    np.testing.assert_array_equal(mass.indptr, columns)

@@ -182,7 +182,7 @@ def _triplets(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], tuple[int, ...]]:
     """Return entries, rows, columns and shape of a matrix in one of the forms allowed."""
     if not isinstance(matrix, CSC) and hasattr(matrix, "tocsc"):
-        sparse = matrix.tocsc()
+        sparse = matrix.tocsc().copy()  # it may be the matrix itself
         sparse.sum_duplicates()
         matrix = CSC(sparse.data, sparse.indices, sparse.indptr, tuple(sparse.shape))
     if isinstance(matrix, CSC):
