@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import comb
 
 import numpy as np
@@ -38,68 +39,67 @@ def operations(r: int) -> float:
     return 6.0 * comb(r + 4, 4)
 
 
-def evaluation_rows() -> list[Row]:
+def evaluation_rows(r: int) -> list[Row]:
     """Measure ours and dsymv in turns, so that both see the same machine."""
     yardsticks.blas_threads(1)
-    out = []
-    for r in SIZES:
-        model = stable_model(r)
-        q = 0.1 * np.random.default_rng(0).normal(size=r)
-        inner = max(1, int(200 / r))
-        m = r * (r + 1) // 2
-        ours, theirs, force = [], [], []
-        for _ in range(ROUNDS if r <= 30 else ROUNDS // 5):
-            # the second of two batches: the first finds the other's numbers in the caches
-            ours.append(model.time_evaluate(q, True, 2, inner)[1])
-            theirs.append(yardsticks.dsymv(m, 2, inner)[1])
-            force.append(model.time_evaluate(q, False, 2, inner)[1])
-        t, y, f = np.array(ours), np.array(theirs), np.array(force)
-        unique = 8 * comb(r + 4, 4)
-        bound = yardsticks.limit(unique, operations(r))
-        out.append(
-            Row(
-                f"stiffness and force, r = {r}",
-                float(np.median(t)) * 1e6,
-                "us",
-                MARKS_EVALUATE.get(r),
-                f"{spread(t)}; limit {bound * 1e6:.2g} us "
-                f"({unique / 1e3:.0f} kB unique, {operations(r) / 1e3:.0f} kflop), "
-                f"reads {model.stream_bytes / 1e3:.0f} kB, {bound / np.median(t):.0%} of the "
-                f"limit; force alone {np.median(f) * 1e6:.3g}",
-                ratio=float(np.median(t / y)),
-                over=f"dsymv of {m}",
-                ratio_mark=1.0 if r <= 30 else None,
-            )
+    model = stable_model(r)
+    q = 0.1 * np.random.default_rng(0).normal(size=r)
+    inner = max(1, int(200 / r))
+    m = r * (r + 1) // 2
+    ours, theirs, force = [], [], []
+    for _ in range(ROUNDS if r <= 30 else ROUNDS // 5):
+        # the second of two batches: the first finds the other's numbers in the caches
+        ours.append(model.time_evaluate(q, True, 2, inner)[1])
+        theirs.append(yardsticks.dsymv(m, 2, inner)[1])
+        force.append(model.time_evaluate(q, False, 2, inner)[1])
+    t, y, f = np.array(ours), np.array(theirs), np.array(force)
+    unique = 8 * comb(r + 4, 4)
+    bound = yardsticks.limit(unique, operations(r))
+    return [
+        Row(
+            f"stiffness and force, r = {r}",
+            float(np.median(t)) * 1e6,
+            "us",
+            MARKS_EVALUATE.get(r),
+            f"{spread(t)}; limit {bound * 1e6:.2g} us "
+            f"({unique / 1e3:.0f} kB unique, {operations(r) / 1e3:.0f} kflop), "
+            f"reads {model.stream_bytes / 1e3:.0f} kB, {bound / np.median(t):.0%} of the "
+            f"limit; force alone {np.median(f) * 1e6:.3g}",
+            ratio=float(np.median(t / y)),
+            over=f"dsymv of {m}",
+            ratio_mark=1.0 if r <= 30 else None,
         )
-    return out
+    ]
 
 
-def step_rows() -> list[Row]:
+def step_rows(r: int) -> list[Row]:
     """One implicit Newmark step, beside the dsymv of its size."""
     yardsticks.blas_threads(1)
-    out = []
-    for r in SIZES:
-        model = stable_model(r)
-        simulation = _core.NewmarkReduced(model, 1e-3, 0.0, 0.0, 0.25, 0.5, 1, 1e-6, 1)
-        push = np.random.default_rng(1).normal(size=r)
-        inner = max(1, int(200 / r))
-        calls = _core.alloc_counters()["calls"]
-        t = simulation.time_steps(push, ROUNDS, inner)
-        allocated = _core.alloc_counters()["calls"] - calls
-        m = r * (r + 1) // 2
-        y = yardsticks.dsymv(m, ROUNDS // 5, inner)
-        out.append(
-            Row(
-                f"implicit Newmark step, r = {r}",
-                float(np.median(t)) * 1e6,
-                "us",
-                MARKS_STEP.get(r),
-                f"{spread(t)}; {allocated} allocations",
-                ratio=float(np.median(t) / np.median(y)),
-                over=f"dsymv of {m}",
-            )
+    model = stable_model(r)
+    simulation = _core.NewmarkReduced(model, 1e-3, 0.0, 0.0, 0.25, 0.5, 1, 1e-6, 1)
+    push = np.random.default_rng(1).normal(size=r)
+    inner = max(1, int(200 / r))
+    calls = _core.alloc_counters()["calls"]
+    t = simulation.time_steps(push, ROUNDS, inner)
+    allocated = _core.alloc_counters()["calls"] - calls
+    m = r * (r + 1) // 2
+    y = yardsticks.dsymv(m, ROUNDS // 5, inner)
+    return [
+        Row(
+            f"implicit Newmark step, r = {r}",
+            float(np.median(t)) * 1e6,
+            "us",
+            MARKS_STEP.get(r),
+            f"{spread(t)}; {allocated} allocations",
+            ratio=float(np.median(t) / np.median(y)),
+            over=f"dsymv of {m}",
         )
-    return out
+    ]
 
 
-ENTRIES = {"force and stiffness": evaluation_rows, "implicit steps": step_rows}
+# a process each: the peak of memory is then that of one size
+ENTRIES = {
+    f"{what}, r = {r}": partial(rows, r)
+    for what, rows in (("stiffness and force", evaluation_rows), ("implicit step", step_rows))
+    for r in SIZES
+}
