@@ -90,6 +90,7 @@ def square(z: float, side: float = 1.0) -> np.ndarray:
 
 TWO = np.array([[0, 1, 2], [0, 2, 3]])
 RED, GREEN = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+SMALL = (450, 330)  # pixels: a third of the usual side
 
 
 def test_a_square_seen_from_above_fills_its_pixels():
@@ -197,13 +198,13 @@ def test_texts_beside_shapes_have_room():
     for side in (0, 1, 2, 3):
         up[:] = 0.0
         up[side, 2] = 0.3
-        figure = plot.shapes_figure(x, TWO, [up], ["0.0837 s"])
+        figure = plot.shapes_figure(x, TWO, [up], ["0.0837 s"], size=SMALL)
         renderer = FigureCanvasAgg(figure).get_renderer()
         (text,) = figure.axes[0].texts
         box, scale = text.get_window_extent(renderer), figure.axes[1].get_window_extent(renderer)
         assert box.x0 >= 0.0
         assert box.x1 < scale.x0
-    nothing = plot.shapes_figure(x, TWO, [0 * up])
+    nothing = plot.shapes_figure(x, TWO, [0 * up], size=SMALL)
     assert nothing.axes[1].get_ylim() == (0.0, 1.0), "no displacement is negative"
 
 
@@ -214,7 +215,8 @@ def test_shapes_that_cover_each_other_are_drawn_once():
 
     def texts(*heights):
         labels = [f"at {h:g}" for h in heights]
-        figure = plot.shapes_figure(x, TWO, [h * up for h in heights], labels, azimuth=-90)
+        moved = [h * up for h in heights]
+        figure = plot.shapes_figure(x, TWO, moved, labels, azimuth=-90, size=SMALL)
         return [t.get_text() for t in figure.axes[0].texts], figure.axes[1].get_ylabel()
 
     assert texts(0.1, 0.5) == (["at 0.1", "at 0.5"], "displacement [mm]")

@@ -501,7 +501,9 @@ def shapes_figure(
     image = _draw(frame, poses, faces, 2)
 
     width, height = frame.size
-    aside = 0.4 if any(label for _, label in told) else 0.0  # room for texts at both sides [inch]
+    # room for texts at both sides [inch]: a letter of 9 points is about 0.07 wide, the gap 0.17
+    longest = max((len(label) for _, label in told), default=0)
+    aside = 0.07 * longest + 0.17 if longest else 0.0
     figure = Figure(figsize=(width / 150 + 1.1 + 2 * aside, height / 150 + 0.55), facecolor=_PAPER)
     total = figure.get_size_inches()
     part = (width / 150 / total[0], height / 150 / total[1])
