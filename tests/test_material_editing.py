@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from failures import fail_each_allocation
 from reducedfem import _core
 from shapes import box_hexes, box_tets
 
@@ -212,17 +213,4 @@ def test_allocation_failures_are_reported_one_by_one():
         lambda: model.edit({2: HARD}),
         lambda: model.truncate(3),
     ):
-        live = _core.alloc_counters()["live_blocks"]
-        done, k = None, 0
-        while done is None:
-            _core.alloc_fail_from(k)
-            try:
-                done = work()
-            except MemoryError:
-                pass
-            finally:
-                _core.alloc_fail_from(-1)
-            k += 1
-        assert k > 4
-        del done
-        assert _core.alloc_counters()["live_blocks"] == live
+        fail_each_allocation(work)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from failures import fail_each_allocation
 from plain_polynomial import deviation
 from reducedfem import _core
 from shapes import box_hexes, box_tet10s, box_tets
@@ -254,17 +255,4 @@ def test_the_core_refuses_what_would_add_energy(model):
 
 def test_allocation_failures_are_reported_one_by_one(model):
     for work in (lambda: model.strain_rate.truncate(3), lambda: model.truncate(3)):
-        live = _core.alloc_counters()["live_blocks"]
-        done, k = None, 0
-        while done is None:
-            _core.alloc_fail_from(k)
-            try:
-                done = work()
-            except MemoryError:
-                pass
-            finally:
-                _core.alloc_fail_from(-1)
-            k += 1
-        assert k > 4
-        del done
-        assert _core.alloc_counters()["live_blocks"] == live
+        fail_each_allocation(work)

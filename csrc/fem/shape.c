@@ -115,13 +115,16 @@ static rf_status tet10_tables(int32_t order, const double *x, int32_t element, d
                               double *volume, double *product, rf_error *err) {
   double xi[14][3], weight[14], shape[10], local[10][3], unused[30];
   const int points = tet_points(order == 3 ? &FOURTEEN_POINTS : &FOUR_POINTS, xi, weight);
+  memset(product, 0, 100 * sizeof *product);
   for (int g = 0; g < points; ++g) {
     rf_tet10_shape(xi[g], shape, local);
     const double det = point_gradients(10, x, local, gradient + 30 * g);
     if (!(isfinite(det) && det > 0.0)) return refuse_jacobian(element, g, det, err);
     volume[g] = weight[g] * det / 6.0;
+    if (order == 3) add_product(10, volume[g], shape, product);
   }
-  memset(product, 0, 100 * sizeof *product);
+  if (order == 3) return RF_OK;
+  // four points do not determine ten nodes: a mass by them would be singular
   const int many = tet_points(&FOURTEEN_POINTS, xi, weight);
   for (int g = 0; g < many; ++g) {
     rf_tet10_shape(xi[g], shape, local);
