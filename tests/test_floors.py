@@ -22,7 +22,8 @@ ALLOWED = {
     "mesh": {"base", "linalg"},
     "fem": {"base", "linalg", "mesh"},
     "sdf": {"base", "linalg", "mesh"},
-    "pointshell": {"base", "linalg", "mesh"},
+    # sdf: points are fitted to level sets of distance fields (B07 3.8.1)
+    "pointshell": {"base", "linalg", "mesh", "sdf"},
     "modes": {"base", "linalg", "mesh", "fem"},
     "basis": {"base", "linalg", "modes"},
     "polynomial": {"base", "linalg", "mesh", "fem", "basis"},
@@ -31,7 +32,7 @@ ALLOWED = {
     # fem (and with it mesh): the unreduced solid is stepped by the same scheme, and its
     # tangent is too large to be handed over as an argument at every iteration
     "integrator": {"base", "linalg", "model", "polynomial", "fem", "mesh"},
-    "contact": {"base", "linalg", "sdf", "pointshell", "model"},
+    "contact": {"base", "linalg", "mesh", "sdf", "pointshell", "model"},
     "coupling": {"base", "linalg"},
     "haptic": {"base", "linalg", "device", "model", "integrator", "contact", "coupling"},
 }
