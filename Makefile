@@ -2,7 +2,7 @@
 # system packages, the virtual environment .venv and the build (see .ci/prepare).
 #
 #   PYTHON=/path/to/python3   use this interpreter (3.10 or newer)
-#   PYTEST_ARGS="-k mesh"     further arguments for pytest
+#   PYTEST_ARGS="-k mesh"     further arguments for pytest ("-n 0": in one process, for --pdb)
 
 PYTHON ?=
 PYTEST_ARGS ?=
@@ -32,7 +32,7 @@ demo:
 
 test:
 	@$(PREPARE) build test
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -n "$$(nproc)" --maxprocesses 8 --dist loadfile $(PYTEST_ARGS)
 
 test-asan:
 	@$(PREPARE) build test
