@@ -23,6 +23,8 @@ Motion
     `ImplicitNewmark` (`NewmarkReport`) and `CentralDifferences` (`CentralReport`,
     `stable_step`, `spectrum`, `Spectrum`) step all of these; `State` is where they are.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: bodies that nothing holds.
+Contact
+    `Pointshell`: points of a surface with inward normals.
 Systems that are no solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 The machine
@@ -81,6 +83,7 @@ from reducedfem.merge import merge_bases  # noqa: E402
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
 from reducedfem.modes import Modes, SystemModes  # noqa: E402
 from reducedfem.pod import pod_basis, record_snapshots  # noqa: E402
+from reducedfem.pointshell import Pointshell  # noqa: E402
 from reducedfem.projected import ProjectedSolid  # noqa: E402
 from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
 from reducedfem.reduced_damping import ReducedStrainRateDamping  # noqa: E402
@@ -119,6 +122,7 @@ __all__ = [
     "Modes",
     "NewmarkReport",
     "Pick",
+    "Pointshell",
     "ProjectedSolid",
     "Recording",
     "ReducedFEMError",

@@ -33,6 +33,7 @@ _ARRAYS = {
     "Embedding": "points",
     "Mesh": "nodes",
     "Modes": "shapes",
+    "Pointshell": "points",
     "ProjectedSolid": "basis",
     "ReducedSolid": "basis",
     "State": "q",

@@ -1,0 +1,81 @@
+"""Pointshells as values; how they are made: test_pointshell_repulsion.py and others."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+
+X = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+N = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0.6, 0.8, 0]])
+
+
+def test_a_shell_keeps_what_it_is_given():
+    points, normals = X.copy(), N.copy()
+    shell = rf.Pointshell(points, normals, [0, 0, 1, 2], [1, 2, 3, 4])
+    points[:], normals[:] = 7.0, 7.0
+    np.testing.assert_array_equal(shell.points, X)
+    np.testing.assert_array_equal(shell.normals, N)
+    np.testing.assert_array_equal(shell.levels, [0, 0, 1, 2])
+    np.testing.assert_array_equal(shell.areas, [1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_array_equal(shell.level_counts, [2, 1, 1])
+    assert (shell.n_points, shell.n_levels) == (4, 3)
+    assert repr(shell) == "<Pointshell: 4 points, 3 levels (2, 1, 1)>"
+    for array in (shell.points, shell.normals, shell.levels, shell.areas):
+        assert not array.flags.writeable
+
+
+def test_defaults():
+    shell = rf.Pointshell(X.tolist(), N.tolist())
+    np.testing.assert_array_equal(shell.levels, [0, 0, 0, 0])
+    assert shell.areas is None
+    assert repr(shell) == "<Pointshell: 4 points, 1 level (4)>"
+
+
+def test_points_are_sorted_by_level_and_keep_their_order_within():
+    shell = rf.Pointshell(X, N, [1, 0, 1, 0], [1, 2, 3, 4])
+    order = [1, 3, 0, 2]
+    np.testing.assert_array_equal(shell.points, X[order])
+    np.testing.assert_array_equal(shell.normals, N[order])
+    np.testing.assert_array_equal(shell.levels, [0, 0, 1, 1])
+    np.testing.assert_array_equal(shell.areas, [2.0, 4.0, 1.0, 3.0])
+
+
+@pytest.mark.parametrize(
+    "clone", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_copies(clone):
+    shell = rf.Pointshell(X, N, [1, 0, 1, 0], [1, 2, 3, 4])
+    other = clone(shell)
+    for name in ("points", "normals", "levels", "areas"):
+        np.testing.assert_array_equal(getattr(other, name), getattr(shell, name))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((X[:0], N[:0]), rf.InputError, "points has no rows; a pointshell needs one point"),
+        ((X[:, :2], N), rf.InputError, r"points must have shape \(any, 3\), got \(4, 2\)"),
+        ((X, N[:3]), rf.InputError, r"normals must have shape \(4, 3\), got \(3, 3\)"),
+        ((X * np.nan, N), rf.InputError, r"points\[0, 0\] is nan"),
+        ((X, N * [1, 1, np.nan]), rf.InputError, r"normals\[0, 2\] is nan"),
+        ((X, N * [[1], [1], [2], [1]]), rf.InputError, r"normals\[2\] has length 2; .* divide"),
+        ((X, N * 0), rf.InputError, r"normals\[0\] has length 0"),
+        (("x", N), rf.InputTypeError, "points must be an array of real numbers, got str"),
+        ((X, N, [0, 0, 0]), rf.InputError, r"levels must have shape \(4,\), got \(3,\)"),
+        ((X, N, [0.0, 0, 0, 0]), rf.InputTypeError, "levels must be integers, got dtype float64"),
+        ((X, N, [0, -1, 0, 0]), rf.InputError, r"levels\[1\] is -1; levels are counted from 0"),
+        ((X, N, [0, 0, 2, 2]), rf.InputError, "no point of level 1, but some of level 2"),
+        ((X, N, [1, 1, 2, 2]), rf.InputError, "no point of level 0, but some of level 1"),
+        ((X, N, None, [1, 2, 3]), rf.InputError, r"areas must have shape \(4,\)"),
+        ((X, N, None, [1, 2, -3, 4]), rf.InputError, r"areas\[2\] is -3; areas must not"),
+        ((X, N, None, [1, 2, np.inf, 4]), rf.InputError, r"areas\[2\] is inf"),
+    ],
+)  # fmt: skip
+def test_what_is_no_shell(arguments, error, message):
+    with pytest.raises(error, match=message):
+        rf.Pointshell(*arguments)
