@@ -136,12 +136,16 @@ def _vectors(value: ArrayLike, name: str, n: int | None = None) -> NDArray[np.fl
         raise InputError(f"{name} has no rows; a pointshell needs one point or more")
     if len(array) > 2**31 - 1:
         raise InputError(f"{name} has {len(array)} rows; at most {2**31 - 1} are allowed")
-    return array.copy()
+    result: NDArray[np.float64] = array.copy()
+    return result
 
 
 def _levels(value: ArrayLike, n: int) -> NDArray[np.int32]:
     """Return levels 0, 1, ... of which none is without points."""
-    array = np.asarray(array_like(value, "levels", "integers"))
+    try:
+        array = np.asarray(array_like(value, "levels", "integers"))
+    except ValueError:
+        raise InputTypeError("levels must be integers, got a list of uneven parts") from None
     if array.dtype.kind not in "iu":
         raise InputTypeError(f"levels must be integers, got dtype {array.dtype}")
     if array.shape != (n,):
