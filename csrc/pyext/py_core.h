@@ -89,6 +89,7 @@ extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_sp
 // Module functions, one table a py_<room>.c.
 extern PyMethodDef py_mesh_functions[], py_solid_functions[], py_modes_functions[],
     py_basis_functions[], py_reduced_functions[], py_system_functions[], py_sketch_functions[],
-    py_spectrum_functions[], py_free_body_functions[], py_parts_functions[], py_damping_functions[];
+    py_spectrum_functions[], py_free_body_functions[], py_parts_functions[], py_damping_functions[],
+    py_pointshell_functions[];
 
 #endif

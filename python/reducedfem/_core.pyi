@@ -42,6 +42,15 @@ def surface_normals(vertices: ArrayLike, triangles: ArrayLike, /) -> NDArray[np.
 def surface_cast(
     vertices: ArrayLike, triangles: ArrayLike, origin: ArrayLike, direction: ArrayLike, /
 ) -> tuple[int, float, float, float, float]: ...
+def isosurface(
+    values: NDArray[np.float32],
+    origin: ArrayLike,
+    spacing: ArrayLike,
+    value: float,
+    progress: object,
+    threads: int,
+    /,
+) -> tuple[NDArray[np.float64], NDArray[np.int32], int]: ...
 def surface_merge(vertices: ArrayLike, /) -> NDArray[np.int32]: ...
 def voxelize(
     vertices: ArrayLike,
