@@ -9,14 +9,7 @@
 // widening of the overlap test in voxels: far above rounding (1e-12 at 2048), far below a voxel
 static const double WIDEN = 1e-9;
 
-typedef struct grid {
-  int32_t n;         // voxels along a side
-  size_t words;      // 64-bit words of a row of voxels along x
-  double centre[3];  // m
-  double h;          // edge of a voxel, m
-  uint64_t last;     // valid bits of a row's last word
-  uint64_t *solid;   // bit x of row (z n + y)       (n n words)
-} grid;
+typedef rf_voxel_grid grid;
 
 static uint64_t *row_of(const grid *g, uint64_t *bits, int32_t j, int32_t k) {
   return bits + ((size_t)k * (size_t)g->n + (size_t)j) * g->words;
@@ -249,7 +242,7 @@ static bool flow(const grid *g, uint64_t *outside, int32_t row) {
 }
 
 // solid becomes everything the outside does not reach
-static rf_status fill_inside(const grid *g, const rf_run *run, rf_error *err) {
+rf_status rf_voxel_grid_fill(const grid *g, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   uint64_t *outside = NULL;
   int32_t *queue = NULL;
@@ -452,18 +445,36 @@ static rf_status lay_grid(const rf_surface *surface, const rf_voxel_settings *se
   return RF_OK;
 }
 
+rf_status rf_voxel_grid_create(const rf_surface *surface, const rf_voxel_settings *set,
+                               const rf_run *run, rf_voxel_grid *out, rf_error *err) {
+  rf_status st = RF_OK;
+  grid g = {0};
+  *out = g;
+  RF_TRY(rf_surface_check(surface, err));
+  RF_TRY(lay_grid(surface, set, &g, err));
+  RF_ALLOC(g.solid, (size_t)g.n * (size_t)g.n * g.words);
+  RF_TRY(mark_surface(&g, surface, run, err));
+  if (set->fill) RF_TRY(rf_voxel_grid_fill(&g, run, err));
+  *out = g;
+  g.solid = NULL;
+done:
+  rf_voxel_grid_free(&g);
+  return st;
+}
+
+void rf_voxel_grid_free(rf_voxel_grid *g) {
+  rf_free(g->solid);
+  g->solid = NULL;
+}
+
 rf_status rf_voxelize(const rf_surface *surface, const rf_voxel_settings *set, const rf_run *run,
                       rf_mesh **out, rf_error *err) {
   rf_status st = RF_OK;
   grid g = {0};
   *out = NULL;
-  RF_TRY(rf_surface_check(surface, err));
-  RF_TRY(lay_grid(surface, set, &g, err));
-  RF_ALLOC(g.solid, (size_t)g.n * (size_t)g.n * g.words);
-  RF_TRY(mark_surface(&g, surface, run, err));
-  if (set->fill) RF_TRY(fill_inside(&g, run, err));
+  RF_TRY(rf_voxel_grid_create(surface, set, run, &g, err));
   RF_TRY(make_mesh(&g, run, out, err));
 done:
-  rf_free(g.solid);
+  rf_voxel_grid_free(&g);
   return st;
 }

@@ -15,6 +15,7 @@
 #define RF_MESH_VOXELIZE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/run.h"
@@ -33,5 +34,23 @@ typedef struct rf_voxel_settings {
 
 RF_MUST_CHECK rf_status rf_voxelize(const rf_surface *surface, const rf_voxel_settings *set,
                                     const rf_run *run, rf_mesh **out, rf_error *err);
+
+// The same voxels, a bit each.
+typedef struct rf_voxel_grid {
+  int32_t n;         // voxels along a side
+  size_t words;      // 64-bit words of a row of voxels along x
+  double centre[3];  // m
+  double h;          // edge of a voxel, m
+  uint64_t last;     // valid bits of a row's last word
+  uint64_t *solid;   // bit x of row (z n + y)       (n n words)
+} rf_voxel_grid;
+
+RF_MUST_CHECK rf_status rf_voxel_grid_create(const rf_surface *surface,
+                                             const rf_voxel_settings *set, const rf_run *run,
+                                             rf_voxel_grid *out, rf_error *err);
+// Adds what the voxels enclose: `fill` as an afterthought.
+RF_MUST_CHECK rf_status rf_voxel_grid_fill(const rf_voxel_grid *grid, const rf_run *run,
+                                           rf_error *err);
+void rf_voxel_grid_free(rf_voxel_grid *grid);
 
 #endif

@@ -25,6 +25,7 @@ Motion
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: bodies that nothing holds.
 Contact
     `Pointshell`: points of a surface with inward normals.
+    `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 to compare with.
 Systems that are no solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 The machine
@@ -97,6 +98,7 @@ from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
 from reducedfem.thinning import thin_samples, thin_shapes  # noqa: E402
+from reducedfem.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
 
 __all__ = [
     "Basis",
@@ -143,6 +145,9 @@ __all__ = [
     "Surface",
     "SystemBasis",
     "SystemModes",
+    "Voxmap",
+    "VoxmapContact",
+    "VoxmapForce",
     "load",
     "mass_pca",
     "merge_bases",

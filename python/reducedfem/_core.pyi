@@ -626,3 +626,34 @@ class SecondOrder:
         threads: int,
         /,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
+
+# csrc/pyext/py_voxmap.c
+@final
+class Voxmap:
+    def __new__(cls, values: NDArray[np.uint8], origin: ArrayLike, edge: float, /) -> Voxmap: ...
+    @property
+    def origin(self) -> NDArray[np.float64]: ...
+    @property
+    def edge(self) -> float: ...
+    @property
+    def shape(self) -> tuple[int, int, int]: ...
+    def values(self) -> NDArray[np.uint8]: ...
+    def at(self, points: ArrayLike, /) -> NDArray[np.uint8]: ...
+
+def voxmap_build(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    resolution: int,
+    expand: float,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> Voxmap: ...
+@final
+class VoxmapContact:
+    def __new__(
+        cls, voxmap: Voxmap, points: ArrayLike, normals: ArrayLike, stiffness: float, /
+    ) -> VoxmapContact: ...
+    def evaluate(
+        self, position: ArrayLike, quaternion: ArrayLike, /
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], int, int]: ...

@@ -1,0 +1,42 @@
+// Forces of the Voxmap-PointShell method between a shell of points and a voxmap (McNeely,
+// Puterbaugh, Troy 1999; B07 3.1): every point, every time.
+//
+// A point p in a surface voxel of centre c has, by its inward unit normal N, gone beyond the
+// plane through c normal to N by  depth = max(0, (c - p) . N).  The force on the voxmap is
+// -k depth N, on the shell the opposite.  Both the plane and the force jump where p goes from one
+// voxel to the next.  Points in interior voxels feel nothing: once the layer of surface voxels is
+// crossed the force is gone.  Points in proximity voxels feel nothing either: the paper's brake
+// on fast points needs velocities and is left out.
+#ifndef RF_CONTACT_VOXMAP_CONTACT_H
+#define RF_CONTACT_VOXMAP_CONTACT_H
+
+#include "sdf/voxmap.h"
+
+typedef struct rf_voxmap_contact {
+  const rf_voxmap *voxmap;  // borrowed
+  int32_t n_points;
+  double *points;    // m, in the world                  (n_points, 3)
+  double *normals;   // inward unit vectors              (n_points, 3)
+  double stiffness;  // k of one point, N/m
+} rf_voxmap_contact;
+
+// Copies and checks the points.
+RF_MUST_CHECK rf_status rf_voxmap_contact_create(const rf_voxmap *voxmap, int32_t n_points,
+                                                 const double *points, const double *normals,
+                                                 double stiffness, rf_voxmap_contact **out,
+                                                 rf_error *err);
+void rf_voxmap_contact_free(rf_voxmap_contact *contact);  // NULL is fine
+
+typedef struct rf_voxmap_report {
+  double force[3];   // on the voxmap, in the world, N
+  double torque[3];  // about `position`, N m
+  int32_t touching;  // points with a force
+  int32_t inside;    // points in interior voxels, which have none
+} rf_voxmap_report;
+
+// At a pose of the voxmap: places x of its own frame are at position + R x in the world, R the
+// rotation of the unit quaternion (w, x, y, z).
+void rf_voxmap_contact_rt(const rf_voxmap_contact *contact, const double position[3],
+                          const double quaternion[4], rf_voxmap_report *report);
+
+#endif

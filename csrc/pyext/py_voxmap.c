@@ -1,0 +1,323 @@
+// The types _core.Voxmap and _core.VoxmapContact: two-bit voxels, and forces of points on them.
+#include "pyext/py_voxmap.h"
+
+#include <math.h>
+
+#include "contact/voxmap_contact.h"
+#include "linalg/quat.h"
+#include "pyext/py_convert.h"
+
+// ---- the voxels -------------------------------------------------------------------
+
+typedef struct py_voxmap {
+  PyObject_HEAD rf_voxmap *map;
+} py_voxmap;
+
+static const rf_voxmap *self_map(PyObject *self) { return ((py_voxmap *)self)->map; }
+
+const rf_voxmap *py_voxmap_get(py_state *state, PyObject *object) {
+  return py_require_type(state, object, PY_VOXMAP, "voxmap", "Voxmap") < 0 ? NULL
+                                                                           : self_map(object);
+}
+
+// takes the map over, also on failure
+static PyObject *wrap(PyTypeObject *type, rf_voxmap *map) {
+  PyObject *self = type->tp_alloc(type, 0);
+  if (self)
+    ((py_voxmap *)self)->map = map;
+  else
+    rf_voxmap_free(map);
+  return self;
+}
+
+static PyObject *voxmap_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *values_obj, *origin_obj, *result = NULL;
+  double edge;
+  py_in origin = {0};
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OOd:Voxmap", &values_obj, &origin_obj, &edge)) return NULL;
+  if (!PyArray_Check(values_obj) || PyArray_TYPE((PyArrayObject *)values_obj) != NPY_UINT8 ||
+      PyArray_NDIM((PyArrayObject *)values_obj) != 3)
+    return py_fail(state, "InputTypeError", "values must be an array of uint8 with three axes");
+  PyArrayObject *values = (PyArrayObject *)PyArray_GETCONTIGUOUS((PyArrayObject *)values_obj);
+  if (!values || py_in_f64(&origin, origin_obj, "origin", 1, (npy_intp[]){3}) < 0) goto done;
+  int32_t n[3];
+  for (int c = 0; c < 3; ++c) {
+    const npy_intp length = PyArray_DIM(values, c);
+    n[c] = length > INT32_MAX ? INT32_MAX : (int32_t)length;
+  }
+  rf_voxmap *map = NULL;
+  rf_error err = {0};
+  const uint8_t *data = PyArray_DATA(values);
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_voxmap_create(n, origin.data, edge, data, &map, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : wrap(type, map);
+done:
+  py_in_release(&origin);
+  Py_XDECREF(values);
+  return result;
+}
+
+static void voxmap_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  rf_voxmap_free(((py_voxmap *)self)->map);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyDoc_STRVAR(build_doc,
+             "voxmap_build($module, vertices, triangles, resolution, expand, progress, threads, "
+             "/)\n--\n\n"
+             "Voxmap of a surface.");
+static PyObject *build(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices_obj, *triangles_obj, *progress, *result = NULL;
+  int resolution, threads;
+  double expand;
+  py_in vertices = {0}, triangles = {0};
+  py_run run;
+  if (!PyArg_ParseTuple(args, "OOidOi:voxmap_build", &vertices_obj, &triangles_obj, &resolution,
+                        &expand, &progress, &threads) ||
+      py_run_init(state, &run, progress, threads) < 0)
+    return NULL;
+  if (py_in_f64(&vertices, vertices_obj, "vertices", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||
+      py_in_i32(&triangles, triangles_obj, "triangles", 2, (npy_intp[]){PY_ANY, 3}, 0, INT32_MAX) <
+          0)
+    goto done;
+  if (vertices.shape[0] > INT32_MAX || triangles.shape[0] > INT32_MAX) {
+    py_fail(state, "InputError", "the surface has too many vertices or triangles");
+    goto done;
+  }
+  const rf_surface surface = {.n_vertices = (int32_t)vertices.shape[0],
+                              .n_triangles = (int32_t)triangles.shape[0],
+                              .vertices = vertices.data,
+                              .triangles = triangles.data};
+  rf_voxmap *map = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_voxmap_build(&surface, resolution, expand, &run.run, &map, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_VOXMAP], map);
+done:
+  py_in_release(&vertices);
+  py_in_release(&triangles);
+  return result;
+}
+
+PyDoc_STRVAR(values_doc,
+             "values($self, /)\n--\n\n"
+             "A fresh array of all voxels, uint8 (nx, ny, nz).");
+static PyObject *values(PyObject *self, PyObject *unused) {
+  (void)unused;
+  const rf_voxmap *m = self_map(self);
+  PyObject *out = PyArray_SimpleNew(3, ((npy_intp[]){m->n[0], m->n[1], m->n[2]}), NPY_UINT8);
+  if (!out) return NULL;
+  uint8_t *to = PyArray_DATA((PyArrayObject *)out);
+  Py_BEGIN_ALLOW_THREADS
+  rf_voxmap_values(m, to);
+  Py_END_ALLOW_THREADS
+  return out;
+}
+
+PyDoc_STRVAR(at_doc,
+             "at($self, points, /)\n--\n\n"
+             "Voxels that hold points (k, 3), uint8 (k,).");
+static PyObject *at(PyObject *self, PyObject *points_obj) {
+  const rf_voxmap *m = self_map(self);
+  py_in points = {0};
+  if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
+  PyObject *out = PyArray_SimpleNew(1, ((npy_intp[]){points.shape[0]}), NPY_UINT8);
+  if (out) {
+    uint8_t *to = PyArray_DATA((PyArrayObject *)out);
+    const double *p = points.data;
+    Py_BEGIN_ALLOW_THREADS
+    double centre[3];
+    for (npy_intp i = 0; i < points.shape[0]; ++i)
+      to[i] = (uint8_t)rf_voxmap_at_rt(m, p + 3 * i, centre);
+    Py_END_ALLOW_THREADS
+  }
+  py_in_release(&points);
+  return out;
+}
+
+static PyObject *get_origin(PyObject *self, void *unused) {
+  (void)unused;
+  return py_view_f64(self, self_map(self)->origin, 1, (npy_intp[]){3});
+}
+
+static PyObject *get_edge(PyObject *self, void *unused) {
+  (void)unused;
+  return PyFloat_FromDouble(self_map(self)->edge);
+}
+
+static PyObject *get_shape(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_voxmap *m = self_map(self);
+  return Py_BuildValue("(iii)", (int)m->n[0], (int)m->n[1], (int)m->n[2]);
+}
+
+static PyGetSetDef voxmap_getset[] = {
+    {"origin", get_origin, NULL, "Low corner of the grid, read-only (3,).", NULL},
+    {"edge", get_edge, NULL, "Edge of a voxel.", NULL},
+    {"shape", get_shape, NULL, "Voxels along x, y, z.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef voxmap_methods[] = {
+    {"values", values, METH_NOARGS, values_doc},
+    {"at", at, METH_O, at_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(voxmap_doc,
+             "Voxmap(values, origin, edge, /)\n--\n\n"
+             "Voxels of two bits from uint8 values (nx, ny, nz).");
+
+static PyType_Slot voxmap_slots[] = {
+    {Py_tp_new, voxmap_new},       {Py_tp_dealloc, voxmap_dealloc}, {Py_tp_methods, voxmap_methods},
+    {Py_tp_getset, voxmap_getset}, {Py_tp_doc, (void *)voxmap_doc}, {0, NULL},
+};
+
+PyType_Spec py_voxmap_spec = {
+    .name = "reducedfem._core.Voxmap",
+    .basicsize = sizeof(py_voxmap),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = voxmap_slots,
+};
+
+PyMethodDef py_voxmap_functions[] = {
+    {"voxmap_build", build, METH_VARARGS, build_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+// ---- forces -------------------------------------------------------------------------
+
+typedef struct py_voxmap_contact {
+  PyObject_HEAD rf_voxmap_contact *contact;
+  PyObject *voxmap;
+} py_voxmap_contact;
+
+static const rf_voxmap_contact *self_contact(PyObject *self) {
+  return ((py_voxmap_contact *)self)->contact;
+}
+
+static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *voxmap_obj, *points_obj, *normals_obj, *self = NULL;
+  double stiffness;
+  py_in points = {0}, normals = {0};
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OOOd:VoxmapContact", &voxmap_obj, &points_obj, &normals_obj,
+                        &stiffness))
+    return NULL;
+  const rf_voxmap *map = py_voxmap_get(state, voxmap_obj);
+  if (!map || py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
+  if (py_in_f64(&normals, normals_obj, "normals", 2, (npy_intp[]){points.shape[0], 3}) < 0)
+    goto done;
+  if (points.shape[0] > INT32_MAX) {
+    py_fail(state, "InputError", "points has %zd rows, too many", points.shape[0]);
+    goto done;
+  }
+  rf_voxmap_contact *contact = NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_voxmap_contact_create(map, (int32_t)points.shape[0], points.data, normals.data, stiffness,
+                                &contact, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  self = type->tp_alloc(type, 0);
+  if (self) {
+    ((py_voxmap_contact *)self)->contact = contact;
+    ((py_voxmap_contact *)self)->voxmap = Py_NewRef(voxmap_obj);
+  } else {
+    rf_voxmap_contact_free(contact);
+  }
+done:
+  py_in_release(&points);
+  py_in_release(&normals);
+  return self;
+}
+
+static int contact_traverse(PyObject *self, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(((py_voxmap_contact *)self)->voxmap);
+  return 0;
+}
+
+static void contact_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  rf_voxmap_contact_free(((py_voxmap_contact *)self)->contact);
+  Py_CLEAR(((py_voxmap_contact *)self)->voxmap);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+PyDoc_STRVAR(evaluate_doc,
+             "evaluate($self, position, quaternion, /)\n--\n\n"
+             "(force, torque, touching, inside) at a pose of the voxmap.");
+static PyObject *evaluate(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  PyObject *position_obj, *quaternion_obj, *result = NULL;
+  py_in position = {0}, quaternion = {0};
+  if (!PyArg_ParseTuple(args, "OO:evaluate", &position_obj, &quaternion_obj)) return NULL;
+  if (py_in_f64(&position, position_obj, "position", 1, (npy_intp[]){3}) < 0 ||
+      py_in_f64(&quaternion, quaternion_obj, "quaternion", 1, (npy_intp[]){4}) < 0)
+    goto done;
+  const double *q = quaternion.data;
+  const double square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
+  if (!(square > 1e-200 && isfinite(square))) {
+    py_fail(state, "InputError", "quaternion has no direction: it must not be zero nor huge");
+    goto done;
+  }
+  double unit[4];
+  rf_quat_normalize(q, unit);
+  rf_voxmap_report report;
+  Py_BEGIN_ALLOW_THREADS
+  rf_voxmap_contact_rt(self_contact(self), position.data, unit, &report);
+  Py_END_ALLOW_THREADS
+  PyObject *force = py_new_f64(1, (npy_intp[]){3}), *torque = py_new_f64(1, (npy_intp[]){3});
+  if (force && torque) {
+    for (int c = 0; c < 3; ++c) {
+      py_f64(force)[c] = report.force[c];
+      py_f64(torque)[c] = report.torque[c];
+    }
+    result = Py_BuildValue("OOii", force, torque, (int)report.touching, (int)report.inside);
+  }
+  Py_XDECREF(force);
+  Py_XDECREF(torque);
+done:
+  py_in_release(&position);
+  py_in_release(&quaternion);
+  return result;
+}
+
+static PyMethodDef contact_methods[] = {
+    {"evaluate", evaluate, METH_VARARGS, evaluate_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(contact_doc,
+             "VoxmapContact(voxmap, points, normals, stiffness, /)\n--\n\n"
+             "Points (n, 3) with inward unit normals against a Voxmap.");
+
+static PyType_Slot contact_slots[] = {
+    {Py_tp_new, contact_new},           {Py_tp_dealloc, contact_dealloc},
+    {Py_tp_traverse, contact_traverse}, {Py_tp_methods, contact_methods},
+    {Py_tp_doc, (void *)contact_doc},   {0, NULL},
+};
+
+PyType_Spec py_voxmap_contact_spec = {
+    .name = "reducedfem._core.VoxmapContact",
+    .basicsize = sizeof(py_voxmap_contact),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = contact_slots,
+};

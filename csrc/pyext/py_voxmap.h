@@ -1,0 +1,12 @@
+// How other rooms' bindings reach the C voxmap inside a _core.Voxmap.
+#ifndef RF_PYEXT_PY_VOXMAP_H
+#define RF_PYEXT_PY_VOXMAP_H
+
+#include "pyext/py_core.h"
+#include "sdf/voxmap.h"
+
+// Borrowed: valid while `object` lives.  NULL with InputTypeError set when `object` is no
+// _core.Voxmap.
+const rf_voxmap *py_voxmap_get(py_state *state, PyObject *object);
+
+#endif

@@ -1,0 +1,280 @@
+"""The Voxmap-PointShell method: what contact on distance fields is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._check import array_like, integer, number, reals
+from reducedfem._run import Progress, callback, threads
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.surface import Surface
+
+__all__ = ["Voxmap", "VoxmapContact", "VoxmapForce"]
+
+
+class _Shell(Protocol):
+    @property
+    def points(self) -> NDArray[np.float64]: ...
+    @property
+    def normals(self) -> NDArray[np.float64]: ...
+
+
+class Voxmap:
+    """Voxels of two bits around a surface (McNeely et al. 1999; Barbic 2007, section 3.1).
+
+    A voxel is 0, free; 1, interior; 2, surface: a triangle meets it; or 3, proximity: it is
+    not interior and one of its 26 neighbours is a surface voxel. Interior are the voxels that
+    cannot be reached from the border of the grid through faces of voxels without crossing a
+    surface voxel; a surface with holes wider than a voxel has none. Beside the grid all is
+    free. The octree that the paper stores voxels in is left out: at a resolution of 256 they
+    are 4 MB.
+
+    Most are made by `from_surface`.
+
+    Parameters
+    ----------
+    values
+        The voxels, integers 0 to 3, shape (nx, ny, nz).
+    origin
+        Low corner of the grid [m], shape (3,).
+    edge
+        Edge of a voxel [m].
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A wrong shape or value.
+    """
+
+    __slots__ = ("__weakref__", "_core")
+
+    _core: _core.Voxmap
+
+    def __init__(self, values: ArrayLike, origin: ArrayLike, edge: float) -> None:
+        given = np.asarray(array_like(values, "values", "integers"))
+        if given.ndim != 3 or given.size == 0:
+            raise InputError(f"values must have three axes and not be empty, got {given.shape}")
+        if given.dtype.kind not in "iu":
+            raise InputTypeError(f"values must be integers, got dtype {given.dtype}")
+        bad = np.argwhere((given < 0) | (given > 3))
+        if len(bad):
+            at = tuple(bad[0].tolist())
+            raise InputError(f"values{list(at)} is {given[at]}; allowed are 0, 1, 2 and 3")
+        self._core = _core.Voxmap(
+            given.astype(np.uint8), array_like(origin, "origin"), number(edge, "edge")
+        )
+
+    @classmethod
+    def from_surface(
+        cls,
+        surface: Surface,
+        resolution: int = 256,
+        expand: float = 1.2,
+        *,
+        progress: Progress = False,
+    ) -> Voxmap:
+        """Make the voxels of a surface.
+
+        Parameters
+        ----------
+        surface
+            Any surface; polygon soups are fine.
+        resolution
+            Voxels along each side of the grid, which is a cube, 1 to 2048.
+        expand
+            Side of the grid over the longest side of the surface, 1 or more.
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        Voxmap
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument is out of range or of a wrong type.
+        MeshError
+            The surface has no size, or lies too far from the origin for its size.
+        """
+        if not isinstance(surface, Surface):
+            raise InputTypeError(f"surface must be a Surface, got {type(surface).__name__}")
+        made = cls.__new__(cls)
+        with callback(progress, "voxmap") as tell:
+            made._core = _core.voxmap_build(
+                surface.vertices,
+                surface.triangles,
+                integer(resolution, "resolution"),
+                number(expand, "expand"),
+                tell,
+                threads(),
+            )
+        return made
+
+    @property
+    def values(self) -> NDArray[np.uint8]:
+        """All voxels, a fresh array of shape (nx, ny, nz)."""
+        return self._core.values()
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Number of voxels along x, y and z."""
+        return self._core.shape
+
+    @property
+    def origin(self) -> NDArray[np.float64]:
+        """Low corner of the grid [m], read-only, shape (3,)."""
+        return self._core.origin
+
+    @property
+    def edge(self) -> float:
+        """Edge of a voxel [m]."""
+        return self._core.edge
+
+    def at(self, points: ArrayLike) -> NDArray[np.uint8]:
+        """Return the voxels that hold some points; on a common side, the upper one.
+
+        Parameters
+        ----------
+        points
+            Places [m], shape (k, 3).
+
+        Returns
+        -------
+        (k,) array
+            uint8, 0 to 3.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A wrong shape or a value that is not finite.
+        """
+        return self._core.at(array_like(points, "points"))
+
+    def __repr__(self) -> str:
+        shape = " x ".join(map(str, self.shape))
+        return f"<Voxmap: {shape} voxels of {self.edge:.4g} m>"
+
+    def __reduce__(self) -> tuple[type[Voxmap], tuple[Any, ...]]:
+        return Voxmap, (self.values, np.array(self.origin), self.edge)
+
+
+@dataclass(frozen=True, eq=False)
+class VoxmapForce:
+    """What `VoxmapContact.evaluate` found.
+
+    Attributes
+    ----------
+    force
+        On the voxmap, in the world [N], shape (3,).
+    torque
+        About `position` [N m], shape (3,).
+    touching
+        Number of points with a force.
+    inside
+        Number of points in interior voxels, which have no force.
+    """
+
+    force: NDArray[np.float64]
+    torque: NDArray[np.float64]
+    touching: int
+    inside: int
+
+
+class VoxmapContact:
+    """Forces between a rigid shell of points and a voxmap (Barbic 2007, section 3.1).
+
+    A point in a surface voxel is pushed along its own inward normal, in proportion to how far
+    it is beyond the plane through the middle of the voxel normal to that; on the free side of
+    the plane it feels nothing. All points are looked at, every time.
+
+    The force is what it was in 1999. It jumps by up to stiffness times the edge of a voxel, for
+    each point that goes from one voxel to another, for no step is small enough; and it
+    vanishes where points cross the layer of surface voxels: they are then in interior voxels,
+    which have no force (`VoxmapForce.inside` counts them). The brake on fast points in
+    proximity voxels, which needs velocities, is left out.
+
+    Parameters
+    ----------
+    shell
+        Points and inward unit normals of the other object, in the world: a `Pointshell`, or a
+        pair of arrays (n, 3).
+    voxmap
+        The voxels, in their own frame.
+    stiffness
+        Of one point [N/m].
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong shape, type or value.
+    """
+
+    __slots__ = ("__weakref__", "_core", "_shell", "_voxmap")
+
+    def __init__(
+        self, shell: _Shell | tuple[ArrayLike, ArrayLike], voxmap: Voxmap, stiffness: float
+    ) -> None:
+        if not isinstance(voxmap, Voxmap):
+            raise InputTypeError(f"voxmap must be a Voxmap, got {type(voxmap).__name__}")
+        if isinstance(shell, tuple):
+            if len(shell) != 2:
+                raise InputError(f"shell must be (points, normals), got {len(shell)} entries")
+            points, normals = (reals(one, name) for one, name in zip(shell, _PARTS, strict=True))
+        elif all(hasattr(shell, name) for name in _PARTS):
+            points, normals = shell.points, shell.normals
+        else:
+            raise InputTypeError(
+                "shell must be a Pointshell or a pair (points, normals), got "
+                f"{type(shell).__name__}"
+            )
+        self._core = _core.VoxmapContact(
+            voxmap._core, points, normals, number(stiffness, "stiffness")
+        )
+        self._shell, self._voxmap = shell, voxmap
+
+    @property
+    def shell(self) -> _Shell | tuple[ArrayLike, ArrayLike]:
+        """The points."""
+        return self._shell
+
+    @property
+    def voxmap(self) -> Voxmap:
+        """The voxels."""
+        return self._voxmap
+
+    def evaluate(self, position: ArrayLike, quaternion: ArrayLike) -> VoxmapForce:
+        """Return force and torque on the voxmap at a pose of it.
+
+        Parameters
+        ----------
+        position
+            Of the origin of the voxmap's frame in the world [m], shape (3,).
+        quaternion
+            Its rotation, (w, x, y, z), body to world; of any length but zero.
+
+        Returns
+        -------
+        VoxmapForce
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A wrong shape, a value that is not finite, or a quaternion of zero.
+        """
+        return VoxmapForce(
+            *self._core.evaluate(
+                array_like(position, "position"), array_like(quaternion, "quaternion")
+            )
+        )
+
+    def __repr__(self) -> str:
+        return f"<VoxmapContact: on {self._voxmap!r}>"
+
+
+_PARTS = ("points", "normals")

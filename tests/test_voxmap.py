@@ -1,0 +1,274 @@
+"""Voxels of two bits and the forces of points on them, against plain versions with NumPy."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from failures import fail_each_allocation
+
+ndimage = pytest.importorskip("scipy.ndimage")
+
+QUADS = np.array(
+    [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]]
+)
+
+
+def rotation(q):
+    """Return the matrix of a quaternion w, x, y, z of any length."""
+    w, x, y, z = np.asarray(q, dtype=float) / np.linalg.norm(q)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def box_surface(half, turn=(1.0, 0.0, 0.0, 0.0)):
+    corners = np.array([[x, y, z] for z in (-1, 1) for y in (-1, 1) for x in (-1, 1)], float)
+    triangles = np.vstack([QUADS[:, [0, 1, 2]], QUADS[:, [0, 2, 3]]])
+    return rf.Surface(corners * half @ rotation(turn).T, triangles)
+
+
+def ball_shell(n, radius, centre=(0.0, 0.0, 0.0)):
+    """Points spread over a sphere by the golden angle, with inward normals."""
+    k = np.arange(n) + 0.5
+    z, turn = 1 - 2 * k / n, np.pi * (1 + 5**0.5) * k
+    out = np.column_stack([np.sqrt(1 - z * z) * np.cos(turn), np.sqrt(1 - z * z) * np.sin(turn), z])
+    return radius * out + centre, -out
+
+
+def plain_force(shell, values, origin, edge, stiffness, position, quaternion):
+    """The force on the voxmap, its torque, and how many points touch and are inside."""
+    points, normals = shell
+    arm = points - position
+    turn = rotation(quaternion)
+    local = arm @ turn
+    cell = np.floor((local - origin) / edge).astype(int)
+    inside = ((cell >= 0) & (cell < values.shape)).all(axis=1)
+    kind = np.zeros(len(points), int)
+    kind[inside] = values[tuple(cell[inside].T)]
+    centre = origin + (cell + 0.5) * edge
+    depth = np.maximum(0.0, (((centre - local) @ turn.T) * normals).sum(axis=1))
+    depth[kind != 2] = 0.0
+    force = -stiffness * depth[:, None] * normals
+    return force.sum(axis=0), np.cross(arm, force).sum(axis=0), (depth > 0).sum(), (kind == 1).sum()
+
+
+@pytest.mark.parametrize("resolution", [1, 2, 7, 31, 32, 33, 64, 70])
+def test_values_are_those_of_a_plain_version(resolution):
+    surface = box_surface((0.5, 0.31, 0.23), (0.9, 0.2, -0.3, 0.1))
+    made = rf.Voxmap.from_surface(surface, resolution, expand=1.3)
+    taken, filled = (np.zeros((resolution,) * 3, bool) for _ in range(2))
+    for marks, fill in ((taken, False), (filled, True)):
+        mesh = rf.voxelize(surface, resolution, fill=fill, expand=1.3)
+        low = mesh.nodes[mesh.elements].mean(axis=1)
+        marks[tuple(np.floor((low - made.origin) / made.edge).astype(int).T)] = True
+    # what surrounds the shell is one piece that meets the border
+    pieces, _ = ndimage.label(np.pad(~taken, 1, constant_values=True))
+    outside = (pieces == pieces[0, 0, 0])[1:-1, 1:-1, 1:-1]
+    near = ndimage.binary_dilation(taken, np.ones((3, 3, 3), bool))
+    expected = np.where(taken, 2, np.where(~outside, 1, np.where(near, 3, 0)))
+    np.testing.assert_array_equal(made.values, expected)
+    np.testing.assert_array_equal(expected == 1, filled & ~taken)
+    assert made.shape == (resolution,) * 3
+    if resolution == 70:
+        assert set(np.unique(expected)) == {0, 1, 2, 3}
+    # the grid is that of voxelize
+    np.testing.assert_allclose(
+        made.origin + 0.5 * made.edge * resolution, surface.bounds.mean(axis=0), atol=1e-12
+    )
+
+
+def test_a_surface_with_a_hole_has_no_interior():
+    whole = box_surface((0.5, 0.4, 0.3))
+    open_box = rf.Surface(whole.vertices, np.delete(whole.triangles, [1, 7], axis=0))
+    assert (rf.Voxmap.from_surface(whole, 20).values == 1).any()
+    assert not (rf.Voxmap.from_surface(open_box, 20).values == 1).any()
+
+
+def test_places(rng):
+    values = rng.integers(0, 4, (5, 40, 3))
+    made = rf.Voxmap(values, [0.1, -0.2, 0.3], 0.25)
+    assert made.values.dtype == np.uint8
+    np.testing.assert_array_equal(made.values, values)
+    cells = np.argwhere(values >= 0)
+    inside = made.origin + made.edge * (cells + rng.uniform(0.01, 0.99, cells.shape))
+    np.testing.assert_array_equal(made.at(inside), values[tuple(cells.T)])
+    # sides belong to the upper voxel; 0.25 is exact
+    low = rf.Voxmap(values, np.zeros(3), 0.25)
+    np.testing.assert_array_equal(low.at(0.25 * cells), values[tuple(cells.T)])
+    beside = [[-1e-9, 0.1, 0.1], [0.1, 10.0, 0.1], [0.1, 0.1, 1e300], [1.25, 0, 0]]
+    np.testing.assert_array_equal(low.at(beside), 0)
+    for clone in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        np.testing.assert_array_equal(clone.values, values)
+        np.testing.assert_array_equal(clone.origin, made.origin)
+        assert clone.edge == made.edge
+    assert repr(made) == "<Voxmap: 5 x 40 x 3 voxels of 0.25 m>"
+
+
+def test_forces_are_those_of_a_plain_version(rng):
+    made = rf.Voxmap.from_surface(box_surface((0.5, 0.31, 0.23), (0.9, 0.2, -0.3, 0.1)), 40)
+    shell = ball_shell(3000, 0.4, (0.5, 0.1, 0.2))
+    contact = rf.VoxmapContact(shell, made, 70.0)
+    felt = 0
+    for _ in range(20):
+        position, quaternion = rng.uniform(-0.3, 0.3, 3), rng.normal(size=4)
+        out = contact.evaluate(position, quaternion)
+        force, torque, touching, inside = plain_force(
+            shell, made.values, made.origin, made.edge, 70.0, position, quaternion
+        )
+        assert (out.touching, out.inside) == (touching, inside)
+        # sums of some hundred terms of up to k h each
+        np.testing.assert_allclose(out.force, force, atol=1e-12 * 70 * 300 * made.edge)
+        np.testing.assert_allclose(out.torque, torque, atol=1e-12 * 70 * 300 * made.edge)
+        felt += touching
+        again = contact.evaluate(position, quaternion)
+        np.testing.assert_array_equal(out.force, again.force)
+        np.testing.assert_array_equal(out.torque, again.torque)
+    assert felt > 1000
+
+
+def test_one_point_crosses_the_layer():
+    """Down through the face of a box that lies in the middle of a layer of voxels."""
+    values = np.full((9, 9, 9), 1)
+    values[:, :, 6] = 2
+    values[:, :, 7] = 3
+    values[:, :, 8] = 0
+    made = rf.Voxmap(values, (0, 0, 0), 1.0)
+    for height, expected in ((8.2, 0), (7.5, 0), (6.9, 0), (6.5, 0), (6.4, 0.1), (6.1, 0.4),
+                             (6.0, 0.5), (5.99, 0), (3.0, 0)):  # fmt: skip
+        # the shell is above: inward is up
+        contact = rf.VoxmapContact(([[4.2, 4.7, height]], [[0, 0, 1]]), made, 10.0)
+        out = contact.evaluate((0, 0, 0), (1, 0, 0, 0))
+        np.testing.assert_allclose(out.force, (0, 0, -10.0 * expected), atol=1e-12)
+        np.testing.assert_allclose(
+            out.torque, np.cross((4.2, 4.7, height), (0, 0, -10.0 * expected)), atol=1e-12
+        )
+        assert out.touching == (expected > 0)
+        assert out.inside == (height < 6.0)
+
+
+TURN = (0.95, 0.1, 0.25, -0.15)
+HALF = np.array([0.5, 0.4, 0.3])
+
+
+def box_distance(points):
+    """The signed distance of the turned box."""
+    outside = np.abs(points @ rotation(TURN)) - HALF
+    far = np.linalg.norm(np.maximum(outside, 0), axis=1)
+    return far + np.minimum(outside.max(axis=1), 0)
+
+
+@pytest.mark.parametrize("way", ["slide", "approach"])
+def test_forces_jump_where_those_on_distances_do_not(way):
+    """Finer and finer steps along the same way: jumps stay, differences of the other vanish."""
+    made = rf.Voxmap.from_surface(box_surface(HALF, TURN), 32)
+    shell = ball_shell(60, 0.1)
+    stiffness = 10.0
+    contact = rf.VoxmapContact(shell, made, stiffness)
+    up = rotation(TURN)[:, 2]
+    # a slide not quite parallel to the face, where forces on distances are constant
+    along = rotation(TURN)[:, 0] - 0.02 * up if way == "slide" else -up
+    start = 0.3 * up + (0.085 * up - 0.2 * along if way == "slide" else 0.12 * up)
+    length = 0.4 if way == "slide" else 0.08
+
+    largest = []
+    for steps in (40, 400, 4000):
+        voxmap, penalty = [], []
+        for s in np.linspace(0, length, steps + 1):
+            # the voxmap moves the other way
+            position = -(start + s * along)
+            voxmap.append(contact.evaluate(position, (1, 0, 0, 0)).force)
+            d = np.minimum(box_distance(shell[0] - position), 0)
+            penalty.append((stiffness * d[:, None] * shell[1]).sum(axis=0))
+        jumps = [np.linalg.norm(np.diff(f, axis=0), axis=1).max() for f in (voxmap, penalty)]
+        largest.append(jumps)
+        assert np.abs(penalty).max() > 0.1
+    largest = np.array(largest)
+    kh = stiffness * made.edge
+    # a point leaves one voxel by up to half its diagonal beyond the middle
+    assert (largest[:, 0] > 0.3 * kh).all()
+    assert largest[-1, 0] > 0.5 * largest[0, 0]
+    # proportional to the step
+    ratio = largest[:-1, 1] / largest[1:, 1]
+    assert (ratio > 8).all()
+    assert largest[-1, 1] < 0.01 * largest[-1, 0]
+
+
+def test_results_do_not_depend_on_threads():
+    surface = box_surface((0.5, 0.31, 0.23), (0.9, 0.2, -0.3, 0.1))
+    before = rf.threads()
+    try:
+        found = []
+        for count in (1, 3):
+            rf.set_threads(count)
+            found.append(rf.Voxmap.from_surface(surface, 90).values)
+    finally:
+        rf.set_threads(before)
+    np.testing.assert_array_equal(*found)
+
+
+def test_progress_can_stop():
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        rf.Voxmap.from_surface(box_surface(HALF), 200, progress=stop)
+
+
+def test_what_is_refused():
+    made = rf.Voxmap(np.zeros((2, 2, 2), int), (0, 0, 0), 1.0)
+    box = box_surface(HALF)
+    shell = ball_shell(10, 0.1)
+    flat = rf.Surface([[0, 0, 0]] * 3, [[0, 1, 2]])
+    for work, error, message in (
+        (lambda: rf.Voxmap([[0]], (0, 0, 0), 1), rf.InputError, "values must have three axes"),
+        (lambda: rf.Voxmap([[[]]], (0, 0, 0), 1), rf.InputError, "not be empty"),
+        (lambda: rf.Voxmap([[[0.0]]], (0, 0, 0), 1), rf.InputTypeError, "must be integers"),
+        (lambda: rf.Voxmap([[[0, 4]]], (0, 0, 0), 1), rf.InputError, r"values\[0, 0, 1\] is 4"),
+        (lambda: rf.Voxmap([[[-1]]], (0, 0, 0), 1), rf.InputError, "is -1; allowed are 0"),
+        (lambda: rf.Voxmap([[[0]]], (0, 0), 1), rf.InputError, "origin must have shape"),
+        (lambda: rf.Voxmap([[[0]]], (0, 0, np.inf), 1), rf.InputError, "origin.2. is inf"),
+        (lambda: rf.Voxmap([[[0]]], (0, 0, 0), 0), rf.InputError, "edge must be positive"),
+        (lambda: rf.Voxmap([[[0]]], (0, 0, 0), np.nan), rf.InputError, "edge must be finite"),
+        (lambda: rf.Voxmap.from_surface(made), rf.InputTypeError, "must be a Surface"),
+        (lambda: rf.Voxmap.from_surface(box, 0), rf.InputError, "resolution must be 1"),
+        (lambda: rf.Voxmap.from_surface(box, 4096), rf.InputError, "at most 2048.*need.*GiB"),
+        (lambda: rf.Voxmap.from_surface(box, 9, 0.9), rf.InputError, "expand must be 1 or more"),
+        (lambda: rf.Voxmap.from_surface(flat, 9), rf.MeshError, "no size"),
+        (lambda: rf.VoxmapContact(shell, box, 1.0), rf.InputTypeError, "voxmap must be a Voxmap"),
+        (lambda: rf.VoxmapContact(3, made, 1.0), rf.InputTypeError, "shell must be a Pointshell"),
+        (lambda: rf.VoxmapContact(shell[:1], made, 1.0), rf.InputError, r"\(points, normals\)"),
+        (lambda: rf.VoxmapContact((shell[0], shell[1][1:]), made, 1.0), rf.InputError, "normals"),
+        (lambda: rf.VoxmapContact((shell[0], 2 * shell[1]), made, 1.0), rf.InputError, "unit"),
+        (lambda: rf.VoxmapContact((np.empty((0, 3)),) * 2, made, 1.0), rf.InputError, "1 point"),
+        (lambda: rf.VoxmapContact(shell, made, 0.0), rf.InputError, "stiffness must be positive"),
+        (lambda: rf.VoxmapContact(shell, made, np.nan), rf.InputError, "stiffness must be finite"),
+    ):
+        with pytest.raises(error, match=message):
+            work()
+    contact = rf.VoxmapContact(shell, made, 1.0)
+    for arguments, message in (
+        (((0, 0), (1, 0, 0, 0)), "position must have shape"),
+        (((0, 0, np.nan), (1, 0, 0, 0)), "position.2. is nan"),
+        (((0, 0, 0), (1, 0, 0)), "quaternion must have shape"),
+        (((0, 0, 0), (0, 0, 0, 0)), "quaternion has no direction"),
+    ):
+        with pytest.raises(rf.InputError, match=message):
+            contact.evaluate(*arguments)
+
+
+def test_running_out_of_memory():
+    surface, shell = box_surface(HALF), ball_shell(10, 0.1)
+    fail_each_allocation(lambda: rf.Voxmap.from_surface(surface, 10))
+    made = rf.Voxmap.from_surface(surface, 10)
+    fail_each_allocation(
+        lambda: rf.VoxmapContact(shell, rf.Voxmap(made.values, (0, 0, 0), 0.1), 1.0)
+    )
