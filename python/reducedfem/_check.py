@@ -38,6 +38,7 @@ _ARRAYS = {
     "ReducedSolid": "basis",
     "State": "q",
     "Surface": "vertices",
+    "Voxmap": "values",
 }
 
 

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, integer, number, reals
+from reducedfem._check import array_like, integer, number
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.pointshell import Pointshell
 from reducedfem.surface import Surface
 
 __all__ = ["Voxmap", "VoxmapContact", "VoxmapForce"]
-
-
-class _Shell(Protocol):
-    @property
-    def points(self) -> NDArray[np.float64]: ...
-    @property
-    def normals(self) -> NDArray[np.float64]: ...
 
 
 class Voxmap:
@@ -202,8 +196,7 @@ class VoxmapContact:
     Parameters
     ----------
     shell
-        Points and inward unit normals of the other object, in the world: a `Pointshell`, or a
-        pair of arrays (n, 3).
+        Points with normals of the other object, in the world.
     voxmap
         The voxels, in their own frame.
     stiffness
@@ -217,29 +210,18 @@ class VoxmapContact:
 
     __slots__ = ("__weakref__", "_core", "_shell", "_voxmap")
 
-    def __init__(
-        self, shell: _Shell | tuple[ArrayLike, ArrayLike], voxmap: Voxmap, stiffness: float
-    ) -> None:
+    def __init__(self, shell: Pointshell, voxmap: Voxmap, stiffness: float) -> None:
+        if not isinstance(shell, Pointshell):
+            raise InputTypeError(f"shell must be a Pointshell, got {type(shell).__name__}")
         if not isinstance(voxmap, Voxmap):
             raise InputTypeError(f"voxmap must be a Voxmap, got {type(voxmap).__name__}")
-        if isinstance(shell, tuple):
-            if len(shell) != 2:
-                raise InputError(f"shell must be (points, normals), got {len(shell)} entries")
-            points, normals = (reals(one, name) for one, name in zip(shell, _PARTS, strict=True))
-        elif all(hasattr(shell, name) for name in _PARTS):
-            points, normals = shell.points, shell.normals
-        else:
-            raise InputTypeError(
-                "shell must be a Pointshell or a pair (points, normals), got "
-                f"{type(shell).__name__}"
-            )
         self._core = _core.VoxmapContact(
-            voxmap._core, points, normals, number(stiffness, "stiffness")
+            voxmap._core, shell.points, shell.normals, number(stiffness, "stiffness")
         )
         self._shell, self._voxmap = shell, voxmap
 
     @property
-    def shell(self) -> _Shell | tuple[ArrayLike, ArrayLike]:
+    def shell(self) -> Pointshell:
         """The points."""
         return self._shell
 
@@ -275,6 +257,3 @@ class VoxmapContact:
 
     def __repr__(self) -> str:
         return f"<VoxmapContact: on {self._voxmap!r}>"
-
-
-_PARTS = ("points", "normals")
