@@ -22,6 +22,7 @@ static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
     [PY_SECOND_ORDER] = &py_second_order_spec,
     [PY_VOXMAP] = &py_voxmap_spec,
     [PY_VOXMAP_CONTACT] = &py_voxmap_contact_spec,
+    [PY_POINT_TREE] = &py_point_tree_spec,
 };
 
 static PyMethodDef *const function_tables[] = {

@@ -24,7 +24,7 @@ Motion
     `stable_step`, `spectrum`, `Spectrum`) step all of these; `State` is where they are.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: bodies that nothing holds.
 Contact
-    `Pointshell`: points of a surface with inward normals.
+    `Pointshell`: points of a surface with inward normals; `PointTree`: the hierarchy over it.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 to compare with.
 Systems that are no solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
@@ -84,6 +84,7 @@ from reducedfem.merge import merge_bases  # noqa: E402
 from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
 from reducedfem.modes import Modes, SystemModes  # noqa: E402
 from reducedfem.pod import pod_basis, record_snapshots  # noqa: E402
+from reducedfem.point_tree import PointTree  # noqa: E402
 from reducedfem.pointshell import Pointshell  # noqa: E402
 from reducedfem.projected import ProjectedSolid  # noqa: E402
 from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
@@ -124,6 +125,7 @@ __all__ = [
     "Modes",
     "NewmarkReport",
     "Pick",
+    "PointTree",
     "Pointshell",
     "ProjectedSolid",
     "Recording",

@@ -273,6 +273,35 @@ class Skin:
     ) -> NDArray[np.float64]: ...
     def project(self, points: ArrayLike, forces: ArrayLike, /) -> NDArray[np.float64]: ...
 
+# csrc/pyext/py_point_tree.c
+@final
+class PointTree:
+    def __new__(
+        cls,
+        points: ArrayLike,
+        normals: ArrayLike,
+        levels: ArrayLike,
+        motion: ArrayLike | None,
+        tilt: ArrayLike | None,
+        progress: Callable[[int, int], object] | None,
+        threads: int,
+        simd: int = 0,
+        /,
+    ) -> PointTree: ...
+    @property
+    def parents(self) -> NDArray[np.int32]: ...
+    @property
+    def order(self) -> NDArray[np.int32]: ...
+    @property
+    def counts(self) -> NDArray[np.int32]: ...
+    @property
+    def r(self) -> int: ...
+    def radii(
+        self, level: int, q: ArrayLike | None, tight: bool, threads: int, /
+    ) -> NDArray[np.float64]: ...
+    def positions(self, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
+    def normals(self, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
+
 # csrc/pyext/py_parts.c
 @final
 class ReducedParts:

@@ -1,0 +1,221 @@
+// The type _core.PointTree: the hierarchy over a pointshell that contact is searched in.
+#include "pyext/py_point_tree.h"
+
+#include "base/alloc.h"
+#include "pyext/py_convert.h"
+
+typedef struct py_point_tree {
+  PyObject_HEAD rf_point_tree *tree;
+} py_point_tree;
+
+static const rf_point_tree *self_tree(PyObject *self) { return ((py_point_tree *)self)->tree; }
+
+const rf_point_tree *py_point_tree_get(py_state *state, PyObject *object) {
+  if (py_require_type(state, object, PY_POINT_TREE, "tree", "PointTree") < 0) return NULL;
+  return self_tree(object);
+}
+
+static PyObject *tree_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *points_obj, *normals_obj, *levels_obj, *motion_obj, *tilt_obj, *progress, *self = NULL;
+  py_in points = {0}, normals = {0}, levels = {0}, motion = {0}, tilt = {0};
+  int threads, simd = RF_SIMD_BEST;
+  py_run run;
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OOOOOOi|i:PointTree", &points_obj, &normals_obj, &levels_obj,
+                        &motion_obj, &tilt_obj, &progress, &threads, &simd))
+    return NULL;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
+  if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) goto done;
+  const npy_intp n = points.shape[0];
+  if (n > INT32_MAX / 2) {
+    py_fail(state, "InputError", "points has %zd rows; at most %d are allowed", n, INT32_MAX / 2);
+    goto done;
+  }
+  if (py_in_f64(&normals, normals_obj, "normals", 2, (npy_intp[]){n, 3}) < 0 ||
+      py_in_i32(&levels, levels_obj, "levels", 1, (npy_intp[]){n}, 0, INT32_MAX) < 0)
+    goto done;
+  if (motion_obj != Py_None) {
+    if (py_in_f64(&motion, motion_obj, "motion", 3, (npy_intp[]){n, 3, PY_ANY}) < 0 ||
+        py_in_f64(&tilt, tilt_obj, "tilt", 3, (npy_intp[]){n, 3, motion.shape[2]}) < 0)
+      goto done;
+    if (!(motion.shape[2] >= 1 && motion.shape[2] <= 100000)) {
+      py_fail(state, "InputError", "motion has %zd coordinates; 1 to 100000 are allowed",
+              motion.shape[2]);
+      goto done;
+    }
+  }
+  rf_point_tree *tree = NULL;
+  rf_error err = {0};
+  rf_status st;
+  const int32_t r = motion_obj != Py_None ? (int32_t)motion.shape[2] : 0;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_point_tree_create((int32_t)n, points.data, normals.data, levels.data, r, motion.data,
+                            tilt.data, (rf_simd)simd, &run.run, &tree, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  self = type->tp_alloc(type, 0);
+  if (self)
+    ((py_point_tree *)self)->tree = tree;
+  else
+    rf_point_tree_free(tree);
+done:
+  py_in_release(&points);
+  py_in_release(&normals);
+  py_in_release(&levels);
+  py_in_release(&motion);
+  py_in_release(&tilt);
+  return self;
+}
+
+static void tree_dealloc(PyObject *self) {
+  PyTypeObject *type = Py_TYPE(self);
+  rf_point_tree_free(((py_point_tree *)self)->tree);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+// q of a deformable tree, or NULL data for None
+static int q_in(PyObject *self, py_in *q, PyObject *object) {
+  const rf_point_tree *t = self_tree(self);
+  if (object == Py_None) return 0;
+  if (!t->r) {
+    py_fail(py_state_of_object(self), "InputError", "q is given, but the tree is rigid");
+    return -1;
+  }
+  return py_in_f64(q, object, "q", 1, (npy_intp[]){t->r});
+}
+
+PyDoc_STRVAR(radii_doc,
+             "radii($self, level, q, tight, threads, /)\n--\n\n"
+             "Radii of the nodes of a level, in the order of the shell; q or None.");
+static PyObject *radii(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  const rf_point_tree *t = self_tree(self);
+  PyObject *q_obj, *out = NULL;
+  py_in q = {0};
+  int level, tight, threads;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "iOpi:radii", &level, &q_obj, &tight, &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0)
+    return NULL;
+  if (!(level >= 0 && level < t->n_levels))
+    return py_fail(state, "InputError", "level must be between 0 and %d, got %d", t->n_levels - 1,
+                   level);
+  if (q_in(self, &q, q_obj) < 0) return NULL;
+  out = py_new_f64(1, (npy_intp[]){t->count[level]});
+  if (out) {
+    double *to = py_f64(out);
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_point_tree_radii(t, &run.run, level, q.data, tight, to, &err);
+    Py_END_ALLOW_THREADS
+    out = py_result(state, st, &err, out);
+  }
+  py_in_release(&q);
+  return out;
+}
+
+// by place to the order of the shell
+static PyObject *moved(PyObject *self, PyObject *args, int normals) {
+  const rf_point_tree *t = self_tree(self);
+  PyObject *q_obj, *out = NULL;
+  py_in q = {0};
+  if (!PyArg_ParseTuple(args, "O", &q_obj) || q_in(self, &q, q_obj) < 0) return NULL;
+  double *row = rf_alloc((size_t)t->row, sizeof *row);
+  double *bound = rf_alloc((size_t)t->bound, sizeof *bound);
+  if (!row || !bound) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  out = py_new_f64(2, (npy_intp[]){t->n_points, 3});
+  if (!out) goto done;
+  double *to = py_f64(out);
+  Py_BEGIN_ALLOW_THREADS
+  if (q.data) rf_point_tree_pad_rt(t, q.data, row, bound);
+  for (int32_t p = 0; p < t->n_points; ++p) {
+    if (normals)
+      rf_point_tree_normals_rt(t, 1, t->place + p, row, to + 3 * (size_t)p);
+    else
+      rf_point_tree_positions_rt(t, 1, t->place + p, row, to + 3 * (size_t)p);
+  }
+  Py_END_ALLOW_THREADS
+done:
+  rf_free(row);
+  rf_free(bound);
+  py_in_release(&q);
+  return out;
+}
+
+PyDoc_STRVAR(positions_doc,
+             "positions($self, q, /)\n--\n\n"
+             "Positions of all points at q (or None), in the order of the shell.");
+static PyObject *positions(PyObject *self, PyObject *args) { return moved(self, args, 0); }
+
+PyDoc_STRVAR(normals_doc,
+             "normals($self, q, /)\n--\n\n"
+             "Unit normals of all points at q (or None), in the order of the shell.");
+static PyObject *normals(PyObject *self, PyObject *args) { return moved(self, args, 1); }
+
+static PyObject *get_parents(PyObject *self, void *unused) {
+  (void)unused;
+  const rf_point_tree *t = self_tree(self);
+  PyObject *out = py_new_i32(1, (npy_intp[]){t->n_points});
+  if (!out) return NULL;
+  int32_t *to = py_i32(out);
+  for (int32_t k = 0; k < t->n_points; ++k)
+    to[t->point[k]] = t->parent[k] < 0 ? -1 : t->point[t->parent[k]];
+  return out;
+}
+
+static PyObject *get_order(PyObject *self, void *unused) {
+  (void)unused;
+  return py_view_i32(self, self_tree(self)->point, 1, (npy_intp[]){self_tree(self)->n_points});
+}
+
+static PyObject *get_counts(PyObject *self, void *unused) {
+  (void)unused;
+  return py_view_i32(self, self_tree(self)->count, 1, (npy_intp[]){self_tree(self)->n_levels});
+}
+
+static PyObject *get_r(PyObject *self, void *unused) {
+  (void)unused;
+  return PyLong_FromLong(self_tree(self)->r);
+}
+
+static PyGetSetDef getset[] = {
+    {"parents", get_parents, NULL, "Parent of each point (index in the shell), -1: none (n,).",
+     NULL},
+    {"order", get_order, NULL, "Points in the order they are visited, read-only (n,).", NULL},
+    {"counts", get_counts, NULL, "Nodes of each level, read-only.", NULL},
+    {"r", get_r, NULL, "Reduced coordinates; 0: rigid.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMethodDef methods[] = {
+    {"radii", radii, METH_VARARGS, radii_doc},
+    {"positions", positions, METH_VARARGS, positions_doc},
+    {"normals", normals, METH_VARARGS, normals_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(
+    tree_doc,
+    "PointTree(points, normals, levels, motion, tilt, progress, threads, simd=0, /)\n--\n\n"
+    "Hierarchy over points (n, 3); motion and tilt (n, 3, r), or None: rigid.");
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, tree_new},  {Py_tp_dealloc, tree_dealloc}, {Py_tp_methods, methods},
+    {Py_tp_getset, getset}, {Py_tp_doc, (void *)tree_doc}, {0, NULL},
+};
+
+PyType_Spec py_point_tree_spec = {
+    .name = "reducedfem._core.PointTree",
+    .basicsize = sizeof(py_point_tree),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};

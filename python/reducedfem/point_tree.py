@@ -1,0 +1,242 @@
+"""Nested point-trees: pointshells as hierarchies that contact is searched in."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._check import array_like, integer
+from reducedfem._run import Progress, callback, threads
+from reducedfem.embedding import Embedding
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.mesh import Mesh
+from reducedfem.pointshell import Pointshell
+from reducedfem.reduced import ReducedSolid
+
+__all__ = ["PointTree"]
+
+
+class PointTree:
+    """A pointshell as a hierarchy of spheres, which follow reduced deformations.
+
+    Level j of the tree has the points of levels 0 to j of the shell as nodes. A node's
+    children on level j + 1 are a copy of itself and those points of level j + 1 of the shell
+    whose nearest point of lower levels it is, at rest (Barbic 2007, sections 3.8 and 3.9). A
+    node carries a sphere around its point that holds all points of its subtree, of radius
+    ``R0 + sum_j a_j |q_j|`` whatever the reduced coordinates q are (section 3.7, equation
+    3.12); on the deepest level radii are zero. Trees are immutable; contacts in several
+    threads may share one.
+
+    The motion of points and the spheres are kept in single precision, with deformations
+    rounded by 6e-8 of themselves; points at rest are kept as they are given.
+
+    Parameters
+    ----------
+    shell
+        The points.
+    reduced
+        The deformable solid that carries them; None: the shell is rigid.
+    embedding
+        How the solid's mesh carries the points; made from ``shell.points`` where it is None.
+    progress
+        True for a bar, or a callable ``f(done, total)``.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `embedding` is given without `reduced`, or is one of another mesh or other points.
+    """
+
+    __slots__ = ("__weakref__", "_core", "_embedding", "_reduced", "_shell")
+
+    def __init__(
+        self,
+        shell: Pointshell,
+        reduced: ReducedSolid | None = None,
+        embedding: Embedding | None = None,
+        *,
+        progress: Progress = False,
+    ) -> None:
+        if not isinstance(shell, Pointshell):
+            raise InputTypeError(f"shell must be a Pointshell, got {type(shell).__name__}")
+        if reduced is not None and not isinstance(reduced, ReducedSolid):
+            raise InputTypeError(
+                f"reduced must be a ReducedSolid or None, got {type(reduced).__name__}"
+            )
+        if embedding is not None:
+            if not isinstance(embedding, Embedding):
+                raise InputTypeError(
+                    f"embedding must be an Embedding or None, got {type(embedding).__name__}"
+                )
+            if reduced is None:
+                raise InputError("embedding is given without reduced, the solid that deforms")
+            if not _same(embedding.mesh, reduced.mesh):
+                raise InputError("embedding is in another mesh than that of reduced")
+            if not np.array_equal(embedding.points, shell.points):
+                raise InputError(
+                    "embedding is of other points; make it from shell.points, in their order"
+                )
+        self._shell, self._reduced = shell, reduced
+        self._embedding = embedding
+        motion: NDArray[np.float64] | None = None
+        tilt: NDArray[np.float64] | None = None
+        with callback(progress, "tree") as tell:
+            if reduced is not None:
+                if self._embedding is None:
+                    self._embedding = Embedding(reduced.mesh, shell.points)
+                skin = _core.Skin(
+                    reduced._core,
+                    reduced.mesh._core,
+                    self._embedding._core,
+                    shell.points,
+                    shell.normals,
+                    None,
+                    threads(),
+                )
+                motion, tilt = skin.motion, skin.tilt
+            self._core = _core.PointTree(
+                shell.points, shell.normals, shell.levels, motion, tilt, tell, threads()
+            )
+
+    @property
+    def shell(self) -> Pointshell:
+        """The points at rest."""
+        return self._shell
+
+    @property
+    def reduced(self) -> ReducedSolid | None:
+        """The solid that carries them; None: the shell is rigid."""
+        return self._reduced
+
+    @property
+    def embedding(self) -> Embedding | None:
+        """How the solid's mesh carries the points; None: the shell is rigid."""
+        return self._embedding
+
+    @property
+    def r(self) -> int:
+        """Number of reduced coordinates; 0: the shell is rigid."""
+        return self._core.r
+
+    @property
+    def n_levels(self) -> int:
+        """Number of levels."""
+        return len(self._core.counts)
+
+    @property
+    def node_counts(self) -> NDArray[np.int32]:
+        """Number of nodes of each level, read-only, shape (n_levels,).
+
+        The nodes of a level are the first so many points of the shell.
+        """
+        return self._core.counts
+
+    @property
+    def parents(self) -> NDArray[np.int32]:
+        """Parent of each point where it first appears, index in the shell, shape (n,).
+
+        -1 for the points of level 0. On deeper levels a point is its own parent.
+        """
+        return self._core.parents
+
+    def radii(self, level: int, q: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the radii of the spheres of a level, bounds that hold for any q.
+
+        Parameters
+        ----------
+        level
+            0 to ``n_levels - 1``.
+        q
+            Reduced coordinates [kg^1/2 m], shape (r,); None: at rest.
+
+        Returns
+        -------
+        (node_counts[level],) array
+            Metres, in the order of the shell.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `level` is out of range, `q` has a wrong shape or the shell is rigid.
+        """
+        return self._core.radii(integer(level, "level"), _coordinates(q), False, threads())
+
+    def tight_radii(self, level: int, q: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the smallest radii that would do, for a comparison with `radii`.
+
+        Every point of every subtree is looked at, which takes the longer the more there are.
+
+        Parameters
+        ----------
+        level
+            0 to ``n_levels - 1``.
+        q
+            Reduced coordinates [kg^1/2 m], shape (r,); None: at rest.
+
+        Returns
+        -------
+        (node_counts[level],) array
+            Metres, in the order of the shell.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `level` is out of range, `q` has a wrong shape or the shell is rigid.
+        """
+        return self._core.radii(integer(level, "level"), _coordinates(q), True, threads())
+
+    def positions(self, q: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the points as contact sees them.
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates [kg^1/2 m], shape (r,); None: at rest.
+
+        Returns
+        -------
+        (n, 3) array
+            Metres, in the order of the shell.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape or the shell is rigid.
+        """
+        return self._core.positions(_coordinates(q))
+
+    def normals(self, q: ArrayLike | None = None) -> NDArray[np.float64]:
+        """Return the unit normals as contact sees them, pointing inwards.
+
+        They are pushed forward by the deformation gradient as those of a `Skin`
+        (Barbic 2007, section 3.6.2).
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates [kg^1/2 m], shape (r,); None: at rest.
+
+        Returns
+        -------
+        (n, 3) array
+            In the order of the shell.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape or the shell is rigid.
+        """
+        return self._core.normals(_coordinates(q))
+
+    def __repr__(self) -> str:
+        kind = f"r = {self.r}" if self.r else "rigid"
+        return f"<PointTree: {self.shell.n_points} points, {self.n_levels} levels, {kind}>"
+
+
+def _same(a: Mesh, b: Mesh) -> bool:
+    return a is b or (np.array_equal(a.nodes, b.nodes) and np.array_equal(a.elements, b.elements))
+
+
+def _coordinates(q: ArrayLike | None) -> ArrayLike | None:
+    return None if q is None else array_like(q, "q")
