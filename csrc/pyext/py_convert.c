@@ -170,6 +170,18 @@ int py_in_f64(py_in *in, PyObject *object, const char *name, int ndim, const npy
   return check_finite(in, name);
 }
 
+int py_in_f32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape) {
+  memset(in, 0, sizeof *in);
+  PyArrayObject *found = any_array(object, name, "real numbers");
+  if (!found) return -1;
+  PyObject *array =
+      PyArray_FROM_OTF((PyObject *)found, NPY_FLOAT32, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
+  Py_DECREF(found);
+  if (!array) return -1;
+  hold(in, (PyArrayObject *)array);
+  return check_shape(in, name, ndim, shape);
+}
+
 int py_in_field(py_in *in, PyObject *object, const char *name, npy_intp n) {
   if (load_f64(in, object, name) < 0) return -1;
   const npy_intp grid[2] = {n, 3}, flat[1] = {3 * n};
@@ -267,4 +279,8 @@ PyObject *py_view_f64(PyObject *owner, const double *data, int ndim, const npy_i
 
 PyObject *py_view_i32(PyObject *owner, const int32_t *data, int ndim, const npy_intp *shape) {
   return view(owner, data, NPY_INT32, ndim, shape);
+}
+
+PyObject *py_view_f32(PyObject *owner, const float *data, int ndim, const npy_intp *shape) {
+  return view(owner, data, NPY_FLOAT32, ndim, shape);
 }

@@ -23,6 +23,9 @@ typedef struct py_in {
 // 0 on success, -1 with an exception set.
 int py_in_f64(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape);
 
+// float32 likewise, for large arrays: not checked to be finite.
+int py_in_f32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape);
+
 // A field over n nodes: (n, 3), or flat (3n,).
 int py_in_field(py_in *in, PyObject *object, const char *name, npy_intp n);
 
@@ -41,6 +44,7 @@ PyObject *py_new_i32(int ndim, const npy_intp *shape);
 
 // Read-only view on memory owned by `owner` (its reference is taken).
 PyObject *py_view_f64(PyObject *owner, const double *data, int ndim, const npy_intp *shape);
+PyObject *py_view_f32(PyObject *owner, const float *data, int ndim, const npy_intp *shape);
 PyObject *py_view_i32(PyObject *owner, const int32_t *data, int ndim, const npy_intp *shape);
 
 static inline double *py_f64(PyObject *array) { return PyArray_DATA((PyArrayObject *)array); }

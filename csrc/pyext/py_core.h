@@ -36,6 +36,7 @@ typedef enum py_type_index {
   PY_VOXMAP,
   PY_VOXMAP_CONTACT,
   PY_POINT_TREE,
+  PY_FIELD,
   PY_TYPE_COUNT
 } py_type_index;
 
@@ -88,12 +89,12 @@ extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_sp
     py_newmark_reduced_spec, py_newmark_solid_spec, py_central_reduced_spec, py_central_solid_spec,
     py_free_body_spec, py_parts_spec, py_damping_spec, py_skin_spec, py_second_order_spec,
     py_projected_spec, py_newmark_projected_spec, py_voxmap_spec, py_voxmap_contact_spec;
-extern PyType_Spec py_point_tree_spec;
+extern PyType_Spec py_point_tree_spec, py_field_spec;
 
 // Module functions, one table a py_<room>.c.
 extern PyMethodDef py_mesh_functions[], py_solid_functions[], py_modes_functions[],
     py_basis_functions[], py_reduced_functions[], py_system_functions[], py_sketch_functions[],
     py_spectrum_functions[], py_free_body_functions[], py_parts_functions[], py_damping_functions[],
-    py_pointshell_functions[], py_voxmap_functions[];
+    py_pointshell_functions[], py_voxmap_functions[], py_field_functions[];
 
 #endif

@@ -26,6 +26,8 @@ Motion
 Contact
     `Pointshell`: points of a surface with inward normals; `PointTree`: the hierarchy over it.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 to compare with.
+    A `Field` is a signed distance: a `DistanceField` on a grid, a `SphereField`, `BoxField`,
+    `PlaneField` or `CapsuleField`, a `UnionField` or `OffsetField` of others.
 Systems that are no solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 The machine
@@ -75,6 +77,16 @@ from reducedfem.explicit import (  # noqa: E402
     spectrum,
     stable_step,
 )
+from reducedfem.field import (  # noqa: E402
+    BoxField,
+    CapsuleField,
+    DistanceField,
+    Field,
+    OffsetField,
+    PlaneField,
+    SphereField,
+    UnionField,
+)
 from reducedfem.files import load  # noqa: E402
 from reducedfem.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
@@ -103,12 +115,16 @@ from reducedfem.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
 
 __all__ = [
     "Basis",
+    "BoxField",
     "CSC",
+    "CapsuleField",
     "CentralDifferences",
     "CentralReport",
     "ConvergenceError",
+    "DistanceField",
     "DivergedError",
     "Embedding",
+    "Field",
     "FileFormatError",
     "ForceSketch",
     "FreeBody",
@@ -124,7 +140,9 @@ __all__ = [
     "MissingMatplotlibError",
     "Modes",
     "NewmarkReport",
+    "OffsetField",
     "Pick",
+    "PlaneField",
     "PointTree",
     "Pointshell",
     "ProjectedSolid",
@@ -139,6 +157,7 @@ __all__ = [
     "Skin",
     "Solid",
     "Spectrum",
+    "SphereField",
     "StVK",
     "State",
     "StaticConvergenceError",
@@ -147,6 +166,7 @@ __all__ = [
     "Surface",
     "SystemBasis",
     "SystemModes",
+    "UnionField",
     "Voxmap",
     "VoxmapContact",
     "VoxmapForce",

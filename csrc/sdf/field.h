@@ -1,0 +1,108 @@
+// Signed distance as a function of place, m, in the field's own frame; d < 0 is inside.
+//
+// A field is a list of parts, shapes with a formula or regular grids of float32 samples.  Its
+// value is the smallest of the parts' values less their offsets; as min(a, b) - c is
+// min(a - c, b - c), any nesting of unions and offsets is such a list, and queries recurse not.
+//
+// A grid is interpolated trilinearly inside its box.  Outside, what a box holds is at least as
+// far as the box is, and further by what the sides of the box are away from it (B07 3.14):
+//     d(p) = distance to the box + max(boundary, 0),  boundary = the smallest sample of the sides.
+// At the sides the value thus drops from the interpolant to `boundary`, never below.
+#ifndef RF_SDF_FIELD_H
+#define RF_SDF_FIELD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+
+enum {
+  RF_GRID_LEVELS = 256,  // intervals of values in which gradients are told apart
+  RF_FIELD_BANDS = 8,
+  RF_FIELD_MAX_PARTS = 1 << 16
+};
+
+// Immutable once sealed.
+typedef struct rf_grid {
+  int32_t n[3];       // samples along x, y, z, 2 or more; voxels are one less
+  double origin[3];   // place of sample (0, 0, 0), m
+  double spacing[3];  // m
+  float *values;      // m                                             (n0, n1, n2), z fastest
+  bool lipschitz;     // samples of a function that changes by no more than the distance
+  double boundary;    // smallest sample on the sides of the box; set by rf_grid_seal, as below
+  double low, high;   // smallest and largest sample
+  double steepest;    // largest gradient of the interpolant
+  double *gradient;   // the same of the cells that have values in an interval; 0: none
+                      //                                               (RF_GRID_LEVELS)
+  double corner[3];   // opposite to the origin, m
+  double inverse[3];  // 1 / spacing
+} rf_grid;
+
+// With zeros for samples, for rooms that compute them; to be sealed.
+RF_MUST_CHECK rf_status rf_grid_allocate(const int32_t n[3], const double origin[3],
+                                         const double spacing[3], rf_grid **out, rf_error *err);
+// Checks the samples and measures them.  What is claimed to be Lipschitz but is seen not to be is
+// so no longer.
+RF_MUST_CHECK rf_status rf_grid_seal(rf_grid *grid, bool lipschitz, const rf_run *run,
+                                     rf_error *err);
+// Both, of given samples.
+RF_MUST_CHECK rf_status rf_grid_from_values(const int32_t n[3], const double origin[3],
+                                            const double spacing[3], const float *values,
+                                            bool lipschitz, const rf_run *run, rf_grid **out,
+                                            rf_error *err);
+void rf_grid_free(rf_grid *grid);  // NULL is fine
+
+typedef enum rf_shape {
+  RF_SHAPE_GRID,
+  RF_SHAPE_SPHERE,   // a: centre
+  RF_SHAPE_BOX,      // a: low, b: high corner
+  RF_SHAPE_PLANE,    // a: a point, b: unit normal, outwards
+  RF_SHAPE_CAPSULE,  // a, b: ends of the axis
+} rf_shape;
+
+typedef struct rf_part {
+  rf_shape shape;
+  double a[3], b[3], radius;
+  double offset;        // taken off the value: positive ones make the shape larger
+  const rf_grid *grid;  // borrowed; NULL for others
+} rf_part;
+
+typedef struct rf_field {
+  int32_t n_parts;
+  rf_part *parts;  // (n_parts)
+  // for rf_field_slack_rt; derived in field.c
+  double lipschitz;                 // of the field where it is continuous, 1 or more
+  double error;                     // interpolant less function, m; infinite where unknown
+  double cap, top;                  // values at which the field drops at the side of a box
+  double shrink;                    // of values outside of boxes that cut their contents
+  double rounding;                  // m
+  double reach[RF_FIELD_BANDS];     // band of values above zero
+  double gradient[RF_FIELD_BANDS];  // largest one in it, 1 or more
+} rf_field;
+
+// Copies the parts, not their grids.
+RF_MUST_CHECK rf_status rf_field_create(int32_t n_parts, const rf_part *parts, rf_field **out,
+                                        rf_error *err);
+void rf_field_free(rf_field *field);  // NULL is fine
+
+// distance (n) and, unless NULL, gradient (n, 3) on the threads of a run.
+RF_MUST_CHECK rf_status rf_field_evaluate(const rf_field *field, int64_t n, const double *points,
+                                          double *distance, double *gradient, const rf_run *run,
+                                          rf_error *err);
+
+// Places that are no numbers give values that are no numbers.
+double rf_field_distance_rt(const rf_field *f, const double p[3]);
+// Returns the same distance; the gradient is that of the very function, at kinks of one side.
+double rf_field_gradient_rt(const rf_field *f, const double p[3], double gradient[3]);
+// points (n, 3), distance (n); the same bits as one by one.
+void rf_field_distances_rt(const rf_field *f, int32_t n, const double *points, double *distance);
+// Asks for the samples around p; without effect on results.
+void rf_field_prefetch_rt(const rf_field *f, const double p[3]);
+
+// Culling.  Where it is positive, no point within R of a place c with distance d has a negative
+// distance, and still so after c moved, and R grew, by less than the value in all: it would then be
+// positive again for the distance found there.
+double rf_field_slack_rt(const rf_field *f, double d, double R);
+
+#endif

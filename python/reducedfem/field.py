@@ -1,0 +1,461 @@
+"""Signed distance fields: regular grids of samples, shapes with a formula, unions, offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._check import array_like, number, reals
+from reducedfem._core import Field as _CoreField
+from reducedfem._run import threads
+from reducedfem.errors import InputError, InputTypeError
+
+__all__ = [
+    "BoxField",
+    "CapsuleField",
+    "DistanceField",
+    "Field",
+    "OffsetField",
+    "PlaneField",
+    "SphereField",
+    "UnionField",
+]
+
+
+_Value = TypeVar("_Value")
+
+
+class Field:
+    """Signed distance as a function of place: negative inside, in metres.
+
+    This is the base of `DistanceField`, `SphereField`, `BoxField`, `PlaneField`, `CapsuleField`,
+    `UnionField` and `OffsetField`; it is not made itself. Fields cannot be changed and may be
+    shared by threads.
+
+    Attributes
+    ----------
+    None
+        The kinds have theirs.
+    """
+
+    __slots__ = ("__weakref__", "_core")
+
+    _core: _CoreField
+
+    def __init__(self) -> None:
+        raise InputTypeError(
+            "a Field is made as one of its kinds: DistanceField, SphereField, BoxField, "
+            "PlaneField, CapsuleField, UnionField or OffsetField"
+        )
+
+    def distance(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the signed distance at points.
+
+        Parameters
+        ----------
+        points
+            Places [m], shape (n, 3), or (3,) for one.
+
+        Returns
+        -------
+        (n,) array
+            Signed distances [m], negative inside; for one point an array of shape ().
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `points` has a wrong shape or a value that is not finite.
+        """
+        given, shape = _points(points)
+        return self._core.distance(given, threads()).reshape(shape)
+
+    def gradient(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the gradient of the signed distance at points.
+
+        It is the derivative of what `distance` returns, so that of an interpolant its length is
+        not exactly one. Where there is a kink it is that of one side.
+
+        Parameters
+        ----------
+        points
+            Places [m], shape (n, 3), or (3,) for one.
+
+        Returns
+        -------
+        (n, 3) or (3,) array
+            Gradients, which point away from the object.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `points` has a wrong shape or a value that is not finite.
+        """
+        return self.distance_and_gradient(points)[1]
+
+    def distance_and_gradient(
+        self, points: ArrayLike
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what `distance` and `gradient` return, at the cost of one.
+
+        Parameters
+        ----------
+        points
+            Places [m], shape (n, 3), or (3,) for one.
+
+        Returns
+        -------
+        distance, gradient
+            Arrays of shapes (n,) and (n, 3), or () and (3,).
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `points` has a wrong shape or a value that is not finite.
+        """
+        given, shape = _points(points)
+        distance, gradient = self._core.gradient(given, threads())
+        return distance.reshape(shape), gradient.reshape(*shape, 3)
+
+    def union(self, *others: Field) -> UnionField:
+        """Return the field of this object and others together.
+
+        Parameters
+        ----------
+        *others
+            Fields.
+
+        Returns
+        -------
+        UnionField
+
+        Raises
+        ------
+        InputTypeError
+            One of them is no Field.
+        """
+        return UnionField([self, *others])
+
+    def offset(self, by: float) -> OffsetField:
+        """Return the field of the object made larger all round.
+
+        Parameters
+        ----------
+        by
+            How much [m]; negative makes it smaller.
+
+        Returns
+        -------
+        OffsetField
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `by` is no finite number.
+        """
+        return OffsetField(self, by)
+
+
+def _points(points: ArrayLike) -> tuple[ArrayLike, tuple[int, ...]]:
+    """Return points as C takes them, and the shape of one number for each."""
+    given = np.asarray(array_like(points, "points"))
+    if given.shape == (3,):
+        return given.reshape(1, 3), ()
+    return given, given.shape[:1]
+
+
+def _triple(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = reals(value, name)
+    if array.shape != (3,):
+        raise InputError(f"{name} must have shape (3,), got {array.shape}")
+    return array
+
+
+def _known(value: _Value | None) -> _Value:
+    """Return what a field of a grid has."""
+    assert value is not None
+    return value
+
+
+def _plain(array: NDArray[np.float64]) -> str:
+    return "(" + ", ".join(f"{x:g}" for x in array) + ")"
+
+
+class DistanceField(Field):
+    """A signed distance field on a regular grid, interpolated trilinearly.
+
+    Outside the box of the grid the distance is the lower bound d_box + d_boundary: the distance
+    to the box and the smallest sample on its sides (B07, inequality 3.14), where that is
+    positive, else d_box. It drops to this bound at the sides of the box.
+
+    Parameters
+    ----------
+    values
+        Samples [m], shape (nx, ny, nz), each 2 or more; stored as float32.
+    origin
+        Place of the sample (0, 0, 0) [m], shape (3,).
+    spacing
+        Of the samples [m]: a number, or one for each axis, shape (3,).
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong shape or a value that is not finite or not allowed.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, values: ArrayLike, origin: ArrayLike, spacing: ArrayLike) -> None:
+        steps = reals(spacing, "spacing")
+        if steps.shape == ():
+            steps = np.full(3, steps)
+        # what float32 cannot hold is refused as not finite
+        with np.errstate(over="ignore"):
+            self._core = _core.field_from_values(
+                array_like(values, "values"),
+                _triple(origin, "origin"),
+                _triple(steps, "spacing"),
+                False,
+                threads(),
+            )
+
+    @property
+    def values(self) -> NDArray[np.float32]:
+        """Samples [m], read-only float32, shape (nx, ny, nz)."""
+        return _known(self._core.values)
+
+    @property
+    def origin(self) -> NDArray[np.float64]:
+        """Place of the sample (0, 0, 0) [m], read-only, shape (3,)."""
+        return _known(self._core.origin)
+
+    @property
+    def spacing(self) -> NDArray[np.float64]:
+        """Spacing of the samples along x, y and z [m], read-only, shape (3,)."""
+        return _known(self._core.spacing)
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """Lowest and highest corner [m] of the box, shape (2, 3)."""
+        last = np.array(self.values.shape) - 1
+        return np.array([self.origin, self.origin + self.spacing * last])
+
+    @property
+    def boundary(self) -> float:
+        """Smallest sample on the sides of the box [m]: d_boundary of B07 3.14."""
+        return _known(self._core.boundary)
+
+    def __repr__(self) -> str:
+        nx, ny, nz = self.values.shape
+        low, high = self.bounds
+        return f"<DistanceField: {nx} x {ny} x {nz} samples from {_plain(low)} to {_plain(high)} m>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DistanceField, (self.values, self.origin, self.spacing)
+
+
+class SphereField(Field):
+    """The exact distance from a sphere.
+
+    Parameters
+    ----------
+    center
+        Its centre [m], shape (3,).
+    radius
+        Its radius [m], positive.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `center` has a wrong shape or a value that is not finite; `radius` is not positive.
+    """
+
+    __slots__ = ("_center", "_radius")
+
+    def __init__(self, center: ArrayLike, radius: float) -> None:
+        self._center, self._radius = _triple(center, "center"), number(radius, "radius")
+        self._core = _core.field_from_shape("sphere", self._center, np.zeros(3), self._radius)
+
+    def __repr__(self) -> str:
+        return f"<SphereField: center {_plain(self._center)} m, radius {self._radius:g} m>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SphereField, (self._center, self._radius)
+
+
+class BoxField(Field):
+    """The exact distance from a box with sides along the axes.
+
+    Parameters
+    ----------
+    low, high
+        Its corners [m], shape (3,), low below high along every axis.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A corner has a wrong shape or a value that is not finite, or low is not below high.
+    """
+
+    __slots__ = ("_high", "_low")
+
+    def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
+        self._low, self._high = _triple(low, "low"), _triple(high, "high")
+        self._core = _core.field_from_shape("box", self._low, self._high, 0.0)
+
+    def __repr__(self) -> str:
+        return f"<BoxField: {_plain(self._low)} to {_plain(self._high)} m>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BoxField, (self._low, self._high)
+
+
+class PlaneField(Field):
+    """The distance from a plane; what the normal points away from is inside.
+
+    Parameters
+    ----------
+    point
+        A point of the plane [m], shape (3,).
+    normal
+        The way out, shape (3,), of any length but zero.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong shape or a value that is not finite, or the normal is zero.
+    """
+
+    __slots__ = ("_normal", "_point")
+
+    def __init__(self, point: ArrayLike, normal: ArrayLike) -> None:
+        self._point, given = _triple(point, "point"), _triple(normal, "normal")
+        largest = np.abs(given).max()
+        if not largest > 0:
+            raise InputError("normal must not be zero")
+        scaled = given / largest
+        self._normal = scaled / np.linalg.norm(scaled)
+        self._core = _core.field_from_shape("plane", self._point, self._normal, 0.0)
+
+    def __repr__(self) -> str:
+        return f"<PlaneField: through {_plain(self._point)} m, normal {_plain(self._normal)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PlaneField, (self._point, self._normal)
+
+
+class CapsuleField(Field):
+    """The exact distance from a capsule: everything within a radius of a straight line.
+
+    Parameters
+    ----------
+    start, end
+        Ends of the line [m], shape (3,).
+    radius
+        The radius [m], positive.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An end has a wrong shape or a value that is not finite; `radius` is not positive.
+    """
+
+    __slots__ = ("_end", "_radius", "_start")
+
+    def __init__(self, start: ArrayLike, end: ArrayLike, radius: float) -> None:
+        self._start, self._end = _triple(start, "start"), _triple(end, "end")
+        self._radius = number(radius, "radius")
+        self._core = _core.field_from_shape("capsule", self._start, self._end, self._radius)
+
+    def __repr__(self) -> str:
+        return (
+            f"<CapsuleField: {_plain(self._start)} to {_plain(self._end)} m, radius "
+            f"{self._radius:g} m>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CapsuleField, (self._start, self._end, self._radius)
+
+
+class UnionField(Field):
+    """The distance from several objects: the smallest of theirs.
+
+    Outside it is exact where the parts are; inside, where they overlap, it is nearer to zero than
+    the distance to the surface of their union.
+
+    Parameters
+    ----------
+    fields
+        Fields of any kind, one or more.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        There is none, or something else.
+    """
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: Sequence[Field]) -> None:
+        try:
+            self._fields = tuple(fields)
+        except TypeError:
+            raise InputTypeError(
+                f"fields must be a sequence of Field, got {type(fields).__name__}"
+            ) from None
+        for i, field in enumerate(self._fields):
+            if not isinstance(field, Field):
+                raise InputTypeError(f"fields[{i}] must be a Field, got {type(field).__name__}")
+        if not self._fields:
+            raise InputError("fields must hold one field or more, got none")
+        self._core = _core.Field(tuple(field._core for field in self._fields), 0.0)
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields it consists of."""
+        return self._fields
+
+    def __repr__(self) -> str:
+        return f"<UnionField: {', '.join(map(repr, self._fields))}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return UnionField, (self._fields,)
+
+
+class OffsetField(Field):
+    """The distance from an object made larger all round: that of the object less the offset.
+
+    Parameters
+    ----------
+    field
+        The field of the object.
+    by
+        How much larger [m]; negative makes it smaller.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `field` is no Field, or `by` no finite number.
+    """
+
+    __slots__ = ("_by", "_field")
+
+    def __init__(self, field: Field, by: float) -> None:
+        if not isinstance(field, Field):
+            raise InputTypeError(f"field must be a Field, got {type(field).__name__}")
+        self._field, self._by = field, number(by, "by")
+        self._core = _core.Field((field._core,), self._by)
+
+    @property
+    def by(self) -> float:
+        """How much larger [m]."""
+        return self._by
+
+    def __repr__(self) -> str:
+        return f"<OffsetField: {self._by:g} m around {self._field!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OffsetField, (self._field, self._by)
