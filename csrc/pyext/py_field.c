@@ -35,7 +35,8 @@ static PyObject *wrap(PyTypeObject *type, rf_field *field, rf_grid *grid, PyObje
 }
 
 // the parts of some fields, each with a further offset; count is set
-static rf_part *joined_parts(py_state *state, PyObject *others, double offset, Py_ssize_t *count) {
+static rf_field_part *joined_parts(py_state *state, PyObject *others, double offset,
+                                   Py_ssize_t *count) {
   *count = 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others); ++i) {
     const rf_field *f = py_field_get(state, PyTuple_GET_ITEM(others, i));
@@ -47,7 +48,7 @@ static rf_part *joined_parts(py_state *state, PyObject *others, double offset, P
             *count);
     return NULL;
   }
-  rf_part *parts = rf_alloc((size_t)*count, sizeof *parts);
+  rf_field_part *parts = rf_alloc((size_t)*count, sizeof *parts);
   if (!parts) {
     PyErr_NoMemory();
     return NULL;
@@ -70,7 +71,7 @@ static PyObject *field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "O!d:Field", &PyTuple_Type, &fields, &offset)) return NULL;
   Py_ssize_t count;
-  rf_part *parts = joined_parts(state, fields, offset, &count);
+  rf_field_part *parts = joined_parts(state, fields, offset, &count);
   if (!parts) return NULL;
   rf_field *field = NULL;
   rf_error err = {0};
@@ -110,7 +111,7 @@ static void field_dealloc(PyObject *self) {
 
 // takes the grid over, also on failure
 static PyObject *field_of_grid(py_state *state, rf_grid *grid) {
-  const rf_part part = {.shape = RF_SHAPE_GRID, .grid = grid};
+  const rf_field_part part = {.shape = RF_SHAPE_GRID, .grid = grid};
   rf_field *field = NULL;
   rf_error err = {0};
   const rf_status st = rf_field_create(1, &part, &field, &err);
@@ -172,7 +173,7 @@ static PyObject *from_shape(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *a_obj, *b_obj, *result = NULL;
   const char *name;
-  rf_part part = {0};
+  rf_field_part part = {0};
   if (!PyArg_ParseTuple(args, "sOOd:field_from_shape", &name, &a_obj, &b_obj, &part.radius))
     return NULL;
   for (size_t s = RF_SHAPE_SPHERE; s < sizeof names / sizeof *names; ++s)

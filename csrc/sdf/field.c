@@ -255,7 +255,7 @@ static double grid_gradient(const rf_grid *g, double from, double to) {
 
 // ---- fields -----------------------------------------------------------------------
 
-static rf_status check_part(int32_t index, const rf_part *p, rf_error *err) {
+static rf_status check_part(int32_t index, const rf_field_part *p, rf_error *err) {
   const bool grid = p->shape == RF_SHAPE_GRID;
   double size = 0.0;
   for (int c = 0; c < 3 && !grid; ++c) size = fmax(size, fmax(fabs(p->a[c]), fabs(p->b[c])));
@@ -297,7 +297,7 @@ static void measure(rf_field *f) {
   f->cap = INFINITY;
   f->top = -INFINITY;
   for (int32_t i = 0; i < f->n_parts; ++i) {
-    const rf_part *p = &f->parts[i];
+    const rf_field_part *p = &f->parts[i];
     double largest = fabs(p->radius) + fabs(p->offset);
     if (p->shape == RF_SHAPE_GRID) {
       const rf_grid *g = p->grid;
@@ -325,7 +325,7 @@ static void measure(rf_field *f) {
     f->reach[b] = all ? INFINITY : ldexp(fmax(f->top, 0.0), b + 1 - RF_FIELD_BANDS);
     f->gradient[b] = 1.0;
     for (int32_t i = 0; i < f->n_parts; ++i) {
-      const rf_part *p = &f->parts[i];
+      const rf_field_part *p = &f->parts[i];
       if (p->shape != RF_SHAPE_GRID) continue;
       const double steep = grid_gradient(p->grid, p->offset, p->offset + f->reach[b]);
       f->gradient[b] = fmax(f->gradient[b], steep * (1.0 + 1e-12));
@@ -333,7 +333,8 @@ static void measure(rf_field *f) {
   }
 }
 
-rf_status rf_field_create(int32_t n_parts, const rf_part *parts, rf_field **out, rf_error *err) {
+rf_status rf_field_create(int32_t n_parts, const rf_field_part *parts, rf_field **out,
+                          rf_error *err) {
   rf_status st = RF_OK;
   rf_field *f = NULL;
   *out = NULL;

@@ -61,16 +61,16 @@ typedef enum rf_shape {
   RF_SHAPE_CAPSULE,  // a, b: ends of the axis
 } rf_shape;
 
-typedef struct rf_part {
+typedef struct rf_field_part {
   rf_shape shape;
   double a[3], b[3], radius;
   double offset;        // taken off the value: positive ones make the shape larger
   const rf_grid *grid;  // borrowed; NULL for others
-} rf_part;
+} rf_field_part;
 
 typedef struct rf_field {
   int32_t n_parts;
-  rf_part *parts;  // (n_parts)
+  rf_field_part *parts;  // (n_parts)
   // for rf_field_slack_rt; derived in field.c
   double lipschitz;                 // of the field where it is continuous, 1 or more
   double error;                     // interpolant less function, m; infinite where unknown
@@ -82,7 +82,7 @@ typedef struct rf_field {
 } rf_field;
 
 // Copies the parts, not their grids.
-RF_MUST_CHECK rf_status rf_field_create(int32_t n_parts, const rf_part *parts, rf_field **out,
+RF_MUST_CHECK rf_status rf_field_create(int32_t n_parts, const rf_field_part *parts, rf_field **out,
                                         rf_error *err);
 void rf_field_free(rf_field *field);  // NULL is fine
 

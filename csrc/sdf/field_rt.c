@@ -91,7 +91,7 @@ static double ball_value(const double *p, const double *centre, const double *ax
   return length - radius;
 }
 
-static double capsule_value(const rf_part *s, const double *p, double *gradient) {
+static double capsule_value(const rf_field_part *s, const double *p, double *gradient) {
   double axis[3], way[3], foot[3];
   rf_vec3_sub(s->b, s->a, axis);
   rf_vec3_sub(p, s->a, way);
@@ -102,7 +102,7 @@ static double capsule_value(const rf_part *s, const double *p, double *gradient)
   return ball_value(p, foot, axis, s->radius, gradient);
 }
 
-static double box_value(const rf_part *s, const double *p, double *gradient) {
+static double box_value(const rf_field_part *s, const double *p, double *gradient) {
   double way[3];
   const double square = to_box(s->a, s->b, p, way);
   if (!(square == 0.0)) {
@@ -122,14 +122,14 @@ static double box_value(const rf_part *s, const double *p, double *gradient) {
   return best;
 }
 
-static double plane_value(const rf_part *s, const double *p, double *gradient) {
+static double plane_value(const rf_field_part *s, const double *p, double *gradient) {
   double way[3];
   rf_vec3_sub(p, s->a, way);
   for (int c = 0; c < 3 && gradient; ++c) gradient[c] = s->b[c];
   return rf_vec3_dot(way, s->b);
 }
 
-static double part_value(const rf_part *s, const double *p, double *gradient) {
+static double part_value(const rf_field_part *s, const double *p, double *gradient) {
   static const double up[3] = {0.0, 0.0, 0.0};
   switch (s->shape) {
     case RF_SHAPE_GRID: return grid_value(s->grid, p, gradient) - s->offset;
