@@ -1,8 +1,14 @@
-// Iso-surfaces of grids.
+// Iso-surfaces of grids; points on level sets, and how evenly they lie.
+#include <stdbool.h>
 #include <string.h>
 
+#include "pointshell/level_set.h"
+#include "pointshell/measure.h"
+#include "pointshell/order.h"
+#include "pointshell/repulsion.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_core.h"
+#include "pyext/py_field.h"
 #include "sdf/isosurface.h"
 
 // samples (n0, n1, n2): float32 in C order, as they are kept
@@ -19,6 +25,23 @@ static PyArrayObject *take_samples(py_state *state, PyObject *object) {
       return NULL;
     }
   return (PyArrayObject *)PyArray_FROMANY(object, NPY_FLOAT32, 3, 3, NPY_ARRAY_CARRAY_RO);
+}
+
+// arrays of a surface, which is freed
+static PyObject *give_surface(rf_isosurface *s, bool with_closing) {
+  PyObject *v = py_new_f64(2, (npy_intp[]){s->n_vertices, 3});
+  PyObject *t = py_new_i32(2, (npy_intp[]){s->n_triangles, 3});
+  PyObject *result = NULL;
+  if (v && t) {
+    memcpy(py_f64(v), s->vertices, 3 * (size_t)s->n_vertices * sizeof *s->vertices);
+    memcpy(py_i32(t), s->triangles, 3 * (size_t)s->n_triangles * sizeof *s->triangles);
+    result =
+        with_closing ? Py_BuildValue("OOL", v, t, (long long)s->n_closing) : PyTuple_Pack(2, v, t);
+  }
+  Py_XDECREF(v);
+  Py_XDECREF(t);
+  rf_isosurface_free(s);
+  return result;
 }
 
 PyDoc_STRVAR(isosurface_doc,
@@ -52,16 +75,7 @@ static PyObject *isosurface(PyObject *module, PyObject *args) {
     if (st < 0) {
       py_raise(state, st, &err);
     } else {
-      PyObject *v = py_new_f64(2, (npy_intp[]){s.n_vertices, 3});
-      PyObject *t = py_new_i32(2, (npy_intp[]){s.n_triangles, 3});
-      if (v && t) {
-        memcpy(py_f64(v), s.vertices, 3 * (size_t)s.n_vertices * sizeof *s.vertices);
-        memcpy(py_i32(t), s.triangles, 3 * (size_t)s.n_triangles * sizeof *s.triangles);
-        result = Py_BuildValue("OOL", v, t, (long long)s.n_closing);
-      }
-      Py_XDECREF(v);
-      Py_XDECREF(t);
-      rf_isosurface_free(&s);
+      result = give_surface(&s, true);
     }
   }
   Py_XDECREF(values);
@@ -70,7 +84,271 @@ static PyObject *isosurface(PyObject *module, PyObject *args) {
   return result;
 }
 
+PyDoc_STRVAR(level_set_doc,
+             "level_set($module, field, value, resolution, progress, threads, /)\n--\n\n"
+             "Triangulated level set of a field: vertices (v, 3), triangles (t, 3).");
+static PyObject *level_set(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *field_obj, *progress;
+  double value;
+  int resolution, threads;
+  if (!PyArg_ParseTuple(args, "OdiOi:level_set", &field_obj, &value, &resolution, &progress,
+                        &threads))
+    return NULL;
+  const rf_field *field = py_field_get(state, field_obj);
+  py_run run;
+  if (!field || py_run_init(state, &run, progress, threads) < 0) return NULL;
+  rf_isosurface s = {0};
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_level_set_triangulate(field, value, resolution, &run.run, &s, &err);
+  Py_END_ALLOW_THREADS
+  return st < 0 ? py_raise(state, st, &err) : give_surface(&s, false);
+}
+
+// ---- surfaces to draw from -----------------------------------------------------------
+
+typedef struct sampler_in {
+  py_in vertices, triangles;
+  rf_surface surface;
+} sampler_in;
+
+static void release_surface(sampler_in *in) {
+  py_in_release(&in->vertices);
+  py_in_release(&in->triangles);
+}
+
+// checked further where it is used; to be released in any case
+static int take_surface(py_state *state, sampler_in *in, PyObject *vertices, PyObject *triangles) {
+  *in = (sampler_in){0};
+  if (py_in_f64(&in->vertices, vertices, "vertices", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||
+      py_in_i32(&in->triangles, triangles, "triangles", 2, (npy_intp[]){PY_ANY, 3}, 0, INT32_MAX) <
+          0)
+    return -1;
+  if (in->vertices.shape[0] > INT32_MAX || in->triangles.shape[0] > INT32_MAX) {
+    py_fail(state, "MeshError", "the surface has too many vertices or triangles");
+    return -1;
+  }
+  in->surface = (rf_surface){(int32_t)in->vertices.shape[0], (int32_t)in->triangles.shape[0],
+                             in->vertices.data, in->triangles.data};
+  return 0;
+}
+
+// points (n, 3), 1 <= n
+static int take_points(py_state *state, py_in *in, PyObject *object, const char *name,
+                       npy_intp rows) {
+  if (py_in_f64(in, object, name, 2, (npy_intp[]){rows, 3}) < 0) return -1;
+  if (in->shape[0] < 1 || in->shape[0] > INT32_MAX) {
+    py_fail(state, "InputError", "%s has %zd rows; 1 to %d are allowed", name, in->shape[0],
+            (int)INT32_MAX);
+    return -1;
+  }
+  return 0;
+}
+
+// ---- repulsion -----------------------------------------------------------------------
+
+PyDoc_STRVAR(counts_doc,
+             "shell_counts($module, points, levels, /)\n--\n\n"
+             "Number of points of levels 0 to k, for each k, int32 (levels,).");
+static PyObject *shell_counts(PyObject *module, PyObject *args) {
+  int points, levels;
+  if (!PyArg_ParseTuple(args, "ii:shell_counts", &points, &levels)) return NULL;
+  int32_t counts[RF_SHELL_MAX_LEVELS];
+  rf_error err = {0};
+  const rf_status st = rf_repulsion_counts(points, levels, counts, &err);
+  if (st < 0) return py_raise(py_state_of_module(module), st, &err);
+  PyObject *result = py_new_i32(1, (npy_intp[]){levels});
+  if (result) memcpy(py_i32(result), counts, (size_t)levels * sizeof *counts);
+  return result;
+}
+
+PyDoc_STRVAR(
+    repulsion_doc,
+    "repulsion($module, field, vertices, triangles, points, levels, seed, level_set,\n"
+    "          rounds, still, progress, threads, /)\n--\n\n"
+    "Points and inward normals (n, 3) of a level set with a triangulation, rounds and last\n"
+    "motion of each level, number of points drawn again.");
+static PyObject *repulsion(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *field_obj, *vertices, *triangles, *progress, *result = NULL;
+  int points, levels, rounds, threads;
+  unsigned long long seed;
+  double level_set, still;
+  if (!PyArg_ParseTuple(args, "OOOiiKdidOi:repulsion", &field_obj, &vertices, &triangles, &points,
+                        &levels, &seed, &level_set, &rounds, &still, &progress, &threads))
+    return NULL;
+  const rf_field *field = py_field_get(state, field_obj);
+  py_run run;
+  if (!field || py_run_init(state, &run, progress, threads) < 0) return NULL;
+  sampler_in in;
+  PyObject *x = NULL, *normals = NULL, *n_rounds = NULL, *motion = NULL;
+  if (take_surface(state, &in, vertices, triangles) < 0) goto done;
+  rf_error err = {0};
+  int32_t counts[RF_SHELL_MAX_LEVELS];
+  rf_status st = rf_repulsion_counts(points, levels, counts, &err);
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  x = py_new_f64(2, (npy_intp[]){points, 3});
+  normals = py_new_f64(2, (npy_intp[]){points, 3});
+  n_rounds = py_new_i32(1, (npy_intp[]){levels});
+  motion = py_new_f64(1, (npy_intp[]){levels});
+  if (!x || !normals || !n_rounds || !motion) goto done;
+  const rf_repulsion_settings set = {points, levels, seed, level_set, rounds, still};
+  rf_repulsion_report report;
+  rf_sampler sampler;
+  double *to = py_f64(x), *to_normals = py_f64(normals);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_sampler_create(&in.surface, &sampler, &err);
+  if (st == RF_OK) {
+    st = rf_repulsion(field, &sampler, &set, &run.run, to, to_normals, &report, &err);
+    rf_sampler_free(&sampler);
+  }
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  memcpy(py_i32(n_rounds), report.rounds, (size_t)levels * sizeof *report.rounds);
+  memcpy(py_f64(motion), report.motion, (size_t)levels * sizeof *report.motion);
+  result = Py_BuildValue("OOOOi", x, normals, n_rounds, motion, (int)report.redrawn);
+
+done:
+  Py_XDECREF(x);
+  Py_XDECREF(normals);
+  Py_XDECREF(n_rounds);
+  Py_XDECREF(motion);
+  release_surface(&in);
+  return result;
+}
+
+// ---- measures ------------------------------------------------------------------------
+
+PyDoc_STRVAR(
+    uniformity_doc,
+    "shell_uniformity($module, vertices, triangles, field, level_set, points, normals,\n"
+    "                 samples, progress, threads, /)\n--\n\n"
+    "Tuple (spacing, mean, deviation, least, gap); all but the first in spacings. The field,\n"
+    "whose level set was triangulated, may be None.");
+static PyObject *shell_uniformity(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices, *triangles, *field_obj, *points_obj, *normals_obj, *progress;
+  PyObject *result = NULL;
+  long long samples;
+  int threads;
+  rf_level_set level = {0};
+  if (!PyArg_ParseTuple(args, "OOOdOOLOi:shell_uniformity", &vertices, &triangles, &field_obj,
+                        &level.value, &points_obj, &normals_obj, &samples, &progress, &threads))
+    return NULL;
+  py_run run;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
+  if (field_obj != Py_None && !(level.field = py_field_get(state, field_obj))) return NULL;
+  sampler_in in;
+  py_in points = {0}, normals = {0};
+  if (take_surface(state, &in, vertices, triangles) == 0 &&
+      take_points(state, &points, points_obj, "points", PY_ANY) == 0 &&
+      take_points(state, &normals, normals_obj, "normals", points.shape[0]) == 0) {
+    rf_error err = {0};
+    rf_sampler sampler;
+    rf_uniformity u;
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_sampler_create(&in.surface, &sampler, &err);
+    if (st == RF_OK) {
+      level.tolerance = 1e-6 * sampler.longest;
+      st = rf_shell_uniformity(&sampler, level.field ? &level : NULL, (int32_t)points.shape[0],
+                               points.data, normals.data, samples, &run.run, &u, &err);
+      rf_sampler_free(&sampler);
+    }
+    Py_END_ALLOW_THREADS
+    if (st < 0)
+      py_raise(state, st, &err);
+    else
+      result = Py_BuildValue("ddddd", u.spacing, u.mean, u.deviation, u.least, u.gap);
+  }
+  release_surface(&in);
+  py_in_release(&points);
+  py_in_release(&normals);
+  return result;
+}
+
+PyDoc_STRVAR(areas_doc,
+             "shell_areas($module, vertices, triangles, points, normals, samples, seed, progress,\n"
+             "            threads, /)\n--\n\n"
+             "Area that each point stands for, (n,).");
+static PyObject *shell_areas(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices, *triangles, *points_obj, *normals_obj, *progress, *result = NULL;
+  int samples, threads;
+  unsigned long long seed;
+  if (!PyArg_ParseTuple(args, "OOOOiKOi:shell_areas", &vertices, &triangles, &points_obj,
+                        &normals_obj, &samples, &seed, &progress, &threads))
+    return NULL;
+  py_run run;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
+  sampler_in in;
+  py_in points = {0}, normals = {0};
+  if (take_surface(state, &in, vertices, triangles) == 0 &&
+      take_points(state, &points, points_obj, "points", PY_ANY) == 0 &&
+      take_points(state, &normals, normals_obj, "normals", points.shape[0]) == 0)
+    result = py_new_f64(1, (npy_intp[]){points.shape[0]});
+  if (result) {
+    rf_error err = {0};
+    rf_sampler sampler;
+    rf_status st;
+    double *to = py_f64(result);
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_sampler_create(&in.surface, &sampler, &err);
+    if (st == RF_OK) {
+      st = rf_shell_areas(&sampler, (int32_t)points.shape[0], points.data, normals.data, samples,
+                          seed, &run.run, to, &err);
+      rf_sampler_free(&sampler);
+    }
+    Py_END_ALLOW_THREADS
+    result = py_result(state, st, &err, result);
+  }
+  release_surface(&in);
+  py_in_release(&points);
+  py_in_release(&normals);
+  return result;
+}
+
+PyDoc_STRVAR(farthest_doc,
+             "farthest_order($module, points, progress, threads, /)\n--\n\n"
+             "Indices of points, each the farthest from those before, int32 (n,).");
+static PyObject *farthest_order(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *points_obj, *progress, *result = NULL;
+  int threads;
+  if (!PyArg_ParseTuple(args, "OOi:farthest_order", &points_obj, &progress, &threads)) return NULL;
+  py_run run;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
+  py_in points = {0};
+  if (take_points(state, &points, points_obj, "points", PY_ANY) == 0)
+    result = py_new_i32(1, &points.shape[0]);
+  if (result) {
+    rf_error err = {0};
+    rf_status st;
+    int32_t *to = py_i32(result);
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_farthest_order((int32_t)points.shape[0], points.data, &run.run, to, &err);
+    Py_END_ALLOW_THREADS
+    result = py_result(state, st, &err, result);
+  }
+  py_in_release(&points);
+  return result;
+}
+
 PyMethodDef py_pointshell_functions[] = {
     {"isosurface", isosurface, METH_VARARGS, isosurface_doc},
+    {"level_set", level_set, METH_VARARGS, level_set_doc},
+    {"shell_counts", shell_counts, METH_VARARGS, counts_doc},
+    {"repulsion", repulsion, METH_VARARGS, repulsion_doc},
+    {"shell_uniformity", shell_uniformity, METH_VARARGS, uniformity_doc},
+    {"shell_areas", shell_areas, METH_VARARGS, areas_doc},
+    {"farthest_order", farthest_order, METH_VARARGS, farthest_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -24,7 +24,8 @@ Motion
     `stable_step`, `spectrum`, `Spectrum`) step all of these; `State` is where they are.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: bodies that nothing holds.
 Contact
-    `Pointshell`: points of a surface with inward normals; `PointTree`: the hierarchy over it.
+    `Pointshell`: points of a surface with inward normals (`Uniformity`: how evenly they lie);
+    `PointTree`: the hierarchy over it.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 to compare with.
     A `Field` is a signed distance: a `DistanceField` on a grid, a `SphereField`, `BoxField`,
     `PlaneField` or `CapsuleField`, a `UnionField` or `OffsetField` of others.
@@ -97,7 +98,7 @@ from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
 from reducedfem.modes import Modes, SystemModes  # noqa: E402
 from reducedfem.pod import pod_basis, record_snapshots  # noqa: E402
 from reducedfem.point_tree import PointTree  # noqa: E402
-from reducedfem.pointshell import Pointshell  # noqa: E402
+from reducedfem.pointshell import Pointshell, Uniformity  # noqa: E402
 from reducedfem.projected import ProjectedSolid  # noqa: E402
 from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
 from reducedfem.reduced_damping import ReducedStrainRateDamping  # noqa: E402
@@ -167,6 +168,7 @@ __all__ = [
     "SystemBasis",
     "SystemModes",
     "UnionField",
+    "Uniformity",
     "Voxmap",
     "VoxmapContact",
     "VoxmapForce",

@@ -51,6 +51,50 @@ def isosurface(
     threads: int,
     /,
 ) -> tuple[NDArray[np.float64], NDArray[np.int32], int]: ...
+def level_set(
+    field: Field, value: float, resolution: int, progress: object, threads: int, /
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
+def shell_counts(points: int, levels: int, /) -> NDArray[np.int32]: ...
+def repulsion(
+    field: Field,
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    points: int,
+    levels: int,
+    seed: int,
+    level_set: float,
+    rounds: int,
+    still: float,
+    progress: object,
+    threads: int,
+    /,
+) -> tuple[
+    NDArray[np.float64], NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], int
+]: ...
+def shell_uniformity(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    field: Field | None,
+    level_set: float,
+    points: ArrayLike,
+    normals: ArrayLike,
+    samples: int,
+    progress: object,
+    threads: int,
+    /,
+) -> tuple[float, float, float, float, float]: ...
+def shell_areas(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    points: ArrayLike,
+    normals: ArrayLike,
+    samples: int,
+    seed: int,
+    progress: object,
+    threads: int,
+    /,
+) -> NDArray[np.float64]: ...
+def farthest_order(points: ArrayLike, progress: object, threads: int, /) -> NDArray[np.int32]: ...
 def surface_merge(vertices: ArrayLike, /) -> NDArray[np.int32]: ...
 def voxelize(
     vertices: ArrayLike,
@@ -686,6 +730,7 @@ class VoxmapContact:
     def evaluate(
         self, position: ArrayLike, quaternion: ArrayLike, /
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], int, int]: ...
+
 # csrc/pyext/py_field.c
 @final
 class Field:

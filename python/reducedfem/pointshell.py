@@ -2,15 +2,69 @@
 
 from __future__ import annotations
 
+import operator
+import os
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem._check import array_like, reals
+from reducedfem import _core
+from reducedfem._check import array_like, count, flag, number, reals
+from reducedfem._frozen import owned
+from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.field import Field
+from reducedfem.surface import Surface
 
-__all__ = ["Pointshell"]
+__all__ = ["Pointshell", "Uniformity"]
+
+# of repulsion: motion of a round, in distances between neighbours, that ends a level, and rounds
+_STILL = 0.002
+_ROUNDS = 100
+# places at which the area of a point, and gaps between points, are looked for
+_AREA_SAMPLES = 32
+_GAP_SAMPLES = 8
+_FEWEST_GAP_SAMPLES = 20_000
+# memory of repulsion, about
+_BYTES_A_POINT = 450
+# of grids on which fields that are no grid are sampled to draw points from
+_RESOLUTION = 128
+
+
+@dataclass(frozen=True)
+class Uniformity:
+    """How evenly the points of a shell lie on a surface, level by level.
+
+    Distances are straight, between points on the same side of thin parts (normals that differ
+    by less than 120 degrees), and in multiples of `spacing`, the distance between neighbours
+    if as many points were arranged hexagonally on that area: sqrt(2 A / (sqrt(3) n)). Of that
+    arrangement nearest distances are 1, their spread is 0, and the largest gap is 0.58.
+
+    Attributes
+    ----------
+    counts
+        Number of points of levels up to each, shape (levels,).
+    spacing
+        Distance between neighbours, were the points hexagonal [m], shape (levels,).
+    nearest
+        Mean distance from a point to the nearest other one, shape (levels,).
+    spread
+        Standard deviation of that distance over its mean, shape (levels,).
+    least
+        Smallest distance between two points, shape (levels,).
+    gap
+        Largest distance found from a place of the surface to the nearest point, shape (levels,).
+    """
+
+    counts: NDArray[np.int64]
+    spacing: NDArray[np.float64]
+    nearest: NDArray[np.float64]
+    spread: NDArray[np.float64]
+    least: NDArray[np.float64]
+    gap: NDArray[np.float64]
+
 
 # of a normal's length from 1
 _UNIT = 1e-6
@@ -116,6 +170,188 @@ class Pointshell:
         """Number of points of each level, shape (n_levels,)."""
         return np.bincount(self._levels).astype(np.int64)
 
+    @classmethod
+    def from_field(
+        cls,
+        field: Field,
+        points: int = 256_000,
+        levels: int = 5,
+        rng: int | np.random.Generator = 0,
+        level_set: float = 0.0,
+        *,
+        areas: bool = False,
+        progress: Progress = False,
+    ) -> Pointshell:
+        """Spread points evenly over a level set of a distance field (B07 3.8.1).
+
+        Points repel each other along the level set until they are still; those of a level stay
+        where they are when the next, with four times as many, is filled in. The reach of the
+        repulsion and the steps follow from the area and the number of points. The points lie
+        on the level set of the field as it is interpolated; normals are its gradients.
+
+        Parameters
+        ----------
+        field
+            The signed distance. Its level set must be closed.
+        points
+            Number of points of all levels.
+        levels
+            Number of levels.
+        rng
+            What is drawn at random: a seed or a generator. Equal ones give equal shells,
+            whatever the number of threads.
+        level_set
+            Value of the field on which the points lie [m]: outside of the surface if positive.
+        areas
+            Whether to find the area that each point stands for.
+        progress
+            True: a bar; or a callable that is told (done, total).
+
+        Returns
+        -------
+        Pointshell
+
+        Raises
+        ------
+        InputError, InputTypeError
+            There is no such level set or it is not closed; too few points for so many levels,
+            or more than fit into memory.
+        ConvergenceError
+            Points do not find the way to the level set.
+        """
+        if not isinstance(field, Field):
+            raise InputTypeError(f"field must be a Field, got {type(field).__name__}")
+        points, levels = _counts(points, levels)
+        value = number(level_set, "level_set")
+        with_areas = flag(areas, "areas")
+        seed = _seed(rng)
+        with callback(progress, "repelling points") as call:
+            vertices, triangles = _core.level_set(field._core, value, _RESOLUTION, None, threads())
+            return cls._repelled(
+                field, vertices, triangles, points, levels, seed, value, with_areas, call
+            )
+
+    @classmethod
+    def _repelled(
+        cls,
+        field: Field,
+        vertices: NDArray[np.float64],
+        triangles: NDArray[np.int32],
+        points: int,
+        levels: int,
+        seed: int,
+        value: float,
+        with_areas: bool,
+        call: Any,
+    ) -> Pointshell:
+        """Return a shell of a level set that is triangulated already."""
+        x, normals, *_ = _core.repulsion(
+            field._core, vertices, triangles, points, levels, seed, value, _ROUNDS, _STILL,
+            call, threads(),
+        )  # fmt: skip
+        area = None
+        if with_areas:
+            area = _core.shell_areas(
+                vertices, triangles, x, normals, _AREA_SAMPLES, seed, None, threads()
+            )
+        ends = _core.shell_counts(points, levels)
+        return cls(x, normals, np.repeat(np.arange(levels), np.diff(ends, prepend=0)), area)
+
+    @staticmethod
+    def farthest_point_order(
+        points: ArrayLike, branching: int = 8, *, progress: Progress = False
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Order points so that each is the farthest from all before it (B07 3.9.1).
+
+        The first point comes first; of equally far ones the first of the list.
+
+        Parameters
+        ----------
+        points
+            Positions [m], shape (n, 3).
+        branching
+            The first so many points of the order are of level 0, the next ``branching**2`` of
+            level 1, and so on.
+        progress
+            True: a bar; or a callable that is told (done, total).
+
+        Returns
+        -------
+        order : (n,) array
+            Indices of the points.
+        levels : (n,) array
+            Level of each point of that order: ``Pointshell(points[order], normals[order],
+            levels)`` is a shell of them.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `points` has a wrong shape, no rows or a value that is not finite, or `branching`
+            is not 1 or more.
+        """
+        base = count(branching, "branching")
+        array = _vectors(points, "points")
+        with callback(progress, "ordering points") as call:
+            order = _core.farthest_order(array, call, threads())
+        levels, size = np.zeros(len(array), dtype=np.int32), base
+        start = size
+        while start < len(array):
+            levels[start:] += 1
+            size = min(size * base, len(array))
+            start += size
+        return order, levels
+
+    def uniformity(
+        self, surface: Surface | Field, level_set: float = 0.0, *, progress: Progress = False
+    ) -> Uniformity:
+        """Measure how evenly the points of each level and those before it lie on a surface.
+
+        Parameters
+        ----------
+        surface
+            The surface, facing outwards, or the field on whose level set the points lie.
+        level_set
+            The value of the field there [m]; of no meaning for a surface.
+        progress
+            True: a bar; or a callable that is told (done, total).
+
+        Returns
+        -------
+        Uniformity
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `surface` is neither, has no area, or the field has no such level set.
+        """
+        value = number(level_set, "level_set")
+        core = None
+        if isinstance(surface, Field):
+            core = surface._core
+            vertices, triangles = _core.level_set(core, value, _RESOLUTION, None, threads())
+        elif isinstance(surface, Surface):
+            vertices, triangles = surface.vertices, surface.triangles
+        else:
+            raise InputTypeError(
+                f"surface must be a Surface or a Field, got {type(surface).__name__}"
+            )
+        ends = np.cumsum(self.level_counts)
+        found = []
+        with callback(progress, "measuring a pointshell") as call:
+            for n in ends.tolist():
+                samples = max(_FEWEST_GAP_SAMPLES, _GAP_SAMPLES * n)
+                found.append(
+                    _core.shell_uniformity(
+                        vertices, triangles, core, value, self._points[:n], self._normals[:n],
+                        samples, call, threads(),
+                    )
+                )  # fmt: skip
+        spacing, mean, deviation, least, gap = np.array(found).T
+        # 0 / 0 where all points are twice
+        with np.errstate(invalid="ignore"):
+            arrays = (spacing, mean, deviation / mean, least, gap)
+        return Uniformity(ends, *(owned(array.copy()) for array in arrays))
+
     def __repr__(self) -> str:
         levels = "1 level" if self.n_levels == 1 else f"{self.n_levels} levels"
         counts = ", ".join(map(str, self.level_counts[:8].tolist()))
@@ -162,3 +398,34 @@ def _levels(value: ArrayLike, n: int) -> NDArray[np.int32]:
         )
     result: NDArray[np.int32] = array.astype(np.int32)
     return result
+
+
+def _counts(points: int, levels: int) -> tuple[int, int]:
+    """Check the sizes of a shell, and that memory holds them."""
+    points, levels = count(points, "points"), count(levels, "levels")
+    _core.shell_counts(points, levels)
+    if "SC_PHYS_PAGES" in os.sysconf_names:
+        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        if points * _BYTES_A_POINT > there:
+            raise InputError(
+                f"points is {points}, which would need {points * _BYTES_A_POINT / 2**30:.1f} GiB; "
+                f"this machine has {there / 2**30:.1f} GiB"
+            )
+    return points, levels
+
+
+def _seed(rng: int | np.random.Generator) -> int:
+    """Return a seed of 64 bits."""
+    if isinstance(rng, np.random.Generator):
+        return int(rng.integers(2**63))
+    try:
+        if isinstance(rng, bool):
+            raise TypeError
+        seed = operator.index(rng)
+    except TypeError:
+        raise InputTypeError(
+            f"rng must be an int or a numpy.random.Generator, got {type(rng).__name__}"
+        ) from None
+    if not 0 <= seed < 2**64:
+        raise InputError(f"rng must be between 0 and 2**64 - 1, got {seed}")
+    return seed

@@ -1,0 +1,139 @@
+#include "pointshell/cells.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "linalg/vec3.h"
+
+// Surfaces fill few of the cells of their box; more than these a point are not worth their memory.
+enum { CELLS_A_POINT = 24, FEWEST_CELLS = 4096 };
+
+void rf_cells_free(rf_cells *c) {
+  rf_free(c->first);
+  rf_free(c->item);
+  rf_free(c->of);
+  rf_free(c->x);
+  *c = (rf_cells){0};
+}
+
+rf_status rf_cells_allocate(int32_t capacity, rf_cells *out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_cells c = {.capacity = capacity};
+  *out = (rf_cells){0};
+  c.max_cells = FEWEST_CELLS + CELLS_A_POINT * (int64_t)capacity;
+  if (c.max_cells > INT32_MAX - 1) c.max_cells = INT32_MAX - 1;
+  RF_ALLOC(c.first, c.max_cells + 1);
+  RF_ALLOC(c.item, capacity);
+  RF_ALLOC(c.of, capacity);
+  RF_ALLOC(c.x, 3 * (size_t)capacity);
+  *out = c;
+  return RF_OK;
+
+done:
+  rf_cells_free(&c);
+  return st;
+}
+
+static double cells_of_size(const rf_cells *c, double size) {
+  double product = 1.0;
+  for (int a = 0; a < 3; ++a) product *= floor((c->high[a] - c->low[a]) / size) + 1.0;
+  return product;
+}
+
+static int32_t along(const rf_cells *c, int axis, double x) {
+  const double t = (x - c->low[axis]) * c->inverse;
+  const int32_t last = c->dims[axis] - 1;
+  return t < (double)last ? (int32_t)t : last;
+}
+
+void rf_cells_fill(rf_cells *c, int32_t n, const double *points, double size) {
+  c->n = n;
+  for (int a = 0; a < 3; ++a) c->low[a] = INFINITY, c->high[a] = -INFINITY;
+  for (int32_t i = 0; i < n; ++i)
+    for (int a = 0; a < 3; ++a) {
+      const double x = points[3 * (size_t)i + (size_t)a];
+      if (x < c->low[a]) c->low[a] = x;
+      if (x > c->high[a]) c->high[a] = x;
+    }
+  // a box without extent has one cell, of any size
+  const double extent =
+      fmax(c->high[0] - c->low[0], fmax(c->high[1] - c->low[1], c->high[2] - c->low[2]));
+  if (!(size > 1e-9 * extent)) size = 1e-9 * extent;
+  if (!(size > 0.0)) size = 1.0;
+  while (!(cells_of_size(c, size) <= (double)c->max_cells)) size *= 1.1;
+  c->inverse = 1.0 / size;
+  size_t total = 1;
+  for (int a = 0; a < 3; ++a) {
+    c->dims[a] = (int32_t)floor((c->high[a] - c->low[a]) / size) + 1;
+    total *= (size_t)c->dims[a];
+  }
+
+  // counting sort: points of a cell keep their order
+  memset(c->first, 0, (total + 1) * sizeof *c->first);
+  for (int32_t i = 0; i < n; ++i) {
+    const double *x = points + 3 * (size_t)i;
+    const size_t at = ((size_t)along(c, 0, x[0]) * (size_t)c->dims[1] + (size_t)along(c, 1, x[1])) *
+                          (size_t)c->dims[2] +
+                      (size_t)along(c, 2, x[2]);
+    c->of[i] = (int32_t)at;
+    ++c->first[at + 1];
+  }
+  for (size_t k = 0; k < total; ++k) c->first[k + 1] += c->first[k];
+  for (int32_t i = n - 1; i >= 0; --i) {
+    // from behind, so that each count becomes the first place of its cell
+    const int32_t at = --c->first[c->of[i] + 1];
+    c->item[at] = i;
+    memcpy(c->x + 3 * (size_t)at, points + 3 * (size_t)i, 3 * sizeof(double));
+  }
+  // entry k + 1 now is the beginning of cell k
+  memmove(c->first, c->first + 1, total * sizeof *c->first);
+  c->first[total] = n;
+}
+
+static int32_t nearest_within(const rf_cells *c, const double p[3], const rf_cells_filter *filter,
+                              double radius, double *square) {
+  int32_t low[3], high[3], best = -1;
+  double least = radius * radius;
+  for (int a = 0; a < 3; ++a) rf_cells_range(c, a, p[a], radius, &low[a], &high[a]);
+  for (int32_t i = low[0]; i <= high[0] && low[2] <= high[2]; ++i)
+    for (int32_t j = low[1]; j <= high[1]; ++j) {
+      int32_t k;
+      const int32_t end = rf_cells_row(c, i, j, low[2], high[2], &k);
+      for (; k < end; ++k) {
+        double d[3];
+        rf_vec3_sub(c->x + 3 * (size_t)k, p, d);
+        const double r2 = rf_vec3_dot(d, d);
+        const int32_t item = c->item[k];
+        if (!(r2 < least || (r2 == least && (best < 0 || item < best)))) continue;
+        if (item == filter->except || (filter->gone && filter->gone[item])) continue;
+        if (filter->normals &&
+            !(rf_vec3_dot(filter->normals + 3 * (size_t)item, filter->normal) > RF_SAME_SIDE))
+          continue;
+        least = r2;
+        best = item;
+      }
+    }
+  *square = least;
+  return best;
+}
+
+int32_t rf_cells_nearest(const rf_cells *c, const double p[3], const rf_cells_filter *filter,
+                         double start, double *distance) {
+  // nothing is further away than this
+  double reach = 0.0;
+  for (int a = 0; a < 3; ++a) {
+    const double far = fmax(fabs(p[a] - c->low[a]), fabs(p[a] - c->high[a]));
+    reach += far * far;
+  }
+  reach = 1.001 * sqrt(reach);
+  double radius = start > 0.0 ? start : 1.0 / c->inverse, square;
+  for (;;) {
+    const int32_t best = nearest_within(c, p, filter, radius, &square);
+    if (best >= 0 || !(radius < reach)) {
+      *distance = sqrt(square);
+      return best;
+    }
+    radius *= 2.0;
+  }
+}

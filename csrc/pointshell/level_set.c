@@ -1,0 +1,178 @@
+#include "pointshell/level_set.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "linalg/vec3.h"
+
+enum { NEWTON = 8, BISECTIONS = 60, CHUNK = 8192 };
+
+// intervals between the parts and the sides of the grid on which they are sampled
+enum { MARGIN = 2 };
+
+// From x, where the field is f off the level set, and y, where it is off on the other side.
+static void bisect(const rf_level_set *t, double *x, double f, const double *y) {
+  double a[3], b[3];
+  memcpy(a, x, sizeof a);
+  memcpy(b, y, sizeof b);
+  for (int k = 0; k < BISECTIONS; ++k) {
+    double g;
+    for (int c = 0; c < 3; ++c) x[c] = 0.5 * (a[c] + b[c]);
+    g = rf_field_distance_rt(t->field, x) - t->value;
+    if (fabs(g) <= t->tolerance) return;
+    memcpy((g > 0.0) == (f > 0.0) ? a : b, x, sizeof a);
+  }
+}
+
+bool rf_level_set_settle(const rf_level_set *t, double *x, double reach, double *normal) {
+  double start[3], before[3], f_before = 0.0;
+  bool halved = false;
+  memcpy(start, x, sizeof start);
+  for (int k = 0; k <= NEWTON; ++k) {
+    double g[3];
+    const double f = rf_field_gradient_rt(t->field, x, g) - t->value;
+    const double square = rf_vec3_dot(g, g);
+    if (!(isfinite(f) && square > 1e-12)) return false;
+    if (fabs(f) <= t->tolerance) {
+      const double length = sqrt(square);
+      double moved[3];
+      for (int c = 0; c < 3; ++c) normal[c] = g[c] / length;
+      rf_vec3_sub(x, start, moved);
+      return rf_vec3_dot(moved, moved) <= reach * reach;
+    }
+    if (halved) return false;
+    // kinks of the field may throw a point to and fro: between its sides lies the level set
+    if (k > 2 && (f > 0.0) != (f_before > 0.0)) {
+      bisect(t, x, f, before);
+      halved = true;
+      continue;
+    }
+    memcpy(before, x, sizeof before);
+    f_before = f;
+    const double length = fabs(f) / sqrt(square);
+    const double step = length > reach ? f / square * (reach / length) : f / square;
+    for (int c = 0; c < 3; ++c) x[c] -= step * g[c];
+  }
+  return false;
+}
+
+// ---- triangulation -------------------------------------------------------------------
+
+// box of the level set of a part, m; false: it may be empty
+static bool bound(const rf_field_part *p, double value, double low[3], double high[3]) {
+  const double by = value + p->offset;
+  for (int c = 0; c < 3; ++c) {
+    switch (p->shape) {
+      case RF_SHAPE_GRID:
+        low[c] = p->grid->origin[c];
+        high[c] = p->grid->corner[c];
+        break;
+      case RF_SHAPE_SPHERE:
+        low[c] = p->a[c] - p->radius - by;
+        high[c] = p->a[c] + p->radius + by;
+        break;
+      case RF_SHAPE_BOX:
+        low[c] = p->a[c] - by;
+        high[c] = p->b[c] + by;
+        break;
+      case RF_SHAPE_CAPSULE:
+        low[c] = fmin(p->a[c], p->b[c]) - p->radius - by;
+        high[c] = fmax(p->a[c], p->b[c]) + p->radius + by;
+        break;
+      case RF_SHAPE_PLANE:
+      default:
+        low[c] = -INFINITY;
+        high[c] = INFINITY;
+        break;
+    }
+    if (!(low[c] < high[c])) return false;
+  }
+  return true;
+}
+
+typedef struct sampling {
+  const rf_field *field;
+  const int32_t *n;
+  const double *origin, *spacing;
+  float *values;
+} sampling;
+
+static rf_status sample_plane(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const sampling *s = context;
+  float *to = s->values + (size_t)task * (size_t)s->n[1] * (size_t)s->n[2];
+  for (int32_t j = 0; j < s->n[1]; ++j)
+    for (int32_t k = 0; k < s->n[2]; ++k) {
+      const double p[3] = {s->origin[0] + (double)task * s->spacing[0],
+                           s->origin[1] + j * s->spacing[1], s->origin[2] + k * s->spacing[2]};
+      *to++ = (float)rf_field_distance_rt(s->field, p);
+    }
+  return RF_OK;
+}
+
+static rf_status refuse_open(double value, rf_error *err) {
+  return rf_fail(
+      err, RF_ERR_ARG,
+      "the level set %g of the field leaves its box, so it is not closed: make the field "
+      "larger, or the level smaller",
+      value);
+}
+
+rf_status rf_level_set_triangulate(const rf_field *field, double value, int32_t resolution,
+                                   const rf_run *run, rf_isosurface *out, rf_error *err) {
+  *out = (rf_isosurface){0};
+  if (!isfinite(value))
+    return rf_fail(err, RF_ERR_ARG, "level_set is %g; it must be finite", value);
+  if (!(resolution >= 4 && resolution <= RF_LEVEL_SET_MAX_RESOLUTION))
+    return rf_fail(err, RF_ERR_ARG, "resolution must be between 4 and %d, got %d",
+                   (int)RF_LEVEL_SET_MAX_RESOLUTION, (int)resolution);
+  rf_status st = RF_OK;
+  float *values = NULL;
+  rf_isosurface s = {0};
+  const rf_field_part *lone = field->n_parts == 1 ? &field->parts[0] : NULL;
+  if (lone && lone->shape == RF_SHAPE_GRID) {
+    const rf_grid *g = lone->grid;
+    const double level = value + lone->offset;
+    if (!(g->low < level && level <= g->high))
+      return rf_fail(err, RF_ERR_ARG,
+                     "level_set is %g, but the field goes from %g to %g m: there is no such "
+                     "surface",
+                     value, g->low - lone->offset, g->high - lone->offset);
+    RF_TRY(rf_isosurface_create(g->n, g->origin, g->spacing, g->values, level, run, &s, err));
+  } else {
+    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+    double origin[3], spacing[3], side = 0.0;
+    for (int32_t i = 0; i < field->n_parts; ++i) {
+      double a[3], b[3];
+      if (!bound(&field->parts[i], value, a, b)) continue;
+      for (int c = 0; c < 3; ++c) low[c] = fmin(low[c], a[c]), high[c] = fmax(high[c], b[c]);
+    }
+    for (int c = 0; c < 3; ++c) side = fmax(side, high[c] - low[c]);
+    if (!(side > 0.0))
+      return rf_fail(err, RF_ERR_ARG, "level_set is %g, where the field has no surface", value);
+    if (!isfinite(side)) return refuse_open(value, err);
+    int32_t n[3];
+    for (int c = 0; c < 3; ++c) {
+      spacing[c] = side / resolution;
+      n[c] = (int32_t)ceil((high[c] - low[c]) / spacing[c] - 1e-9) + 2 * MARGIN + 1;
+      // in the middle of what is rounded up
+      origin[c] = 0.5 * (low[c] + high[c] - (n[c] - 1) * spacing[c]);
+    }
+    RF_ALLOC(values, (size_t)n[0] * (size_t)n[1] * (size_t)n[2]);
+    sampling all = {field, n, origin, spacing, values};
+    RF_TRY(rf_run_tasks(run, n[0], 0, sample_plane, &all, err));
+    RF_TRY(rf_isosurface_create(n, origin, spacing, values, value, run, &s, err));
+  }
+  if (s.n_closing > 0) {
+    st = refuse_open(value, err);
+    goto done;
+  }
+  *out = s;
+  s = (rf_isosurface){0};
+
+done:
+  rf_isosurface_free(&s);
+  rf_free(values);
+  return st;
+}

@@ -1,0 +1,33 @@
+// Level sets of distance fields: a triangulation, and the way there from a place nearby.
+#ifndef RF_POINTSHELL_LEVEL_SET_H
+#define RF_POINTSHELL_LEVEL_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "sdf/field.h"
+#include "sdf/isosurface.h"
+
+typedef struct rf_level_set {
+  const rf_field *field;
+  double value;      // m
+  double tolerance;  // of the value, m
+} rf_level_set;
+
+enum { RF_LEVEL_SET_MAX_RESOLUTION = 1024 };
+
+// The triangulated level set.  Of a lone grid on its own samples, of other fields on a grid with
+// `resolution` intervals along the longest side of the box of their parts.  RF_ERR_ARG when there
+// is no such level set, or when it does not end: where it leaves the box of a grid, and of planes.
+RF_MUST_CHECK rf_status rf_level_set_triangulate(const rf_field *field, double value,
+                                                 int32_t resolution, const rf_run *run,
+                                                 rf_isosurface *out, rf_error *err);
+
+// Moves x to the level set by Newton's method, with bisection where that is thrown to and fro;
+// sets the unit normal there, along the gradient.  False when there is no way, or one longer than
+// `reach`: x is then no place of the level set.
+bool rf_level_set_settle(const rf_level_set *t, double *x, double reach, double *normal);
+
+#endif

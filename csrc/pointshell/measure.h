@@ -1,0 +1,36 @@
+// How evenly points lie on a surface, and the area that each stands for.
+//
+// Only points on the same side of a thin part count as near one another (RF_SAME_SIDE).
+#ifndef RF_POINTSHELL_MEASURE_H
+#define RF_POINTSHELL_MEASURE_H
+
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/status.h"
+#include "pointshell/level_set.h"
+#include "pointshell/sample.h"
+
+typedef struct rf_uniformity {
+  double spacing;  // between neighbours, were they hexagonal, m
+  // distance to the nearest other point, in spacings; without another point not a number
+  double mean, deviation, least;
+  double gap;  // largest distance from a place of the surface to the nearest point, in spacings
+} rf_uniformity;
+
+// Of n points (n, 3) with unit normals, inwards (n, 3); the surface faces outwards.  The gap is
+// looked for at `samples` places of the surface, or, if one is given, of the level set that the
+// surface triangulates (samples 0: no search, the gap is not a number).
+RF_MUST_CHECK rf_status rf_shell_uniformity(const rf_sampler *sampler,
+                                            const rf_level_set *level_set, int32_t n,
+                                            const double *points, const double *normals,
+                                            int64_t samples, const rf_run *run, rf_uniformity *out,
+                                            rf_error *err);
+
+// The area that is nearer to each point than to the others (B07 3.5), estimated from so many
+// samples a point; the areas add up to that of the surface.  areas (n).
+RF_MUST_CHECK rf_status rf_shell_areas(const rf_sampler *sampler, int32_t n, const double *points,
+                                       const double *normals, int32_t samples, uint64_t seed,
+                                       const rf_run *run, double *areas, rf_error *err);
+
+#endif

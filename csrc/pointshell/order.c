@@ -1,0 +1,112 @@
+#include "pointshell/order.h"
+
+#include <math.h>
+
+#include "base/alloc.h"
+#include "linalg/vec3.h"
+#include "pointshell/cells.h"
+#include "pointshell/repulsion.h"
+
+enum { POLL = 1024 };
+
+// heap of the points that are left, the farthest one first
+typedef struct heap {
+  int32_t n;
+  int32_t *item;   // point at each place     (n)
+  int32_t *place;  // place of each point; -1: taken
+  double *square;  // of the distance of each point to the nearest taken one
+} heap;
+
+static int before(const heap *h, int32_t a, int32_t b) {
+  const double x = h->square[a], y = h->square[b];
+  return x > y || (x == y && a < b);
+}
+
+static void sink(heap *h, int32_t at) {
+  const int32_t moving = h->item[at];
+  for (;;) {
+    int32_t child = 2 * at + 1;
+    if (child >= h->n) break;
+    if (child + 1 < h->n && before(h, h->item[child + 1], h->item[child])) ++child;
+    if (!before(h, h->item[child], moving)) break;
+    h->item[at] = h->item[child];
+    h->place[h->item[at]] = at;
+    at = child;
+  }
+  h->item[at] = moving;
+  h->place[moving] = at;
+}
+
+static int32_t take_first(heap *h) {
+  const int32_t first = h->item[0];
+  h->place[first] = -1;
+  --h->n;
+  if (h->n > 0) {
+    h->item[0] = h->item[h->n];
+    sink(h, 0);
+  }
+  return first;
+}
+
+rf_status rf_farthest_order(int32_t n, const double *points, const rf_run *run, int32_t *order,
+                            rf_error *err) {
+  if (!(n >= 1)) return rf_fail(err, RF_ERR_ARG, "there must be a point, got %d", (int)n);
+  for (size_t i = 0; i < 3 * (size_t)n; ++i)
+    if (!isfinite(points[i]))
+      return rf_fail(err, RF_ERR_ARG, "points[%zu, %zu] is %g; every value must be finite", i / 3,
+                     i % 3, points[i]);
+  rf_status st = RF_OK;
+  rf_cells cells = {0};
+  heap h = {.n = n};
+  RF_ALLOC(h.item, n);
+  RF_ALLOC(h.place, n);
+  RF_ALLOC(h.square, n);
+  RF_TRY(rf_cells_allocate(n, &cells, err));
+  // a cell for some points if these lie on a surface
+  double low[3], high[3], d[3];
+  for (int c = 0; c < 3; ++c) low[c] = INFINITY, high[c] = -INFINITY;
+  for (size_t i = 0; i < 3 * (size_t)n; ++i) {
+    low[i % 3] = fmin(low[i % 3], points[i]);
+    high[i % 3] = fmax(high[i % 3], points[i]);
+  }
+  rf_vec3_sub(high, low, d);
+  rf_cells_fill(&cells, n, points, rf_hexagonal_spacing(2.0 * rf_vec3_dot(d, d), n));
+  // point 0 comes first, the others are infinitely far until it is taken
+  for (int32_t i = 0; i < n; ++i) {
+    h.item[i] = h.place[i] = i;
+    h.square[i] = INFINITY;
+  }
+  for (int32_t k = 0; k < n; ++k) {
+    const int32_t taken = take_first(&h);
+    const double *p = points + 3 * (size_t)taken;
+    order[k] = taken;
+    // nobody is farther from the taken ones than this one was
+    const double square = h.square[taken], radius = sqrt(square);
+    int32_t from[3], to[3];
+    for (int a = 0; a < 3; ++a) {
+      from[a] = 0, to[a] = cells.dims[a] - 1;
+      if (isfinite(radius)) rf_cells_range(&cells, a, p[a], 1.000001 * radius, &from[a], &to[a]);
+    }
+    for (int32_t i = from[0]; i <= to[0] && h.n > 0; ++i)
+      for (int32_t j = from[1]; j <= to[1]; ++j) {
+        int32_t at;
+        const int32_t end = rf_cells_row(&cells, i, j, from[2], to[2], &at);
+        for (; at < end; ++at) {
+          const int32_t other = cells.item[at];
+          rf_vec3_sub(cells.x + 3 * (size_t)at, p, d);
+          const double r2 = rf_vec3_dot(d, d);
+          if (!(r2 < h.square[other]) || h.place[other] < 0) continue;
+          h.square[other] = r2;
+          sink(&h, h.place[other]);
+        }
+      }
+    if (k % POLL == POLL - 1 || k == n - 1) RF_TRY(rf_run_progress(run, k + 1, n, err));
+  }
+
+done:
+  rf_free(h.item);
+  rf_free(h.place);
+  rf_free(h.square);
+  rf_cells_free(&cells);
+  return st;
+}

@@ -1,0 +1,307 @@
+#include "pointshell/repulsion.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "linalg/vec3.h"
+#include "pointshell/cells.h"
+#include "pointshell/level_set.h"
+
+// points of a task; attempts to draw a point that finds the level set
+enum { CHUNK = 2048, DRAWS = 50 };
+
+// share of the step that Newton's method for the forces would take
+static const double RELAXATION = 0.7;
+// longest step, and tolerance of the level set, in distances between neighbours
+static const float SMALLEST_SHARE = 0.01f;
+static const double LONGEST = 0.25, TOLERANCE = 1e-9;
+
+double rf_hexagonal_spacing(double area, double n) { return sqrt(2.0 * area / (sqrt(3.0) * n)); }
+
+rf_status rf_repulsion_counts(int32_t points, int32_t levels, int32_t *counts, rf_error *err) {
+  if (!(levels >= 1 && levels <= RF_SHELL_MAX_LEVELS))
+    return rf_fail(err, RF_ERR_ARG, "levels must be between 1 and %d, got %d",
+                   (int)RF_SHELL_MAX_LEVELS, (int)levels);
+  if (!(points >= 1))
+    return rf_fail(err, RF_ERR_ARG, "points must be 1 or more, got %d", (int)points);
+  // n + 4 n + ... + 4^k n = (4^(k + 1) - 1) / 3 n
+  const double all = ldexp(1.0, 2 * levels) - 1.0;
+  for (int32_t k = 0; k < levels; ++k) {
+    counts[k] = (int32_t)floor(points * ((ldexp(1.0, 2 * (k + 1)) - 1.0) / all) + 0.5);
+    if (!(counts[k] > (k > 0 ? counts[k - 1] : 0)))
+      return rf_fail(err, RF_ERR_ARG,
+                     "%d points are too few for %d levels, each with four times as many as the "
+                     "one before: take fewer levels, or at least %.0f points",
+                     (int)points, (int)levels, all / 3.0);
+  }
+  counts[levels - 1] = points;
+  return RF_OK;
+}
+
+// ---- drawing -------------------------------------------------------------------------
+
+typedef struct drawing {
+  const rf_sampler *sampler;
+  const rf_level_set *target;
+  uint64_t seed;
+  int32_t n;
+  double reach;  // how far the level set may be from the triangulation, m
+  double *x, *normal;
+  int32_t *redrawn;  // by chunks
+} drawing;
+
+static rf_status draw_chunk(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker;
+  const drawing *d = context;
+  const int32_t from = (int32_t)task * CHUNK, to = d->n - from < CHUNK ? d->n : from + CHUNK;
+  for (int32_t i = from; i < to; ++i) {
+    bool found = false;
+    for (int32_t attempt = 0; attempt < DRAWS && !found; ++attempt) {
+      const uint64_t k = 2 * ((uint64_t)i + (uint64_t)attempt * (uint64_t)d->n);
+      const double u = rf_uniform(d->seed, k), v = rf_uniform(d->seed, k + 1);
+      // later attempts are further off, in the end anywhere
+      const double width = attempt == 0 ? 1.0 : ldexp(1.0, attempt);
+      double along = ((double)i + 0.5 + width * (u - 0.5)) / (double)d->n;
+      along -= floor(along);
+      rf_sampler_draw(d->sampler, along, v, d->x + 3 * (size_t)i);
+      found =
+          rf_level_set_settle(d->target, d->x + 3 * (size_t)i, d->reach, d->normal + 3 * (size_t)i);
+      d->redrawn[task] += !found;
+    }
+    if (!found)
+      return rf_fail(err, RF_ERR_NO_CONVERGENCE,
+                     "no way was found from the triangulation of the level set %g to the level "
+                     "set: the field is too rough there",
+                     d->target->value);
+  }
+  return RF_OK;
+}
+
+// ---- repulsion -----------------------------------------------------------------------
+
+typedef struct relaxation {
+  const rf_level_set *target;
+  const rf_cells *cells;
+  int32_t frozen;   // points of earlier levels
+  double reach;     // R, m
+  double longest;   // step, m
+  const double *x;  // where all points are, and the normals there
+  const double *normal;
+  double *new_x, *new_normal;
+  float *share;   // of its step that each point takes
+  double *moved;  // sums of squared motions, by chunks, m^2
+} relaxation;
+
+// Force on a point, per unit of the force between two that touch, and its stiffness, 1/m.
+static double repel(const relaxation *r, const double *x, const double *n, int32_t self,
+                    double *force) {
+  const rf_cells *c = r->cells;
+  int32_t low[3], high[3];
+  double stiffness = 0.0;
+  for (int a = 0; a < 3; ++a) {
+    rf_cells_range(c, a, x[a], r->reach, &low[a], &high[a]);
+    force[a] = 0.0;
+  }
+  for (int32_t i = low[0]; i <= high[0]; ++i)
+    for (int32_t j = low[1]; j <= high[1]; ++j) {
+      int32_t k;
+      const int32_t end = rf_cells_row(c, i, j, low[2], high[2], &k);
+      for (; k < end; ++k) {
+        double d[3];
+        rf_vec3_sub(x, c->x + 3 * (size_t)k, d);
+        const double square = rf_vec3_dot(d, d);
+        if (!(square < r->reach * r->reach) || c->item[k] == self) continue;
+        // nothing across a thin part, less across an acute edge
+        const double turn = rf_vec3_dot(n, r->normal + 3 * (size_t)c->item[k]);
+        if (!(turn > RF_SAME_SIDE)) continue;
+        const double side = turn < 0.0 ? 1.0 - turn / RF_SAME_SIDE : 1.0;
+        const double distance = sqrt(square), t = distance / r->reach;
+        const double push = side * (t * t * (2.0 * t - 3.0) + 1.0);
+        stiffness += side * 6.0 * t * (1.0 - t) / r->reach;
+        // of two points at one place the one with the higher number gives way
+        if (distance > 0.0)
+          for (int a = 0; a < 3; ++a) force[a] += push / distance * d[a];
+        else if (self > c->item[k])
+          force[self % 3] += push;
+      }
+    }
+  return 0.5 * stiffness;
+}
+
+static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const relaxation *r = context;
+  const rf_cells *c = r->cells;
+  const int32_t from = (int32_t)task * CHUNK, to = c->n - from < CHUNK ? c->n : from + CHUNK;
+  double sum = 0.0;
+  for (int32_t k = from; k < to; ++k) {
+    const int32_t i = c->item[k];
+    if (i < r->frozen) continue;
+    const double *x = r->x + 3 * (size_t)i, *n = r->normal + 3 * (size_t)i;
+    double *to_x = r->new_x + 3 * (size_t)i, *to_n = r->new_normal + 3 * (size_t)i;
+    double step[3];
+    const double stiffness = repel(r, x, n, i, step);
+    const double out = rf_vec3_dot(step, n);
+    for (int a = 0; a < 3; ++a) step[a] -= out * n[a];
+    const double force = rf_vec3_length(step);
+    // points that go to and fro, as on sharp edges, take smaller steps
+    double last[3];
+    rf_vec3_sub(x, to_x, last);
+    const float share = r->share[i];
+    const bool back = rf_vec3_dot(step, last) < 0.0;
+    r->share[i] = back ? fmaxf(0.5f * share, SMALLEST_SHARE) : fminf(1.2f * share, 1.0f);
+    memcpy(to_x, x, 3 * sizeof *x);
+    memcpy(to_n, n, 3 * sizeof *n);
+    if (!(force > 0.0)) continue;
+    double length = stiffness > 0.0 ? RELAXATION * force / stiffness : r->longest;
+    if (!(length < r->longest)) length = r->longest;
+    length *= (double)r->share[i];
+    // shorter ones where the surface is too far from its tangent plane
+    for (int attempt = 0; attempt < 3; ++attempt, length *= 0.5) {
+      double y[3], m[3];
+      for (int a = 0; a < 3; ++a) y[a] = x[a] + length / force * step[a];
+      if (!rf_level_set_settle(r->target, y, length, m) || !(rf_vec3_dot(m, n) > RF_SAME_SIDE))
+        continue;
+      memcpy(to_x, y, sizeof y);
+      memcpy(to_n, m, sizeof m);
+      double d[3];
+      rf_vec3_sub(y, x, d);
+      sum += rf_vec3_dot(d, d);
+      break;
+    }
+  }
+  r->moved[task] = sum;
+  return RF_OK;
+}
+
+// ---- levels --------------------------------------------------------------------------
+
+typedef struct shell {
+  double *x, *normal, *new_x, *new_normal;
+  float *share;
+  double *moved;
+  int32_t *redrawn;
+  uint8_t *gone;
+  rf_cells cells;
+} shell;
+
+// Draws candidates for `n` points and keeps those that are not nearest to earlier points.
+static rf_status inject(const rf_sampler *sampler, const rf_level_set *t, uint64_t seed,
+                        int32_t earlier, int32_t n, double spacing, double reach, shell *s,
+                        const rf_run *run, int32_t *redrawn, rf_error *err) {
+  const int32_t chunks = (n - 1) / CHUNK + 1;
+  memset(s->redrawn, 0, (size_t)chunks * sizeof *s->redrawn);
+  drawing d = {sampler, t, seed, n, reach, s->new_x, s->new_normal, s->redrawn};
+  const rf_status st = rf_run_tasks(run, chunks, 0, draw_chunk, &d, err);
+  if (st < 0) return st;
+  for (int32_t k = 0; k < chunks; ++k) *redrawn += s->redrawn[k];
+
+  memset(s->gone, 0, (size_t)n);
+  if (earlier > 0) rf_cells_fill(&s->cells, n, s->new_x, spacing);
+  for (int32_t i = 0; i < earlier; ++i) {
+    const rf_cells_filter filter = {-1, s->gone, NULL, NULL};
+    double distance;
+    s->gone[rf_cells_nearest(&s->cells, s->x + 3 * (size_t)i, &filter, spacing, &distance)] = 1;
+  }
+  int32_t to = earlier;
+  for (int32_t i = 0; i < n; ++i) {
+    if (s->gone[i]) continue;
+    memcpy(s->x + 3 * (size_t)to, s->new_x + 3 * (size_t)i, 3 * sizeof *s->x);
+    memcpy(s->normal + 3 * (size_t)to, s->new_normal + 3 * (size_t)i, 3 * sizeof *s->x);
+    ++to;
+  }
+  return RF_OK;
+}
+
+rf_status rf_repulsion(const rf_field *field, const rf_sampler *sampler,
+                       const rf_repulsion_settings *set, const rf_run *run, double *points,
+                       double *normals, rf_repulsion_report *report, rf_error *err) {
+  int32_t counts[RF_SHELL_MAX_LEVELS];
+  rf_status st = rf_repulsion_counts(set->points, set->levels, counts, err);
+  if (st < 0) return st;
+  if (!isfinite(set->level_set))
+    return rf_fail(err, RF_ERR_ARG, "level_set is %g; it must be finite", set->level_set);
+  if (!(set->rounds >= 1 && set->still >= 0.0))
+    return rf_fail(err, RF_ERR_ARG, "rounds is %d and still %g; 1 and 0 or more are allowed",
+                   (int)set->rounds, set->still);
+  *report = (rf_repulsion_report){0};
+  const size_t n = (size_t)set->points;
+  shell s = {0};
+  RF_ALLOC(s.x, 3 * n);
+  RF_ALLOC(s.normal, 3 * n);
+  RF_ALLOC(s.new_x, 3 * n);
+  RF_ALLOC(s.new_normal, 3 * n);
+  RF_ALLOC(s.share, n);
+  RF_ALLOC(s.moved, n / CHUNK + 1);
+  RF_ALLOC(s.redrawn, n / CHUNK + 1);
+  RF_ALLOC(s.gone, n);
+  RF_TRY(rf_cells_allocate(set->points, &s.cells, err));
+
+  int64_t total = 0, done = 0;
+  for (int32_t level = 0; level < set->levels; ++level)
+    total += (int64_t)counts[level] * set->rounds;
+  // places far from the origin are not known better than this
+  double low[3], high[3], rounding = 0.0;
+  rf_surface_bounds(sampler->surface, low, high);
+  for (int c = 0; c < 3; ++c) rounding = fmax(rounding, fmax(fabs(low[c]), fabs(high[c])));
+  rounding *= 0x1p-49;
+  // the level set is nearer to a triangle than the triangle is long
+  const double reach = sampler->longest;
+
+  for (int32_t level = 0; level < set->levels; ++level) {
+    const int32_t now = counts[level], earlier = level > 0 ? counts[level - 1] : 0;
+    const double spacing = rf_hexagonal_spacing(sampler->area, now);
+    const rf_level_set t = {field, set->level_set, TOLERANCE * spacing + rounding};
+    RF_TRY(inject(sampler, &t, rf_seed(set->seed, (uint64_t)level), earlier, now, spacing, reach,
+                  &s, run, &report->redrawn, err));
+    memcpy(s.new_x, s.x, 3 * (size_t)now * sizeof *s.x);
+    memcpy(s.new_normal, s.normal, 3 * (size_t)now * sizeof *s.x);
+    for (int32_t i = 0; i < now; ++i) s.share[i] = 1.0f;
+    int32_t round = 0;
+    while (round < set->rounds) {
+      rf_cells_fill(&s.cells, now, s.x, RF_REPULSION_REACH * spacing);
+      relaxation r = {&t,
+                      &s.cells,
+                      earlier,
+                      RF_REPULSION_REACH * spacing,
+                      LONGEST * spacing,
+                      s.x,
+                      s.normal,
+                      s.new_x,
+                      s.new_normal,
+                      s.share,
+                      s.moved};
+      const int32_t chunks = (now - 1) / CHUNK + 1;
+      RF_TRY(rf_run_tasks(run, chunks, 0, relax_chunk, &r, err));
+      double *swap = s.x;
+      s.x = s.new_x, s.new_x = swap;
+      swap = s.normal;
+      s.normal = s.new_normal, s.new_normal = swap;
+      ++round;
+      double square = 0.0;
+      for (int32_t k = 0; k < chunks; ++k) square += s.moved[k];
+      report->rounds[level] = round;
+      report->motion[level] = sqrt(square / (double)(now - earlier)) / spacing;
+      RF_TRY(rf_run_progress(run, done + (int64_t)now * round, total, err));
+      if (!(report->motion[level] > set->still)) break;
+    }
+    done += (int64_t)now * set->rounds;
+    RF_TRY(rf_run_progress(run, done, total, err));
+  }
+  memcpy(points, s.x, 3 * n * sizeof *points);
+  for (size_t i = 0; i < 3 * n; ++i) normals[i] = -s.normal[i];
+
+done:
+  rf_free(s.x);
+  rf_free(s.normal);
+  rf_free(s.new_x);
+  rf_free(s.new_normal);
+  rf_free(s.share);
+  rf_free(s.moved);
+  rf_free(s.redrawn);
+  rf_free(s.gone);
+  rf_cells_free(&s.cells);
+  return st;
+}
