@@ -24,6 +24,7 @@ static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
     [PY_VOXMAP_CONTACT] = &py_voxmap_contact_spec,
     [PY_POINT_TREE] = &py_point_tree_spec,
     [PY_FIELD] = &py_field_spec,
+    [PY_CONTACT] = &py_contact_spec,
 };
 
 static PyMethodDef *const function_tables[] = {

@@ -37,6 +37,7 @@ typedef enum py_type_index {
   PY_VOXMAP_CONTACT,
   PY_POINT_TREE,
   PY_FIELD,
+  PY_CONTACT,
   PY_TYPE_COUNT
 } py_type_index;
 
@@ -90,6 +91,7 @@ extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_sp
     py_free_body_spec, py_parts_spec, py_damping_spec, py_skin_spec, py_second_order_spec,
     py_projected_spec, py_newmark_projected_spec, py_voxmap_spec, py_voxmap_contact_spec;
 extern PyType_Spec py_point_tree_spec, py_field_spec;
+extern PyType_Spec py_contact_spec;
 
 // Module functions, one table a py_<room>.c.
 extern PyMethodDef py_mesh_functions[], py_solid_functions[], py_modes_functions[],

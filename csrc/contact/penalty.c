@@ -1,0 +1,162 @@
+#include "contact/penalty.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "contact/penalty_state.h"
+
+void rf_penalty_free(rf_penalty *p) {
+  if (!p) return;
+  rf_free(p->weight);
+  rf_free(p->row);
+  rf_free(p->bound);
+  rf_free(p->last_row);
+  rf_free(p->due);
+  for (int i = 0; i < 2; ++i) {
+    rf_free(p->copies[i]);
+    rf_free(p->fresh[i]);
+  }
+  rf_free(p->touch_place);
+  rf_free(p->touch_distance);
+  rf_free(p->reduced);
+  rf_free(p);
+}
+
+void rf_penalty_reset(rf_penalty *p) {
+  const rf_point_tree *t = p->tree;
+  memset(p->due, 0, (size_t)t->node[t->n_levels] * sizeof *p->due);
+  memset(p->travel, 0, sizeof p->travel);
+  p->begun = false;
+  p->last_level = -1;
+  p->node_us = p->contact_us = 0.1;
+  p->touching = 0;
+}
+
+static rf_status check_settings(const rf_penalty_settings *s, rf_error *err) {
+  if (!(isfinite(s->stiffness_n_per_m) && s->stiffness_n_per_m > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "stiffness must be finite and positive, got %g",
+                   s->stiffness_n_per_m);
+  if (!(s->warm_nodes >= 1))
+    return rf_fail(err, RF_ERR_ARG, "warm_nodes must be 1 or more, got %d", s->warm_nodes);
+  if (!(s->cold_ratio > 0.0 && s->cold_ratio <= 1.0))
+    return rf_fail(err, RF_ERR_ARG, "cold_ratio must be above 0 and at most 1, got %g",
+                   s->cold_ratio);
+  if (!(isfinite(s->budget_us) && s->budget_us >= 0.0))
+    return rf_fail(err, RF_ERR_ARG, "budget_us must be finite and 0 or more, got %g", s->budget_us);
+  if (!(s->max_points >= 0))
+    return rf_fail(err, RF_ERR_ARG, "max_points must be 0 or more, got %d", s->max_points);
+  for (int i = 0; i < 3; ++i)
+    if (!(fabs(s->grasp_m[i]) < 1e100))
+      return rf_fail(err, RF_ERR_ARG, "grasp[%d] is %g, too far out", i, s->grasp_m[i]);
+  return RF_OK;
+}
+
+static rf_status scale_weights(rf_penalty *p, const double *weights, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = p->tree->n_points;
+  double sum = 0.0;
+  for (int32_t k = 0; k < n; ++k) {
+    if (!(isfinite(weights[k]) && weights[k] >= 0.0))
+      return rf_fail(err, RF_ERR_ARG, "weights[%d] is %g; weights are finite and not negative", k,
+                     weights[k]);
+    sum += weights[k] / n;
+  }
+  if (!(sum > 0.0 && isfinite(sum)))
+    return rf_fail(err, RF_ERR_ARG, "the mean of the weights is %g; it must be positive", sum);
+  RF_ALLOC(p->weight, n);
+  for (int32_t k = 0; k < n; ++k) p->weight[k] = weights[p->tree->point[k]] / sum;
+done:
+  return st;
+}
+
+rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
+                            const rf_penalty_settings *settings, const double *weights,
+                            rf_penalty **out, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_penalty *p = NULL;
+  *out = NULL;
+  if ((st = check_settings(settings, err)) < 0) return st;
+  RF_ALLOC(p, 1);
+  p->tree = tree;
+  p->oracle = *oracle;
+  p->set = *settings;
+  RF_ALLOC(p->row, tree->row);
+  RF_ALLOC(p->bound, tree->bound);
+  RF_ALLOC(p->last_row, tree->row);
+  RF_ALLOC(p->reduced, tree->row);
+  RF_ALLOC(p->due, tree->node[tree->n_levels]);
+  // no level has more new points, or more nodes that go on, than these
+  int32_t most_fresh = tree->count[0];
+  for (int32_t j = 1; j < tree->n_levels; ++j) {
+    const int32_t fresh = tree->count[j] - tree->count[j - 1];
+    if (fresh > most_fresh) most_fresh = fresh;
+  }
+  const int32_t most_copies = tree->n_levels > 2 ? tree->count[tree->n_levels - 3] : 0;
+  for (int i = 0; i < 2; ++i) {
+    RF_ALLOC(p->copies[i], most_copies);
+    RF_ALLOC(p->fresh[i], most_fresh);
+  }
+  RF_ALLOC(p->touch_place, tree->n_points);
+  RF_ALLOC(p->touch_distance, tree->n_points);
+  if (weights) RF_TRY(scale_weights(p, weights, err));
+  rf_penalty_reset(p);
+  *out = p;
+  p = NULL;
+done:
+  rf_penalty_free(p);
+  return st;
+}
+
+rf_status rf_penalty_check(const rf_penalty *p, const rf_pose *pose, const double *q,
+                           rf_error *err) {
+  const double *a = pose->quaternion;
+  const double norm = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]);
+  if (!(fabs(norm - 1.0) <= RF_POSE_TOLERANCE))
+    return rf_fail(err, RF_ERR_ARG,
+                   "quaternion (%g, %g, %g, %g) has norm %.9g; it must be 1 to within %g "
+                   "(order w, x, y, z): divide it by its norm",
+                   a[0], a[1], a[2], a[3], norm, RF_POSE_TOLERANCE);
+  for (int i = 0; i < 3; ++i)
+    if (!(fabs(pose->position_m[i]) < 1e100))
+      return rf_fail(err, RF_ERR_ARG, "position[%d] is %g, too far out", i, pose->position_m[i]);
+  double reach = p->tree->extent;
+  for (int32_t j = 0; q && j < p->tree->r; ++j) {
+    if (!isfinite(q[j])) return rf_fail(err, RF_ERR_ARG, "q[%d] is %g", j, q[j]);
+    reach += p->tree->motion_most[j] * fabs(q[j]);
+  }
+  if (!(reach < 1e100))
+    return rf_fail(err, RF_ERR_ARG, "q may move points by %g m, too far", reach);
+  return RF_OK;
+}
+
+void rf_penalty_contacts(const rf_penalty *p, int32_t *point, double *positions, double *distances,
+                         double *normals, double *forces) {
+  const rf_point_tree *t = p->tree;
+  for (int32_t k = 0; k < p->touching; ++k) {
+    const int32_t place = p->touch_place[k];
+    const size_t at = 3 * (size_t)k;
+    point[k] = t->point[place];
+    distances[k] = p->touch_distance[k];
+    rf_point_tree_positions_rt(t, 1, &place, p->row, positions + at);
+    rf_point_tree_normals_rt(t, 1, &place, p->row, normals + at);
+    const double weight = p->weight ? p->weight[place] : 1.0;
+    const double size = weight * p->set.stiffness_n_per_m * distances[k];
+    for (size_t i = 0; i < 3; ++i) forces[at + i] = p->scale * (size * normals[at + i]);
+  }
+}
+
+rf_status rf_penalty_check_many(const rf_penalty *p, int64_t n, const double *positions,
+                                const double *quaternions, const double *qs, rf_error *err) {
+  rf_error why = {0};
+  for (int64_t k = 0; k < n; ++k) {
+    rf_pose pose;
+    memcpy(pose.position_m, positions + 3 * k, sizeof pose.position_m);
+    memcpy(pose.quaternion, quaternions + 4 * k, sizeof pose.quaternion);
+    const rf_status st = rf_penalty_check(p, &pose, qs ? qs + p->tree->r * k : NULL, &why);
+    if (st < 0) return rf_fail(err, st, "cycle %lld: %.400s", (long long)k, why.text);
+  }
+  return RF_OK;
+}
+
+int32_t rf_penalty_coordinates(const rf_penalty *p) { return p->tree->r; }

@@ -1,0 +1,408 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/clock_rt.h"
+#include "contact/penalty_state.h"
+#include "linalg/quat.h"
+
+enum { BLOCK = 16 };
+
+// Relative to the size of the scene: thousands of roundings.
+static const double ROUNDING = 1e-12;
+// A number that is never below the sum of positive ones it was rounded from.
+static const double UP = 1.0 + 1e-15;
+// What a copy costs, measured in nodes: no place, no distance.
+static const double COPY_SHARE = 0.25;
+
+// ---- motion
+
+static void rotation_of(const double q[4], double m[9]) {
+  const double w = q[0], x = q[1], y = q[2], z = q[3];
+  m[0] = 1.0 - 2.0 * (y * y + z * z), m[1] = 2.0 * (x * y - w * z), m[2] = 2.0 * (x * z + w * y);
+  m[3] = 2.0 * (x * y + w * z), m[4] = 1.0 - 2.0 * (x * x + z * z), m[5] = 2.0 * (y * z - w * x);
+  m[6] = 2.0 * (x * z - w * y), m[7] = 2.0 * (y * z + w * x), m[8] = 1.0 - 2.0 * (x * x + y * y);
+}
+
+static void to_world(const double m[9], const double *v, double *out) {
+  for (int i = 0; i < 3; ++i) out[i] = m[3 * i] * v[0] + m[3 * i + 1] * v[1] + m[3 * i + 2] * v[2];
+}
+
+static void to_body(const double m[9], const double *v, double *out) {
+  for (int i = 0; i < 3; ++i) out[i] = m[i] * v[0] + m[3 + i] * v[1] + m[6 + i] * v[2];
+}
+
+static bool finite_below(double x, double limit) { return fabs(x) < limit; }
+
+// Takes pose and q over; false for what is no pose or no q.
+static bool begin(rf_penalty *p, const rf_pose *pose, const double *q) {
+  const rf_point_tree *t = p->tree;
+  const double *a = pose->quaternion;
+  double unit[4], arm[3];
+  const double norm = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]);
+  if (!(fabs(norm - 1.0) <= RF_POSE_TOLERANCE)) return false;
+  for (int i = 0; i < 3; ++i)
+    if (!finite_below(pose->position_m[i], 1e100)) return false;
+  double reach = t->extent;
+  for (int32_t j = 0; q && j < t->r; ++j) reach += t->motion_most[j] * fabs(q[j]);
+  if (!finite_below(reach, 1e100)) return false;
+
+  rf_quat_normalize(a, unit);
+  rotation_of(unit, p->rotation);
+  memcpy(p->position, pose->position_m, sizeof p->position);
+  to_world(p->rotation, p->set.grasp_m, p->grasp);
+  for (int i = 0; i < 3; ++i) p->grasp[i] += p->position[i];
+  if (q)
+    rf_point_tree_pad_rt(t, q, p->row, p->bound);
+  else {
+    memset(p->row, 0, (size_t)t->row * sizeof *p->row);
+    memset(p->bound, 0, (size_t)t->bound * sizeof *p->bound);
+    p->bound[0] = 1.0;
+  }
+  double size = reach;
+  rf_vec3_sub(t->centre, p->position, arm);
+  size += rf_vec3_length(arm) + rf_vec3_length(t->centre) + rf_vec3_length(p->position);
+  p->margin = ROUNDING * size;
+  return true;
+}
+
+// Adds to the travel what any point of the shell can have moved, seen from the field object, since
+// the last cycle: with y = R^T (x - p) and any fixed centre c,
+//   |y1 - y0| <= |x1 - x0| + |R1 - R0| |x0 - c| + |R1^T (c - p1) - R0^T (c - p0)|,
+// and to that of a level by how much its spheres can have grown.
+static void add_travel(rf_penalty *p) {
+  const rf_point_tree *t = p->tree;
+  if (p->begun) {
+    double arm[3], now[3], before[3], turn = 0.0;
+    rf_vec3_sub(t->centre, p->position, arm);
+    to_body(p->rotation, arm, now);
+    rf_vec3_sub(t->centre, p->last_position, arm);
+    to_body(p->last_rotation, arm, before);
+    rf_vec3_sub(now, before, arm);
+    for (int i = 0; i < 9; ++i) {
+      const double change = p->rotation[i] - p->last_rotation[i];
+      turn += change * change;
+    }
+    // the Frobenius norm of a difference of rotations is sqrt(2) times its largest stretch
+    turn = sqrt(0.5 * turn);
+    double reach = t->extent, deformation = 0.0;
+    for (int32_t j = 0; j < t->r; ++j) {
+      reach += t->motion_most[j] * fabs(p->last_row[j]);
+      deformation += t->motion_most[j] * fabs(p->row[j] - p->last_row[j]);
+    }
+    // spheres are tested with the margin added, which is another one now
+    const double rounding = p->margin + p->last_margin + fabs(p->margin - p->last_margin);
+    const double motion = rf_vec3_length(arm) + turn * reach + deformation + rounding;
+    for (int32_t level = 0; level < t->n_levels; ++level) {
+      double growth = 0.0;
+      for (int32_t j = 0; j < t->r; ++j) {
+        const double more = fabs(p->row[j]) - fabs(p->last_row[j]);
+        if (more > 0.0) growth += t->growth_most[level * t->r + j] * more;
+      }
+      p->travel[level] = (p->travel[level] + (motion + growth) * (1.0 + ROUNDING)) * UP;
+    }
+  }
+  p->begun = true;
+  p->last_margin = p->margin;
+  memcpy(p->last_rotation, p->rotation, sizeof p->rotation);
+  memcpy(p->last_position, p->position, sizeof p->position);
+  memcpy(p->last_row, p->row, (size_t)t->row * sizeof *p->row);
+}
+
+// ---- points
+
+// Places of some points, in the world and seen from the field object.
+static void locate(const rf_penalty *p, int32_t n, const int32_t *place, double *world,
+                   double *body) {
+  rf_point_tree_positions_rt(p->tree, n, place, p->row, world);
+  const double *m = p->rotation, *o = p->position;
+  for (int32_t k = 0; k < n; ++k) {
+    const double x = world[3 * k] - o[0], y = world[3 * k + 1] - o[1], z = world[3 * k + 2] - o[2];
+    body[3 * k] = m[0] * x + m[3] * y + m[6] * z;
+    body[3 * k + 1] = m[1] * x + m[4] * y + m[7] * z;
+    body[3 * k + 2] = m[2] * x + m[5] * y + m[8] * z;
+  }
+}
+
+static void record_touch(rf_penalty *p, int32_t place, double distance) {
+  p->touch_place[p->touching] = place;
+  p->touch_distance[p->touching] = distance;
+  ++p->touching;
+}
+
+// All points of some levels, one by one.
+static void scan(rf_penalty *p, int32_t level) {
+  double world[3 * BLOCK], body[3 * BLOCK], distance[BLOCK];
+  int32_t place[BLOCK];
+  const int32_t count = p->tree->count[level];
+  for (int32_t first = 0; first < count; first += BLOCK) {
+    const int32_t n = count - first < BLOCK ? count - first : BLOCK;
+    for (int32_t k = 0; k < n; ++k) place[k] = first + k;
+    locate(p, n, place, world, body);
+    rf_oracle_distances_rt(&p->oracle, n, body, distance);
+    for (int32_t k = 0; k < n; ++k)
+      if (distance[k] < 0.0) record_touch(p, place[k], distance[k]);
+  }
+}
+
+// ---- traversal
+
+// Queues the children of a node that is not clear.
+static void descend(rf_penalty *p, int32_t level, int32_t place, double distance) {
+  const rf_point_tree *t = p->tree;
+  const int next = (level + 1) & 1;
+  // on the deepest level a copy has nothing left to do
+  if (level + 2 < t->n_levels) p->copies[next][p->n_copies++] = (rf_node_copy){place, distance};
+  const int32_t *child = t->child + level + t->node[level] + place;
+  for (int32_t k = child[0]; k < child[1]; ++k) p->fresh[next][p->n_fresh++] = k;
+}
+
+// Whether the sphere of a node is clear, by more than rounding; then the travel at which that may
+// end is noted.
+static bool clear(rf_penalty *p, int32_t level, int64_t node, double distance, double radius) {
+  if (!(distance > 0.0)) return false;
+  const double slack = rf_oracle_slack_rt(&p->oracle, distance, radius + p->margin);
+  if (!(slack > 0.0)) return false;
+  if (p->set.coherence) {
+    const double until = p->travel[level] + slack;
+    p->due[node] = until - (2.0 * p->margin + ROUNDING * slack + 1e-15 * until);
+  }
+  return true;
+}
+
+// Nodes of a list that are due, moved to its front; the others are clear still.
+static int32_t keep_due_copies(const rf_penalty *p, int32_t level, int32_t n, rf_node_copy *list) {
+  const double *due = p->due + p->tree->node[level], travel = p->travel[level];
+  int32_t kept = 0;
+  for (int32_t k = 0; k < n; ++k) {
+    list[kept] = list[k];
+    kept += !(travel < due[list[k].place]);
+  }
+  return kept;
+}
+
+static int32_t keep_due_fresh(const rf_penalty *p, int32_t level, int32_t n, int32_t *list) {
+  const double *due = p->due + p->tree->node[level], travel = p->travel[level];
+  int32_t kept = 0;
+  for (int32_t k = 0; k < n; ++k) {
+    const int32_t place = list[k];
+    list[kept] = place;
+    kept += !(travel < due[place]);
+  }
+  return kept;
+}
+
+static void render_copies(rf_penalty *p, int32_t level, int32_t n, const rf_node_copy *list) {
+  const rf_point_tree *t = p->tree;
+  int64_t node[BLOCK];
+  double radius[BLOCK];
+  for (int32_t first = 0; first < n; first += BLOCK) {
+    const int32_t count = n - first < BLOCK ? n - first : BLOCK;
+    const rf_node_copy *block = list + first;
+    for (int32_t k = 0; k < BLOCK && first + BLOCK + k < n; ++k)
+      rf_point_tree_prefetch_bound_rt(t, t->node[level] + block[BLOCK + k].place);
+    for (int32_t k = 0; k < count; ++k) node[k] = t->node[level] + block[k].place;
+    rf_point_tree_bounds_rt(t, count, node, p->bound, radius);
+    for (int32_t k = 0; k < count; ++k)
+      if (!clear(p, level, node[k], block[k].distance, radius[k]))
+        descend(p, level, block[k].place, block[k].distance);
+  }
+}
+
+// A block of new nodes on its way: what it needs is asked for one block ahead.
+typedef struct stage {
+  int32_t n;
+  const int32_t *place;
+  double body[3 * BLOCK];
+} stage;
+
+static void enter(const rf_penalty *p, int32_t level, int32_t left, const int32_t *list, stage *s) {
+  const rf_point_tree *t = p->tree;
+  double world[3 * BLOCK];
+  s->n = left < BLOCK ? left : BLOCK;
+  s->place = list;
+  for (int32_t k = BLOCK; k < 2 * BLOCK && k < left; ++k)
+    rf_point_tree_prefetch_point_rt(t, list[k]);
+  locate(p, s->n, list, world, s->body);
+  for (int32_t k = 0; k < s->n; ++k) rf_oracle_prefetch_rt(&p->oracle, s->body + 3 * k);
+  if (level + 1 == t->n_levels) return;
+  for (int32_t k = 0; k < s->n; ++k) rf_point_tree_prefetch_bound_rt(t, t->node[level] + list[k]);
+}
+
+static void leave(rf_penalty *p, int32_t level, const stage *s) {
+  const rf_point_tree *t = p->tree;
+  const bool deepest = level + 1 == t->n_levels;
+  int64_t node[BLOCK];
+  double radius[BLOCK] = {0}, distance[BLOCK];
+  rf_oracle_distances_rt(&p->oracle, s->n, s->body, distance);
+  for (int32_t k = 0; k < s->n; ++k) node[k] = t->node[level] + s->place[k];
+  if (!deepest) rf_point_tree_bounds_rt(t, s->n, node, p->bound, radius);
+  for (int32_t k = 0; k < s->n; ++k) {
+    if (distance[k] < 0.0) record_touch(p, s->place[k], distance[k]);
+    if (deepest && !p->set.coherence) continue;
+    if (!clear(p, level, node[k], distance[k], radius[k]) && !deepest)
+      descend(p, level, s->place[k], distance[k]);
+  }
+}
+
+static void render_fresh(rf_penalty *p, int32_t level, int32_t n, const int32_t *list) {
+  stage stages[2];
+  if (n == 0) return;
+  enter(p, level, n, list, &stages[0]);
+  for (int32_t first = 0; first < n; first += BLOCK) {
+    const int turn = (first / BLOCK) & 1;
+    const int32_t next = first + BLOCK;
+    if (next < n) enter(p, level, n - next, list + next, &stages[!turn]);
+    leave(p, level, &stages[turn]);
+  }
+}
+
+// A share of `weight` nodes in a running mean over about as many thousands; a pause of the
+// machine is no cost of a node.
+static void learn(double *estimate, double us, double weight) {
+  if (!(weight > 0.0)) return;
+  double one = us / weight;
+  if (one > 4.0 * *estimate) one = 4.0 * *estimate;
+  *estimate += (one - *estimate) * weight / (weight + 1000.0);
+  if (*estimate < 1e-3) *estimate = 1e-3;
+}
+
+static void traverse(rf_penalty *p, double start_us, rf_penalty_result *out) {
+  const rf_point_tree *t = p->tree;
+  const bool timed = p->set.budget_us > 0.0;
+  int64_t counted = 0;
+  int32_t level = 0;
+  p->n_copies = 0;
+  p->n_fresh = t->count[0];
+  for (int32_t k = 0; k < t->count[0]; ++k) p->fresh[0][k] = k;
+  for (; level < t->n_levels; ++level) {
+    rf_node_copy *copies = p->copies[level & 1];
+    int32_t *fresh = p->fresh[level & 1];
+    const int32_t queued_copies = p->n_copies, queued_fresh = p->n_fresh;
+    const double patience = level <= p->last_level ? 1.0 : p->set.cold_ratio;
+    if (level > 0 && !timed && !((double)counted < patience * p->set.warm_nodes)) break;
+    int32_t n_copies = queued_copies, n_fresh = queued_fresh;
+    if (p->set.coherence) {
+      n_copies = keep_due_copies(p, level, n_copies, copies);
+      n_fresh = keep_due_fresh(p, level, n_fresh, fresh);
+    }
+    const double effort = n_fresh + COPY_SHARE * n_copies;
+    const double before_us = timed ? rf_clock_us_rt() : 0.0;
+    if (level > 0 && timed) {
+      // touching points come on top, as often among the nodes to come as among those before
+      const double share = out->visited > 0 ? (double)p->touching / out->visited : 0.0;
+      const double need =
+          effort * (p->node_us + share * p->contact_us) + p->touching * p->contact_us;
+      if (!(before_us - start_us + need <= patience * p->set.budget_us)) break;
+    }
+    p->n_copies = p->n_fresh = 0;
+    render_copies(p, level, n_copies, copies);
+    render_fresh(p, level, n_fresh, fresh);
+    counted += queued_copies + queued_fresh;
+    out->visited += n_copies + n_fresh;
+    out->skipped += (queued_copies - n_copies) + (queued_fresh - n_fresh);
+    if (timed) learn(&p->node_us, rf_clock_us_rt() - before_us, effort);
+  }
+  out->level = p->last_level = level - 1;
+}
+
+// ---- forces
+
+static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
+  const rf_point_tree *t = p->tree;
+  double world[3 * BLOCK], body[3 * BLOCK], normal[3 * BLOCK], total = 0.0;
+  double sum[36] = {0}, force[3] = {0}, torque[3] = {0}, deepest = 0.0;
+  memset(p->reduced, 0, (size_t)t->row * sizeof *p->reduced);
+  for (int32_t first = 0; first < p->touching; first += BLOCK) {
+    const int32_t n = p->touching - first < BLOCK ? p->touching - first : BLOCK;
+    const int32_t *place = p->touch_place + first;
+    locate(p, n, place, world, body);
+    rf_point_tree_normals_rt(t, n, place, p->row, normal);
+    for (int32_t k = 0; k < n; ++k) {
+      const double weight = p->weight ? p->weight[place[k]] : 1.0;
+      const double stiffness = weight * p->set.stiffness_n_per_m, d = p->touch_distance[first + k];
+      double g[3], local[3], r[3], f[3], on_shell[3], moment[3], left[6], right[6];
+      const double *direction = normal + 3 * k;
+      total += weight;
+      if (d < deepest) deepest = d;
+      for (int i = 0; i < 3; ++i) f[i] = stiffness * d * direction[i];
+      rf_vec3_sub(world + 3 * k, p->grasp, r);
+      rf_vec3_cross(r, f, moment);
+      for (int i = 0; i < 3; ++i) {
+        force[i] += f[i];
+        torque[i] += moment[i];
+        on_shell[i] = -f[i];
+      }
+      rf_point_tree_project_rt(t, place[k], on_shell, p->reduced);
+      if (p->set.along_normal)
+        memcpy(g, direction, sizeof g);
+      else {
+        rf_oracle_gradient_rt(&p->oracle, body + 3 * k, local);
+        to_world(p->rotation, local, g);
+      }
+      for (int i = 0; i < 3; ++i) {
+        left[i] = stiffness * direction[i];
+        right[i] = -g[i];
+      }
+      rf_vec3_cross(r, left, left + 3);
+      rf_vec3_cross(g, r, right + 3);
+      for (int i = 0; i < 6; ++i)
+        for (int j = 0; j < 6; ++j) sum[6 * i + j] += left[i] * right[j];
+    }
+  }
+  const double most = p->set.max_points;
+  p->scale = most > 0.0 && total > most ? most / total : 1.0;
+  for (int i = 0; i < 3; ++i) {
+    out->force_n[i] = p->scale * force[i];
+    out->torque_nm[i] = p->scale * torque[i];
+  }
+  for (int i = 0; i < 36; ++i) out->gradient[i] = p->scale * sum[i];
+  // the skew matrices of force and torque
+  for (int block = 1; block < 4; ++block) {
+    const double *v = block == 3 ? out->torque_nm : out->force_n;
+    double *at = out->gradient + 18 * (block >> 1) + 3 * (block & 1);
+    at[1] -= v[2], at[2] += v[1];
+    at[6] += v[2], at[8] -= v[0];
+    at[12] -= v[1], at[13] += v[0];
+  }
+  for (int32_t j = 0; j < t->r; ++j) p->reduced[j] *= p->scale;
+  out->depth_m = -deepest;
+  out->touching = p->touching;
+}
+
+rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const double *q,
+                                 int32_t all_of, rf_penalty_result *out, double *reduced) {
+  const double start_us = rf_clock_us_rt();
+  if (!begin(p, pose, q)) return RF_ERR_ARG;
+  memset(out, 0, sizeof *out);
+  p->touching = 0;
+  if (all_of >= 0) {
+    out->level = all_of < p->tree->n_levels ? all_of : p->tree->n_levels - 1;
+    out->visited = p->tree->count[out->level];
+    scan(p, out->level);
+  } else {
+    add_travel(p);
+    traverse(p, start_us, out);
+  }
+  const double before_us = rf_clock_us_rt();
+  add_contacts(p, out);
+  const double end_us = rf_clock_us_rt();
+  if (all_of < 0) learn(&p->contact_us, end_us - before_us, p->touching);
+  if (reduced) memcpy(reduced, p->reduced, (size_t)p->tree->r * sizeof *reduced);
+  out->microseconds = end_us - start_us;
+  return RF_OK;
+}
+
+rf_status rf_penalty_evaluate_many_rt(rf_penalty *p, int64_t n, const double *positions,
+                                      const double *quaternions, const double *qs,
+                                      rf_penalty_result *results, double *reduced) {
+  const int64_t r = p->tree->r;
+  for (int64_t k = 0; k < n; ++k) {
+    rf_pose pose;
+    memcpy(pose.position_m, positions + 3 * k, sizeof pose.position_m);
+    memcpy(pose.quaternion, quaternions + 4 * k, sizeof pose.quaternion);
+    const rf_status st = rf_penalty_evaluate_rt(p, &pose, qs ? qs + r * k : NULL, -1, results + k,
+                                                reduced ? reduced + r * k : NULL);
+    if (st < 0) return st;
+  }
+  return RF_OK;
+}

@@ -1,0 +1,48 @@
+// Inside of a penalty contact; for penalty.c and penalty_rt.c only.
+#ifndef RF_CONTACT_PENALTY_STATE_H
+#define RF_CONTACT_PENALTY_STATE_H
+
+#include "contact/penalty.h"
+
+// A node of the level above that was not clear, again on this level; its force is counted there.
+typedef struct rf_node_copy {
+  int32_t place;
+  double distance;
+} rf_node_copy;
+
+struct rf_penalty {
+  const rf_point_tree *tree;
+  rf_oracle oracle;
+  rf_penalty_settings set;
+  double *weight;  // by place; NULL: 1                                              (n_points)
+
+  // this cycle; x = R y + p takes y of the field object to the world
+  double rotation[9], position[3], grasp[3];
+  double *row, *bound;  // q and (1, |q|), padded                                    (row), (bound)
+  double margin;        // m, more than any rounding of a place or a radius
+
+  // the cycle before
+  bool begun;
+  int32_t last_level;
+  double last_rotation[9], last_position[3], last_margin;
+  double *last_row;            //                                                              (row)
+  double node_us, contact_us;  // running estimates of costs
+
+  // Travel so far of any point, and growth of any sphere of a level, in sum; and the travel at
+  // which a node must be looked at again.
+  double travel[RF_TREE_MAX_LEVELS];
+  double *due;  //                                                          (node[n_levels])
+
+  // nodes of this level and of the next
+  rf_node_copy *copies[2];
+  int32_t *fresh[2];
+  int32_t n_copies, n_fresh;  // of the list that is being filled
+
+  int32_t touching;
+  int32_t *touch_place;    //                                                        (n_points)
+  double *touch_distance;  // m                                                      (n_points)
+  double scale;            // L / l of the last cycle
+  double *reduced;         // sum over the touching points                           (row)
+};
+
+#endif
