@@ -26,6 +26,8 @@ Motion
 Contact
     `Pointshell`: points of a surface with inward normals (`Uniformity`: how evenly they lie);
     `PointTree`: the hierarchy over it.
+    `PenaltyContact` of such a tree with a field: `ContactForce` (with `ContactPoints`), and
+    `ContactTrajectory`, in bounded time.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 to compare with.
     A `Field` is a signed distance: a `DistanceField` on a grid, a `SphereField`, `BoxField`,
     `PlaneField` or `CapsuleField`, a `UnionField` or `OffsetField` of others.
@@ -55,6 +57,12 @@ from reducedfem.basis import (  # noqa: E402
     SystemBasis,
     mass_pca,
     modal_derivative_basis,
+)
+from reducedfem.contact import (  # noqa: E402
+    ContactForce,
+    ContactPoints,
+    ContactTrajectory,
+    PenaltyContact,
 )
 from reducedfem.damping import StrainRateDamping  # noqa: E402
 from reducedfem.embedding import Embedding  # noqa: E402
@@ -121,6 +129,9 @@ __all__ = [
     "CapsuleField",
     "CentralDifferences",
     "CentralReport",
+    "ContactForce",
+    "ContactPoints",
+    "ContactTrajectory",
     "ConvergenceError",
     "DistanceField",
     "DivergedError",
@@ -142,6 +153,7 @@ __all__ = [
     "Modes",
     "NewmarkReport",
     "OffsetField",
+    "PenaltyContact",
     "Pick",
     "PlaneField",
     "PointTree",

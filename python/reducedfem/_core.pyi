@@ -346,6 +346,43 @@ class PointTree:
     def positions(self, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
     def normals(self, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
 
+# csrc/pyext/py_contact.c
+@final
+class Contact:
+    def __new__(
+        cls,
+        tree: PointTree,
+        field: Field,
+        weights: ArrayLike | None,
+        stiffness: float,
+        warm_nodes: int,
+        cold_ratio: float,
+        budget_us: float,
+        max_points: int,
+        coherence: bool,
+        along_normal: bool,
+        grasp: ArrayLike,
+        /,
+    ) -> Contact: ...
+    def evaluate(
+        self,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        q: ArrayLike | None,
+        all_of: int,
+        contacts: bool,
+        /,
+    ) -> tuple[Any, ...]: ...
+    def evaluate_many(
+        self,
+        positions: ArrayLike,
+        quaternions: ArrayLike,
+        qs: ArrayLike | None,
+        progress: Callable[[int, int], object] | None,
+        /,
+    ) -> tuple[Any, ...]: ...
+    def reset(self) -> None: ...
+
 # csrc/pyext/py_parts.c
 @final
 class ReducedParts:
