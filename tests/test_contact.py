@@ -257,7 +257,7 @@ def test_the_tree_finds_what_is_there_deformable(soft_contact, seed, magnitude):
     rng = np.random.default_rng(seed)
     position, quaternion = random_pose(rng, 1.9)
     q = 10**magnitude * rng.normal(size=9)
-    arguments = position + (1.0, 0.25, 0.25), quaternion, q
+    arguments = position + np.array([1.0, 0.25, 0.25]), quaternion, q
     through_tree = soft_contact.evaluate(*arguments, contacts=True)
     one_by_one = soft_contact.evaluate(*arguments, contacts=True, treeless=True)
     same_contacts(through_tree, one_by_one)

@@ -20,7 +20,7 @@ __all__ = ["ContactForce", "ContactPoints", "ContactTrajectory", "PenaltyContact
 _DIRECTIONS = ("field", "normal")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ContactPoints:
     """The points that touch, in the order in which their forces were added up.
 
@@ -45,7 +45,7 @@ class ContactPoints:
     forces: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ContactForce:
     """What `PenaltyContact.evaluate` found.
 
@@ -91,7 +91,7 @@ class ContactForce:
     contacts: ContactPoints | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ContactTrajectory:
     """What `PenaltyContact.evaluate_many` found: `ContactForce` as arrays over n cycles.
 
@@ -249,7 +249,7 @@ class PenaltyContact:
             options["max_points"],
             options["temporal_coherence"],
             gradient_direction == "normal",
-            np.zeros(3) if grasp is None else array_like(grasp, "grasp"),
+            (0.0, 0.0, 0.0) if grasp is None else array_like(grasp, "grasp"),
         )
         self._tree, self._field, self._options = tree, field, options
 
@@ -324,7 +324,7 @@ class PenaltyContact:
             flag(contacts, "contacts"),
         )
         points = None if found[-1] is None else ContactPoints(*found[-1])
-        return ContactForce(*found[:-1], points)
+        return ContactForce(*(*found[:-1], points))
 
     def evaluate_many(
         self,
