@@ -22,16 +22,18 @@ static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
     [PY_SECOND_ORDER] = &py_second_order_spec,
     [PY_VOXMAP] = &py_voxmap_spec,
     [PY_VOXMAP_CONTACT] = &py_voxmap_contact_spec,
+    [PY_DEFORMED_FIELD] = &py_deformed_field_spec,
     [PY_POINT_TREE] = &py_point_tree_spec,
     [PY_FIELD] = &py_field_spec,
     [PY_CONTACT] = &py_contact_spec,
 };
 
 static PyMethodDef *const function_tables[] = {
-    py_reduced_functions,   py_system_functions, py_solid_functions,   py_mesh_functions,
-    py_modes_functions,     py_basis_functions,  py_sketch_functions,  py_spectrum_functions,
-    py_free_body_functions, py_parts_functions,  py_damping_functions, py_pointshell_functions,
-    py_voxmap_functions,    py_field_functions,
+    py_reduced_functions, py_system_functions,         py_solid_functions,
+    py_mesh_functions,    py_modes_functions,          py_basis_functions,
+    py_sketch_functions,  py_spectrum_functions,       py_free_body_functions,
+    py_parts_functions,   py_damping_functions,        py_pointshell_functions,
+    py_voxmap_functions,  py_deformed_field_functions, py_field_functions,
 };
 
 py_state *py_state_of_object(PyObject *object) {

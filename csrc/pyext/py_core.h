@@ -35,6 +35,7 @@ typedef enum py_type_index {
   PY_SECOND_ORDER,
   PY_VOXMAP,
   PY_VOXMAP_CONTACT,
+  PY_DEFORMED_FIELD,
   PY_POINT_TREE,
   PY_FIELD,
   PY_CONTACT,
@@ -89,7 +90,8 @@ int py_run_init(py_state *state, py_run *r, PyObject *callable, int threads);
 extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_spec,
     py_newmark_reduced_spec, py_newmark_solid_spec, py_central_reduced_spec, py_central_solid_spec,
     py_free_body_spec, py_parts_spec, py_damping_spec, py_skin_spec, py_second_order_spec,
-    py_projected_spec, py_newmark_projected_spec, py_voxmap_spec, py_voxmap_contact_spec;
+    py_projected_spec, py_newmark_projected_spec, py_voxmap_spec, py_voxmap_contact_spec,
+    py_deformed_field_spec;
 extern PyType_Spec py_point_tree_spec, py_field_spec;
 extern PyType_Spec py_contact_spec;
 
@@ -97,6 +99,7 @@ extern PyType_Spec py_contact_spec;
 extern PyMethodDef py_mesh_functions[], py_solid_functions[], py_modes_functions[],
     py_basis_functions[], py_reduced_functions[], py_system_functions[], py_sketch_functions[],
     py_spectrum_functions[], py_free_body_functions[], py_parts_functions[], py_damping_functions[],
-    py_pointshell_functions[], py_voxmap_functions[], py_field_functions[];
+    py_pointshell_functions[], py_voxmap_functions[], py_deformed_field_functions[],
+    py_field_functions[];
 
 #endif

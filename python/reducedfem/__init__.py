@@ -28,6 +28,8 @@ Contact
     `PointTree`: the hierarchy over it.
     `PenaltyContact` of such a tree with a field: `ContactForce` (with `ContactPoints`), and
     `ContactTrajectory`, in bounded time.
+    `Pointshell`: points of a surface with inward normals; `PointTree`: the hierarchy over it.
+    `DeformedField`: of objects that deform, by proxies.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 to compare with.
     A `Field` is a signed distance: a `DistanceField` on a grid, a `SphereField`, `BoxField`,
     `PlaneField` or `CapsuleField`, a `UnionField` or `OffsetField` of others.
@@ -65,6 +67,7 @@ from reducedfem.contact import (  # noqa: E402
     PenaltyContact,
 )
 from reducedfem.damping import StrainRateDamping  # noqa: E402
+from reducedfem.deformed_field import DeformedField  # noqa: E402
 from reducedfem.embedding import Embedding  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
@@ -133,6 +136,7 @@ __all__ = [
     "ContactPoints",
     "ContactTrajectory",
     "ConvergenceError",
+    "DeformedField",
     "DistanceField",
     "DivergedError",
     "Embedding",

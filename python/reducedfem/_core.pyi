@@ -799,3 +799,42 @@ def field_from_values(
     /,
 ) -> Field: ...
 def field_from_shape(shape: str, a: ArrayLike, b: ArrayLike, radius: float, /) -> Field: ...
+
+# csrc/pyext/py_deformed_field.c
+@final
+class DeformedField:
+    def __new__(
+        cls,
+        fields: tuple[Field, ...],
+        first: ArrayLike,
+        model: Reduced,
+        mesh: Mesh,
+        embedding: Embedding,
+        proxies: ArrayLike,
+        k: int,
+        safety: float,
+        threads: int,
+        /,
+    ) -> DeformedField: ...
+    @property
+    def modes(self) -> NDArray[np.float64]: ...
+    def evaluate(
+        self, q: ArrayLike, points: ArrayLike, gradient: bool, threads: int, /
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None, NDArray[np.int32]]: ...
+    def pose(self, q: ArrayLike, /) -> tuple[NDArray[np.float64], NDArray[np.float64], int]: ...
+    def project(self, proxies: ArrayLike, forces: ArrayLike, /) -> NDArray[np.float64]: ...
+
+def field_domains(
+    field: Field,
+    proxies: ArrayLike,
+    labels: ArrayLike | None,
+    n: int,
+    overlap: float,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> tuple[
+    float,
+    NDArray[np.int32],
+    list[tuple[NDArray[np.bool_], NDArray[np.float32], tuple[int, int, int]]],
+]: ...

@@ -1,0 +1,104 @@
+// Signed distance to an object that deforms, from its distance field at rest (B07 3.12).
+//
+// Proxies are some tens of points P of the object.  At q they are at p = P + U q, and the object
+// around each is deformed by F = I + sum_j q_j grad U_j.  A place x is pulled back by each of the
+// k proxies nearest to it, X = P + F^-1 (x - p), and its distance is the sum of the rest field's
+// values there with weights of (3.16),
+//     w_i = (1/d_i - 1/d_max) / W,   W = sum_j (1/d_j - 1/d_max),   d_i = |x - p_i| :
+// the farthest of the k has none, so that nothing jumps where another takes its place.  Where all
+// k are equally far the limit depends on the direction; weights are then equal.  That is a line for
+// k = 3, a point for k = 4, in general nowhere for k = 5; with k = 2 the value jumps half-way
+// between two proxies, with k = 1 wherever the nearest changes.
+//
+// Several domains, each with a rest field and proxies of its own: the distance is the smallest of
+// theirs.  What a part would see of another that is pulled back with it, a mirror image, is not in
+// its field (3.12.1).
+//
+// What this is not.  The value is an approximation, good where strain is small and slowly varying,
+// and it bounds nothing.  Under stretch it counts distances at rest.  A rest field is only a lower
+// bound outside its box, and drops at its side: boxes want room for what is pulled back.
+//
+// F that is flat or turned inside out, which no solid does but a large q can: its singular values,
+// the smallest negative when inverted, are raised to RF_DEFORMED_FLATTEST before it is inverted.
+// That is continuous in q, changes nothing before that, and no place is pulled apart further than
+// by the inverse of that.
+#ifndef RF_CONTACT_DEFORMED_FIELD_H
+#define RF_CONTACT_DEFORMED_FIELD_H
+
+#include <stdbool.h>
+
+#include "base/run.h"
+#include "mesh/embed.h"
+#include "model/reduced_model.h"
+#include "sdf/field.h"
+
+enum { RF_DEFORMED_MAX_K = 16, RF_DEFORMED_MAX_PROXIES = 1 << 16 };
+#define RF_DEFORMED_FLATTEST 0.1
+
+typedef struct rf_deformed_field {
+  int32_t r, k, n_proxies, n_domains;
+  int32_t n_slots;         // proxies and places beside them: domains begin at multiples of 8
+  const rf_field **field;  // of each domain at rest, borrowed              (n_domains)
+  int32_t *first;          // proxies of domain d are first[d] to first[d+1] - 1  (n_domains + 1)
+  int32_t *slot;           // of the first proxy of each domain            (n_domains + 1)
+  double *rest;            // P, m                                         (n_proxies, 3)
+  double *modes;           // rows of U and of grad U, d u_a / d X_b at 3 + 3 a + b
+                           //                                              (n_proxies, r, 12)
+  double safety;           // of culling, 1 or more
+} rf_deformed_field;
+
+typedef struct rf_deformed_settings {
+  int32_t k;      // nearest proxies
+  double safety;  // see rf_deformed_field_slack_rt
+} rf_deformed_settings;
+
+// Proxies of all domains, one domain after the other, as points of the embedding; `first` as
+// above.  Copies all but the fields.
+RF_MUST_CHECK rf_status rf_deformed_field_create(int32_t n_domains, const rf_field *const *fields,
+                                                 const int32_t *first, const rf_reduced *model,
+                                                 const rf_mesh *mesh, const rf_embedding *embedding,
+                                                 const double *points,
+                                                 const rf_deformed_settings *set, const rf_run *run,
+                                                 rf_deformed_field **out, rf_error *err);
+void rf_deformed_field_free(rf_deformed_field *f);  // NULL is fine
+
+// Where the proxies are at some q: written by one thread at a time, once a cycle.
+typedef struct rf_deformed_pose {
+  double *place;    // x, y, z of p by slots                     (3, n_slots)
+  double *inverse;  // F^-1 by rows and P - F^-1 p               (n_proxies, 12)
+  bool usable;      // false: no q yet, or one that is not finite there
+  int32_t flat;     // proxies whose F was flat or inverted
+} rf_deformed_pose;
+
+RF_MUST_CHECK rf_status rf_deformed_pose_create(const rf_deformed_field *f, rf_deformed_pose **out,
+                                                rf_error *err);
+void rf_deformed_pose_free(rf_deformed_pose *pose);  // NULL is fine
+
+// False, and the pose not usable, where q puts a proxy beyond 1e100 m or nowhere.
+bool rf_deformed_pose_update_rt(const rf_deformed_field *f, const double *q,
+                                rf_deformed_pose *pose);
+
+// Distance at x, in the frame of the mesh; infinite for a pose that is not usable.  `nearest`: the
+// proxy nearest to x of the domain that gave the value.
+double rf_deformed_field_distance_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                     const double x[3], int32_t *nearest);
+// Returns the same; the gradient is that of the very function, weights included.  At a proxy,
+// where the function has a kink, the weights are taken as constant.
+double rf_deformed_field_gradient_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                     const double x[3], double gradient[3], int32_t *nearest);
+// Adds U^T force with the rows of a proxy: what a force on the object near it does to its q.
+void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const double force[3],
+                               double *reduced);
+
+// Culling.  Positive where d > safety R is taken to mean that no point within R of a place with
+// distance d is inside.  Not a bound: the value says how much the place may move, or R grow, if
+// distances change by no more than `safety` times as much.
+double rf_deformed_field_slack_rt(const rf_deformed_field *f, double d, double R);
+
+// For points (n, 3) at q; gradient (n, 3) and nearest (n) are nullable.
+RF_MUST_CHECK rf_status rf_deformed_field_evaluate(const rf_deformed_field *f, const rf_run *run,
+                                                   const double *q, int32_t n, const double *points,
+                                                   double *distance, double *gradient,
+                                                   int32_t *nearest, rf_error *err);
+
+#endif

@@ -1,0 +1,12 @@
+// How other rooms' bindings reach the C field inside a _core.DeformedField.
+#ifndef RF_PYEXT_PY_DEFORMED_FIELD_H
+#define RF_PYEXT_PY_DEFORMED_FIELD_H
+
+#include "contact/deformed_field.h"
+#include "pyext/py_core.h"
+
+// Borrowed: valid while `object` lives.  NULL with InputTypeError set when `object` is no
+// _core.DeformedField.
+const rf_deformed_field *py_deformed_field_get(py_state *state, PyObject *object);
+
+#endif

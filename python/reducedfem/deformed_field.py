@@ -1,0 +1,472 @@
+"""Signed distances to objects that deform, from their distance fields at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._check import array_like, count, integer, number, reals
+from reducedfem._run import Progress, callback, threads
+from reducedfem.embedding import Embedding
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.field import DistanceField, Field
+from reducedfem.pointshell import Pointshell
+from reducedfem.reduced import ReducedSolid
+
+__all__ = ["DeformedField"]
+
+_Points = Pointshell | ArrayLike
+_Domains = Sequence[tuple[Field, _Points]]
+
+# RF_DEFORMED_MAX_PROXIES of csrc/contact/deformed_field.h
+_MOST_PROXIES = 65536
+
+
+class DeformedField:
+    """The signed distance to a reduced deformable object (Barbic 2007, section 3.12).
+
+    Some tens of points of the object, the proxies, follow its deformation. A place x is
+    pulled back to the object at rest by each of the k proxies p_i nearest to it,
+    X_i = P_i + F_i^-1 (x - p_i) with the deformation gradient F_i there, and its distance is the
+    weighted mean of what the field at rest says at the X_i. Weights fall with the distance from
+    the proxy and are zero for the farthest of the k (equation 3.16), so that the field is
+    continuous in x and in q.
+
+    It is an approximation, good where deformations vary slowly from proxy to proxy and strain
+    is small: under stretch it counts distances at rest. It is no bound in either direction. The
+    field at rest should have a box with room for what is pulled back, because beside it there
+    are only lower bounds.
+
+    Where two parts of an object deform away from each other, a place near one may be pulled
+    back into the other: a mirror image. `domains` cuts the object into parts that overlap, each
+    with its own field and proxies; the distance is the smallest of theirs.
+
+    Parameters
+    ----------
+    field
+        The field of the object at rest, in the frame of the mesh of `reduced`. Automatic
+        domains need a `DistanceField`.
+    reduced
+        The model that deforms it.
+    proxies
+        How many to fit to the surface (`Pointshell.from_field`), or the points themselves:
+        a `Pointshell`, or an array [m], shape (m, 3).
+    k
+        How many proxies a place is pulled back by, 1 to 16, or all of a domain that has fewer.
+        With less than 4 the field jumps somewhere.
+    embedding
+        How the mesh carries the proxies, where these are given; None: made here.
+    rng
+        Seed or generator for fitting.
+    domains
+        None: one. A number: proxies far from each other along the object become seeds, and
+        each part is what is nearest to one of them. Labels of the proxies, integers from 0 on,
+        shape (m,): parts that are given. Or a sequence of pairs (field, proxies), the domains
+        themselves; `field` and `proxies` are then not used for anything else.
+    overlap
+        By how much automatic domains go beyond their parts, along the object [m]. At rest
+        values are those of `field` outside and down to a depth of overlap / 1.13 less a voxel;
+        below that they may be nearer to zero, close to cuts. None: what is enough for the
+        deepest place, but no more than a tenth of the longest side of the object. Two parts that
+        are closer to each other than the overlap, along the object, see each other.
+    safety
+        In contact, a sphere is taken to be outside where the distance of its centre is more
+        than this times its radius, 1 or more.
+    progress
+        True for a bar, or a callable ``f(done, total)``.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type, shape or value; the field has no inside; there are more
+        domains than proxies.
+
+    Notes
+    -----
+    F_i that is flat or inverted, which large q can lead to, has its singular values raised to 0.1
+    before it is inverted; see `flat`.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_core",
+        "_domains",
+        "_embedding",
+        "_field",
+        "_first",
+        "_k",
+        "_labels",
+        "_overlap",
+        "_points",
+        "_reduced",
+        "_safety",
+    )
+
+    def __init__(
+        self,
+        field: Field,
+        reduced: ReducedSolid,
+        proxies: int | _Points = 40,
+        k: int = 5,
+        embedding: Embedding | None = None,
+        rng: int | np.random.Generator = 0,
+        domains: int | ArrayLike | _Domains | None = None,
+        *,
+        overlap: float | None = None,
+        safety: float = 1.5,
+        progress: Progress = False,
+    ) -> None:
+        if not isinstance(field, Field):
+            raise InputTypeError(f"field must be a Field, got {type(field).__name__}")
+        if not isinstance(reduced, ReducedSolid):
+            raise InputTypeError(f"reduced must be a ReducedSolid, got {type(reduced).__name__}")
+        self._field, self._reduced = field, reduced
+        self._k, self._safety = integer(k, "k"), number(safety, "safety")
+        self._labels: NDArray[np.int32] | None = None
+        self._overlap: float | None = None
+        given = _pairs(domains)
+        if given is not None:
+            parts = given
+            if embedding is not None:
+                raise InputError("embedding cannot be given with domains that bring their proxies")
+            whole = np.concatenate([points for _, points in parts])
+        else:
+            whole = _proxies(field, proxies, rng)
+            parts = [(field, whole)]
+            if domains is not None:
+                parts = self._cut(field, whole, domains, overlap, progress)
+        if overlap is not None and self._overlap is None:
+            raise InputError("overlap is for automatic domains; there are none")
+        self._first = np.cumsum([0, *(len(points) for _, points in parts)]).astype(np.int32)
+        self._points = np.concatenate([points for _, points in parts])
+        self._points.flags.writeable = False
+        self._domains = tuple(one for one, _ in parts)
+        if embedding is not None:
+            _check_embedding(embedding, reduced, whole)
+        if embedding is None or len(self._points) != len(whole):
+            embedding = Embedding(reduced.mesh, self._points)
+        self._embedding = embedding
+        self._core = _core.DeformedField(
+            tuple(one._core for one in self._domains),
+            self._first,
+            reduced._core,
+            reduced.mesh._core,
+            embedding._core,
+            self._points,
+            self._k,
+            self._safety,
+            threads(),
+        )
+
+    def _cut(
+        self,
+        field: Field,
+        points: NDArray[np.float64],
+        domains: int | ArrayLike | _Domains,
+        overlap: float | None,
+        progress: Progress,
+    ) -> list[tuple[Field, NDArray[np.float64]]]:
+        """Return the fields and proxies of automatic domains."""
+        if not isinstance(field, DistanceField):
+            raise InputTypeError(
+                f"automatic domains need a DistanceField, got {type(field).__name__}; give a "
+                "sequence of (field, proxies)"
+            )
+        labels: NDArray[np.int32] | None = None
+        if np.ndim(domains) == 0:  # type: ignore[arg-type]
+            n = count(domains, "domains")
+        else:
+            labels = _labels(domains, len(points))
+            n = int(labels.max()) + 1
+        grown = -1.0
+        if overlap is not None:
+            grown = number(overlap, "overlap")
+            if not grown >= 0:
+                raise InputError(f"overlap must not be negative, got {grown:g} m")
+        with callback(progress, "domains") as tell:
+            self._overlap, self._labels, parts = _core.field_domains(
+                field._core, points, labels, n, grown, tell, threads()
+            )
+        self._labels.flags.writeable = False
+        made: list[tuple[Field, NDArray[np.float64]]] = []
+        for members, values, first in parts:
+            origin = field.origin + np.array(first) * field.spacing
+            made.append((DistanceField(values, origin, field.spacing), points[members]))
+        return made
+
+    @property
+    def field(self) -> Field:
+        """The field of the whole object at rest."""
+        return self._field
+
+    @property
+    def reduced(self) -> ReducedSolid:
+        """The model that deforms it."""
+        return self._reduced
+
+    @property
+    def r(self) -> int:
+        """Number of reduced coordinates."""
+        return self._reduced.r
+
+    @property
+    def k(self) -> int:
+        """Number of nearest proxies that are used."""
+        return self._k
+
+    @property
+    def safety(self) -> float:
+        """Factor on radii of spheres in contact."""
+        return self._safety
+
+    @property
+    def proxies(self) -> NDArray[np.float64]:
+        """All proxies at rest [m], domain after domain, read-only, shape (m, 3)."""
+        return self._points
+
+    @property
+    def domains(self) -> tuple[tuple[Field, NDArray[np.float64]], ...]:
+        """Field at rest and proxies of each domain; one of them without `domains`."""
+        return tuple(
+            (field, self._points[a:b])
+            for field, a, b in zip(self._domains, self._first[:-1], self._first[1:], strict=True)
+        )
+
+    @property
+    def labels(self) -> NDArray[np.int32] | None:
+        """Of the proxies before they were shared out, read-only; None: no automatic domains."""
+        return self._labels
+
+    @property
+    def overlap(self) -> float | None:
+        """Overlap of automatic domains [m]; None: there are none."""
+        return self._overlap
+
+    @property
+    def embedding(self) -> Embedding:
+        """How the mesh carries the proxies."""
+        return self._embedding
+
+    def distance(self, points: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the signed distance at points.
+
+        Parameters
+        ----------
+        points
+            Places in the frame of the mesh [m], shape (n, 3), or (3,) for one.
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        (n,) array
+            Signed distances [m], negative inside; for one point an array of shape ().
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A wrong shape, a value that is not finite, or `q` so large that places are not.
+        """
+        rows, shape = _rows(points)
+        return self._core.evaluate(array_like(q, "q"), rows, False, threads())[0].reshape(shape)
+
+    def gradient(self, points: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the gradient of what `distance` returns, by the place.
+
+        The change of the weights is part of it. Where neighbours change, and where the field
+        at rest has kinks, it is that of one side; at a proxy the weights count as constant.
+
+        Parameters
+        ----------
+        points
+            Places in the frame of the mesh [m], shape (n, 3), or (3,) for one.
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        (n, 3) or (3,) array
+            Gradients.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            As `distance`.
+        """
+        rows, shape = _rows(points)
+        slope = self._core.evaluate(array_like(q, "q"), rows, True, threads())[1]
+        assert slope is not None
+        return slope.reshape(*shape, 3)
+
+    def nearest(self, points: ArrayLike, q: ArrayLike) -> NDArray[np.int32]:
+        """Return the proxy nearest to points, of the domain that gives the distance.
+
+        Parameters
+        ----------
+        points
+            Places in the frame of the mesh [m], shape (n, 3), or (3,) for one.
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        (n,) array
+            Indices into `proxies`.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            As `distance`.
+        """
+        rows, shape = _rows(points)
+        return self._core.evaluate(array_like(q, "q"), rows, False, threads())[2].reshape(shape)
+
+    def project(self, proxies: ArrayLike, forces: ArrayLike) -> NDArray[np.float64]:
+        """Return the reduced force of forces near proxies, the sum of U_i^T f.
+
+        Modes of the place where a force acts are taken to be those of the nearest proxy.
+
+        Parameters
+        ----------
+        proxies
+            Indices, as `nearest` returns them, shape (n,).
+        forces
+            On the object, in the frame of the mesh [N], shape (n, 3).
+
+        Returns
+        -------
+        (r,) array
+            Reduced force [N kg^-1/2].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A wrong shape, a value that is not finite or an index out of range.
+        """
+        return self._core.project(
+            array_like(proxies, "proxies", "integers"), array_like(forces, "forces")
+        )
+
+    def positions(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return where the proxies are.
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        (m, 3) array
+            P + U q [m].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A wrong shape, a value that is not finite, or `q` so large that places are not.
+        """
+        return self._core.pose(array_like(q, "q"))[0]
+
+    def flat(self, q: ArrayLike) -> int:
+        """Return at how many proxies the deformation gradient is flat or inverted.
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        int
+            Of proxies with a singular value less than 0.1, roughly, or a negative determinant.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            As `positions`.
+        """
+        return self._core.pose(array_like(q, "q"))[2]
+
+    def __repr__(self) -> str:
+        n = len(self._domains)
+        parts = "" if n == 1 else f" in {n} domains"
+        return f"<DeformedField: {len(self._points)} proxies{parts}, k = {self._k}, r = {self.r}>"
+
+
+def _rows(points: ArrayLike) -> tuple[ArrayLike, tuple[int, ...]]:
+    """Return points as C takes them, and the shape of one number for each."""
+    given = np.asarray(array_like(points, "points"))
+    if given.shape == (3,):
+        return given.reshape(1, 3), ()
+    return given, given.shape[:1]
+
+
+def _places(value: object, name: str) -> NDArray[np.float64]:
+    """Return proxies that are given."""
+    points = value.points if isinstance(value, Pointshell) else reals(value, name)  # type: ignore[arg-type]
+    if points.ndim != 2 or points.shape[1] != 3 or len(points) == 0:
+        raise InputError(f"{name} must have shape (m, 3), m at least 1, got {points.shape}")
+    return np.array(points)
+
+
+def _proxies(
+    field: Field, proxies: int | _Points, rng: int | np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the proxies, fitted to the field where only their number is given."""
+    if isinstance(proxies, Pointshell) or np.ndim(proxies) > 0:
+        return _places(proxies, "proxies")
+    n = count(proxies, "proxies", _MOST_PROXIES)
+    fit = getattr(Pointshell, "from_field", None)
+    if fit is None:
+        raise InputTypeError("proxies must be points, their number cannot be given yet")
+    return np.array(fit(field, n, levels=1, rng=rng).points)
+
+
+def _pairs(domains: object) -> list[tuple[Field, NDArray[np.float64]]] | None:
+    """Return domains that are given as pairs; None: they are something else."""
+    if not isinstance(domains, Sequence) or isinstance(domains, str) or len(domains) == 0:
+        return None
+    if not any(isinstance(one, tuple | list) for one in domains):
+        return None
+    pairs = []
+    for i, one in enumerate(domains):
+        if not (isinstance(one, tuple | list) and len(one) == 2 and isinstance(one[0], Field)):
+            raise InputTypeError(f"domains[{i}] must be a pair (field, proxies)")
+        pairs.append((one[0], _places(one[1], f"domains[{i}][1]")))
+    return pairs
+
+
+def _labels(value: object, n: int) -> NDArray[np.int32]:
+    """Return labels of proxies, each from 0 to the largest used."""
+    array = np.asarray(array_like(value, "domains", "integers"))
+    if array.dtype.kind not in "iu":
+        raise InputTypeError(
+            "domains must be a number, integer labels of the proxies or pairs (field, proxies), "
+            f"got dtype {array.dtype}"
+        )
+    if array.shape != (n,):
+        raise InputError(
+            f"domains must have shape ({n},), a label for each proxy, got " f"{array.shape}"
+        )
+    if array.min() < 0 or array.max() >= n:
+        raise InputError(
+            f"labels in domains must be 0 to {n - 1}, got {array.min()} to " f"{array.max()}"
+        )
+    return array.astype(np.int32)
+
+
+def _check_embedding(embedding: object, reduced: ReducedSolid, points: NDArray[np.float64]) -> None:
+    if not isinstance(embedding, Embedding):
+        raise InputTypeError(
+            f"embedding must be an Embedding or None, got {type(embedding).__name__}"
+        )
+    mesh, own = embedding.mesh, reduced.mesh
+    if mesh is not own and not (
+        np.array_equal(mesh.nodes, own.nodes) and np.array_equal(mesh.elements, own.elements)
+    ):
+        raise InputError("embedding is in another mesh than that of reduced")
+    if not np.array_equal(embedding.points, points):
+        raise InputError("embedding is of other points than the proxies")
