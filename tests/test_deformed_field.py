@@ -292,9 +292,9 @@ def test_it_is_continuous_where_neighbours_change(held_bar, bar_proxies, rng):
         return max(found)
 
     for k in (4, 5, 8):
-        assert largest(k, 20000) < 0.2 * largest(k, 2000)
+        assert largest(k, 10000) < 0.2 * largest(k, 1000)
     # so the test can fail: with one proxy alone there are jumps
-    assert largest(1, 20000) > 0.5 * largest(1, 2000)
+    assert largest(1, 10000) > 0.5 * largest(1, 1000)
 
     # and in q
     made = rf.DeformedField(field, held_bar, bar_proxies)
@@ -384,11 +384,13 @@ def test_errors_shrink_with_the_deformation(held_bar, bar_field, bar_proxies, rn
         direction[mode] = 1.0
         unit = 0.1 * size / np.abs(held_bar.displacement(direction)).max()
         errors, signs = [], []
+        # the same places by the surface each time
+        which = rng.integers(0, len(surface.vertices), 120)
+        away = rng.uniform(-0.02, 0.02, (120, 3))
         for amplitude in (0.0, 0.25, 0.5, 1.0):
             q = amplitude * unit * direction
             moved = rf.Surface(skin.positions(q), surface.triangles)
-            vertices = moved.vertices[rng.integers(0, len(moved.vertices), 250)]
-            points = vertices + rng.uniform(-0.02, 0.02, vertices.shape)
+            points = moved.vertices[which] + away
             exact = exact_distance(points, moved)
             found = made.distance(points, q)
             errors.append(np.abs(found - exact).mean() / size)
@@ -495,7 +497,7 @@ def test_mirror_images(fork, fork_field, fork_proxies, rng):
     for amplitude in (0.08, 0.05, -0.008):
         q = np.array([amplitude, 0.0])
         moved = rf.Surface(skin.positions(q), surface.triangles)
-        points = rng.uniform((-0.1, 0.0, 0.05), (0.19, 0.03, 0.27), (600, 3))
+        points = rng.uniform((-0.1, 0.0, 0.05), (0.19, 0.03, 0.27), (250, 3))
         exact = exact_distance(points, moved)
         clear = np.abs(exact) > 0.006
         wrong = [
@@ -505,7 +507,7 @@ def test_mirror_images(fork, fork_field, fork_proxies, rng):
             ((made.distance(points, q) < 0) & (exact > 0.006)).sum() for made in (one, several)
         ]
         if amplitude > 0:
-            assert ghosts[0] > 10
+            assert ghosts[0] > 4
         assert ghosts[1] == 0
         assert wrong[1] == 0
 
@@ -581,6 +583,18 @@ def test_embeddings_that_are_given(held_bar, bar_field, bar_proxies, rng):
     assert made.reduced is held_bar
     assert made.field is bar_field
     assert made.safety == 1.5
+
+
+def test_proxies_are_fitted(held_bar, bar_field):
+    made = rf.DeformedField(bar_field, held_bar, rng=3)
+    assert made.proxies.shape == (40, 3)
+    assert np.abs(bar_field.distance(made.proxies)).max() < 1e-6
+    np.testing.assert_array_equal(
+        made.proxies, rf.DeformedField(bar_field, held_bar, rng=3).proxies
+    )
+    assert rf.DeformedField(bar_field, held_bar, 12, rng=4).proxies.shape == (12, 3)
+    # spread over the whole bar
+    assert (np.ptp(made.proxies, axis=0) > 0.8 * np.subtract(*BAR[::-1])).all()
 
 
 def test_what_is_refused(held_bar, free_bar, bar_field, bar_proxies, fork):

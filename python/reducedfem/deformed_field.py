@@ -419,10 +419,7 @@ def _proxies(
     if isinstance(proxies, Pointshell) or np.ndim(proxies) > 0:
         return _places(proxies, "proxies")
     n = count(proxies, "proxies", _MOST_PROXIES)
-    fit = getattr(Pointshell, "from_field", None)
-    if fit is None:
-        raise InputTypeError("proxies must be points, their number cannot be given yet")
-    return np.array(fit(field, n, levels=1, rng=rng).points)
+    return np.array(Pointshell.from_field(field, n, levels=1, rng=rng).points)
 
 
 def _pairs(domains: object) -> list[tuple[Field, NDArray[np.float64]]] | None:
