@@ -28,7 +28,6 @@ Contact
     `PointTree`: the hierarchy over it.
     `PenaltyContact` of such a tree with a field: `ContactForce` (with `ContactPoints`), and
     `ContactTrajectory`, in bounded time.
-    `Pointshell`: points of a surface with inward normals; `PointTree`: the hierarchy over it.
     `DeformedField`: of objects that deform, by proxies.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 to compare with.
     A `Field` is a signed distance: a `DistanceField` on a grid, a `SphereField`, `BoxField`,
