@@ -188,8 +188,8 @@ def some_fields(rng):
     crease = np.minimum(np.minimum(x, y), z) - 0.15
     yield rf.DistanceField(crease, np.zeros(3), 0.1), False
     yield rf.DistanceField(-crease, np.zeros(3), 0.1), False
-    exact = _core.field_from_values(lipschitz_grid(rng), np.zeros(3), np.full(3, 0.1), True, 1)
-    assert exact.lipschitz
+    exact = _core.field_from_values(lipschitz_grid(rng), np.zeros(3), np.full(3, 0.1), 0.0, 1)
+    assert exact.error == 0
     field = rf.DistanceField.__new__(rf.DistanceField)
     field._core = exact
     yield field, True
@@ -253,10 +253,10 @@ def test_distances_are_clear_sooner_than_any_samples(rng):
     """What is known to be Lipschitz has a test that does not need the steepest cell."""
     values = lipschitz_grid(rng, 33, 0.1, 40, spread=0.3)
     values += 1.6 - values[0].min()
-    known = _core.field_from_values(values, np.zeros(3), np.full(3, 0.1), True, 1)
-    other = _core.field_from_values(values, np.zeros(3), np.full(3, 0.1), False, 1)
-    assert known.lipschitz
-    assert not other.lipschitz
+    known = _core.field_from_values(values, np.zeros(3), np.full(3, 0.1), 0.0, 1)
+    other = _core.field_from_values(values, np.zeros(3), np.full(3, 0.1), np.inf, 1)
+    assert known.error == 0
+    assert other.error == np.inf
     d = np.linspace(0.3, 0.9 * known.boundary, 50)
     assert d[-1] > 1
     most = d - 0.1 * np.sqrt(3) * 1.001  # less the diagonal of a cell
@@ -264,7 +264,7 @@ def test_distances_are_clear_sooner_than_any_samples(rng):
     assert not (other.slack(d, most - 1e-6) > 0).all()
     # what is not is found out
     values[3, 4, 5] += 0.3
-    assert not _core.field_from_values(values, np.zeros(3), np.full(3, 0.1), True, 1).lipschitz
+    assert _core.field_from_values(values, np.zeros(3), np.full(3, 0.1), 0.0, 1).error == np.inf
 
 
 def test_places_that_are_no_numbers_are_never_clear():
@@ -371,7 +371,7 @@ def test_threads_change_nothing(rng):
     values = lipschitz_grid(rng, 20, 0.05, 30)
     points = rng.uniform(-0.1, 1.1, (50_000, 3))
     fields = [
-        _core.field_from_values(values, np.zeros(3), np.full(3, 0.05), True, t) for t in (1, 2, 5)
+        _core.field_from_values(values, np.zeros(3), np.full(3, 0.05), 0.0, t) for t in (1, 2, 5)
     ]
     expected = fields[0].gradient(points, 1)
     for field in fields:

@@ -3,7 +3,9 @@
 #include "pyext/py_field.h"
 
 #include "base/alloc.h"
+#include "mesh/closest.h"
 #include "pyext/py_convert.h"
+#include "sdf/build.h"
 
 typedef struct py_field {
   PyObject_HEAD rf_field *field;
@@ -123,17 +125,17 @@ static PyObject *field_of_grid(py_state *state, rf_grid *grid) {
 }
 
 PyDoc_STRVAR(from_values_doc,
-             "field_from_values($module, values, origin, spacing, lipschitz, threads, /)\n--\n\n"
-             "Field of samples (nx, ny, nz); lipschitz: they are those of a function that changes\n"
-             "by no more than the distance.");
+             "field_from_values($module, values, origin, spacing, error, threads, /)\n--\n\n"
+             "Field of samples (nx, ny, nz), which are off from distances by the error at most;\n"
+             "infinity: any samples.");
 static PyObject *from_values(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *values_obj, *origin_obj, *spacing_obj, *result = NULL;
-  int lipschitz;
+  double error;
   py_run run;
   int threads;
-  if (!PyArg_ParseTuple(args, "OOOpi:field_from_values", &values_obj, &origin_obj, &spacing_obj,
-                        &lipschitz, &threads) ||
+  if (!PyArg_ParseTuple(args, "OOOdi:field_from_values", &values_obj, &origin_obj, &spacing_obj,
+                        &error, &threads) ||
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
   py_in values = {0}, origin = {0}, spacing = {0};
@@ -148,14 +150,72 @@ static PyObject *from_values(PyObject *module, PyObject *args) {
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_grid_from_values(n, origin.data, spacing.data, values.data, lipschitz != 0, &run.run,
-                             &grid, &err);
+    st = rf_grid_from_values(n, origin.data, spacing.data, values.data, error, &run.run, &grid,
+                             &err);
     Py_END_ALLOW_THREADS
     result = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
   }
   py_in_release(&values);
   py_in_release(&origin);
   py_in_release(&spacing);
+  return result;
+}
+
+PyDoc_STRVAR(
+    from_surface_doc,
+    "field_from_surface($module, vertices, triangles, resolution, expand, box, offset, exact,"
+    " memory, progress, threads, /)\n--\n\n"
+    "Tuple (field, closed, turned, crossing, offset, parts left out, band, error). resolution: "
+    "three\n"
+    "ints; box: corners (2, 3) or None; offset: a number or None; memory: bytes or 0.");
+static PyObject *from_surface(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *v_obj, *t_obj, *box_obj, *offset_obj, *progress, *result = NULL;
+  rf_field_settings set = {0};
+  int exact, threads;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "OO(iii)dOOpdOi:field_from_surface", &v_obj, &t_obj,
+                        &set.resolution[0], &set.resolution[1], &set.resolution[2], &set.expand,
+                        &box_obj, &offset_obj, &exact, &set.memory, &progress, &threads) ||
+      py_run_init(state, &run, progress, threads) < 0)
+    return NULL;
+  set.exact = exact != 0;
+  set.fitted = box_obj == Py_None;
+  set.automatic = offset_obj == Py_None;
+  if (!set.automatic) {
+    set.offset = PyFloat_AsDouble(offset_obj);
+    if (set.offset == -1.0 && PyErr_Occurred()) return NULL;
+  }
+  py_in v = {0}, t = {0}, box = {0};
+  if (py_in_f64(&v, v_obj, "vertices", 2, (npy_intp[]){PY_ANY, 3}) == 0 &&
+      py_in_i32(&t, t_obj, "triangles", 2, (npy_intp[]){PY_ANY, 3}, 0, INT32_MAX) == 0 &&
+      (set.fitted || py_in_f64(&box, box_obj, "box", 2, (npy_intp[]){2, 3}) == 0)) {
+    for (int c = 0; c < 3 && !set.fitted; ++c) {
+      set.low[c] = ((const double *)box.data)[c];
+      set.high[c] = ((const double *)box.data)[3 + c];
+    }
+    if (v.shape[0] > INT32_MAX || t.shape[0] > INT32_MAX) {
+      py_fail(state, "MeshError", "a surface has at most %d vertices and triangles",
+              (int)INT32_MAX);
+    } else {
+      const rf_surface surface = {(int32_t)v.shape[0], (int32_t)t.shape[0], v.data, t.data};
+      rf_grid *grid = NULL;
+      rf_field_report report;
+      rf_error err = {0};
+      rf_status st;
+      Py_BEGIN_ALLOW_THREADS
+      st = rf_grid_from_surface(&surface, &set, &run.run, &grid, &report, &err);
+      Py_END_ALLOW_THREADS
+      PyObject *field = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
+      if (field)
+        result = Py_BuildValue("(NNNNdidd)", field, PyBool_FromLong(report.closed),
+                               PyBool_FromLong(report.turned), PyBool_FromLong(report.crossing),
+                               report.offset, (int)report.n_removed, report.band, report.error);
+    }
+  }
+  py_in_release(&v);
+  py_in_release(&t);
+  py_in_release(&box);
   return result;
 }
 
@@ -314,10 +374,10 @@ static PyObject *get_boundary(PyObject *self, void *unused) {
   return PyFloat_FromDouble(g->boundary);
 }
 
-static PyObject *get_lipschitz(PyObject *self, void *unused) {
+static PyObject *get_error(PyObject *self, void *unused) {
   (void)unused;
   const rf_grid *g = ((py_field *)self)->grid;
-  return PyBool_FromLong(!g || g->lipschitz);
+  return PyFloat_FromDouble(g ? g->error : 0.0);
 }
 
 static PyObject *get_parts(PyObject *self, void *unused) {
@@ -331,8 +391,7 @@ static PyGetSetDef field_getset[] = {
     {"origin", get_origin, NULL, "Place of its first sample, read-only (3,), or None.", NULL},
     {"spacing", get_spacing, NULL, "Its spacing, read-only (3,), or None.", NULL},
     {"boundary", get_boundary, NULL, "Its smallest sample on the sides of the box, or None.", NULL},
-    {"lipschitz", get_lipschitz, NULL,
-     "Whether its samples are known to change by no more than the distance.", NULL},
+    {"error", get_error, NULL, "How far its samples may be from distances; infinity: any.", NULL},
     {"parts", get_parts, NULL, "Number of grids and shapes.", NULL},
     {0},
 };
@@ -356,8 +415,60 @@ PyType_Spec py_field_spec = {
     .slots = field_slots,
 };
 
+// ---- nearest places -----------------------------------------------------------------
+
+PyDoc_STRVAR(
+    closest_doc,
+    "surface_closest($module, vertices, triangles, points, bound, /)\n--\n\n"
+    "Tuple (distance (n,), place (n, 3), pseudonormal (n, 3), triangle (n,), feature (n,))\n"
+    "of what is nearest to points; feature: 0 face, 1 edge, 2 vertex; triangle -1: nothing\n"
+    "is within the bound.");
+static PyObject *surface_closest(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *v_obj, *t_obj, *p_obj, *out[5] = {NULL}, *result = NULL;
+  double bound;
+  if (!PyArg_ParseTuple(args, "OOOd:surface_closest", &v_obj, &t_obj, &p_obj, &bound)) return NULL;
+  py_in v = {0}, t = {0}, p = {0};
+  if (py_in_f64(&v, v_obj, "vertices", 2, (npy_intp[]){PY_ANY, 3}) == 0 &&
+      py_in_i32(&t, t_obj, "triangles", 2, (npy_intp[]){PY_ANY, 3}, 0, INT32_MAX) == 0 &&
+      py_in_f64(&p, p_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) == 0 &&
+      (out[0] = py_new_f64(1, p.shape)) && (out[1] = py_new_f64(2, p.shape)) &&
+      (out[2] = py_new_f64(2, p.shape)) && (out[3] = py_new_i32(1, p.shape)) &&
+      (out[4] = py_new_i32(1, p.shape))) {
+    const rf_surface surface = {(int32_t)v.shape[0], (int32_t)t.shape[0], v.data, t.data};
+    double *distance_to = py_f64(out[0]), *place = py_f64(out[1]), *normal = py_f64(out[2]);
+    int32_t *triangle = py_i32(out[3]), *feature = py_i32(out[4]);
+    rf_closest *closest = NULL;
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_surface_check(&surface, &err);
+    if (st == RF_OK) st = rf_closest_create(&surface, &closest, &err);
+    for (npy_intp i = 0; st == RF_OK && i < p.shape[0]; ++i) {
+      rf_closest_place at = {.distance = bound, .triangle = -1};
+      rf_closest_find(closest, (const double *)p.data + 3 * i, bound, &at);
+      distance_to[i] = at.distance;
+      memcpy(place + 3 * i, at.place, sizeof at.place);
+      memcpy(normal + 3 * i, at.normal, sizeof at.normal);
+      triangle[i] = at.triangle;
+      feature[i] = (int32_t)at.feature;
+    }
+    rf_closest_free(closest);
+    Py_END_ALLOW_THREADS
+    result = st < 0 ? py_raise(state, st, &err)
+                    : PyTuple_Pack(5, out[0], out[1], out[2], out[3], out[4]);
+  }
+  for (int i = 0; i < 5; ++i) Py_XDECREF(out[i]);
+  py_in_release(&v);
+  py_in_release(&t);
+  py_in_release(&p);
+  return result;
+}
+
 PyMethodDef py_field_functions[] = {
+    {"surface_closest", surface_closest, METH_VARARGS, closest_doc},
     {"field_from_values", from_values, METH_VARARGS, from_values_doc},
+    {"field_from_surface", from_surface, METH_VARARGS, from_surface_doc},
     {"field_from_shape", from_shape, METH_VARARGS, from_shape_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -175,6 +175,10 @@ static rf_status slab_lipschitz(void *context, int64_t task, int worker, rf_erro
   return RF_OK;
 }
 
+// Distances d are curved by no more than 1 / d downwards: on a side, at a place with weights w of
+// the samples around, the mean of these is above d by no more than
+//     sum w_i |p - p_i|^2 / (2 d) <= e^2 / (2 d),  e half the diagonal of a cell,
+// once for the interpolant and once for samples that are interpolated themselves (build.h).
 static double side_minimum(const rf_grid *g) {
   float low = INFINITY;
   for (int32_t i = 0; i < g->n[0]; ++i)
@@ -183,10 +187,13 @@ static double side_minimum(const rf_grid *g) {
       const float *v = row_of(g, i, j);
       for (int32_t k = 0; k < g->n[2]; k += side ? 1 : g->n[2] - 1) low = v[k] < low ? v[k] : low;
     }
-  return (double)low;
+  const double e = 0.5 * rf_vec3_length(g->spacing);
+  const double least = (double)low * (1.0 - 1e-6) - e - g->error;
+  if (!(least > 0.0)) return (double)low;
+  return (double)low * (1.0 - 1e-6) - (e * e + g->error * g->error) / (2.0 * least);
 }
 
-rf_status rf_grid_seal(rf_grid *g, bool lipschitz, const rf_run *run, rf_error *err) {
+rf_status rf_grid_seal(rf_grid *g, double error, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   const rf_run quiet = {run->threads, NULL, NULL};
   sealing s = {.grid = g};
@@ -199,7 +206,6 @@ rf_status rf_grid_seal(rf_grid *g, bool lipschitz, const rf_run *run, rf_error *
     g->low = fmin(g->low, s.low[i]);
     g->high = fmax(g->high, s.high[i]);
   }
-  g->boundary = side_minimum(g);
 
   s.per_level = g->high > g->low ? RF_GRID_LEVELS / (g->high - g->low) : 0.0;
   RF_TRY(rf_run_tasks(&quiet, g->n[0] - 1, 0, slab_gradients, &s, err));
@@ -211,11 +217,13 @@ rf_status rf_grid_seal(rf_grid *g, bool lipschitz, const rf_run *run, rf_error *
     g->steepest = fmax(g->steepest, g->gradient[l]);
   }
 
-  g->lipschitz = lipschitz;
-  if (lipschitz) {
+  g->error = error >= 0.0 ? error : INFINITY;
+  if (g->error < INFINITY) {
     RF_TRY(rf_run_tasks(&quiet, g->n[0], 0, slab_lipschitz, &s, err));
-    for (int32_t i = 0; i < g->n[0]; ++i) g->lipschitz = g->lipschitz && s.low[i] > 0.0;
+    for (int32_t i = 0; i < g->n[0]; ++i)
+      if (!(s.low[i] > 0.0)) g->error = INFINITY;
   }
+  g->boundary = side_minimum(g);
 done:
   rf_free(s.low);
   rf_free(s.high);
@@ -224,14 +232,14 @@ done:
 }
 
 rf_status rf_grid_from_values(const int32_t n[3], const double origin[3], const double spacing[3],
-                              const float *values, bool lipschitz, const rf_run *run, rf_grid **out,
+                              const float *values, double error, const rf_run *run, rf_grid **out,
                               rf_error *err) {
   rf_status st = RF_OK;
   rf_grid *g = NULL;
   *out = NULL;
   RF_TRY(rf_grid_allocate(n, origin, spacing, &g, err));
   memcpy(g->values, values, (size_t)n[0] * (size_t)n[1] * (size_t)n[2] * sizeof *values);
-  RF_TRY(rf_grid_seal(g, lipschitz, run, err));
+  RF_TRY(rf_grid_seal(g, error, run, err));
   *out = g;
   return RF_OK;
 done:
@@ -309,9 +317,8 @@ static void measure(rf_field *f) {
       for (int c = 0; c < 3; ++c) largest += fabs(g->origin[c]) + fabs(g->corner[c]);
       // an interpolant is nearer to a Lipschitz function than half the diagonal of a cell, up to
       // the rounding of samples to float32
-      f->error = fmax(f->error, g->lipschitz ? 0.5 * rf_vec3_length(g->spacing) * (1.0 + BEYOND) +
-                                                   4e-7 * largest
-                                             : INFINITY);
+      f->error = fmax(
+          f->error, 0.5 * rf_vec3_length(g->spacing) * (1.0 + BEYOND) + g->error + 4e-7 * largest);
     } else {
       for (int c = 0; c < 3; ++c) largest += fabs(p->a[c]) + fabs(p->b[c]);
     }

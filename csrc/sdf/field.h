@@ -6,8 +6,9 @@
 //
 // A grid is interpolated trilinearly inside its box.  Outside, what a box holds is at least as
 // far as the box is, and further by what the sides of the box are away from it (B07 3.14):
-//     d(p) = distance to the box + max(boundary, 0),  boundary = the smallest sample of the sides.
-// At the sides the value thus drops from the interpolant to `boundary`, never below.
+//     d(p) = distance to the box + max(boundary, 0),  boundary = the smallest sample of the sides,
+// of distances less what they may be lower between samples.  At the sides the value thus drops
+// from the interpolant to `boundary`, never below.
 #ifndef RF_SDF_FIELD_H
 #define RF_SDF_FIELD_H
 
@@ -29,27 +30,27 @@ typedef struct rf_grid {
   double origin[3];   // place of sample (0, 0, 0), m
   double spacing[3];  // m
   float *values;      // m                                             (n0, n1, n2), z fastest
-  bool lipschitz;     // samples of a function that changes by no more than the distance
-  double boundary;    // smallest sample on the sides of the box; set by rf_grid_seal, as below
-  double low, high;   // smallest and largest sample
-  double steepest;    // largest gradient of the interpolant
-  double *gradient;   // the same of the cells that have values in an interval; 0: none
-                      //                                               (RF_GRID_LEVELS)
-  double corner[3];   // opposite to the origin, m
+  double error;       // how far samples may be from those of distances; INFINITY: any, m
+  double boundary;   // no place on the sides of the box is nearer, m; set by rf_grid_seal, as below
+  double low, high;  // smallest and largest sample
+  double steepest;   // largest gradient of the interpolant
+  double *gradient;  // the same of the cells that have values in an interval; 0: none
+                     //                                               (RF_GRID_LEVELS)
+  double corner[3];  // opposite to the origin, m
   double inverse[3];  // 1 / spacing
 } rf_grid;
 
 // With zeros for samples, for rooms that compute them; to be sealed.
 RF_MUST_CHECK rf_status rf_grid_allocate(const int32_t n[3], const double origin[3],
                                          const double spacing[3], rf_grid **out, rf_error *err);
-// Checks the samples and measures them.  What is claimed to be Lipschitz but is seen not to be is
-// so no longer.
-RF_MUST_CHECK rf_status rf_grid_seal(rf_grid *grid, bool lipschitz, const rf_run *run,
-                                     rf_error *err);
+// Checks the samples and measures them.  Finite errors claim that they are, but for so much, the
+// signed distances from something in the box; where neighbours show otherwise, the error becomes
+// infinite.
+RF_MUST_CHECK rf_status rf_grid_seal(rf_grid *grid, double error, const rf_run *run, rf_error *err);
 // Both, of given samples.
 RF_MUST_CHECK rf_status rf_grid_from_values(const int32_t n[3], const double origin[3],
                                             const double spacing[3], const float *values,
-                                            bool lipschitz, const rf_run *run, rf_grid **out,
+                                            double error, const rf_run *run, rf_grid **out,
                                             rf_error *err);
 void rf_grid_free(rf_grid *grid);  // NULL is fine
 

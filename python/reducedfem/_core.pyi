@@ -781,7 +781,7 @@ class Field:
     @property
     def boundary(self) -> float | None: ...
     @property
-    def lipschitz(self) -> bool: ...
+    def error(self) -> float: ...
     @property
     def parts(self) -> int: ...
     def distance(self, points: ArrayLike, threads: int, /) -> NDArray[np.float64]: ...
@@ -794,10 +794,32 @@ def field_from_values(
     values: ArrayLike,
     origin: ArrayLike,
     spacing: ArrayLike,
-    lipschitz: bool,
+    error: float,
     threads: int,
     /,
 ) -> Field: ...
+def surface_closest(
+    vertices: ArrayLike, triangles: ArrayLike, points: ArrayLike, bound: float, /
+) -> tuple[
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.int32],
+    NDArray[np.int32],
+]: ...
+def field_from_surface(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    resolution: tuple[int, int, int],
+    expand: float,
+    box: ArrayLike | None,
+    offset: float | None,
+    exact: bool,
+    memory: float,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> tuple[Field, bool, bool, bool, float, int, float, float]: ...
 def field_from_shape(shape: str, a: ArrayLike, b: ArrayLike, radius: float, /) -> Field: ...
 
 # csrc/pyext/py_deformed_field.c

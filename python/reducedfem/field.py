@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, number, reals
+from reducedfem._check import array_like, count, number, reals
 from reducedfem._core import Field as _CoreField
-from reducedfem._run import threads
+from reducedfem._frozen import freeze, thaw
+from reducedfem._memory import available
+from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.surface import Surface
 
 __all__ = [
     "BoxField",
@@ -25,6 +28,8 @@ __all__ = [
     "UnionField",
 ]
 
+
+MAX_RESOLUTION = 1 << 20
 
 _Value = TypeVar("_Value")
 
@@ -174,6 +179,17 @@ def _triple(value: ArrayLike, name: str) -> NDArray[np.float64]:
     return array
 
 
+def _resolution(value: int | Sequence[int]) -> tuple[int, int, int]:
+    """Return the voxels along x, y and z."""
+    if isinstance(value, int | np.integer) or np.ndim(value) == 0:
+        n = count(value, "resolution", MAX_RESOLUTION)
+        return n, n, n
+    if len(value) != 3:
+        raise InputError(f"resolution must be one number or three, got {len(value)}")
+    x, y, z = (count(one, f"resolution[{c}]", MAX_RESOLUTION) for c, one in enumerate(value))
+    return x, y, z
+
+
 def _known(value: _Value | None) -> _Value:
     """Return what a field of a grid has."""
     assert value is not None
@@ -187,9 +203,10 @@ def _plain(array: NDArray[np.float64]) -> str:
 class DistanceField(Field):
     """A signed distance field on a regular grid, interpolated trilinearly.
 
-    Outside the box of the grid the distance is the lower bound d_box + d_boundary: the distance
-    to the box and the smallest sample on its sides (B07, inequality 3.14), where that is
-    positive, else d_box. It drops to this bound at the sides of the box.
+    `from_surface` makes one of a triangle surface. Outside the box of the grid the distance is
+    the lower bound d_box + d_boundary: the distance to the box and the smallest sample on its
+    sides (B07, inequality 3.14), where that is positive, else d_box. It drops to this bound at
+    the sides of the box.
 
     Parameters
     ----------
@@ -206,7 +223,9 @@ class DistanceField(Field):
         An argument has a wrong shape or a value that is not finite or not allowed.
     """
 
-    __slots__ = ()
+    __slots__ = ("_provenance",)
+
+    _provenance: Mapping[str, Any]
 
     def __init__(self, values: ArrayLike, origin: ArrayLike, spacing: ArrayLike) -> None:
         steps = reals(spacing, "spacing")
@@ -218,9 +237,129 @@ class DistanceField(Field):
                 array_like(values, "values"),
                 _triple(origin, "origin"),
                 _triple(steps, "spacing"),
-                False,
+                np.inf,
                 threads(),
             )
+        self._provenance = freeze({"method": "given samples"})
+
+    @classmethod
+    def _made(cls, core: _CoreField, provenance: Mapping[str, Any]) -> DistanceField:
+        self = cls.__new__(cls)
+        self._core, self._provenance = core, freeze(provenance)
+        return self
+
+    @classmethod
+    def _again(
+        cls,
+        values: NDArray[np.float32],
+        origin: NDArray[np.float64],
+        spacing: NDArray[np.float64],
+        error: float,
+        provenance: Mapping[str, Any],
+    ) -> DistanceField:
+        """Return a field with the samples of another, whose error is known."""
+        return cls._made(
+            _core.field_from_values(values, origin, spacing, error, threads()), provenance
+        )
+
+    @classmethod
+    def from_surface(
+        cls,
+        surface: Surface,
+        resolution: int | Sequence[int] = 256,
+        expand: float = 1.5,
+        offset: float | None = None,
+        *,
+        mode: str = "exact",
+        box: ArrayLike | None = None,
+        progress: Progress = False,
+    ) -> DistanceField:
+        """Return the signed distance field of a triangle surface.
+
+        A closed surface is the boundary of the object, whichever way it faces; its distances are
+        signed by angle-weighted pseudonormals. Where these contradict each other, as the surface
+        crosses itself or parts of it face different ways, they are signed by winding numbers:
+        inside is what the surface winds around; distances remain those from all of it. Any
+        other, a polygon soup, has no inside: the object is then everything within `offset` of it
+        and whatever that encloses (B07 3.6).
+
+        Parameters
+        ----------
+        surface
+            The surface; closed ones are recognised with vertices at the same place made one.
+        resolution
+            Voxels along the side of the box, or three numbers with `box`; samples are one more.
+        expand
+            The box is the cube about the centre of the surface's bounding box whose side is that
+            many times the longest side of the bounding box (B07 3.11); 1 or more.
+        offset
+            None: 0 for closed surfaces, 1.4 voxels for others. A number [m]: the distance is that
+            from the surface at this distance, of closed surfaces too.
+        mode
+            ``"exact"``: every sample is the exact distance, rounded to float32. ``"fast"``: so are
+            samples up to 8 voxels from the surface; the others are interpolated from exact
+            distances at every fourth sample. Those are off by less than 2 diagonals of a voxel,
+            H / 2 with H = 4 diagonals, and too large by no more than H^2 / (8 d) at a distance d.
+        box
+            Corners [m], shape (2, 3), in place of the cube.
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        DistanceField
+            Its `provenance` says how it was made.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument is not allowed, or the box leaves no room for the offset.
+        MeshError
+            The surface has no extent, or `offset` is 0 and it encloses nothing.
+        MemoryError
+            The resolution needs more memory than there is; the message says how much.
+        """
+        if not isinstance(surface, Surface):
+            raise InputTypeError(f"surface must be a Surface, got {type(surface).__name__}")
+        if mode not in ("exact", "fast"):
+            raise InputError(f'mode must be "exact" or "fast", got {mode!r}')
+        voxels = _resolution(resolution)
+        with callback(progress, "distances") as told:
+            core, closed, turned, crossing, taken, removed, band, error = _core.field_from_surface(
+                surface.vertices,
+                surface.triangles,
+                voxels,
+                number(expand, "expand"),
+                None if box is None else reals(box, "box"),
+                None if offset is None else number(offset, "offset"),
+                mode == "exact",
+                available(),
+                told,
+                threads(),
+            )
+        provenance: dict[str, Any] = {
+            "method": "distances from a surface",
+            "mode": mode,
+            "triangles": surface.n_triangles,
+            "closed": closed,
+            "turned": turned,
+            "crossing": crossing,
+            "offset_m": taken,
+        }
+        if taken > 0:
+            provenance["cavities_filled"] = removed
+        if mode == "fast":
+            provenance |= {"exact_up_to_m": band, "error_m": error}
+        return cls._made(core, provenance)
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """How it was made, plain data that cannot be changed.
+
+        Of `from_surface`: whether the surface is ``closed``, faced inwards (``turned``), crosses
+        itself (``crossing``), and the offset that was taken (``offset_m``).
+        """
+        return self._provenance
 
     @property
     def values(self) -> NDArray[np.float32]:
@@ -245,16 +384,35 @@ class DistanceField(Field):
 
     @property
     def boundary(self) -> float:
-        """Smallest sample on the sides of the box [m]: d_boundary of B07 3.14."""
+        """Lower bound of the distance on the sides of the box [m]: d_boundary of B07 3.14.
+
+        It is the smallest sample there; of fields of surfaces less what distances may be lower
+        between samples.
+        """
         return _known(self._core.boundary)
 
     def __repr__(self) -> str:
         nx, ny, nz = self.values.shape
         low, high = self.bounds
-        return f"<DistanceField: {nx} x {ny} x {nz} samples from {_plain(low)} to {_plain(high)} m>"
+        how = ""
+        if "offset_m" in self._provenance:
+            offset = self._provenance["offset_m"]
+            how = "; closed surface" if self._provenance["closed"] else "; open surface"
+            how += f", offset {offset:g} m" if offset > 0 else ""
+            how += f", {self._provenance['mode']}"
+        return (
+            f"<DistanceField: {nx} x {ny} x {nz} samples from {_plain(low)} to {_plain(high)} m"
+            f"{how}>"
+        )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return DistanceField, (self.values, self.origin, self.spacing)
+        return DistanceField._again, (
+            self.values,
+            self.origin,
+            self.spacing,
+            self._core.error,
+            thaw(self._provenance),
+        )
 
 
 class SphereField(Field):

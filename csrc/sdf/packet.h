@@ -1,0 +1,32 @@
+// Distances of a packet of 4 x 4 x 4 neighbouring places from a triangle surface.
+//
+// The tree of boxes is walked once for all of them: a box or triangle is looked at when it may be
+// nearer than what any of them has found so far.  Along z four places are one vector, along x and
+// y they share what does not depend on z.
+#ifndef RF_SDF_PACKET_H
+#define RF_SDF_PACKET_H
+
+#include "linalg/simd.h"
+#include "mesh/closest.h"
+
+enum { RF_PACKET = 4, RF_PACKET_PLACES = 64, RF_PACKET_SEEDS = 4 };
+
+typedef struct rf_packet {
+  double x[RF_PACKET], y[RF_PACKET], z[RF_PACKET];  // coordinates, m
+  int32_t n_seeds;                                  // triangles likely to be near, in the tree's
+  int32_t seed[RF_PACKET_SEEDS];                    // order: of a packet before; set for the next
+  double square[RF_PACKET_PLACES];                  // squared distances, z fastest
+  int64_t nearest[RF_PACKET_PLACES];                // triangles, in the tree's order
+} rf_packet;
+
+typedef void rf_packet_fn(const rf_closest *c, rf_packet *packet);
+rf_packet_fn rf_packet_plain, rf_packet_avx2;
+
+static inline rf_packet_fn *rf_packet_best(void) {
+#if RF_SIMD_X86
+  if (rf_simd_available(RF_SIMD_AVX2)) return rf_packet_avx2;
+#endif
+  return rf_packet_plain;
+}
+
+#endif

@@ -1,0 +1,173 @@
+"""Nearest places of triangle surfaces against all triangles, and what sign they tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from failures import fail_each_allocation
+from reducedfem import _core
+
+
+def plain_closest(vertices, triangles, points):
+    """Distance and nearest place over all triangles, by the regions of each."""
+    best, place = np.full(len(points), np.inf), np.zeros_like(points)
+    for a, b, c in vertices[triangles]:
+        q = plain_triangle(a, b, c, points)
+        d = np.linalg.norm(points - q, axis=1)
+        better = d < best
+        best[better], place[better] = d[better], q[better]
+    return best, place
+
+
+def plain_segment(a, b, points):
+    way = b - a
+    square = way @ way
+    t = np.clip((points - a) @ way / square, 0, 1) if square > 0 else np.zeros(len(points))
+    return a + t[:, None] * way
+
+
+def plain_triangle(a, b, c, points):
+    candidates = [plain_segment(*ends, points) for ends in ((a, b), (b, c), (c, a))]
+    normal = np.cross(b - a, c - a)
+    if normal @ normal > 0:
+        normal /= np.linalg.norm(normal)
+        foot = points - ((points - a) @ normal)[:, None] * normal
+        inside = np.ones(len(points), bool)
+        for p, q in ((a, b), (b, c), (c, a)):
+            inside &= (foot - p) @ np.cross(normal, q - p) >= 0
+        candidates.append(np.where(inside[:, None], foot, candidates[0]))
+    away = [np.linalg.norm(points - q, axis=1) for q in candidates]
+    return np.choose(np.argmin(away, axis=0)[:, None], candidates)
+
+
+def cube(size=1.0):
+    vertices = size * np.array(list(np.ndindex(2, 2, 2)), float)
+    faces = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+    return vertices, np.array([t for a, b, c, d in faces for t in ((a, b, c), (a, c, d))])
+
+
+@pytest.mark.parametrize("kind", ["soup", "flat", "needles", "line", "one"])
+def test_against_all_triangles(rng, kind):
+    vertices = rng.normal(size=(60, 3))
+    triangles = rng.integers(0, 60, (80, 3))  # some of them use a vertex twice
+    if kind == "flat":
+        vertices[:, 2] = 0
+    elif kind == "needles":
+        vertices *= [1, 1e-9, 1]
+    elif kind == "line":
+        vertices *= [1, 0, 0]
+    elif kind == "one":
+        triangles = triangles[:1] = np.array([[0, 1, 2]])
+    points = np.concatenate([2 * rng.normal(size=(300, 3)), vertices[:5], vertices[:5] + 1e-9])
+    distance, place, _, triangle, _ = _core.surface_closest(vertices, triangles, points, np.inf)
+    expected, _ = plain_closest(vertices, triangles, points)
+    # a few roundings of numbers of order 1; needles have no better plane
+    np.testing.assert_allclose(distance, expected, atol=1e-8 if kind == "needles" else 1e-14)
+    np.testing.assert_allclose(np.linalg.norm(points - place, axis=1), distance, atol=1e-14)
+    for i in range(0, len(points), 17):
+        q = plain_triangle(*vertices[triangles[triangle[i]]], place[i : i + 1])
+        assert np.linalg.norm(q - place[i]) < 1e-8
+
+
+def test_bounds(rng):
+    vertices, triangles = cube()
+    points = rng.uniform(-2, 3, (200, 3))
+    distance, *_ = _core.surface_closest(vertices, triangles, points, np.inf)
+    near, _, _, triangle, _ = _core.surface_closest(vertices, triangles, points, 0.7)
+    np.testing.assert_array_equal(triangle >= 0, distance < 0.7)
+    np.testing.assert_array_equal(near, np.minimum(distance, 0.7))
+
+
+def test_features_and_pseudonormals_of_a_cube():
+    vertices, triangles = cube()
+    # each corner apart: places that are the same count as one
+    apart = vertices[triangles].reshape(-1, 3)
+    for v, t in ((vertices, triangles), (apart, np.arange(36).reshape(-1, 3))):
+        points = [[0.3, 0.4, 2], [0.5, 0.5, 2], [1.5, 0.5, 1.5], [2, 2, 2], [0.5, -0.1, -0.2]]
+        distance, place, normal, _, feature = _core.surface_closest(v, t, points, np.inf)
+        np.testing.assert_allclose(distance, [1, 1, 0.5**0.5, 3**0.5, 0.05**0.5], rtol=1e-15)
+        assert feature.tolist()[2:] == [1, 2, 1]
+        normal /= np.linalg.norm(normal, axis=1)[:, None]
+        expected = np.array([[0, 0, 1], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, -1, -1]], float)
+        expected /= np.linalg.norm(expected, axis=1)[:, None]
+        # independent of how the squares are cut: weights are angles
+        np.testing.assert_allclose(normal, expected, atol=1e-15)
+
+
+def test_signs_of_a_spiky_solid(rng):
+    """Signs by pseudonormals are those of the solid angle, sharp edges and corners included."""
+    vertices = np.array([[0, 0, 1], [3, 0, 0], [0, 0.2, 0], [0, -0.2, 0], [-0.1, 0, 0.3]], float)
+    tets = [(0, 2, 3, 1), (0, 3, 2, 4)]
+    faces: dict[tuple[int, ...], tuple[int, int, int]] = {}
+    for a, b, c, d in tets:
+        volume = np.linalg.det(vertices[[b, c, d]] - vertices[a])
+        if volume < 0:
+            b, c = c, b
+        for face in ((a, c, b), (a, b, d), (b, c, d), (c, a, d)):
+            key = tuple(sorted(face))
+            faces.pop(key) if key in faces else faces.update({key: face})
+    triangles = np.array(list(faces.values()))
+    points = rng.uniform(-1, 1, (4000, 3)) * [3.2, 0.5, 0.8] + [1.2, 0, 0.4]
+    _, place, normal, _, feature = _core.surface_closest(vertices, triangles, points, np.inf)
+    assert set(feature) == {0, 1, 2}
+    inside = np.einsum("ij,ij->i", points - place, normal) < 0
+    np.testing.assert_array_equal(inside, winding(vertices, triangles, points) > 0.5)
+    assert inside.any()
+
+
+def winding(vertices, triangles, points):
+    """Solid angle of a surface over 4 pi (van Oosterom & Strackee 1983)."""
+    corners = vertices[triangles]
+    total = np.zeros(len(points))
+    for i, point in enumerate(points):
+        a, b, c = np.moveaxis(corners - point, 1, 0)
+        la, lb, lc = (np.sqrt((x * x).sum(axis=1)) for x in (a, b, c))
+        up = (a * np.cross(b, c)).sum(axis=1)
+        down = la * lb * lc + (a * b).sum(1) * lc + (b * c).sum(1) * la + (c * a).sum(1) * lb
+        total[i] = np.arctan2(up, down).sum() / (2 * np.pi)
+    return total
+
+
+def test_triangles_without_area_hand_normals_over():
+    """A seam closed by a triangle that is a line: signs near it stay right."""
+    vertices, triangles = cube()
+    middle = len(vertices)
+    vertices = np.vstack([vertices, [0.5, 1, 1]])
+    # the edge from (0, 1, 1) to (1, 1, 1), vertices 3 and 7, gets a vertex on one side only
+    refined = []
+    for t in triangles.tolist():
+        if 3 in t and 7 in t and all(vertices[v][1] == 1 for v in t):
+            (other,) = set(t) - {3, 7}
+            i = t.index(3)
+            forward = t[(i + 1) % 3] == 7
+            refined += [(3, middle, other), (middle, 7, other)]
+            if not forward:
+                refined[-2:] = [(middle, 3, other), (7, middle, other)]
+            refined.append((7, middle, 3) if forward else (3, middle, 7))
+        else:
+            refined.append(tuple(t))
+    surface = rf.Surface(vertices, refined)
+    assert surface.is_closed
+    assert surface.n_degenerate == 1
+    turn = np.linspace(-np.pi / 2 + 0.05, np.pi - 0.05, 101)
+    for x in (0.2, 0.5, 0.7):
+        for radius in (0.1, 1e-3):
+            points = np.stack(
+                [np.full(101, x), 1 + radius * np.cos(turn), 1 + radius * np.sin(turn)], axis=1
+            )
+            _, place, normal, _, _ = _core.surface_closest(
+                surface.vertices, surface.triangles, points, np.inf
+            )
+            assert (np.einsum("ij,ij->i", points - place, normal) > 0).all()
+
+
+def test_running_out_of_memory():
+    vertices, triangles = cube()
+    fail_each_allocation(lambda: _core.surface_closest(vertices, triangles, vertices, np.inf))
+
+
+def test_indices_are_checked():
+    with pytest.raises(rf.ReducedFEMError, match="triangle"):
+        _core.surface_closest(np.zeros((2, 3)), [[0, 1, 2]], np.zeros((1, 3)), 1.0)

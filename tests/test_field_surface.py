@@ -1,0 +1,370 @@
+"""Distance fields of surfaces: exact samples, signs, soups, what is refused."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from failures import fail_each_allocation
+from reducedfem import _core
+from shapes import ball as ball_of_hexes
+from test_closest import cube, plain_closest, winding
+
+SOUPS = ["stanford-bunny", "suzanne", "teapot"]
+CLOSED = ["cow", "fandisk", "rocker-arm", "spot"]
+
+
+def places(field):
+    """All samples' places (n, 3)."""
+    index = np.argwhere(np.ones(field.values.shape, bool))
+    return field.origin + index * field.spacing
+
+
+def ball(n):
+    surface = rf.Mesh(*ball_of_hexes(n)).surface()
+    return surface.vertices / np.linalg.norm(surface.vertices, axis=1)[:, None], surface.triangles
+
+
+def bumpy_ball(n=6):
+    vertices, triangles = ball(n)
+    bumps = 1 + 0.2 * np.sin(5 * vertices[:, :1]) * np.sin(4 * vertices[:, 1:2] + 1)
+    return rf.Surface(bumps * vertices, triangles)
+
+
+# --- closed surfaces -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("resolution", [7, 10, 13])
+def test_samples_are_the_exact_distances(resolution):
+    surface = bumpy_ball()
+    field = rf.DistanceField.from_surface(surface, resolution)
+    assert field.values.shape == (resolution + 1,) * 3
+    size = np.ptp(surface.bounds, axis=0).max()
+    np.testing.assert_allclose(field.spacing, 1.5 * size / resolution, rtol=1e-14)
+    np.testing.assert_allclose(field.bounds.mean(axis=0), surface.bounds.mean(axis=0), atol=1e-15)
+    p = places(field)
+    expected, _ = plain_closest(surface.vertices, surface.triangles, p)
+    expected *= np.where(winding(surface.vertices, surface.triangles, p) > 0.5, -1, 1)
+    # rounding to float32
+    np.testing.assert_allclose(field.values.ravel(), expected, rtol=1e-7, atol=1e-14)
+    assert field.provenance["closed"]
+    assert field.provenance["offset_m"] == 0
+
+
+def test_against_vega(shared):
+    for name in ("beam3", "bridge_ic"):
+        data = np.load(shared / "reference" / "vega" / f"sdf_{name}.npz")
+        surface = rf.Surface(data["triangle_vertices"], data["triangles"])
+        field = rf.DistanceField.from_surface(
+            surface, data["resolution"], box=[data["bmin"], data["bmax"]]
+        )
+        # its samples are within 3e-7 of brute force
+        np.testing.assert_allclose(field.values, data["field"], rtol=3e-7, atol=3e-7)
+        at = data["query"]
+        # float32 arithmetic there
+        np.testing.assert_allclose(field.distance(at), data["query_distance"], atol=2e-6)
+        d = rf.DistanceField(data["field"], data["bmin"], field.spacing)
+        np.testing.assert_allclose(d.distance(at), data["query_distance"], atol=2e-6)
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_signs_of_real_closed_meshes(shared, rng, name):
+    surface = rf.read_surface(shared / "meshes" / f"{name}.obj")
+    field = rf.DistanceField.from_surface(surface, 48)
+    d = field.values.ravel()
+    h = field.spacing[0]
+    # some anywhere, more near the surface
+    some = rng.choice(np.flatnonzero(np.abs(d) < 1.5 * h), 100, replace=False)
+    some = np.append(some, rng.choice(len(d), 50, replace=False))
+    p, d = places(field)[some], d[some]
+    inside = np.abs(winding(surface.vertices, surface.triangles, p)) > 0.5
+    assert inside.any()
+    np.testing.assert_array_equal(d < 0, inside)
+    expected, *_ = _core.surface_closest(surface.vertices, surface.triangles, p, np.inf)
+    np.testing.assert_allclose(np.abs(d), expected, rtol=1e-7)
+
+
+def test_inward_facing_surfaces_are_turned():
+    surface = bumpy_ball()
+    out = rf.DistanceField.from_surface(surface, 20)
+    turned = rf.DistanceField.from_surface(
+        rf.Surface(surface.vertices, surface.triangles[:, ::-1]), 20
+    )
+    assert not out.provenance["turned"]
+    assert turned.provenance["turned"]
+    np.testing.assert_allclose(turned.values, out.values, rtol=1e-7)
+
+
+def test_components_and_cavities():
+    vertices, triangles = ball(6)
+    n = len(vertices)
+    # a shell with a cavity, a ball in the cavity, and another beside
+    surface = rf.Surface(
+        np.concatenate([vertices, 0.7 * vertices, 0.3 * vertices, 0.4 * vertices + [2, 0, 0]]),
+        np.concatenate([triangles, triangles[:, ::-1] + n, triangles + 2 * n, triangles + 3 * n]),
+    )
+    field = rf.DistanceField.from_surface(surface, 40)
+    p = places(field)
+    r, s = np.linalg.norm(p, axis=1), np.linalg.norm(p - [2, 0, 0], axis=1)
+    # facets lie below the spheres by up to 0.05 of the radius
+    solid = ((r > 0.7) & (r < 0.95)) | (r < 0.28) | (s < 0.38)
+    empty = ((r > 1) & (s > 0.4)) | ((r < 0.66) & (r > 0.3))
+    assert (field.values.ravel()[solid] < 0).all()
+    assert (field.values.ravel()[empty] > 0).all()
+    assert field.provenance["closed"]
+
+
+@pytest.mark.parametrize("outwards", [True, False])
+def test_surfaces_that_cross_themselves(rng, outwards):
+    """Two balls that overlap, and one of them inside out: inside is what is wound around."""
+    vertices, triangles = ball(6)
+    second = triangles if outwards else triangles[:, ::-1]
+    surface = rf.Surface(
+        np.concatenate([vertices, 0.6 * vertices + [1.05, 0.1, 0]]),
+        np.concatenate([triangles, second + len(vertices)]),
+    )
+    field = rf.DistanceField.from_surface(surface, 40)
+    assert field.provenance["crossing"]
+    d = field.values.ravel()
+    some = np.append(
+        rng.choice(np.flatnonzero(np.abs(d) < 0.1), 300), rng.choice(len(d), 300, replace=False)
+    )
+    p, d = places(field)[some], d[some]
+    inside = np.abs(winding(surface.vertices, surface.triangles, p)) > 0.5
+    expected, *_ = _core.surface_closest(surface.vertices, surface.triangles, p, np.inf)
+    np.testing.assert_array_equal(d < 0, inside)
+    np.testing.assert_allclose(np.abs(d), expected, rtol=1e-7)
+
+
+def test_samples_on_the_surface():
+    """A cube whose faces are on samples, and the box at its sides."""
+    surface = rf.Surface(*cube())
+    for expand, n in ((1.0, 8), (2.0, 8)):
+        field = rf.DistanceField.from_surface(surface, n, expand=expand)
+        box = rf.BoxField([0, 0, 0], [1, 1, 1])
+        np.testing.assert_allclose(field.values.ravel(), box.distance(places(field)), atol=1e-7)
+
+
+# --- the fast mode ---------------------------------------------------------------------
+
+
+def test_fast_is_exact_near_and_bounded_far(rng):
+    surface = bumpy_ball()
+    for n in (48, 53):
+        exact = rf.DistanceField.from_surface(surface, n, 2.5)
+        fast = rf.DistanceField.from_surface(surface, n, 2.5, mode="fast")
+        band, error = fast.provenance["exact_up_to_m"], fast.provenance["error_m"]
+        h = np.linalg.norm(fast.spacing)
+        assert error == pytest.approx(2 * h, rel=1e-5)
+        near = np.abs(exact.values) <= band
+        np.testing.assert_allclose(fast.values[near], exact.values[near], rtol=1e-7)
+        difference = np.abs(fast.values).astype(float) - np.abs(exact.values)
+        assert (difference >= -error).all()
+        far = ~near
+        assert (difference[far] <= (4 * h) ** 2 / (8 * np.abs(exact.values[far])) + 1e-6).all()
+        assert np.abs(difference[far]).max() > 1e-4 * h  # some are interpolated indeed
+        np.testing.assert_array_equal(fast.values < 0, exact.values < 0)
+        # still a bound for balls
+        c = rng.uniform(-2, 2, (200, 3))
+        d = fast.distance(c)
+        r = np.abs(d) * rng.uniform(0.3, 1, 200)
+        clear = fast._core.slack(d, r) > 0
+        assert clear.sum() > 20
+        for centre, radius in zip(c[clear], r[clear], strict=True):
+            way = rng.normal(size=(100, 3))
+            way *= radius / np.linalg.norm(way, axis=1)[:, None]
+            assert (fast.distance(centre + way) >= 0).all()
+
+
+@pytest.mark.parametrize("mode", ["exact", "fast"])
+def test_outside_of_the_box_distances_are_never_too_large(rng, mode):
+    surface = bumpy_ball()
+    field = rf.DistanceField.from_surface(surface, 24, mode=mode)
+    p = rng.uniform(-4, 4, (3000, 3))
+    outside = ((p < field.bounds[0]) | (p > field.bounds[1])).any(axis=1)
+    p = p[outside]
+    distance, *_ = _core.surface_closest(surface.vertices, surface.triangles, p, np.inf)
+    d = field.distance(p)
+    assert (d <= distance).all()
+    assert (d >= distance - 2).all()
+
+
+# --- polygon soups ---------------------------------------------------------------------
+
+
+def test_one_triangle():
+    surface = rf.Surface([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    field = rf.DistanceField.from_surface(surface, 40)
+    offset = field.provenance["offset_m"]
+    assert offset == pytest.approx(1.4 * 1.5 / 40)
+    assert not field.provenance["closed"]
+    p = places(field)
+    d, _ = plain_closest(surface.vertices, surface.triangles, p)
+    # the iso-surface is made of facets over a voxel: off by its curvature within
+    h = field.spacing[0]
+    np.testing.assert_allclose(field.values.ravel(), d - offset, atol=0.5 * h)
+    np.testing.assert_array_equal(field.values.ravel() < 0, d < offset)
+
+
+def test_an_open_box_has_an_inside_by_its_offset():
+    """A cube without a lid is thin walls; with the lid apart by a little it is solid."""
+    vertices, triangles = cube()
+    open_box = rf.Surface(vertices, triangles[2:])
+    field = rf.DistanceField.from_surface(open_box, 32)
+    assert field.provenance["cavities_filled"] == 0
+    assert field.distance([0.5, 0.5, 0.5]) > 0.3
+    apart = vertices[triangles].reshape(-1, 3).copy()
+    apart[:6] -= [0.01, 0, 0]  # the face x = 0
+    almost = rf.Surface(apart, np.arange(36).reshape(-1, 3))
+    assert not almost.is_closed
+    field = rf.DistanceField.from_surface(almost, 32)
+    assert field.provenance["cavities_filled"] == 1
+    assert field.distance([0.5, 0.5, 0.5]) < -0.5
+
+
+@pytest.mark.parametrize("name", SOUPS)
+def test_real_soups(shared, rng, name):
+    surface = rf.read_surface(shared / "meshes" / f"{name}.obj")
+    field = rf.DistanceField.from_surface(surface, 40)
+    offset, h = field.provenance["offset_m"], field.spacing[0]
+    assert offset == pytest.approx(1.4 * h)
+    assert "open surface" in repr(field)
+    # the surface itself is inside, about as deep as the offset
+    d = field.distance(surface.vertices)
+    assert d.max() < -0.5 * offset
+    # outside the distance is that from the surface less the offset
+    p = places(field)
+    values = field.values.ravel()
+    outside = rng.choice(np.flatnonzero(values > 2 * h), 300, replace=False)
+    distance, *_ = _core.surface_closest(surface.vertices, surface.triangles, p[outside], np.inf)
+    np.testing.assert_allclose(values[outside], distance - offset, atol=0.5 * h)
+    # neighbours of different sign are less than a voxel from the surface: it is closed
+    for axis in range(3):
+        a = np.moveaxis(field.values, axis, 0)
+        changes = (a[1:] < 0) != (a[:-1] < 0)
+        assert (np.abs(a[1:] - a[:-1])[changes] <= h * (1 + 1e-5)).all()
+    sides = np.ones(field.values.shape, bool)
+    sides[1:-1, 1:-1, 1:-1] = False
+    assert (field.values[sides] > 0).all()
+
+
+def test_offset_of_a_closed_surface():
+    surface = bumpy_ball()
+    plain = rf.DistanceField.from_surface(surface, 40)
+    for by in (0.02, 0.2):
+        field = rf.DistanceField.from_surface(surface, 40, offset=by)
+        assert field.provenance["offset_m"] == by
+        outside = plain.values > by
+        h = field.spacing[0]
+        # the surface is where an interpolant is, off by half the diagonal of a voxel at most
+        np.testing.assert_allclose(field.values[outside], plain.values[outside] - by, atol=0.87 * h)
+        assert field.distance([0, 0, 0]) < plain.distance([0, 0, 0])
+
+
+# --- what is refused ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"offset": 0}, rf.MeshError, "not closed, so it has no inside; leave offset to None"),
+        ({"offset": 1e-3}, rf.InputError, "must be at least half the diagonal of a voxel, 0.08"),
+        ({"offset": -1}, rf.InputError, "offset must be finite and not negative, got -1"),
+        ({"offset": np.nan}, rf.InputError, "offset must be finite"),
+        ({"offset": 0.6}, rf.InputError, "leaves 0.25 m around the surface along x; .* expand lar"),
+        ({"expand": 0.9}, rf.InputError, "expand must be finite and at least 1, got 0.9"),
+        ({"expand": 1.0}, rf.InputError, "make expand larger"),
+        ({"box": [[0, 0, 0], [1, 1, 1]]}, rf.InputError, "make the box larger"),
+        ({"box": [[0, 0, 0], [1, 0, 1]]}, rf.InputError, r"low\[1\] must be below high\[1\]"),
+        ({"box": [0, 1]}, rf.InputError, "box must have shape"),
+        ({"resolution": 0}, rf.InputError, "resolution must be between 1 and"),
+        ({"resolution": (4, 4)}, rf.InputError, "resolution must be one number or three, got 2"),
+        ({"resolution": 4.5}, rf.InputTypeError, "resolution must be an int, got float"),
+        ({"resolution": 20_000}, MemoryError, r"20001 x 20001 x 20001 .* needs 3\d+\.\d GB"),
+        ({"mode": "slow"}, rf.InputError, 'mode must be "exact" or "fast", got .slow'),
+    ],
+)
+def test_wrong_arguments(arguments, error, message):
+    surface = rf.Surface([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    with pytest.raises(error, match=message):
+        rf.DistanceField.from_surface(surface, **{"resolution": 16, **arguments})
+
+
+def test_surfaces_without_extent():
+    with pytest.raises(rf.MeshError, match="no extent: all its vertices are at one place"):
+        rf.DistanceField.from_surface(rf.Surface(np.ones((3, 3)), [[0, 1, 2]]), 8)
+    with pytest.raises(rf.InputTypeError, match="surface must be a Surface, got ndarray"):
+        rf.DistanceField.from_surface(np.zeros((3, 3)), 8)
+    # a wire is a soup like others
+    wire = rf.Surface([[0, 0, 0], [1, 1, 1], [0.5, 0.5, 0.5]], [[0, 1, 2]])
+    field = rf.DistanceField.from_surface(wire, 32)
+    assert (field.distance(wire.vertices) < 0).all()
+
+
+# --- life --------------------------------------------------------------------------------
+
+
+def test_threads_change_nothing():
+    surface = bumpy_ball(6)
+    vertices, triangles = surface.vertices, surface.triangles
+    soup = triangles[:-3]
+    for exact in (True, False):
+        for t in (triangles, soup):
+            one, *_ = _core.field_from_surface(
+                vertices, t, (24, 24, 24), 1.5, None, None, exact, 0.0, None, 1
+            )
+            for threads in (2, 3):
+                other, *_ = _core.field_from_surface(
+                    vertices, t, (24, 24, 24), 1.5, None, None, exact, 0.0, None, threads
+                )
+                np.testing.assert_array_equal(other.values, one.values)
+
+
+def test_progress_and_stop():
+    surface, told = bumpy_ball(), []
+    rf.DistanceField.from_surface(
+        surface, 30, mode="fast", progress=lambda done, total: told.append((done, total))
+    )
+    assert told
+    assert all(0 <= done <= total for done, total in told)
+
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    live = _core.alloc_counters()["live_blocks"]
+    with pytest.raises(KeyboardInterrupt):
+        rf.DistanceField.from_surface(surface, 60, progress=stop)
+    assert _core.alloc_counters()["live_blocks"] == live
+
+
+def test_copies():
+    field = rf.DistanceField.from_surface(bumpy_ball(3), 12, mode="fast")
+    same = pickle.loads(pickle.dumps(field))
+    np.testing.assert_array_equal(same.values, field.values)
+    assert same.boundary == field.boundary
+    assert dict(same.provenance) == dict(field.provenance)
+    d = np.linspace(0, 1, 20)
+    np.testing.assert_array_equal(same._core.slack(d, d / 2), field._core.slack(d, d / 2))
+
+
+def test_running_out_of_memory():
+    surface = bumpy_ball(2)
+    soup = rf.Surface(surface.vertices, surface.triangles[:-2])
+    fail_each_allocation(lambda: rf.DistanceField.from_surface(surface, 9, mode="fast"))
+    fail_each_allocation(lambda: rf.DistanceField.from_surface(soup, 9, 3.0))
+
+
+def test_against_trimesh(rng):
+    """Its nearest places on each triangle; its own search would need one more package."""
+    trimesh = pytest.importorskip("trimesh")
+    surface = bumpy_ball(6)
+    field = rf.DistanceField.from_surface(surface, 12)
+    some = rng.choice(field.values.size, 100, replace=False)
+    corners = surface.vertices[surface.triangles]
+    for p, d in zip(places(field)[some], field.values.ravel()[some], strict=True):
+        nearest = trimesh.triangles.closest_point(corners, np.tile(p, (len(corners), 1)))
+        expected = np.linalg.norm(nearest - p, axis=1).min()
+        np.testing.assert_allclose(abs(d), expected, rtol=1e-6, atol=1e-8)
