@@ -23,7 +23,7 @@ from table import show
 
 import reducedfem as rf
 
-NAMES = ("polynomial", "solid", "precompute", "bodies", "examples", "motion")
+NAMES = ("polynomial", "solid", "precompute", "bodies", "examples", "motion", "contact")
 
 
 def machine() -> str:

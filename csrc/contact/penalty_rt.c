@@ -146,6 +146,15 @@ static void scan(rf_penalty *p, int32_t level) {
 
 // ---- traversal
 
+// a wish, which no result depends on; any address will do
+static void ask_for(const void *address) {
+#if defined(__GNUC__)
+  __builtin_prefetch(address);
+#else
+  (void)address;
+#endif
+}
+
 // Queues the children of a node that is not clear.
 static void descend(rf_penalty *p, int32_t level, int32_t place, double distance) {
   const rf_point_tree *t = p->tree;
@@ -154,12 +163,15 @@ static void descend(rf_penalty *p, int32_t level, int32_t place, double distance
   if (level + 2 < t->n_levels) p->copies[next][p->n_copies++] = (rf_node_copy){place, distance};
   const int32_t *child = t->child + level + t->node[level] + place;
   for (int32_t k = child[0]; k < child[1]; ++k) p->fresh[next][p->n_fresh++] = k;
+  // what the next level asks first
+  if (p->set.coherence) ask_for(p->due + t->node[level + 1] + child[0]);
+  rf_point_tree_prefetch_point_rt(t, child[0]);
 }
 
 // Whether the sphere of a node is clear, by more than rounding; then the travel at which that may
 // end is noted.
 static bool clear(rf_penalty *p, int32_t level, int64_t node, double distance, double radius) {
-  if (!(distance > 0.0)) return false;
+  if (!(distance > radius)) return false;
   const double slack = rf_oracle_slack_rt(&p->oracle, distance, radius + p->margin);
   if (!(slack > 0.0)) return false;
   if (p->set.coherence) {
@@ -315,6 +327,8 @@ static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
   for (int32_t first = 0; first < p->touching; first += BLOCK) {
     const int32_t n = p->touching - first < BLOCK ? p->touching - first : BLOCK;
     const int32_t *place = p->touch_place + first;
+    for (int32_t k = BLOCK; k < 2 * BLOCK && first + k < p->touching; ++k)
+      rf_point_tree_prefetch_normal_rt(t, place[k]);
     locate(p, n, place, world, body);
     rf_point_tree_normals_rt(t, n, place, p->row, normal);
     for (int32_t k = 0; k < n; ++k) {

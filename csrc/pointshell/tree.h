@@ -94,6 +94,17 @@ static inline void rf_point_tree_prefetch_point_rt(const rf_point_tree *t, int32
   (void)t, (void)place;
 #endif
 }
+static inline void rf_point_tree_prefetch_normal_rt(const rf_point_tree *t, int32_t place) {
+#if defined(__GNUC__)
+  __builtin_prefetch(t->normal + 3 * (int64_t)place);
+  if (!t->r) return;
+  const char *rows = (const char *)(t->tilt + 3 * (int64_t)place * t->row);
+  const int64_t bytes = 3 * (int64_t)t->row * (int64_t)sizeof(float);
+  for (int64_t b = 0; b < bytes; b += 64) __builtin_prefetch(rows + b);
+#else
+  (void)t, (void)place;
+#endif
+}
 static inline void rf_point_tree_prefetch_bound_rt(const rf_point_tree *t, int64_t node) {
 #if defined(__GNUC__)
   const char *bound = (const char *)(t->bounds + node * t->bound);
