@@ -5,27 +5,45 @@
 #ifndef RF_CONTACT_ORACLE_RT_H
 #define RF_CONTACT_ORACLE_RT_H
 
+#include "contact/deformed_field.h"
 #include "sdf/field.h"
 
+// One of the two fields; both are borrowed.
 typedef struct rf_oracle {
-  const rf_field *field;  // borrowed
+  const rf_field *field;
+  const rf_deformed_field *deformed;
+  const rf_deformed_pose *pose;  // of the deformed field in this cycle; set by the contact
 } rf_oracle;
 
 // points (n, 3)
 static inline void rf_oracle_distances_rt(const rf_oracle *o, int32_t n, const double *points,
                                           double *distance) {
-  rf_field_distances_rt(o->field, n, points, distance);
+  int32_t nearest;
+  if (o->field) {
+    rf_field_distances_rt(o->field, n, points, distance);
+    return;
+  }
+  for (int32_t k = 0; k < n; ++k)
+    distance[k] = rf_deformed_field_distance_rt(o->deformed, o->pose, points + 3 * k, &nearest);
 }
-static inline void rf_oracle_gradient_rt(const rf_oracle *o, const double *point,
-                                         double *gradient) {
-  rf_field_gradient_rt(o->field, point, gradient);
+// Returns the proxy that a force there acts on; without meaning for a field that does not deform.
+static inline int32_t rf_oracle_gradient_rt(const rf_oracle *o, const double *point,
+                                            double *gradient) {
+  int32_t nearest = 0;
+  if (o->field)
+    rf_field_gradient_rt(o->field, point, gradient);
+  else
+    rf_deformed_field_gradient_rt(o->deformed, o->pose, point, gradient, &nearest);
+  return nearest;
 }
+// what a deformed field needs is small, or known late only
 static inline void rf_oracle_prefetch_rt(const rf_oracle *o, const double *point) {
-  rf_field_prefetch_rt(o->field, point);
+  if (o->field) rf_field_prefetch_rt(o->field, point);
 }
-// as rf_field_slack_rt
+// as rf_field_slack_rt, or as rf_deformed_field_slack_rt, which is no bound
 static inline double rf_oracle_slack_rt(const rf_oracle *o, double distance, double radius) {
-  return rf_field_slack_rt(o->field, distance, radius);
+  return o->field ? rf_field_slack_rt(o->field, distance, radius)
+                  : rf_deformed_field_slack_rt(o->deformed, distance, radius);
 }
 
 #endif

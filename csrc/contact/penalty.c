@@ -20,6 +20,9 @@ void rf_penalty_free(rf_penalty *p) {
   rf_free(p->touch_place);
   rf_free(p->touch_distance);
   rf_free(p->reduced);
+  rf_deformed_pose_free(p->pose);
+  rf_free(p->field_rest);
+  rf_free(p->field_reduced);
   rf_free(p);
 }
 
@@ -100,6 +103,14 @@ rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
   RF_ALLOC(p->touch_place, tree->n_points);
   RF_ALLOC(p->touch_distance, tree->n_points);
   if (weights) RF_TRY(scale_weights(p, weights, err));
+  if (oracle->deformed) {
+    RF_TRY(rf_deformed_pose_create(oracle->deformed, &p->pose, err));
+    RF_ALLOC(p->field_rest, oracle->deformed->r);
+    RF_ALLOC(p->field_reduced, oracle->deformed->r);
+    p->oracle.pose = p->pose;
+    p->set.coherence = false;
+    RF_TRY(rf_penalty_deform_field_rt(p, NULL));
+  }
   rf_penalty_reset(p);
   *out = p;
   p = NULL;
@@ -160,3 +171,7 @@ rf_status rf_penalty_check_many(const rf_penalty *p, int64_t n, const double *po
 }
 
 int32_t rf_penalty_coordinates(const rf_penalty *p) { return p->tree->r; }
+
+int32_t rf_penalty_field_coordinates(const rf_penalty *p) {
+  return p->oracle.deformed ? p->oracle.deformed->r : 0;
+}

@@ -18,6 +18,11 @@
 // slack of a culled node is also how far the shell may travel until it must be looked at again:
 // a bound on all travel, from the exact relative motion, the deformation and the growth of
 // spheres, runs along in the state.  Jumps are covered, and skipping nodes changes no result.
+//
+// The field may be one that deforms (contact/deformed_field.h), with reduced coordinates of its
+// own. A force on it then acts on its proxy nearest to the point.  Nodes are culled with its safety
+// factor, which is no proof, and none is skipped, whatever the settings say: what was clear need
+// not be after the field has changed.
 #ifndef RF_CONTACT_PENALTY_H
 #define RF_CONTACT_PENALTY_H
 
@@ -72,11 +77,17 @@ void rf_penalty_reset(rf_penalty *penalty);
 RF_MUST_CHECK rf_status rf_penalty_check(const rf_penalty *penalty, const rf_pose *pose,
                                          const double *q, rf_error *err);
 
+// Where a field that deforms is from now on (rest at first, and for NULL); RF_ERR_ARG where q
+// puts it nowhere, and rf_penalty_evaluate_rt then finds no contact.
+RF_MUST_CHECK rf_status rf_penalty_deform_field_rt(rf_penalty *penalty, const double *field_q);
+
 // One cycle.  `all_of` < 0: by the tree; else all points of repulsion levels <= all_of one by one,
-// by the same arithmetic, which leaves no trace in the state.  reduced: on the shell (r), nullable.
+// by the same arithmetic, which leaves no trace in the state.  reduced: on the shell (r), nullable;
+// field_reduced: on the field object, nullable, and not written for one that does not deform.
 RF_MUST_CHECK rf_status rf_penalty_evaluate_rt(rf_penalty *penalty, const rf_pose *pose,
                                                const double *q, int32_t all_of,
-                                               rf_penalty_result *result, double *reduced);
+                                               rf_penalty_result *result, double *reduced,
+                                               double *field_reduced);
 
 // The touching points of the last cycle: indices in the shell, positions, distances, normals and
 // scaled forces on the field object, in the order of their sum.
@@ -84,15 +95,19 @@ void rf_penalty_contacts(const rf_penalty *penalty, int32_t *point, double *posi
                          double *distances, double *normals, double *forces);
 
 // A trajectory: positions (n, 3), quaternions (n, 4), qs (n, r) or NULL.  The first says which of
-// the cycles is refused; the second needs them to be good; results (n), reduced (n, r) or NULL.
+// the cycles is refused; the second needs them to be good; results (n), reduced (n, r) or NULL;
+// of a field that deforms also field_qs and field_reduced, (n, its r) or NULL.
 RF_MUST_CHECK rf_status rf_penalty_check_many(const rf_penalty *penalty, int64_t n,
                                               const double *positions, const double *quaternions,
                                               const double *qs, rf_error *err);
 RF_MUST_CHECK rf_status rf_penalty_evaluate_many_rt(rf_penalty *penalty, int64_t n,
                                                     const double *positions,
                                                     const double *quaternions, const double *qs,
-                                                    rf_penalty_result *results, double *reduced);
+                                                    const double *field_qs,
+                                                    rf_penalty_result *results, double *reduced,
+                                                    double *field_reduced);
 
-int32_t rf_penalty_coordinates(const rf_penalty *penalty);  // r of the shell
+int32_t rf_penalty_coordinates(const rf_penalty *penalty);        // r of the shell
+int32_t rf_penalty_field_coordinates(const rf_penalty *penalty);  // r of the field; 0: rigid
 
 #endif

@@ -321,9 +321,11 @@ static void traverse(rf_penalty *p, double start_us, rf_penalty_result *out) {
 
 static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
   const rf_point_tree *t = p->tree;
+  const rf_deformed_field *deformed = p->oracle.deformed;
   double world[3 * BLOCK], body[3 * BLOCK], normal[3 * BLOCK], total = 0.0;
   double sum[36] = {0}, force[3] = {0}, torque[3] = {0}, deepest = 0.0;
   memset(p->reduced, 0, (size_t)t->row * sizeof *p->reduced);
+  if (deformed) memset(p->field_reduced, 0, (size_t)deformed->r * sizeof *p->field_reduced);
   for (int32_t first = 0; first < p->touching; first += BLOCK) {
     const int32_t n = p->touching - first < BLOCK ? p->touching - first : BLOCK;
     const int32_t *place = p->touch_place + first;
@@ -347,11 +349,16 @@ static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
         on_shell[i] = -f[i];
       }
       rf_point_tree_project_rt(t, place[k], on_shell, p->reduced);
-      if (p->set.along_normal)
+      if (p->set.along_normal && !deformed)
         memcpy(g, direction, sizeof g);
       else {
-        rf_oracle_gradient_rt(&p->oracle, body + 3 * k, local);
+        const int32_t proxy = rf_oracle_gradient_rt(&p->oracle, body + 3 * k, local);
         to_world(p->rotation, local, g);
+        if (p->set.along_normal) memcpy(g, direction, sizeof g);
+        if (deformed) {
+          to_body(p->rotation, f, local);
+          rf_deformed_field_push_rt(deformed, proxy, local, p->field_reduced);
+        }
       }
       for (int i = 0; i < 3; ++i) {
         left[i] = stiffness * direction[i];
@@ -379,12 +386,20 @@ static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
     at[12] -= v[1], at[13] += v[0];
   }
   for (int32_t j = 0; j < t->r; ++j) p->reduced[j] *= p->scale;
+  for (int32_t j = 0; deformed && j < deformed->r; ++j) p->field_reduced[j] *= p->scale;
   out->depth_m = -deepest;
   out->touching = p->touching;
 }
 
+rf_status rf_penalty_deform_field_rt(rf_penalty *p, const double *field_q) {
+  if (!p->pose) return field_q ? RF_ERR_ARG : RF_OK;
+  const double *q = field_q ? field_q : p->field_rest;
+  return rf_deformed_pose_update_rt(p->oracle.deformed, q, p->pose) ? RF_OK : RF_ERR_ARG;
+}
+
 rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const double *q,
-                                 int32_t all_of, rf_penalty_result *out, double *reduced) {
+                                 int32_t all_of, rf_penalty_result *out, double *reduced,
+                                 double *field_reduced) {
   const double start_us = rf_clock_us_rt();
   if (!begin(p, pose, q)) return RF_ERR_ARG;
   memset(out, 0, sizeof *out);
@@ -402,20 +417,27 @@ rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const doubl
   const double end_us = rf_clock_us_rt();
   if (all_of < 0) learn(&p->contact_us, end_us - before_us, p->touching);
   if (reduced) memcpy(reduced, p->reduced, (size_t)p->tree->r * sizeof *reduced);
+  if (field_reduced && p->pose)
+    memcpy(field_reduced, p->field_reduced, (size_t)p->oracle.deformed->r * sizeof *field_reduced);
   out->microseconds = end_us - start_us;
   return RF_OK;
 }
 
 rf_status rf_penalty_evaluate_many_rt(rf_penalty *p, int64_t n, const double *positions,
                                       const double *quaternions, const double *qs,
-                                      rf_penalty_result *results, double *reduced) {
-  const int64_t r = p->tree->r;
+                                      const double *field_qs, rf_penalty_result *results,
+                                      double *reduced, double *field_reduced) {
+  const int64_t r = p->tree->r, s = p->pose ? p->oracle.deformed->r : 0;
   for (int64_t k = 0; k < n; ++k) {
     rf_pose pose;
     memcpy(pose.position_m, positions + 3 * k, sizeof pose.position_m);
     memcpy(pose.quaternion, quaternions + 4 * k, sizeof pose.quaternion);
-    const rf_status st = rf_penalty_evaluate_rt(p, &pose, qs ? qs + r * k : NULL, -1, results + k,
-                                                reduced ? reduced + r * k : NULL);
+    rf_status st = RF_OK;
+    if (s) st = rf_penalty_deform_field_rt(p, field_qs ? field_qs + s * k : NULL);
+    if (st < 0) return st;
+    st = rf_penalty_evaluate_rt(p, &pose, qs ? qs + r * k : NULL, -1, results + k,
+                                reduced ? reduced + r * k : NULL,
+                                field_reduced ? field_reduced + s * k : NULL);
     if (st < 0) return st;
   }
   return RF_OK;

@@ -43,6 +43,11 @@ struct rf_penalty {
   double *touch_distance;  // m                                                      (n_points)
   double scale;            // L / l of the last cycle
   double *reduced;         // sum over the touching points                           (row)
+
+  // of a field that deforms
+  rf_deformed_pose *pose;  // owned; NULL: it does not
+  double *field_rest;     // zeros                                                  (r of the field)
+  double *field_reduced;  // sum over the touching points                           (r of the field)
 };
 
 #endif

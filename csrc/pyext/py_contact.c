@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "contact/penalty.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_deformed_field.h"
 #include "pyext/py_field.h"
 #include "pyext/py_point_tree.h"
 
@@ -49,8 +50,13 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   set.coherence = coherence;
   set.along_normal = along_normal;
   const rf_point_tree *tree = py_point_tree_get(state, tree_obj);
-  const rf_oracle oracle = {.field = tree ? py_field_get(state, field_obj) : NULL};
-  if (!oracle.field) return NULL;
+  rf_oracle oracle = {.field = NULL};
+  if (!tree) return NULL;
+  if (PyObject_TypeCheck(field_obj, state->types[PY_DEFORMED_FIELD]))
+    oracle.deformed = py_deformed_field_get(state, field_obj);
+  else
+    oracle.field = py_field_get(state, field_obj);
+  if (!oracle.field && !oracle.deformed) return NULL;
   if (py_in_f64(&grasp, grasp_obj, "grasp", 1, (npy_intp[]){3}) < 0) goto done;
   if (weights_obj != Py_None &&
       py_in_f64(&weights, weights_obj, "weights", 1, (npy_intp[]){tree->n_points}) < 0)
@@ -103,6 +109,26 @@ static int q_in(py_contact *self, py_in *q, PyObject *object, npy_intp n) {
   return py_in_f64(q, object, "qs", 2, (npy_intp[]){n, r});
 }
 
+// the same of a field that deforms
+static int field_q_in(py_contact *self, py_in *q, PyObject *object, npy_intp n) {
+  const npy_intp r = rf_penalty_field_coordinates(self->penalty);
+  if (object == Py_None) return 0;
+  if (!r) {
+    py_fail(py_state_of_object((PyObject *)self), "InputError",
+            "%s is given, but the field does not deform", n < 0 ? "field_q" : "field_qs");
+    return -1;
+  }
+  if (n < 0) return py_in_f64(q, object, "field_q", 1, &r);
+  return py_in_f64(q, object, "field_qs", 2, (npy_intp[]){n, r});
+}
+
+// what begin() and the checks before let pass, only a field refuses
+static rf_status say_field(rf_status st, rf_error *err) {
+  if (st == RF_ERR_ARG && !err->text[0])
+    return rf_fail(err, st, "field_q is so large that places of proxies are no usable numbers");
+  return st;
+}
+
 // fresh array with a copy of some numbers
 static PyObject *copied(int ndim, const npy_intp *shape, const double *data) {
   PyObject *out = py_new_f64(ndim, shape);
@@ -152,32 +178,35 @@ static PyObject *touching_out(const touching *c) {
 }
 
 PyDoc_STRVAR(evaluate_doc,
-             "evaluate($self, position, quaternion, q, all_of, contacts, /)\n--\n\n"
+             "evaluate($self, position, quaternion, q, all_of, contacts, field_q=None, /)\n--\n\n"
              "One cycle: (force, torque, gradient, reduced force or None, visited, skipped,\n"
-             "touching, level, depth, microseconds, contacts or None); all_of >= 0: all points of\n"
-             "levels up to it, without the tree.");
+             "touching, level, depth, microseconds, reduced force on the field or None, contacts\n"
+             "or None); all_of >= 0: all points of levels up to it, without the tree.");
 static PyObject *evaluate(PyObject *object, PyObject *args) {
   py_contact *self = (py_contact *)object;
   py_state *state = py_state_of_object(object);
-  PyObject *position_obj, *quaternion_obj, *q_obj, *result = NULL, *reduced = NULL;
-  PyObject *contacts = NULL, *out[3] = {NULL};
-  py_in position = {0}, quaternion = {0}, q = {0};
+  PyObject *position_obj, *quaternion_obj, *q_obj, *field_q_obj = Py_None, *result = NULL,
+                                                   *reduced = NULL;
+  PyObject *contacts = NULL, *field_reduced = NULL, *out[3] = {NULL};
+  py_in position = {0}, quaternion = {0}, q = {0}, field_q = {0};
   touching list = {0};
   int all_of, wanted;
-  if (!PyArg_ParseTuple(args, "OOOip:evaluate", &position_obj, &quaternion_obj, &q_obj, &all_of,
-                        &wanted))
+  if (!PyArg_ParseTuple(args, "OOOip|O:evaluate", &position_obj, &quaternion_obj, &q_obj, &all_of,
+                        &wanted, &field_q_obj))
     return NULL;
   if (all_of >= self->n_levels)
     return py_fail(state, "InputError", "level must be between 0 and %d, got %d",
                    self->n_levels - 1, all_of);
   if (py_in_f64(&position, position_obj, "position", 1, (npy_intp[]){3}) < 0 ||
       py_in_f64(&quaternion, quaternion_obj, "quaternion", 1, (npy_intp[]){4}) < 0 ||
-      q_in(self, &q, q_obj, -1) < 0)
+      q_in(self, &q, q_obj, -1) < 0 || field_q_in(self, &field_q, field_q_obj, -1) < 0)
     goto done;
   const npy_intp r = rf_penalty_coordinates(self->penalty);
+  const npy_intp s = rf_penalty_field_coordinates(self->penalty);
   reduced = r ? py_new_f64(1, &r) : Py_NewRef(Py_None);
-  if (!reduced) goto done;
-  double *to = r ? py_f64(reduced) : NULL;
+  field_reduced = s ? py_new_f64(1, &s) : Py_NewRef(Py_None);
+  if (!reduced || !field_reduced) goto done;
+  double *to = r ? py_f64(reduced) : NULL, *field_to = s ? py_f64(field_reduced) : NULL;
   rf_pose pose;
   for (int i = 0; i < 3; ++i) pose.position_m[i] = ((double *)position.data)[i];
   for (int i = 0; i < 4; ++i) pose.quaternion[i] = ((double *)quaternion.data)[i];
@@ -190,7 +219,10 @@ static PyObject *evaluate(PyObject *object, PyObject *args) {
   }
   Py_BEGIN_ALLOW_THREADS
   PyThread_acquire_lock(self->lock, WAIT_LOCK);
-  st = rf_penalty_evaluate_rt(self->penalty, &pose, q.data, all_of, &found, to);
+  st = rf_penalty_deform_field_rt(self->penalty, field_q.data);
+  if (st >= 0)
+    st = rf_penalty_evaluate_rt(self->penalty, &pose, q.data, all_of, &found, to, field_to);
+  st = say_field(st, &err);
   if (st >= 0 && wanted) st = copy_touching(self->penalty, found.touching, &list, &err);
   PyThread_release_lock(self->lock);
   Py_END_ALLOW_THREADS
@@ -204,22 +236,25 @@ static PyObject *evaluate(PyObject *object, PyObject *args) {
   out[1] = copied(1, (npy_intp[]){3}, found.torque_nm);
   out[2] = copied(2, (npy_intp[]){6, 6}, found.gradient);
   if (!out[0] || !out[1] || !out[2]) goto done;
-  result = Py_BuildValue("(OOOOiiiiddO)", out[0], out[1], out[2], reduced, (int)found.visited,
+  result = Py_BuildValue("(OOOOiiiiddOO)", out[0], out[1], out[2], reduced, (int)found.visited,
                          (int)found.skipped, (int)found.touching, (int)found.level, found.depth_m,
-                         found.microseconds, contacts);
+                         found.microseconds, field_reduced, contacts);
 done:
   for (int i = 0; i < 3; ++i) Py_XDECREF(out[i]);
   Py_XDECREF(contacts);
   Py_XDECREF(reduced);
+  Py_XDECREF(field_reduced);
   release_touching(&list);
   py_in_release(&position);
   py_in_release(&quaternion);
   py_in_release(&q);
+  py_in_release(&field_q);
   return result;
 }
 
 // numbers of all cycles as arrays
-static PyObject *results_out(npy_intp n, const rf_penalty_result *found, PyObject *reduced) {
+static PyObject *results_out(npy_intp n, const rf_penalty_result *found, PyObject *reduced,
+                             PyObject *field_reduced) {
   PyObject *force = py_new_f64(2, (npy_intp[]){n, 3}), *torque = py_new_f64(2, (npy_intp[]){n, 3});
   PyObject *gradient = py_new_f64(3, (npy_intp[]){n, 6, 6});
   PyObject *visited = py_new_i32(1, &n), *skipped = py_new_i32(1, &n);
@@ -241,35 +276,40 @@ static PyObject *results_out(npy_intp n, const rf_penalty_result *found, PyObjec
       py_f64(us)[k] = one->microseconds;
     }
   // a NULL among them makes this fail, with the exception that is set
-  return Py_BuildValue("(NNNONNNNNN)", force, torque, gradient, reduced, visited, skipped, touch,
-                       level, depth, us);
+  return Py_BuildValue("(NNNONNNNNNO)", force, torque, gradient, reduced, visited, skipped, touch,
+                       level, depth, us, field_reduced);
 }
 
 PyDoc_STRVAR(many_doc,
-             "evaluate_many($self, positions, quaternions, qs, progress, /)\n--\n\n"
+             "evaluate_many($self, positions, quaternions, qs, progress, field_qs=None, /)\n--\n\n"
              "A trajectory: what `evaluate` gives, as arrays over its cycles, without contacts.");
 static PyObject *evaluate_many(PyObject *object, PyObject *args) {
   py_contact *self = (py_contact *)object;
   py_state *state = py_state_of_object(object);
-  PyObject *positions_obj, *quaternions_obj, *qs_obj, *progress, *result = NULL, *reduced = NULL;
-  py_in positions = {0}, quaternions = {0}, qs = {0};
+  PyObject *positions_obj, *quaternions_obj, *qs_obj, *field_qs_obj = Py_None, *progress,
+                                                      *result = NULL;
+  PyObject *reduced = NULL, *field_reduced = NULL;
+  py_in positions = {0}, quaternions = {0}, qs = {0}, field_qs = {0};
   rf_penalty_result *found = NULL;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OOOO:evaluate_many", &positions_obj, &quaternions_obj, &qs_obj,
-                        &progress) ||
+  if (!PyArg_ParseTuple(args, "OOOO|O:evaluate_many", &positions_obj, &quaternions_obj, &qs_obj,
+                        &progress, &field_qs_obj) ||
       py_run_init(state, &run, progress, 1) < 0)
     return NULL;
   if (py_in_f64(&positions, positions_obj, "positions", 2, (npy_intp[]){PY_ANY, 3}) < 0) goto done;
   const npy_intp n = positions.shape[0];
   if (py_in_f64(&quaternions, quaternions_obj, "quaternions", 2, (npy_intp[]){n, 4}) < 0 ||
-      q_in(self, &qs, qs_obj, n) < 0)
+      q_in(self, &qs, qs_obj, n) < 0 || field_q_in(self, &field_qs, field_qs_obj, n) < 0)
     goto done;
   const npy_intp r = rf_penalty_coordinates(self->penalty);
+  const npy_intp s = rf_penalty_field_coordinates(self->penalty);
   reduced = r ? py_new_f64(2, (npy_intp[]){n, r}) : Py_NewRef(Py_None);
+  field_reduced = s ? py_new_f64(2, (npy_intp[]){n, s}) : Py_NewRef(Py_None);
   found = rf_alloc((size_t)n, sizeof *found);
   if (!found) PyErr_NoMemory();
-  if (!reduced || !found) goto done;
-  double *to = r ? py_f64(reduced) : NULL;
+  if (!reduced || !field_reduced || !found) goto done;
+  double *to = r ? py_f64(reduced) : NULL, *field_to = s ? py_f64(field_reduced) : NULL;
+  const double *field_q = field_qs.data;
   const double *x = positions.data, *a = quaternions.data, *q = qs.data;
   rf_error err = {0};
   rf_status st;
@@ -281,21 +321,26 @@ static PyObject *evaluate_many(PyObject *object, PyObject *args) {
     const npy_intp count = n - k < chunk ? n - k : chunk;
     PyThread_acquire_lock(self->lock, WAIT_LOCK);
     st = rf_penalty_evaluate_many_rt(self->penalty, count, x + 3 * k, a + 4 * k,
-                                     q ? q + r * k : NULL, found + k, to ? to + r * k : NULL);
+                                     q ? q + r * k : NULL, field_q ? field_q + s * k : NULL,
+                                     found + k, to ? to + r * k : NULL,
+                                     field_to ? field_to + s * k : NULL);
     PyThread_release_lock(self->lock);
+    st = say_field(st, &err);
     if (st >= 0) st = rf_run_progress(&run.run, k + count, n, &err);
   }
   Py_END_ALLOW_THREADS
   if (st < 0)
     py_raise(state, st, &err);
   else
-    result = results_out(n, found, reduced);
+    result = results_out(n, found, reduced, field_reduced);
 done:
   rf_free(found);
   Py_XDECREF(reduced);
+  Py_XDECREF(field_reduced);
   py_in_release(&positions);
   py_in_release(&quaternions);
   py_in_release(&qs);
+  py_in_release(&field_qs);
   return result;
 }
 

@@ -352,7 +352,7 @@ class Contact:
     def __new__(
         cls,
         tree: PointTree,
-        field: Field,
+        field: Field | DeformedField,
         weights: ArrayLike | None,
         stiffness: float,
         warm_nodes: int,
@@ -371,6 +371,7 @@ class Contact:
         q: ArrayLike | None,
         all_of: int,
         contacts: bool,
+        field_q: ArrayLike | None = None,
         /,
     ) -> tuple[Any, ...]: ...
     def evaluate_many(
@@ -379,6 +380,7 @@ class Contact:
         quaternions: ArrayLike,
         qs: ArrayLike | None,
         progress: Callable[[int, int], object] | None,
+        field_qs: ArrayLike | None = None,
         /,
     ) -> tuple[Any, ...]: ...
     def reset(self) -> None: ...

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._check import array_like, count, flag, integer, number
 from reducedfem._run import Progress, callback
+from reducedfem.deformed_field import DeformedField
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.field import Field
 from reducedfem.point_tree import PointTree
@@ -76,6 +77,9 @@ class ContactForce:
         What it took.
     contacts
         The points that touch, where they were asked for.
+    field_reduced_force
+        On a field that deforms, with the modes of the proxies nearest to the points
+        [N kg^-1/2], shape (its r,); None for others.
     """
 
     force: NDArray[np.float64]
@@ -89,6 +93,7 @@ class ContactForce:
     depth: float
     microseconds: float
     contacts: ContactPoints | None = None
+    field_reduced_force: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +114,8 @@ class ContactTrajectory:
         Deepest penetration [m], shape (n,).
     microseconds
         What each cycle took, shape (n,).
+    field_reduced_force
+        On a field that deforms [N kg^-1/2], shape (n, its r); None for others.
     """
 
     force: NDArray[np.float64]
@@ -121,6 +128,7 @@ class ContactTrajectory:
     level: NDArray[np.int32]
     depth: NDArray[np.float64]
     microseconds: NDArray[np.float64]
+    field_reduced_force: NDArray[np.float64] | None
 
 
 class PenaltyContact:
@@ -158,6 +166,11 @@ class PenaltyContact:
     It describes the force in axes that turn with the object; in fixed axes dF/dw is smaller by
     [F]x and dT/dw by [T]x.
 
+    With a `DeformedField` both objects deform. Its distances are no bounds: nodes are culled
+    where they exceed `DeformedField.safety` times the radius of the sphere, which a search
+    through all points may contradict, and no node is skipped for what it was in an earlier
+    cycle.
+
     A contact keeps what it knows of the last cycle, and may be shared by threads, which wait
     for each other. Contacts of different threads may share trees and fields.
 
@@ -166,7 +179,7 @@ class PenaltyContact:
     tree
         The points, rigid or deformable.
     field
-        Signed distances of the other object, in its own frame.
+        Signed distances of the other object, in its own frame: a `Field` or a `DeformedField`.
     stiffness
         Of one point, k [N/m].
     warm_nodes
@@ -181,7 +194,8 @@ class PenaltyContact:
         Whether the force of each point is in proportion to its area, `Pointshell.areas`, over
         the mean of the areas; l is then the sum of these weights.
     temporal_coherence
-        Whether nodes that cannot have come into contact are skipped.
+        Whether nodes that cannot have come into contact are skipped; not with a
+        `DeformedField`.
     grasp
         The point about which torques are, in the frame of the field, shape (3,) [m]; None: its
         origin.
@@ -200,7 +214,7 @@ class PenaltyContact:
     def __init__(
         self,
         tree: PointTree,
-        field: Field,
+        field: Field | DeformedField,
         stiffness: float,
         warm_nodes: int = 2500,
         *,
@@ -214,8 +228,11 @@ class PenaltyContact:
     ) -> None:
         if not isinstance(tree, PointTree):
             raise InputTypeError(f"tree must be a PointTree, got {type(tree).__name__}")
-        if not isinstance(field, Field):
-            raise InputTypeError(f"field must be a Field, got {type(field).__name__}")
+        if not isinstance(field, Field | DeformedField):
+            raise InputTypeError(
+                f"field must be a Field, got {type(field).__name__}; a DeformedField may be "
+                "given too"
+            )
         if gradient_direction not in _DIRECTIONS:
             raise InputError(
                 f'gradient_direction must be "field" or "normal", got {gradient_direction!r}'
@@ -259,7 +276,7 @@ class PenaltyContact:
         return self._tree
 
     @property
-    def field(self) -> Field:
+    def field(self) -> Field | DeformedField:
         """The signed distances of the other object."""
         return self._field
 
@@ -274,6 +291,7 @@ class PenaltyContact:
         quaternion: ArrayLike,
         q: ArrayLike | None = None,
         *,
+        field_q: ArrayLike | None = None,
         contacts: bool = False,
         treeless: bool = False,
         level: int | None = None,
@@ -289,6 +307,8 @@ class PenaltyContact:
             made exactly 1.
         q
             Reduced coordinates of the shell [kg^1/2 m], shape (r,); None: at rest.
+        field_q
+            Reduced coordinates of a field that deforms [kg^1/2 m]; None: at rest.
         contacts
             Whether the touching points are returned too.
         treeless
@@ -305,7 +325,8 @@ class PenaltyContact:
         ------
         InputError, InputTypeError
             A wrong shape, a value that is not finite, a quaternion of another norm; `q` for a
-            rigid shell; `level` out of range, or given with a tree.
+            rigid shell; `field_q` for a rigid field, or too large; `level` out of range, or
+            given with a tree.
         """
         all_of = -1
         if flag(treeless, "treeless"):
@@ -322,15 +343,17 @@ class PenaltyContact:
             None if q is None else array_like(q, "q"),
             all_of,
             flag(contacts, "contacts"),
+            None if field_q is None else array_like(field_q, "field_q"),
         )
         points = None if found[-1] is None else ContactPoints(*found[-1])
-        return ContactForce(*(*found[:-1], points))
+        return ContactForce(*(*found[:-2], points, found[-2]))
 
     def evaluate_many(
         self,
         positions: ArrayLike,
         quaternions: ArrayLike,
         qs: ArrayLike | None = None,
+        field_qs: ArrayLike | None = None,
         *,
         progress: Progress = False,
     ) -> ContactTrajectory:
@@ -346,6 +369,8 @@ class PenaltyContact:
             Shape (n, 4).
         qs
             Shape (n, r) [kg^1/2 m]; None: at rest.
+        field_qs
+            Of a field that deforms, shape (n, its r); None: at rest.
         progress
             True for a bar, or a callable ``f(done, total)``.
 
@@ -365,6 +390,7 @@ class PenaltyContact:
                     array_like(quaternions, "quaternions"),
                     None if qs is None else array_like(qs, "qs"),
                     tell,
+                    None if field_qs is None else array_like(field_qs, "field_qs"),
                 )
             )
 

@@ -1,0 +1,248 @@
+"""Contact of two objects that deform: a plain version, momentum, the tree against all points."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from failures import fail_each_allocation
+from shapes import box_hexes
+
+RUBBER = rf.StVK(1e6, 0.4, 1000.0)
+BAR = np.array([0.3, 0.06, 0.04])
+
+
+def bar(modes=3, r=6):
+    nodes, elements = box_hexes(15, 3, 2, tuple(BAR))
+    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER, fixed=nodes[:, 0] < 1e-9)
+    return rf.reduce(solid, rf.modal_derivative_basis(solid, modes, r))
+
+
+def rotation(q):
+    w, x, y, z = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+@pytest.fixture(scope="module")
+def scene():
+    """A bar as field and the same as a shell, which is twice bent."""
+    model = bar()
+    grid = np.stack(np.meshgrid(*[np.arange(-0.08, n, 0.006) for n in BAR + 0.09], indexing="ij"))
+    at = np.moveaxis(grid, 0, -1)
+    box = rf.BoxField((0, 0, 0), BAR)
+    rest = rf.DistanceField(
+        box.distance(at.reshape(-1, 3)).reshape(at.shape[:3]), [-0.08] * 3, 0.006
+    )
+    shell = rf.Pointshell.from_field(rest, points=1500, levels=3)
+    tree = rf.PointTree(shell, model)
+    return model, rf.DeformedField(rest, model), tree
+
+
+def poses(rng, n):
+    """The field object about the shell, and q of both: bent by some centimetres."""
+    position = rng.uniform((-0.1, -0.07, -0.05), (0.1, 0.07, 0.05), (n, 3))
+    turn = np.array([1.0, 0, 0, 0]) + 0.3 * rng.normal(size=(n, 4))
+    turn /= np.linalg.norm(turn, axis=1)[:, None]
+    q = 0.004 * rng.normal(size=(2, n, 6)) / (1 + np.arange(6))
+    return position, turn, q[0], q[1]
+
+
+def test_a_plain_version_says_the_same(scene, rng):
+    model, field, tree = scene
+    shell = tree.shell
+    skin = rf.Embedding(model.mesh, shell.points)
+    for limit in (None, 10):
+        contact = rf.PenaltyContact(tree, field, 50.0, 10**6, max_points=limit)
+        felt = 0
+        for position, turn, q, field_q in zip(*poses(rng, 12), strict=True):
+            out = contact.evaluate(position, turn, q, field_q=field_q, contacts=True)
+            r = rotation(turn)
+            x = shell.points + skin.interpolate(model.displacement(q))
+            body = (x - position) @ r
+            d = field.distance(body, field_q)
+            # the tree keeps the motion of points in single precision
+            hit = np.sort(out.contacts.indices)
+            sure = np.flatnonzero(np.abs(d) > 1e-7)
+            np.testing.assert_array_equal(np.intersect1d(hit, sure), sure[d[sure] < 0])
+            normals = out.contacts.normals
+            of = out.contacts.indices
+            np.testing.assert_allclose(out.contacts.distances, d[of], atol=1e-7)
+            scale = 1.0 if limit is None else min(1.0, limit / max(len(of), 1))
+            force = scale * 50.0 * d[of][:, None] * normals
+            np.testing.assert_allclose(out.force, force.sum(0), atol=1e-4)
+            np.testing.assert_allclose(
+                out.torque, np.cross(x[of] - position, force).sum(0), atol=1e-4
+            )
+            # forces on the field object act on its nearest proxies, seen from it
+            expected = field.project(field.nearest(body[of], field_q), force @ r)
+            size = 1e-4 + 1e-4 * np.abs(expected).max()
+            np.testing.assert_allclose(out.field_reduced_force, expected, atol=size)
+            felt += len(of)
+        assert felt > 300
+
+
+def test_momentum_is_kept(scene, rng):
+    """Force and torque on one object are the opposite of those on the other.
+
+    The reduced forces hold them: rigid motions that a basis has get the force and the torque.
+    """
+    nodes, elements = box_hexes(15, 3, 2, tuple(BAR))
+    # shifts and turns about the origin
+    basis = np.zeros((6, len(nodes), 3))
+    for i in range(3):
+        basis[i, :, i] = 1.0
+        basis[3 + i] = np.cross(np.eye(3)[i], nodes)
+    model = rf.reduce(rf.Solid(rf.Mesh(nodes, elements), RUBBER), basis)
+    _, given, tree = scene
+    field = rf.DeformedField(given.field, model, given.proxies)
+    contact = rf.PenaltyContact(rf.PointTree(tree.shell, model), field, 50.0)
+    touched = 0
+    for position, turn, _, _ in zip(*poses(rng, 15), strict=True):
+        out = contact.evaluate(position, turn, contacts=True)
+        points, force = out.contacts.positions, out.contacts.forces
+        r = rotation(turn)
+        # on the shell, about the origin of the world
+        np.testing.assert_allclose(out.reduced_force[:3], -out.force, atol=1e-6)
+        moment = np.cross(points, force).sum(0)
+        np.testing.assert_allclose(out.reduced_force[3:], -moment, atol=1e-6)
+        # on the field object the force; its moment acts at proxies in place of the points
+        np.testing.assert_allclose(out.field_reduced_force[:3], r.T @ out.force, atol=1e-9)
+        near = field.proxies[field.nearest((points - position) @ r, np.zeros(6))]
+        np.testing.assert_allclose(
+            out.field_reduced_force[3:], np.cross(near, force @ r).sum(0), atol=1e-9
+        )
+        np.testing.assert_allclose(out.torque, moment - np.cross(position, out.force), atol=1e-9)
+        touched += out.touching
+    assert touched > 300
+
+
+def test_culling_loses_no_point(scene, rng):
+    """With the factor of safety; how many the bare distance loses is told."""
+    model, field, tree = scene
+    bare = rf.DeformedField(field.field, model, field.proxies, safety=1.0)
+    lost, all_of, visited = {1.0: 0, 1.5: 0}, 0, 0
+    for position, turn, q, field_q in zip(*poses(rng, 60), strict=True):
+        for one in (field, bare):
+            contact = rf.PenaltyContact(tree, one, 50.0, 10**6)
+            by_tree = contact.evaluate(position, turn, q, field_q=field_q, contacts=True)
+            plain = contact.evaluate(
+                position, turn, q, field_q=field_q, contacts=True, treeless=True
+            )
+            gone = np.setdiff1d(plain.contacts.indices, by_tree.contacts.indices)
+            lost[one.safety] += len(gone)
+        all_of += plain.touching
+        visited += by_tree.visited
+    print(f"lost of {all_of} points: {lost}; visited {visited} of {60 * tree.shell.n_points}")
+    assert all_of > 1000
+    assert visited < 0.9 * 60 * tree.shell.n_points
+    assert lost[1.5] == 0
+
+
+def test_cycles_are_repeated_to_the_bit(scene, rng):
+    _, field, tree = scene
+    position, turn, q, field_q = poses(rng, 40)
+    runs = []
+    for _ in range(2):
+        contact = rf.PenaltyContact(tree, field, 50.0, 400)
+        runs.append(contact.evaluate_many(position, turn, q, field_q))
+    one_by_one = rf.PenaltyContact(tree, field, 50.0, 400)
+    singles = [
+        one_by_one.evaluate(a, b, c, field_q=d)
+        for a, b, c, d in zip(position, turn, q, field_q, strict=True)
+    ]
+    for name in ("force", "torque", "gradient", "reduced_force", "field_reduced_force", "visited"):
+        np.testing.assert_array_equal(getattr(runs[0], name), getattr(runs[1], name))
+        np.testing.assert_array_equal(getattr(runs[0], name), [getattr(s, name) for s in singles])
+    assert (runs[0].skipped == 0).all()
+    assert runs[0].touching.max() > 20
+    # the field at rest is what no q is
+    at_rest = one_by_one.evaluate(position[0], turn[0], field_q=np.zeros(6))
+    again = one_by_one.evaluate(position[0], turn[0])
+    np.testing.assert_array_equal(at_rest.force, again.force)
+    np.testing.assert_array_equal(at_rest.field_reduced_force, again.field_reduced_force)
+
+
+def test_at_rest_it_is_contact_with_the_field_at_rest(scene, rng):
+    _, field, tree = scene
+    deformed = rf.PenaltyContact(tree, field, 50.0, 10**6)
+    rigid = rf.PenaltyContact(tree, field.field, 50.0, 10**6)
+    for position, turn, q, _ in zip(*poses(rng, 10), strict=True):
+        a = deformed.evaluate(position, turn, q, contacts=True)
+        b = rigid.evaluate(position, turn, q, contacts=True)
+        # nodes are culled by other rules, so points are found in another order
+        np.testing.assert_array_equal(np.sort(a.contacts.indices), np.sort(b.contacts.indices))
+        np.testing.assert_allclose(a.force, b.force, atol=1e-12)
+        np.testing.assert_allclose(a.gradient, b.gradient, atol=1e-10)
+        assert b.field_reduced_force is None
+
+
+def test_directions_of_gradients(scene, rng):
+    """The gradient is of the force as the field object is moved; forces do not depend on it."""
+    _, field, tree = scene
+    ours = rf.PenaltyContact(tree, field, 50.0, 10**6, max_points=None)
+    by_normals = rf.PenaltyContact(
+        tree, field, 50.0, 10**6, max_points=None, gradient_direction="normal"
+    )
+    trials = list(zip(*poses(rng, 20), strict=True))
+    most = [ours.evaluate(a, b, c, field_q=d).touching for a, b, c, d in trials]
+    position, turn, q, field_q = trials[int(np.argmax(most))]
+    a = ours.evaluate(position, turn, q, field_q=field_q)
+    b = by_normals.evaluate(position, turn, q, field_q=field_q)
+    assert a.touching > 10
+    np.testing.assert_array_equal(a.force, b.force)
+    np.testing.assert_array_equal(a.field_reduced_force, b.field_reduced_force)
+    assert np.abs(a.gradient - b.gradient).max() > 0.1
+    h, size = 1e-7, np.abs(a.gradient[:3, :3]).max()
+    assert size > 100
+    for i in range(3):
+        step = h * np.eye(3)[i]
+        ahead, behind = (
+            ours.evaluate(position + s, turn, q, field_q=field_q, treeless=True).force
+            for s in (step, -step)
+        )
+        # few points come, go or change cells in such a step: each by 1e-6 of its stiffness
+        np.testing.assert_allclose((ahead - behind) / (2 * h), a.gradient[:3, i], atol=1e-3 * size)
+
+
+def test_what_is_refused(scene):
+    _, field, tree = scene
+    contact = rf.PenaltyContact(tree, field, 1.0)
+    rigid = rf.PenaltyContact(tree, field.field, 1.0)
+    here = ((0, 0, 0), (1, 0, 0, 0))
+    for work, error, message in (
+        (
+            lambda: rf.PenaltyContact(tree, 3, 1.0),
+            rf.InputTypeError,
+            "a DeformedField may be given too",
+        ),
+        (lambda: contact.evaluate(*here, field_q=[0.0]), rf.InputError, "field_q must have shape"),
+        (lambda: contact.evaluate(*here, field_q=[np.nan] * 6), rf.InputError, "field_q.0. is nan"),
+        (lambda: contact.evaluate(*here, field_q=[1e200] * 6), rf.InputError, "field_q is so larg"),
+        (lambda: rigid.evaluate(*here, field_q=[0.0] * 6), rf.InputError, "does not deform"),
+        (
+            lambda: contact.evaluate_many([here[0]], [here[1]], None, np.zeros((2, 6))),
+            rf.InputError,
+            "field_qs must have shape",
+        ),
+        (
+            lambda: contact.evaluate_many([here[0]], [here[1]], None, np.full((1, 6), 1e200)),
+            rf.InputError,
+            "field_q is so large",
+        ),
+    ):
+        with pytest.raises(error, match=message):
+            work()
+    # usable as before
+    assert contact.evaluate(*here).touching > 0
+
+
+def test_running_out_of_memory(scene):
+    _, field, tree = scene
+    fail_each_allocation(lambda: rf.PenaltyContact(tree, field, 1.0))
