@@ -2,6 +2,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "pointshell/alternatives.h"
 #include "pointshell/level_set.h"
 #include "pointshell/measure.h"
 #include "pointshell/order.h"
@@ -316,6 +317,110 @@ static PyObject *shell_areas(PyObject *module, PyObject *args) {
   return result;
 }
 
+// ---- other shells --------------------------------------------------------------------
+
+// arrays of a shell, which is freed
+static PyObject *give_points(rf_shell_points *s) {
+  PyObject *points = py_new_f64(2, (npy_intp[]){s->n, 3});
+  PyObject *normals = py_new_f64(2, (npy_intp[]){s->n, 3});
+  PyObject *result = NULL;
+  if (points && normals) {
+    memcpy(py_f64(points), s->points, 3 * (size_t)s->n * sizeof *s->points);
+    memcpy(py_f64(normals), s->normals, 3 * (size_t)s->n * sizeof *s->normals);
+    result = PyTuple_Pack(2, points, normals);
+  }
+  Py_XDECREF(points);
+  Py_XDECREF(normals);
+  rf_shell_points_free(s);
+  return result;
+}
+
+PyDoc_STRVAR(from_voxels_doc,
+             "shell_from_voxels($module, vertices, triangles, resolution, expand, progress,\n"
+             "                  threads, /)\n--\n\n"
+             "Centres of the voxels that a surface touches, and inward normals (n, 3).");
+static PyObject *shell_from_voxels(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices, *triangles, *progress, *result = NULL;
+  int resolution, threads;
+  double expand;
+  if (!PyArg_ParseTuple(args, "OOidOi:shell_from_voxels", &vertices, &triangles, &resolution,
+                        &expand, &progress, &threads))
+    return NULL;
+  py_run run;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
+  sampler_in in;
+  if (take_surface(state, &in, vertices, triangles) == 0) {
+    rf_shell_points s = {0};
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_shell_from_voxels(&in.surface, resolution, expand, &run.run, &s, &err);
+    Py_END_ALLOW_THREADS
+    result = st < 0 ? py_raise(state, st, &err) : give_points(&s);
+  }
+  release_surface(&in);
+  return result;
+}
+
+PyDoc_STRVAR(from_depth_cube_doc,
+             "shell_from_depth_cube($module, vertices, triangles, resolution, progress, threads,\n"
+             "                      /)\n--\n\n"
+             "Where rays along the axes meet a surface, and inward normals (n, 3).");
+static PyObject *shell_from_depth_cube(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices, *triangles, *progress, *result = NULL;
+  int resolution, threads;
+  if (!PyArg_ParseTuple(args, "OOiOi:shell_from_depth_cube", &vertices, &triangles, &resolution,
+                        &progress, &threads))
+    return NULL;
+  py_run run;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
+  sampler_in in;
+  if (take_surface(state, &in, vertices, triangles) == 0) {
+    rf_shell_points s = {0};
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_shell_from_depth_cube(&in.surface, resolution, &run.run, &s, &err);
+    Py_END_ALLOW_THREADS
+    result = st < 0 ? py_raise(state, st, &err) : give_points(&s);
+  }
+  release_surface(&in);
+  return result;
+}
+
+PyDoc_STRVAR(normals_doc,
+             "shell_normals($module, vertices, triangles, points, progress, threads, /)\n--\n\n"
+             "Inward normals of the features of a surface nearest to points, (n, 3).");
+static PyObject *shell_normals(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices, *triangles, *points_obj, *progress, *result = NULL;
+  int threads;
+  if (!PyArg_ParseTuple(args, "OOOOi:shell_normals", &vertices, &triangles, &points_obj, &progress,
+                        &threads))
+    return NULL;
+  py_run run;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
+  sampler_in in;
+  py_in points = {0};
+  if (take_surface(state, &in, vertices, triangles) == 0 &&
+      take_points(state, &points, points_obj, "points", PY_ANY) == 0)
+    result = py_new_f64(2, points.shape);
+  if (result) {
+    rf_error err = {0};
+    rf_status st;
+    double *to = py_f64(result);
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_shell_normals(&in.surface, (int32_t)points.shape[0], points.data, &run.run, to, &err);
+    Py_END_ALLOW_THREADS
+    result = py_result(state, st, &err, result);
+  }
+  release_surface(&in);
+  py_in_release(&points);
+  return result;
+}
+
 PyDoc_STRVAR(farthest_doc,
              "farthest_order($module, points, progress, threads, /)\n--\n\n"
              "Indices of points, each the farthest from those before, int32 (n,).");
@@ -349,6 +454,9 @@ PyMethodDef py_pointshell_functions[] = {
     {"repulsion", repulsion, METH_VARARGS, repulsion_doc},
     {"shell_uniformity", shell_uniformity, METH_VARARGS, uniformity_doc},
     {"shell_areas", shell_areas, METH_VARARGS, areas_doc},
+    {"shell_from_voxels", shell_from_voxels, METH_VARARGS, from_voxels_doc},
+    {"shell_from_depth_cube", shell_from_depth_cube, METH_VARARGS, from_depth_cube_doc},
+    {"shell_normals", shell_normals, METH_VARARGS, normals_doc},
     {"farthest_order", farthest_order, METH_VARARGS, farthest_doc},
     {NULL, NULL, 0, NULL},
 };

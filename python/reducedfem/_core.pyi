@@ -94,6 +94,31 @@ def shell_areas(
     threads: int,
     /,
 ) -> NDArray[np.float64]: ...
+def shell_from_voxels(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    resolution: int,
+    expand: float,
+    progress: object,
+    threads: int,
+    /,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def shell_from_depth_cube(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    resolution: int,
+    progress: object,
+    threads: int,
+    /,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def shell_normals(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    points: ArrayLike,
+    progress: object,
+    threads: int,
+    /,
+) -> NDArray[np.float64]: ...
 def farthest_order(points: ArrayLike, progress: object, threads: int, /) -> NDArray[np.int32]: ...
 def surface_merge(vertices: ArrayLike, /) -> NDArray[np.int32]: ...
 def voxelize(

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem import _core
+from reducedfem import _core, _shell_files
 from reducedfem._check import array_like, count, flag, number, reals
 from reducedfem._frozen import owned
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
-from reducedfem.field import Field
+from reducedfem.field import DistanceField, Field
 from reducedfem.surface import Surface
 
 __all__ = ["Pointshell", "Uniformity"]
@@ -31,6 +31,8 @@ _FEWEST_GAP_SAMPLES = 20_000
 _BYTES_A_POINT = 450
 # of grids on which fields that are no grid are sampled to draw points from
 _RESOLUTION = 128
+# voxels of the field around a surface, on both sides together
+_MARGIN = 12
 
 
 @dataclass(frozen=True)
@@ -232,6 +234,181 @@ class Pointshell:
             )
 
     @classmethod
+    def from_surface(
+        cls,
+        surface: Surface,
+        points: int = 256_000,
+        levels: int = 5,
+        rng: int | np.random.Generator = 0,
+        resolution: int = 256,
+        offset: float | None = None,
+        *,
+        areas: bool = False,
+        progress: Progress = False,
+    ) -> Pointshell:
+        """Spread points evenly over a surface, or over what encloses a polygon soup (B07 3.8.1).
+
+        The points repel each other on the zero level set of a `DistanceField` of the surface,
+        as of `from_field`. Of closed surfaces that is the surface itself, as finely as the
+        field resolves it, and normals are the pseudonormals of its nearest features, turned
+        inwards. Other surfaces, thin shells and wires among them, are enclosed at `offset`,
+        with normals from there.
+
+        Parameters
+        ----------
+        surface
+            Any surface.
+        points
+            Number of points of all levels.
+        levels
+            Number of levels, each with four times as many points as the one before.
+        rng
+            What is drawn at random: a seed or a generator.
+        resolution
+            Voxels of the field along its side, which is somewhat longer than the surface.
+        offset
+            Distance from the surface [m] at which the points lie, as of
+            `DistanceField.from_surface`. None: 0 of closed surfaces, else 1.4 voxels.
+        areas
+            Whether to find the area that each point stands for.
+        progress
+            True: a bar; or a callable that is told (done, total), of the field first.
+
+        Returns
+        -------
+        Pointshell
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument is out of its range or does not fit into memory; too few points for
+            so many levels.
+        ConvergenceError
+            Points do not find the way to the level set.
+        """
+        _require_surface(surface)
+        points, levels = _counts(points, levels)
+        voxels, with_areas, seed = count(resolution, "resolution"), flag(areas, "areas"), _seed(rng)
+        # room for the offset and some voxels on each side
+        side = float(np.ptp(surface.bounds, axis=0).max())
+        expand = 1.0 + _MARGIN / voxels
+        if offset is not None and side > 0.0:
+            expand += 2.0 * abs(number(offset, "offset")) / side
+        field = DistanceField.from_surface(
+            surface, voxels, expand, offset, mode="fast", progress=progress
+        )
+        with callback(progress, "repelling points") as call:
+            vertices, triangles = _core.level_set(field._core, 0.0, _RESOLUTION, None, threads())
+            shell = cls._repelled(
+                field, vertices, triangles, points, levels, seed, 0.0, with_areas, call
+            )
+        if field.provenance["offset_m"] != 0.0:
+            return shell
+        normals = _core.shell_normals(
+            surface.vertices, surface.triangles, shell.points, None, threads()
+        )
+        return cls(shell.points, normals, shell.levels, shell.areas)
+
+    @classmethod
+    def from_voxels(
+        cls,
+        surface: Surface,
+        resolution: int = 64,
+        expand: float = 1.2,
+        branching: int = 8,
+        *,
+        progress: Progress = False,
+    ) -> Pointshell:
+        """Take the centres of the voxels that a surface touches (B07 3.8.2).
+
+        This is the shell of the Voxmap-PointShell method, to compare with: its points lie off
+        the surface, by up to half a diagonal of a voxel, and in steps. The normals are minus
+        the pseudonormals of the nearest features, the levels those of `farthest_point_order`.
+
+        Parameters
+        ----------
+        surface
+            Any surface; normals point inwards if it is closed, or faces outwards.
+        resolution, expand
+            The voxels, as of `voxelize`.
+        branching
+            The levels, as of `farthest_point_order`.
+        progress
+            True: a bar; or a callable that is told (done, total).
+
+        Returns
+        -------
+        Pointshell
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument is out of its range.
+        """
+        _require_surface(surface)
+        voxels, sides = count(resolution, "resolution"), number(expand, "expand")
+        with callback(progress, "voxels of a pointshell") as call:
+            points, normals = _core.shell_from_voxels(
+                surface.vertices, surface.triangles, voxels, sides, call, threads()
+            )
+        return cls._ordered(points, normals, branching, progress)
+
+    @classmethod
+    def from_depth_cube(
+        cls,
+        surface: Surface,
+        resolution: int = 64,
+        branching: int = 8,
+        *,
+        progress: Progress = False,
+    ) -> Pointshell:
+        """Take the places where rays along x, y and z meet a surface (B07 3.8.2).
+
+        This is the layered depth cube of point-based rendering, to compare with: every place
+        of the surface is near a point, but some are near three. The normals are those of the
+        triangles, the levels those of `farthest_point_order`.
+
+        Parameters
+        ----------
+        surface
+            Any surface; normals point inwards if it is closed, or faces outwards.
+        resolution
+            Rays along the longest side of its bounding box.
+        branching
+            The levels, as of `farthest_point_order`.
+        progress
+            True: a bar; or a callable that is told (done, total).
+
+        Returns
+        -------
+        Pointshell
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument is out of its range, or no ray meets the surface.
+        """
+        _require_surface(surface)
+        rays = count(resolution, "resolution")
+        with callback(progress, "rays of a pointshell") as call:
+            points, normals = _core.shell_from_depth_cube(
+                surface.vertices, surface.triangles, rays, call, threads()
+            )
+        return cls._ordered(points, normals, branching, progress)
+
+    @classmethod
+    def _ordered(
+        cls,
+        points: NDArray[np.float64],
+        normals: NDArray[np.float64],
+        branching: int,
+        progress: Progress,
+    ) -> Pointshell:
+        """Return a shell of points with levels by farthest-point order."""
+        order, levels = cls.farthest_point_order(points, branching, progress=progress)
+        return cls(points[order], normals[order], levels)
+
+    @classmethod
     def _repelled(
         cls,
         field: Field,
@@ -352,6 +529,21 @@ class Pointshell:
             arrays = (spacing, mean, deviation / mean, least, gap)
         return Uniformity(ends, *(owned(array.copy()) for array in arrays))
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a file in the safetensors format, whole or not at all; `load` reads it.
+
+        Parameters
+        ----------
+        path
+            Usually with the suffix ``.safetensors``.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
+        _shell_files.save(self, path)
+
     def __repr__(self) -> str:
         levels = "1 level" if self.n_levels == 1 else f"{self.n_levels} levels"
         counts = ", ".join(map(str, self.level_counts[:8].tolist()))
@@ -398,6 +590,11 @@ def _levels(value: ArrayLike, n: int) -> NDArray[np.int32]:
         )
     result: NDArray[np.int32] = array.astype(np.int32)
     return result
+
+
+def _require_surface(surface: object) -> None:
+    if not isinstance(surface, Surface):
+        raise InputTypeError(f"surface must be a Surface, got {type(surface).__name__}")
 
 
 def _counts(points: int, levels: int) -> tuple[int, int]:

@@ -1,0 +1,93 @@
+"""Pointshell files: pointshells in the safetensors format, as model files are (see `files`).
+
+Arrays, with n points:
+
+===========  ===  ==================================
+``points``   F64  (n, 3): m
+``normals``  F64  (n, 3): unit length, inwards
+``areas``    F64  (n,): m^2; only if they are known
+``levels``   I32  (n,): ascending from 0
+===========  ===  ==================================
+
+Metadata: ``format`` (always ``reducedfem-pointshell``), ``format_version``,
+``package_version``, ``units``, ``counts`` and ``sha256``, as in model files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from numpy.typing import NDArray
+
+from reducedfem import _tensors
+from reducedfem._atomic import replacing
+from reducedfem._tensors import Refused
+from reducedfem.errors import ReducedFEMError
+
+if TYPE_CHECKING:
+    from reducedfem.pointshell import Pointshell
+
+__all__ = ["FORMAT", "read", "save"]
+
+FORMAT = "reducedfem-pointshell"
+_SCHEMA = {"points": "F64", "normals": "F64", "areas": "F64", "levels": "I32"}
+
+
+def _schema(names: Collection[str]) -> dict[str, str]:
+    """Return names and types of the arrays of a shell that has some of these."""
+    return {name: dtype for name, dtype in _SCHEMA.items() if name != "areas" or name in names}
+
+
+_LAYOUT = _tensors.Layout(
+    FORMAT, 1, "pointshell", _schema, ("package_version", "units", "counts", "sha256")
+)
+
+
+def _counts(points: int, levels: int) -> dict[str, int]:
+    return {"points": points, "levels": levels}
+
+
+def save(shell: Pointshell, path: str | os.PathLike[str]) -> None:
+    """Write a pointshell to a file, whole or not at all."""
+    arrays = {"points": shell.points, "normals": shell.normals, "levels": shell.levels}
+    if shell.areas is not None:
+        arrays["areas"] = shell.areas
+    counts = _counts(shell.n_points, shell.n_levels)
+    texts = {"units": "SI", "counts": _tensors.json_text(_LAYOUT, counts)}
+    data = _tensors.write(_LAYOUT, arrays, texts)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def read(stream: BinaryIO, size: int, name: str) -> Pointshell:
+    """Return the pointshell of a file; everything is checked before it is used."""
+    return _tensors.read(_LAYOUT, stream, size, name, _check_shapes, _assemble)
+
+
+def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse arrays whose shapes do not fit each other."""
+    if len(shapes["points"]) != 2:
+        raise Refused(f"'points' has shape {shapes['points']}; it must have two axes")
+    n = shapes["points"][0]
+    for name, shape in shapes.items():
+        wanted = (n, 3) if name in ("points", "normals") else (n,)
+        if shape != wanted:
+            raise Refused(f"{name!r} has shape {shape}; it must be {wanted} here")
+
+
+def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> Pointshell:
+    from reducedfem.pointshell import Pointshell
+
+    levels = arrays["levels"]
+    if (levels[1:] < levels[:-1]).any():
+        raise Refused("its levels do not ascend")
+    try:
+        shell = Pointshell(arrays["points"], arrays["normals"], levels, arrays.get("areas"))
+    except ReducedFEMError as error:
+        raise Refused(f"it is damaged: {error}") from None
+    counts = _tensors.parse(metadata["counts"], "its entry 'counts'")
+    if counts != _counts(shell.n_points, shell.n_levels):
+        raise Refused("its counts are not those of its arrays")
+    return shell

@@ -1,0 +1,179 @@
+"""Shells of voxels and of depth cubes, and that repulsion is more even than these."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from failures import fail_each_allocation
+from reducedfem import _core
+
+
+def cube(low=(0.0, 0.0, 0.0), size=1.0):
+    corners = np.array(list(itertools.product((0, 1), repeat=3)), float) * size + low
+    quads = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    return rf.Surface(corners, [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])])
+
+
+def ball(radius=1.0, resolution=48):
+    field = rf.SphereField([0.0, 0.0, 0.0], radius)
+    return rf.Surface(*_core.level_set(field._core, 0.0, resolution, None, 2))
+
+
+SPECK = 0.01 * np.eye(3)
+TWO_SPECKS = rf.Surface(np.concatenate([SPECK, SPECK + 1]), [[0, 1, 2], [3, 4, 5]])
+
+
+def test_voxels_of_a_cube():
+    surface = cube()
+    assert surface.volume > 0
+    shell = rf.Pointshell.from_voxels(surface, 11, 1.1)
+    # 1.1 m in 11 voxels: those of the faces, whose planes lie in the middle of voxels
+    np.testing.assert_allclose(np.ptp(shell.points, axis=0), 1.0, atol=1e-12)
+    assert shell.n_points == 11**3 - 9**3
+    on_faces = (np.abs(shell.points - 0.5) > 0.499).sum(axis=1)
+    assert (on_faces > 0).all()
+    # inwards; centres on edges and corners are nearest to one feature there or another
+    expected = -np.where(np.abs(shell.points - 0.5) > 0.499, np.sign(shell.points - 0.5), 0)
+    one = on_faces == 1
+    np.testing.assert_allclose(shell.normals[one], expected[one], atol=1e-6)
+    assert (np.einsum("ij,ij->i", shell.normals, expected) > 0.99).all()
+    # 8, 64, 512, the rest
+    np.testing.assert_array_equal(shell.level_counts, [8, 64, 512, 18])
+
+
+def test_normals_point_inwards_whichever_way_the_surface_faces():
+    surface = cube()
+    turned = rf.Surface(surface.vertices, surface.triangles[:, ::-1])
+    assert turned.volume < 0
+    for make in (
+        lambda s: rf.Pointshell.from_voxels(s, 11, 1.1),
+        lambda s: rf.Pointshell.from_depth_cube(s, 8),
+    ):
+        a, b = make(surface), make(turned)
+        np.testing.assert_allclose(a.points, b.points, atol=1e-12)
+        one = (np.abs(a.points - 0.5) > 0.499).sum(axis=1) == 1
+        assert one.mean() > 0.5
+        np.testing.assert_allclose(a.normals[one], b.normals[one], atol=1e-6)
+        assert (np.einsum("ij,ij->i", a.normals, 0.5 - a.points) > 0).all()
+
+
+def test_depth_cube_of_a_cube():
+    """Rays meet the diagonals of the faces, and these count once."""
+    for resolution in (1, 2, 7, 8):
+        shell = rf.Pointshell.from_depth_cube(cube(), resolution)
+        assert shell.n_points == 6 * resolution**2
+        assert len(np.unique(shell.points.round(9), axis=0)) == shell.n_points
+        on_faces = np.abs(np.abs(shell.points - 0.5) - 0.5) < 1e-12
+        assert (on_faces.sum(axis=1) == 1).all()
+        np.testing.assert_allclose(
+            shell.normals, np.where(on_faces, -np.sign(shell.points - 0.5), 0), atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.25, 0.1])
+def test_rays_enter_and_leave_closed_surfaces_equally_often(shift):
+    """Vertices and edges that lie exactly on rays: integer coordinates, many ties."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        # a closed surface of cubes that touch: the sides of some voxels
+        marked = rng.random((4, 4, 4)) < 0.4
+        parts = [cube(np.array(p, float) + shift) for p in np.argwhere(marked)]
+        vertices = np.concatenate([part.vertices for part in parts])
+        triangles = np.concatenate([p.triangles + 8 * i for i, p in enumerate(parts)])
+        surface = rf.Surface(vertices, triangles)
+        resolution = round(2 * np.ptp(vertices, axis=0).max())
+        points, normals = _core.shell_from_depth_cube(vertices, triangles, resolution, None, 1)
+        # 4 rays a face
+        assert len(points) == 4 * 6 * marked.sum()
+        assert surface.is_closed
+        for axis in range(3):
+            along = np.abs(normals[:, axis]) > 0.5
+            assert np.round(normals[along, axis]).sum() == 0
+
+
+def test_depth_cube_of_a_ball():
+    surface = ball()
+    shell = rf.Pointshell.from_depth_cube(surface, 30)
+    # every ray within a radius is hit twice: two circles a bundle, on the triangulation
+    lines = (np.arange(30) - 14.5) / 15
+    hit = (np.add.outer(lines**2, lines**2) < 1 - 0.02).sum()
+    missed = (np.add.outer(lines**2, lines**2) > 1 + 0.02).sum()
+    assert 6 * hit <= shell.n_points <= 6 * (900 - missed)
+    assert np.abs(np.linalg.norm(shell.points, axis=1) - 1).max() < 0.01
+    assert (np.einsum("ij,ij->i", shell.points, shell.normals) < -0.95).all()
+
+
+def test_repulsion_is_more_even():
+    """As many points, three ways (B07 3.8.2)."""
+    field, surface = rf.SphereField([0.0, 0.0, 0.0], 1.0), ball()
+    arrays = (surface.vertices, surface.triangles)
+
+    def areas(shell):
+        found = _core.shell_areas(*arrays, shell.points, shell.normals, 32, 0, None, 2)
+        return found.std() / found.mean()
+
+    voxels = rf.Pointshell.from_voxels(surface, 32)
+    rays = rf.Pointshell.from_depth_cube(surface, 32)
+    for other in (voxels, rays):
+        shell = rf.Pointshell.from_field(field, other.n_points, 4)
+        even, measured = shell.uniformity(field), other.uniformity(field)
+        assert even.gap[-1] < 0.9 * measured.gap[-1]
+        # the areas that points stand for; those of 32 samples have a spread of 0.05 by chance
+        assert areas(shell) < 0.5 * areas(other)
+    # centres of voxels have equal distances, but lie beside the surface
+    off = np.abs(field.distance(voxels.points)).max() / measured.spacing[-1]
+    assert off > 0.5
+    # rays: two points at almost one place, on the diagonals
+    assert measured.least[-1] < 0.1
+    assert even.least[-1] > 0.5
+    assert even.spread[-1] < 0.3 * measured.spread[-1]
+
+
+def test_memory_runs_out():
+    surface = cube()
+    arrays = (surface.vertices, surface.triangles)
+    fail_each_allocation(lambda: _core.shell_from_voxels(*arrays, 4, 1.2, None, 1))
+    fail_each_allocation(lambda: _core.shell_from_depth_cube(*arrays, 4, None, 1))
+    fail_each_allocation(lambda: _core.shell_normals(*arrays, np.eye(3), None, 1))
+
+
+def test_normals_of_the_nearest_feature():
+    surface = cube()
+    points = np.array(
+        [[0.3, 0.4, -0.2], [0.3, 0.4, 0.1], [-1, -2, 0.5], [2, 2, 2], [0.5, 1.2, 1.3]]
+    )
+    expected = -np.array([[0, 0, -1], [0, 0, -1], [-1, -1, 0], [1, 1, 1], [0, 1, 1.0]])
+    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
+    normals = _core.shell_normals(surface.vertices, surface.triangles, points, None, 2)
+    np.testing.assert_allclose(normals, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: rf.Pointshell.from_voxels("x"), rf.InputTypeError, "surface must be a Surface"),
+        (lambda: rf.Pointshell.from_depth_cube(3), rf.InputTypeError, "surface must be a Surface"),
+        (lambda: rf.Pointshell.from_voxels(cube(), 0), rf.InputError, "resolution must be between"),
+        (lambda: rf.Pointshell.from_voxels(cube(), 9999), rf.InputError, "resolution .*2048.*9999"),
+        (lambda: rf.Pointshell.from_voxels(cube(), 8, 0.5), rf.InputError, "expand .*0.5"),
+        (lambda: rf.Pointshell.from_voxels(cube(), branching=0), rf.InputError, "branching must"),
+        (lambda: rf.Pointshell.from_depth_cube(cube(), 10**6), rf.InputError, "resolution .*16384"),
+        (
+            lambda: rf.Pointshell.from_depth_cube(rf.Surface(np.zeros((3, 3)), [[0, 1, 2]])),
+            rf.MeshError,
+            "no extent",
+        ),
+        (
+            lambda: rf.Pointshell.from_depth_cube(TWO_SPECKS, 1),
+            rf.InputError,
+            "resolution is 1, with which 0 rays meet",
+        ),
+    ],
+)
+def test_bad_input(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
