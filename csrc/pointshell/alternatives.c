@@ -230,8 +230,8 @@ rf_status rf_shell_from_depth_cube(const rf_surface *surface, int32_t resolution
     RF_ALLOC(s.points, 3 * (size_t)n);
     RF_ALLOC(s.normals, 3 * (size_t)n);
   }
-  RF_TRY(rf_run_progress(run, 6 * (int64_t)surface->n_triangles,
-                         6 * (int64_t)surface->n_triangles, err));
+  RF_TRY(rf_run_progress(run, 6 * (int64_t)surface->n_triangles, 6 * (int64_t)surface->n_triangles,
+                         err));
   *out = s;
   s = (rf_shell_points){0};
 

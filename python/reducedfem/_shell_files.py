@@ -51,7 +51,11 @@ def _counts(points: int, levels: int) -> dict[str, int]:
 
 def save(shell: Pointshell, path: str | os.PathLike[str]) -> None:
     """Write a pointshell to a file, whole or not at all."""
-    arrays = {"points": shell.points, "normals": shell.normals, "levels": shell.levels}
+    arrays: dict[str, NDArray[Any]] = {
+        "points": shell.points,
+        "normals": shell.normals,
+        "levels": shell.levels,
+    }
     if shell.areas is not None:
         arrays["areas"] = shell.areas
     counts = _counts(shell.n_points, shell.n_levels)

@@ -391,6 +391,35 @@ class DistanceField(Field):
         """
         return _known(self._core.boundary)
 
+    def isosurface(self, value: float = 0.0, *, progress: Progress = False) -> Surface:
+        """Return the surface on which the interpolated distance has a value.
+
+        It is closed, manifold, and faces away from the object. Where the surface would leave
+        the box it is closed along the side of the box.
+
+        Parameters
+        ----------
+        value
+            The distance [m]: positive ones give surfaces around the object.
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        Surface
+
+        Raises
+        ------
+        InputError, InputTypeError
+            No sample is below `value`, or none above.
+        """
+        level = number(value, "value")
+        with callback(progress, "iso-surface") as call:
+            vertices, triangles, _ = _core.isosurface(
+                self.values, self.origin, self.spacing, level, call, threads()
+            )
+        return Surface(vertices, triangles)
+
     def __repr__(self) -> str:
         nx, ny, nz = self.values.shape
         low, high = self.bounds

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core, _shell_files
 from reducedfem._check import array_like, count, flag, number, reals
 from reducedfem._frozen import owned
+from reducedfem._memory import available
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.field import DistanceField, Field
@@ -601,13 +602,12 @@ def _counts(points: int, levels: int) -> tuple[int, int]:
     """Check the sizes of a shell, and that memory holds them."""
     points, levels = count(points, "points"), count(levels, "levels")
     _core.shell_counts(points, levels)
-    if "SC_PHYS_PAGES" in os.sysconf_names:
-        there = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-        if points * _BYTES_A_POINT > there:
-            raise InputError(
-                f"points is {points}, which would need {points * _BYTES_A_POINT / 2**30:.1f} GiB; "
-                f"this machine has {there / 2**30:.1f} GiB"
-            )
+    there = available()
+    if points * _BYTES_A_POINT > there > 0.0:
+        raise InputError(
+            f"points is {points}, which would need {points * _BYTES_A_POINT / 2**30:.1f} GiB of "
+            f"memory; {there / 2**30:.1f} GiB are available"
+        )
     return points, levels
 
 
