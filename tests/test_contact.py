@@ -536,6 +536,30 @@ def test_coherence_sees_the_shell_itself_move(soft):
     assert touched[39] == touched[-2] > 5
 
 
+def test_coherence_sees_spheres_grow():
+    """A point sinks towards a plane, its child rises: the sphere grows faster than it sinks."""
+    tree = _core.PointTree(
+        [[0, 0, 0.5], [0.01, 0, 0.5]],
+        [[0, 0, 1.0], [0, 0, 1.0]],
+        [0, 1],
+        [[[0], [0], [-1.0]], [[0], [0], [1.0]]],
+        np.zeros((2, 3, 1)),
+        None,
+        1,
+    )
+    plane = rf.PlaneField((0, 0, 0), (0, 0, 1))._core
+    counts = []
+    for coherent in (False, True):
+        contact = _core.Contact(
+            tree, plane, None, 1.0, 100, 0.8, 0.0, 10, coherent, False, (0.0, 0, 0)
+        )
+        found = [contact.evaluate(HERE, LEVEL, [q], -1, False) for q in np.linspace(0, 0.3, 31)]
+        counts.append([one[4] + one[5] for one in found])
+    # clear while 0.5 - q > 0.01 + 2 q
+    assert counts[0] == [1] * 17 + [2] * 14
+    assert counts[1] == counts[0]
+
+
 def test_treeless_leaves_no_trace(rigid):
     path = trajectory(30, np.random.default_rng(1))
     disturbed = rf.PenaltyContact(rigid, GRID, STIFFNESS, 300)
