@@ -51,6 +51,7 @@ with right_kernels():
 
 del right_kernels
 
+from reducedfem._load import load  # noqa: E402
 from reducedfem._run import set_threads, threads  # noqa: E402
 from reducedfem._version import __version__ as __version__  # noqa: E402
 from reducedfem.basis import (  # noqa: E402
@@ -98,7 +99,6 @@ from reducedfem.field import (  # noqa: E402
     SphereField,
     UnionField,
 )
-from reducedfem.files import load  # noqa: E402
 from reducedfem.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
 from reducedfem.linear_model import LinearModel  # noqa: E402

@@ -19,13 +19,27 @@ from reducedfem._frozen import is_plain_number, thaw
 from reducedfem._version import __version__
 from reducedfem.errors import FileFormatError, InputError
 
-__all__ = ["Layout", "Refused", "json_text", "load", "parse", "read", "require_finite", "write"]
+__all__ = [
+    "Layout",
+    "Refused",
+    "format_of",
+    "json_text",
+    "load",
+    "parse",
+    "read",
+    "require_finite",
+    "write",
+]
 
 _Contents = TypeVar("_Contents")
 
 # a header is a few kilobytes; parsing more costs a multiple of its size in memory
 _MAX_HEADER = 1 << 20
-_DTYPES: dict[str, np.dtype[Any]] = {"F64": np.dtype("<f8"), "I32": np.dtype("<i4")}
+_DTYPES: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype("<f8"),
+    "F32": np.dtype("<f4"),
+    "I32": np.dtype("<i4"),
+}
 
 
 class Refused(Exception):
@@ -43,8 +57,8 @@ class Layout:
     what
         How messages call its contents, such as "model".
     schema
-        From the names of the arrays that are there, names and types ("F64", "I32") of those that
-        must be there; wider numbers first, which keeps each array aligned.
+        From the names of the arrays that are there, names and types ("F64", "F32", "I32") of those
+        that must be there; wider numbers first, which keeps each array aligned.
     texts
         Other metadata that must be there, ``sha256`` among them.
     """
@@ -195,6 +209,21 @@ def parse(text: str | bytes, what: str) -> Any:
         return json.loads(text, object_pairs_hook=_strict_object, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise Refused(f"{what} is not valid JSON: {error}") from None
+
+
+def format_of(stream: BinaryIO) -> str:
+    """Return what a file says it holds, empty where it does not; the stream begins anew."""
+    start = stream.read(8)
+    length = int.from_bytes(start, "little")
+    text = stream.read(length) if len(start) == 8 and length <= _MAX_HEADER else b""
+    stream.seek(0)
+    try:
+        header = parse(text, "its header")
+    except Refused:
+        return ""
+    metadata = header.get("__metadata__") if isinstance(header, dict) else None
+    found = metadata.get("format") if isinstance(metadata, dict) else None
+    return found if isinstance(found, str) else ""
 
 
 def _read_header(layout: Layout, stream: BinaryIO, size: int) -> tuple[dict[str, Any], int]:

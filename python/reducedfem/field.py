@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -360,6 +361,26 @@ class DistanceField(Field):
         itself (``crossing``), and the offset that was taken (``offset_m``).
         """
         return self._provenance
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the field to a file in the safetensors format; see `reducedfem.load`.
+
+        The file appears whole or not at all; an existing one is replaced only when the new
+        one is complete.
+
+        Parameters
+        ----------
+        path
+            Usually with the suffix ``.safetensors``.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
+        from reducedfem.field_files import save
+
+        save(self, path)
 
     @property
     def values(self) -> NDArray[np.float32]:

@@ -71,7 +71,7 @@ from reducedfem.reduced_damping import (
 )
 from reducedfem.rigid import from_plain
 
-__all__ = ["from_bytes", "load", "save", "to_bytes"]
+__all__ = ["from_bytes", "load", "read", "save", "to_bytes"]
 
 FORMAT = "reducedfem-model"
 FORMAT_VERSION = 2
@@ -243,7 +243,7 @@ def load(path: str | os.PathLike[str]) -> ReducedSolid:
         The file is missing, unreadable, truncated, damaged, of another kind, or made by a
         newer version of the package; the message says which.
     """
-    return _tensors.load(path, _read)
+    return _tensors.load(path, read)
 
 
 def from_bytes(data: bytes) -> ReducedSolid:
@@ -265,10 +265,11 @@ def from_bytes(data: bytes) -> ReducedSolid:
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise InputTypeError(f"data must be bytes, got {type(data).__name__}")
-    return _read(io.BytesIO(data), memoryview(data).nbytes, "the data")
+    return read(io.BytesIO(data), memoryview(data).nbytes, "the data")
 
 
-def _read(stream: BinaryIO, size: int, name: str) -> ReducedSolid:
+def read(stream: BinaryIO, size: int, name: str) -> ReducedSolid:
+    """Return the model of an open file; everything in it is checked."""
     return _tensors.read(_LAYOUT, stream, size, name, _check_shapes, _assemble)
 
 

@@ -1,0 +1,43 @@
+"""Reading of whatever this package saves."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, BinaryIO
+
+from reducedfem import _tensors, field_files, files
+
+__all__ = ["load"]
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read what was saved: a reduced model or a distance field.
+
+    Everything in the file is checked before it is used; nothing in it is executed.
+
+    Parameters
+    ----------
+    path
+        A file written by `ReducedSolid.save` or `DistanceField.save`.
+
+    Returns
+    -------
+    ReducedSolid or DistanceField
+        Equal, bit for bit, to the one that was saved, strain-rate damping of models included. Of
+        the mesh of a model, names of regions and `Mesh.original_nodes` are not kept.
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing, unreadable, truncated, damaged, of another kind, or made by a
+        newer version of the package; the message says which.
+    """
+    return _tensors.load(path, _read)
+
+
+# by the entry `format` of the metadata; whatever else is refused as no model
+_READERS = {field_files.FORMAT: field_files.read}
+
+
+def _read(stream: BinaryIO, size: int, name: str) -> Any:
+    return _READERS.get(_tensors.format_of(stream), files.read)(stream, size, name)

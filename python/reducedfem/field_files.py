@@ -1,0 +1,99 @@
+"""Files of distance fields, in the safetensors format.
+
+Arrays:
+
+============  ===  ==================================================
+``origin``    F64  (3,): place of the sample (0, 0, 0)
+``spacing``   F64  (3,): of the samples along x, y and z
+``values``    F32  (nx, ny, nz): samples, negative inside
+============  ===  ==================================================
+
+Metadata, all texts: ``format`` (always ``reducedfem-field``), ``format_version``,
+``package_version``, ``units``, ``error_m`` (how far samples may be from those of distances; null:
+they are any samples), ``provenance`` (how it was made, JSON) and ``sha256`` as in files of models.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Mapping
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _tensors
+from reducedfem._atomic import replacing
+from reducedfem._tensors import Refused
+from reducedfem.errors import ReducedFEMError
+from reducedfem.field import DistanceField
+
+__all__ = ["FORMAT", "read", "save", "to_bytes"]
+
+FORMAT = "reducedfem-field"
+_SCHEMA = {"origin": "F64", "spacing": "F64", "values": "F32"}
+_TEXTS = ("package_version", "units", "error_m", "provenance", "sha256")
+
+
+def _schema(names: Collection[str]) -> dict[str, str]:
+    return dict(_SCHEMA)
+
+
+_LAYOUT = _tensors.Layout(FORMAT, 1, "distance field", _schema, _TEXTS)
+
+
+def to_bytes(field: DistanceField) -> bytes:
+    """Return the contents of a file; equal fields give equal bytes."""
+    error = field._core.error
+    arrays: dict[str, NDArray[Any]] = {
+        "origin": field.origin,
+        "spacing": field.spacing,
+        "values": field.values,
+    }
+    texts = {
+        "units": "SI: metres, negative inside",
+        "error_m": _tensors.json_text(_LAYOUT, error if math.isfinite(error) else None),
+        "provenance": _tensors.json_text(_LAYOUT, field.provenance),
+    }
+    return _tensors.write(_LAYOUT, arrays, texts)
+
+
+def save(field: DistanceField, path: str | os.PathLike[str]) -> None:
+    """Write a field to a file, whole or not at all."""
+    data = to_bytes(field)
+    with replacing(path) as temporary:
+        temporary.write_bytes(data)
+
+
+def read(stream: BinaryIO, size: int, name: str) -> DistanceField:
+    """Return the field of an open file; everything in it is checked."""
+    return _tensors.read(_LAYOUT, stream, size, name, _check_shapes, _assemble)
+
+
+def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
+    for name in ("origin", "spacing"):
+        if shapes[name] != (3,):
+            raise Refused(f"{name!r} has shape {shapes[name]}; it must be (3,)")
+    if len(shapes["values"]) != 3:
+        raise Refused(f"'values' has shape {shapes['values']}; it must be (nx, ny, nz)")
+
+
+def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> DistanceField:
+    error = _tensors.parse(metadata["error_m"], "its entry 'error_m'")
+    provenance = _tensors.parse(metadata["provenance"], "its entry 'provenance'")
+    _tensors.require_finite(provenance, "its entry 'provenance'")
+    if not (error is None or (type(error) in (int, float) and 0 <= error < 1e100)):
+        raise Refused("its entry 'error_m' is neither null nor a number from 0 on")
+    if not isinstance(provenance, dict) or not isinstance(provenance.get("method"), str):
+        raise Refused("it does not say how it was made")
+    try:
+        return DistanceField._again(
+            arrays["values"],
+            arrays["origin"],
+            arrays["spacing"],
+            np.inf if error is None else float(error),
+            provenance,
+        )
+    except ReducedFEMError as why:
+        raise Refused(str(why)) from None
