@@ -60,6 +60,22 @@ def test_interpolation_is_trilinear(rng):
     np.testing.assert_allclose(field.distance(places[inside]), values.ravel()[inside], atol=1e-13)
 
 
+def test_one_by_one_the_bits_are_the_same(rng):
+    """Blocks of any length, places inside, outside and on the sides of the box."""
+    grid = rf.DistanceField(lipschitz_grid(rng), np.zeros(3), 0.1)
+    union = rf.UnionField([grid.offset(0.01), rf.BoxField([0, 0, 0], [0.1, 0.2, 0.3]), grid])
+    points = rng.uniform(-0.2, 0.8, (300, 3))
+    points[::7, 0] = 0.0
+    points[1::7, 1] = grid.bounds[1, 1]
+    points[2::7] = np.round(points[2::7], 1)
+    for field in (grid, union):
+        all_at_once = field.distance(points)
+        np.testing.assert_array_equal(all_at_once, [field.distance(p) for p in points])
+        np.testing.assert_array_equal(all_at_once, field.distance_and_gradient(points)[0])
+        for n in (1, 2, 3, 5, 31, 32, 33, 64, 67):
+            np.testing.assert_array_equal(field.distance(points[:n]), all_at_once[:n])
+
+
 def test_gradients_are_derivatives(rng):
     values = lipschitz_grid(rng)
     field = rf.DistanceField(values, np.zeros(3), 0.1)

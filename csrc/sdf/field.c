@@ -355,6 +355,7 @@ rf_status rf_field_create(int32_t n_parts, const rf_field_part *parts, rf_field 
   RF_ALLOC(f, 1);
   RF_ALLOC(f->parts, n_parts);
   f->n_parts = n_parts;
+  f->simd = rf_simd_resolve(RF_SIMD_BEST);
   memcpy(f->parts, parts, (size_t)n_parts * sizeof *parts);
   measure(f);
   *out = f;

@@ -17,6 +17,7 @@
 
 #include "base/run.h"
 #include "base/status.h"
+#include "linalg/simd.h"
 
 enum {
   RF_GRID_LEVELS = 256,  // intervals of values in which gradients are told apart
@@ -72,6 +73,7 @@ typedef struct rf_field_part {
 typedef struct rf_field {
   int32_t n_parts;
   rf_field_part *parts;  // (n_parts)
+  rf_simd simd;          // variant of the queries
   // for rf_field_slack_rt; derived in field.c
   double lipschitz;                 // of the field where it is continuous, 1 or more
   double error;                     // interpolant less function, m; infinite where unknown
