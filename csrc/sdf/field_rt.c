@@ -60,13 +60,18 @@ void rf_field_prefetch_rt(const rf_field *f, const double p[3]) { CALL(rf_field_
 // For a field of parts all of this holds with the worst of the parts, as none is below the field.
 // Shapes with a formula have L = 1, e = 0.
 
+// in place of fmin and fmax, which are calls; of what is no number, larger takes b
+static double smaller(double a, double b) { return a < b ? a : b; }
+static double larger(double a, double b) { return a > b ? a : b; }
+
 static double left_over(const rf_field *f, double d, double R) {
   const double far = d - R - 2.0 * f->error;
-  double best = fmax(far / f->lipschitz, far - 2.0 * f->error);
+  // not above the quotients, however it is rounded
+  const double gentle = (1.0 - 1e-15) / f->lipschitz;
+  double best = larger(far * gentle, far - 2.0 * f->error);
   for (int b = 0; b < RF_FIELD_BANDS; ++b) {
     const double need = f->gradient[b] * R;
-    const double near = fmin((d - need) / f->lipschitz, (f->reach[b] - need) / f->gradient[b]);
-    best = fmax(best, near);
+    best = larger(smaller((d - need) * gentle, (f->reach[b] - need) / f->gradient[b]), best);
   }
   return best;
 }
@@ -75,7 +80,7 @@ double rf_field_slack_rt(const rf_field *f, double d, double R) {
   // also what is no number
   if (!(d > R && R >= 0.0)) return d - R < 0.0 ? d - R : 0.0;
   const double safe = d - (f->rounding + 1e-14 * (d + R));
-  const double capped = left_over(f, fmin(safe, f->cap), R);
+  const double capped = left_over(f, smaller(safe, f->cap), R);
   if (!(safe > f->top)) return capped;
-  return fmax(capped, fmin(left_over(f, safe - f->shrink, R), (safe - f->top) / f->lipschitz));
+  return larger(capped, smaller(left_over(f, safe - f->shrink, R), (safe - f->top) / f->lipschitz));
 }
