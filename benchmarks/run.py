@@ -23,7 +23,7 @@ from table import show
 
 import reducedfem as rf
 
-NAMES = ("polynomial", "solid", "precompute", "bodies", "examples", "motion", "contact")
+NAMES = ("polynomial", "solid", "precompute", "bodies", "examples", "motion", "field", "contact")
 
 
 def machine() -> str:

@@ -407,3 +407,13 @@ def test_running_out_of_memory(rng):
         return field.union(rf.SphereField([0, 0, 0], 1)).offset(0.1)
 
     fail_each_allocation(work)
+
+
+def test_timings():
+    field = rf.SphereField([0, 0, 0], 1)._core
+    for one_by_one in (True, False):
+        seconds = field.time_distances(np.zeros((100, 3)), 4, one_by_one)
+        assert seconds.shape == (4,)
+        assert (seconds >= 0).all()
+    with pytest.raises(rf.InputError, match="too many points or repeats"):
+        field.time_distances(np.zeros((1, 3)), 0, False)

@@ -337,7 +337,46 @@ static PyObject *slack(PyObject *self, PyObject *args) {
   return out;
 }
 
+PyDoc_STRVAR(time_doc,
+             "time_distances($self, points, repeats, one_by_one, /)\n--\n\n"
+             "Seconds of each repetition of all distances, on one core (repeats,).");
+static PyObject *time_distances(PyObject *self, PyObject *args) {
+  PyObject *points_obj, *out = NULL;
+  int repeats, one_by_one;
+  if (!PyArg_ParseTuple(args, "Oip:time_distances", &points_obj, &repeats, &one_by_one))
+    return NULL;
+  py_in points;
+  if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
+  const npy_intp n = points.shape[0];
+  double *distance_to = NULL;
+  if (n > INT32_MAX || repeats < 1 || repeats > 1000000)
+    py_fail(py_state_of_object(self), "InputError", "too many points or repeats");
+  else if (!(distance_to = rf_alloc((size_t)n, sizeof *distance_to)))
+    PyErr_NoMemory();
+  else
+    out = py_new_f64(1, (npy_intp[]){repeats});
+  if (out) {
+    const rf_field *f = self_field(self);
+    const double *p = points.data;
+    double *seconds = py_f64(out);
+    Py_BEGIN_ALLOW_THREADS
+    for (int r = 0; r < repeats; ++r) {
+      const double start = py_now_s();
+      if (one_by_one)
+        for (npy_intp i = 0; i < n; ++i) distance_to[i] = rf_field_distance_rt(f, p + 3 * i);
+      else
+        rf_field_distances_rt(f, (int32_t)n, p, distance_to);
+      seconds[r] = py_now_s() - start;
+    }
+    Py_END_ALLOW_THREADS
+  }
+  rf_free(distance_to);
+  py_in_release(&points);
+  return out;
+}
+
 static PyMethodDef field_methods[] = {
+    {"time_distances", time_distances, METH_VARARGS, time_doc},
     {"distance", distance, METH_VARARGS, distance_doc},
     {"gradient", gradient, METH_VARARGS, gradient_doc},
     {"slack", slack, METH_VARARGS, slack_doc},

@@ -816,6 +816,9 @@ class Field:
         self, points: ArrayLike, threads: int, /
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
     def slack(self, distances: ArrayLike, radii: ArrayLike, /) -> NDArray[np.float64]: ...
+    def time_distances(
+        self, points: ArrayLike, repeats: int, one_by_one: bool, /
+    ) -> NDArray[np.float64]: ...
 
 def field_from_values(
     values: ArrayLike,
