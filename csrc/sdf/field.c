@@ -154,7 +154,7 @@ static rf_status slab_lipschitz(void *context, int64_t task, int worker, rf_erro
   const rf_grid *g = s->grid;
   const int32_t i = (int32_t)task;
   bool good = true;
-  for (int di = 0; di <= (i + 1 < g->n[0]); ++di)
+  for (int di = 0; di <= (i + 1 < g->n[0] ? 1 : 0); ++di)
     for (int dj = -di; dj <= 1; ++dj)
       for (int dk = di || dj ? -1 : 1; dk <= 1; ++dk) {
         const double way[3] = {di * g->spacing[0], dj * g->spacing[1], dk * g->spacing[2]};
