@@ -23,7 +23,17 @@ from table import show
 
 import reducedfem as rf
 
-NAMES = ("polynomial", "solid", "precompute", "bodies", "examples", "motion", "field", "contact")
+NAMES = (
+    "polynomial",
+    "solid",
+    "precompute",
+    "bodies",
+    "examples",
+    "motion",
+    "field",
+    "pointshell",
+    "contact",
+)
 
 
 def machine() -> str:
