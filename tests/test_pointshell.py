@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from reducedfem import _shell_files, _tensors
 
 X = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 N = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0.6, 0.8, 0]])
@@ -80,3 +81,62 @@ def test_copies(clone):
 def test_what_is_no_shell(arguments, error, message):
     with pytest.raises(error, match=message):
         rf.Pointshell(*arguments)
+
+
+# --- files ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("areas", [None, [1, 2, 3, 4]])
+def test_saved_and_loaded(areas, tmp_path):
+    shell = rf.Pointshell(X / 3, N, [1, 0, 1, 0], areas)
+    path = tmp_path / "shell.safetensors"
+    shell.save(path)
+    same = rf.load(path)
+    assert isinstance(same, rf.Pointshell)
+    for name in ("points", "normals", "levels"):
+        np.testing.assert_array_equal(getattr(same, name), getattr(shell, name))
+    if areas is None:
+        assert same.areas is None
+    else:
+        np.testing.assert_array_equal(same.areas, shell.areas)
+    same.save(tmp_path / "again.safetensors")
+    assert (tmp_path / "again.safetensors").read_bytes() == path.read_bytes()
+    safetensors = pytest.importorskip("safetensors.numpy")
+    arrays = safetensors.load_file(path)
+    np.testing.assert_array_equal(arrays["points"], shell.points)
+    assert set(arrays) == {"points", "normals", "levels"} | ({"areas"} if areas else set())
+
+
+def test_damaged_files_are_refused(tmp_path):
+    """Every byte counts; wrong contents are refused even with a checksum that belongs to them."""
+    shell, path = rf.Pointshell(X, N, [0, 0, 1, 1], [1, 2, 3, 4]), tmp_path / "shell"
+    shell.save(path)
+    data = path.read_bytes()
+    for at in range(0, len(data), 7):
+        path.write_bytes(data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+        with pytest.raises(rf.FileFormatError):
+            rf.load(path)
+    for length in (0, 8, 100, len(data) - 1):
+        path.write_bytes(data[:length])
+        with pytest.raises(rf.FileFormatError):
+            rf.load(path)
+    arrays = {"points": X, "normals": N, "levels": np.array([0, 0, 1, 1])}
+    texts = {"units": "SI", "counts": '{"levels":2,"points":4}'}
+    for changes, message in (
+        ({}, None),
+        ({"normals": 2 * N}, r"damaged: normals\[0\] has length 2"),
+        ({"points": X * np.nan}, r"damaged: points\[0, 0\] is nan"),
+        ({"levels": np.array([0, 1, 0, 1])}, "its levels do not ascend"),
+        ({"levels": np.array([0, 0, 2, 2])}, "no point of level 1"),
+        ({"levels": np.array([0, 0, 0, 0])}, "its counts are not those of its arrays"),
+        ({"normals": N[:3]}, r"'normals' has shape \(3, 3\); it must be \(4, 3\)"),
+        ({"points": X[0]}, r"'points' has shape \(3,\); it must have two axes"),
+        ({"areas": np.ones((4, 1))}, r"'areas' has shape \(4, 1\)"),
+        ({"other": X}, None),
+    ):
+        path.write_bytes(_tensors.write(_shell_files._LAYOUT, arrays | changes, texts))
+        if message is None:
+            assert rf.load(path).n_points == 4
+        else:
+            with pytest.raises(rf.FileFormatError, match=message):
+                rf.load(path)

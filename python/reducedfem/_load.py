@@ -5,24 +5,24 @@ from __future__ import annotations
 import os
 from typing import Any, BinaryIO
 
-from reducedfem import _tensors, field_files, files
+from reducedfem import _shell_files, _tensors, field_files, files
 
 __all__ = ["load"]
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read what was saved: a reduced model or a distance field.
+    """Read what was saved: a reduced model, a distance field or a pointshell.
 
     Everything in the file is checked before it is used; nothing in it is executed.
 
     Parameters
     ----------
     path
-        A file written by `ReducedSolid.save` or `DistanceField.save`.
+        A file written by `ReducedSolid.save`, `DistanceField.save` or `Pointshell.save`.
 
     Returns
     -------
-    ReducedSolid or DistanceField
+    ReducedSolid, DistanceField or Pointshell
         Equal, bit for bit, to the one that was saved, strain-rate damping of models included. Of
         the mesh of a model, names of regions and `Mesh.original_nodes` are not kept.
 
@@ -36,7 +36,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 
 # by the entry `format` of the metadata; whatever else is refused as no model
-_READERS = {field_files.FORMAT: field_files.read}
+_READERS = {field_files.FORMAT: field_files.read, _shell_files.FORMAT: _shell_files.read}
 
 
 def _read(stream: BinaryIO, size: int, name: str) -> Any:
