@@ -65,6 +65,8 @@ rf_status rf_deformed_field_create(int32_t n_domains, const rf_field *const *fie
   f->r = model->r;
   f->k = set->k;
   f->safety = set->safety;
+  // one that this processor lacks would end the process
+  f->simd = rf_simd_resolve(rf_simd_available(set->simd) ? set->simd : RF_SIMD_BEST);
   f->n_proxies = n;
   f->n_domains = n_domains;
   RF_ALLOC(f->field, n_domains);
@@ -110,7 +112,7 @@ rf_status rf_deformed_pose_create(const rf_deformed_field *f, rf_deformed_pose *
   RF_ALLOC(pose->place, 3 * (size_t)f->n_slots);
   RF_ALLOC(pose->inverse, 12 * (size_t)f->n_proxies);
   // what fills the rows up is farther than any proxy
-  for (size_t i = 0; i < 3 * (size_t)f->n_slots; ++i) pose->place[i] = INFINITY;
+  for (size_t i = 0; i < 3 * (size_t)f->n_slots; ++i) pose->place[i] = 1e150;
   *out = pose;
   pose = NULL;
 done:

@@ -28,11 +28,12 @@
 #include <stdbool.h>
 
 #include "base/run.h"
+#include "linalg/simd.h"
 #include "mesh/embed.h"
 #include "model/reduced_model.h"
 #include "sdf/field.h"
 
-enum { RF_DEFORMED_MAX_K = 16, RF_DEFORMED_MAX_PROXIES = 1 << 16 };
+enum { RF_DEFORMED_MAX_K = 16, RF_DEFORMED_MAX_PROXIES = 1000 };
 #define RF_DEFORMED_FLATTEST 0.1
 
 typedef struct rf_deformed_field {
@@ -45,11 +46,13 @@ typedef struct rf_deformed_field {
   double *modes;           // rows of U and of grad U, d u_a / d X_b at 3 + 3 a + b
                            //                                              (n_proxies, r, 12)
   double safety;           // of culling, 1 or more
+  rf_simd simd;            // variant of the search for neighbours
 } rf_deformed_field;
 
 typedef struct rf_deformed_settings {
   int32_t k;      // nearest proxies
   double safety;  // see rf_deformed_field_slack_rt
+  rf_simd simd;   // of the search for neighbours
 } rf_deformed_settings;
 
 // Proxies of all domains, one domain after the other, as points of the embedding; `first` as

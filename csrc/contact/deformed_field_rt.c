@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "contact/deformed_field.h"
+#include "contact/deformed_field_nearest.h"
 #include "linalg/vec3.h"
 
 // ---- once a cycle ---------------------------------------------------------------------
@@ -153,30 +154,21 @@ static void find_nearest(const rf_deformed_field *f, const rf_deformed_pose *pos
                          const double x[3], neighbours *out) {
   const int32_t n = f->first[domain + 1] - f->first[domain], k = f->k < n ? f->k : n;
   const double *px = pose->place + f->slot[domain], *py = px + f->n_slots, *pz = py + f->n_slots;
-  double worst = INFINITY;
+  int32_t found[RF_DEFORMED_MAX_K];
+  RF_SIMD_CALL(f->simd, rf_deformed_nearest, px, f->n_slots, f->slot[domain + 1] - f->slot[domain],
+               x, k, found);
   out->count = k;
   for (int32_t i = 0; i < k; ++i) {
-    out->square[i] = INFINITY;
-    out->proxy[i] = f->first[domain];
-  }
-  for (int32_t begin = 0; begin < n; begin += 8) {
-    double square[8];
-    for (int lane = 0; lane < 8; ++lane) {
-      const double a = x[0] - px[begin + lane], b = x[1] - py[begin + lane];
-      const double c = x[2] - pz[begin + lane];
-      square[lane] = a * a + b * b + c * c;
+    const double a = x[0] - px[found[i]], b = x[1] - py[found[i]], c = x[2] - pz[found[i]];
+    const double square = a * a + b * b + c * c;
+    // in order but for what the search took for equal
+    int32_t at = i;
+    for (; at > 0 && out->square[at - 1] > square; --at) {
+      out->square[at] = out->square[at - 1];
+      out->proxy[at] = out->proxy[at - 1];
     }
-    for (int lane = 0; lane < 8; ++lane) {
-      if (!(square[lane] < worst)) continue;
-      int32_t at = k - 1;
-      for (; at > 0 && out->square[at - 1] > square[lane]; --at) {
-        out->square[at] = out->square[at - 1];
-        out->proxy[at] = out->proxy[at - 1];
-      }
-      out->square[at] = square[lane];
-      out->proxy[at] = f->first[domain] + begin + lane;
-      worst = out->square[k - 1];
-    }
+    out->square[at] = square;
+    out->proxy[at] = f->first[domain] + found[i];
   }
 }
 
@@ -209,7 +201,8 @@ static void weigh(const neighbours *near, weights *out) {
     out->total = 0.0;
     return;
   }
-  for (int32_t i = 0; i <= last; ++i) out->w[i] = (out->share[i] - out->share[last]) / out->total;
+  const double scale = 1.0 / out->total;
+  for (int32_t i = 0; i <= last; ++i) out->w[i] = (out->share[i] - out->share[last]) * scale;
 }
 
 static void pull_back(const double *map, const double x[3], double rest[3]) {
@@ -223,17 +216,14 @@ static double domain_distance(const rf_deformed_field *f, const rf_deformed_pose
   weights by;
   find_nearest(f, pose, domain, x, &near);
   *nearest = near.proxy[0];
-  double rest[RF_DEFORMED_MAX_K][3];
-  for (int32_t i = 0; i < near.count; ++i) {
-    pull_back(pose->inverse + 12 * (size_t)near.proxy[i], x, rest[i]);
-    rf_field_prefetch_rt(f->field[domain], rest[i]);
-  }
   weigh(&near, &by);
   // differences to the first: of equal values the sum is that value to the bit
   double first = 0.0, sum = 0.0;
   for (int32_t i = 0; i < near.count; ++i) {
     if (i > 0 && by.w[i] == 0.0) continue;
-    const double d = rf_field_distance_rt(f->field[domain], rest[i]);
+    double rest[3];
+    pull_back(pose->inverse + 12 * (size_t)near.proxy[i], x, rest);
+    const double d = rf_field_distance_rt(f->field[domain], rest);
     if (i == 0) first = d;
     // so far away that squares overflow
     if (!(first < INFINITY)) return first;

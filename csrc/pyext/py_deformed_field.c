@@ -30,15 +30,16 @@ static PyObject *deformed_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   PyObject *fields_obj, *first_obj, *model_obj, *mesh_obj, *embedding_obj, *points_obj;
   PyObject *self = NULL;
   rf_deformed_settings set;
-  int threads;
+  int threads, simd = RF_SIMD_BEST;
   py_run run;
   py_in first = {0}, points = {0};
   const rf_field **fields = NULL;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "O!OOOOOidi:DeformedField", &PyTuple_Type, &fields_obj, &first_obj,
+  if (!PyArg_ParseTuple(args, "O!OOOOOidi|i:DeformedField", &PyTuple_Type, &fields_obj, &first_obj,
                         &model_obj, &mesh_obj, &embedding_obj, &points_obj, &set.k, &set.safety,
-                        &threads))
+                        &threads, &simd))
     return NULL;
+  set.simd = (rf_simd)simd;
   const rf_reduced *model = py_reduced_get(state, model_obj);
   const rf_mesh *mesh = model ? py_mesh_get(state, mesh_obj) : NULL;
   const rf_embedding *embedding = mesh ? py_embedding_get(state, embedding_obj) : NULL;
@@ -226,7 +227,7 @@ static PyMethodDef methods[] = {
 
 PyDoc_STRVAR(deformed_doc,
              "DeformedField(fields, first, model, mesh, embedding, proxies, k, safety, threads, "
-             "/)\n--\n\n"
+             "simd=0, /)\n--\n\n"
              "Fields at rest, one a domain, deformed with a Reduced by proxies (m, 3); those of\n"
              "domain d are first[d] to first[d+1] - 1.");
 

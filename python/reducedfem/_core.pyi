@@ -866,6 +866,7 @@ class DeformedField:
         k: int,
         safety: float,
         threads: int,
+        simd: int = 0,
         /,
     ) -> DeformedField: ...
     @property

@@ -22,7 +22,7 @@ _Points = Pointshell | ArrayLike
 _Domains = Sequence[tuple[Field, _Points]]
 
 # RF_DEFORMED_MAX_PROXIES of csrc/contact/deformed_field.h
-_MOST_PROXIES = 65536
+_MOST_PROXIES = 1000
 
 
 class DeformedField:

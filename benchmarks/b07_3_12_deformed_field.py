@@ -1,0 +1,181 @@
+"""Errors of deformed distance fields against exact distances to the deformed surface.
+
+After Barbic 2007, section 3.12. A bar bends, twists and stretches, a fork bends its legs apart
+and together; ``python benchmarks/b07_3_12_deformed_field.py [--out folder]`` prints a table of
+errors in units of the size of the object, within a band about the deformed surface, and draws
+isocontours as in figure 3.24: exact ones dashed, approximate ones solid, the approximate inside
+green.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import reducedfem as rf
+
+RUBBER = rf.StVK(1e6, 0.4, 1000.0)
+BAND = 0.1  # of the size
+AMPLITUDES = (0.0, 0.05, 0.1, 0.2, 0.4)
+HEX = np.array(
+    [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
+)
+
+
+@dataclass(frozen=True)
+class Scene:
+    """An object, ways to deform it, and the plane that is drawn."""
+
+    name: str
+    mesh: rf.Mesh
+    # of the nodes at an amplitude in units of the size, (n, 3)
+    ways: dict[str, np.ndarray]
+    domains: tuple[int | None, ...]
+    plane: int  # axis that is cut in the middle
+    size: float
+
+
+def cells_mesh(cells: np.ndarray, edge: float) -> rf.Mesh:
+    """Return cubes at integer places."""
+    corners = (cells[:, None] + HEX).reshape(-1, 3)
+    nodes, place = np.unique(corners, axis=0, return_inverse=True)
+    return rf.Mesh(edge * nodes, place.reshape(-1, 8))
+
+
+def bar() -> Scene:
+    """Return a bar of 30 x 6 x 4 cm along x: shapes with the turn of the sections they need."""
+    mesh = cells_mesh(np.argwhere(np.ones((30, 6, 4))), 0.01)
+    x, y, z = mesh.nodes.T
+    length, y, z = 0.3, y - 0.03, z - 0.02
+    bend, twist, stretch = (np.zeros_like(mesh.nodes) for _ in range(3))
+    bend[:, 2], bend[:, 0] = length * (x / length) ** 2, -2 * (x / length) * z
+    # a full amplitude of 1 moves corners by the size
+    reach = np.hypot(0.03, 0.02)
+    twist[:, 1], twist[:, 2] = -(x / reach) * z, (x / reach) * y
+    stretch[:, 0] = x
+    return Scene("bar", mesh, {"bend": bend, "twist": twist, "stretch": stretch}, (None,), 1, 0.3)
+
+
+def fork() -> Scene:
+    """Return two legs on a base; amplitudes are those of the tips."""
+    cells = np.argwhere(np.ones((9, 3, 28)))
+    cells = cells[(cells[:, 2] < 4) | (cells[:, 0] < 3) | (cells[:, 0] >= 6)]
+    mesh = cells_mesh(cells, 0.01)
+    x, z = mesh.nodes[:, 0], np.maximum(mesh.nodes[:, 2] - 0.04, 0)
+    side = np.sign(x - 0.045)
+    apart = np.zeros_like(mesh.nodes)
+    apart[:, 0] = side * z**2
+    apart[:, 2] = -2 * side * z * (x - 0.045 - 0.03 * side)
+    apart *= 0.28 / 0.24**2
+    return Scene("fork", mesh, {"apart": apart, "together": -0.1 * apart}, (None, 2), 1, 0.28)
+
+
+def exact_field(surface: rf.Surface, resolution: int) -> rf.DistanceField:
+    """Return exact distances to a surface on a fine grid."""
+    return rf.DistanceField.from_surface(surface, resolution, expand=1.6)
+
+
+def errors(found: np.ndarray, exact: np.ndarray, size: float) -> str:
+    """Return mean, p95, largest error and share of wrong signs in the band."""
+    near = np.abs(exact) < BAND * size
+    off = np.abs(found - exact)[near] / size
+    # mirror images lie farther away
+    clear = np.abs(exact) > 0.005 * size
+    signs = ((found < 0) != (exact < 0))[clear].mean()
+    close = np.abs(exact) < 0.01 * size
+    at_surface = np.abs(found - exact)[close].mean() / size
+    return (
+        f"{off.mean():9.5f} {np.percentile(off, 95):9.5f} {off.max():9.5f} {at_surface:9.5f} "
+        f"{100 * signs:7.2f}"
+    )
+
+
+def run(scene: Scene, resolution: int, count: int, proxies: int) -> list[str]:
+    """Return the lines of the table."""
+    rng = np.random.default_rng(0)
+    surface = scene.mesh.surface()
+    rest = rf.DistanceField.from_surface(surface, resolution, expand=2.0)
+    lines = []
+    for way, shape in scene.ways.items():
+        solid = rf.Solid(scene.mesh, RUBBER)
+        model = rf.reduce(solid, shape[None])
+        skin = rf.Skin(model, surface)
+        for domains in scene.domains:
+            field = rf.DeformedField(rest, model, proxies, domains=domains)
+            for amplitude in AMPLITUDES:
+                q = np.array([amplitude])
+                moved = rf.Surface(skin.positions(q), surface.triangles)
+                low, high = moved.bounds
+                room = BAND * scene.size
+                points = rng.uniform(low - room, high + room, (count, 3))
+                exact = exact_field(moved, resolution).distance(points)
+                text = errors(field.distance(points, q), exact, scene.size)
+                lines.append(f"{scene.name:5} {way:9} {domains or 1:7} {amplitude:9.2f} {text}")
+    return lines
+
+
+def draw(scene: Scene, way: str, amplitude: float, resolution: int, proxies: int, to: Path) -> None:
+    """Draw isocontours in a section: at rest, and deformed with each number of domains."""
+    from matplotlib.figure import Figure
+
+    surface = scene.mesh.surface()
+    rest = rf.DistanceField.from_surface(surface, resolution, expand=2.0)
+    model = rf.reduce(rf.Solid(scene.mesh, RUBBER), scene.ways[way][None])
+    q = np.array([amplitude])
+    moved = rf.Surface(rf.Skin(model, surface).positions(q), surface.triangles)
+    low, high = moved.bounds
+    across = [a for a in range(3) if a != scene.plane]
+    room = 0.12 * scene.size
+    axes = [np.linspace(low[a] - room, high[a] + room, 160) for a in across]
+    u, v = np.meshgrid(*axes, indexing="ij")
+    section = np.zeros((u.size, 3))
+    section[:, across[0]], section[:, across[1]] = u.ravel(), v.ravel()
+    section[:, scene.plane] = surface.bounds[:, scene.plane].mean()
+    exact = exact_field(moved, resolution).distance(section).reshape(u.shape)
+    figure = Figure(figsize=(4.2 * len(scene.domains), 4.2), layout="constrained")
+    panels = figure.subplots(1, len(scene.domains), squeeze=False)[0]
+    levels = np.arange(0, 0.11, 0.02) * scene.size
+    for panel, domains in zip(panels, scene.domains, strict=True):
+        field = rf.DeformedField(rest, model, proxies, domains=domains)
+        d = field.distance(section, q).reshape(u.shape)
+        panel.contourf(u, v, d, levels=[-1, 0], colors=["#9bc99b"])
+        panel.contour(u, v, d, levels=levels, colors="k", linewidths=0.7)
+        panel.contour(u, v, exact, levels=levels, colors="#c04030", linewidths=0.7,
+                      linestyles="dashed")  # fmt: skip
+        places = field.positions(q)
+        panel.plot(places[:, across[0]], places[:, across[1]], ".", color="#3060a0", ms=3)
+        panel.set(title=f"{way}, {domains or 1} domain(s)", aspect="equal")
+    figure.savefig(to / f"b07_3_12_{scene.name}_{way}.png", dpi=130)
+
+
+HEAD = (
+    "what  way       domains amplitude      mean       p95       max   surface  signs %\n"
+    f"errors over the size, within {BAND:g} of it about the surface; surface: within 0.01; "
+    "signs: anywhere beyond 0.005"
+)
+
+
+def main() -> int:
+    """Print the table and draw."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder of the pictures")
+    parser.add_argument("--resolution", type=int, default=96)
+    parser.add_argument("--points", type=int, default=20_000)
+    parser.add_argument("--proxies", type=int, default=40)
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    print(HEAD)
+    for scene, drawn in ((bar(), (("bend", 0.4), ("twist", 0.2))),
+                         (fork(), (("apart", 0.2), ("together", 0.4)))):  # fmt: skip
+        for line in run(scene, arguments.resolution, arguments.points, arguments.proxies):
+            print(line, flush=True)
+        for way, amplitude in drawn:
+            draw(scene, way, amplitude, arguments.resolution, arguments.proxies, arguments.out)
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
