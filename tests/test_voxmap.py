@@ -120,6 +120,7 @@ def test_forces_are_those_of_a_plain_version(rng):
     felt = 0
     for _ in range(20):
         position, quaternion = rng.uniform(-0.3, 0.3, 3), rng.normal(size=4)
+        quaternion /= np.linalg.norm(quaternion)
         out = contact.evaluate(position, quaternion)
         force, torque, touching, inside = plain_force(
             shell, made.values, made.origin, made.edge, 70.0, position, quaternion
@@ -255,7 +256,8 @@ def test_what_is_refused():
         (((0, 0), (1, 0, 0, 0)), "position must have shape"),
         (((0, 0, np.nan), (1, 0, 0, 0)), "position.2. is nan"),
         (((0, 0, 0), (1, 0, 0)), "quaternion must have shape"),
-        (((0, 0, 0), (0, 0, 0, 0)), "quaternion has no direction"),
+        (((0, 0, 0), (2, 0, 0, 0)), "quaternion must have norm 1"),
+        (((0, 0, 0), (0, 0, 0, 0)), "quaternion must have norm 1"),
     ):
         with pytest.raises(rf.InputError, match=message):
             contact.evaluate(*arguments)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "contact/penalty.h"
 #include "contact/voxmap_contact.h"
 #include "linalg/quat.h"
 #include "pyext/py_convert.h"
@@ -273,9 +274,10 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
       py_in_f64(&quaternion, quaternion_obj, "quaternion", 1, (npy_intp[]){4}) < 0)
     goto done;
   const double *q = quaternion.data;
-  const double square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3];
-  if (!(square > 1e-200 && isfinite(square))) {
-    py_fail(state, "InputError", "quaternion has no direction: it must not be zero nor huge");
+  const double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
+  if (!(fabs(norm - 1.0) <= RF_POSE_TOLERANCE)) {
+    py_fail(state, "InputError",
+            "quaternion must have norm 1 to within 1e-6 (order w, x, y, z): divide it by its norm");
     goto done;
   }
   double unit[4];

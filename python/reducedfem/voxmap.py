@@ -238,7 +238,8 @@ class VoxmapContact:
         position
             Of the origin of the voxmap's frame in the world [m], shape (3,).
         quaternion
-            Its rotation, (w, x, y, z), body to world; of any length but zero.
+            Its rotation, (w, x, y, z), body to world. Its norm must be 1 to within 1e-6, and is
+            made exactly 1.
 
         Returns
         -------
@@ -247,7 +248,7 @@ class VoxmapContact:
         Raises
         ------
         InputError, InputTypeError
-            A wrong shape, a value that is not finite, or a quaternion of zero.
+            A wrong shape, a value that is not finite, or a quaternion of another norm.
         """
         return VoxmapForce(
             *self._core.evaluate(
