@@ -222,7 +222,7 @@ def shells_of(
     ]
     uneven = []
     for n in sizes[:-1]:
-        unit = scenes.directions(int(n)) + [1.0 / 3.0, 0.0, 0.0]
+        unit = scenes.directions(int(n)) + np.array([1.0 / 3.0, 0.0, 0.0])
         uneven.append(rf.Pointshell(*place(unit / np.linalg.norm(unit, axis=1)[:, None])))
     made[VERTICES, False] = uneven
     # on the very surface, but for centres of voxels, which are not
@@ -240,3 +240,190 @@ def shells_of(
             for shell in made[name, False][: levels - 1]
         ]
     return made
+
+
+def poses_around(radius: float, n: int) -> list[Array]:
+    """Return n unit quaternions, evenly random."""
+    draw = np.random.default_rng(3)
+    q = draw.normal(size=(n, 4))
+    return list(q / np.linalg.norm(q, axis=1)[:, None])
+
+
+def ball(levels: int, finest: int, poses: int, radius: float, deep: float) -> Case:
+    """Return the errors for a ball pressed into a half-space."""
+    unit, faces = scenes.icosphere(6)
+    surface = rf.Surface(radius * unit, faces)
+    field = rf.PlaneField([0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
+    shells = shells_of(surface, levels, lambda u: (radius * u, -u), finest)
+    size = STIFFNESS * scenes.SCALED * deep * (3.0 - deep / radius) / 6.0
+    area = 2.0 * np.pi * radius * deep
+    placed, limits = [], []
+    for q in poses_around(radius, poses):
+        normal = scenes.rotation(q)[:, 2]
+        position = (deep - radius) * normal
+        placed.append((position, q))
+        # the force goes through the centre of the ball
+        limits.append(scenes.Limit(-size * normal, np.cross(position, size * normal), area))
+    curves = measure(shells, Target(field, placed, limits, radius))
+    title = "a ball in a half-space, against the closed form"
+    return Case("ball", title, curves, deep, 0.0, area / (4.0 * np.pi * radius**2))
+
+
+def bodies(levels: int, finest: int, poses: int, radius: float, resolution: int) -> Case:
+    """Return the errors for a bumpy ball against another one on a grid."""
+    bumps, height = 40, 0.1 * radius
+
+    def place(unit: Array) -> tuple[Array, Array]:
+        x = unit * scenes.bumpy_radius(unit, radius, bumps, height)[:, None]
+        # normals of r(u): the gradient of |x| - r(x / |x|), by differences across
+        inward = np.zeros_like(x)
+        for axis in range(3):
+            step = np.zeros(3)
+            step[axis] = 1e-6 * radius
+            values = []
+            for sign in (1.0, -1.0):
+                y = x + sign * step
+                size = np.linalg.norm(y, axis=1)
+                values.append(size - scenes.bumpy_radius(y / size[:, None], radius, bumps, height))
+            inward[:, axis] = values[1] - values[0]
+        return x, inward / np.linalg.norm(inward, axis=1)[:, None]
+
+    surface = scenes.bumpy(radius, bumps, height, 7)
+    other = scenes.bumpy(radius, bumps - 4, height, 5)
+    field = rf.DistanceField.from_surface(other, resolution=resolution, expand=1.2)
+    voxel = float(field.spacing.max())
+    shells = shells_of(scenes.bumpy(radius, bumps, height, 6), levels, place, finest)
+    placed, limits = [], []
+    deepest, share = [], []
+    for q, way in zip(poses_around(radius, poses), scenes.directions(poses), strict=True):
+        # a tenth of the radius deep, about; both turn from pose to pose
+        position = (1.0 + 0.95) * radius * way
+        limit = scenes.limit(surface, field, position, q, STIFFNESS, 0.5 * voxel)
+        if limit.area < 0.01 * surface.area:
+            raise rf.InputError(f"the bodies hardly touch in pose {len(placed)}")
+        placed.append((position, q))
+        limits.append(limit)
+        d = field.distance(scenes.to_body(surface.vertices, position, q))
+        deepest.append(-float(d.min()))
+        share.append(limit.area / surface.area)
+    curves = measure(shells, Target(field, placed, limits, radius))
+    title = "bumpy balls, one on a grid, against quadrature"
+    return Case("bodies", title, curves, float(np.mean(deepest)), voxel, float(np.mean(share)))
+
+
+def run(
+    levels: int = 5,
+    finest: int = 256_000,
+    poses: int = 24,
+    resolution: int = 128,
+    tell: Callable[[str], None] = lambda text: None,
+) -> list[Case]:
+    """Run both cases.
+
+    Parameters
+    ----------
+    levels, finest
+        Of the shells by repulsion: levels, and points on the last one.
+    poses
+        Over which errors are averaged.
+    resolution
+        Of the grid.
+    tell
+        Called with a line now and then.
+    """
+    cases = []
+    for make in (
+        lambda: ball(levels, finest, poses, 0.1, 0.01),
+        lambda: bodies(levels, finest, poses, 0.1, resolution),
+    ):
+        start = time.perf_counter()
+        cases.append(make())
+        tell(f"{cases[-1].name}: {time.perf_counter() - start:.1f} s")
+    return cases
+
+
+def plot(cases: list[Case], path: Path) -> None:
+    """Draw the errors over the number of points."""
+    pictures.require_matplotlib()
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11, 8), layout="constrained")
+    grid = figure.subplots(len(cases), 2, sharex=True, sharey="row", squeeze=False)
+    for row, case in zip(grid, cases, strict=True):
+        for ax, weighted in zip(row, (False, True), strict=True):
+            for curve in case.curves:
+                if curve.weighted != weighted:
+                    continue
+                colour, marker = STYLES[curve.name]
+                ax.loglog(
+                    curve.points,
+                    curve.error,
+                    color=colour,
+                    marker=marker,
+                    ms=5,
+                    lw=2.0 if curve.name == REPULSION else 1.2,
+                    label=f"{curve.name} ({curve.order:.2f})",
+                )
+            # slopes to compare with, through a point of the random shells
+            if not weighted:
+                start = case.curve(RANDOM)
+                n = np.array([start.points[0], start.points[-1]], dtype=float)
+                for order, style in ((0.5, ":"), (1.0, "--")):
+                    ax.loglog(
+                        n,
+                        1.3 * start.error[0] * (n / n[0]) ** -order,
+                        "0.6",
+                        ls=style,
+                        lw=1.0,
+                        label=f"order {order:g}",
+                    )
+            ax.set_title(
+                f"{case.title}\n{'weighted by areas' if weighted else 'equal weights'}", fontsize=9
+            )
+            ax.grid(alpha=0.3, which="both")
+            ax.legend(fontsize=7, loc="lower left")
+        row[0].set_ylabel("error of the force")
+    for ax in grid[-1]:
+        ax.set_xlabel("points of the shell")
+    figure.suptitle(
+        "Contact force under refinement: distance to the limit (3.2), and order in the number "
+        "of points",
+        fontsize=11,
+    )
+    pictures.save_figure(figure, path, dpi=120)
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description="Contact forces under refinement of the shell.")
+    parser.add_argument("--points", type=int, default=256_000, help="of the finest shell (256000)")
+    parser.add_argument("--levels", type=int, default=5, help="of the shell (5)")
+    parser.add_argument("--poses", type=int, default=24, help="to average over (24)")
+    parser.add_argument("--resolution", type=int, default=128, help="voxels of the grid (128)")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
+    parser.add_argument("--quiet", action="store_true", help="no lines about progress")
+    arguments = parser.parse_args()
+    if arguments.levels < 2:
+        parser.error(f"--levels must be 2 or more, got {arguments.levels}")
+    if arguments.poses < 1:
+        parser.error(f"--poses must be 1 or more, got {arguments.poses}")
+
+    def tell(text: str) -> None:
+        if not arguments.quiet:
+            print(f"... {text}", file=sys.stderr, flush=True)
+
+    try:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        cases = run(arguments.levels, arguments.points, arguments.poses, arguments.resolution, tell)
+        print("\n\n".join(case.table() for case in cases))
+        path = arguments.out / "b07_3_13_convergence.png"
+        plot(cases, path)
+        print(f"plot: {path}")
+    except (rf.ReducedFEMError, OSError) as error:
+        print(f"b07_3_13_convergence.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

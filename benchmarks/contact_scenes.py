@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -239,6 +240,11 @@ def product(a: ArrayLike, b: ArrayLike) -> Array:
     w = a[..., 0] * b[..., 0] - np.einsum("...i,...i->...", a[..., 1:], b[..., 1:])
     v = a[..., :1] * b[..., 1:] + b[..., :1] * a[..., 1:] + np.cross(a[..., 1:], b[..., 1:])
     return np.concatenate([w[..., None], v], axis=-1)
+
+
+def inverse(q: ArrayLike) -> Array:
+    """Return the quaternion of the turn back."""
+    return np.asarray(q, dtype=np.float64) * [1.0, -1.0, -1.0, -1.0]
 
 
 def of_rotation_vector(vector: ArrayLike) -> Array:
@@ -553,3 +559,167 @@ def plain(
         scale * np.cross(arm, force).sum(axis=0),
         int(touching.sum()),
     )
+
+
+# --- contact over a motion ------------------------------------------------------------
+
+
+def full(
+    tree: rf.PointTree, field: rf.Field, stiffness: float, area_weights: bool = False
+) -> rf.PenaltyContact:
+    """Return a contact that always renders all levels."""
+    every = int(tree.node_counts.sum()) + 1
+    return rf.PenaltyContact(tree, field, stiffness, every, area_weights=area_weights)
+
+
+def replay(
+    contact: rf.PenaltyContact, motion: Motion, qs: Array | None = None
+) -> rf.ContactTrajectory:
+    """Return what a contact gives over a motion, from a fresh start."""
+    contact.reset()
+    return contact.evaluate_many(motion.positions, motion.quaternions, qs)
+
+
+def record(
+    contact: rf.PenaltyContact,
+    manipulandum: Motion,
+    coupling: float,
+    torsional: float,
+    simulation: rf.ImplicitNewmark | None = None,
+    longest: float = 1e-3,
+) -> tuple[Motion, Array | None]:
+    """Return how an object moves that is held by a spring and stopped by contact.
+
+    Static virtual coupling (B07 3.1.1 and 4, without saturation): in each cycle the object is
+    moved to where the spring to the manipulandum and the contact force, linear in the motion,
+    are in balance. What it presses on may deform.
+
+    Parameters
+    ----------
+    contact
+        Of the object with the pointshell.
+    manipulandum
+        Where the hand is.
+    coupling, torsional
+        Stiffness of the spring [N/m] and [N m/rad].
+    simulation
+        Of the reduced solid that carries the shell; None: it is rigid.
+    longest
+        Step of the object in a cycle, at most [m].
+
+    Returns
+    -------
+    motion, qs
+        Of the object, and reduced coordinates of the shell or None.
+    """
+    n = len(manipulandum)
+    position, q = manipulandum.positions[0].copy(), manipulandum.quaternions[0].copy()
+    positions, quaternions, qs = np.zeros((n, 3)), np.zeros((n, 4)), []
+    springs = np.diag([coupling] * 3 + [torsional] * 3)
+    contact.reset()
+    for i in range(n):
+        deformation = None if simulation is None else simulation.state.q
+        positions[i], quaternions[i] = position, q
+        if deformation is not None:
+            qs.append(deformation.copy())
+        out = contact.evaluate(position, q, deformation)
+        pull = coupling * (manipulandum.positions[i] - position)
+        twist = torsional * rotation_vector(product(manipulandum.quaternions[i], inverse(q)))
+        net = np.concatenate([out.force + pull, out.torque + twist])
+        move = np.linalg.solve(springs - out.gradient, net)
+        # the model is linear; far steps are cut
+        far = np.linalg.norm(move[:3]) + 0.1 * np.linalg.norm(move[3:])
+        move *= min(1.0, longest / far) if far > 0.0 else 1.0
+        position = position + move[:3]
+        q = product(of_rotation_vector(move[3:]), q)
+        q /= np.linalg.norm(q)
+        if simulation is not None:
+            simulation.step(out.reduced_force)
+    return Motion(positions, quaternions), np.array(qs) if qs else None
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """A replay of a motion under one setting of the contact.
+
+    Attributes
+    ----------
+    name
+        Of the setting.
+    out
+        What the contact gave.
+    """
+
+    name: str
+    out: rf.ContactTrajectory
+
+    @property
+    def size(self) -> Array:
+        """Magnitude of the force [N], (n,)."""
+        size: Array = np.linalg.norm(self.out.force, axis=1)
+        return size
+
+    def changes(self, rate: float = 1000.0) -> float:
+        """Return how often a second the level changes."""
+        return float((np.diff(self.out.level) != 0).sum()) * rate / len(self.out.level)
+
+    def error(self, reference: Rendering) -> Array:
+        """Return the distance of the forces over the largest force of the reference, (n,)."""
+        apart = np.linalg.norm(self.out.force - reference.out.force, axis=1)
+        return np.asarray(apart / reference.size.max())
+
+
+def renderings_table(renderings: Sequence[Rendering], n_levels: int) -> str:
+    """Return numbers of several settings over one motion, the first without degradation."""
+    head = "".join(f"{f'L{level + 1}':>6}" for level in range(n_levels))
+    lines = [
+        f"{'':<26}{'nodes visited':^16}{'cycles rendered to [%]':^{6 * n_levels}}{'level':>10}"
+        f"{'time of a cycle [us]':^32}{'error of force':^16}",
+        f"{'':<26}{'median':>8}{'most':>8}{head}{'changes/s':>10}{'p50':>8}{'p99':>8}{'p99.9':>8}"
+        f"{'max':>8}{'rms':>8}{'most':>8}",
+    ]
+    for r in renderings:
+        out = r.out
+        share = np.bincount(out.level, minlength=n_levels) / len(out.level)
+        times = np.percentile(out.microseconds, [50, 99, 99.9, 100])
+        error = r.error(renderings[0])
+        lines.append(
+            f"{r.name:<26}{np.median(out.visited):>8.0f}{out.visited.max():>8}"
+            + "".join(f"{100 * part:>6.0f}" for part in share)
+            + f"{r.changes():>10.1f}"
+            + "".join(f"{t:>8.1f}" for t in times)
+            + f"{np.sqrt((error**2).mean()):>8.2%}{error.max():>8.2%}"
+        )
+    return "\n".join(lines)
+
+
+def renderings_axes(
+    figure: Any, black: Rendering, red: Rendering, area: Array | None = None
+) -> None:
+    """Draw nodes, level, time and force of two settings over the cycles, as figure 3.27."""
+    rows = figure.subplots(5 if area is not None else 4, 1, sharex=True)
+    frames = np.arange(len(black.out.level))
+    # the slower one first: it is the larger one
+    for r, colour, width in ((black, "k", 1.0), (red, "C3", 1.0)):
+        label = r.name
+        rows[0].plot(frames, r.out.visited, colour, lw=width, label=label)
+        rows[1].plot(frames, r.out.level + 1, colour, lw=width)
+        rows[2].plot(frames, r.out.microseconds, colour, lw=width)
+        rows[3].plot(frames, r.size, colour, lw=width)
+    rows[0].set_ylabel("nodes visited")
+    rows[0].legend(fontsize=8, loc="upper left")
+    rows[1].set_ylabel("levels rendered")
+    rows[1].set_ylim(0.5, black.out.level.max() + 1.5)
+    rows[2].set_ylabel("time [us]")
+    # single cycles that something else interrupted would hide the rest
+    top = np.percentile(black.out.microseconds, 99.5)
+    rows[2].set_ylim(0.0, 1.4 * top)
+    rows[3].set_ylabel("force [N]")
+    if area is not None:
+        rows[4].plot(frames, 1e4 * area, "k", lw=1.0)
+        rows[4].set_ylabel("contact [cm$^2$]")
+    for ax in rows:
+        ax.grid(alpha=0.3)
+        ax.tick_params(labelsize=8)
+    rows[-1].set_xlabel("haptic cycle")
+    rows[-1].set_xlim(0, len(frames) - 1)

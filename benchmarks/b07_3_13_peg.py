@@ -1,0 +1,359 @@
+"""A peg in a matching hole: very large conforming contact (B07 3.13, figure 3.28).
+
+The thesis inserts a dragon into a block from which the same dragon was cut, "a very difficult
+contact configuration", a shell of five levels, and replays the recorded trajectory with all
+levels and with graceful degradation at a warm threshold of 2,000 nodes. In the configuration it
+shows 43 % of the points of its second level are traversed and 21 % touch.
+
+The dragon is not to be had. Here a lizard with bumps on its back lies on its back in a block. The
+block is made from fields alone, by minima and maxima of samples on one grid: the hole is the
+lizard and all places above it, which it passes on its way out, made wider by a clearance, and
+
+    d_block = max(d_box, clearance - d_hole).
+
+The lizard is the shell, the block the object that moves: towards it along the hole, wobbling to
+all sides and pressing by a little more than the clearance.
+
+Run it for the numbers and plots:  python benchmarks/b07_3_13_peg.py [--help]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import contact_scenes as scenes
+import numpy as np
+from numpy.typing import NDArray
+
+import reducedfem as rf
+from reducedfem import plot as pictures
+
+Array = NDArray[np.float64]
+
+RATE = 1000.0  # cycles a second
+STIFFNESS = 60.0  # N/m of a point: 10 of them, L, make the 0.6 N/mm of the thesis' device
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Peg, block and motion.
+
+    Attributes
+    ----------
+    surface
+        Of the peg.
+    tree, field
+        Shell of the peg, and block.
+    low, high
+        Corners of the block [m].
+    motion
+        Of the block; seated it is not moved at all.
+    clearance
+        Between peg and hole [m].
+    seconds
+        What it took to make.
+    """
+
+    surface: rf.Surface
+    tree: rf.PointTree
+    field: rf.DistanceField
+    low: Array
+    high: Array
+    motion: scenes.Motion
+    clearance: float
+    seconds: dict[str, float]
+
+    @property
+    def voxel(self) -> float:
+        """Spacing of the grid [m]."""
+        return float(self.field.spacing.max())
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Replays of a scene; the first one with all levels."""
+
+    scene: Scene
+    renderings: list[scenes.Rendering]
+
+    def area(self, rendering: scenes.Rendering) -> Array:
+        """Return the area in contact [m^2] by the points of the levels that were rendered, (n,)."""
+        counts = self.scene.tree.node_counts[rendering.out.level]
+        return np.asarray(rendering.out.touching / counts * self.scene.surface.area)
+
+    def table(self) -> str:
+        """Return the numbers as text."""
+        s = self.scene
+        counts = ", ".join(f"{n:,}" for n in s.tree.node_counts)
+        first = self.renderings[0].out
+        i = int(first.touching.argmax())
+        area = self.area(self.renderings[0])[i]
+        lines = [
+            f"peg of {s.tree.shell.n_points} points, nodes of levels: {counts}; block of "
+            f"{' x '.join(str(n) for n in s.field.values.shape)} samples, voxels of "
+            f"{1e3 * s.voxel:.2f} mm, clearance {1e3 * s.clearance:.2f} mm",
+            f"{len(first.level)} cycles; most points in contact {first.touching[i]} (cycle {i}), "
+            f"{1e4 * area:.1f} cm^2, {area / s.surface.area:.0%} of the surface; deepest "
+            f"{first.depth.max() / s.voxel:.2f} voxels; largest force "
+            f"{self.renderings[0].size.max():.2f} N",
+            ", ".join(f"{name} {t:.1f} s" for name, t in s.seconds.items()),
+            "",
+            scenes.renderings_table(self.renderings, s.tree.n_levels),
+            "",
+            f"{'in the cycle of most contact':<30}{'level':>6}{'visited':>9}{'touching':>9}"
+            f"{'of the level':>14}{'contact':>12}{'force [N]':>11}{'error':>8}{'us':>9}",
+        ]
+        for r in self.renderings:
+            out, n = r.out, s.tree.node_counts[r.out.level[i]]
+            lines.append(
+                f"{r.name:<30}{out.level[i] + 1:>6}{out.visited[i]:>9}{out.touching[i]:>9}"
+                f"{out.touching[i] / n:>14.0%}{1e4 * self.area(r)[i]:>8.1f} cm2"
+                f"{r.size[i]:>11.3f}{r.error(self.renderings[0])[i]:>8.1%}"
+                f"{out.microseconds[i]:>9.1f}"
+            )
+        return "\n".join(lines)
+
+
+def block(peg: rf.DistanceField, low: Array, high: Array, clearance: float) -> rf.DistanceField:
+    """Return a box with a hole that matches a peg, open along +z.
+
+    Parameters
+    ----------
+    peg
+        Its field; the grid of the block is the same.
+    low, high
+        Corners of the box [m], inside of that grid.
+    clearance
+        Between peg and hole [m].
+    """
+    # the peg and all places above: the smallest sample of those below each one
+    hole = np.minimum.accumulate(peg.values, axis=2)
+    n = peg.values.shape
+    d = [
+        np.abs(peg.origin[k] + peg.spacing[k] * np.arange(n[k]) - 0.5 * (low[k] + high[k]))
+        - 0.5 * (high[k] - low[k])
+        for k in range(3)
+    ]
+    x, y, z = (d[k].reshape([-1 if i == k else 1 for i in range(3)]) for k in range(3))
+    outside = np.sqrt(np.maximum(x, 0.0) ** 2 + np.maximum(y, 0.0) ** 2 + np.maximum(z, 0.0) ** 2)
+    box = outside + np.minimum(np.maximum(np.maximum(x, y), z), 0.0)
+    return rf.DistanceField(np.maximum(box, clearance - hole), peg.origin, peg.spacing)
+
+
+def insertion(frames: int, height: float, press: float) -> scenes.Motion:
+    """Return the motion of the block: below the peg at first, then over it, then pressed about.
+
+    Parameters
+    ----------
+    frames
+        Cycles.
+    height
+        How far the block is away at first [m].
+    press
+        How far it is pressed to the sides and beyond the seat [m].
+    """
+    tilt = 20.0 * press  # rad, of a press at 5 cm
+    keys = [
+        (4 * press, 3 * press, -height, 4 * tilt, -3 * tilt, 2 * tilt),
+        (2 * press, -2 * press, -0.55 * height, -2 * tilt, 2 * tilt, -tilt),
+        (-press, press, -0.25 * height, tilt, -tilt, tilt),
+        (0.6 * press, 0.4 * press, -0.08 * height, -0.5 * tilt, 0.5 * tilt, 0.0),
+        (0.0, 0.0, press, 0.0, 0.0, 0.0),
+        (0.8 * press, 0.0, 0.4 * press, 0.0, 0.4 * tilt, 0.0),
+        (-0.3 * press, 0.8 * press, 0.5 * press, 0.3 * tilt, 0.0, 0.3 * tilt),
+        (0.0, -0.5 * press, 1.2 * press, 0.0, 0.0, -0.3 * tilt),
+        (0.0, 0.0, 0.8 * press, 0.0, -0.3 * tilt, 0.0),
+        (0.5 * press, 0.0, -0.10 * height, 0.5 * tilt, 0.0, 0.0),
+        (0.0, 3 * press, -0.5 * height, 2 * tilt, tilt, 0.0),
+    ]
+    return scenes.hand(keys, frames, 0.1 * press, 0.1 * press * 20.0, RATE)
+
+
+def scene(
+    surface: rf.Surface,
+    points: int = 256_000,
+    levels: int = 5,
+    resolution: int = 256,
+    frames: int = 5000,
+    clearance: float = 0.3,
+    press: float = 0.8,
+) -> Scene:
+    """Make peg, block and motion.
+
+    Parameters
+    ----------
+    surface
+        Of the peg, in the pose in which it is seated; it comes out along +z.
+    points, levels
+        Of its shell.
+    resolution
+        Voxels along the grid.
+    frames
+        Cycles, 1,000 a second.
+    clearance, press
+        Between peg and hole, and how far beyond the seat the block is pressed [voxels].
+    """
+    seconds: dict[str, float] = {}
+    start = time.perf_counter()
+    peg = rf.DistanceField.from_surface(surface, resolution=resolution, expand=1.35)
+    seconds["field"] = time.perf_counter() - start
+    start = time.perf_counter()
+    voxel = float(peg.spacing.max())
+    (x0, y0, z0), (x1, y1, z1) = surface.bounds
+    wall = 0.08 * float(np.ptp(surface.bounds, axis=0).max())
+    low = np.array([x0 - wall, y0 - wall, z0 - wall])
+    high = np.array([x1 + wall, y1 + wall, z0 + 0.62 * (z1 - z0)])
+    made = block(peg, low, high, clearance * voxel)
+    seconds["block"] = time.perf_counter() - start
+    start = time.perf_counter()
+    shell = rf.Pointshell.from_surface(surface, points=points, levels=levels, rng=0)
+    seconds["shell"] = time.perf_counter() - start
+    motion = insertion(frames, 1.2 * (z1 - z0), (clearance + press) * voxel)
+    return Scene(surface, rf.PointTree(shell), made, low, high, motion, clearance * voxel, seconds)
+
+
+def run(
+    made: Scene, warm: tuple[int, ...] = (2000,), budgets: tuple[float, ...] = (100.0,)
+) -> Experiment:
+    """Replay the motion with all levels and with degradation."""
+    every = int(made.tree.node_counts.sum()) + 1
+    settings: list[tuple[str, dict[str, float | bool]]] = [("all levels", {"warm_nodes": every})]
+    settings += [(f"warm {nodes}", {"warm_nodes": nodes}) for nodes in warm]
+    settings += [(f"budget {budget:g} us", {"budget_us": budget}) for budget in budgets]
+    renderings = []
+    for name, options in settings:
+        contact = rf.PenaltyContact(made.tree, made.field, STIFFNESS, **options)  # type: ignore[arg-type]
+        scenes.replay(contact, made.motion)  # touch the memory
+        renderings.append(scenes.Rendering(name, scenes.replay(contact, made.motion)))
+    return Experiment(made, renderings)
+
+
+def peg(rings: int = 320, sides: int = 96) -> rf.Surface:
+    """Return a lizard on its back."""
+    surface = scenes.lizard(rings=rings, sides=sides).surface
+    return rf.Surface(surface.vertices * [1.0, -1.0, -1.0], surface.triangles)
+
+
+def cut_block(made: Scene) -> tuple[Array, NDArray[np.int64]]:
+    """Return the half of the block at y > 0, to look into the hole, as vertices and triangles.
+
+    The hole is open upwards, so that the block is what lies below a height over x and y.
+    """
+    field = made.field
+    n = field.values.shape
+    axes = [field.origin[k] + field.spacing[k] * np.arange(n[k]) for k in range(3)]
+    inside = [(axes[k] > made.low[k]) & (axes[k] < made.high[k]) for k in range(2)]
+    middle = 0.5 * (made.low[1] + made.high[1])
+    rows = np.flatnonzero(inside[0])
+    columns = np.flatnonzero(inside[1] & (axes[1] >= middle))
+    values = field.values[np.ix_(rows, columns)]
+    # the highest sample inside, and where the distance is zero above it
+    k = n[2] - 1 - np.argmax(values[..., ::-1] < 0.0, axis=2)
+    below = np.take_along_axis(values, k[..., None], axis=2)[..., 0]
+    above = np.take_along_axis(values, np.minimum(k + 1, n[2] - 1)[..., None], axis=2)[..., 0]
+    top = axes[2][k] + field.spacing[2] * below / (below - above)
+    x, y = np.meshgrid(axes[0][rows], axes[1][columns], indexing="ij")
+    floor = np.full_like(top, made.low[2])
+    # the top, and walls down to the floor all round
+    sheets = [(x, y, top)]
+    for edge in ((slice(None), 0), (slice(None), -1), (0, slice(None)), (-1, slice(None))):
+        sheets.append(
+            tuple(np.stack([a[edge], b[edge]]) for a, b in ((x, x), (y, y), (top, floor)))
+        )
+    vertices, triangles, start = [], [], 0
+    for sheet in sheets:
+        points = np.stack(sheet, axis=-1)
+        a, b = points.shape[:2]
+        index = start + np.arange(a * b).reshape(a, b)
+        quads = [index[:-1, :-1], index[1:, :-1], index[1:, 1:], index[:-1, 1:]]
+        for three in ((0, 1, 2), (0, 2, 3)):
+            triangles.append(np.stack([quads[m].ravel() for m in three], axis=1))
+        vertices.append(points.reshape(-1, 3))
+        start += a * b
+    return np.concatenate(vertices), np.concatenate(triangles)
+
+
+def plot(experiment: Experiment, path: Path, red: str = "warm 2000") -> None:
+    """Draw the curves of figure 3.28 beside moments of the insertion."""
+    pictures.require_matplotlib()
+    from matplotlib.figure import Figure
+
+    made = experiment.scene
+    full = experiment.renderings[0]
+    figure = Figure(figsize=(13, 9.5), layout="constrained")
+    left, right = figure.subfigures(1, 2, width_ratios=(1.0, 0.8))
+    scenes.renderings_axes(left, full, experiment.rendering(red), experiment.area(full))
+    views = right.subplots(3, 1)
+    rear, triangles = cut_block(made)
+    most = int(full.out.touching.argmax())
+    contact = scenes.full(made.tree, made.field, STIFFNESS)
+    for ax, i in zip(views, (0, len(made.motion) // 5, most), strict=True):
+        pose = made.motion.positions[i], made.motion.quaternions[i]
+        out = contact.evaluate(*pose, contacts=True)
+        parts = [
+            (scenes.to_world(rear, *pose), triangles, (0.62, 0.66, 0.74)),
+            (made.surface.vertices, made.surface.triangles, (0.52, 0.66, 0.50)),
+        ]
+        if out.contacts is not None and len(out.contacts.positions):
+            seen = out.contacts.positions[:: max(1, len(out.contacts.positions) // 4000)]
+            parts.append((*scenes.dots(seen, 0.6 * made.voxel), scenes.CONTACT))
+        ax.imshow(scenes.picture(parts, (1100, 620), azimuth=-75, elevation=25))
+        ax.set_axis_off()
+        ax.set_title(f"cycle {i}: {out.touching} points in contact (red)", fontsize=9)
+    figure.suptitle(
+        f"A peg in a matching hole: all levels (black) and graceful degradation, {red} nodes "
+        "(red)",
+        fontsize=11,
+    )
+    pictures.save_figure(figure, path, dpi=120)
+
+
+def main() -> int:
+    """Run from the command line."""
+    parser = argparse.ArgumentParser(description="A conforming peg in a hole.")
+    parser.add_argument("--surface", type=Path, help="a closed surface in place of the lizard")
+    parser.add_argument("--points", type=int, default=256_000, help="of the shell (256000)")
+    parser.add_argument("--levels", type=int, default=5, help="of the shell (5)")
+    parser.add_argument("--resolution", type=int, default=256, help="voxels of the grid (256)")
+    parser.add_argument("--frames", type=int, default=5000, help="cycles of 1 ms (5000)")
+    parser.add_argument("--clearance", type=float, default=0.3, help="of the hole [voxels] (0.3)")
+    parser.add_argument("--press", type=float, default=0.8, help="beyond the seat [voxels] (0.8)")
+    parser.add_argument(
+        "--warm", type=int, nargs="+", default=[2000], help="thresholds [nodes] (2000)"
+    )
+    parser.add_argument("--budget", type=float, nargs="*", default=[100.0], help="[us] (100)")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")
+    arguments = parser.parse_args()
+    if arguments.frames < 2:
+        parser.error(f"--frames must be 2 or more, got {arguments.frames}")
+    for name in ("clearance", "press"):
+        if not getattr(arguments, name) > 0.0:
+            parser.error(f"--{name} must be positive, got {getattr(arguments, name):g}")
+    try:
+        arguments.out.mkdir(parents=True, exist_ok=True)
+        made = scene(
+            rf.read_surface(arguments.surface) if arguments.surface else peg(),
+            arguments.points,
+            arguments.levels,
+            arguments.resolution,
+            arguments.frames,
+            arguments.clearance,
+            arguments.press,
+        )
+        experiment = run(made, tuple(arguments.warm), tuple(arguments.budget))
+        print(experiment.table())
+        path = arguments.out / "b07_3_13_peg.png"
+        plot(experiment, path, f"warm {arguments.warm[0]}")
+        print(f"plot: {path}")
+    except (rf.ReducedFEMError, OSError) as error:
+        print(f"b07_3_13_peg.py: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
