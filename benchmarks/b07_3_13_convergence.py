@@ -290,7 +290,7 @@ def bodies(levels: int, finest: int, poses: int, radius: float, resolution: int)
 
     surface = scenes.bumpy(radius, bumps, height, 7)
     other = scenes.bumpy(radius, bumps - 4, height, 5)
-    field = rf.DistanceField.from_surface(other, resolution=resolution, expand=1.2)
+    field = rf.DistanceField.from_surface(other, resolution=resolution, expand=1.2, mode="fast")
     voxel = float(field.spacing.max())
     shells = shells_of(scenes.bumpy(radius, bumps, height, 6), levels, place, finest)
     placed, limits = [], []
