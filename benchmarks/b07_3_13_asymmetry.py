@@ -168,7 +168,7 @@ def run(
     field = rf.DistanceField.from_surface(surface, resolution=resolution, expand=1.2, mode="fast")
     seconds["field"] = time.perf_counter() - start
     start = time.perf_counter()
-    shell = rf.Pointshell.from_surface(surface, points=points, levels=levels, rng=0)
+    shell = rf.Pointshell.from_surface(surface, points, levels, 0, resolution)
     seconds["shell"] = time.perf_counter() - start
     tree = rf.PointTree(shell)
     voxel = float(field.spacing.max())
@@ -179,7 +179,7 @@ def run(
     touch = approach(field, shell, turned, unit)
     # a little room before, then as deep
     far = touch + 0.1 * deepest * voxel
-    way = -1.1 * deepest * voxel * unit
+    way = -1.15 * deepest * voxel * unit
     at = far * unit + np.linspace(0.0, 1.0, samples)[:, None] * way
 
     start = time.perf_counter()

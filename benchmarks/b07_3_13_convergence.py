@@ -148,7 +148,6 @@ class Target:
 def measure(
     shells: dict[tuple[str, bool], list[rf.Pointshell]],
     target: Target,
-    direct: bool = False,
 ) -> list[Curve]:
     """Return the errors of shells of one kind, several sizes, with areas and without."""
     curves = []
@@ -156,15 +155,16 @@ def measure(
         curve = Curve(name, weighted)
         for shell in sizes:
             of_force, of_torque, touching = [], [], []
+            contact = scenes.full(rf.PointTree(shell), target.field, STIFFNESS, weighted)
             for (position, q), exact in zip(target.poses, target.limits, strict=True):
-                force, torque, n = evaluate(shell, target.field, position, q, weighted, direct)
+                out = contact.evaluate(position, q)
                 size = float(np.linalg.norm(exact.force))
                 # about the centre of the shell, the origin
-                torque = torque + np.cross(position, force)
+                torque = out.torque + np.cross(position, out.force)
                 expected = exact.torque + np.cross(position, exact.force)
-                of_force.append(np.linalg.norm(force - exact.force) / size)
+                of_force.append(np.linalg.norm(out.force - exact.force) / size)
                 of_torque.append(np.linalg.norm(torque - expected) / size / target.radius)
-                touching.append(n)
+                touching.append(out.touching)
             curve.points.append(shell.n_points)
             curve.touching.append(float(np.mean(touching)))
             curve.error.append(float(np.sqrt(np.mean(np.square(of_force)))))
@@ -173,23 +173,12 @@ def measure(
     return curves
 
 
-def evaluate(
-    shell: rf.Pointshell,
-    field: rf.Field,
-    position: Array,
-    q: Array,
-    weighted: bool,
-    direct: bool,
-) -> tuple[Array, Array, int]:
-    """Return force, torque and number of points in contact."""
-    return scenes.plain(shell, field, position, q, STIFFNESS, shell.areas if weighted else None)
-
-
 def shells_of(
     surface: rf.Surface,
     levels: int,
     place: Callable[[Array], tuple[Array, Array]],
     finest: int,
+    resolution: int = 128,
 ) -> dict[tuple[str, bool], list[rf.Pointshell]]:
     """Return shells of all kinds, coarse ones first.
 
@@ -203,8 +192,10 @@ def shells_of(
         Gives points on the very surface and inward normals there for directions (n, 3).
     finest
         Points of the last level.
+    resolution
+        Of the field that they repel each other on.
     """
-    nested = rf.Pointshell.from_surface(surface, points=finest, levels=levels, rng=0)
+    nested = rf.Pointshell.from_surface(surface, finest, levels, 0, resolution)
     made: dict[tuple[str, bool], list[rf.Pointshell]] = {}
     sizes = np.cumsum(nested.level_counts)
     repulsed = [scenes.up_to(nested, level) for level in range(levels)]
@@ -249,12 +240,12 @@ def poses_around(radius: float, n: int) -> list[Array]:
     return list(q / np.linalg.norm(q, axis=1)[:, None])
 
 
-def ball(levels: int, finest: int, poses: int, radius: float, deep: float) -> Case:
+def ball(levels: int, finest: int, poses: int, radius: float, deep: float, resolution: int) -> Case:
     """Return the errors for a ball pressed into a half-space."""
     unit, faces = scenes.icosphere(6)
     surface = rf.Surface(radius * unit, faces)
     field = rf.PlaneField([0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
-    shells = shells_of(surface, levels, lambda u: (radius * u, -u), finest)
+    shells = shells_of(surface, levels, lambda u: (radius * u, -u), finest, resolution)
     size = STIFFNESS * scenes.SCALED * deep * (3.0 - deep / radius) / 6.0
     area = 2.0 * np.pi * radius * deep
     placed, limits = [], []
@@ -292,7 +283,7 @@ def bodies(levels: int, finest: int, poses: int, radius: float, resolution: int)
     other = scenes.bumpy(radius, bumps - 4, height, 5)
     field = rf.DistanceField.from_surface(other, resolution=resolution, expand=1.2, mode="fast")
     voxel = float(field.spacing.max())
-    shells = shells_of(scenes.bumpy(radius, bumps, height, 6), levels, place, finest)
+    shells = shells_of(scenes.bumpy(radius, bumps, height, 6), levels, place, finest, resolution)
     placed, limits = [], []
     deepest, share = [], []
     for q, way in zip(poses_around(radius, poses), scenes.directions(poses), strict=True):
@@ -313,7 +304,7 @@ def bodies(levels: int, finest: int, poses: int, radius: float, resolution: int)
 
 def run(
     levels: int = 5,
-    finest: int = 256_000,
+    finest: int = 128_000,
     poses: int = 24,
     resolution: int = 128,
     tell: Callable[[str], None] = lambda text: None,
@@ -333,7 +324,7 @@ def run(
     """
     cases = []
     for make in (
-        lambda: ball(levels, finest, poses, 0.1, 0.01),
+        lambda: ball(levels, finest, poses, 0.1, 0.01, resolution),
         lambda: bodies(levels, finest, poses, 0.1, resolution),
     ):
         start = time.perf_counter()
@@ -396,7 +387,7 @@ def plot(cases: list[Case], path: Path) -> None:
 def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description="Contact forces under refinement of the shell.")
-    parser.add_argument("--points", type=int, default=256_000, help="of the finest shell (256000)")
+    parser.add_argument("--points", type=int, default=128_000, help="of the finest shell (128000)")
     parser.add_argument("--levels", type=int, default=5, help="of the shell (5)")
     parser.add_argument("--poses", type=int, default=24, help="to average over (24)")
     parser.add_argument("--resolution", type=int, default=128, help="voxels of the grid (128)")

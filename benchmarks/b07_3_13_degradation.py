@@ -169,7 +169,7 @@ def scene(
     field = rf.DistanceField.from_surface(lizard, resolution=resolution, expand=1.2, mode="fast")
     took("field", start)
     start = time.perf_counter()
-    shell = rf.Pointshell.from_surface(surface, points=points, levels=levels, rng=0)
+    shell = rf.Pointshell.from_surface(surface, points, levels, 0, resolution)
     took("shell", start)
     start = time.perf_counter()
     tree = rf.PointTree(shell, reduced)
@@ -190,7 +190,7 @@ def scene(
 
 
 def run(
-    made: Scene, warm: tuple[int, ...] = (1200, 2500, 3300), budgets: tuple[float, ...] = (100.0,)
+    made: Scene, warm: tuple[int, ...] = (1200, 2500, 4400), budgets: tuple[float, ...] = (100.0,)
 ) -> Experiment:
     """Replay the trajectory of a scene.
 
@@ -278,8 +278,8 @@ def main() -> int:
         "--warm",
         type=int,
         nargs="+",
-        default=[1200, 2500, 3300],
-        help="thresholds [nodes] (1200 2500 3300)",
+        default=[1200, 2500, 4400],
+        help="thresholds [nodes] (1200 2500 4400)",
     )
     parser.add_argument("--budget", type=float, nargs="*", default=[100.0], help="[us] (100)")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the plot (out)")

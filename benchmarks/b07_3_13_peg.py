@@ -215,7 +215,7 @@ def scene(
     made = block(peg, low, high, clearance * voxel)
     seconds["block"] = time.perf_counter() - start
     start = time.perf_counter()
-    shell = rf.Pointshell.from_surface(surface, points=points, levels=levels, rng=0)
+    shell = rf.Pointshell.from_surface(surface, points, levels, 0, resolution)
     seconds["shell"] = time.perf_counter() - start
     motion = insertion(frames, 1.2 * (z1 - z0), (clearance + press) * voxel)
     return Scene(surface, rf.PointTree(shell), made, low, high, motion, clearance * voxel, seconds)
