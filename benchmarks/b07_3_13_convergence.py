@@ -260,7 +260,9 @@ def ball(levels: int, finest: int, poses: int, radius: float, deep: float, resol
     return Case("ball", title, curves, deep, 0.0, area / (4.0 * np.pi * radius**2))
 
 
-def bodies(levels: int, finest: int, poses: int, radius: float, resolution: int) -> Case:
+def bodies(
+    levels: int, finest: int, poses: int, radius: float, resolution: int, subdivisions: int
+) -> Case:
     """Return the errors for a bumpy ball against another one on a grid."""
     bumps, height = 40, 0.1 * radius
 
@@ -279,11 +281,13 @@ def bodies(levels: int, finest: int, poses: int, radius: float, resolution: int)
             inward[:, axis] = values[1] - values[0]
         return x, inward / np.linalg.norm(inward, axis=1)[:, None]
 
-    surface = scenes.bumpy(radius, bumps, height, 7)
+    surface = scenes.bumpy(radius, bumps, height, subdivisions)
     other = scenes.bumpy(radius, bumps - 4, height, 5)
     field = rf.DistanceField.from_surface(other, resolution=resolution, expand=1.2, mode="fast")
     voxel = float(field.spacing.max())
-    shells = shells_of(scenes.bumpy(radius, bumps, height, 6), levels, place, finest, resolution)
+    shells = shells_of(
+        scenes.bumpy(radius, bumps, height, subdivisions - 1), levels, place, finest, resolution
+    )
     placed, limits = [], []
     deepest, share = [], []
     for q, way in zip(poses_around(radius, poses), scenes.directions(poses), strict=True):
@@ -307,6 +311,7 @@ def run(
     finest: int = 128_000,
     poses: int = 24,
     resolution: int = 128,
+    subdivisions: int = 7,
     tell: Callable[[str], None] = lambda text: None,
 ) -> list[Case]:
     """Run both cases.
@@ -319,13 +324,15 @@ def run(
         Over which errors are averaged.
     resolution
         Of the grid.
+    subdivisions
+        Of the triangles that the second limit is computed on.
     tell
         Called with a line now and then.
     """
     cases = []
     for make in (
         lambda: ball(levels, finest, poses, 0.1, 0.01, resolution),
-        lambda: bodies(levels, finest, poses, 0.1, resolution),
+        lambda: bodies(levels, finest, poses, 0.1, resolution, subdivisions),
     ):
         start = time.perf_counter()
         cases.append(make())
@@ -405,7 +412,9 @@ def main() -> int:
 
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
-        cases = run(arguments.levels, arguments.points, arguments.poses, arguments.resolution, tell)
+        cases = run(
+            arguments.levels, arguments.points, arguments.poses, arguments.resolution, tell=tell
+        )
         print("\n\n".join(case.table() for case in cases))
         path = arguments.out / "b07_3_13_convergence.png"
         plot(cases, path)
