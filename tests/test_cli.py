@@ -546,6 +546,62 @@ def test_info(capsys, model, surface, tmp_path):
     assert re.search("strain-rate damping +2 pairs of viscosities", out)
 
 
+def test_info_of_fields_and_pointshells(capsys, tmp_path):
+    corners = np.stack(np.meshgrid([0, 0.1], [0, 0.2], [0, 0.4], indexing="ij"), -1).reshape(-1, 3)
+    quads = np.array(
+        [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    )
+    surface = rf.Surface(corners, np.vstack([quads[:, :3], quads[:, [0, 2, 3]]]))
+    rf.DistanceField.from_surface(surface, 8, mode="fast").save(tmp_path / "closed.safetensors")
+    rf.DistanceField.from_surface(
+        rf.Surface(surface.vertices, surface.triangles[1:]), 16
+    ).save(tmp_path / "open.safetensors")  # fmt: skip
+    rf.DistanceField(np.ones((2, 3, 4)), [1, 2, 3], [0.1, 0.2, 0.3]).save(tmp_path / "given")
+    shell = rf.Pointshell(np.eye(3), np.eye(3), [0, 1, 1], [0.5, 0.25, 0.25])
+    shell.save(tmp_path / "shell.safetensors")
+    rf.Pointshell(np.eye(3), np.eye(3)).save(tmp_path / "plain")
+    rf.Pointshell(np.zeros((9, 3)), np.tile([0, 0, 1], (9, 1)), np.arange(9)).save(
+        tmp_path / "deep"
+    )
+    names = "closed.safetensors", "open.safetensors", "given"
+    status, out, err = run(capsys, "info", *(tmp_path / name for name in names))
+    assert (status, err) == (0, "")
+    for text in (
+        "closed.safetensors: distance field", r"samples +9 x 9 x 9 \(2.92 kB\)",
+        "made +distances from a surface of 12 triangles, fast",
+        "surface +closed\n", "size +0.6 x 0.6 x 0.6 m", "spacing +0.075 x 0.075 x 0.075 m",
+        "11 triangles, exact", "surface +open", "offset +0.0525 m",
+        r"samples +2 x 3 x 4 ", "made +given samples", r"from +\(1, 2, 3\) to \(1.1, 2.4, 3.9\)",
+        "inside +0 samples, 0 %", "distances +1 to 1 m",
+    ):  # fmt: skip
+        assert re.search(text, out), text
+    # nothing is said of a surface that there was not
+    given = out.partition("given: distance field")[2]
+    assert "surface" not in given
+    assert "offset" not in given
+    names = "shell.safetensors", "plain", "deep"
+    status, out, err = run(capsys, "info", *(tmp_path / name for name in names))
+    assert (status, err) == (0, "")
+    for text in (
+        "shell.safetensors: pointshell", "points +3\n", "levels +2, of 1, 2\n",
+        "size +1 x 1 x 1 m", "areas +1 m.2 in all", "levels +1, of 3\n", "areas +none",
+        r"levels +9, of 1, 1, 1, 1, 1, 1, 1, 1, \.\.\.\n",
+    ):  # fmt: skip
+        assert re.search(text, out), text
+    status, out, _ = run(capsys, "info", "--help")
+    for kind in ("model", "distance field", "pointshell", "mesh", "surface"):
+        assert kind in out
+
+
+def test_what_is_no_model(capsys, tmp_path):
+    """Other things that the package saves are refused as what they are."""
+    rf.Pointshell(np.eye(3), np.eye(3)).save(tmp_path / "shell.safetensors")
+    fails(
+        capsys, "simulate", tmp_path / "shell.safetensors",
+        match="holds no reducedfem model; its format is 'reducedfem-pointshell'",
+    )  # fmt: skip
+
+
 def test_info_knows_a_model_by_its_contents(capsys, model, tmp_path):
     (tmp_path / "anything.bin").write_bytes(model.read_bytes())
     status, out, _ = run(capsys, "info", tmp_path / "anything.bin")

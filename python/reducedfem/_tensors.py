@@ -246,7 +246,9 @@ def _read_header(layout: Layout, stream: BinaryIO, size: int) -> tuple[dict[str,
         raise Refused("its header is no JSON object")
     metadata = header.get("__metadata__")
     if not isinstance(metadata, dict) or metadata.get("format") != layout.format:
-        raise Refused(f"it is a safetensors file, but holds no reducedfem {layout.what}")
+        other = metadata.get("format") if isinstance(metadata, dict) else None
+        held = f"; its format is {other[:40]!r}" if isinstance(other, str) else ""
+        raise Refused(f"it is a safetensors file, but holds no reducedfem {layout.what}{held}")
     if not all(isinstance(text, str) for text in metadata.values()):
         raise Refused("its metadata are not all texts")
     version = metadata.get("format_version", "")

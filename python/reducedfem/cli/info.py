@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from reducedfem._console import Console, bytes_text, count_text, size_text
+from reducedfem._load import load
 from reducedfem.cli.options import Commands, UsageError
 from reducedfem.cli.paths import is_surface, open_surface
 from reducedfem.cli.texts import (
@@ -20,12 +21,16 @@ from reducedfem.cli.texts import (
     viscosity_text,
 )
 from reducedfem.errors import MeshError
-from reducedfem.files import load
+from reducedfem.field import DistanceField
 from reducedfem.material import from_plain
 from reducedfem.mesh import read_mesh
+from reducedfem.pointshell import Pointshell
+from reducedfem.reduced import ReducedSolid
 from reducedfem.system import system_report
 
 __all__ = ["add_to"]
+
+_LEVELS_SHOWN = 8
 
 
 def add_to(commands: Commands) -> None:
@@ -33,13 +38,19 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser(
         "info",
         help="tell what a file is, or what the package runs on",
-        description="Tell what a model, mesh or surface is, or what the package runs on.",
+        description="Tell what a file is (a reduced model, distance field, pointshell, mesh or\n"
+        "surface), or what the package runs on.",
         epilog="examples:\n"
         "  reducedfem info spoon.safetensors\n"
-        "  reducedfem info bunny.ply\n"
+        "  reducedfem info bunny.ply bunny_field.safetensors bunny_shell.safetensors\n"
         "  reducedfem info --system",
     )
-    parser.add_argument("file", metavar="FILE", nargs="*", help="model, mesh or surface")
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="*",
+        help="reduced model, distance field, pointshell, mesh or surface, of any number",
+    )
     parser.add_argument(
         "--system",
         action="store_true",
@@ -64,8 +75,8 @@ def _info_file(name: str, console: Console) -> None:
     if is_surface(name):
         _info_surface(name, console)
         return
-    if path.suffix.lower() == ".safetensors" or _looks_like_a_model(path):
-        _info_model(path, console)
+    if path.suffix.lower() == ".safetensors" or _looks_saved(path):
+        _info_saved(path, console)
         return
     mesh = read_mesh(name)
     console.say(f"{name}: volume mesh")
@@ -85,7 +96,7 @@ def _info_file(name: str, console: Console) -> None:
         console.fact(f"region {region}", text)
 
 
-def _looks_like_a_model(path: Path) -> bool:
+def _looks_saved(path: Path) -> bool:
     try:
         with path.open("rb") as file:
             return file.read(9)[8:] == b"{"
@@ -111,8 +122,62 @@ def _info_surface(name: str, console: Console) -> None:
     console.fact("manifold", "yes" if surface.is_manifold else "no")
 
 
-def _info_model(path: Path, console: Console) -> None:
-    model = load(path)
+def _info_saved(path: Path, console: Console) -> None:
+    saved = load(path)
+    if isinstance(saved, DistanceField):
+        _info_field(saved, path, console)
+    elif isinstance(saved, Pointshell):
+        _info_shell(saved, path, console)
+    else:
+        _info_model(saved, path, console)
+    console.fact("file", bytes_text(path.stat().st_size))
+
+
+def _info_field(field: DistanceField, path: Path, console: Console) -> None:
+    values, made = field.values, field.provenance
+    console.say(f"{path}: distance field")
+    console.fact("samples", f"{_product(values.shape)} ({bytes_text(values.nbytes)})")
+    console.fact("size", size_text(field.bounds))
+    console.fact("from", point_text(field.bounds[0]) + " to " + point_text(field.bounds[1]))
+    console.fact("spacing", f"{_product([f'{x:.4g}' for x in field.spacing])} m")
+    console.fact("distances", f"{values.min():.4g} to {values.max():.4g} m")
+    inside = int((values < 0).sum())
+    console.fact("inside", f"{count_text(inside, 'sample')}, {100 * inside / values.size:.3g} %")
+    text = str(made["method"])
+    if isinstance(made.get("triangles"), int):
+        text += f" of {count_text(made['triangles'], 'triangle')}"
+    if isinstance(made.get("mode"), str):
+        text += f", {made['mode']}"
+    console.fact("made", text)
+    if isinstance(made.get("closed"), bool):
+        notes = ["closed" if made["closed"] else "open: what is within the offset is inside"]
+        if made.get("turned") is True:
+            notes.append("faced inwards")
+        if made.get("crossing") is True:
+            notes.append("crosses itself")
+        console.fact("surface", ", ".join(notes))
+    if isinstance(made.get("offset_m"), int | float):
+        console.fact("offset", f"{made['offset_m']:.4g} m")
+
+
+def _info_shell(shell: Pointshell, path: Path, console: Console) -> None:
+    bounds = np.array([shell.points.min(axis=0), shell.points.max(axis=0)])
+    console.say(f"{path}: pointshell")
+    console.fact("points", f"{shell.n_points:,}")
+    shown = ", ".join(f"{n:,}" for n in shell.level_counts[:_LEVELS_SHOWN].tolist())
+    more = ", ..." if shell.n_levels > _LEVELS_SHOWN else ""
+    console.fact("levels", f"{shell.n_levels}, of {shown}{more}")
+    console.fact("size", size_text(bounds))
+    console.fact("from", point_text(bounds[0]) + " to " + point_text(bounds[1]))
+    areas = shell.areas
+    console.fact("areas", "none" if areas is None else f"{areas.sum():.6g} m^2 in all")
+
+
+def _product(numbers: Iterable[object]) -> str:
+    return " x ".join(map(str, numbers))
+
+
+def _info_model(model: ReducedSolid, path: Path, console: Console) -> None:
     mesh = model.mesh
     console.say(f"{path}: reduced model")
     console.fact("coordinates", str(model.r))
@@ -136,7 +201,6 @@ def _info_model(path: Path, console: Console) -> None:
     console.fact("basis", _basis_text(basis))
     identity = np.abs(model.mass - np.eye(model.r)).max() < 1e-8
     console.fact("reduced mass", "identity" if identity else "not the identity")
-    console.fact("file", bytes_text(path.stat().st_size))
 
 
 def _basis_text(basis: Mapping[str, Any]) -> str:
