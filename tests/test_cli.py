@@ -597,7 +597,7 @@ def test_what_is_no_model(capsys, tmp_path):
     """Other things that the package saves are refused as what they are."""
     rf.Pointshell(np.eye(3), np.eye(3)).save(tmp_path / "shell.safetensors")
     fails(
-        capsys, "simulate", tmp_path / "shell.safetensors",
+        capsys, "simulate", tmp_path / "shell.safetensors", "--force", 1, 0, 0, "--steps", 2,
         match="holds no reducedfem model; its format is 'reducedfem-pointshell'",
     )  # fmt: skip
 
