@@ -122,9 +122,8 @@ def test_forces_of_each_role_against_the_limits(reversal):
 def test_plots_and_command_lines(cases, reversal, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(convergence, "run", lambda *args, **options: cases[:1])
     monkeypatch.setattr(asymmetry, "run", lambda *args: reversal)
-    # small pictures of surfaces: they take most of the time
-    drawn = scenes.render
-    monkeypatch.setattr(scenes, "render", lambda a, b, size, *c: drawn(a, b, (160, 120), *c))
+    # no pictures of surfaces: they take most of the time
+    monkeypatch.setattr(scenes, "picture", lambda parts, *views, **named: np.ones((12, 16, 4)))
     # and no search for a layout
     saved = pictures.save_figure
 

@@ -70,7 +70,7 @@ def test_bumps_enter_by_the_depth_that_is_told():
 
 @pytest.fixture(scope="module")
 def replays():
-    made = degradation.scene(6000, 3, 96, 24, 6, 2000)
+    made = degradation.scene(6000, 3, 96, 24, 6, 1500)
     found = degradation.run(made, (400, 5000), (1e6,))
     print("\n" + found.table())
     return found
@@ -174,9 +174,8 @@ def test_plots_and_command_lines(bumps, replays, inserted, monkeypatch, capsys, 
     monkeypatch.setattr(degradation, "run", lambda *args: replays)
     monkeypatch.setattr(peg, "scene", lambda *args: inserted.scene)
     monkeypatch.setattr(peg, "run", lambda *args: inserted)
-    # small pictures of surfaces: they take most of the time
-    drawn = scenes.render
-    monkeypatch.setattr(scenes, "render", lambda a, b, size, *c: drawn(a, b, (160, 120), *c))
+    # no pictures of surfaces: they take most of the time
+    monkeypatch.setattr(scenes, "picture", lambda parts, *views, **named: np.ones((12, 16, 4)))
     # and no search for a layout
     saved = pictures.save_figure
 

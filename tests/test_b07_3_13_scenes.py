@@ -147,3 +147,19 @@ def test_recording_keeps_the_object_outside():
     motion, _ = scenes.record(contact, way, 200.0, 0.1, largest=1.0)
     end = contact.evaluate(motion.positions[-1], motion.quaternions[-1])
     assert np.linalg.norm(end.force) == pytest.approx(1.0, rel=0.05)
+
+
+def test_picture_shows_points_on_a_surface():
+    unit, faces = scenes.icosphere(2)
+    toward = np.array([[np.cos(np.pi / 3), -np.sin(np.pi / 3), 0.0]])  # azimuth -60
+    image = scenes.picture(
+        [(unit, faces, (0.2, 0.8, 0.2)), (*scenes.dots(1.05 * toward, 0.15), scenes.CONTACT)],
+        (80, 60),
+        azimuth=-60,
+        elevation=0,
+    )
+    high, wide = image.shape[:2]
+    middle, aside = image[high // 2, wide // 2], image[high // 2, wide // 4]
+    assert middle[0] > 2 * middle[1]  # red in front
+    assert aside[1] > 2 * aside[0]  # green beside it
+    assert image[0, 0, 3] == 0.0  # nothing in the corner
