@@ -76,6 +76,31 @@ def test_one_by_one_the_bits_are_the_same(rng):
             np.testing.assert_array_equal(field.distance(points[:n]), all_at_once[:n])
 
 
+@pytest.mark.parametrize("simd", [2, 3])
+def test_all_variants_give_the_same_bits(rng, simd):
+    """Plain code against vectors: distances in blocks, gradients; places of all kinds."""
+    grid = rf.DistanceField(lipschitz_grid(rng), [0.01, 0.02, 0.03], [0.1, 0.11, 0.13])
+    parts = (grid.offset(0.01)._core, rf.BoxField([0, 0, 0], [0.1, 0.2, 0.3])._core, grid._core)
+    points = rng.uniform(-0.2, 1.0, (1003, 3))
+    points[::7, 0] = 0.01
+    points[1::7] = grid.bounds[1]
+    points[2::7] = grid.origin + rng.integers(0, 7, (len(points[2::7]), 3)) * grid.spacing
+    try:
+        fields = [_core.Field(parts, 0.125, which) for which in (1, simd)]
+    except rf.InputError:
+        pytest.skip("this processor has no such vectors")
+    plain, vectors = fields
+    expected = plain.distance(points, 1)
+    assert 100 < (expected < 0).sum() < 900
+    np.testing.assert_array_equal(vectors.distance(points, 1), expected)
+    for of_plain, other in zip(plain.gradient(points, 1), vectors.gradient(points, 1), strict=True):
+        np.testing.assert_array_equal(other, of_plain)
+    lone = [_core.Field((grid._core,), 0.0, which).distance(points, 1) for which in (1, simd)]
+    np.testing.assert_array_equal(*lone)
+    with pytest.raises(rf.InputError, match="simd must be one this processor has, got 9"):
+        _core.Field(parts, 0.0, 9)
+
+
 def test_gradients_are_derivatives(rng):
     values = lipschitz_grid(rng)
     field = rf.DistanceField(values, np.zeros(3), 0.1)

@@ -70,8 +70,11 @@ static PyObject *field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *fields;
   double offset;
+  int simd = RF_SIMD_BEST;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "O!d:Field", &PyTuple_Type, &fields, &offset)) return NULL;
+  if (!PyArg_ParseTuple(args, "O!d|i:Field", &PyTuple_Type, &fields, &offset, &simd)) return NULL;
+  if (simd != RF_SIMD_BEST && !rf_simd_available((rf_simd)simd))
+    return py_fail(state, "InputError", "simd must be one this processor has, got %d", simd);
   Py_ssize_t count;
   rf_field_part *parts = joined_parts(state, fields, offset, &count);
   if (!parts) return NULL;
@@ -83,6 +86,7 @@ static PyObject *field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   Py_END_ALLOW_THREADS
   rf_free(parts);
   if (st < 0) return py_raise(state, st, &err);
+  field->simd = rf_simd_resolve((rf_simd)simd);
   Py_INCREF(fields);
   return wrap(type, field, NULL, fields);
 }
@@ -436,7 +440,7 @@ static PyGetSetDef field_getset[] = {
 };
 
 PyDoc_STRVAR(field_doc,
-             "Field(fields, offset, /)\n--\n\n"
+             "Field(fields, offset, simd=0, /)\n--\n\n"
              "Signed distances: the smallest of those of a tuple of fields, less an offset; the\n"
              "public face is reducedfem.Field.");
 

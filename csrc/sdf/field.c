@@ -325,6 +325,7 @@ static void measure(rf_field *f) {
     size = fmax(size, largest);
   }
   f->rounding = 1e-14 * f->lipschitz * size;
+  f->gentle = (1.0 - 1e-15) / f->lipschitz;
 
   for (int b = 0; b < RF_FIELD_BANDS; ++b) {
     // the last has all values
@@ -337,6 +338,7 @@ static void measure(rf_field *f) {
       const double steep = grid_gradient(p->grid, p->offset, p->offset + f->reach[b]);
       f->gradient[b] = fmax(f->gradient[b], steep * (1.0 + 1e-12));
     }
+    f->inverse[b] = (1.0 - 1e-15) / f->gradient[b];
   }
 }
 

@@ -82,6 +82,8 @@ typedef struct rf_field {
   double rounding;                  // m
   double reach[RF_FIELD_BANDS];     // band of values above zero
   double gradient[RF_FIELD_BANDS];  // largest one in it, 1 or more
+  // 1 / lipschitz and 1 / gradient, less so much that products are not above the quotients
+  double gentle, inverse[RF_FIELD_BANDS];
 } rf_field;
 
 // Copies the parts, not their grids.

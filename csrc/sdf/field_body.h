@@ -1,8 +1,14 @@
 // Body of the variants of field_rt.c.  Needs RF_WIDTH 4 and RF_NAME (linalg/simd.h).
 //
 // One place is interpolated along x, then y, then z: the four samples with the lower x are one
-// vector, those with the higher x another.  Many places are taken in blocks: where their samples
-// are is found for a whole block, and the samples asked for, before the first is used.
+// vector, those with the higher x another.  Many places are interpolated four at a time, one a
+// lane, in the same order: where their samples are is found, and these asked for, AHEAD places
+// before they are used, so that the memory always has something to do.
+//
+// Products and sums are not made one (contracted): so the bits are the same for all variants.
+#if !defined(__clang__)
+#pragma GCC optimize("fp-contract=off")
+#endif
 #include <math.h>
 #include <stddef.h>
 
@@ -10,10 +16,11 @@
 #include "linalg/vec3.h"
 #include "sdf/field_kernels.h"
 
-enum { BLOCK = 32 };  // places: their samples, 4 lines each, are a fraction of the first cache
+enum { RING = 32, AHEAD = 28 };  // places: their samples, 4 lines each, fit into the first cache
 
 typedef float rf_f4 __attribute__((vector_size(16)));
 typedef uint64_t rf_u2 __attribute__((vector_size(16)));
+typedef int32_t rf_i4 __attribute__((vector_size(16)));
 typedef double rf_d2 __attribute__((vector_size(16)));
 
 // ---- grids ------------------------------------------------------------------------
@@ -107,15 +114,22 @@ RF_INLINE rf_v4 most(rf_v4 a, rf_v4 b) {
 #endif
 }
 
-typedef int32_t rf_i4 __attribute__((vector_size(16)));
+RF_INLINE bool any(rf_m4 mask) {
+#ifdef __AVX__
+  return __builtin_ia32_movmskpd256((rf_v4)mask) != 0;
+#else
+  return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
+#endif
+}
 
-typedef struct block {
-  int32_t at[BLOCK];
-  double into[3][BLOCK];
-  double square[BLOCK];  // squared distances to the box
-} block;
+// what is known of places that are to be interpolated
+typedef struct ring {
+  int32_t at[RING];
+  double into[3][RING];
+  double square[RING];  // squared distances to the box
+} ring;
 
-static void find_four(const rf_grid *g, const double *p, int32_t i, block *b) {
+RF_INLINE void find_four(const rf_grid *g, const double *p, int32_t i, ring *r) {
   rf_v4 way[3];
   rf_i4 index = {0, 0, 0, 0};
   for (int c = 0; c < 3; ++c) {
@@ -126,56 +140,82 @@ static void find_four(const rf_grid *g, const double *p, int32_t i, block *b) {
     const rf_i4 whole = __builtin_convertvector(t, rf_i4);
     // of the last sample the cell before
     const rf_i4 at = whole + (rf_i4)(whole > g->n[c] - 2);
-    rf_store4(b->into[c] + i, t - __builtin_convertvector(at, rf_v4));
+    rf_store4(r->into[c] + i, t - __builtin_convertvector(at, rf_v4));
     index = index * g->n[c] + at;
   }
-  rf_store4(b->square + i, way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
-  memcpy(b->at + i, &index, sizeof index);
+  rf_store4(r->square + i, way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
+  memcpy(r->at + i, &index, sizeof index);
 }
 
-static void find_block(const rf_grid *g, int32_t n, const double *p, block *b) {
+// n places, four count
+RF_INLINE void find_some(const rf_grid *g, int32_t n, const double *p, int32_t i, ring *r) {
   const size_t row = (size_t)g->n[2], plane = (size_t)g->n[1] * row;
   double last[12];
-  for (int32_t i = 0; i < n; i += 4) {
-    const double *q = p + 3 * i;
-    if (n - i < 4) {
-      // the first of them stands for those that are none
-      for (int32_t k = 0; k < 12; ++k) last[k] = k < 3 * (n - i) ? q[k] : q[k % 3];
-      q = last;
-    }
-    find_four(g, q, i, b);
-    for (int32_t k = i; k < i + 4; ++k) {
-      const float *v = g->values + b->at[k];
-      __builtin_prefetch(v);
-      __builtin_prefetch(v + row);
-      __builtin_prefetch(v + plane);
-      __builtin_prefetch(v + plane + row);
-    }
+  if (n < 4) {
+    // the first of them stands for those that are none
+    for (int32_t k = 0; k < 12; ++k) last[k] = k < 3 * n ? p[k] : p[k % 3];
+    p = last;
+  }
+  find_four(g, p, i, r);
+  for (int32_t k = i; k < i + 4; ++k) {
+    const float *v = g->values + r->at[k];
+    __builtin_prefetch(v);
+    __builtin_prefetch(v + row);
+    __builtin_prefetch(v + plane);
+    __builtin_prefetch(v + plane + row);
   }
 }
 
-static void use_block(const rf_grid *g, int32_t n, const block *b, double offset, bool least_of,
-                      double *distance) {
-  for (int32_t i = 0; i < n; ++i) {
-    const cell at = {b->at[i], b->into[0][i], b->into[1][i], b->into[2][i]};
-    const double d =
-        (b->square[i] == 0.0 ? interpolate(g, at, NULL) : outside_value(g, b->square[i])) - offset;
-    distance[i] = !least_of || d < distance[i] ? d : distance[i];
+// of four places the samples at v, and those next to them along z
+RF_INLINE void eight_samples(const float *v, const int32_t *at, rf_v4 *near, rf_v4 *far) {
+  uint64_t pair[4];
+  for (int k = 0; k < 4; ++k) memcpy(&pair[k], v + at[k], sizeof pair[k]);
+  const rf_f4 a = (rf_f4)((rf_u2){pair[0], pair[1]}), b = (rf_f4)((rf_u2){pair[2], pair[3]});
+#if defined(__clang__)
+  *near = __builtin_convertvector(__builtin_shufflevector(a, b, 0, 2, 4, 6), rf_v4);
+  *far = __builtin_convertvector(__builtin_shufflevector(a, b, 1, 3, 5, 7), rf_v4);
+#else
+  *near = __builtin_convertvector(__builtin_shuffle(a, b, (rf_i4){0, 2, 4, 6}), rf_v4);
+  *far = __builtin_convertvector(__builtin_shuffle(a, b, (rf_i4){1, 3, 5, 7}), rf_v4);
+#endif
+}
+
+RF_INLINE rf_v4 use_four(const rf_grid *g, const ring *r, int32_t i) {
+  const size_t row = (size_t)g->n[2], plane = (size_t)g->n[1] * row;
+  const rf_v4 x = rf_load4(r->into[0] + i), y = rf_load4(r->into[1] + i),
+              z = rf_load4(r->into[2] + i);
+  rf_v4 line[2][2];
+  for (int b = 0; b < 2; ++b) {
+    rf_v4 low[2], high[2];
+    const float *v = g->values + (b ? row : 0);
+    eight_samples(v, r->at + i, &low[0], &low[1]);
+    eight_samples(v + plane, r->at + i, &high[0], &high[1]);
+    for (int c = 0; c < 2; ++c) line[b][c] = low[c] + x * (high[c] - low[c]);
   }
+  const rf_v4 near = line[0][0] + y * (line[1][0] - line[0][0]),
+              far = line[0][1] + y * (line[1][1] - line[0][1]);
+  rf_v4 value = near + z * (far - near);
+  if (any((rf_m4)(rf_load4(r->square + i) != 0.0)))
+    for (int k = 0; k < 4; ++k)
+      if (r->square[i + k] != 0.0) value[k] = outside_value(g, r->square[i + k]);
+  return value;
 }
 
 static void grid_values(const rf_grid *g, int32_t n, const double *p, double offset, bool least_of,
                         double *distance) {
-  block blocks[2];
-  int32_t now = 0;
-  find_block(g, n < BLOCK ? n : BLOCK, p, &blocks[now]);
-  for (int32_t from = 0; from < n; from += BLOCK) {
-    const int32_t next = from + BLOCK;
-    if (next < n)
-      find_block(g, n - next < BLOCK ? n - next : BLOCK, p + 3 * (size_t)next, &blocks[1 - now]);
-    use_block(g, n - from < BLOCK ? n - from : BLOCK, &blocks[now], offset, least_of,
-              distance + from);
-    now = 1 - now;
+  ring r;
+  for (int32_t i = 0; i < n && i < AHEAD; i += 4) find_some(g, n - i, p + 3 * (size_t)i, i, &r);
+  for (int32_t i = 0; i < n; i += 4) {
+    if (i < n - AHEAD)
+      find_some(g, n - i - AHEAD, p + 3 * (size_t)(i + AHEAD), (i + AHEAD) % RING, &r);
+    rf_v4 d = use_four(g, &r, i % RING) - rf_splat(offset);
+    if (n - i >= 4) {
+      if (least_of) d = least(d, rf_load4(distance + i));
+      rf_store4(distance + i, d);
+      continue;
+    }
+    for (int32_t k = i; k < n; ++k)
+      distance[k] = !least_of || d[k - i] < distance[k] ? d[k - i] : distance[k];
   }
 }
 

@@ -66,12 +66,11 @@ static double larger(double a, double b) { return a > b ? a : b; }
 
 static double left_over(const rf_field *f, double d, double R) {
   const double far = d - R - 2.0 * f->error;
-  // not above the quotients, however it is rounded
-  const double gentle = (1.0 - 1e-15) / f->lipschitz;
+  const double gentle = f->gentle;
   double best = larger(far * gentle, far - 2.0 * f->error);
   for (int b = 0; b < RF_FIELD_BANDS; ++b) {
     const double need = f->gradient[b] * R;
-    best = larger(smaller((d - need) * gentle, (f->reach[b] - need) / f->gradient[b]), best);
+    best = larger(smaller((d - need) * gentle, (f->reach[b] - need) * f->inverse[b]), best);
   }
   return best;
 }
@@ -82,5 +81,5 @@ double rf_field_slack_rt(const rf_field *f, double d, double R) {
   const double safe = d - (f->rounding + 1e-14 * (d + R));
   const double capped = left_over(f, smaller(safe, f->cap), R);
   if (!(safe > f->top)) return capped;
-  return larger(capped, smaller(left_over(f, safe - f->shrink, R), (safe - f->top) / f->lipschitz));
+  return larger(capped, smaller(left_over(f, safe - f->shrink, R), (safe - f->top) * f->gentle));
 }
