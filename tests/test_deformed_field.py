@@ -564,28 +564,88 @@ def test_results_do_not_depend_on_threads(held_bar, bar_field, bar_proxies, rng)
         rf.set_threads(before)
     np.testing.assert_array_equal(found[0][0], found[1][0])
     np.testing.assert_array_equal(found[0][1], found[1][1])
-    # one by one
-    single = [made.distance(x, q) for x in points[:50]]
-    np.testing.assert_array_equal(single, found[0][0][:50])
+
+
+def by_variant(model, field, proxies, k, simd):
+    embedding = rf.Embedding(model.mesh, proxies)
+    return _core.DeformedField(
+        (field._core,), [0, len(proxies)], model._core, model.mesh._core, embedding._core,
+        proxies, k, 1.0, 1, simd,
+    )  # fmt: skip
+
+
+def places_of_all_kinds(made, q, rng):
+    """Places near each other and far apart, on proxies, between twins, far away, in disorder."""
+    proxies = made.pose(q)[0]
+    low, high = proxies.min(axis=0) - 0.05, proxies.max(axis=0) + 0.05
+    middle = rng.uniform(low, high, (30, 1, 3))
+    near = middle + 0.004 * rng.normal(size=(30, 17, 3))
+    kinds = (
+        near.reshape(-1, 3),
+        rng.uniform(low, high, (300, 3)),
+        proxies,
+        (proxies + proxies[::-1]) / 2,
+        proxies[:1] + [[1e-9, 0, 0], [1e-170, 0, 0], [1e3, 0, 0], [1e150, 0, 0], [1e200, 1, 1]],
+    )
+    ordered = np.concatenate(kinds)
+    return np.concatenate([ordered, rng.permutation(ordered)])
 
 
 def test_every_instruction_set_finds_the_same(held_bar, bar_field, bar_proxies, rng):
-    """Neighbours are found by vectors, values from them alike."""
-    points = rng.uniform((-0.05, -0.05, -0.05), (0.35, 0.11, 0.09), (2000, 3))
+    """To the bit, and so do blocks of any size, with any neighbours in them."""
     q = 0.003 * rng.normal(size=held_bar.r)
-    for count in (1, 7, 8, 9, 40):
-        proxies = bar_proxies[:count]
-        embedding = rf.Embedding(held_bar.mesh, proxies)
-        found = []
-        for simd in (1, 2, 3):  # plain, avx2, avx512; the best there is for what is not
-            made = _core.DeformedField(
-                (bar_field._core,), [0, count], held_bar._core, held_bar.mesh._core,
-                embedding._core, proxies, 5, 1.0, 1, simd,
-            )  # fmt: skip
-            found.append(made.evaluate(q, points, True, 1))
-        for other in found[1:]:
-            for one, same in zip(found[0], other, strict=True):
-                np.testing.assert_array_equal(one, same)
+    # proxies in twos: some are equally near everywhere
+    twins = np.repeat(bar_proxies[:20], 2, axis=0)
+    many = thinned(rng.uniform(0, BAR[1], (3000, 3)), 300)
+    for proxies, k in (
+        *((bar_proxies[:count], 5) for count in (1, 2, 7, 8, 9, 40)),
+        *((bar_proxies, k) for k in (1, 2, 4, 8, 9, 16)),
+        *((twins, k) for k in (2, 5)),
+        (many, 5),
+    ):
+        # plain, avx2; the best there is for what is not
+        made = [by_variant(held_bar, bar_field, proxies, k, simd) for simd in (1, 2)]
+        points = places_of_all_kinds(made[0], q, rng)
+        expected = made[0].evaluate(q, points, False, 1)
+        others = [made[1].evaluate(q, points, False, 1)]
+        # places one by one for a part of them; blocks that begin elsewhere
+        part = rng.permutation(len(points))[:200]
+        single = [made[1].evaluate(q, points[i : i + 1], False, 1) for i in part]
+        for i, one in zip(part, single, strict=True):
+            assert one[0][0] == expected[0][i]
+            assert one[2][0] == expected[2][i]
+        others += [
+            [a if a is None else np.concatenate([a, b]) for a, b in zip(*parts, strict=True)]
+            for parts in [
+                [m.evaluate(q, x, False, 1) for x in (points[:7], points[7:])] for m in made
+            ]
+        ]
+        # gradients come with the same values
+        others += [m.evaluate(q, points, True, 1) for m in made]
+        for other in others:
+            np.testing.assert_array_equal(other[0], expected[0])
+            np.testing.assert_array_equal(other[2], expected[2])
+        slopes = others[-1][1]
+        np.testing.assert_array_equal(others[-2][1], slopes)
+        for i in part[:50]:
+            np.testing.assert_array_equal(
+                made[1].evaluate(q, points[i : i + 1], True, 1)[1][0], slopes[i]
+            )
+        assert np.isfinite(expected[0]).mean() > 0.99
+
+
+def test_blocks_find_all_neighbours(held_bar, bar_field, bar_proxies, rng):
+    """Against a sort of all distances, in blocks that are narrow, wide, and both."""
+    for proxies in (bar_proxies, thinned(rng.uniform(0, BAR[1], (3000, 3)), 200)):
+        for k in (3, 5, 12):
+            made = rf.DeformedField(bar_field, held_bar, proxies, k=k)
+            q = 0.004 * rng.normal(size=held_bar.r) / (1 + np.arange(held_bar.r))
+            for width in (1e-6, 0.003, 0.03, 0.3):
+                points = rng.uniform(0, BAR[1]) + width * rng.uniform(-1, 1, (48, 3))
+                found = made.distance(points, q)
+                expected = [plain(made, x, q) for x in points]
+                np.testing.assert_allclose(found, [d for d, _ in expected], atol=1e-13)
+                np.testing.assert_array_equal(made.nearest(points, q), [i for _, i in expected])
 
 
 def test_embeddings_that_are_given(held_bar, bar_field, bar_proxies, rng):

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "contact/deformed_field_nearest.h"
 
 enum { POINTS_PER_TASK = 1024, LANES = 8 };
 
@@ -110,7 +111,7 @@ rf_status rf_deformed_pose_create(const rf_deformed_field *f, rf_deformed_pose *
   *out = NULL;
   RF_ALLOC(pose, 1);
   RF_ALLOC(pose->place, 3 * (size_t)f->n_slots);
-  RF_ALLOC(pose->inverse, 12 * (size_t)f->n_proxies);
+  RF_ALLOC(pose->map, 16 * (size_t)f->n_proxies);
   // what fills the rows up is farther than any proxy
   for (size_t i = 0; i < 3 * (size_t)f->n_slots; ++i) pose->place[i] = 1e150;
   *out = pose;
@@ -123,7 +124,7 @@ done:
 void rf_deformed_pose_free(rf_deformed_pose *pose) {
   if (!pose) return;
   rf_free(pose->place);
-  rf_free(pose->inverse);
+  rf_free(pose->map);
   rf_free(pose);
 }
 
@@ -139,15 +140,14 @@ typedef struct evaluation {
 static rf_status evaluate_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const evaluation *e = context;
-  const int64_t end = (task + 1) * POINTS_PER_TASK;
-  for (int64_t i = task * POINTS_PER_TASK; i < end && i < e->n; ++i) {
-    const double *x = e->points + 3 * i;
-    int32_t nearest;
-    e->distance[i] =
-        e->gradient ? rf_deformed_field_gradient_rt(e->f, e->pose, x, e->gradient + 3 * i, &nearest)
-                    : rf_deformed_field_distance_rt(e->f, e->pose, x, &nearest);
-    if (e->nearest) e->nearest[i] = nearest;
-  }
+  const int64_t from = task * POINTS_PER_TASK, left = e->n - from;
+  const int32_t n = (int32_t)(left < POINTS_PER_TASK ? left : POINTS_PER_TASK);
+  const double *points = e->points + 3 * from;
+  if (e->gradient)
+    rf_deformed_field_gradients_rt(e->f, e->pose, n, points, e->distance + from,
+                                   e->gradient + 3 * from, e->nearest + from);
+  else
+    rf_deformed_field_distances_rt(e->f, e->pose, n, points, e->distance + from, e->nearest + from);
   return RF_OK;
 }
 

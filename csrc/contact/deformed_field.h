@@ -67,10 +67,10 @@ void rf_deformed_field_free(rf_deformed_field *f);  // NULL is fine
 
 // Where the proxies are at some q: written by one thread at a time, once a cycle.
 typedef struct rf_deformed_pose {
-  double *place;    // x, y, z of p by slots                     (3, n_slots)
-  double *inverse;  // F^-1 by rows and P - F^-1 p               (n_proxies, 12)
-  bool usable;      // false: no q yet, or one that is not finite there
-  int32_t flat;     // proxies whose F was flat or inverted
+  double *place;  // x, y, z of p by slots                     (3, n_slots)
+  double *map;    // columns of F^-1 and P - F^-1 p, padded    (n_proxies, 4, 4)
+  bool usable;    // false: no q yet, or one that is not finite there
+  int32_t flat;   // proxies whose F was flat or inverted
 } rf_deformed_pose;
 
 RF_MUST_CHECK rf_status rf_deformed_pose_create(const rf_deformed_field *f, rf_deformed_pose **out,
@@ -89,6 +89,14 @@ double rf_deformed_field_distance_rt(const rf_deformed_field *f, const rf_deform
 // where the function has a kink, the weights are taken as constant.
 double rf_deformed_field_gradient_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                      const double x[3], double gradient[3], int32_t *nearest);
+// The same of points (n, 3), with the same bits: cheaper, the more so for points that are near
+// each other.  In the first `nearest` is nullable.
+void rf_deformed_field_distances_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                    int32_t n, const double *points, double *distance,
+                                    int32_t *nearest);
+void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                    int32_t n, const double *points, double *distance,
+                                    double *gradient, int32_t *nearest);
 // Adds U^T force with the rows of a proxy: what a force on the object near it does to its q.
 void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const double force[3],
                                double *reduced);
@@ -98,7 +106,7 @@ void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const 
 // distances change by no more than `safety` times as much.
 double rf_deformed_field_slack_rt(const rf_deformed_field *f, double d, double R);
 
-// For points (n, 3) at q; gradient (n, 3) and nearest (n) are nullable.
+// For points (n, 3) at q; gradient (n, 3) is nullable.
 RF_MUST_CHECK rf_status rf_deformed_field_evaluate(const rf_deformed_field *f, const rf_run *run,
                                                    const double *q, int32_t n, const double *points,
                                                    double *distance, double *gradient,

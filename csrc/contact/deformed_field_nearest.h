@@ -1,4 +1,6 @@
-// The nearest of some tens of places, without branches: for contact/deformed_field_rt.c.
+// The nearest of some tens of proxies, their weights, and places pulled back, for blocks of places:
+// vectors for contact/deformed_field_rt.c.  All variants, blocks of any size and places one by one
+// find the same bits: no instruction set here joins products with sums.
 #ifndef RF_CONTACT_DEFORMED_FIELD_NEAREST_H
 #define RF_CONTACT_DEFORMED_FIELD_NEAREST_H
 
@@ -6,13 +8,32 @@
 
 #include "linalg/simd.h"
 
-enum { RF_NEAREST_MOST = 1024, RF_NEAREST_BITS = 10 };
+enum { RF_NEAREST_BLOCK = 16, RF_NEAREST_MAX_K = 16, RF_NEAREST_MAX_PROXIES = 1024 };
 
-// Sets out to the k nearest to x of n places, n a multiple of 8 up to RF_NEAREST_MOST, k <= n;
-// coordinate c of place i is at place[c stride + i].  Squares of distances that differ by less
-// than 1e-12 of themselves count as equal, and equal ones go by their numbers.
-typedef void rf_deformed_nearest_fn(const double *place, int32_t stride, int32_t n,
-                                    const double x[3], int32_t k, int32_t *out);
+typedef struct rf_nearest {
+  int32_t n, k;         // places, 1 to RF_NEAREST_BLOCK; proxies to be found, n_proxies at most
+  const double *proxy;  // coordinate c of proxy i at [c stride + i]
+  int32_t stride;
+  int32_t n_proxies;              // a multiple of 4; what fills them up is far away
+  double x[3][RF_NEAREST_BLOCK];  // places; the first again beyond n
+
+  // What is found, by rows for the nearest, the next and so on.  Squares of distances less their
+  // last bits, as many as number the proxies; equal ones go by their numbers.
+  double square[RF_NEAREST_MAX_K][RF_NEAREST_BLOCK];
+  int64_t number[RF_NEAREST_MAX_K][RF_NEAREST_BLOCK];
+  double weight[RF_NEAREST_MAX_K][RF_NEAREST_BLOCK];  // (3.16), sum to 1
+  double share[RF_NEAREST_MAX_K][RF_NEAREST_BLOCK];   // d_min / d_i
+  double total[RF_NEAREST_BLOCK];  // sum of share_i - share_last; 0: weights do not vary
+  int32_t rows;                    // that have weights
+} rf_nearest;
+
+typedef void rf_deformed_nearest_fn(rf_nearest *b);
 RF_SIMD_DECLARE(rf_deformed_nearest_fn, rf_deformed_nearest);
+
+// Place j of row i pulled back to rest[3 (i n + j)], by the maps of the proxies: columns of F^-1
+// and P - F^-1 p, four numbers each.  One number more than places have is written to.
+typedef void rf_deformed_pull_fn(const rf_nearest *b, int32_t rows, const double *maps,
+                                 double *rest);
+RF_SIMD_DECLARE(rf_deformed_pull_fn, rf_deformed_pull);
 
 #endif

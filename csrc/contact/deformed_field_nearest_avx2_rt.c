@@ -1,8 +1,8 @@
-// Nearest places, avx2 variant.
+// Nearest proxies, avx2 variant: without fma, so that it rounds as the plain one does.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86
-#pragma GCC target("avx2,fma")
+#pragma GCC target("avx2")
 #define RF_WIDTH 4
 #define RF_NAME(f) f##_avx2_rt
 #include "contact/deformed_field_nearest_body.h"

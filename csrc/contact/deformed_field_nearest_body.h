@@ -1,43 +1,183 @@
-// Nearest places: the body of the variants.
+// Nearest proxies, weights, places pulled back: the body of the variants.  Needs RF_WIDTH 4.
+#include <math.h>
+#include <stdbool.h>
+
 #include "contact/deformed_field_nearest.h"
 #include "linalg/simd_body.h"
 
-typedef int64_t rf_bits __attribute__((vector_size(RF_WIDTH * sizeof(int64_t))));
+enum { LANES = RF_NEAREST_BLOCK, MAX_DEPTH = RF_NEAREST_MAX_K / 4 };
 
-RF_INLINE rf_v rf_least(rf_v a, rf_v b) {
-  const rf_bits first = (rf_bits)(a < b);
-  return (rf_v)((first & (rf_bits)a) | (~first & (rf_bits)b));
+// of two numbers the second where one is none
+RF_INLINE rf_v4 least(rf_v4 a, rf_v4 b) {
+#ifdef __AVX__
+  return __builtin_ia32_minpd256(a, b);
+#else
+  const rf_m4 first = (rf_m4)(a < b);
+  return (rf_v4)((first & (rf_m4)a) | (~first & (rf_m4)b));
+#endif
+}
+RF_INLINE rf_v4 most(rf_v4 a, rf_v4 b) {
+#ifdef __AVX__
+  return __builtin_ia32_maxpd256(a, b);
+#else
+  const rf_m4 first = (rf_m4)(a > b);
+  return (rf_v4)((first & (rf_m4)a) | (~first & (rf_m4)b));
+#endif
+}
+RF_INLINE rf_v4 root(rf_v4 a) {
+#ifdef __AVX__
+  return __builtin_ia32_sqrtpd256(a);
+#else
+  return (rf_v4){sqrt(a[0]), sqrt(a[1]), sqrt(a[2]), sqrt(a[3])};
+#endif
+}
+RF_INLINE rf_v4 chosen(rf_m4 mask, rf_v4 v) { return (rf_v4)(mask & (rf_m4)v); }
+RF_INLINE double largest(rf_v4 v) {
+  const double a = v[0] > v[1] ? v[0] : v[1], b = v[2] > v[3] ? v[2] : v[3];
+  return a > b ? a : b;
+}
+RF_INLINE double smallest(rf_v4 v) {
+  const double a = v[0] < v[1] ? v[0] : v[1], b = v[2] < v[3] ? v[2] : v[3];
+  return a < b ? a : b;
 }
 
-void RF_NAME(rf_deformed_nearest)(const double *place, int32_t stride, int32_t n, const double x[3],
-                                  int32_t k, int32_t *out) {
-  // squares whose last bits are the number of the place: all differ, and the least names itself
-  _Alignas(64) double key[RF_NEAREST_MOST];
-  const int64_t low = (1 << RF_NEAREST_BITS) - 1;
-  const rf_v most = rf_splat(1e300);
-  const rf_v a = rf_splat(x[0]), b = rf_splat(x[1]), c = rf_splat(x[2]);
-  rf_bits number;
-  for (int lane = 0; lane < RF_WIDTH; ++lane) number[lane] = lane;
-  for (int32_t i = 0; i < n; i += RF_WIDTH) {
-    const rf_v u = a - rf_load(place + i), v = b - rf_load(place + stride + i);
-    const rf_v w = c - rf_load(place + 2 * stride + i);
-    const rf_v square = rf_least(u * u + v * v + w * w, most);
-    rf_store(key + i, (rf_v)(((rf_bits)square & ~low) | number));
-    number += RF_WIDTH;
+// squares of ways, of those that overflow or are no number a large one
+RF_INLINE rf_v4 square_of(rf_v4 a, rf_v4 b, rf_v4 c) {
+  return least(a * a + b * b + c * c, rf_splat(1e300));
+}
+
+// a number into sorted ones, the largest falls out
+RF_INLINE void insert(rf_v4 one, int32_t depth, rf_v4 *sorted) {
+  for (int32_t i = 0; i < depth; ++i) {
+    const rf_v4 less = least(sorted[i], one);
+    one = most(sorted[i], one);
+    sorted[i] = less;
   }
-  double last = -1.0;
-  for (int32_t j = 0; j < k; ++j) {
-    const rf_v before = rf_splat(last), none = rf_splat(1.7e308);
-    rf_v least = none;
-    for (int32_t i = 0; i < n; i += RF_WIDTH) {
-      const rf_v one = rf_load(key + i);
-      const rf_bits left = (rf_bits)(one > before);
-      least = rf_least((rf_v)((left & (rf_bits)one) | (~left & (rf_bits)none)), least);
+}
+
+// Proxies that can be among the k nearest of any place of the block: with the k-th nearest to some
+// centre at D and all places within R of it, those up to D + 2 R from the centre.
+RF_INLINE int32_t find_candidates(const rf_nearest *b, int32_t depth, int32_t *list) {
+  double square[RF_NEAREST_MAX_PROXIES];
+  double centre[3];
+  const int32_t n = b->n <= 4 ? 4 : b->n <= 8 ? 8 : LANES;
+  for (int c = 0; c < 3; ++c) {
+    rf_v4 sum = rf_load4(b->x[c]);
+    for (int32_t j = 4; j < n; j += 4) sum += rf_load4(b->x[c] + j);
+    centre[c] = b->n == 1 ? b->x[c][0] : (sum[0] + sum[1] + sum[2] + sum[3]) / n;
+  }
+  const rf_v4 x = rf_splat(centre[0]), y = rf_splat(centre[1]), z = rf_splat(centre[2]);
+  rf_v4 wide = rf_splat(0.0);
+  for (int32_t j = 0; j < n; j += 4)
+    wide = most(wide, square_of(rf_load4(b->x[0] + j) - x, rf_load4(b->x[1] + j) - y,
+                                rf_load4(b->x[2] + j) - z));
+
+  // the smallest of each lane; the k-th of them is not below the k-th of all
+  rf_v4 near[MAX_DEPTH];
+  for (int32_t i = 0; i < depth; ++i) near[i] = rf_splat(1e301);
+  const double *px = b->proxy, *py = px + b->stride, *pz = py + b->stride;
+  for (int32_t i = 0; i < b->n_proxies; i += 4) {
+    const rf_v4 one = square_of(rf_load4(px + i) - x, rf_load4(py + i) - y, rf_load4(pz + i) - z);
+    rf_store4(square + i, one);
+    insert(one, depth, near);
+  }
+  rf_v4 bound = rf_splat(1e301);
+  for (int32_t i = 0; i < depth; ++i) {
+    rf_m4 rank = {0};
+    for (int32_t j = 0; j < depth; ++j)
+      for (int lane = 0; lane < 4; ++lane) rank -= (rf_m4)(near[i] >= rf_splat(near[j][lane]));
+    const rf_m4 enough = (rf_m4)(rank >= (int64_t)b->k);
+    bound = least(bound, (rf_v4)((enough & (rf_m4)near[i]) | (~enough & (rf_m4)rf_splat(1e301))));
+  }
+  const double reach = sqrt(smallest(bound)) + 2.0 * sqrt(largest(wide));
+  // more than roundings and the bits that keys lose
+  const double limit = reach * reach * (1.0 + 1e-11);
+  int32_t count = 0;
+  for (int32_t i = 0; i < b->n_proxies; ++i) {
+    list[count] = i;
+    count += !(square[i] > limit);
+  }
+  return count;
+}
+
+RF_INLINE void search(rf_nearest *b, int32_t k, int32_t count, const int32_t *list) {
+  int64_t low = 0;
+  while (low + 1 < b->n_proxies) low = 2 * low + 1;
+  const double *px = b->proxy, *py = px + b->stride, *pz = py + b->stride;
+  for (int32_t at = 0; at < b->n; at += 4) {
+    const rf_v4 x = rf_load4(b->x[0] + at), y = rf_load4(b->x[1] + at), z = rf_load4(b->x[2] + at);
+    rf_v4 near[RF_NEAREST_MAX_K];
+    for (int32_t i = 0; i < k; ++i) near[i] = rf_splat(1.7e308);
+    for (int32_t j = 0; j < count; ++j) {
+      const int32_t i = list[j];
+      const rf_v4 square = square_of(x - rf_splat(px[i]), y - rf_splat(py[i]), z - rf_splat(pz[i]));
+      // the last bits are the number: all differ, and each names its proxy
+      insert((rf_v4)(((rf_m4)square & ~low) | (int64_t)i), k, near);
     }
-    last = least[0];
-    for (int lane = 1; lane < RF_WIDTH; ++lane) last = least[lane] < last ? least[lane] : last;
-    int64_t bits;
-    memcpy(&bits, &last, sizeof bits);
-    out[j] = (int32_t)(bits & low);
+    for (int32_t i = 0; i < k; ++i) {
+      const rf_m4 number = (rf_m4)near[i] & low;
+      rf_store4(b->square[i] + at, (rf_v4)((rf_m4)near[i] & ~low));
+      memcpy(b->number[i] + at, &number, sizeof number);
+    }
   }
+}
+
+// weights where (3.16) has none
+static void weigh_other(rf_nearest *b, int32_t at) {
+  const bool here = b->square[0][at] == 0.0 && b->square[0][at] < b->square[b->k - 1][at];
+  int32_t alone = here ? 0 : b->k;
+  while (here && b->square[alone][at] == 0.0) ++alone;
+  for (int32_t i = 0; i < b->k; ++i) b->weight[i][at] = i < alone ? 1.0 / alone : 0.0;
+  b->total[at] = 0.0;
+  if (alone > b->rows) b->rows = alone;
+}
+
+RF_INLINE void weigh(rf_nearest *b, int32_t k) {
+  const int32_t last = k - 1;
+  b->rows = last > 1 ? last : 1;
+  for (int32_t at = 0; at < b->n; at += 4) {
+    const rf_v4 first = rf_load4(b->square[0] + at);
+    const rf_v4 end = root(first / rf_load4(b->square[last] + at));
+    rf_v4 total = rf_splat(0.0);
+    for (int32_t i = 0; i < last; ++i) {
+      const rf_v4 share = i == 0 ? rf_splat(1.0) : root(first / rf_load4(b->square[i] + at));
+      rf_store4(b->share[i] + at, share);
+      total += share - end;
+    }
+    rf_store4(b->share[last] + at, end);
+    // neighbours may be equally far, but for rounding or wholly
+    const rf_m4 good = (rf_m4)(first > 0.0) & (rf_m4)(total > 0.0);
+    rf_store4(b->total + at, chosen(good, total));
+    const rf_v4 scale = rf_splat(1.0) / total;
+    for (int32_t i = 0; i < last; ++i)
+      rf_store4(b->weight[i] + at, (rf_load4(b->share[i] + at) - end) * scale);
+    rf_store4(b->weight[last] + at, rf_splat(0.0));
+    if (good[0] & good[1] & good[2] & good[3]) continue;
+    for (int32_t j = 0; j < 4; ++j)
+      if (!good[j]) weigh_other(b, at + j);
+  }
+}
+
+void RF_NAME(rf_deformed_nearest)(rf_nearest *b) {
+  int32_t list[RF_NEAREST_MAX_PROXIES + 1];
+  // the usual k as a constant: loops without counters
+  if (b->k == 5) {
+    search(b, 5, find_candidates(b, 2, list), list);
+    weigh(b, 5);
+    return;
+  }
+  search(b, b->k, find_candidates(b, (b->k + 3) / 4, list), list);
+  weigh(b, b->k);
+}
+
+void RF_NAME(rf_deformed_pull)(const rf_nearest *b, int32_t rows, const double *maps,
+                               double *rest) {
+  // a store of four numbers reaches into the place after, which comes next
+  for (int32_t i = 0; i < rows; ++i)
+    for (int32_t j = 0; j < b->n; ++j, rest += 3) {
+      const double *map = maps + 16 * b->number[i][j];
+      rf_store4(rest, rf_load4(map) * rf_splat(b->x[0][j]) +
+                          rf_load4(map + 4) * rf_splat(b->x[1][j]) +
+                          rf_load4(map + 8) * rf_splat(b->x[2][j]) + rf_load4(map + 12));
+    }
 }

@@ -130,12 +130,13 @@ bool rf_deformed_pose_update_rt(const rf_deformed_field *f, const double *q,
       for (int c = 0; c < 12; ++c)
         if (!(fabs(moved[c]) < 1e100)) return false;
 
-      double *to = pose->inverse + 12 * (size_t)i;
-      pose->flat += invert(moved + 3, to);
+      double inverse[9], *to = pose->map + 16 * (size_t)i;
+      pose->flat += invert(moved + 3, inverse);
       const int32_t slot = f->slot[d] + i - f->first[d];
       for (int c = 0; c < 3; ++c) {
         pose->place[c * f->n_slots + slot] = moved[c];
-        to[9 + c] = rest[c] - rf_vec3_dot(to + 3 * c, moved);
+        for (int b = 0; b < 3; ++b) to[4 * b + c] = inverse[3 * c + b];
+        to[12 + c] = rest[c] - rf_vec3_dot(inverse + 3 * c, moved);
       }
     }
   pose->usable = true;
@@ -144,172 +145,161 @@ bool rf_deformed_pose_update_rt(const rf_deformed_field *f, const double *q,
 
 // ---- queries ---------------------------------------------------------------------------
 
-typedef struct neighbours {
-  int32_t count;
-  int32_t proxy[RF_DEFORMED_MAX_K];  // ascending by distance, of equal ones by number
-  double square[RF_DEFORMED_MAX_K];  // of the distance, m^2
-} neighbours;
+// variants; vectors of four numbers are the widest
+#if RF_SIMD_X86
+#define CALL(f, simd, ...) \
+  ((simd) >= RF_SIMD_AVX2 ? f##_avx2_rt(__VA_ARGS__) : f##_plain_rt(__VA_ARGS__))
+#else
+#define CALL(f, simd, ...) f##_plain_rt(__VA_ARGS__)
+#endif
+
+enum { BLOCK = RF_NEAREST_BLOCK };
+
+static void enter(const double *points, int32_t n, rf_nearest *b) {
+  b->n = n;
+  for (int32_t j = 0; j < BLOCK; ++j)
+    for (int c = 0; c < 3; ++c) b->x[c][j] = points[3 * (j < n ? j : 0) + c];
+}
 
 static void find_nearest(const rf_deformed_field *f, const rf_deformed_pose *pose, int32_t domain,
-                         const double x[3], neighbours *out) {
-  const int32_t n = f->first[domain + 1] - f->first[domain], k = f->k < n ? f->k : n;
-  const double *px = pose->place + f->slot[domain], *py = px + f->n_slots, *pz = py + f->n_slots;
-  int32_t found[RF_DEFORMED_MAX_K];
-  RF_SIMD_CALL(f->simd, rf_deformed_nearest, px, f->n_slots, f->slot[domain + 1] - f->slot[domain],
-               x, k, found);
-  out->count = k;
-  for (int32_t i = 0; i < k; ++i) {
-    const double a = x[0] - px[found[i]], b = x[1] - py[found[i]], c = x[2] - pz[found[i]];
-    const double square = a * a + b * b + c * c;
-    // in order but for what the search took for equal
-    int32_t at = i;
-    for (; at > 0 && out->square[at - 1] > square; --at) {
-      out->square[at] = out->square[at - 1];
-      out->proxy[at] = out->proxy[at - 1];
+                         rf_nearest *b) {
+  const int32_t n = f->first[domain + 1] - f->first[domain];
+  b->k = f->k < n ? f->k : n;
+  b->proxy = pose->place + f->slot[domain];
+  b->stride = f->n_slots;
+  b->n_proxies = f->slot[domain + 1] - f->slot[domain];
+  CALL(rf_deformed_nearest, f->simd, b);
+}
+
+// Distance of place j, of what the field at rest says at the places pulled back, `stride` apart.
+// Differences to the first: of equal values the sum is that value to the bit.
+static double mean(const rf_nearest *b, int32_t j, int32_t stride, const double *at_rest) {
+  const double first = at_rest[0];
+  double sum = 0.0;
+  for (int32_t i = 1; i < b->rows; ++i) {
+    const double term = b->weight[i][j] * (at_rest[i * stride] - first);
+    sum += b->weight[i][j] == 0.0 ? 0.0 : term;
+  }
+  // so far away that squares overflow
+  return first < INFINITY ? first + sum : first;
+}
+
+// the values of a block in one domain
+static void domain_distances(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                             int32_t domain, rf_nearest *b, double *distance) {
+  double rest[3 * BLOCK * RF_NEAREST_MAX_K + 1], at_rest[BLOCK * RF_NEAREST_MAX_K];
+  find_nearest(f, pose, domain, b);
+  CALL(rf_deformed_pull, f->simd, b, b->rows, pose->map + 16 * (size_t)f->first[domain], rest);
+  rf_field_distances_rt(f->field[domain], b->rows * b->n, rest, at_rest);
+  for (int32_t j = 0; j < b->n; ++j) distance[j] = mean(b, j, b->n, at_rest + j);
+}
+
+void rf_deformed_field_distances_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                    int32_t n, const double *points, double *distance,
+                                    int32_t *nearest) {
+  rf_nearest b;
+  double found[BLOCK];
+  for (int32_t from = 0; from < n; from += BLOCK) {
+    const int32_t count = n - from < BLOCK ? n - from : BLOCK;
+    double *to = distance + from;
+    for (int32_t j = 0; j < count; ++j) to[j] = INFINITY;
+    for (int32_t j = 0; j < count && nearest; ++j) nearest[from + j] = 0;
+    if (!pose->usable) continue;
+    enter(points + 3 * (size_t)from, count, &b);
+    for (int32_t domain = 0; domain < f->n_domains; ++domain) {
+      domain_distances(f, pose, domain, &b, found);
+      for (int32_t j = 0; j < count; ++j) {
+        if (domain > 0 && !(found[j] < to[j])) continue;
+        to[j] = found[j];
+        if (nearest) nearest[from + j] = f->first[domain] + (int32_t)b.number[0][j];
+      }
     }
-    out->square[at] = square;
-    out->proxy[at] = f->first[domain] + found[i];
   }
-}
-
-// weights (3.16) times d_min, where that is not 0; scaled so that they sum to 1
-typedef struct weights {
-  double w[RF_DEFORMED_MAX_K];      // sum to 1
-  double share[RF_DEFORMED_MAX_K];  // d_min / d_i
-  double total;                     // sum of share_i - share_last; 0: weights do not vary
-} weights;
-
-static void weigh(const neighbours *near, weights *out) {
-  const int32_t last = near->count - 1;
-  const double least = near->square[0], most = near->square[last];
-  out->total = 0.0;
-  if (!(least < most)) {
-    for (int32_t i = 0; i <= last; ++i) out->w[i] = 1.0 / near->count;
-    return;
-  }
-  if (least == 0.0) {
-    int32_t alone = 0;
-    while (near->square[alone] == 0.0) ++alone;
-    for (int32_t i = 0; i <= last; ++i) out->w[i] = i < alone ? 1.0 / alone : 0.0;
-    return;
-  }
-  for (int32_t i = 0; i <= last; ++i) out->share[i] = sqrt(least / near->square[i]);
-  for (int32_t i = 0; i < last; ++i) out->total += out->share[i] - out->share[last];
-  // neighbours that are equally far but for rounding
-  if (!(out->total > 0.0)) {
-    for (int32_t i = 0; i <= last; ++i) out->w[i] = 1.0 / near->count;
-    out->total = 0.0;
-    return;
-  }
-  const double scale = 1.0 / out->total;
-  for (int32_t i = 0; i <= last; ++i) out->w[i] = (out->share[i] - out->share[last]) * scale;
-}
-
-static void pull_back(const double *map, const double x[3], double rest[3]) {
-  for (int c = 0; c < 3; ++c) rest[c] = rf_vec3_dot(map + 3 * c, x) + map[9 + c];
-}
-
-// the value in one domain
-static double domain_distance(const rf_deformed_field *f, const rf_deformed_pose *pose,
-                              int32_t domain, const double x[3], int32_t *nearest) {
-  neighbours near;
-  weights by;
-  find_nearest(f, pose, domain, x, &near);
-  *nearest = near.proxy[0];
-  weigh(&near, &by);
-  // differences to the first: of equal values the sum is that value to the bit
-  double first = 0.0, sum = 0.0;
-  for (int32_t i = 0; i < near.count; ++i) {
-    if (i > 0 && by.w[i] == 0.0) continue;
-    double rest[3];
-    pull_back(pose->inverse + 12 * (size_t)near.proxy[i], x, rest);
-    const double d = rf_field_distance_rt(f->field[domain], rest);
-    if (i == 0) first = d;
-    // so far away that squares overflow
-    if (!(first < INFINITY)) return first;
-    sum += by.w[i] * (d - first);
-  }
-  return first + sum;
 }
 
 double rf_deformed_field_distance_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                      const double x[3], int32_t *nearest) {
-  double least = INFINITY;
-  *nearest = 0;
-  if (!pose->usable) return least;
-  for (int32_t domain = 0; domain < f->n_domains; ++domain) {
-    int32_t proxy;
-    const double d = domain_distance(f, pose, domain, x, &proxy);
-    if (domain > 0 && !(d < least)) continue;
-    least = d;
-    *nearest = proxy;
-  }
-  return least;
+  double distance;
+  rf_deformed_field_distances_rt(f, pose, 1, x, &distance, nearest);
+  return distance;
 }
 
+// Value and gradient of place j of a block in one domain.
 static double domain_gradient(const rf_deformed_field *f, const rf_deformed_pose *pose,
-                              int32_t domain, const double x[3], double gradient[3],
-                              int32_t *nearest) {
-  neighbours near;
-  weights by;
-  find_nearest(f, pose, domain, x, &near);
-  weigh(&near, &by);
-  *nearest = near.proxy[0];
-  const int32_t last = near.count - 1;
+                              int32_t domain, const rf_nearest *b, int32_t j, double gradient[3]) {
+  const int32_t last = b->k - 1;
+  const double x[3] = {b->x[0][j], b->x[1][j], b->x[2][j]};
 
   // gradients of the shares, less that of the last, and their sum
   double turn[RF_DEFORMED_MAX_K][3] = {{0.0}}, all[3] = {0.0};
-  if (by.total > 0.0) {
-    for (int32_t i = last; i >= 0; --i) {
-      const int32_t slot = f->slot[domain] + near.proxy[i] - f->first[domain];
-      for (int c = 0; c < 3; ++c)
-        turn[i][c] = -by.share[i] * (x[c] - pose->place[c * f->n_slots + slot]) / near.square[i] -
-                     (i < last ? turn[last][c] : 0.0);
-    }
+  if (b->total[j] > 0.0) {
+    for (int32_t i = last; i >= 0; --i)
+      for (int c = 0; c < 3; ++c) {
+        const double way = x[c] - b->proxy[c * b->stride + b->number[i][j]];
+        turn[i][c] = -b->share[i][j] * way / b->square[i][j] - (i < last ? turn[last][c] : 0.0);
+      }
     for (int32_t i = 0; i < last; ++i)
       for (int c = 0; c < 3; ++c) all[c] += turn[i][c];
     for (int c = 0; c < 3; ++c) turn[last][c] = 0.0;
   }
 
-  double first = 0.0, sum = 0.0, base[3] = {0.0}, change[3] = {0.0};
-  for (int32_t i = 0; i < near.count; ++i) {
-    const double *map = pose->inverse + 12 * (size_t)near.proxy[i];
-    double rest[3], at_rest[3], g[3];
-    pull_back(map, x, rest);
-    const double d = rf_field_gradient_rt(f->field[domain], rest, at_rest);
+  double at_rest[RF_DEFORMED_MAX_K] = {0.0}, base[3] = {0.0}, change[3] = {0.0};
+  for (int32_t i = 0; i < b->rows; ++i) {
+    const double w = b->weight[i][j];
+    // the last has, in general, neither a weight nor a change of one
+    if (i > 0 && i == last && w == 0.0) break;
+    const double *map = pose->map + 16 * (size_t)(f->first[domain] + b->number[i][j]);
+    double rest[3], slope[3], g[3];
     for (int c = 0; c < 3; ++c)
-      g[c] = map[c] * at_rest[0] + map[3 + c] * at_rest[1] + map[6 + c] * at_rest[2];
-    if (i == 0) {
-      first = d;
+      rest[c] = map[c] * x[0] + map[4 + c] * x[1] + map[8 + c] * x[2] + map[12 + c];
+    at_rest[i] = rf_field_gradient_rt(f->field[domain], rest, slope);
+    for (int c = 0; c < 3; ++c) g[c] = rf_vec3_dot(map + 4 * c, slope);
+    if (i == 0)
       for (int c = 0; c < 3; ++c) base[c] = g[c];
-      if (!(first < INFINITY)) break;
-    }
-    sum += by.w[i] * (d - first);
+    if (!(at_rest[0] < INFINITY)) break;
     for (int c = 0; c < 3; ++c) {
-      change[c] += by.w[i] * (g[c] - base[c]);
-      if (by.total > 0.0) change[c] += (turn[i][c] - by.w[i] * all[c]) / by.total * (d - first);
+      change[c] += w * (g[c] - base[c]);
+      if (b->total[j] > 0.0)
+        change[c] += (turn[i][c] - w * all[c]) / b->total[j] * (at_rest[i] - at_rest[0]);
     }
   }
   for (int c = 0; c < 3; ++c) gradient[c] = base[c] + change[c];
-  return first + sum;
+  return mean(b, j, 1, at_rest);
+}
+
+void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                    int32_t n, const double *points, double *distance,
+                                    double *gradient, int32_t *nearest) {
+  rf_nearest b;
+  for (int32_t from = 0; from < n; from += BLOCK) {
+    const int32_t count = n - from < BLOCK ? n - from : BLOCK;
+    double *to = distance + from, *slope = gradient + 3 * (size_t)from;
+    for (int32_t j = 0; j < count; ++j) {
+      to[j] = INFINITY;
+      nearest[from + j] = 0;
+      for (int c = 0; c < 3; ++c) slope[3 * j + c] = 0.0;
+    }
+    if (!pose->usable) continue;
+    enter(points + 3 * (size_t)from, count, &b);
+    for (int32_t domain = 0; domain < f->n_domains; ++domain) {
+      find_nearest(f, pose, domain, &b);
+      for (int32_t j = 0; j < count; ++j) {
+        double g[3];
+        const double d = domain_gradient(f, pose, domain, &b, j, g);
+        if (domain > 0 && !(d < to[j])) continue;
+        to[j] = d;
+        nearest[from + j] = f->first[domain] + (int32_t)b.number[0][j];
+        for (int c = 0; c < 3; ++c) slope[3 * j + c] = g[c];
+      }
+    }
+  }
 }
 
 double rf_deformed_field_gradient_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                      const double x[3], double gradient[3], int32_t *nearest) {
-  double least = INFINITY;
-  *nearest = 0;
-  for (int c = 0; c < 3; ++c) gradient[c] = 0.0;
-  if (!pose->usable) return least;
-  for (int32_t domain = 0; domain < f->n_domains; ++domain) {
-    int32_t proxy;
-    double g[3];
-    const double d = domain_gradient(f, pose, domain, x, g, &proxy);
-    if (domain > 0 && !(d < least)) continue;
-    least = d;
-    *nearest = proxy;
-    for (int c = 0; c < 3; ++c) gradient[c] = g[c];
-  }
-  return least;
+  double distance;
+  rf_deformed_field_gradients_rt(f, pose, 1, x, &distance, gradient, nearest);
+  return distance;
 }
 
 void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const double force[3],

@@ -18,13 +18,10 @@ typedef struct rf_oracle {
 // points (n, 3)
 static inline void rf_oracle_distances_rt(const rf_oracle *o, int32_t n, const double *points,
                                           double *distance) {
-  int32_t nearest;
-  if (o->field) {
+  if (o->field)
     rf_field_distances_rt(o->field, n, points, distance);
-    return;
-  }
-  for (int32_t k = 0; k < n; ++k)
-    distance[k] = rf_deformed_field_distance_rt(o->deformed, o->pose, points + 3 * k, &nearest);
+  else
+    rf_deformed_field_distances_rt(o->deformed, o->pose, n, points, distance, NULL);
 }
 // Returns the proxy that a force there acts on; without meaning for a field that does not deform.
 static inline int32_t rf_oracle_gradient_rt(const rf_oracle *o, const double *point,

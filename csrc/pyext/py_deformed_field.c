@@ -170,7 +170,8 @@ static PyObject *pose(PyObject *self, PyObject *q_obj) {
     for (int32_t i = f->first[d]; i < f->first[d + 1]; ++i) {
       const int32_t slot = f->slot[d] + i - f->first[d];
       for (int c = 0; c < 3; ++c) py_f64(places)[3 * i + c] = p->place[c * f->n_slots + slot];
-      memcpy(py_f64(inverses) + 9 * i, p->inverse + 12 * i, 9 * sizeof(double));
+      for (int c = 0; c < 9; ++c)
+        py_f64(inverses)[9 * i + c] = p->map[16 * i + 4 * (c % 3) + c / 3];
     }
   result = Py_BuildValue("OOi", places, inverses, (int)p->flat);
 done:
