@@ -21,6 +21,7 @@ __all__ = [
     "integer",
     "node_indices",
     "number",
+    "places",
     "reals",
 ]
 
@@ -30,9 +31,12 @@ _Value = TypeVar("_Value")
 _ARRAYS = {
     "Basis": "vectors",
     "CSC": "to_dense()",
+    "DeformedField": "proxies",
+    "DistanceField": "values",
     "Embedding": "points",
     "Mesh": "nodes",
     "Modes": "shapes",
+    "PointTree": "shell.points",
     "Pointshell": "points",
     "ProjectedSolid": "basis",
     "ReducedSolid": "basis",
@@ -123,6 +127,25 @@ def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:
         place = ", ".join(map(str, index))
         raise InputError(f"{name}[{place}] is {result[index]:g}; every value must be finite")
     return result
+
+
+def places(value: ArrayLike, name: str) -> tuple[ArrayLike, tuple[int, ...]]:
+    """Return points (n, 3) as C takes them, one (3,) among them, and the shape of n numbers.
+
+    C refuses what is not finite or of a wrong shape.
+    """
+    try:
+        array = np.asarray(array_like(value, name))
+        if array.dtype.kind not in "biuf":
+            raise TypeError
+    except (TypeError, ValueError) as error:
+        if isinstance(error, InputTypeError):
+            raise
+        # says what is wrong with it
+        array = reals(value, name)
+    if array.shape == (3,):
+        return array.reshape(1, 3), ()
+    return array, array.shape[:1]
 
 
 def field(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:

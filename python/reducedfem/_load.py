@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any, BinaryIO
 
 from reducedfem import _shell_files, _tensors, field_files, files
+from reducedfem.errors import FileFormatError
+from reducedfem.surface import SURFACE_SUFFIXES
 
 __all__ = ["load"]
 
@@ -32,9 +35,18 @@ def load(path: str | os.PathLike[str]) -> Any:
         The file is missing, unreadable, truncated, damaged, of another kind, or made by a
         newer version of the package; the message says which.
     """
-    return _tensors.load(path, _read)
+    try:
+        return _tensors.load(path, _read)
+    except FileFormatError as error:
+        suffix = Path(path).suffix.lower()
+        for suffixes, reader in _OTHERS:
+            if suffix in suffixes and "no safetensors" in str(error):
+                raise FileFormatError(f"{error}; {reader} reads files {suffix}") from None
+        raise
 
 
+# files of others, which other functions read
+_OTHERS = ((SURFACE_SUFFIXES, "read_surface"), ((".veg", ".vtu", ".vtk", ".msh"), "read_mesh"))
 # by the entry `format` of the metadata; whatever else is refused as no model
 _READERS = {field_files.FORMAT: field_files.read, _shell_files.FORMAT: _shell_files.read}
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, flag, integer, number
+from reducedfem._check import array_like, count, flag, integer, number, reals
 from reducedfem._run import Progress, callback
 from reducedfem.deformed_field import DeformedField
 from reducedfem.errors import InputError, InputTypeError
@@ -172,7 +174,8 @@ class PenaltyContact:
     cycle.
 
     A contact keeps what it knows of the last cycle, and may be shared by threads, which wait
-    for each other. Contacts of different threads may share trees and fields.
+    for each other. Contacts of different threads may share trees and fields. Copies and pickles
+    begin anew, as after `reset`.
 
     Parameters
     ----------
@@ -247,13 +250,17 @@ class PenaltyContact:
             budget = number(budget_us, "budget_us")
             if not budget > 0.0:
                 raise InputError(f"budget_us must be positive or None, got {budget:g}")
+        place = _frozen((0.0, 0.0, 0.0) if grasp is None else grasp)
         options: dict[str, Any] = {
             "stiffness": number(stiffness, "stiffness"),
             "warm_nodes": count(warm_nodes, "warm_nodes"),
+            "budget_us": None if budget_us is None else budget,
             "cold_ratio": number(cold_ratio, "cold_ratio"),
-            "budget_us": budget,
-            "max_points": 0 if max_points is None else count(max_points, "max_points"),
+            "max_points": None if max_points is None else count(max_points, "max_points"),
+            "area_weights": weights is not None,
             "temporal_coherence": flag(temporal_coherence, "temporal_coherence"),
+            "grasp": place,
+            "gradient_direction": gradient_direction,
         }
         self._core = _core.Contact(
             tree._core,
@@ -263,12 +270,12 @@ class PenaltyContact:
             options["warm_nodes"],
             options["cold_ratio"],
             budget,
-            options["max_points"],
+            options["max_points"] or 0,
             options["temporal_coherence"],
             gradient_direction == "normal",
-            (0.0, 0.0, 0.0) if grasp is None else array_like(grasp, "grasp"),
+            place,
         )
-        self._tree, self._field, self._options = tree, field, options
+        self._tree, self._field, self._options = tree, field, MappingProxyType(options)
 
     @property
     def tree(self) -> PointTree:
@@ -284,6 +291,14 @@ class PenaltyContact:
     def stiffness(self) -> float:
         """Stiffness of one point, k [N/m]."""
         return float(self._options["stiffness"])
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Everything it was made with but tree and field, by name; it cannot be changed.
+
+        ``PenaltyContact(tree, field, **contact.options)`` is another one of its kind.
+        """
+        return self._options
 
     def evaluate(
         self,
@@ -400,3 +415,21 @@ class PenaltyContact:
 
     def __repr__(self) -> str:
         return f"<PenaltyContact: {self._tree!r} on {self._field!r}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # a copy begins anew: two that share the memory of one would disturb each other
+        return _again, (self._tree, self._field, dict(self._options))
+
+
+def _again(
+    tree: PointTree, field: Field | DeformedField, options: dict[str, Any]
+) -> PenaltyContact:
+    return PenaltyContact(tree, field, **options)
+
+
+def _frozen(grasp: ArrayLike) -> NDArray[np.float64]:
+    array: NDArray[np.float64] = reals(grasp, "grasp").copy()
+    if array.shape != (3,):
+        raise InputError(f"grasp must have shape (3,), got {array.shape}")
+    array.flags.writeable = False
+    return array

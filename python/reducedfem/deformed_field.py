@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, integer, number, reals
+from reducedfem._check import array_like, count, integer, number, places, reals
 from reducedfem._run import Progress, callback, threads
 from reducedfem.embedding import Embedding
 from reducedfem.errors import InputError, InputTypeError
@@ -250,7 +251,7 @@ class DeformedField:
         """How the mesh carries the proxies."""
         return self._embedding
 
-    def distance(self, points: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+    def distance(self, points: ArrayLike, q: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the signed distance at points.
 
         Parameters
@@ -258,7 +259,7 @@ class DeformedField:
         points
             Places in the frame of the mesh [m], shape (n, 3), or (3,) for one.
         q
-            Reduced coordinates, shape (r,).
+            Reduced coordinates [kg^1/2 m], shape (r,); None: at rest.
 
         Returns
         -------
@@ -270,10 +271,10 @@ class DeformedField:
         InputError, InputTypeError
             A wrong shape, a value that is not finite, or `q` so large that places are not.
         """
-        rows, shape = _rows(points)
-        return self._core.evaluate(array_like(q, "q"), rows, False, threads())[0].reshape(shape)
+        rows, shape = places(points, "points")
+        return self._core.evaluate(self._coordinates(q), rows, False, threads())[0].reshape(shape)
 
-    def gradient(self, points: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+    def gradient(self, points: ArrayLike, q: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return the gradient of what `distance` returns, by the place.
 
         The change of the weights is part of it. Where neighbours change, and where the field
@@ -284,7 +285,7 @@ class DeformedField:
         points
             Places in the frame of the mesh [m], shape (n, 3), or (3,) for one.
         q
-            Reduced coordinates, shape (r,).
+            Reduced coordinates [kg^1/2 m], shape (r,); None: at rest.
 
         Returns
         -------
@@ -296,12 +297,12 @@ class DeformedField:
         InputError, InputTypeError
             As `distance`.
         """
-        rows, shape = _rows(points)
-        slope = self._core.evaluate(array_like(q, "q"), rows, True, threads())[1]
+        rows, shape = places(points, "points")
+        slope = self._core.evaluate(self._coordinates(q), rows, True, threads())[1]
         assert slope is not None
         return slope.reshape(*shape, 3)
 
-    def nearest(self, points: ArrayLike, q: ArrayLike) -> NDArray[np.int32]:
+    def nearest(self, points: ArrayLike, q: ArrayLike | None = None) -> NDArray[np.int32]:
         """Return the proxy nearest to points, of the domain that gives the distance.
 
         Parameters
@@ -309,20 +310,20 @@ class DeformedField:
         points
             Places in the frame of the mesh [m], shape (n, 3), or (3,) for one.
         q
-            Reduced coordinates, shape (r,).
+            Reduced coordinates [kg^1/2 m], shape (r,); None: at rest.
 
         Returns
         -------
         (n,) array
-            Indices into `proxies`.
+            Indices into `proxies`; for one point an array of shape ().
 
         Raises
         ------
         InputError, InputTypeError
             As `distance`.
         """
-        rows, shape = _rows(points)
-        return self._core.evaluate(array_like(q, "q"), rows, False, threads())[2].reshape(shape)
+        rows, shape = places(points, "points")
+        return self._core.evaluate(self._coordinates(q), rows, False, threads())[2].reshape(shape)
 
     def project(self, proxies: ArrayLike, forces: ArrayLike) -> NDArray[np.float64]:
         """Return the reduced force of forces near proxies, the sum of U_i^T f.
@@ -350,13 +351,13 @@ class DeformedField:
             array_like(proxies, "proxies", "integers"), array_like(forces, "forces")
         )
 
-    def positions(self, q: ArrayLike) -> NDArray[np.float64]:
+    def positions(self, q: ArrayLike | None = None) -> NDArray[np.float64]:
         """Return where the proxies are.
 
         Parameters
         ----------
         q
-            Reduced coordinates, shape (r,).
+            Reduced coordinates [kg^1/2 m], shape (r,); None: at rest.
 
         Returns
         -------
@@ -368,15 +369,15 @@ class DeformedField:
         InputError, InputTypeError
             A wrong shape, a value that is not finite, or `q` so large that places are not.
         """
-        return self._core.pose(array_like(q, "q"))[0]
+        return self._core.pose(self._coordinates(q))[0]
 
-    def flat(self, q: ArrayLike) -> int:
+    def flat(self, q: ArrayLike | None = None) -> int:
         """Return at how many proxies the deformation gradient is flat or inverted.
 
         Parameters
         ----------
         q
-            Reduced coordinates, shape (r,).
+            Reduced coordinates [kg^1/2 m], shape (r,); None: at rest.
 
         Returns
         -------
@@ -388,20 +389,49 @@ class DeformedField:
         InputError, InputTypeError
             As `positions`.
         """
-        return self._core.pose(array_like(q, "q"))[2]
+        return self._core.pose(self._coordinates(q))[2]
+
+    def _coordinates(self, q: ArrayLike | None) -> ArrayLike:
+        if q is None:
+            return np.zeros(self.r)
+        return array_like(q, "q")
+
+    @classmethod
+    def _again(
+        cls,
+        field: Field,
+        reduced: ReducedSolid,
+        k: int,
+        safety: float,
+        domains: Sequence[tuple[Field, NDArray[np.float64]]],
+        labels: NDArray[np.int32] | None,
+        overlap: float | None,
+    ) -> DeformedField:
+        """Return one with the domains of another."""
+        made = cls(field, reduced, k=k, domains=domains, safety=safety)
+        made._overlap = overlap
+        if labels is not None:
+            own = labels.copy()
+            own.flags.writeable = False
+            made._labels = own
+        return made
 
     def __repr__(self) -> str:
         n = len(self._domains)
         parts = "" if n == 1 else f" in {n} domains"
-        return f"<DeformedField: {len(self._points)} proxies{parts}, k = {self._k}, r = {self.r}>"
+        proxies = "1 proxy" if len(self._points) == 1 else f"{len(self._points)} proxies"
+        return f"<DeformedField: {proxies}{parts}, k = {self._k}, r = {self.r}>"
 
-
-def _rows(points: ArrayLike) -> tuple[ArrayLike, tuple[int, ...]]:
-    """Return points as C takes them, and the shape of one number for each."""
-    given = np.asarray(array_like(points, "points"))
-    if given.shape == (3,):
-        return given.reshape(1, 3), ()
-    return given, given.shape[:1]
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DeformedField._again, (
+            self._field,
+            self._reduced,
+            self._k,
+            self._safety,
+            self.domains,
+            self._labels,
+            self._overlap,
+        )
 
 
 def _places(value: object, name: str) -> NDArray[np.float64]:
@@ -418,7 +448,13 @@ def _proxies(
     """Return the proxies, fitted to the field where only their number is given."""
     if isinstance(proxies, Pointshell) or np.ndim(proxies) > 0:
         return _places(proxies, "proxies")
-    n = count(proxies, "proxies", _MOST_PROXIES)
+    try:
+        n = count(proxies, "proxies", _MOST_PROXIES)
+    except InputTypeError:
+        raise InputTypeError(
+            "proxies must be a number of proxies (an int), a Pointshell or an array of points "
+            f"(m, 3), got {type(proxies).__name__}"
+        ) from None
     return np.array(Pointshell.from_field(field, n, levels=1, rng=rng).points)
 
 
@@ -446,12 +482,12 @@ def _labels(value: object, n: int) -> NDArray[np.int32]:
         )
     if array.shape != (n,):
         raise InputError(
-            f"domains must have shape ({n},), a label for each proxy, got " f"{array.shape}"
+            f"domains must have shape ({n},), a label for each proxy, got {array.shape}"
         )
-    if array.min() < 0 or array.max() >= n:
-        raise InputError(
-            f"labels in domains must be 0 to {n - 1}, got {array.min()} to " f"{array.max()}"
-        )
+    bad = np.flatnonzero((array < 0) | (array >= n))
+    if bad.size:
+        i = bad[0]
+        raise InputError(f"labels in domains must be 0 to {n - 1}, got domains[{i}] = {array[i]}")
     return array.astype(np.int32)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, number, reals
+from reducedfem._check import array_like, count, number, places, reals
 from reducedfem._core import Field as _CoreField
 from reducedfem._frozen import freeze, thaw
 from reducedfem._memory import available
@@ -76,7 +76,7 @@ class Field:
         InputError, InputTypeError
             `points` has a wrong shape or a value that is not finite.
         """
-        given, shape = _points(points)
+        given, shape = places(points, "points")
         return self._core.distance(given, threads()).reshape(shape)
 
     def gradient(self, points: ArrayLike) -> NDArray[np.float64]:
@@ -122,7 +122,7 @@ class Field:
         InputError, InputTypeError
             `points` has a wrong shape or a value that is not finite.
         """
-        given, shape = _points(points)
+        given, shape = places(points, "points")
         distance, gradient = self._core.gradient(given, threads())
         return distance.reshape(shape), gradient.reshape(*shape, 3)
 
@@ -163,14 +163,6 @@ class Field:
             `by` is no finite number.
         """
         return OffsetField(self, by)
-
-
-def _points(points: ArrayLike) -> tuple[ArrayLike, tuple[int, ...]]:
-    """Return points as C takes them, and the shape of one number for each."""
-    given = np.asarray(array_like(points, "points"))
-    if given.shape == (3,):
-        return given.reshape(1, 3), ()
-    return given, given.shape[:1]
 
 
 def _triple(value: ArrayLike, name: str) -> NDArray[np.float64]:

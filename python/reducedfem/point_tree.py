@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
@@ -231,7 +233,12 @@ class PointTree:
 
     def __repr__(self) -> str:
         kind = f"r = {self.r}" if self.r else "rigid"
-        return f"<PointTree: {self.shell.n_points} points, {self.n_levels} levels, {kind}>"
+        points = "1 point" if self.shell.n_points == 1 else f"{self.shell.n_points} points"
+        levels = "1 level" if self.n_levels == 1 else f"{self.n_levels} levels"
+        return f"<PointTree: {points}, {levels}, {kind}>"
+
+    def __reduce__(self) -> tuple[type[PointTree], tuple[Any, ...]]:
+        return PointTree, (self._shell, self._reduced, self._embedding)
 
 
 def _same(a: Mesh, b: Mesh) -> bool:

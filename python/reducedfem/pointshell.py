@@ -36,14 +36,15 @@ _RESOLUTION = 128
 _MARGIN = 12
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Uniformity:
     """How evenly the points of a shell lie on a surface, level by level.
 
     Distances are straight, between points on the same side of thin parts (normals that differ
     by less than 120 degrees), and in multiples of `spacing`, the distance between neighbours
     if as many points were arranged hexagonally on that area: sqrt(2 A / (sqrt(3) n)). Of that
-    arrangement nearest distances are 1, their spread is 0, and the largest gap is 0.58.
+    arrangement nearest distances are 1, their spread is 0, and the largest gap is 0.58. What a
+    single point has no neighbours for is nan.
 
     Attributes
     ----------
@@ -283,8 +284,12 @@ class Pointshell:
         Raises
         ------
         InputError, InputTypeError
-            An argument is out of its range or does not fit into memory; too few points for
-            so many levels.
+            An argument is out of its range; the points do not fit into memory, or are too few
+            for so many levels; the resolution is too coarse for the surface.
+        MeshError
+            The surface has no extent, or `offset` is 0 and it encloses nothing.
+        MemoryError
+            The field does not fit into memory; the message says what it needs.
         ConvergenceError
             Points do not find the way to the level set.
         """
@@ -295,10 +300,15 @@ class Pointshell:
         side = float(np.ptp(surface.bounds, axis=0).max())
         expand = 1.0 + _MARGIN / voxels
         if offset is not None and side > 0.0:
-            expand += 2.0 * abs(number(offset, "offset")) / side
+            expand *= 1.0 + 2.0 * abs(number(offset, "offset")) / side
         field = DistanceField.from_surface(
             surface, voxels, expand, offset, mode="fast", progress=progress
         )
+        if not field.values.min() < 0.0:
+            raise InputError(
+                f"resolution is {voxels}, so coarse that no sample of the field lies inside of "
+                "the surface: make it larger, or give an offset"
+            )
         with callback(progress, "repelling points") as call:
             vertices, triangles = _core.level_set(field._core, 0.0, _RESOLUTION, None, threads())
             shell = cls._repelled(
@@ -550,7 +560,8 @@ class Pointshell:
         levels = "1 level" if self.n_levels == 1 else f"{self.n_levels} levels"
         counts = ", ".join(map(str, self.level_counts[:8].tolist()))
         more = ", ..." if self.n_levels > 8 else ""
-        return f"<Pointshell: {self.n_points} points, {levels} ({counts}{more})>"
+        points = "1 point" if self.n_points == 1 else f"{self.n_points} points"
+        return f"<Pointshell: {points}, {levels} ({counts}{more})>"
 
     def __reduce__(self) -> tuple[type[Pointshell], tuple[Any, ...]]:
         return Pointshell, (self._points, self._normals, self._levels, self._areas)

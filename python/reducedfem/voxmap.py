@@ -9,13 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, integer, number
+from reducedfem._check import array_like, integer, number, places
+from reducedfem._memory import available
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.pointshell import Pointshell
 from reducedfem.surface import Surface
 
 __all__ = ["Voxmap", "VoxmapContact", "VoxmapForce"]
+
+# RF_VOXEL_MAX_RESOLUTION of csrc/mesh/voxelize.h
+_MOST = 2048
+# two bits, and one each of the surface and of what it encloses while it is made
+_BYTES_A_VOXEL = 0.5
 
 
 class Voxmap:
@@ -50,7 +56,12 @@ class Voxmap:
     _core: _core.Voxmap
 
     def __init__(self, values: ArrayLike, origin: ArrayLike, edge: float) -> None:
-        given = np.asarray(array_like(values, "values", "integers"))
+        try:
+            given = np.asarray(array_like(values, "values", "integers"))
+        except ValueError as error:
+            if isinstance(error, InputTypeError):
+                raise
+            raise InputTypeError("values must be integers, got a list of uneven parts") from None
         if given.ndim != 3 or given.size == 0:
             raise InputError(f"values must have three axes and not be empty, got {given.shape}")
         if given.dtype.kind not in "iu":
@@ -95,15 +106,24 @@ class Voxmap:
             An argument is out of range or of a wrong type.
         MeshError
             The surface has no size, or lies too far from the origin for its size.
+        MemoryError
+            The resolution needs more memory than there is; the message says how much.
         """
         if not isinstance(surface, Surface):
             raise InputTypeError(f"surface must be a Surface, got {type(surface).__name__}")
+        voxels = integer(resolution, "resolution")
+        there, needed = available(), _BYTES_A_VOXEL * float(voxels) ** 3
+        if 0 < voxels <= _MOST and needed > there > 0.0:
+            raise MemoryError(
+                f"a voxmap of {voxels} x {voxels} x {voxels} voxels needs {needed / 1e9:.1f} GB of "
+                f"memory, {there / 1e9:.1f} GB are available; choose a lower resolution"
+            )
         made = cls.__new__(cls)
         with callback(progress, "voxmap") as tell:
             made._core = _core.voxmap_build(
                 surface.vertices,
                 surface.triangles,
-                integer(resolution, "resolution"),
+                voxels,
                 number(expand, "expand"),
                 tell,
                 threads(),
@@ -136,19 +156,20 @@ class Voxmap:
         Parameters
         ----------
         points
-            Places [m], shape (k, 3).
+            Places [m], shape (k, 3), or (3,) for one.
 
         Returns
         -------
         (k,) array
-            uint8, 0 to 3.
+            uint8, 0 to 3; for one point an array of shape ().
 
         Raises
         ------
         InputError, InputTypeError
             A wrong shape or a value that is not finite.
         """
-        return self._core.at(array_like(points, "points"))
+        given, shape = places(points, "points")
+        return self._core.at(given).reshape(shape)
 
     def __repr__(self) -> str:
         shape = " x ".join(map(str, self.shape))
@@ -208,16 +229,15 @@ class VoxmapContact:
         An argument has a wrong shape, type or value.
     """
 
-    __slots__ = ("__weakref__", "_core", "_shell", "_voxmap")
+    __slots__ = ("__weakref__", "_core", "_shell", "_stiffness", "_voxmap")
 
     def __init__(self, shell: Pointshell, voxmap: Voxmap, stiffness: float) -> None:
         if not isinstance(shell, Pointshell):
             raise InputTypeError(f"shell must be a Pointshell, got {type(shell).__name__}")
         if not isinstance(voxmap, Voxmap):
             raise InputTypeError(f"voxmap must be a Voxmap, got {type(voxmap).__name__}")
-        self._core = _core.VoxmapContact(
-            voxmap._core, shell.points, shell.normals, number(stiffness, "stiffness")
-        )
+        self._stiffness = number(stiffness, "stiffness")
+        self._core = _core.VoxmapContact(voxmap._core, shell.points, shell.normals, self._stiffness)
         self._shell, self._voxmap = shell, voxmap
 
     @property
@@ -229,6 +249,11 @@ class VoxmapContact:
     def voxmap(self) -> Voxmap:
         """The voxels."""
         return self._voxmap
+
+    @property
+    def stiffness(self) -> float:
+        """Stiffness of one point [N/m]."""
+        return self._stiffness
 
     def evaluate(self, position: ArrayLike, quaternion: ArrayLike) -> VoxmapForce:
         """Return force and torque on the voxmap at a pose of it.
@@ -258,3 +283,6 @@ class VoxmapContact:
 
     def __repr__(self) -> str:
         return f"<VoxmapContact: on {self._voxmap!r}>"
+
+    def __reduce__(self) -> tuple[type[VoxmapContact], tuple[Any, ...]]:
+        return VoxmapContact, (self._shell, self._voxmap, self._stiffness)
