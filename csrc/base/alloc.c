@@ -61,7 +61,8 @@ void rf_alloc_account(int64_t blocks, int64_t bytes, int64_t highest_bytes) {
 }
 
 void *rf_alloc(size_t count, size_t size) {
-  if (size != 0 && count > (SIZE_MAX - 2 * ALIGNMENT) / size) return NULL;
+  // what is added on top, up to whole large pages, must not overflow either
+  if (size != 0 && count > (SIZE_MAX - 2 * PAGE) / size) return NULL;
   if (!may_proceed()) return NULL;
 
   const size_t bytes = count * size;
