@@ -474,6 +474,9 @@ def test_time_budget(rigid):
     for _ in range(3):
         assert stingy.evaluate(*pose).level == 0
         assert generous.evaluate(*pose).level == 3
+    # deeper levels may use less of it
+    cold = rf.PenaltyContact(rigid, GRID, STIFFNESS, budget_us=1e9, cold_ratio=1e-15)
+    assert [cold.evaluate(*pose).level for _ in range(3)] == [0, 0, 0]
     between = rf.PenaltyContact(rigid, GRID, STIFFNESS, budget_us=15.0)
     for position, quaternion in zip(*trajectory(60, np.random.default_rng(0))[:2], strict=True):
         out = between.evaluate(position, quaternion, contacts=True)
@@ -536,6 +539,47 @@ def test_coherence_sees_the_shell_itself_move(soft):
     assert touched[39] == touched[-2] > 5
 
 
+@pytest.mark.parametrize("stretched", [False, True])
+def test_coherence_sees_the_ends_of_what_turns(stretched):
+    """A turn lowers one end by little more than it was clear, however the ends came out there."""
+    at_rest = 0.1 if stretched else 1.0
+    outwards = 1.0 - at_rest
+    # the last one, on the axis, hardly moves
+    tree = _core.PointTree(
+        [[at_rest, 0, 0], [-at_rest, 0, 0], [0, 0, 0.05]],
+        [[0, 1.0, 0]] * 3,
+        [0, 0, 0],
+        [[[outwards], [0], [0]], [[-outwards], [0], [0]], [[0], [0], [0]]],
+        np.zeros((3, 3, 1)),
+        None,
+        1,
+    )
+    plane = rf.PlaneField((0, -0.5, 0), (0, 1, 0))._core
+    contact = _core.Contact(tree, plane, None, 1.0, 100, 0.8, 0.0, 10, True, False, (0.0, 0, 0))
+    # looked at, skipped, touching
+    assert contact.evaluate(HERE, LEVEL, [1.0], -1, False)[4:7] == (3, 0, 0)
+    assert contact.evaluate(HERE, LEVEL, [1.0], -1, False)[4:7] == (0, 3, 0)
+    # sin(0.525) is 0.501; the way of the ends is 0.519
+    assert contact.evaluate(HERE, turn((0, 0, 1), 0.525), [1.0], -1, False)[4:7] == (3, 0, 1)
+
+
+def test_rounding_far_from_the_origin():
+    """The lower of two points is at a plane, but for rounding 10^8 m beside the plane's origin."""
+    quaternion = turn((1, 2, -1), 0.7)
+    across, along, normal = matrix(quaternion).T
+    shell = rf.Pointshell([np.zeros(3), -1e-3 * normal], [normal] * 2, [0, 1])
+    tree = rf.PointTree(shell)
+    contact = rf.PenaltyContact(tree, rf.PlaneField((0, 0, 0), (0, 0, 1)), 1.0)
+    found = []
+    for angle in np.linspace(0, 6, 300):
+        beside = np.cos(angle) * across + np.sin(angle) * along
+        pose = 1e8 * beside - 1e-3 * normal, quaternion
+        out = contact.evaluate(*pose, contacts=True)
+        same_contacts(out, contact.evaluate(*pose, contacts=True, treeless=True))
+        found.append(out.touching)
+    assert 0.2 < np.mean(found) < 0.8
+
+
 def test_coherence_sees_spheres_grow():
     """A point sinks towards a plane, its child rises: the sphere grows faster than it sinks."""
     tree = _core.PointTree(
@@ -569,6 +613,15 @@ def test_treeless_leaves_no_trace(rigid):
         a, b = disturbed.evaluate(position, quaternion), alone.evaluate(position, quaternion)
         np.testing.assert_array_equal(a.force, b.force)
         assert (a.level, a.visited, a.skipped) == (b.level, b.visited, b.skipped)
+
+
+def test_treeless_warms_no_level(rigid):
+    """Between the thresholds of cold and of warm levels what was rendered last matters."""
+    pose = (1.2, 0, 0), LEVEL
+    contact = rf.PenaltyContact(rigid, GRID, STIFFNESS, 45, cold_ratio=0.8)
+    for _ in range(3):
+        assert contact.evaluate(*pose).level == 0
+        assert contact.evaluate(*pose, treeless=True).level == 3
 
 
 # ---- trajectories, threads, memory

@@ -276,6 +276,8 @@ def test_refusals(bar, bar_shell):
         (lambda: tree.radii(0, np.zeros(5)), rf.InputError, "q"),
         (lambda: tree.radii(0, np.full(6, np.nan)), rf.InputError, r"q\[0\] is nan"),
         (lambda: tree.positions(np.zeros((6, 1))), rf.InputError, "q"),
+        (lambda: tree.positions(np.full(6, 1e308)), rf.InputError, "q may move points by .* too"),
+        (lambda: tree.normals(np.full(6, 1e200)), rf.InputError, "q may move points by .* too"),
         (lambda: rigid.radii(0, [1.0]), rf.InputError, "q is given, but the tree is rigid"),
         (lambda: rigid.normals([1.0]), rf.InputError, "q is given, but the tree is rigid"),
     ]:
@@ -293,7 +295,13 @@ def test_refusals(bar, bar_shell):
         (np.zeros((2, 3)), np.eye(3)[:2], [0, 2], None, r"levels\[1\] is 2 after 0"),
         (np.zeros((3, 3)), np.eye(3), [0, 1, 0], None, r"levels\[2\] is 0 after 1"),
         (np.zeros((40, 3)), np.tile(np.eye(3)[0], (40, 1)), np.arange(40), None, "32 levels"),
-        (np.zeros((1, 3)), np.eye(3)[:1], [0], np.full((1, 3, 2), 1e40), "motion of point 0"),
+        (
+            np.zeros((1, 3)),
+            np.eye(3)[:1],
+            [0],
+            np.full((1, 3, 2), 1e40),
+            r"motion of point 0, .*below 1e30",
+        ),
         (np.zeros((1, 3)), np.eye(3)[:1], [0], np.zeros((1, 3, 0)), "0 coordinates"),
     ],
 )

@@ -50,7 +50,7 @@ static rf_status check_settings(const rf_penalty_settings *s, rf_error *err) {
   if (!(s->max_points >= 0))
     return rf_fail(err, RF_ERR_ARG, "max_points must be 0 or more, got %d", s->max_points);
   for (int i = 0; i < 3; ++i)
-    if (!(fabs(s->grasp_m[i]) < 1e100))
+    if (!(fabs(s->grasp_m[i]) < RF_POSE_FARTHEST))
       return rf_fail(err, RF_ERR_ARG, "grasp[%d] is %g, too far out", i, s->grasp_m[i]);
   return RF_OK;
 }
@@ -121,24 +121,8 @@ done:
 
 rf_status rf_penalty_check(const rf_penalty *p, const rf_pose *pose, const double *q,
                            rf_error *err) {
-  const double *a = pose->quaternion;
-  const double norm = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]);
-  if (!(fabs(norm - 1.0) <= RF_POSE_TOLERANCE))
-    return rf_fail(err, RF_ERR_ARG,
-                   "quaternion (%g, %g, %g, %g) has norm %.9g; it must be 1 to within %g "
-                   "(order w, x, y, z): divide it by its norm",
-                   a[0], a[1], a[2], a[3], norm, RF_POSE_TOLERANCE);
-  for (int i = 0; i < 3; ++i)
-    if (!(fabs(pose->position_m[i]) < 1e100))
-      return rf_fail(err, RF_ERR_ARG, "position[%d] is %g, too far out", i, pose->position_m[i]);
-  double reach = p->tree->extent;
-  for (int32_t j = 0; q && j < p->tree->r; ++j) {
-    if (!isfinite(q[j])) return rf_fail(err, RF_ERR_ARG, "q[%d] is %g", j, q[j]);
-    reach += p->tree->motion_most[j] * fabs(q[j]);
-  }
-  if (!(reach < 1e100))
-    return rf_fail(err, RF_ERR_ARG, "q may move points by %g m, too far", reach);
-  return RF_OK;
+  const rf_status st = rf_pose_check(pose, err);
+  return st < 0 ? st : rf_point_tree_check(p->tree, q, err);
 }
 
 void rf_penalty_contacts(const rf_penalty *p, int32_t *point, double *positions, double *distances,

@@ -30,6 +30,7 @@
 
 #include "base/status.h"
 #include "contact/oracle_rt.h"
+#include "contact/pose.h"
 #include "pointshell/tree.h"
 
 typedef struct rf_penalty_settings {
@@ -42,14 +43,6 @@ typedef struct rf_penalty_settings {
   bool along_normal;   // g = N, as B07, in place of the gradient of the field
   double grasp_m[3];   // in the frame of the field object
 } rf_penalty_settings;
-
-// Quaternions are of unit length to within this, and made so.
-#define RF_POSE_TOLERANCE 1e-6
-
-typedef struct rf_pose {
-  double position_m[3];
-  double quaternion[4];  // w, x, y, z; from body to world
-} rf_pose;
 
 typedef struct rf_penalty_result {
   double force_n[3], torque_nm[3];  // on the field object, in the world

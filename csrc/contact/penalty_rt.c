@@ -31,22 +31,14 @@ static void to_body(const double m[9], const double *v, double *out) {
   for (int i = 0; i < 3; ++i) out[i] = m[i] * v[0] + m[3 + i] * v[1] + m[6 + i] * v[2];
 }
 
-static bool finite_below(double x, double limit) { return fabs(x) < limit; }
-
 // Takes pose and q over; false for what is no pose or no q.
 static bool begin(rf_penalty *p, const rf_pose *pose, const double *q) {
   const rf_point_tree *t = p->tree;
-  const double *a = pose->quaternion;
   double unit[4], arm[3];
-  const double norm = sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]);
-  if (!(fabs(norm - 1.0) <= RF_POSE_TOLERANCE)) return false;
-  for (int i = 0; i < 3; ++i)
-    if (!finite_below(pose->position_m[i], 1e100)) return false;
-  double reach = t->extent;
-  for (int32_t j = 0; q && j < t->r; ++j) reach += t->motion_most[j] * fabs(q[j]);
-  if (!finite_below(reach, 1e100)) return false;
+  const double reach = rf_point_tree_reach_rt(t, q);
+  if (!(rf_pose_usable_rt(pose) && reach < RF_TREE_FARTHEST)) return false;
 
-  rf_quat_normalize(a, unit);
+  rf_quat_normalize(pose->quaternion, unit);
   rotation_of(unit, p->rotation);
   memcpy(p->position, pose->position_m, sizeof p->position);
   to_world(p->rotation, p->set.grasp_m, p->grasp);
@@ -84,11 +76,10 @@ static void add_travel(rf_penalty *p) {
     }
     // the Frobenius norm of a difference of rotations is sqrt(2) times its largest stretch
     turn = sqrt(0.5 * turn);
-    double reach = t->extent, deformation = 0.0;
-    for (int32_t j = 0; j < t->r; ++j) {
-      reach += t->motion_most[j] * fabs(p->last_row[j]);
+    const double reach = rf_point_tree_reach_rt(t, p->last_row);
+    double deformation = 0.0;
+    for (int32_t j = 0; j < t->r; ++j)
       deformation += t->motion_most[j] * fabs(p->row[j] - p->last_row[j]);
-    }
     // spheres are tested with the margin added, which is another one now
     const double rounding = p->margin + p->last_margin + fabs(p->margin - p->last_margin);
     const double motion = rf_vec3_length(arm) + turn * reach + deformation + rounding;

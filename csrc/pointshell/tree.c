@@ -38,7 +38,7 @@ static rf_status check(int32_t n, const double *points, const double *normals,
   for (int32_t p = 0; p < n; ++p) {
     const double *x = points + 3 * (size_t)p, *m = normals + 3 * (size_t)p;
     for (int i = 0; i < 3; ++i)
-      if (!(fabs(x[i]) < 1e100))
+      if (!(fabs(x[i]) < RF_TREE_FARTHEST))
         return rf_fail(err, RF_ERR_ARG, "points[%d] is (%g, %g, %g), too far out", p, x[0], x[1],
                        x[2]);
     if (!(fabs(rf_vec3_dot(m, m) - 1.0) < 1e-5))
@@ -294,8 +294,9 @@ static rf_status check_rows(const rf_point_tree *t, const char *name, const doub
   const size_t count = 3 * (size_t)t->n_points * (size_t)t->r;
   for (size_t k = 0; k < count; ++k)
     if (!(fabs(rows[k]) < 1e30))
-      return rf_fail(err, RF_ERR_ARG, "%s of point %zu, coordinate %zu is %g; it must be finite",
-                     name, k / (3 * (size_t)t->r), k % (size_t)t->r, rows[k]);
+      return rf_fail(err, RF_ERR_ARG,
+                     "%s of point %zu, coordinate %zu is %g; it must be below 1e30", name,
+                     k / (3 * (size_t)t->r), k % (size_t)t->r, rows[k]);
   return RF_OK;
 }
 
@@ -408,6 +409,15 @@ done:
   rf_free(boxes);
   rf_point_tree_free(t);
   return st;
+}
+
+rf_status rf_point_tree_check(const rf_point_tree *t, const double *q, rf_error *err) {
+  for (int32_t j = 0; q && j < t->r; ++j)
+    if (!isfinite(q[j])) return rf_fail(err, RF_ERR_ARG, "q[%d] is %g", j, q[j]);
+  const double reach = rf_point_tree_reach_rt(t, q);
+  if (!(reach < RF_TREE_FARTHEST))
+    return rf_fail(err, RF_ERR_ARG, "q may move points by %g m, too far", reach);
+  return RF_OK;
 }
 
 rf_status rf_point_tree_radii(const rf_point_tree *t, const rf_run *run, int32_t level,

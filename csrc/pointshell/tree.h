@@ -26,6 +26,8 @@
 #include "linalg/simd.h"
 
 enum { RF_TREE_MAX_LEVELS = 32 };
+// Points, and how far they may be moved, are nearer than this, m: squares of places are finite.
+#define RF_TREE_FARTHEST 1e100
 
 typedef struct rf_point_tree {
   int32_t n_points, n_levels;
@@ -60,11 +62,18 @@ RF_MUST_CHECK rf_status rf_point_tree_create(int32_t n_points, const double *poi
                                              rf_error *err);
 void rf_point_tree_free(rf_point_tree *tree);  // NULL is fine
 
+// Says what is wrong with a q (nullable) that moves points too far, or nowhere.
+RF_MUST_CHECK rf_status rf_point_tree_check(const rf_point_tree *tree, const double *q,
+                                            rf_error *err);
+
 // Radii of the nodes of a level in the order of the shell (count[level]); q nullable: rest.
 // The bound (3.12), or with `tight` the true max_s |x_s - x_c|.
 RF_MUST_CHECK rf_status rf_point_tree_radii(const rf_point_tree *tree, const rf_run *run,
                                             int32_t level, const double *q, int tight,
                                             double *radii, rf_error *err);
+
+// No point at q (nullable: rest) is farther from `centre`, m; no number where q is none.
+double rf_point_tree_reach_rt(const rf_point_tree *tree, const double *q);
 
 // q padded with zeros for the functions below (row), and (1, |q|) likewise (bound).
 void rf_point_tree_pad_rt(const rf_point_tree *tree, const double *q, double *row, double *bound);

@@ -4,6 +4,12 @@
 #include "pointshell/tree.h"
 #include "pointshell/tree_kernels.h"
 
+double rf_point_tree_reach_rt(const rf_point_tree *t, const double *q) {
+  double reach = t->extent;
+  for (int32_t j = 0; q && j < t->r; ++j) reach += t->motion_most[j] * fabs(q[j]);
+  return reach;
+}
+
 void rf_point_tree_pad_rt(const rf_point_tree *t, const double *q, double *row, double *bound) {
   for (int32_t j = 0; j < t->row; ++j) row[j] = 0.0;
   for (int32_t j = 0; j < t->bound; ++j) bound[j] = 0.0;

@@ -86,7 +86,13 @@ static int q_in(PyObject *self, py_in *q, PyObject *object) {
     py_fail(py_state_of_object(self), "InputError", "q is given, but the tree is rigid");
     return -1;
   }
-  return py_in_f64(q, object, "q", 1, (npy_intp[]){t->r});
+  if (py_in_f64(q, object, "q", 1, (npy_intp[]){t->r}) < 0) return -1;
+  rf_error err = {0};
+  const rf_status st = rf_point_tree_check(t, q->data, &err);
+  if (st == RF_OK) return 0;
+  py_raise(py_state_of_object(self), st, &err);
+  py_in_release(q);
+  return -1;
 }
 
 PyDoc_STRVAR(radii_doc,

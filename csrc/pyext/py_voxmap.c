@@ -1,9 +1,9 @@
 // The types _core.Voxmap and _core.VoxmapContact: two-bit voxels, and forces of points on them.
 #include "pyext/py_voxmap.h"
 
-#include <math.h>
+#include <string.h>
 
-#include "contact/penalty.h"
+#include "contact/pose.h"
 #include "contact/voxmap_contact.h"
 #include "linalg/quat.h"
 #include "pyext/py_convert.h"
@@ -273,18 +273,20 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   if (py_in_f64(&position, position_obj, "position", 1, (npy_intp[]){3}) < 0 ||
       py_in_f64(&quaternion, quaternion_obj, "quaternion", 1, (npy_intp[]){4}) < 0)
     goto done;
-  const double *q = quaternion.data;
-  const double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
-  if (!(fabs(norm - 1.0) <= RF_POSE_TOLERANCE)) {
-    py_fail(state, "InputError",
-            "quaternion must have norm 1 to within 1e-6 (order w, x, y, z): divide it by its norm");
+  rf_pose pose;
+  memcpy(pose.position_m, position.data, sizeof pose.position_m);
+  memcpy(pose.quaternion, quaternion.data, sizeof pose.quaternion);
+  rf_error err = {0};
+  const rf_status st = rf_pose_check(&pose, &err);
+  if (st < 0) {
+    py_raise(state, st, &err);
     goto done;
   }
   double unit[4];
-  rf_quat_normalize(q, unit);
+  rf_quat_normalize(pose.quaternion, unit);
   rf_voxmap_report report;
   Py_BEGIN_ALLOW_THREADS
-  rf_voxmap_contact_rt(self_contact(self), position.data, unit, &report);
+  rf_voxmap_contact_rt(self_contact(self), pose.position_m, unit, &report);
   Py_END_ALLOW_THREADS
   PyObject *force = py_new_f64(1, (npy_intp[]){3}), *torque = py_new_f64(1, (npy_intp[]){3});
   if (force && torque) {

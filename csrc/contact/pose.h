@@ -1,0 +1,34 @@
+// Where a moving object is: its frame in the world.
+#ifndef RF_CONTACT_POSE_H
+#define RF_CONTACT_POSE_H
+
+#include <math.h>
+#include <stdbool.h>
+
+#include "base/status.h"
+
+// Quaternions are of unit length to within this, and made so.
+#define RF_POSE_TOLERANCE 1e-6
+// Positions are nearer than this, m: squares of what is computed from them are finite.
+#define RF_POSE_FARTHEST 1e100
+
+typedef struct rf_pose {
+  double position_m[3];
+  double quaternion[4];  // w, x, y, z; from body to world
+} rf_pose;
+
+static inline double rf_pose_norm_rt(const rf_pose *pose) {
+  const double *a = pose->quaternion;
+  return sqrt(a[0] * a[0] + a[1] * a[1] + a[2] * a[2] + a[3] * a[3]);
+}
+
+static inline bool rf_pose_usable_rt(const rf_pose *pose) {
+  bool usable = fabs(rf_pose_norm_rt(pose) - 1.0) <= RF_POSE_TOLERANCE;
+  for (int i = 0; i < 3; ++i) usable = usable && fabs(pose->position_m[i]) < RF_POSE_FARTHEST;
+  return usable;
+}
+
+// Says what is wrong with a pose that is not usable.
+RF_MUST_CHECK rf_status rf_pose_check(const rf_pose *pose, rf_error *err);
+
+#endif
