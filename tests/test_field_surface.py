@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from scipy.spatial import KDTree
 
 import reducedfem as rf
 from failures import fail_each_allocation
@@ -32,6 +33,15 @@ def bumpy_ball(n=6):
     vertices, triangles = ball(n)
     bumps = 1 + 0.2 * np.sin(5 * vertices[:, :1]) * np.sin(4 * vertices[:, 1:2] + 1)
     return rf.Surface(bumps * vertices, triangles)
+
+
+def overlapping(n=2):
+    """Two balls."""
+    vertices, triangles = ball(n)
+    return rf.Surface(
+        np.concatenate([vertices, vertices + np.array([0.7, 0, 0])]),
+        np.concatenate([triangles, triangles + len(vertices)]),
+    )
 
 
 # --- closed surfaces -----------------------------------------------------------------
@@ -136,7 +146,131 @@ def test_surfaces_that_cross_themselves(rng, outwards):
     inside = np.abs(winding(surface.vertices, surface.triangles, p)) > 0.5
     expected, *_ = _core.surface_closest(surface.vertices, surface.triangles, p, np.inf)
     np.testing.assert_array_equal(d < 0, inside)
-    np.testing.assert_allclose(np.abs(d), expected, rtol=1e-7)
+    np.testing.assert_allclose(d[~inside], expected[~inside], rtol=1e-7)
+    # inside others hidden walls do not count
+    assert (-d[inside] >= expected[inside] * (1 - 1e-7)).all()
+
+
+def spheres_apart(p, apart):
+    """Depth below the boundary of two unit spheres together, at places inside."""
+    depth = np.hypot(p[:, 0], np.hypot(p[:, 1], p[:, 2]) - np.sqrt(1 - (apart / 2) ** 2))
+    for centre in (-apart / 2, apart / 2):
+        way = p - [centre, 0, 0]
+        r = np.linalg.norm(way, axis=1)
+        # the nearest place on this sphere, unless it is in the other; a centre may choose
+        foot = centre + way[:, 0] / np.maximum(r, 1e-9)
+        visible = foot * centre >= 0
+        depth = np.where(visible, np.minimum(depth, 1 - r), depth)
+    return depth
+
+
+@pytest.mark.parametrize("mode", ["exact", "fast"])
+@pytest.mark.parametrize("turned", [False, True])
+def test_depth_in_spheres_that_overlap(mode, turned):
+    vertices, triangles = ball(24)
+    both = np.concatenate([vertices - [0.4, 0, 0], vertices + np.array([0.4, 0, 0])])
+    surface = rf.Surface(both, np.concatenate([triangles, triangles + len(vertices)]))
+    if turned:
+        surface = rf.Surface(both, surface.triangles[:, ::-1])
+    field = rf.DistanceField.from_surface(surface, 36, mode=mode)
+    made = field.provenance
+    assert made["crossing"]
+    assert "hidden inside others are left out" in made["inside"]
+    assert made["depth_error_m"] == pytest.approx(field.spacing[0] / 4)
+    # of each sphere the part with x beyond the plane between is hidden: 0.3 of its area
+    assert 0.28 < made["hidden_triangles"] / surface.n_triangles < 0.36
+    p, d = places(field), field.values.ravel()
+    depth = spheres_apart(p, 0.8)
+    facets = 0.004  # how far they are below the spheres
+    clear = (d < 0) & (depth > 2 * facets)
+    off = -d[clear] - depth[clear]
+    # never deeper than it is, by more than what is interpolated in the fast mode
+    assert off.max() <= (0 if mode == "exact" else 0.02)
+    assert off.min() >= -facets - made["depth_error_m"] - made.get("error_m", 0.0)
+    # in the middle the depth is that to the circle in which they meet: hidden walls are at 0.6
+    assert field.distance([0, 0, 0]) == pytest.approx(-np.sqrt(1 - 0.16), abs=0.06)
+    assert field.distance([0.6, 0, 0]) == pytest.approx(-0.8, abs=0.06)
+    # samples are those of distances: the bounds of culling stay those of fields
+    assert np.isfinite(field._core.error) or mode == "fast"
+
+
+@pytest.mark.parametrize(
+    ("low", "size"),
+    [
+        ([0.5, 0.25, 0.3], [0.7, 0.7, 0.7]),  # through a side, flush with another
+        ([0.47, 0.21, 0.33], [0.9, 0.3, 1.3]),  # out of two
+        ([1.0, 0.0, 0.0], [1.0, 1.0, 1.0]),  # side to side: the wall between is no wall
+        ([1.0, 0.25, 0.21], [0.6, 0.4, 0.4]),  # on a part of a side
+        ([0.2, 0.3, 0.25], [0.5, 0.4, 0.4]),  # wholly inside
+        ([-0.3, 0.3, 0.3], [1.6, 0.37, 0.4]),  # through and through
+    ],
+)
+def test_depth_in_boxes_that_overlap(low, size):
+    """Against the nearest of many places on the sides that are not in the other box."""
+    vertices, triangles = cube()
+    low, size = np.array(low), np.array(size)
+    both = np.concatenate([vertices, low + size * vertices])
+    surface = rf.Surface(both, np.concatenate([triangles, triangles + len(vertices)]))
+    field = rf.DistanceField.from_surface(surface, 26)
+    assert field.provenance["hidden_triangles"] >= 2
+    n, step = 101, size.max() / 100
+    u, v = (x.ravel() for x in np.meshgrid(*2 * [np.linspace(0, 1, n)], indexing="ij"))
+    sides = [np.insert(np.stack([u, v], axis=1), c, s, axis=1) for c in range(3) for s in (0, 1)]
+    unit = np.concatenate(sides)
+    sides = np.concatenate([unit, low + size * unit])
+    hidden = np.zeros(len(sides), bool)
+    for a, b in ((np.zeros(3), np.ones(3)), (low, low + size)):
+        hidden |= ((sides > a + 1e-9) & (sides < b - 1e-9)).all(axis=1)
+    if low[0] == 1.0:  # both sides of what touches
+        inner = (sides[:, 1:] > low[1:] + 1e-9) & (sides[:, 1:] < (low + size)[1:] - 1e-9)
+        hidden |= (sides[:, 0] == 1.0) & inner.all(axis=1)
+    p, d = places(field), field.values.ravel()
+    inside = ((p > 0) & (p < 1)).all(axis=1) | ((p > low) & (p < low + size)).all(axis=1)
+    if low[0] == 1.0:
+        inside |= (p[:, 0] == 1.0) & ((p > low) & (p < low + size))[:, 1:].all(axis=1)
+    depth = KDTree(sides[~hidden]).query(p[inside])[0]
+    off = -d[inside] - depth
+    # the nearest of the many is further than the nearest of all by up to half a diagonal of theirs
+    assert off.max() <= 1e-6
+    assert off.min() >= -field.provenance["depth_error_m"] - np.sqrt(0.5) * step
+    # and half of them are right to a tenth of that
+    assert np.median(np.abs(off)) <= 0.1 * field.provenance["depth_error_m"]
+    outside = KDTree(sides).query(p[~inside])[0]
+    assert (d[~inside] >= 0).all()
+    np.testing.assert_allclose(d[~inside], outside, atol=np.sqrt(0.5) * step)
+    assert np.isfinite(field._core.error)
+
+
+def test_depth_in_three_parts_and_in_one_that_turns_back():
+    """Walls that cross inside a third part are hidden too; a cavity's wall is not."""
+    vertices, triangles = ball(6)
+    n = len(vertices)
+    where = [2.0 * vertices, 0.6 * vertices - [0.4, 0, 0], 0.6 * vertices + [0.4, 0.1, 0]]
+    surface = rf.Surface(
+        np.concatenate(where), np.concatenate([triangles, triangles + n, triangles + 2 * n])
+    )
+    field = rf.DistanceField.from_surface(surface, 30)
+    alone = rf.DistanceField.from_surface(rf.Surface(where[0], triangles), 30, box=field.bounds)
+    assert field.provenance["hidden_triangles"] == 2 * len(triangles)
+    np.testing.assert_allclose(field.values, alone.values, atol=1e-6)
+    # a ball reaches into the cavity of another
+    surface = rf.Surface(
+        np.concatenate([2.0 * vertices, 1.4 * vertices, 0.5 * vertices + [1.4, 0, 0]]),
+        np.concatenate([triangles, triangles[:, ::-1] + n, triangles + 2 * n]),
+    )
+    field = rf.DistanceField.from_surface(surface, 40)
+    assert field.provenance["hidden_triangles"] > 0
+    assert field.distance([-1.7, 0, 0]) == pytest.approx(-0.3, abs=0.1)
+    assert field.distance([1.4, 0, 0]) < -0.4
+    assert field.distance([0, 0, 0]) > 0.7
+
+
+def test_a_bridge_of_overlapping_beams(shared):
+    surface = rf.read_surface(shared / "meshes" / "vega" / "simpleBridge" / "simpleBridge.obj")
+    field = rf.DistanceField.from_surface(surface, 64)
+    if not field.provenance["crossing"]:
+        pytest.skip("its parts do not overlap")
+    assert field.provenance["hidden_triangles"] > 0
 
 
 def test_samples_on_the_surface():
@@ -311,14 +445,15 @@ def test_threads_change_nothing():
     surface = bumpy_ball(6)
     vertices, triangles = surface.vertices, surface.triangles
     soup = triangles[:-3]
+    two = overlapping(4)
     for exact in (True, False):
-        for t in (triangles, soup):
+        for v, t in ((vertices, triangles), (vertices, soup), (two.vertices, two.triangles)):
             one, *_ = _core.field_from_surface(
-                vertices, t, (24, 24, 24), 1.5, None, None, exact, 0.0, None, 1
+                v, t, (24, 24, 24), 1.5, None, None, exact, 0.0, None, 1
             )
             for threads in (2, 3):
                 other, *_ = _core.field_from_surface(
-                    vertices, t, (24, 24, 24), 1.5, None, None, exact, 0.0, None, threads
+                    v, t, (24, 24, 24), 1.5, None, None, exact, 0.0, None, threads
                 )
                 np.testing.assert_array_equal(other.values, one.values)
 
@@ -355,6 +490,7 @@ def test_running_out_of_memory():
     soup = rf.Surface(surface.vertices, surface.triangles[:-2])
     fail_each_allocation(lambda: rf.DistanceField.from_surface(surface, 9, mode="fast"))
     fail_each_allocation(lambda: rf.DistanceField.from_surface(soup, 9, 3.0))
+    fail_each_allocation(lambda: rf.DistanceField.from_surface(overlapping(), 9))
 
 
 def test_against_trimesh(rng):

@@ -169,9 +169,9 @@ PyDoc_STRVAR(
     from_surface_doc,
     "field_from_surface($module, vertices, triangles, resolution, expand, box, offset, exact,"
     " memory, progress, threads, /)\n--\n\n"
-    "Tuple (field, closed, turned, crossing, offset, parts left out, band, error). resolution: "
-    "three\n"
-    "ints; box: corners (2, 3) or None; offset: a number or None; memory: bytes or 0.");
+    "Tuple (field, closed, turned, crossing, offset, parts left out, band, error, hidden\n"
+    "triangles, error of depths). resolution: three ints; box: corners (2, 3) or None; offset: a\n"
+    "number or None; memory: bytes or 0.");
 static PyObject *from_surface(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *v_obj, *t_obj, *box_obj, *offset_obj, *progress, *result = NULL;
@@ -212,9 +212,10 @@ static PyObject *from_surface(PyObject *module, PyObject *args) {
       Py_END_ALLOW_THREADS
       PyObject *field = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
       if (field)
-        result = Py_BuildValue("(NNNNdidd)", field, PyBool_FromLong(report.closed),
+        result = Py_BuildValue("(NNNNdiddid)", field, PyBool_FromLong(report.closed),
                                PyBool_FromLong(report.turned), PyBool_FromLong(report.crossing),
-                               report.offset, (int)report.n_removed, report.band, report.error);
+                               report.offset, (int)report.n_removed, report.band, report.error,
+                               (int)report.n_hidden, report.depth_error);
     }
   }
   py_in_release(&v);

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "linalg/vec3.h"
 #include "mesh/closest.h"
+#include "sdf/build_union.h"
 #include "sdf/isosurface.h"
 #include "sdf/packet.h"
 
@@ -15,7 +16,8 @@
 typedef enum sign_rule {
   SIGN_NONE,    // distances
   SIGN_NORMAL,  // by pseudonormals
-  SIGN_LEVEL    // negative where the sample was below a level before
+  SIGN_LEVEL,   // negative where the sample was below a level before
+  SIGN_DEEPER   // samples with a sign, -0 on hidden walls too, may become lower, others stay
 } sign_rule;
 
 typedef struct filling {
@@ -79,6 +81,10 @@ static void write_row(const filling *f, int32_t i, int32_t j, const double *dist
   const double apart = f->spacing[2] * (1.0 + 1e-9);
   double sign = 1.0;
   for (int32_t k = 0; k < f->n[2]; ++k) {
+    if (f->rule == SIGN_DEEPER) {
+      if (signbit(to[k])) to[k] = (float)fmin(-distance[k], (double)to[k]);
+      continue;
+    }
     if (f->rule == SIGN_LEVEL)
       sign = (double)to[k] < f->level ? -1.0 : 1.0;
     else if (f->rule == SIGN_NORMAL && (k == 0 || !(distance[k] + distance[k - 1] > apart)))
@@ -86,6 +92,23 @@ static void write_row(const filling *f, int32_t i, int32_t j, const double *dist
                      nearest[k]);
     to[k] = (float)(sign * distance[k]);
   }
+}
+
+// whether the samples of a packet stay as they are
+static bool is_settled(const filling *f, const int32_t at[3]) {
+  if (f->rule != SIGN_DEEPER) return false;
+  int32_t to[3];
+  for (int c = 0; c < 3; ++c) {
+    const int32_t behind = RF_PACKET * (at[c] + 1);
+    to[c] = behind < f->n[c] ? behind : f->n[c];
+  }
+  for (int32_t i = RF_PACKET * at[0]; i < to[0]; ++i)
+    for (int32_t j = RF_PACKET * at[1]; j < to[1]; ++j) {
+      const float *row = f->values + ((size_t)i * (size_t)f->n[1] + (size_t)j) * (size_t)f->n[2];
+      for (int32_t k = RF_PACKET * at[2]; k < to[2]; ++k)
+        if (signbit(row[k])) return false;
+    }
+  return true;
 }
 
 static rf_status fill_columns(void *context, int64_t task, int worker, rf_error *err) {
@@ -102,6 +125,7 @@ static rf_status fill_columns(void *context, int64_t task, int worker, rf_error 
     p.y[a] = place_of(f, 1, RF_PACKET * bj + a);
   }
   for (int32_t bk = 0; bk < f->blocks[2]; ++bk) {
+    if (is_settled(f, (int32_t[]){bi, bj, bk})) continue;
     const bool far = is_far(f, (int32_t[]){bi, bj, bk}, p.square);
     for (int a = 0; a < RF_PACKET; ++a) p.z[a] = place_of(f, 2, RF_PACKET * bk + a);
     if (!far) f->packet(f->closest, &p);
@@ -276,20 +300,60 @@ static rf_status sign_plane(void *context, int64_t task, int worker, rf_error *e
   return RF_OK;
 }
 
-// leaves signs by pseudonormals as they are unless they contradict each other
-static rf_status settle_signs(const rf_surface *s, rf_grid *g, bool whole, const rf_run *run,
-                              bool *crossing, rf_error *err) {
-  rf_status st = RF_OK;
+// whether signs by pseudonormals contradict each other
+static rf_status check_signs(rf_grid *g, bool whole, const rf_run *run, bool *wrong,
+                             rf_error *err) {
   const rf_run quiet = {run->threads, NULL, NULL};
   checking check = {.grid = g, .whole = whole};
+  const rf_status st = rf_run_tasks(&quiet, g->n[0], 0, check_slab, &check, err);
+  *wrong = check.wrong;
+  return st;
+}
+
+static rf_status sign_by_windings(const rf_surface *s, rf_grid *g, const rf_run *run,
+                                  rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_run quiet = {run->threads, NULL, NULL};
   winding w = {.surface = s, .grid = g};
-  RF_TRY(rf_run_tasks(&quiet, g->n[0], 0, check_slab, &check, err));
-  *crossing = check.wrong;
-  if (!*crossing) return RF_OK;
   RF_ALLOC(w.change, (size_t)run->threads * (size_t)g->n[1] * ((size_t)g->n[2] + 1));
   RF_TRY(rf_run_tasks(&quiet, g->n[0], 0, sign_plane, &w, err));
 done:
   rf_free(w.change);
+  return st;
+}
+
+// ---- depths ---------------------------------------------------------------------------
+
+// Where signs by pseudonormals are wrong, or parts of the surface are hidden in others: makes signs
+// those of windings, and samples inside the depths below the boundary of what is wound around.
+static rf_status settle_inside(const rf_surface *s, filling *f, rf_grid *g, bool suspected,
+                               bool whole, double band, const rf_run *run, rf_field_report *report,
+                               rf_error *err) {
+  rf_status st = RF_OK;
+  rf_union_boundary around = {0};
+  rf_closest *closest = NULL;
+  bool parts = false;
+  const double least = fmin(fmin(f->spacing[0], f->spacing[1]), f->spacing[2]);
+  RF_TRY(check_signs(g, whole, run, &report->crossing, err));
+  RF_TRY(rf_union_has_parts(s, f->closest, &parts, err));
+  if (!report->crossing && !parts && !suspected) return RF_OK;
+  RF_TRY(rf_union_boundary_create(s, f->closest, RF_UNION_PIECE * least, RF_UNION_GAP * least, run,
+                                  &around, err));
+  const bool hidden = around.n_hidden > 0 && around.n_triangles > 0;
+  report->crossing = report->crossing || hidden;
+  if (report->crossing) RF_TRY(sign_by_windings(s, g, run, err));
+  if (!hidden) goto done;
+  report->n_hidden = around.n_hidden;
+  report->depth_error = RF_UNION_PIECE * least;
+  const rf_surface boundary = {3 * around.n_triangles, around.n_triangles, around.vertices,
+                               around.triangles};
+  RF_TRY(rf_closest_create(&boundary, &closest, err));
+  f->closest = closest;
+  f->rule = SIGN_DEEPER;
+  RF_TRY(fill(f, band, run, err));
+done:
+  rf_closest_free(closest);
+  rf_union_boundary_free(&around);
   return st;
 }
 
@@ -461,10 +525,12 @@ static rf_status by_offset(const rf_surface *s, filling *f, rf_grid *g, double b
   // far ones are only to be known to be far
   f->rule = report->closed ? SIGN_NORMAL : SIGN_NONE;
   RF_TRY(fill(f, offset + rf_vec3_length(f->spacing), &first, err));
-  if (report->closed)
-    RF_TRY(settle_signs(s, g, whole, &first, &report->crossing, err));
-  else
+  if (report->closed) {
+    RF_TRY(check_signs(g, whole, run, &report->crossing, err));
+    if (report->crossing) RF_TRY(sign_by_windings(s, g, run, err));
+  } else {
     RF_TRY(fill_cavities(g, offset, &report->n_removed, err));
+  }
   RF_TRY(rf_isosurface_create(g->n, g->origin, g->spacing, g->values, offset, &second, &iso, err));
   const rf_surface around = rf_isosurface_view(&iso);
   RF_TRY(rf_closest_create(&around, &closest, err));
@@ -525,9 +591,12 @@ rf_status rf_grid_from_surface(const rf_surface *s, const rf_field_settings *set
   report->band = set->exact ? INFINITY : RF_FAST_BAND * largest;
   report->error = set->exact ? 0.0 : 0.5 * RF_FAST_STEP * rf_vec3_length(g->spacing) * (1 + 1e-6);
   if (report->closed && (set->automatic || set->offset == 0.0)) {
+    rf_run_part parts[2] = {{run, 0, 80, 100}, {run, 80, 100, 100}};
+    const rf_run first = rf_run_of_part(&parts[0]), second = rf_run_of_part(&parts[1]);
     f.rule = SIGN_NORMAL;
-    RF_TRY(fill(&f, report->band, run, err));
-    RF_TRY(settle_signs(s, g, whole, run, &report->crossing, err));
+    RF_TRY(fill(&f, report->band, &first, err));
+    RF_TRY(settle_inside(s, &f, g, !measures.manifold, whole, report->band, &second, report, err));
+    RF_TRY(rf_run_progress(run, 100, 100, err));
   } else {
     report->offset = set->automatic ? RF_SOUP_OFFSET * largest : set->offset;
     if (!report->closed && !(report->offset >= 0.5 * rf_vec3_length(g->spacing))) {
@@ -540,7 +609,7 @@ rf_status rf_grid_from_surface(const rf_surface *s, const rf_field_settings *set
     RF_TRY(check_room(s, g, report->offset, set, err));
     RF_TRY(by_offset(s, &f, g, report->band, whole, run, report, err));
   }
-  RF_TRY(rf_grid_seal(g, report->error, run, err));
+  RF_TRY(rf_grid_seal(g, report->error + report->depth_error, run, err));
   *out = g;
   g = NULL;
 done:

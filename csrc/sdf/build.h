@@ -4,8 +4,9 @@
 // and from there it is carried along the rows of samples: two neighbours have the same sign where
 // their distances add up to more than the way between them, for then no surface is in between.
 // Where a closed surface bounds no solid (it crosses itself, parts face different ways), this
-// contradicts itself somewhere; signs are then those of winding numbers: inside is what the surface
-// winds around, in whichever sense.
+// contradicts itself somewhere.  Signs are then those of winding numbers, as where parts touch:
+// inside is what the surface winds around, in whichever sense, and the distances there are those
+// from its boundary: walls hidden inside (of parts that overlap) do not count (build_union.h).
 //
 // Polygon soups by way of an offset (B07 3.6): distances without sign, their iso-surface at
 // the offset, of which parts inside others are left out, then the signed distances from that.
@@ -27,7 +28,9 @@ enum {
   RF_FAST_BAND = 8   // spacings: distances up to here are exact in any case
 };
 
-#define RF_SOUP_OFFSET 1.4  // spacings
+#define RF_SOUP_OFFSET 1.4   // spacings
+#define RF_UNION_PIECE 0.25  // spacings; see build_union.h
+#define RF_UNION_GAP 1e-3    // spacings
 
 typedef struct rf_field_settings {
   int32_t resolution[3];  // voxels along x, y, z
@@ -41,13 +44,15 @@ typedef struct rf_field_settings {
 } rf_field_settings;
 
 typedef struct rf_field_report {
-  bool closed;        // the surface encloses a volume
-  bool turned;        // it faces inwards
-  bool crossing;      // its signs are those of winding numbers
-  double offset;      // that was taken, m
-  int32_t n_removed;  // parts of the iso-surface inside others
-  double band;        // distances up to which samples are exact, m
-  double error;       // of samples, at most, m
+  bool closed;         // the surface encloses a volume
+  bool turned;         // it faces inwards
+  bool crossing;       // its signs are those of winding numbers
+  double offset;       // that was taken, m
+  int32_t n_removed;   // parts of the iso-surface inside others
+  double band;         // distances up to which samples are exact, m
+  double error;        // of samples, at most, m
+  int32_t n_hidden;    // triangles hidden inside others, wholly or in part; 0 unless it crosses
+  double depth_error;  // further, of samples inside where some are hidden, m
 } rf_field_report;
 
 RF_MUST_CHECK rf_status rf_grid_from_surface(const rf_surface *surface,

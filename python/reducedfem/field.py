@@ -272,9 +272,11 @@ class DistanceField(Field):
         A closed surface is the boundary of the object, whichever way it faces; its distances are
         signed by angle-weighted pseudonormals. Where these contradict each other, as the surface
         crosses itself or parts of it face different ways, they are signed by winding numbers:
-        inside is what the surface winds around; distances remain those from all of it. Any
-        other, a polygon soup, has no inside: the object is then everything within `offset` of it
-        and whatever that encloses (B07 3.6).
+        inside is what the surface winds around. Distances inside are then those from the boundary
+        of that: walls hidden in parts that overlap do not count; where they come to the boundary
+        it is known to a quarter of a voxel, and parts less than a thousandth of a voxel apart
+        count as one. Any other surface, a polygon soup, has no inside: the object is then
+        everything within `offset` of it and whatever that encloses (B07 3.6).
 
         Parameters
         ----------
@@ -318,7 +320,7 @@ class DistanceField(Field):
             raise InputError(f'mode must be "exact" or "fast", got {mode!r}')
         voxels = _resolution(resolution)
         with callback(progress, "distances") as told:
-            core, closed, turned, crossing, taken, removed, band, error = _core.field_from_surface(
+            core, *report = _core.field_from_surface(
                 surface.vertices,
                 surface.triangles,
                 voxels,
@@ -330,6 +332,7 @@ class DistanceField(Field):
                 told,
                 threads(),
             )
+        closed, turned, crossing, taken, removed, band, error, hidden, depth_error = report
         provenance: dict[str, Any] = {
             "method": "distances from a surface",
             "mode": mode,
@@ -339,6 +342,13 @@ class DistanceField(Field):
             "crossing": crossing,
             "offset_m": taken,
         }
+        if hidden > 0:
+            provenance |= {
+                "inside": "distances from the boundary of all parts together; walls hidden inside "
+                "others are left out",
+                "hidden_triangles": hidden,
+                "depth_error_m": depth_error,
+            }
         if taken > 0:
             provenance["cavities_filled"] = removed
         if mode == "fast":
@@ -350,7 +360,9 @@ class DistanceField(Field):
         """How it was made, plain data that cannot be changed.
 
         Of `from_surface`: whether the surface is ``closed``, faced inwards (``turned``), crosses
-        itself (``crossing``), and the offset that was taken (``offset_m``).
+        itself (``crossing``), and the offset that was taken (``offset_m``). Where parts overlap
+        also how many triangles are hidden, wholly or in part (``hidden_triangles``), and how far
+        off distances inside may be at most (``depth_error_m``).
         """
         return self._provenance
 

@@ -1,0 +1,314 @@
+#include "sdf/build_union.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "linalg/vec3.h"
+
+enum { HALVINGS = 80, POLL = 256 };  // deepest; triangles between looks at whether to stop
+
+typedef struct piece {
+  double x[3][3];
+  int depth;
+} piece;
+
+typedef struct cutting {
+  const rf_surface *surface;
+  const rf_closest *closest;
+  double size, gap;
+  rf_union_boundary made;
+  int64_t room;  // triangles that `made` has memory for
+} cutting;
+
+void rf_union_boundary_free(rf_union_boundary *b) {
+  rf_free(b->vertices);
+  rf_free(b->triangles);
+  *b = (rf_union_boundary){0};
+}
+
+static int32_t root_of(int32_t *root, int32_t i) {
+  while (root[i] != i) {
+    root[i] = root[root[i]];
+    i = root[i];
+  }
+  return i;
+}
+
+rf_status rf_union_has_parts(const rf_surface *s, const rf_closest *closest, bool *out,
+                             rf_error *err) {
+  rf_status st = RF_OK;
+  int32_t *root = NULL;
+  RF_ALLOC(root, s->n_vertices);
+  for (int32_t i = 0; i < s->n_vertices; ++i) root[i] = i;
+  for (int32_t t = 0; t < closest->n_triangles; ++t)
+    for (int k = 1; k < 3; ++k) {
+      const int32_t *v = closest->vertex + 3 * (size_t)t;
+      root[root_of(root, v[k])] = root_of(root, v[0]);
+    }
+  *out = false;
+  for (int32_t t = 1; t < closest->n_triangles; ++t)
+    *out =
+        *out || root_of(root, closest->vertex[3 * (size_t)t]) != root_of(root, closest->vertex[0]);
+done:
+  rf_free(root);
+  return st;
+}
+
+// ---- windings -----------------------------------------------------------------------
+
+// whether p is left of the way from a to b, seen from above; the same for a way and its reverse,
+// turned round
+static bool is_left(const double *a, const double *b, const double *p) {
+  bool turned = false;
+  for (int c = 0; c < 3; ++c) {
+    if (a[c] == b[c]) continue;
+    turned = a[c] > b[c];
+    break;
+  }
+  const double *low = turned ? b : a, *high = turned ? a : b;
+  const double left = (high[0] - low[0]) * (p[1] - low[1]) - (high[1] - low[1]) * (p[0] - low[0]);
+  return (left >= 0.0) != turned;
+}
+
+// what a triangle adds to the windings around p: 1 or -1 where it is above
+static int winding_of(const rf_surface *s, int32_t t, const double p[3]) {
+  const double *x[3];
+  bool left[3];
+  for (int k = 0; k < 3; ++k)
+    x[k] = s->vertices + 3 * (size_t)s->triangles[3 * (size_t)t + (size_t)k];
+  for (int k = 0; k < 3; ++k) left[k] = is_left(x[k], x[(k + 1) % 3], p);
+  if (left[0] != left[1] || left[1] != left[2]) return 0;
+  double ab[3], ac[3], n[3];
+  rf_vec3_sub(x[1], x[0], ab);
+  rf_vec3_sub(x[2], x[0], ac);
+  rf_vec3_cross(ab, ac, n);
+  // height over the plane, times n[2]
+  const double over = (p[0] - x[0][0]) * n[0] + (p[1] - x[0][1]) * n[1] + (p[2] - x[0][2]) * n[2];
+  if (!(n[2] > 0.0 ? over < 0.0 : over > 0.0)) return 0;
+  return left[0] ? 1 : -1;
+}
+
+static int winding_at(const cutting *c, const double p[3]) {
+  const rf_bvh *b = &c->closest->bvh;
+  int32_t stack[RF_BVH_STACK];
+  int depth = 0, windings = 0;
+  stack[depth++] = 0;
+  while (depth > 0) {
+    const int32_t node = stack[--depth];
+    const double *box = b->box + 6 * (size_t)node;
+    if (!(box[0] <= p[0] && p[0] <= box[3] && box[1] <= p[1] && p[1] <= box[4] && p[2] <= box[5]))
+      continue;
+    if (b->count[node] == 0) {
+      stack[depth++] = b->first[node];
+      stack[depth++] = b->first[node] + 1;
+      continue;
+    }
+    for (int32_t at = b->first[node]; at < b->first[node] + b->count[node]; ++at)
+      windings += winding_of(c->surface, b->item[at], p);
+  }
+  return windings;
+}
+
+// whether there is inside on both sides of a piece, at a place with these weights of its corners
+static bool is_hidden(const cutting *c, const piece *p, const double *normal,
+                      const double weight[3]) {
+  for (int side = -1; side <= 1; side += 2) {
+    double at[3];
+    for (int i = 0; i < 3; ++i)
+      at[i] = weight[0] * p->x[0][i] + weight[1] * p->x[1][i] + weight[2] * p->x[2][i] +
+              side * c->gap * normal[i];
+    if (winding_at(c, at) == 0) return false;
+  }
+  return true;
+}
+
+// ---- what meets what ------------------------------------------------------------------
+
+// corners of a triangle, relative to x, beyond a plane through x: 1 all in front, -1 all behind
+static int side_of(const double *n, double far, double way[3][3]) {
+  int front = 0, behind = 0;
+  for (int k = 0; k < 3; ++k) {
+    const double height = rf_vec3_dot(n, way[k]);
+    front += height > far;
+    behind += height < -far;
+  }
+  return front == 3 ? 1 : behind == 3 ? -1 : 0;
+}
+
+// Whether another triangle may end or begin something along a line on a piece: false where a plane
+// through either, or across a side of the other, is between them, or the piece lies all on it.
+static bool meets(const piece *p, const double *normal, const rf_closest_triangle *t, double gap) {
+  double way[3][3], back[3][3];
+  for (int k = 0; k < 3; ++k) {
+    rf_vec3_sub(p->x[k], t->a, way[k]);
+    for (int i = 0; i < 3; ++i) back[k][i] = (k == 1 ? t->ab[i] : k == 2 ? t->ac[i] : 0.0);
+    for (int i = 0; i < 3; ++i) back[k][i] += t->a[i] - p->x[0][i];
+  }
+  if (side_of(t->normal, gap, way) != 0 || side_of(normal, gap, back) != 0) return false;
+  bool on = true;
+  for (int k = 0; k < 3; ++k) on = on && fabs(rf_vec3_dot(t->normal, way[k])) <= gap;
+  for (int side = 0; side < 3; ++side) {
+    double along[3], out[3], from[3][3];
+    for (int i = 0; i < 3; ++i) {
+      along[i] = side == 0 ? t->ab[i] : side == 1 ? t->ac[i] - t->ab[i] : -t->ac[i];
+      const double start = side == 1 ? t->ab[i] : side == 2 ? t->ac[i] : 0.0;
+      for (int k = 0; k < 3; ++k) from[k][i] = way[k][i] - start;
+    }
+    rf_vec3_cross(along, t->normal, out);
+    const double length = rf_vec3_length(out);
+    if (side_of(out, gap * length, from) > 0) return false;
+    for (int k = 0; k < 3; ++k) on = on && rf_vec3_dot(out, from[k]) <= gap * length;
+  }
+  for (int side = 0; side < 3; ++side) {
+    double along[3], out[3], from[3][3];
+    rf_vec3_sub(p->x[(side + 1) % 3], p->x[side], along);
+    rf_vec3_cross(along, normal, out);
+    for (int k = 0; k < 3; ++k)
+      for (int i = 0; i < 3; ++i) from[k][i] = back[k][i] + p->x[0][i] - p->x[side][i];
+    if (side_of(out, gap * rf_vec3_length(out), from) > 0) return false;
+  }
+  return !on;
+}
+
+static bool share_corner(const rf_closest *c, int32_t s, int32_t t) {
+  const int32_t *a = c->vertex + 3 * (size_t)s, *b = c->vertex + 3 * (size_t)t;
+  for (int k = 0; k < 9; ++k)
+    if (a[k / 3] == b[k % 3]) return true;
+  return false;
+}
+
+// whether a piece of a triangle may be met by others
+static bool is_met(const cutting *c, int32_t of, const piece *p) {
+  const rf_closest *all = c->closest;
+  const rf_bvh *b = &all->bvh;
+  const double *normal = all->triangle[of].normal;
+  double low[3], high[3];
+  for (int i = 0; i < 3; ++i) {
+    low[i] = fmin(fmin(p->x[0][i], p->x[1][i]), p->x[2][i]) - c->gap;
+    high[i] = fmax(fmax(p->x[0][i], p->x[1][i]), p->x[2][i]) + c->gap;
+  }
+  int32_t stack[RF_BVH_STACK];
+  int depth = 0;
+  stack[depth++] = 0;
+  while (depth > 0) {
+    const int32_t node = stack[--depth];
+    const double *box = b->box + 6 * (size_t)node;
+    bool apart = false;
+    for (int i = 0; i < 3; ++i) apart = apart || box[i] > high[i] || box[3 + i] < low[i];
+    if (apart) continue;
+    if (b->count[node] == 0) {
+      stack[depth++] = b->first[node];
+      stack[depth++] = b->first[node] + 1;
+      continue;
+    }
+    for (int32_t at = b->first[node]; at < b->first[node] + b->count[node]; ++at)
+      if (at != of && all->triangle[at].one > 0.0 && !share_corner(all, of, at) &&
+          meets(p, normal, &all->triangle[at], c->gap))
+        return true;
+  }
+  return false;
+}
+
+// ---- pieces -----------------------------------------------------------------------------
+
+static rf_status keep(cutting *c, const piece *p, rf_error *err) {
+  rf_status st = RF_OK;
+  double *vertices = NULL;
+  const size_t n = (size_t)c->made.n_triangles;
+  if (c->made.n_triangles == c->room) {
+    const int64_t room = c->room > 0 ? 2 * c->room : 1024;
+    if (room > INT32_MAX / 6) {
+      st = rf_fail(err, RF_ERR_ARG,
+                   "the parts of the surface meet along too many places; choose a lower "
+                   "resolution");
+      goto done;
+    }
+    RF_ALLOC(vertices, 9 * (size_t)room);
+    if (n > 0) memcpy(vertices, c->made.vertices, 9 * n * sizeof *vertices);
+    double *old = c->made.vertices;
+    c->made.vertices = vertices;
+    vertices = old;
+    c->room = room;
+  }
+  memcpy(c->made.vertices + 9 * n, p->x, sizeof p->x);
+  ++c->made.n_triangles;
+done:
+  rf_free(vertices);
+  return st;
+}
+
+// the longest side of a piece, squared
+static double longest_side(const piece *p, int *side) {
+  double longest = -1.0;
+  for (int k = 0; k < 3; ++k) {
+    double way[3];
+    rf_vec3_sub(p->x[(k + 1) % 3], p->x[k], way);
+    const double square = rf_vec3_dot(way, way);
+    if (square > longest) longest = square, *side = k;
+  }
+  return longest;
+}
+
+static rf_status cut_triangle(cutting *c, int32_t at, rf_error *err) {
+  // not on diagonals of what is regular
+  static const double middle[3] = {0.3291, 0.3142, 0.3567};
+  static const double corners[3][3] = {{0.90, 0.06, 0.04}, {0.04, 0.90, 0.06}, {0.06, 0.04, 0.90}};
+  const double *normal = c->closest->triangle[at].normal;
+  const int32_t t = c->closest->bvh.item[at];
+  piece stack[HALVINGS + 2];
+  int depth = 0;
+  bool whole = true;
+  stack[0].depth = 0;
+  for (int k = 0; k < 3; ++k)
+    memcpy(stack[0].x[k],
+           c->surface->vertices + 3 * (size_t)c->surface->triangles[3 * (size_t)t + (size_t)k],
+           sizeof stack[0].x[k]);
+  depth = 1;
+  while (depth > 0) {
+    const piece p = stack[--depth];
+    int side = 0;
+    const bool met = is_met(c, at, &p);
+    if (met && longest_side(&p, &side) > c->size * c->size && p.depth < HALVINGS) {
+      piece halves[2] = {p, p};
+      for (int i = 0; i < 3; ++i) {
+        const double half = 0.5 * (p.x[side][i] + p.x[(side + 1) % 3][i]);
+        halves[0].x[(side + 1) % 3][i] = half;
+        halves[1].x[side][i] = half;
+      }
+      for (int h = 0; h < 2; ++h) {
+        ++halves[h].depth;
+        stack[depth++] = halves[h];
+      }
+      continue;
+    }
+    bool hidden = is_hidden(c, &p, normal, middle);
+    for (int k = 0; k < 3 && met && hidden; ++k) hidden = is_hidden(c, &p, normal, corners[k]);
+    whole = whole && !hidden;
+    if (hidden) continue;
+    const rf_status st = keep(c, &p, err);
+    if (st < 0) return st;
+  }
+  c->made.n_hidden += !whole;
+  return RF_OK;
+}
+
+rf_status rf_union_boundary_create(const rf_surface *s, const rf_closest *closest, double size,
+                                   double gap, const rf_run *run, rf_union_boundary *out,
+                                   rf_error *err) {
+  rf_status st = RF_OK;
+  cutting c = {.surface = s, .closest = closest, .size = size, .gap = gap};
+  *out = (rf_union_boundary){0};
+  for (int32_t at = 0; at < closest->n_triangles; ++at) {
+    if (at % POLL == 0) RF_TRY(rf_run_progress(run, -1, -1, err));
+    // without area: on the sides of others
+    if (closest->triangle[at].one > 0.0) RF_TRY(cut_triangle(&c, at, err));
+  }
+  RF_ALLOC(c.made.triangles, 3 * (size_t)c.made.n_triangles);
+  for (int32_t i = 0; i < 3 * c.made.n_triangles; ++i) c.made.triangles[i] = i;
+  *out = c.made;
+  c.made = (rf_union_boundary){0};
+done:
+  rf_union_boundary_free(&c.made);
+  return st;
+}
