@@ -24,7 +24,7 @@ PICTURES = {
     "03_bases_from_sketches_and_trajectories": 6,
     "04_steps_damping_other_systems": 5,
     "05_elements_that_bend": 2,
-    "06_contact": 3,
+    "06_contact": 10,
 }
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

@@ -24,14 +24,15 @@ Motion
     `stable_step`, `spectrum`, `Spectrum`) step all of these; `State` is where they are.
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: bodies that nothing holds.
 Contact
-    `Pointshell`: points of a surface with inward normals (`Uniformity`: how evenly they lie);
-    `PointTree`: the hierarchy over it.
-    `PenaltyContact` of such a tree with a field: `ContactForce` (with `ContactPoints`), and
-    `ContactTrajectory`, in bounded time.
-    `DeformedField`: of objects that deform, by proxies.
+    One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
+    on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField` or
+    `OffsetField` of others. The other is a `Pointshell`: points of its surface with inward
+    normals (`Uniformity`: how evenly they lie), in a `PointTree`, which a reduced model may
+    carry and deform. ``save`` and `load` keep grids and shells.
+    `PenaltyContact` of a tree with a field, at a pose of the field's object, in bounded time:
+    `ContactForce` (with `ContactPoints`), of many poses `ContactTrajectory`. Where the field's
+    object deforms too: `DeformedField` in place of the field.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 to compare with.
-    A `Field` is a signed distance: a `DistanceField` on a grid, a `SphereField`, `BoxField`,
-    `PlaneField` or `CapsuleField`, a `UnionField` or `OffsetField` of others.
 Systems that are no solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 The machine
