@@ -28,7 +28,7 @@ Contact
     on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField` or
     `OffsetField` of others. The other is a `Pointshell`: points of its surface with inward
     normals (`Uniformity`: how evenly they lie), in a `PointTree`, which a reduced model may
-    carry and deform. ``save`` and `load` keep grids and shells.
+    carry and deform. Grids and shells are saved and loaded as models are.
     `PenaltyContact` of a tree with a field, at a pose of the field's object, in bounded time:
     `ContactForce` (with `ContactPoints`), of many poses `ContactTrajectory`. Where the field's
     object deforms too: `DeformedField` in place of the field.
