@@ -224,53 +224,62 @@ double rf_deformed_field_distance_rt(const rf_deformed_field *f, const rf_deform
   return distance;
 }
 
-// Value and gradient of place j of a block in one domain.
-static double domain_gradient(const rf_deformed_field *f, const rf_deformed_pose *pose,
-                              int32_t domain, const rf_nearest *b, int32_t j, double gradient[3]) {
+// Gradient at place j of a block, of values and gradients of the field at rest, `stride` apart.
+// With t_i the gradients of the shares s_i = d_min / d_i, T = sum of s_i - s_last and values d_i,
+//     sum over i of d_i grad w_i = sum over i of (d_i - sum w_k d_k) (t_i - t_last) / T .
+static void mean_gradient(const rf_nearest *b, int32_t j, int32_t stride, const double *maps,
+                          const double *at_rest, const double *slope, double gradient[3]) {
   const int32_t last = b->k - 1;
-  const double x[3] = {b->x[0][j], b->x[1][j], b->x[2][j]};
-
-  // gradients of the shares, less that of the last, and their sum
-  double turn[RF_DEFORMED_MAX_K][3] = {{0.0}}, all[3] = {0.0};
-  if (b->total[j] > 0.0) {
-    for (int32_t i = last; i >= 0; --i)
-      for (int c = 0; c < 3; ++c) {
-        const double way = x[c] - b->proxy[c * b->stride + b->number[i][j]];
-        turn[i][c] = -b->share[i][j] * way / b->square[i][j] - (i < last ? turn[last][c] : 0.0);
-      }
-    for (int32_t i = 0; i < last; ++i)
-      for (int c = 0; c < 3; ++c) all[c] += turn[i][c];
-    for (int c = 0; c < 3; ++c) turn[last][c] = 0.0;
-  }
-
-  double at_rest[RF_DEFORMED_MAX_K] = {0.0}, base[3] = {0.0}, change[3] = {0.0};
+  double base[3] = {0.0}, change[3] = {0.0}, turn[3] = {0.0}, more = 0.0, above = 0.0;
+  const double first = at_rest[0], middle = mean(b, j, stride, at_rest) - first;
   for (int32_t i = 0; i < b->rows; ++i) {
     const double w = b->weight[i][j];
     // the last has, in general, neither a weight nor a change of one
     if (i > 0 && i == last && w == 0.0) break;
-    const double *map = pose->map + 16 * (size_t)(f->first[domain] + b->number[i][j]);
-    double rest[3], slope[3], g[3];
-    for (int c = 0; c < 3; ++c)
-      rest[c] = map[c] * x[0] + map[4 + c] * x[1] + map[8 + c] * x[2] + map[12 + c];
-    at_rest[i] = rf_field_gradient_rt(f->field[domain], rest, slope);
-    for (int c = 0; c < 3; ++c) g[c] = rf_vec3_dot(map + 4 * c, slope);
+    const double *map = maps + 16 * b->number[i][j], *s = slope + 3 * i * stride;
+    double g[3];
+    for (int c = 0; c < 3; ++c) g[c] = rf_vec3_dot(map + 4 * c, s);
     if (i == 0)
       for (int c = 0; c < 3; ++c) base[c] = g[c];
-    if (!(at_rest[0] < INFINITY)) break;
-    for (int c = 0; c < 3; ++c) {
-      change[c] += w * (g[c] - base[c]);
-      if (b->total[j] > 0.0)
-        change[c] += (turn[i][c] - w * all[c]) / b->total[j] * (at_rest[i] - at_rest[0]);
-    }
+    if (!(first < INFINITY)) break;
+    for (int c = 0; c < 3; ++c) change[c] += w * (g[c] - base[c]);
+    if (!(b->total[j] > 0.0)) continue;
+    above = (at_rest[i * stride] - first) - middle;
+    more += above;
+    const double factor = above * b->share[i][j] / b->square[i][j];
+    for (int c = 0; c < 3; ++c)
+      turn[c] -= factor * (b->x[c][j] - b->proxy[c * b->stride + b->number[i][j]]);
   }
   for (int c = 0; c < 3; ++c) gradient[c] = base[c] + change[c];
-  return mean(b, j, 1, at_rest);
+  if (!(b->total[j] > 0.0) || !(first < INFINITY)) return;
+  const double factor = more * b->share[last][j] / b->square[last][j], scale = 1.0 / b->total[j];
+  for (int c = 0; c < 3; ++c) {
+    turn[c] += factor * (b->x[c][j] - b->proxy[c * b->stride + b->number[last][j]]);
+    gradient[c] += scale * turn[c];
+  }
+}
+
+// values and gradients of a block in one domain
+static void domain_gradients(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                             int32_t domain, rf_nearest *b, double *distance, double *gradient) {
+  double rest[3 * BLOCK * RF_NEAREST_MAX_K + 1], slope[3 * BLOCK * RF_NEAREST_MAX_K];
+  double at_rest[BLOCK * RF_NEAREST_MAX_K];
+  const double *maps = pose->map + 16 * (size_t)f->first[domain];
+  find_nearest(f, pose, domain, b);
+  CALL(rf_deformed_pull, f->simd, b, b->rows, maps, rest);
+  for (int32_t m = 0; m < b->rows * b->n; ++m)
+    at_rest[m] = rf_field_gradient_rt(f->field[domain], rest + 3 * m, slope + 3 * m);
+  for (int32_t j = 0; j < b->n; ++j) {
+    distance[j] = mean(b, j, b->n, at_rest + j);
+    mean_gradient(b, j, b->n, maps, at_rest + j, slope + 3 * j, gradient + 3 * j);
+  }
 }
 
 void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                     int32_t n, const double *points, double *distance,
                                     double *gradient, int32_t *nearest) {
   rf_nearest b;
+  double found[BLOCK], found_slope[3 * BLOCK];
   for (int32_t from = 0; from < n; from += BLOCK) {
     const int32_t count = n - from < BLOCK ? n - from : BLOCK;
     double *to = distance + from, *slope = gradient + 3 * (size_t)from;
@@ -282,14 +291,12 @@ void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deforme
     if (!pose->usable) continue;
     enter(points + 3 * (size_t)from, count, &b);
     for (int32_t domain = 0; domain < f->n_domains; ++domain) {
-      find_nearest(f, pose, domain, &b);
+      domain_gradients(f, pose, domain, &b, found, found_slope);
       for (int32_t j = 0; j < count; ++j) {
-        double g[3];
-        const double d = domain_gradient(f, pose, domain, &b, j, g);
-        if (domain > 0 && !(d < to[j])) continue;
-        to[j] = d;
+        if (domain > 0 && !(found[j] < to[j])) continue;
+        to[j] = found[j];
         nearest[from + j] = f->first[domain] + (int32_t)b.number[0][j];
-        for (int c = 0; c < 3; ++c) slope[3 * j + c] = g[c];
+        for (int c = 0; c < 3; ++c) slope[3 * j + c] = found_slope[3 * j + c];
       }
     }
   }

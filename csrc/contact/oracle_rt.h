@@ -23,15 +23,19 @@ static inline void rf_oracle_distances_rt(const rf_oracle *o, int32_t n, const d
   else
     rf_deformed_field_distances_rt(o->deformed, o->pose, n, points, distance, NULL);
 }
-// Returns the proxy that a force there acts on; without meaning for a field that does not deform.
-static inline int32_t rf_oracle_gradient_rt(const rf_oracle *o, const double *point,
-                                            double *gradient) {
-  int32_t nearest = 0;
-  if (o->field)
-    rf_field_gradient_rt(o->field, point, gradient);
-  else
-    rf_deformed_field_gradient_rt(o->deformed, o->pose, point, gradient, &nearest);
-  return nearest;
+// gradient (n, 3) at up to 16 points; proxy (n): those that forces there act on, without meaning
+// for a field that does not deform
+static inline void rf_oracle_gradients_rt(const rf_oracle *o, int32_t n, const double *points,
+                                          double *gradient, int32_t *proxy) {
+  double distance[16];
+  if (!o->field) {
+    rf_deformed_field_gradients_rt(o->deformed, o->pose, n, points, distance, gradient, proxy);
+    return;
+  }
+  for (int32_t k = 0; k < n; ++k) {
+    rf_field_gradient_rt(o->field, points + 3 * k, gradient + 3 * k);
+    proxy[k] = 0;
+  }
 }
 // what a deformed field needs is small, or known late only
 static inline void rf_oracle_prefetch_rt(const rf_oracle *o, const double *point) {

@@ -313,7 +313,8 @@ static void traverse(rf_penalty *p, double start_us, rf_penalty_result *out) {
 static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
   const rf_point_tree *t = p->tree;
   const rf_deformed_field *deformed = p->oracle.deformed;
-  double world[3 * BLOCK], body[3 * BLOCK], normal[3 * BLOCK], total = 0.0;
+  double world[3 * BLOCK], body[3 * BLOCK], normal[3 * BLOCK], slope[3 * BLOCK], total = 0.0;
+  int32_t proxy[BLOCK];
   double sum[36] = {0}, force[3] = {0}, torque[3] = {0}, deepest = 0.0;
   memset(p->reduced, 0, (size_t)t->row * sizeof *p->reduced);
   if (deformed) memset(p->field_reduced, 0, (size_t)deformed->r * sizeof *p->field_reduced);
@@ -324,6 +325,7 @@ static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
       rf_point_tree_prefetch_normal_rt(t, place[k]);
     locate(p, n, place, world, body);
     rf_point_tree_normals_rt(t, n, place, p->row, normal);
+    if (deformed || !p->set.along_normal) rf_oracle_gradients_rt(&p->oracle, n, body, slope, proxy);
     for (int32_t k = 0; k < n; ++k) {
       const double weight = p->weight ? p->weight[place[k]] : 1.0;
       const double stiffness = weight * p->set.stiffness_n_per_m, d = p->touch_distance[first + k];
@@ -340,16 +342,13 @@ static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
         on_shell[i] = -f[i];
       }
       rf_point_tree_project_rt(t, place[k], on_shell, p->reduced);
-      if (p->set.along_normal && !deformed)
+      if (p->set.along_normal)
         memcpy(g, direction, sizeof g);
-      else {
-        const int32_t proxy = rf_oracle_gradient_rt(&p->oracle, body + 3 * k, local);
-        to_world(p->rotation, local, g);
-        if (p->set.along_normal) memcpy(g, direction, sizeof g);
-        if (deformed) {
-          to_body(p->rotation, f, local);
-          rf_deformed_field_push_rt(deformed, proxy, local, p->field_reduced);
-        }
+      else
+        to_world(p->rotation, slope + 3 * k, g);
+      if (deformed) {
+        to_body(p->rotation, f, local);
+        rf_deformed_field_push_rt(deformed, proxy[k], local, p->field_reduced);
       }
       for (int i = 0; i < 3; ++i) {
         left[i] = stiffness * direction[i];
