@@ -62,7 +62,8 @@ class ContactForce:
     gradient
         Of (force, torque) by a displacement [m] of the distance-field object and a rotation of
         it [rad] about its grasp point, shape (6, 6): rows are force and torque, columns
-        displacement and rotation. It is that of the mirrored motion (see `PenaltyContact`).
+        displacement and rotation, so that the quarters are in [N/m], [N/rad], [N m/m] and
+        [N m/rad]. It is that of the mirrored motion (see `PenaltyContact`).
     reduced_force
         On the shell, U^T f [N kg^-1/2], shape (r,); None for a rigid shell.
     visited
@@ -107,7 +108,7 @@ class ContactTrajectory:
     force, torque
         On the distance-field object, in the world [N], [N m], shape (n, 3).
     gradient
-        Shape (n, 6, 6).
+        As of `ContactForce`, shape (n, 6, 6).
     reduced_force
         On the shell [N kg^-1/2], shape (n, r); None for a rigid shell.
     visited, skipped, touching, level
@@ -381,7 +382,7 @@ class PenaltyContact:
         positions
             Shape (n, 3) [m].
         quaternions
-            Shape (n, 4).
+            (w, x, y, z), each of norm 1, shape (n, 4).
         qs
             Shape (n, r) [kg^1/2 m]; None: at rest.
         field_qs

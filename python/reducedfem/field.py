@@ -283,7 +283,8 @@ class DistanceField(Field):
         surface
             The surface; closed ones are recognised with vertices at the same place made one.
         resolution
-            Voxels along the side of the box, or three numbers with `box`; samples are one more.
+            Voxels along the side of the box, or three numbers, along x, y and z (as a `box` that
+            is no cube asks for); samples are one more.
         expand
             The box is the cube about the centre of the surface's bounding box whose side is that
             many times the longest side of the bounding box (B07 3.11); 1 or more.

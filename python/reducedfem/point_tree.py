@@ -47,7 +47,8 @@ class PointTree:
     Raises
     ------
     InputError, InputTypeError
-        `embedding` is given without `reduced`, or is one of another mesh or other points.
+        `embedding` is given without `reduced`, or is one of another mesh or other points; the
+        shell has more than 32 levels.
     """
 
     __slots__ = ("__weakref__", "_core", "_embedding", "_reduced", "_shell")

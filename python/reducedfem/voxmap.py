@@ -217,7 +217,7 @@ class VoxmapContact:
     Parameters
     ----------
     shell
-        Points with normals of the other object, in the world.
+        Points with inward normals of the other object, in the world.
     voxmap
         The voxels, in their own frame.
     stiffness
