@@ -86,6 +86,18 @@ def test_values_are_those_of_a_plain_version(resolution):
     )
 
 
+def test_neighbours_across_words():
+    """A wall at voxel 64, the first of a word, has one neighbour in the word before."""
+    surface = rf.Surface([[0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]], [[0, 1, 2]])
+    values = rf.Voxmap.from_surface(surface, 129, expand=1.1).values
+    wall = values[64] == 2
+    assert wall.sum() > 5000
+    assert (values[63][wall] == 3).all()
+    assert (values[65][wall] == 3).all()
+    assert not values[:63].any()
+    assert not values[66:].any()
+
+
 def test_a_surface_with_a_hole_has_no_interior():
     whole = box_surface((0.5, 0.4, 0.3))
     open_box = rf.Surface(whole.vertices, np.delete(whole.triangles, [1, 7], axis=0))
