@@ -434,7 +434,7 @@ static PyGetSetDef field_getset[] = {
      NULL},
     {"origin", get_origin, NULL, "Place of its first sample, read-only (3,), or None.", NULL},
     {"spacing", get_spacing, NULL, "Its spacing, read-only (3,), or None.", NULL},
-    {"boundary", get_boundary, NULL, "Its smallest sample on the sides of the box, or None.", NULL},
+    {"boundary", get_boundary, NULL, "No place on the sides of its box is nearer, or None.", NULL},
     {"error", get_error, NULL, "How far its samples may be from distances; infinity: any.", NULL},
     {"parts", get_parts, NULL, "Number of grids and shapes.", NULL},
     {0},
