@@ -266,7 +266,9 @@ void rf_closest_of_triangle(const rf_closest *c, int32_t at, const double p[3],
   describe(c, at, foot, where, out);
 }
 
-bool rf_closest_find(const rf_closest *c, const double p[3], double bound, rf_closest_place *out) {
+// `facing` may be NULL; -1: nothing is nearer than the bound
+static inline int32_t search(const rf_closest *c, const double p[3], double bound,
+                             const double *facing, double least, rf_closest_place *out) {
   const rf_bvh *b = &c->bvh;
   double best = bound * bound, best_foot[3] = {0.0, 0.0, 0.0};
   int32_t best_at = -1;
@@ -289,6 +291,7 @@ bool rf_closest_find(const rf_closest *c, const double p[3], double bound, rf_cl
     for (int32_t at = b->first[node]; at < b->first[node] + b->count[node]; ++at) {
       double w[3], foot[3];
       int where;
+      if (facing && !(rf_vec3_dot(c->triangle[at].normal, facing) > least)) continue;
       rf_vec3_sub(p, c->triangle[at].a, w);
       const double square = triangle_square(&c->triangle[at], w, foot, &where);
       if (!(square < best)) continue;
@@ -298,8 +301,19 @@ bool rf_closest_find(const rf_closest *c, const double p[3], double bound, rf_cl
       memcpy(best_foot, foot, sizeof foot);
     }
   }
-  if (best_at < 0) return false;
+  if (best_at < 0) return -1;
   out->distance = sqrt(best);
   describe(c, best_at, best_foot, best_where, out);
-  return true;
+  return best_at;
+}
+
+bool rf_closest_find(const rf_closest *c, const double p[3], double bound, rf_closest_place *out) {
+  return search(c, p, bound, NULL, 0.0, out) >= 0;
+}
+
+bool rf_closest_find_facing(const rf_closest *c, const double p[3], double bound,
+                            const double facing[3], double least, int32_t *at,
+                            rf_closest_place *out) {
+  *at = search(c, p, bound, facing, least, out);
+  return *at >= 0;
 }

@@ -52,6 +52,12 @@ typedef struct rf_closest_place {
 // False when nothing is nearer than `bound` (INFINITY: none), or p is no place.
 bool rf_closest_find(const rf_closest *c, const double p[3], double bound, rf_closest_place *out);
 
+// The same among the triangles whose normals have a product with `facing` above `least`; *at: the
+// triangle's place in the tree's order.
+bool rf_closest_find_facing(const rf_closest *c, const double p[3], double bound,
+                            const double facing[3], double least, int32_t *at,
+                            rf_closest_place *out);
+
 // The same of one triangle, given by its place in the tree's order.
 void rf_closest_of_triangle(const rf_closest *c, int32_t at, const double p[3],
                             rf_closest_place *out);

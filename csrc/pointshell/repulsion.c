@@ -11,6 +11,8 @@
 
 // points of a task; attempts to draw a point that finds the level set
 enum { CHUNK = 2048, DRAWS = 50 };
+// rounds that take as long as the drawing of as many points, for the progress
+enum { INJECTION = 4 };
 
 // share of the step that Newton's method for the forces would take
 static const double RELAXATION = 0.7;
@@ -40,15 +42,68 @@ rf_status rf_repulsion_counts(int32_t points, int32_t levels, int32_t *counts, r
   return RF_OK;
 }
 
+// Sets the inverse of the order of the tree: which triangle is where.
+static void invert(const rf_closest *c, int32_t *place) {
+  for (int32_t at = 0; at < c->n_triangles; ++at) place[c->bvh.item[at]] = at;
+}
+
+// ---- the ground that points lie on ---------------------------------------------------
+
+typedef struct ground {
+  const rf_level_set *level_set;  // NULL: the surface
+  const rf_closest *surface;
+  const int32_t *place;  // of each triangle in its tree
+} ground;
+
+// Moves y, one step from where the normal is n, to the surface; *at: triangle of the point.
+static bool settle_on_surface(const ground *g, double *y, double reach, double tolerance,
+                              const double *n, int32_t *at, double *normal) {
+  rf_closest_place best, other;
+  int32_t which;
+  // most steps end on the same triangle, and none needs to look beyond it
+  rf_closest_of_triangle(g->surface, *at, y, &best);
+  if (!(best.distance <= tolerance && best.feature == RF_FEATURE_FACE) &&
+      rf_closest_find_facing(g->surface, y, fmin(best.distance, reach), n, RF_SAME_SIDE, &which,
+                             &other)) {
+    best = other;
+    *at = which;
+  }
+  if (!(best.distance <= reach)) return false;
+  // on the rim of a sheet without thickness there is no pseudonormal
+  const double *m = best.normal;
+  double length = rf_vec3_length(m);
+  if (!(length > 1e-6)) {
+    m = g->surface->triangle[*at].normal;
+    length = rf_vec3_length(m);
+    if (!(length > 0.0)) return false;
+  }
+  for (int c = 0; c < 3; ++c) {
+    y[c] = best.place[c];
+    normal[c] = m[c] / length;
+  }
+  return true;
+}
+
+// The way from a place drawn on a triangle to the ground.
+static bool settle_drawn(const ground *g, int32_t triangle, double *x, double reach, int32_t *at,
+                         double *normal) {
+  *at = -1;
+  if (g->level_set) return rf_level_set_settle(g->level_set, x, reach, normal);
+  *at = g->place[triangle];
+  memcpy(normal, g->surface->triangle[*at].normal, 3 * sizeof *normal);
+  return rf_vec3_dot(normal, normal) > 0.0;
+}
+
 // ---- drawing -------------------------------------------------------------------------
 
 typedef struct drawing {
   const rf_sampler *sampler;
-  const rf_level_set *target;
+  const ground *ground;
   uint64_t seed;
   int32_t n;
   double reach;  // how far the level set may be from the triangulation, m
   double *x, *normal;
+  int32_t *at;
   int32_t *redrawn;  // by chunks
 } drawing;
 
@@ -65,16 +120,15 @@ static rf_status draw_chunk(void *context, int64_t task, int worker, rf_error *e
       const double width = attempt == 0 ? 1.0 : ldexp(1.0, attempt);
       double along = ((double)i + 0.5 + width * (u - 0.5)) / (double)d->n;
       along -= floor(along);
-      rf_sampler_draw(d->sampler, along, v, d->x + 3 * (size_t)i);
-      found =
-          rf_level_set_settle(d->target, d->x + 3 * (size_t)i, d->reach, d->normal + 3 * (size_t)i);
+      const int32_t triangle = rf_sampler_draw(d->sampler, along, v, d->x + 3 * (size_t)i);
+      found = settle_drawn(d->ground, triangle, d->x + 3 * (size_t)i, d->reach, &d->at[i],
+                           d->normal + 3 * (size_t)i);
       d->redrawn[task] += !found;
     }
     if (!found)
       return rf_fail(err, RF_ERR_NO_CONVERGENCE,
-                     "no way was found from the triangulation of the level set %g to the level "
-                     "set: the field is too rough there",
-                     d->target->value);
+                     "no way was found from the triangulation of the level set to the level set: "
+                     "the field is too rough there");
   }
   return RF_OK;
 }
@@ -82,7 +136,8 @@ static rf_status draw_chunk(void *context, int64_t task, int worker, rf_error *e
 // ---- repulsion -----------------------------------------------------------------------
 
 typedef struct relaxation {
-  const rf_level_set *target;
+  const ground *ground;
+  double tolerance;  // of places, m
   const rf_cells *cells;
   int32_t frozen;   // points of earlier levels
   double reach;     // R, m
@@ -90,6 +145,7 @@ typedef struct relaxation {
   const double *x;  // where all points are, and the normals there
   const double *normal;
   double *new_x, *new_normal;
+  int32_t *at;    // triangle of each point
   float *share;   // of its step that each point takes
   double *moved;  // sums of squared motions, by chunks, m^2
 } relaxation;
@@ -162,8 +218,12 @@ static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *
     for (int attempt = 0; attempt < 3; ++attempt, length *= 0.5) {
       double y[3], m[3];
       for (int a = 0; a < 3; ++a) y[a] = x[a] + length / force * step[a];
-      if (!rf_level_set_settle(r->target, y, length, m) || !(rf_vec3_dot(m, n) > RF_SAME_SIDE))
-        continue;
+      int32_t at = r->at[i];
+      const bool settled = r->ground->level_set
+                               ? rf_level_set_settle(r->ground->level_set, y, length, m)
+                               : settle_on_surface(r->ground, y, length, r->tolerance, n, &at, m);
+      if (!settled || !(rf_vec3_dot(m, n) > RF_SAME_SIDE)) continue;
+      r->at[i] = at;
       memcpy(to_x, y, sizeof y);
       memcpy(to_n, m, sizeof m);
       double d[3];
@@ -182,19 +242,22 @@ typedef struct shell {
   double *x, *normal, *new_x, *new_normal;
   float *share;
   double *moved;
+  int32_t *at, *new_at;
   int32_t *redrawn;
   uint8_t *gone;
   rf_cells cells;
 } shell;
 
 // Draws candidates for `n` points and keeps those that are not nearest to earlier points.
-static rf_status inject(const rf_sampler *sampler, const rf_level_set *t, uint64_t seed,
-                        int32_t earlier, int32_t n, double spacing, double reach, shell *s,
-                        const rf_run *run, int32_t *redrawn, rf_error *err) {
+static rf_status inject(const rf_sampler *sampler, const ground *g, uint64_t seed, int32_t earlier,
+                        int32_t n, double spacing, double reach, shell *s, const rf_run *run,
+                        int32_t *redrawn, rf_error *err) {
+  rf_run_part halves[2] = {{run, 0, 1, 2}, {run, 1, 2, 2}};
+  const rf_run first = rf_run_of_part(&halves[0]), second = rf_run_of_part(&halves[1]);
   const int32_t chunks = (n - 1) / CHUNK + 1;
   memset(s->redrawn, 0, (size_t)chunks * sizeof *s->redrawn);
-  drawing d = {sampler, t, seed, n, reach, s->new_x, s->new_normal, s->redrawn};
-  const rf_status st = rf_run_tasks(run, chunks, 0, draw_chunk, &d, err);
+  drawing d = {sampler, g, seed, n, reach, s->new_x, s->new_normal, s->new_at, s->redrawn};
+  rf_status st = rf_run_tasks(&first, chunks, 1, draw_chunk, &d, err);
   if (st < 0) return st;
   for (int32_t k = 0; k < chunks; ++k) *redrawn += s->redrawn[k];
 
@@ -203,6 +266,10 @@ static rf_status inject(const rf_sampler *sampler, const rf_level_set *t, uint64
   for (int32_t i = 0; i < earlier; ++i) {
     const rf_cells_filter filter = {-1, s->gone, NULL, NULL};
     double distance;
+    if (i % CHUNK == 0) {
+      st = rf_run_progress(&second, i, earlier, err);
+      if (st < 0) return st;
+    }
     s->gone[rf_cells_nearest(&s->cells, s->x + 3 * (size_t)i, &filter, spacing, &distance)] = 1;
   }
   int32_t to = earlier;
@@ -210,6 +277,7 @@ static rf_status inject(const rf_sampler *sampler, const rf_level_set *t, uint64
     if (s->gone[i]) continue;
     memcpy(s->x + 3 * (size_t)to, s->new_x + 3 * (size_t)i, 3 * sizeof *s->x);
     memcpy(s->normal + 3 * (size_t)to, s->new_normal + 3 * (size_t)i, 3 * sizeof *s->x);
+    s->at[to] = s->new_at[i];
     ++to;
   }
   return RF_OK;
@@ -229,19 +297,29 @@ rf_status rf_repulsion(const rf_field *field, const rf_sampler *sampler,
   *report = (rf_repulsion_report){0};
   const size_t n = (size_t)set->points;
   shell s = {0};
+  rf_closest *surface = NULL;
+  int32_t *place = NULL;
   RF_ALLOC(s.x, 3 * n);
   RF_ALLOC(s.normal, 3 * n);
   RF_ALLOC(s.new_x, 3 * n);
   RF_ALLOC(s.new_normal, 3 * n);
   RF_ALLOC(s.share, n);
+  RF_ALLOC(s.at, n);
+  RF_ALLOC(s.new_at, n);
   RF_ALLOC(s.moved, n / CHUNK + 1);
   RF_ALLOC(s.redrawn, n / CHUNK + 1);
   RF_ALLOC(s.gone, n);
   RF_TRY(rf_cells_allocate(set->points, &s.cells, err));
 
+  if (!field) {
+    RF_ALLOC(place, sampler->surface->n_triangles);
+    RF_TRY(rf_closest_create(sampler->surface, &surface, err));
+    invert(surface, place);
+  }
+
   int64_t total = 0, done = 0;
   for (int32_t level = 0; level < set->levels; ++level)
-    total += (int64_t)counts[level] * set->rounds;
+    total += (int64_t)counts[level] * (INJECTION + set->rounds);
   // places far from the origin are not known better than this
   double low[3], high[3], rounding = 0.0;
   rf_surface_bounds(sampler->surface, low, high);
@@ -254,15 +332,20 @@ rf_status rf_repulsion(const rf_field *field, const rf_sampler *sampler,
     const int32_t now = counts[level], earlier = level > 0 ? counts[level - 1] : 0;
     const double spacing = rf_hexagonal_spacing(sampler->area, now);
     const rf_level_set t = {field, set->level_set, TOLERANCE * spacing + rounding};
-    RF_TRY(inject(sampler, &t, rf_seed(set->seed, (uint64_t)level), earlier, now, spacing, reach,
-                  &s, run, &report->redrawn, err));
+    const ground g = {field ? &t : NULL, surface, place};
+    rf_run_part part = {run, done, done + (int64_t)now * INJECTION, total};
+    const rf_run injection = rf_run_of_part(&part);
+    RF_TRY(inject(sampler, &g, rf_seed(set->seed, (uint64_t)level), earlier, now, spacing, reach,
+                  &s, &injection, &report->redrawn, err));
+    done += (int64_t)now * INJECTION;
     memcpy(s.new_x, s.x, 3 * (size_t)now * sizeof *s.x);
     memcpy(s.new_normal, s.normal, 3 * (size_t)now * sizeof *s.x);
     for (int32_t i = 0; i < now; ++i) s.share[i] = 1.0f;
     int32_t round = 0;
     while (round < set->rounds) {
       rf_cells_fill(&s.cells, now, s.x, RF_REPULSION_REACH * spacing);
-      relaxation r = {&t,
+      relaxation r = {&g,
+                      t.tolerance,
                       &s.cells,
                       earlier,
                       RF_REPULSION_REACH * spacing,
@@ -271,6 +354,7 @@ rf_status rf_repulsion(const rf_field *field, const rf_sampler *sampler,
                       s.normal,
                       s.new_x,
                       s.new_normal,
+                      s.at,
                       s.share,
                       s.moved};
       const int32_t chunks = (now - 1) / CHUNK + 1;
@@ -299,9 +383,13 @@ done:
   rf_free(s.new_x);
   rf_free(s.new_normal);
   rf_free(s.share);
+  rf_free(s.at);
+  rf_free(s.new_at);
   rf_free(s.moved);
   rf_free(s.redrawn);
   rf_free(s.gone);
   rf_cells_free(&s.cells);
+  rf_closest_free(surface);
+  rf_free(place);
   return st;
 }

@@ -1,12 +1,14 @@
-// Points spread evenly over a level set of a distance field, level by level, by repulsion
-// (B07 3.8.1).
+// Points spread evenly over a level set of a distance field, or over a triangle surface, level by
+// level, by repulsion (B07 3.8.1).
 //
-// The points of a level are drawn from a triangulation of the level set, stratified by area;
+// The points of a level are drawn from a triangulation of the level set, or from the surface,
+// stratified by area;
 // of the candidates for all points so far those nearest to the points of earlier levels, which
 // stay where they are, are left out.  Points closer than R repel each other with a force of
 // 2 t^3 - 3 t^2 + 1, t = distance / R, unless they are on different sides of a thin part.  In
 // each round every point moves at once, along the surface, by its force over its stiffness, and
-// back to the level set by Newton's method, with bisection where that fails; a point that comes
+// back to the level set by Newton's method, with bisection where that fails, or to the nearest
+// place of the surface that faces the same side, with the pseudonormal there; a point that comes
 // to no good end waits for the next round.  R is RF_REPULSION_REACH times the distance between
 // neighbours in the ideal, hexagonal arrangement of that many points on that area, so it about
 // halves from level to level; nothing is left to be tuned.  A level is done when its points move
@@ -20,6 +22,7 @@
 
 #include "base/run.h"
 #include "base/status.h"
+#include "mesh/closest.h"
 #include "pointshell/sample.h"
 #include "sdf/field.h"
 
@@ -51,7 +54,8 @@ typedef struct rf_repulsion_report {
 double rf_hexagonal_spacing(double area, double n);
 
 // points (points, 3), sorted by level, and the unit normals of the level set there, inwards
-// (points, 3).  `sampler`: of a triangulation of the level set.
+// (points, 3).  `sampler`: of a triangulation of the level set; without a field (NULL) the points
+// lie on its surface itself, which faces outwards.
 RF_MUST_CHECK rf_status rf_repulsion(const rf_field *field, const rf_sampler *sampler,
                                      const rf_repulsion_settings *set, const rf_run *run,
                                      double *points, double *normals, rf_repulsion_report *report,

@@ -7,6 +7,7 @@
 #include "pointshell/measure.h"
 #include "pointshell/order.h"
 #include "pointshell/repulsion.h"
+#include "pointshell/shell.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_core.h"
 #include "pyext/py_field.h"
@@ -166,62 +167,102 @@ static PyObject *shell_counts(PyObject *module, PyObject *args) {
 }
 
 PyDoc_STRVAR(
-    repulsion_doc,
-    "repulsion($module, field, vertices, triangles, points, levels, seed, level_set,\n"
-    "          rounds, still, progress, threads, /)\n--\n\n"
-    "Points and inward normals (n, 3) of a level set with a triangulation, rounds and last\n"
-    "motion of each level, number of points drawn again.");
-static PyObject *repulsion(PyObject *module, PyObject *args) {
+    create_doc,
+    "shell_create($module, field, surface, resolution, points, levels, seed, level_set, rounds,\n"
+    "             still, area_samples, progress, threads, /)\n--\n\n"
+    "Points and inward normals (n, 3), areas (n,) or None, rounds and last motion of each level,\n"
+    "number of points drawn again.  Field: None, for points on the surface; surface: a tuple of\n"
+    "vertices and triangles that face outwards, or None.");
+static PyObject *shell_create(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *field_obj, *vertices, *triangles, *progress, *result = NULL;
-  int points, levels, rounds, threads;
+  PyObject *field_obj, *surface_obj, *progress, *result = NULL;
+  int threads;
+  rf_shell_settings set = {0};
   unsigned long long seed;
-  double level_set, still;
-  if (!PyArg_ParseTuple(args, "OOOiiKdidOi:repulsion", &field_obj, &vertices, &triangles, &points,
-                        &levels, &seed, &level_set, &rounds, &still, &progress, &threads))
+  rf_repulsion_settings *r = &set.repulsion;
+  if (!PyArg_ParseTuple(args, "OOiiiKdidiOi:shell_create", &field_obj, &surface_obj,
+                        &set.resolution, &r->points, &r->levels, &seed, &r->level_set, &r->rounds,
+                        &r->still, &set.area_samples, &progress, &threads))
     return NULL;
-  const rf_field *field = py_field_get(state, field_obj);
+  r->seed = seed;
+  const rf_field *field = NULL;
+  if (field_obj != Py_None && !(field = py_field_get(state, field_obj))) return NULL;
   py_run run;
-  if (!field || py_run_init(state, &run, progress, threads) < 0) return NULL;
-  sampler_in in;
-  PyObject *x = NULL, *normals = NULL, *n_rounds = NULL, *motion = NULL;
-  if (take_surface(state, &in, vertices, triangles) < 0) goto done;
+  if (py_run_init(state, &run, progress, threads) < 0) return NULL;
+  const bool with_surface = surface_obj != Py_None;
+  PyObject *vertices, *triangles;
+  if (with_surface && !PyTuple_Check(surface_obj)) {
+    py_fail(state, "InputTypeError", "surface must be a tuple of vertices and triangles, or None");
+    return NULL;
+  }
+  sampler_in in = {0};
+  PyObject *x = NULL, *normals = NULL, *areas = NULL, *n_rounds = NULL, *motion = NULL;
+  if (with_surface && (!PyArg_ParseTuple(surface_obj, "OO", &vertices, &triangles) ||
+                       take_surface(state, &in, vertices, triangles) < 0))
+    goto done;
   rf_error err = {0};
   int32_t counts[RF_SHELL_MAX_LEVELS];
-  rf_status st = rf_repulsion_counts(points, levels, counts, &err);
+  rf_status st = rf_repulsion_counts(r->points, r->levels, counts, &err);
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
   }
-  x = py_new_f64(2, (npy_intp[]){points, 3});
-  normals = py_new_f64(2, (npy_intp[]){points, 3});
-  n_rounds = py_new_i32(1, (npy_intp[]){levels});
-  motion = py_new_f64(1, (npy_intp[]){levels});
-  if (!x || !normals || !n_rounds || !motion) goto done;
-  const rf_repulsion_settings set = {points, levels, seed, level_set, rounds, still};
+  x = py_new_f64(2, (npy_intp[]){r->points, 3});
+  normals = py_new_f64(2, (npy_intp[]){r->points, 3});
+  areas = set.area_samples > 0 ? py_new_f64(1, (npy_intp[]){r->points}) : Py_NewRef(Py_None);
+  n_rounds = py_new_i32(1, (npy_intp[]){r->levels});
+  motion = py_new_f64(1, (npy_intp[]){r->levels});
+  if (!x || !normals || !areas || !n_rounds || !motion) goto done;
   rf_repulsion_report report;
-  rf_sampler sampler;
   double *to = py_f64(x), *to_normals = py_f64(normals);
+  double *to_areas = set.area_samples > 0 ? py_f64(areas) : NULL;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_sampler_create(&in.surface, &sampler, &err);
-  if (st == RF_OK) {
-    st = rf_repulsion(field, &sampler, &set, &run.run, to, to_normals, &report, &err);
-    rf_sampler_free(&sampler);
-  }
+  st = rf_shell_create(field, with_surface ? &in.surface : NULL, &set, &run.run, to, to_normals,
+                       to_areas, &report, &err);
   Py_END_ALLOW_THREADS
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
   }
-  memcpy(py_i32(n_rounds), report.rounds, (size_t)levels * sizeof *report.rounds);
-  memcpy(py_f64(motion), report.motion, (size_t)levels * sizeof *report.motion);
-  result = Py_BuildValue("OOOOi", x, normals, n_rounds, motion, (int)report.redrawn);
+  memcpy(py_i32(n_rounds), report.rounds, (size_t)r->levels * sizeof *report.rounds);
+  memcpy(py_f64(motion), report.motion, (size_t)r->levels * sizeof *report.motion);
+  result = Py_BuildValue("OOOOOi", x, normals, areas, n_rounds, motion, (int)report.redrawn);
 
 done:
   Py_XDECREF(x);
   Py_XDECREF(normals);
+  Py_XDECREF(areas);
   Py_XDECREF(n_rounds);
   Py_XDECREF(motion);
+  release_surface(&in);
+  return result;
+}
+
+PyDoc_STRVAR(thinness_doc,
+             "shell_thinness($module, field, vertices, triangles, level_set, depth, samples,\n"
+             "               progress, threads, /)\n--\n\n"
+             "Share of a surface's area with no inside of a field at a depth, either way.");
+static PyObject *shell_thinness(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *field_obj, *vertices, *triangles, *progress, *result = NULL;
+  double level_set, depth;
+  int samples, threads;
+  if (!PyArg_ParseTuple(args, "OOOddiOi:shell_thinness", &field_obj, &vertices, &triangles,
+                        &level_set, &depth, &samples, &progress, &threads))
+    return NULL;
+  const rf_field *field = py_field_get(state, field_obj);
+  py_run run;
+  if (!field || py_run_init(state, &run, progress, threads) < 0) return NULL;
+  sampler_in in;
+  if (take_surface(state, &in, vertices, triangles) == 0) {
+    rf_error err = {0};
+    rf_status st;
+    double share;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_shell_thinness(field, &in.surface, level_set, depth, samples, &run.run, &share, &err);
+    Py_END_ALLOW_THREADS
+    result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(share);
+  }
   release_surface(&in);
   return result;
 }
@@ -451,7 +492,8 @@ PyMethodDef py_pointshell_functions[] = {
     {"isosurface", isosurface, METH_VARARGS, isosurface_doc},
     {"level_set", level_set, METH_VARARGS, level_set_doc},
     {"shell_counts", shell_counts, METH_VARARGS, counts_doc},
-    {"repulsion", repulsion, METH_VARARGS, repulsion_doc},
+    {"shell_create", shell_create, METH_VARARGS, create_doc},
+    {"shell_thinness", shell_thinness, METH_VARARGS, thinness_doc},
     {"shell_uniformity", shell_uniformity, METH_VARARGS, uniformity_doc},
     {"shell_areas", shell_areas, METH_VARARGS, areas_doc},
     {"shell_from_voxels", shell_from_voxels, METH_VARARGS, from_voxels_doc},

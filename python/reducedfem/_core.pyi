@@ -55,22 +55,39 @@ def level_set(
     field: Field, value: float, resolution: int, progress: object, threads: int, /
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]: ...
 def shell_counts(points: int, levels: int, /) -> NDArray[np.int32]: ...
-def repulsion(
-    field: Field,
-    vertices: ArrayLike,
-    triangles: ArrayLike,
+def shell_create(
+    field: Field | None,
+    surface: tuple[ArrayLike, ArrayLike] | None,
+    resolution: int,
     points: int,
     levels: int,
     seed: int,
     level_set: float,
     rounds: int,
     still: float,
+    area_samples: int,
     progress: object,
     threads: int,
     /,
 ) -> tuple[
-    NDArray[np.float64], NDArray[np.float64], NDArray[np.int32], NDArray[np.float64], int
+    NDArray[np.float64],
+    NDArray[np.float64],
+    NDArray[np.float64] | None,
+    NDArray[np.int32],
+    NDArray[np.float64],
+    int,
 ]: ...
+def shell_thinness(
+    field: Field,
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    level_set: float,
+    depth: float,
+    samples: int,
+    progress: object,
+    threads: int,
+    /,
+) -> float: ...
 def shell_uniformity(
     vertices: ArrayLike,
     triangles: ArrayLike,

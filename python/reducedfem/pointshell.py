@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import operator
 import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core, _shell_files
 from reducedfem._check import array_like, count, flag, number, reals
-from reducedfem._frozen import owned
+from reducedfem._frozen import freeze, owned, thaw
 from reducedfem._memory import available
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
@@ -34,6 +35,11 @@ _BYTES_A_POINT = 450
 _RESOLUTION = 128
 # voxels of the field around a surface, on both sides together
 _MARGIN = 12
+# parts are thin if more than this share of a surface has no inside a voxel further in, as found
+# from so many samples; then the surface is enclosed at so many voxels
+_THIN = 0.02
+_THINNESS_SAMPLES = 20_000
+_OFFSET = 1.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +106,9 @@ class Pointshell:
         a normal is not of length 1, a level is missing, an area is negative.
     """
 
-    __slots__ = ("__weakref__", "_areas", "_levels", "_normals", "_points")
+    __slots__ = ("__weakref__", "_areas", "_levels", "_normals", "_points", "_provenance")
+
+    _provenance: Mapping[str, Any]
 
     def __init__(
         self,
@@ -138,6 +146,7 @@ class Pointshell:
         for array in (self._points, self._normals, self._levels, self._areas):
             if array is not None:
                 array.flags.writeable = False
+        self._provenance = freeze({"method": "given points"})
 
     @property
     def points(self) -> NDArray[np.float64]:
@@ -173,6 +182,17 @@ class Pointshell:
     def level_counts(self) -> NDArray[np.int64]:
         """Number of points of each level, shape (n_levels,)."""
         return np.bincount(self._levels).astype(np.int64)
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """How it was made, plain data that cannot be changed; files do not keep it.
+
+        Of `from_surface`: ``method`` says whether the points lie on the surface or on a level
+        set; whether the surface is ``closed``, crosses itself (``crossing``) and was found too
+        thin for that (``thin``), the offset from it (``offset_m``), and the voxels of the field
+        if they matter (``voxel_m``).
+        """
+        return self._provenance
 
     @classmethod
     def from_field(
@@ -229,10 +249,10 @@ class Pointshell:
         value = number(level_set, "level_set")
         with_areas = flag(areas, "areas")
         seed = _seed(rng)
+        made_of = {"method": "repulsion on a level set", "level_set_m": value}
         with callback(progress, "repelling points") as call:
-            vertices, triangles = _core.level_set(field._core, value, _RESOLUTION, None, threads())
             return cls._repelled(
-                field, vertices, triangles, points, levels, seed, value, with_areas, call
+                field, None, points, levels, seed, value, with_areas, made_of, call
             )
 
     @classmethod
@@ -248,14 +268,16 @@ class Pointshell:
         areas: bool = False,
         progress: Progress = False,
     ) -> Pointshell:
-        """Spread points evenly over a surface, or over what encloses a polygon soup (B07 3.8.1).
+        """Spread points evenly over a surface, or over what encloses it (B07 3.8.1).
 
-        The points repel each other on the zero level set of a `DistanceField` of the surface,
-        as of `from_field`. Of closed surfaces that is the surface itself, as finely as the
-        field resolves it, and normals are the pseudonormals of its nearest features, turned
-        inwards. Other surfaces, thin shells and wires among them, are enclosed at `offset`,
-        with normals from there. Parts thinner than a voxel or two, of closed surfaces too, have
-        level sets with cracks: a finer field or an offset of 1.4 voxels keeps them whole.
+        The points repel each other, as of `from_field`. On a closed surface that does not cross
+        itself they lie on its triangles, however thin its parts are, and normals are
+        pseudonormals, turned inwards. Other surfaces are replaced by the zero level set of a
+        `DistanceField`: closed ones that cross themselves by that of what they wind around, with
+        the pseudonormals of the nearest features; polygon soups, thin shells and wires among
+        them, by a surface around them at `offset`, with its normals. What crosses itself and is
+        in parts thinner than a voxel or two, which would tear the level set, is enclosed in the
+        same way. `provenance` says which it was.
 
         Parameters
         ----------
@@ -268,10 +290,12 @@ class Pointshell:
         rng
             What is drawn at random: a seed or a generator.
         resolution
-            Voxels of the field along its side, which is somewhat longer than the surface.
+            Voxels of the field along its side, which is somewhat longer than the surface: those
+            of the level set, if there is one, and by which crossing parts are noticed.
         offset
             Distance from the surface [m] at which the points lie, as of
-            `DistanceField.from_surface`. None: 0 of closed surfaces, else 1.4 voxels.
+            `DistanceField.from_surface`. None: 0 of closed surfaces, 1.4 voxels of polygon soups
+            and of what crosses itself and is thin.
         areas
             Whether to find the area that each point stands for.
         progress
@@ -301,25 +325,40 @@ class Pointshell:
         expand = 1.0 + _MARGIN / voxels
         if offset is not None and side > 0.0:
             expand *= 1.0 + 2.0 * abs(number(offset, "offset")) / side
-        field = DistanceField.from_surface(
-            surface, voxels, expand, offset, mode="fast", progress=progress
-        )
-        if not field.values.min() < 0.0:
-            raise InputError(
-                f"resolution is {voxels}, so coarse that no sample of the field lies inside of "
-                "the surface: make it larger, or give an offset"
+        with callback(progress, "pointshell") as call:
+            field = DistanceField.from_surface(
+                surface, voxels, expand, offset, mode="fast", progress=_share(call, 0, 15)
             )
-        with callback(progress, "repelling points") as call:
-            vertices, triangles = _core.level_set(field._core, 0.0, _RESOLUTION, None, threads())
-            shell = cls._repelled(
-                field, vertices, triangles, points, levels, seed, 0.0, with_areas, call
-            )
-        if field.provenance["offset_m"] != 0.0:
-            return shell
-        normals = _core.shell_normals(
-            surface.vertices, surface.triangles, shell.points, None, threads()
-        )
-        return cls(shell.points, normals, shell.levels, shell.areas)
+            facts, thin = field.provenance, False
+            arrays: tuple[NDArray[np.float64], NDArray[np.int32]]
+            arrays = surface.vertices, surface.triangles
+            if facts["turned"]:
+                arrays = arrays[0], arrays[1][:, ::-1]
+            if facts["crossing"] and offset is None:
+                share = _core.shell_thinness(
+                    field._core, *arrays, 0.0, field.spacing[0], _THINNESS_SAMPLES, None, threads()
+                )
+                thin = share > _THIN
+            if thin:
+                field = DistanceField.from_surface(
+                    surface, voxels, expand, _OFFSET * float(field.spacing[0]), mode="fast",
+                    progress=_share(call, 15, 30),
+                )  # fmt: skip
+            direct = facts["closed"] and not facts["crossing"] and facts["offset_m"] == 0.0
+            made_of = {
+                "method": "repulsion on a surface" if direct else "repulsion on a level set",
+                "closed": facts["closed"],
+                "crossing": facts["crossing"],
+                "thin": thin,
+                "offset_m": field.provenance["offset_m"],
+            }
+            if not direct:
+                made_of["voxel_m"] = float(field.spacing[0])
+            return cls._repelled(
+                None if direct else field,
+                arrays if made_of["offset_m"] == 0.0 else None,
+                points, levels, seed, 0.0, with_areas, made_of, _share(call, 30, 100) or None,
+            )  # fmt: skip
 
     @classmethod
     def from_voxels(
@@ -423,28 +462,29 @@ class Pointshell:
     @classmethod
     def _repelled(
         cls,
-        field: Field,
-        vertices: NDArray[np.float64],
-        triangles: NDArray[np.int32],
+        field: Field | None,
+        surface: tuple[NDArray[np.float64], NDArray[np.int32]] | None,
         points: int,
         levels: int,
         seed: int,
         value: float,
         with_areas: bool,
+        made_of: Mapping[str, Any],
         call: Any,
     ) -> Pointshell:
-        """Return a shell of a level set that is triangulated already."""
-        x, normals, *_ = _core.repulsion(
-            field._core, vertices, triangles, points, levels, seed, value, _ROUNDS, _STILL,
-            call, threads(),
+        """Return a shell of a level set, or of a surface if there is no field."""
+        x, normals, area, *_ = _core.shell_create(
+            None if field is None else field._core, surface, _RESOLUTION, points, levels, seed,
+            value, _ROUNDS, _STILL, _AREA_SAMPLES if with_areas else 0, call, threads(),
         )  # fmt: skip
-        area = None
-        if with_areas:
-            area = _core.shell_areas(
-                vertices, triangles, x, normals, _AREA_SAMPLES, seed, None, threads()
-            )
         ends = _core.shell_counts(points, levels)
-        return cls(x, normals, np.repeat(np.arange(levels), np.diff(ends, prepend=0)), area)
+        level = np.repeat(np.arange(levels), np.diff(ends, prepend=0))
+        return cls(x, normals, level, area)._made(made_of)
+
+    def _made(self, how: Mapping[str, Any]) -> Pointshell:
+        """Note how the shell was made."""
+        self._provenance = freeze(how)
+        return self
 
     @staticmethod
     def farthest_point_order(
@@ -561,10 +601,39 @@ class Pointshell:
         counts = ", ".join(map(str, self.level_counts[:8].tolist()))
         more = ", ..." if self.n_levels > 8 else ""
         points = "1 point" if self.n_points == 1 else f"{self.n_points} points"
-        return f"<Pointshell: {points}, {levels} ({counts}{more})>"
+        offset = self._provenance.get("offset_m", 0.0)
+        off = f", {offset:g} m off the surface" if offset else ""
+        return f"<Pointshell: {points}, {levels} ({counts}{more}){off}>"
 
-    def __reduce__(self) -> tuple[type[Pointshell], tuple[Any, ...]]:
-        return Pointshell, (self._points, self._normals, self._levels, self._areas)
+    def __reduce__(self) -> tuple[Callable[..., Pointshell], tuple[Any, ...]]:
+        return _again, (
+            self._points, self._normals, self._levels, self._areas, thaw(self._provenance),
+        )  # fmt: skip
+
+
+def _again(
+    points: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    levels: NDArray[np.int32],
+    areas: NDArray[np.float64] | None,
+    made_of: Mapping[str, Any],
+) -> Pointshell:
+    """Return a copy of a shell."""
+    return Pointshell(points, normals, levels, areas)._made(made_of)
+
+
+def _share(
+    call: Callable[[int, int], object] | None, start: int, end: int
+) -> Callable[[int, int], object] | Literal[False]:
+    """Return what counts a part of a call as going from `start` to `end` per cent of it."""
+    if call is None:
+        return False
+    told = call
+
+    def tell(done: int, total: int) -> None:
+        told(start * total + (end - start) * done, 100 * total)
+
+    return tell
 
 
 def _vectors(value: ArrayLike, name: str, n: int | None = None) -> NDArray[np.float64]:
