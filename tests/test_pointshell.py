@@ -54,6 +54,7 @@ def test_copies(clone):
     other = clone(shell)
     for name in ("points", "normals", "levels", "areas"):
         np.testing.assert_array_equal(getattr(other, name), getattr(shell, name))
+    assert dict(other.provenance) == {"method": "given points"}
 
 
 @pytest.mark.parametrize(

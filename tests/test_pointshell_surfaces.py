@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial import cKDTree
 
 import reducedfem as rf
 from conftest import ROOT
@@ -45,13 +46,13 @@ def test_closed_surfaces_are_met():
     surface = cube()
     shell = rf.Pointshell.from_surface(surface, 2000, 3, resolution=48)
     assert shell.n_points == 2000
-    # within the cells that hold the edges the level set cuts them
-    voxel = (1 + 12 / 48) / 48
-    off = distances(surface, shell.points)
-    assert off.max() < voxel
-    assert np.quantile(off, 0.7) < 1e-6
-    # pseudonormals: those of a face exactly, also where the level set is rounded
-    assert (np.abs(shell.normals).max(axis=1) > 1 - 1e-9).mean() > 0.98
+    assert distances(surface, shell.points).max() < 1e-15
+    # pseudonormals: those of faces, edges and corners exactly
+    faces = (np.abs(shell.points - 0.5) > 0.5 - 1e-12).sum(axis=1)
+    np.testing.assert_allclose((np.abs(shell.normals) > 1e-12).sum(axis=1), faces)
+    expected = np.where(np.abs(shell.points - 0.5) > 0.5 - 1e-12, 1 / np.sqrt(faces)[:, None], 0)
+    np.testing.assert_allclose(np.abs(shell.normals), expected, atol=1e-12)
+    assert (faces == 1).mean() > 0.9
     assert (np.einsum("ij,ij->i", shell.normals, 0.5 - shell.points) > 0).all()
     turned = rf.Surface(surface.vertices, surface.triangles[:, ::-1])
     same = rf.Pointshell.from_surface(turned, 2000, 3, resolution=48)
@@ -81,48 +82,148 @@ def test_one_triangle():
     assert np.abs(shell.points.sum(axis=1) - 1).max() < 0.3
 
 
-@pytest.mark.parametrize("name", ["spoon", "hose", "bridge"])
-def test_samples_of_the_package(name):
-    surface = samples.load(name)
-    field = rf.DistanceField.from_surface(surface, 96, 1.15, mode="fast")
-    measured = rf.Pointshell.from_field(field, 4000, 4).uniformity(field)
-    # parts of less than a voxel or two have level sets with cracks and necks
-    assert measured.spread[-1] < 0.25
-    assert measured.nearest[-1] > 0.7
-    assert (measured.gap < (2.0 if name != "bridge" else 4.0)).all()
+def prism(low, high):
+    """Return a block, all of whose faces are alike triangulated."""
+    block = cube()
+    low, high = np.array(low, float), np.array(high, float)
+    return rf.Surface(low + block.vertices * (high - low), block.triangles)
 
 
-# surfaces whose parts a field of 64 voxels resolves; the others are in benchmarks
-RESOLVED = [
-    "fandisk", "rocker-arm", "spot", "suzanne", "teapot", "vega/beam3/beam3",
-    "vega/beam3/beam3_tet", "vega/reduced_example_A/A", "vega/turtle/turtle-volumetric",
+def together(*surfaces):
+    ends = np.cumsum([0] + [len(s.vertices) for s in surfaces])
+    return rf.Surface(
+        np.concatenate([s.vertices for s in surfaces]),
+        np.concatenate([s.triangles + n for s, n in zip(surfaces, ends, strict=False)]),
+    )
+
+
+def on_what(surface, shell, resolution):
+    """Return what the points of a shell are spread over, to measure their uniformity."""
+    how = shell.provenance
+    if how["method"] == "repulsion on a surface":
+        return surface
+    # as from_surface makes it
+    return rf.DistanceField.from_surface(
+        surface, resolution, 1 + 12 / resolution, how["offset_m"] or None, mode="fast"
+    )
+
+
+@pytest.mark.parametrize("thickness", [0.3, 1e-2, 1e-6, 0.0])
+def test_parts_may_be_as_thin_as_they_like(thickness):
+    """A sheet of whatever part of a voxel: both sides have their points, and facing outwards."""
+    sheet = prism([0, 0, 0], [1, 0.7, thickness])
+    shell = rf.Pointshell.from_surface(sheet, 1500, 3, resolution=16)
+    assert shell.provenance["method"] == "repulsion on a surface" or thickness == 0.0
+    if thickness == 0.0:
+        # without volume it is no solid
+        assert shell.provenance["offset_m"] > 0.0
+        assert "m off the surface" in repr(shell)
+        return
+    assert repr(shell) == "<Pointshell: 1500 points, 3 levels (71, 286, 1143)>"
+    # rounding, of the plain search too: sides are needles
+    assert distances(sheet, shell.points).max() < 1e-12
+    measured = shell.uniformity(sheet)
+    # both edges of a thin rim have points, which are near each other and yet face the same side
+    assert (measured.gap < (1.0 if thickness > 0.1 else 1.4)).all()
+    assert measured.spread[-1] < (0.12 if thickness > 0.1 else 0.25)
+    on_top = shell.normals[:, 2] < -0.99
+    np.testing.assert_allclose(shell.points[on_top, 2], thickness, atol=1e-15)
+    area = 2 * (0.7 + 1.7 * thickness)
+    # edges belong to no face
+    assert abs(on_top.mean() - 0.7 / area) < 0.1
+    # those of a face are as far from each other as elsewhere, whatever is behind them
+    face = cKDTree(shell.points[on_top])
+    assert face.query(shell.points[on_top], k=2)[0][:, 1].min() > 0.3 * measured.spacing[-1]
+
+
+def test_crossing_parts():
+    """Of blocks that cross only what is outside has points, and normals of the triangles."""
+    a, b = prism([0, 0, 0], [1, 0.4, 0.4]), prism([0.3, -0.3, 0.1], [0.7, 0.7, 0.3])
+    cross = together(a, b)
+    shell = rf.Pointshell.from_surface(cross, 1000, 2, resolution=48)
+    how = dict(shell.provenance)
+    assert how.pop("voxel_m") == pytest.approx((1 + 12 / 48) / 48)
+    assert how == {
+        "method": "repulsion on a level set",
+        "closed": True, "crossing": True, "thin": False, "offset_m": 0.0,
+    }  # fmt: skip
+    voxel = shell.provenance["voxel_m"]
+    for block in (a, b):
+        low, high = block.bounds
+        inside = ((shell.points > low + voxel) & (shell.points < high - voxel)).all(axis=1)
+        assert not inside.any()
+    assert (np.abs(shell.normals).max(axis=1) > 1 - 1e-9).mean() > 0.95
+    assert (shell.uniformity(on_what(cross, shell, 48)).gap < 1.2).all()
+    # the same with a sheet of a hundredth of a voxel
+    sheet = together(a, prism([0.3, -0.3, 0.2], [0.7, 0.7, 0.2002]))
+    shell = rf.Pointshell.from_surface(sheet, 1000, 2, resolution=48)
+    assert shell.provenance["crossing"]
+    assert shell.provenance["thin"]
+    assert shell.provenance["offset_m"] == pytest.approx(1.4 * voxel)
+    far = distances(sheet, shell.points)
+    # in concave corners, which the sampled level set rounds, both parts are further
+    np.testing.assert_allclose(far, 1.4 * voxel, atol=0.5 * voxel)
+    assert (shell.uniformity(on_what(sheet, shell, 48)).gap < 1.2).all()
+    # who gives an offset gets it
+    shell = rf.Pointshell.from_surface(sheet, 100, 2, resolution=48, offset=0.05)
+    assert shell.provenance["offset_m"] == 0.05
+    assert not shell.provenance["thin"]
+
+
+def test_surfaces_that_face_inwards():
+    block = prism([0, 0, 0], [1, 0.5, 0.2])
+    turned = rf.Surface(block.vertices, block.triangles[:, ::-1])
+    for surface in (block, turned):
+        shell = rf.Pointshell.from_surface(surface, 300, 2, resolution=16)
+        middle = [0.5, 0.25, 0.1]
+        assert (np.einsum("ij,ij->i", shell.normals, middle - shell.points) > 0).all()
+
+
+def test_thinness():
+    """Of a plate of 1 x 1 x t the share of the large faces, as soon as the depth exceeds t."""
+    plate, field = prism([0, 0, 0], [1, 1, 0.1]), rf.BoxField([0, 0, 0], [1, 1, 0.1])
+    arrays = (plate.vertices, plate.triangles)
+    turned = (plate.vertices, plate.triangles[:, ::-1])
+    for depth, level, expected in (
+        (0.09, 0.0, 0.0),
+        (0.11, 0.0, 2 / 2.4),
+        (0.11, 0.02, 0.0),
+        (1.01, 0.0, 1.0),
+    ):
+        for faces in (arrays, turned):
+            share = _core.shell_thinness(field._core, *faces, level, depth, 20_000, None, 2)
+            # stratified: to within some samples
+            assert share == pytest.approx(expected, abs=1e-3)
+
+
+MESHES = [
+    "cow", "fandisk", "rocker-arm", "spot", "stanford-bunny", "suzanne", "teapot",
+    "vega/asianDragon/asianDragon.veg", "vega/beam3/beam3", "vega/beam3/beam3_tet",
+    "vega/reduced_example_A/A", "vega/simpleBridge/simpleBridge",
+    "vega/simpleBridge/simpleBridge-ic_128_0.15_.1",
+    "vega/simpleBridge/simpleBridge_resol92-b1.155_enlarged", "vega/turtle/turtle",
+    "vega/turtle/turtle-volumetric",
 ]  # fmt: skip
-THIN = [
-    "cow", "stanford-bunny", "vega/asianDragon/asianDragon.veg", "vega/turtle/turtle",
-    "vega/simpleBridge/simpleBridge", "vega/simpleBridge/simpleBridge-ic_128_0.15_.1",
-    "vega/simpleBridge/simpleBridge_resol92-b1.155_enlarged",
-]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", RESOLVED + THIN)
-def test_defaults_converge_on_real_meshes(name):
-    path = SHARED / f"{name}.obj"
-    if not path.exists():
-        pytest.skip(f"no {path}: set REDUCEDFEM_SHARED to the folder of reference data")
-    surface = rf.read_surface(path)
-    field = rf.DistanceField.from_surface(surface, 48, 1.25, mode="fast")
-    shell = rf.Pointshell.from_field(field, 2500, 3)
-    measured = shell.uniformity(field)
-    size = np.ptp(surface.bounds, axis=0).max()
-    assert np.abs(field.distance(shell.points)).max() < 1e-8 * size
-    assert measured.nearest[-1] > 0.7
-    if name in RESOLVED:
-        assert measured.spread[-1] < 0.13
-        assert (measured.gap < 1.3).all()
-        assert measured.gap[-1] < 1.0
+@pytest.mark.parametrize("name", [*samples.names(), *MESHES])
+def test_defaults_converge_on_every_mesh(name):
+    """Whatever the surface, nothing but numbers of points and voxels is given."""
+    if name in MESHES:
+        path = SHARED / f"{name}.obj"
+        if not path.exists():
+            pytest.skip(f"no {path}: set REDUCEDFEM_SHARED to the folder of reference data")
+        surface = rf.read_surface(path)
     else:
-        # what is thinner than a voxel has a rough level set at this resolution
-        assert measured.spread[-1] < 0.5
+        surface = samples.load(name)
+    shell = rf.Pointshell.from_surface(surface, 2000, 3, resolution=64)
+    measured = shell.uniformity(on_what(surface, shell, 64))
+    # see test_pointshell_repulsion.py for what is possible
+    assert measured.gap[-1] < 1.75
+    assert measured.spread[-1] < 0.3
+    assert measured.nearest[-1] > 0.7
+    # details smaller than the distance of coarse points have sides that no point faces
+    assert (measured.gap < 2.5).all()
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ _RESOLUTION = 128
 _MARGIN = 12
 # parts are thin if more than this share of a surface has no inside a voxel further in, as found
 # from so many samples; then the surface is enclosed at so many voxels
-_THIN = 0.02
+_THIN = 0.01
 _THINNESS_SAMPLES = 20_000
 _OFFSET = 1.4
 
@@ -631,7 +631,7 @@ def _share(
     told = call
 
     def tell(done: int, total: int) -> None:
-        told(start * total + (end - start) * done, 100 * total)
+        told(1000 * start + 1000 * (end - start) * done // total, 100_000)
 
     return tell
 
