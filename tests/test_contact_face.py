@@ -91,8 +91,12 @@ def test_proxies_and_labels_that_are_none(field, model):
 
 
 def test_a_field_too_coarse_for_a_shell():
-    with pytest.raises(rf.InputError, match="resolution is 1, so coarse that no sample"):
-        rf.Pointshell.from_surface(cube(), 40, 1, resolution=1)
+    # of no meaning for points on the triangles themselves
+    shell = rf.Pointshell.from_surface(cube(), 40, 1, resolution=1)
+    outside = np.linalg.norm(np.maximum(0, np.abs(shell.points - 0.05) - 0.05), axis=1)
+    assert outside.max() < 1e-15
+    with pytest.raises(rf.InputError, match="no surface of the value 1e-09"):
+        rf.Pointshell.from_surface(cube(), 40, 1, resolution=3, offset=1e-9)
 
 
 def test_a_shell_far_around_its_surface():

@@ -345,6 +345,11 @@ class Pointshell:
                     progress=_share(call, 15, 30),
                 )  # fmt: skip
             direct = facts["closed"] and not facts["crossing"] and facts["offset_m"] == 0.0
+            if not direct and not field.values.min() < 0.0:
+                raise InputError(
+                    f"resolution is {voxels}, so coarse that no sample of the field lies inside "
+                    "of the surface: make it larger, or give an offset"
+                )
             made_of = {
                 "method": "repulsion on a surface" if direct else "repulsion on a level set",
                 "closed": facts["closed"],
