@@ -118,8 +118,10 @@ def run(scene: Scene, resolution: int, count: int, proxies: int) -> list[str]:
 
 
 def draw(scene: Scene, way: str, amplitude: float, resolution: int, proxies: int, to: Path) -> None:
-    """Draw isocontours in a section: at rest, and deformed with each number of domains."""
+    """Draw isocontours in a section of the deformed object, with each number of domains."""
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
 
     surface = scene.mesh.surface()
     rest = rf.DistanceField.from_surface(surface, resolution, expand=2.0)
@@ -129,25 +131,49 @@ def draw(scene: Scene, way: str, amplitude: float, resolution: int, proxies: int
     low, high = moved.bounds
     across = [a for a in range(3) if a != scene.plane]
     room = 0.12 * scene.size
-    axes = [np.linspace(low[a] - room, high[a] + room, 160) for a in across]
+    spans = [float(high[a] - low[a]) + 2 * room for a in across]
+    axes = [np.linspace(low[a] - room, high[a] + room, 240) for a in across]
     u, v = np.meshgrid(*axes, indexing="ij")
     section = np.zeros((u.size, 3))
     section[:, across[0]], section[:, across[1]] = u.ravel(), v.ravel()
     section[:, scene.plane] = surface.bounds[:, scene.plane].mean()
     exact = exact_field(moved, resolution).distance(section).reshape(u.shape)
-    figure = Figure(figsize=(4.2 * len(scene.domains), 4.2), layout="constrained")
-    panels = figure.subplots(1, len(scene.domains), squeeze=False)[0]
+
+    # panels as long as 6 inches, and as wide as what they show
+    n = len(scene.domains)
+    inch = 6.0 / max(spans)
+    figure = Figure(figsize=(n * (inch * spans[0] + 0.3) + 0.6, inch * spans[1] + 1.8))
+    figure.set_layout_engine("constrained", h_pad=0.08)
+    panels = figure.subplots(1, n, squeeze=False, sharey=True)[0]
     levels = np.arange(0, 0.11, 0.02) * scene.size
+    u, v = 100 * u, 100 * v
+    colours = {"inside": "#9bc99b", "exact": "#c8281e", "proxies": "#3060a0"}
     for panel, domains in zip(panels, scene.domains, strict=True):
         field = rf.DeformedField(rest, model, proxies, domains=domains)
         d = field.distance(section, q).reshape(u.shape)
-        panel.contourf(u, v, d, levels=[-1, 0], colors=["#9bc99b"])
-        panel.contour(u, v, d, levels=levels, colors="k", linewidths=0.7)
-        panel.contour(u, v, exact, levels=levels, colors="#c04030", linewidths=0.7,
+        panel.contourf(u, v, d, levels=[-1, 0], colors=[colours["inside"]])
+        panel.contour(u, v, d, levels=levels, colors="k", linewidths=0.8)
+        panel.contour(u, v, exact, levels=levels, colors=colours["exact"], linewidths=1.1,
                       linestyles="dashed")  # fmt: skip
-        places = field.positions(q)
-        panel.plot(places[:, across[0]], places[:, across[1]], ".", color="#3060a0", ms=3)
-        panel.set(title=f"{way}, {domains or 1} domain(s)", aspect="equal")
+        places = 100 * field.positions(q)
+        panel.plot(places[:, across[0]], places[:, across[1]], ".", color=colours["proxies"], ms=4)
+        panel.set(aspect="equal", xlabel=f"{'xyz'[across[0]]} [cm]")
+        panel.set_title("1 domain" if domains is None else f"{domains} domains", fontsize=10)
+    panels[0].set_ylabel(f"{'xyz'[across[1]]} [cm]")
+    step = 100 * float(levels[1])
+    handles = [
+        Line2D([], [], color="k", lw=0.8, label="approximate"),
+        Line2D([], [], color=colours["exact"], lw=1.1, ls="dashed", label="exact"),
+        Patch(color=colours["inside"], label="inside, approximate"),
+        Line2D([], [], color=colours["proxies"], ls="", marker=".", label="proxies"),
+    ]
+    narrow = inch * spans[0] * n < 5.0
+    figure.legend(handles=handles, loc="outside lower center", ncols=2 if narrow else 4, fontsize=8)
+    figure.suptitle(
+        f"{scene.name}: {way}, amplitude {amplitude:g} of its size;\ndistances 0, {step:.2g}, "
+        f"{2 * step:.2g}, ... cm",
+        fontsize=10,
+    )
     figure.savefig(to / f"b07_3_12_{scene.name}_{way}.png", dpi=130)
 
 

@@ -129,14 +129,16 @@ def body(subdivisions: int = 6) -> rf.Surface:
 
 
 def approach(field: rf.Field, shell: rf.Pointshell, q: Array, direction: Array) -> float:
-    """Return how far [m] along `direction` the copies just touch, by bisection."""
+    """Return how far [m] along `direction` the copies just touch, coming from outside."""
     size = float(np.ptp(shell.points, axis=0).max())
-    low, high = 0.0, 2.0 * size  # overlapping, apart
-    for _ in range(40):
-        middle = 0.5 * (low + high)
-        inside = field.distance(scenes.to_body(shell.points, middle * direction, q)).min() < 0.0
-        low, high = (middle, high) if inside else (low, middle)
-    return high
+    way = 2.0 * size
+    while way > -2.0 * size:
+        d = float(field.distance(scenes.to_body(shell.points, way * direction, q)).min())
+        if d < 1e-6 * size:
+            return way
+        # interpolated distances change by at most sqrt(3) m a metre
+        way -= d / 1.7321
+    raise rf.errors.InputError("the copies pass each other: there is no contact on this way")
 
 
 def run(
@@ -310,7 +312,7 @@ def main() -> int:
         parser.error(f"--deepest must be positive, got {arguments.deepest:g}")
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
-        surface = rf.read_surface(arguments.surface) if arguments.surface else body()
+        surface = scenes.read(arguments.surface) if arguments.surface else body()
         experiment = run(
             surface,
             arguments.points,

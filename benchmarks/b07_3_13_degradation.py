@@ -239,14 +239,13 @@ def plot(experiment: Experiment, path: Path, red: str = "warm 2500") -> None:
     left, right = figure.subfigures(1, 2, width_ratios=(1.0, 0.8))
     scenes.renderings_axes(left, full, experiment.rendering(red))
     views = right.subplots(4, 1)
-    n = len(made.motion)
     reduced = made.tree.reduced
     assert reduced is not None
     skin = rf.Embedding(reduced.mesh, made.surface.vertices)
-    # the moment of most contact in each quarter
-    quarters = np.array_split(np.arange(n), 4)
-    shown = [int(part[full.out.touching[part].argmax()]) for part in quarters]
-    for ax, i in zip(views, shown, strict=True):
+    shown = scenes.moments(full.out.touching, 4)
+    scenes.mark(left, shown)
+    other = experiment.rendering(red)
+    for letter, ax, i in zip("abcd", views, shown, strict=True):
         bent = made.surface.vertices + skin.interpolate(reduced.displacement(made.qs[i]))
         x = scenes.to_world(
             made.other.vertices, made.motion.positions[i], made.motion.quaternions[i]
@@ -262,14 +261,17 @@ def plot(experiment: Experiment, path: Path, red: str = "warm 2500") -> None:
         if out.contacts is not None and len(out.contacts.positions):
             parts.append((*scenes.dots(out.contacts.positions, 0.004), scenes.CONTACT))
         image = scenes.picture(parts, (2200, 1240), azimuth=-75, elevation=15)
-        # the middle of the bridge, where the lizard is
-        wide = image.shape[1]
-        ax.imshow(image[:, int(0.22 * wide) : int(0.75 * wide)])
+        ax.imshow(scenes.trimmed(image))
         ax.set_axis_off()
-        ax.set_title(f"cycle {i}: {out.touching} points in contact (red)", fontsize=9)
+        ax.set_title(
+            f"{letter}: cycle {i}; all {full.out.level[i] + 1} levels: {out.touching} points touch "
+            f"(red), {full.size[i]:.2f} N; {red}: {other.out.level[i] + 1} levels, "
+            f"{other.out.touching[i]} points, {other.size[i]:.2f} N",
+            fontsize=8,
+        )
     figure.suptitle(
-        f"A lizard led over a deformable bridge: all levels (black) and graceful degradation, "
-        f"{red} nodes (red)",
+        f"A lizard (field) led over a deformable bridge (shell): all levels (black) and graceful "
+        f"degradation, {red} nodes (red)",
         fontsize=11,
     )
     pictures.save_figure(figure, path, dpi=120)

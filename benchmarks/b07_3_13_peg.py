@@ -149,7 +149,7 @@ def block(peg: rf.DistanceField, low: Array, high: Array, clearance: float) -> r
     return rf.DistanceField(np.maximum(box, clearance - hole), peg.origin, peg.spacing)
 
 
-def insertion(frames: int, height: float, press: float) -> scenes.Motion:
+def insertion(frames: int, height: float, press: float, size: float) -> scenes.Motion:
     """Return the motion of the block: below the peg at first, then over it, then pressed about.
 
     Parameters
@@ -160,8 +160,10 @@ def insertion(frames: int, height: float, press: float) -> scenes.Motion:
         How far the block is away at first [m].
     press
         How far it is pressed to the sides and beyond the seat [m].
+    size
+        Of the peg [m].
     """
-    tilt = 20.0 * press  # rad, of a press at 5 cm
+    tilt = 6.0 * press / size  # rad, of a press at a sixth of the size
     keys = [
         (4 * press, 3 * press, -height, 4 * tilt, -3 * tilt, 2 * tilt),
         (2 * press, -2 * press, -0.55 * height, -2 * tilt, 2 * tilt, -tilt),
@@ -175,7 +177,7 @@ def insertion(frames: int, height: float, press: float) -> scenes.Motion:
         (0.5 * press, 0.0, -0.10 * height, 0.5 * tilt, 0.0, 0.0),
         (0.0, 3 * press, -0.5 * height, 2 * tilt, tilt, 0.0),
     ]
-    return scenes.hand(keys, frames, 0.1 * press, 0.1 * press * 20.0, RATE)
+    return scenes.hand(keys, frames, 0.1 * press, 0.1 * tilt, RATE)
 
 
 def scene(
@@ -209,7 +211,8 @@ def scene(
     start = time.perf_counter()
     voxel = float(peg.spacing.max())
     (x0, y0, z0), (x1, y1, z1) = surface.bounds
-    wall = 0.08 * float(np.ptp(surface.bounds, axis=0).max())
+    size = float(np.ptp(surface.bounds, axis=0).max())
+    wall = 0.08 * size
     low = np.array([x0 - wall, y0 - wall, z0 - wall])
     high = np.array([x1 + wall, y1 + wall, z0 + 0.62 * (z1 - z0)])
     made = block(peg, low, high, clearance * voxel)
@@ -217,7 +220,7 @@ def scene(
     start = time.perf_counter()
     shell = rf.Pointshell.from_surface(surface, points, levels, 0, resolution)
     seconds["shell"] = time.perf_counter() - start
-    motion = insertion(frames, 1.2 * (z1 - z0), (clearance + press) * voxel)
+    motion = insertion(frames, 1.2 * (z1 - z0), (clearance + press) * voxel, size)
     return Scene(surface, rf.PointTree(shell), made, low, high, motion, clearance * voxel, seconds)
 
 
@@ -296,8 +299,11 @@ def plot(experiment: Experiment, path: Path, red: str = "warm 2000") -> None:
     views = right.subplots(3, 1)
     rear, triangles = cut_block(made)
     most = int(full.out.touching.argmax())
+    shown = sorted({0, len(made.motion) // 5, most})
+    scenes.mark(left, shown)
     contact = scenes.full(made.tree, made.field, STIFFNESS)
-    for ax, i in zip(views, (0, len(made.motion) // 5, most), strict=True):
+    other = experiment.rendering(red)
+    for letter, ax, i in zip("abc", views, shown, strict=False):
         pose = made.motion.positions[i], made.motion.quaternions[i]
         out = contact.evaluate(*pose, contacts=True)
         parts = [
@@ -307,11 +313,16 @@ def plot(experiment: Experiment, path: Path, red: str = "warm 2000") -> None:
         if out.contacts is not None and len(out.contacts.positions):
             seen = out.contacts.positions[:: max(1, len(out.contacts.positions) // 4000)]
             parts.append((*scenes.dots(seen, 0.6 * made.voxel), scenes.CONTACT))
-        ax.imshow(scenes.picture(parts, (1100, 620), azimuth=-75, elevation=25))
+        ax.imshow(scenes.trimmed(scenes.picture(parts, (1100, 620), azimuth=-75, elevation=25)))
         ax.set_axis_off()
-        ax.set_title(f"cycle {i}: {out.touching} points in contact (red)", fontsize=9)
+        ax.set_title(
+            f"{letter}: cycle {i}; all {full.out.level[i] + 1} levels: {out.touching} points touch "
+            f"(red), {full.size[i]:.2f} N; {red}: {other.out.level[i] + 1} levels, "
+            f"{other.out.touching[i]} points, {other.size[i]:.2f} N",
+            fontsize=8,
+        )
     figure.suptitle(
-        f"A peg in a matching hole: all levels (black) and graceful degradation, {red} nodes "
+        f"A peg (shell) in a matching hole (field, cut open): all levels (black) and graceful degradation, {red} nodes "
         "(red)",
         fontsize=11,
     )
@@ -342,7 +353,7 @@ def main() -> int:
     try:
         arguments.out.mkdir(parents=True, exist_ok=True)
         made = scene(
-            rf.read_surface(arguments.surface) if arguments.surface else peg(),
+            scenes.read(arguments.surface) if arguments.surface else peg(),
             arguments.points,
             arguments.levels,
             arguments.resolution,

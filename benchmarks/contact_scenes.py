@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -222,6 +223,12 @@ def shelf(
         return closing * (up**8 + aside**8) ** (-0.125)
 
     return tube(spine, radius, sides)
+
+
+def read(path: Path) -> rf.Surface:
+    """Return the surface of a file, its box about the origin: motions turn about that."""
+    surface = rf.read_surface(path)
+    return rf.Surface(surface.vertices - surface.bounds.mean(axis=0), surface.triangles)
 
 
 # --- rotations and motions ------------------------------------------------------------
@@ -493,6 +500,36 @@ def picture(
         n += len(x)
     pose = Pose(np.concatenate(vertices), np.concatenate(tints))
     return render([pose], np.concatenate(faces), size, azimuth, elevation)
+
+
+def trimmed(image: Array) -> Array:
+    """Return a picture without the empty margins."""
+    seen = image[..., 3] > 0.0 if image.shape[2] == 4 else np.ones(image.shape[:2], dtype=bool)
+    rows, columns = np.flatnonzero(seen.any(axis=1)), np.flatnonzero(seen.any(axis=0))
+    if not rows.size:
+        return image
+    return image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+
+
+def moments(touching: NDArray[np.int32], n: int) -> list[int]:
+    """Return n cycles in order: one on the way to contact, then those of most contact in time."""
+    contact = np.flatnonzero(touching)
+    if len(contact) < n:
+        return [int(i) for i in np.linspace(0, len(touching) - 1, n)]
+    parts = np.array_split(contact, n - 1)
+    return [int(contact[0]) // 2, *(int(part[touching[part].argmax()]) for part in parts)]
+
+
+def mark(figure: Any, cycles: Sequence[int]) -> None:
+    """Mark cycles in all curves of `renderings_axes`: a, b, c, ... are the pictures beside."""
+    for number, ax in enumerate(figure.axes):
+        for letter, cycle in zip("abcdefgh", cycles, strict=False):
+            ax.axvline(cycle, color="C2", lw=0.8, ls="--")
+            if number == 0:
+                ax.annotate(
+                    letter, (cycle, 1.0), xycoords=("data", "axes fraction"), xytext=(2, -10),
+                    textcoords="offset points", color="C2", fontsize=9,
+                )  # fmt: skip
 
 
 # --- pointshells ----------------------------------------------------------------------
