@@ -11,7 +11,8 @@ It gives no numbers; all that are printed here are ours, for a ball with bumps o
 surface of --surface (a dragon is not to be had).
 
 The last columns are of the limits of both forces by quadrature: what of the difference is the
-model's, and what is sampling.
+model's, and what is sampling. There is none where triangles do not reach the field: that of a
+surface which is not closed stands off from it.
 
 Run it for the numbers and plots:  python benchmarks/b07_3_13_asymmetry.py [--help]
 """
@@ -118,7 +119,11 @@ class Experiment:
                 f"{depth:>16}{touching:>16}{force:>18}{apart:>12.1%}"
                 f"{(normal[1] - normal[0]) / normal.mean():>+11.1%}"
                 f"{np.degrees(np.arccos(min(1.0, cosine))):>7.1f}°"
-                + (f"{limits:>22.1%}" if limits is not None else "")
+                + (
+                    f"{limits:>22.1%}"
+                    if limits is not None and np.isfinite(limits)
+                    else f"{'-':>22}"
+                )
             )
         return "\n".join(lines)
 

@@ -240,9 +240,17 @@ def poses_around(radius: float, n: int) -> list[Array]:
     return list(q / np.linalg.norm(q, axis=1)[:, None])
 
 
-def ball(levels: int, finest: int, poses: int, radius: float, deep: float, resolution: int) -> Case:
+def ball(
+    levels: int,
+    finest: int,
+    poses: int,
+    radius: float,
+    deep: float,
+    resolution: int,
+    subdivisions: int,
+) -> Case:
     """Return the errors for a ball pressed into a half-space."""
-    unit, faces = scenes.icosphere(6)
+    unit, faces = scenes.icosphere(subdivisions - 1)
     surface = rf.Surface(radius * unit, faces)
     field = rf.PlaneField([0.0, 0.0, 0.0], [0.0, 0.0, 1.0])
     shells = shells_of(surface, levels, lambda u: (radius * u, -u), finest, resolution)
@@ -331,7 +339,7 @@ def run(
     """
     cases = []
     for make in (
-        lambda: ball(levels, finest, poses, 0.1, 0.01, resolution),
+        lambda: ball(levels, finest, poses, 0.1, 0.01, resolution, subdivisions),
         lambda: bodies(levels, finest, poses, 0.1, resolution, subdivisions),
     ):
         start = time.perf_counter()

@@ -322,8 +322,8 @@ def plot(experiment: Experiment, path: Path, red: str = "warm 2000") -> None:
             fontsize=8,
         )
     figure.suptitle(
-        f"A peg (shell) in a matching hole (field, cut open): all levels (black) and graceful degradation, {red} nodes "
-        "(red)",
+        f"A peg (shell) in a matching hole (field, cut open): all levels (black) and graceful "
+        f"degradation, {red} nodes (red)",
         fontsize=11,
     )
     pictures.save_figure(figure, path, dpi=120)

@@ -165,6 +165,13 @@ def test_conforming_contact_with_degradation(inserted):
     np.testing.assert_array_equal(inserted.rendering("budget 1e+06 us").out.force, full.out.force)
 
 
+def test_the_turns_of_the_insertion_fit_the_peg():
+    """Another size: the same motion, in lengths; angles do not change."""
+    one, ten = (peg.insertion(50, 0.1 * s, 0.001 * s, 0.3 * s) for s in (1.0, 10.0))
+    np.testing.assert_allclose(ten.positions, 10 * one.positions, atol=1e-12)
+    np.testing.assert_allclose(ten.quaternions, one.quaternions, atol=1e-12)
+
+
 # --- all of them ----------------------------------------------------------------------
 
 
@@ -176,11 +183,13 @@ def test_plots_and_command_lines(bumps, replays, inserted, monkeypatch, capsys, 
     monkeypatch.setattr(peg, "run", lambda *args: inserted)
     # no pictures of surfaces: they take most of the time
     monkeypatch.setattr(scenes, "picture", lambda parts, *views, **named: np.ones((12, 16, 4)))
-    # and no search for a layout
+    # no search for a layout, and no ticks: curves only
     saved = pictures.save_figure
 
     def save(figure, path, dpi):
         figure.set_layout_engine("none")
+        for ax in figure.axes:
+            ax.set_axis_off()
         saved(figure, path, 40)
 
     monkeypatch.setattr(pictures, "save_figure", save)

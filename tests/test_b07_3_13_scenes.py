@@ -149,6 +149,24 @@ def test_recording_keeps_the_object_outside():
     assert np.linalg.norm(end.force) == pytest.approx(1.0, rel=0.05)
 
 
+def test_margins_of_pictures_and_moments_shown():
+    image = np.zeros((9, 12, 4))
+    image[2:5, 3:9] = 0.5
+    np.testing.assert_array_equal(scenes.trimmed(image), image[2:5, 3:9])
+    assert scenes.trimmed(np.zeros((4, 5, 4))).shape == (4, 5, 4)
+    touching = np.zeros(100, dtype=np.int32)
+    touching[40:49] = [1, 5, 1, 1, 7, 1, 9, 1, 1]
+    # on the way, and the most in each third of the contact
+    assert scenes.moments(touching, 4) == [20, 41, 44, 46]
+    assert scenes.moments(np.zeros(31, dtype=np.int32), 4) == [0, 10, 20, 30]
+
+
+def test_surfaces_of_files_are_put_about_the_origin(tmp_path):
+    path = tmp_path / "box.obj"
+    path.write_text("v 1 2 3\nv 2 2 3\nv 1 4 3\nv 1 2 6\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n")
+    np.testing.assert_allclose(scenes.read(path).bounds, [[-0.5, -1, -1.5], [0.5, 1, 1.5]])
+
+
 def test_picture_shows_points_on_a_surface():
     unit, faces = scenes.icosphere(2)
     toward = np.array([[np.cos(np.pi / 3), -np.sin(np.pi / 3), 0.0]])  # azimuth -60
