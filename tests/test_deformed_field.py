@@ -648,6 +648,16 @@ def test_blocks_find_all_neighbours(held_bar, bar_field, bar_proxies, rng):
                 np.testing.assert_array_equal(made.nearest(points, q), [i for _, i in expected])
 
 
+def test_places_far_beyond_any_scene_have_neighbours(held_bar, bar_field, bar_proxies):
+    """Rows of proxies are filled up with nothing, not with places that could be nearer."""
+    made = rf.DeformedField(bar_field, held_bar, proxies=bar_proxies[:5], k=2)
+    q = np.zeros(held_bar.r)
+    for far in (5.5e149, 6e149, 1e151):
+        distance, _, proxy = made._core.evaluate(q, np.full((1, 3), far), False, 1)
+        assert 0 <= proxy[0] < 5
+        assert distance[0] > far
+
+
 def test_embeddings_that_are_given(held_bar, bar_field, bar_proxies, rng):
     embedding = rf.Embedding(held_bar.mesh, bar_proxies)
     made = rf.DeformedField(bar_field, held_bar, bar_proxies, embedding=embedding)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import reducedfem as rf
 
 
 def slack(field: rf.Field, distance: float, radius: float) -> float:
     return float(field._core.slack(np.array([distance]), np.array([radius]))[0])
+
+
+def octahedron() -> rf.Surface:
+    """Return one with corners at 0.5 m on the axes."""
+    corners = 0.5 * np.concatenate([np.eye(3), -np.eye(3)])
+    faces = [[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2], [1, 0, 5], [3, 1, 5], [4, 3, 5], [0, 4, 5]]
+    return rf.Surface(corners, faces)
 
 
 def test_steep_cells_within_one_interval_of_values():
@@ -38,14 +46,31 @@ def test_outside_of_a_box_that_cuts_what_was_shrunk():
     assert slack(field, distance, 0.09) > 0
 
 
-def test_places_outside_are_never_called_too_far():
+@pytest.mark.parametrize("mode", ["exact", "fast"])
+@pytest.mark.parametrize("expand", [1.05, 1.1, 1.2, 1.5])
+def test_places_outside_are_never_called_too_far(expand, mode):
     """A corner that looks at the middle of a cell, between the samples of the side of the box."""
-    corners = 0.5 * np.concatenate([np.eye(3), -np.eye(3)])
-    faces = [[0, 1, 2], [1, 3, 2], [3, 4, 2], [4, 0, 2], [1, 0, 5], [3, 1, 5], [4, 3, 5], [0, 4, 5]]
-    field = rf.DistanceField.from_surface(rf.Surface(corners, faces), 9)
-    side = field.values[-1].min()
-    assert side > 0.27  # 0.25 in the middle of the side
-    away = np.array([1.0, 5.0, 100.0])
-    distance = field.distance(np.stack([away, 0 * away, 0 * away], axis=1))
-    assert (distance <= away - 0.5).all()
-    assert (distance > away - 0.75).all()
+    surface = octahedron()
+    for n in (9, 33):
+        field = rf.DistanceField.from_surface(surface, n, expand, mode=mode)
+        side = field.values[-1].min()
+        assert side > 0.5 * (expand - 1) + 1e-3  # what it is in the middle of the side
+        away = np.array([1.0, 5.0, 100.0])
+        distance = field.distance(np.stack([away, 0 * away, 0 * away], axis=1))
+        assert (distance <= away - 0.5).all()
+        # nearer by no more than the box is larger
+        assert (distance >= away - 0.5 * expand).all()
+        assert field._core.boundary >= 0.0
+
+
+def test_far_balls_of_the_fast_mode():
+    """Samples that are interpolated are off by so much: large balls are clear for all that."""
+    surface = octahedron()
+    for mode in ("exact", "fast"):
+        field = rf.DistanceField.from_surface(surface, 64, 6.0, mode=mode)
+        assert np.isfinite(field._core.error)
+        distance = field.distance([2.6, 0.3, 0.2])
+        assert distance > 2.0
+        # two diagonals of a voxel for the interpolant, eight for samples of the fast mode
+        room = 2.0 if mode == "exact" else 10.0
+        assert slack(field, distance, distance - room * np.linalg.norm(field.spacing)) > 0

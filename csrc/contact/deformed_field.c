@@ -112,8 +112,8 @@ rf_status rf_deformed_pose_create(const rf_deformed_field *f, rf_deformed_pose *
   RF_ALLOC(pose, 1);
   RF_ALLOC(pose->place, 3 * (size_t)f->n_slots);
   RF_ALLOC(pose->map, 16 * (size_t)f->n_proxies);
-  // what fills the rows up is farther than any proxy
-  for (size_t i = 0; i < 3 * (size_t)f->n_slots; ++i) pose->place[i] = 1e150;
+  // what fills the rows up is farther than any proxy, from wherever
+  for (size_t i = 0; i < 3 * (size_t)f->n_slots; ++i) pose->place[i] = INFINITY;
   *out = pose;
   pose = NULL;
 done:

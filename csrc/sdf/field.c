@@ -147,7 +147,8 @@ static rf_status slab_gradients(void *context, int64_t task, int worker, rf_erro
   return RF_OK;
 }
 
-// whether no sample differs from a neighbour, along an edge or a diagonal, by more than the way
+// whether no sample differs from a neighbour, along an edge or a diagonal, by more than the way,
+// and the errors that both may have
 static rf_status slab_lipschitz(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const sealing *s = context;
@@ -158,8 +159,8 @@ static rf_status slab_lipschitz(void *context, int64_t task, int worker, rf_erro
     for (int dj = -di; dj <= 1; ++dj)
       for (int dk = di || dj ? -1 : 1; dk <= 1; ++dk) {
         const double way[3] = {di * g->spacing[0], dj * g->spacing[1], dk * g->spacing[2]};
-        const double most =
-            (1.0 + BEYOND) * rf_vec3_length(way) + 2e-7 * fmax(fabs(g->low), fabs(g->high));
+        const double most = (1.0 + BEYOND) * rf_vec3_length(way) +
+                            2e-7 * fmax(fabs(g->low), fabs(g->high)) + 2.0 * g->error;
         const int32_t from = dk < 0, to = g->n[2] - (dk > 0);
         for (int32_t j = dj < 0; j < g->n[1] - (dj > 0); ++j) {
           const float *u = row_of(g, i, j), *v = row_of(g, i + di, j + dj) + dk;
@@ -178,7 +179,8 @@ static rf_status slab_lipschitz(void *context, int64_t task, int worker, rf_erro
 // Distances d are curved by no more than 1 / d downwards: on a side, at a place with weights w of
 // the samples around, the mean of these is above d by no more than
 //     sum w_i |p - p_i|^2 / (2 d) <= e^2 / (2 d),  e half the diagonal of a cell,
-// once for the interpolant and once for samples that are interpolated themselves (build.h).
+// once for the interpolant and once for samples that are interpolated themselves (build.h).  The
+// lower bound `least` of d on the sides is itself one of (3.14); distances are never below 0.
 static double side_minimum(const rf_grid *g) {
   float low = INFINITY;
   for (int32_t i = 0; i < g->n[0]; ++i)
@@ -189,8 +191,10 @@ static double side_minimum(const rf_grid *g) {
     }
   const double e = 0.5 * rf_vec3_length(g->spacing);
   const double least = (double)low * (1.0 - 1e-6) - e - g->error;
-  if (!(least > 0.0)) return (double)low;
-  return (double)low * (1.0 - 1e-6) - (e * e + g->error * g->error) / (2.0 * least);
+  if (!(low > 0.0f) || !(g->error < INFINITY)) return (double)low;
+  if (!(least > 0.0)) return 0.0;
+  const double curved = (double)low * (1.0 - 1e-6) - (e * e + g->error * g->error) / (2.0 * least);
+  return fmax(least, curved);
 }
 
 rf_status rf_grid_seal(rf_grid *g, double error, const rf_run *run, rf_error *err) {

@@ -78,7 +78,8 @@ static double left_over(const rf_field *f, double d, double R) {
 double rf_field_slack_rt(const rf_field *f, double d, double R) {
   // also what is no number
   if (!(d > R && R >= 0.0)) return d - R < 0.0 ? d - R : 0.0;
-  const double safe = d - (f->rounding + 1e-14 * (d + R));
+  // of this value, and of the one after a move, which is tested likewise
+  const double safe = d - 2.0 * (f->rounding + 1e-14 * (d + R));
   const double capped = left_over(f, smaller(safe, f->cap), R);
   if (!(safe > f->top)) return capped;
   return larger(capped, smaller(left_over(f, safe - f->shrink, R), (safe - f->top) * f->gentle));
