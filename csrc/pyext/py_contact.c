@@ -210,7 +210,7 @@ static PyObject *evaluate(PyObject *object, PyObject *args) {
   rf_pose pose;
   for (int i = 0; i < 3; ++i) pose.position_m[i] = ((double *)position.data)[i];
   for (int i = 0; i < 4; ++i) pose.quaternion[i] = ((double *)quaternion.data)[i];
-  rf_penalty_result found;
+  rf_penalty_result found = {0};
   rf_error err = {0};
   rf_status st = rf_penalty_check(self->penalty, &pose, q.data, &err);
   if (st < 0) {

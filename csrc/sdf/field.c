@@ -176,11 +176,12 @@ static rf_status slab_lipschitz(void *context, int64_t task, int worker, rf_erro
   return RF_OK;
 }
 
-// Distances d are curved by no more than 1 / d downwards: on a side, at a place with weights w of
-// the samples around, the mean of these is above d by no more than
-//     sum w_i |p - p_i|^2 / (2 d) <= e^2 / (2 d),  e half the diagonal of a cell,
-// once for the interpolant and once for samples that are interpolated themselves (build.h).  The
-// lower bound `least` of d on the sides is itself one of (3.14); distances are never below 0.
+// Of distances d to a set, d^2 - |p|^2 is concave, as the smallest of linear functions.  So with
+// weights w of the samples around a place p of a side
+//     d^2 >= sum w_i d_i^2 - sum w_i |p - p_i|^2 >= min d_i^2 - e^2,
+// e half the diagonal of a cell of the side; and likewise, as a mean of squares is no less than the
+// square of the mean, for samples that are interpolated themselves, in cells of half diagonal
+// `error`.  Those up to 2 `error` are not: they are well within RF_FAST_BAND (build.h).
 static double side_minimum(const rf_grid *g) {
   float low = INFINITY;
   for (int32_t i = 0; i < g->n[0]; ++i)
@@ -189,12 +190,14 @@ static double side_minimum(const rf_grid *g) {
       const float *v = row_of(g, i, j);
       for (int32_t k = 0; k < g->n[2]; k += side ? 1 : g->n[2] - 1) low = v[k] < low ? v[k] : low;
     }
-  const double e = 0.5 * rf_vec3_length(g->spacing);
-  const double least = (double)low * (1.0 - 1e-6) - e - g->error;
   if (!(low > 0.0f) || !(g->error < INFINITY)) return (double)low;
-  if (!(least > 0.0)) return 0.0;
-  const double curved = (double)low * (1.0 - 1e-6) - (e * e + g->error * g->error) / (2.0 * least);
-  return fmax(least, curved);
+  const double *h = g->spacing;
+  const double across = rf_vec3_dot(h, h) - fmin(h[0] * h[0], fmin(h[1] * h[1], h[2] * h[2]));
+  double least = (double)low * (1.0 - 1e-6);
+  if (least > 2.0 * g->error)
+    least = fmax(2.0 * g->error, sqrt(least * least - g->error * g->error));
+  const double square = least * least - 0.25 * across;
+  return square > 0.0 ? sqrt(square) : 0.0;
 }
 
 rf_status rf_grid_seal(rf_grid *g, double error, const rf_run *run, rf_error *err) {

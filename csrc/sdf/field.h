@@ -31,7 +31,8 @@ typedef struct rf_grid {
   double origin[3];   // place of sample (0, 0, 0), m
   double spacing[3];  // m
   float *values;      // m                                             (n0, n1, n2), z fastest
-  double error;       // how far samples may be from those of distances; INFINITY: any, m
+  double error;       // how far samples may be from those of distances, if they are larger than
+                      // twice as much; INFINITY: any, m
   double boundary;   // no place on the sides of the box is nearer, m; set by rf_grid_seal, as below
   double low, high;  // smallest and largest sample
   double steepest;   // largest gradient of the interpolant
