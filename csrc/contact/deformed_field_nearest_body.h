@@ -7,23 +7,6 @@
 
 enum { LANES = RF_NEAREST_BLOCK, MAX_DEPTH = RF_NEAREST_MAX_K / 4 };
 
-// of two numbers the second where one is none
-RF_INLINE rf_v4 least(rf_v4 a, rf_v4 b) {
-#ifdef __AVX__
-  return __builtin_ia32_minpd256(a, b);
-#else
-  const rf_m4 first = (rf_m4)(a < b);
-  return (rf_v4)((first & (rf_m4)a) | (~first & (rf_m4)b));
-#endif
-}
-RF_INLINE rf_v4 most(rf_v4 a, rf_v4 b) {
-#ifdef __AVX__
-  return __builtin_ia32_maxpd256(a, b);
-#else
-  const rf_m4 first = (rf_m4)(a > b);
-  return (rf_v4)((first & (rf_m4)a) | (~first & (rf_m4)b));
-#endif
-}
 RF_INLINE rf_v4 root(rf_v4 a) {
 #ifdef __AVX__
   return __builtin_ia32_sqrtpd256(a);
@@ -43,14 +26,14 @@ RF_INLINE double smallest(rf_v4 v) {
 
 // squares of ways, of those that overflow or are no number a large one
 RF_INLINE rf_v4 square_of(rf_v4 a, rf_v4 b, rf_v4 c) {
-  return least(a * a + b * b + c * c, rf_splat(1e300));
+  return rf_least4(a * a + b * b + c * c, rf_splat(1e300));
 }
 
 // a number into sorted ones, the largest falls out
 RF_INLINE void insert(rf_v4 one, int32_t depth, rf_v4 *sorted) {
   for (int32_t i = 0; i < depth; ++i) {
-    const rf_v4 less = least(sorted[i], one);
-    one = most(sorted[i], one);
+    const rf_v4 less = rf_least4(sorted[i], one);
+    one = rf_most4(sorted[i], one);
     sorted[i] = less;
   }
 }
@@ -69,8 +52,8 @@ RF_INLINE int32_t find_candidates(const rf_nearest *b, int32_t depth, int32_t *l
   const rf_v4 x = rf_splat(centre[0]), y = rf_splat(centre[1]), z = rf_splat(centre[2]);
   rf_v4 wide = rf_splat(0.0);
   for (int32_t j = 0; j < n; j += 4)
-    wide = most(wide, square_of(rf_load4(b->x[0] + j) - x, rf_load4(b->x[1] + j) - y,
-                                rf_load4(b->x[2] + j) - z));
+    wide = rf_most4(wide, square_of(rf_load4(b->x[0] + j) - x, rf_load4(b->x[1] + j) - y,
+                                    rf_load4(b->x[2] + j) - z));
 
   // the smallest of each lane; the k-th of them is not below the k-th of all
   rf_v4 near[MAX_DEPTH];
@@ -87,7 +70,8 @@ RF_INLINE int32_t find_candidates(const rf_nearest *b, int32_t depth, int32_t *l
     for (int32_t j = 0; j < depth; ++j)
       for (int lane = 0; lane < 4; ++lane) rank -= (rf_m4)(near[i] >= rf_splat(near[j][lane]));
     const rf_m4 enough = (rf_m4)(rank >= (int64_t)b->k);
-    bound = least(bound, (rf_v4)((enough & (rf_m4)near[i]) | (~enough & (rf_m4)rf_splat(1e301))));
+    bound =
+        rf_least4(bound, (rf_v4)((enough & (rf_m4)near[i]) | (~enough & (rf_m4)rf_splat(1e301))));
   }
   const double reach = sqrt(smallest(bound)) + 2.0 * sqrt(largest(wide));
   // more than roundings and the bits that keys lose

@@ -79,4 +79,22 @@ RF_INLINE double rf_sum(rf_v v) {
   return (f[0] + f[1]) + (f[2] + f[3]);
 }
 
+// Of each two numbers the smaller, the larger; the second where one is none.
+RF_INLINE rf_v4 rf_least4(rf_v4 a, rf_v4 b) {
+#ifdef __AVX__
+  return __builtin_ia32_minpd256(a, b);
+#else
+  const rf_m4 first = (rf_m4)(a < b);
+  return (rf_v4)((first & (rf_m4)a) | (~first & (rf_m4)b));
+#endif
+}
+RF_INLINE rf_v4 rf_most4(rf_v4 a, rf_v4 b) {
+#ifdef __AVX__
+  return __builtin_ia32_maxpd256(a, b);
+#else
+  const rf_m4 first = (rf_m4)(a > b);
+  return (rf_v4)((first & (rf_m4)a) | (~first & (rf_m4)b));
+#endif
+}
+
 #endif

@@ -96,24 +96,7 @@ RF_INLINE double grid_value(const rf_grid *g, const double *p, double *gradient)
   return interpolate(g, locate(g, p[0], p[1], p[2]), gradient);
 }
 
-// the same for four places at once; of two numbers the second where the first is none
-RF_INLINE rf_v4 least(rf_v4 a, rf_v4 b) {
-#ifdef __AVX__
-  return __builtin_ia32_minpd256(a, b);
-#else
-  const rf_m4 first = (rf_m4)(a < b);
-  return (rf_v4)((first & (rf_m4)a) | (~first & (rf_m4)b));
-#endif
-}
-RF_INLINE rf_v4 most(rf_v4 a, rf_v4 b) {
-#ifdef __AVX__
-  return __builtin_ia32_maxpd256(a, b);
-#else
-  const rf_m4 first = (rf_m4)(a > b);
-  return (rf_v4)((first & (rf_m4)a) | (~first & (rf_m4)b));
-#endif
-}
-
+// the same for four places at once
 RF_INLINE bool any(rf_m4 mask) {
 #ifdef __AVX__
   return __builtin_ia32_movmskpd256((rf_v4)mask) != 0;
@@ -134,9 +117,9 @@ RF_INLINE void find_four(const rf_grid *g, const double *p, int32_t i, ring *r) 
   rf_i4 index = {0, 0, 0, 0};
   for (int c = 0; c < 3; ++c) {
     const rf_v4 q = {p[c], p[3 + c], p[6 + c], p[9 + c]};
-    way[c] = q - least(rf_splat(g->corner[c]), most(rf_splat(g->origin[c]), q));
+    way[c] = q - rf_least4(rf_splat(g->corner[c]), rf_most4(rf_splat(g->origin[c]), q));
     rf_v4 t = (q - rf_splat(g->origin[c])) * rf_splat(g->inverse[c]);
-    t = least(most(t, rf_splat(0.0)), rf_splat((double)(g->n[c] - 1)));
+    t = rf_least4(rf_most4(t, rf_splat(0.0)), rf_splat((double)(g->n[c] - 1)));
     const rf_i4 whole = __builtin_convertvector(t, rf_i4);
     // of the last sample the cell before
     const rf_i4 at = whole + (rf_i4)(whole > g->n[c] - 2);
@@ -210,7 +193,7 @@ static void grid_values(const rf_grid *g, int32_t n, const double *p, double off
       find_some(g, n - i - AHEAD, p + 3 * (size_t)(i + AHEAD), (i + AHEAD) % RING, &r);
     rf_v4 d = use_four(g, &r, i % RING) - rf_splat(offset);
     if (n - i >= 4) {
-      if (least_of) d = least(d, rf_load4(distance + i));
+      if (least_of) d = rf_least4(d, rf_load4(distance + i));
       rf_store4(distance + i, d);
       continue;
     }
