@@ -207,7 +207,7 @@ setup(
             sources=sources,
             depends=[*headers, "setup.py"],
             include_dirs=["csrc"],
-            libraries=[library for _, _, library in LIBRARIES] + ["m"],
+            libraries=[library for _, _, library in LIBRARIES] + ["m", "dl"],
             extra_compile_args=flags,
             extra_link_args=["-pthread", *link_flags],
         )

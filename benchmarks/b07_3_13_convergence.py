@@ -120,6 +120,7 @@ class Case:
         lines = [
             f"{self.title}: {1e3 * self.deepest:.2f} mm deep, {self.share:.1%} of the surface"
             + (f", voxels of {1e3 * self.voxel:.2f} mm" if self.voxel else ""),
+            f"{'':<45}{'distance to the limit':^20}",
             f"{'shell':<18}{'weights':<9}{'points':>8}{'touching':>10}{'force':>10}{'torque':>10}"
             f"{'order':>8}",
         ]
@@ -132,6 +133,13 @@ class Case:
                     f"{curve.touching[i]:>10.1f}{curve.error[i]:>10.3%}{curve.torque[i]:>10.3%}"
                     + (f"{curve.order:>8.2f}" if i == len(curve.points) - 1 else "")
                 )
+        even, uneven = self.curve(REPULSION), min(self.curve(VERTICES).error)
+        lines.append(
+            f"{len(even.points)} nested levels of even points: {even.error[0]:.2%} down to "
+            f"{even.error[-1]:.2%}; uneven ones without areas: no nearer than {uneven:.2%}"
+        )
+        if max(even.torque) < 1e-6:
+            lines.append("normals on a ball meet in its middle: forces have no torque about that")
         return "\n".join(lines)
 
 
@@ -155,7 +163,9 @@ def measure(
         curve = Curve(name, weighted)
         for shell in sizes:
             of_force, of_torque, touching = [], [], []
-            contact = scenes.full(rf.PointTree(shell), target.field, STIFFNESS, weighted)
+            contact = rf.PenaltyContact(
+                rf.PointTree(shell), target.field, STIFFNESS, None, area_weights=weighted
+            )
             for (position, q), exact in zip(target.poses, target.limits, strict=True):
                 out = contact.evaluate(position, q)
                 size = float(np.linalg.norm(exact.force))
@@ -198,17 +208,21 @@ def shells_of(
     nested = rf.Pointshell.from_surface(surface, finest, levels, 0, resolution)
     made: dict[tuple[str, bool], list[rf.Pointshell]] = {}
     sizes = np.cumsum(nested.level_counts)
-    repulsed = [scenes.up_to(nested, level) for level in range(levels)]
+    repulsed = [nested.up_to(level) for level in range(levels)]
     made[REPULSION, False] = repulsed
     made[RANDOM, False] = [scenes.random_shell(surface, int(n), 7) for n in sizes]
     # three points where a cell of rays meets the surface on average 1.5 times a square of rays
     span = float(np.ptp(surface.bounds, axis=0).max())
     made[DEPTH_CUBE, False] = [
-        rf.Pointshell.from_depth_cube(surface, round(span / np.sqrt(1.5 * surface.area / n)))
+        rf.Pointshell.from_depth_cube(
+            surface, round(span / np.sqrt(1.5 * surface.area / n)), areas=True
+        )
         for n in sizes[:-1]
     ]
     made[VOXELS, False] = [
-        rf.Pointshell.from_voxels(surface, round(span / np.sqrt(1.5 * surface.area / n)))
+        rf.Pointshell.from_voxels(
+            surface, round(span / np.sqrt(1.5 * surface.area / n)), areas=True
+        )
         for n in sizes[:-1]
     ]
     uneven = []
@@ -222,12 +236,16 @@ def shells_of(
             rf.Pointshell(
                 *place(s.points / np.linalg.norm(s.points, axis=1)[:, None]),
                 s.levels if name == REPULSION else None,
+                s.areas,
             )
             for s in made[name, False]
         ]
     for name in (REPULSION, RANDOM, DEPTH_CUBE, VOXELS, VERTICES):
         made[name, True] = [
-            scenes.flat(shell, scenes.voronoi_areas(shell, surface))
+            scenes.flat(
+                shell,
+                scenes.voronoi_areas(shell, surface) if shell.areas is None else shell.areas,
+            )
             for shell in made[name, False][: levels - 1]
         ]
     return made
@@ -401,7 +419,11 @@ def plot(cases: list[Case], path: Path) -> None:
 
 def main() -> int:
     """Run from the command line."""
-    parser = argparse.ArgumentParser(description="Contact forces under refinement of the shell.")
+    parser = argparse.ArgumentParser(
+        description=__doc__,
+        epilog="Takes about 30 s on two cores.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--points", type=int, default=128_000, help="of the finest shell (128000)")
     parser.add_argument("--levels", type=int, default=5, help="of the shell (5)")
     parser.add_argument("--poses", type=int, default=24, help="to average over (24)")

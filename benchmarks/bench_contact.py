@@ -59,19 +59,26 @@ def numpy_cycle_us(contact: rf.PenaltyContact, position: np.ndarray) -> float:
     return (time.perf_counter() - start) * 1e6
 
 
-def cycle_rows(what: str, tree: rf.PointTree, distance: float, mark: float, qs=None) -> list[Row]:
-    """Return the rows of one scene: cycles with and without temporal coherence, treeless."""
+def cycle_rows(
+    what: str,
+    tree: rf.PointTree,
+    distance: float,
+    mark: float,
+    budget_us: float,
+    qs: np.ndarray | None = None,
+) -> list[Row]:
+    """Return the rows of one scene: cycles with and without temporal coherence, in a budget."""
     field = bumpy_ball()
     positions, quaternions = trajectory(distance)
-    found = {}
-    for coherent in (False, True):
-        contact = rf.PenaltyContact(tree, field, 1000.0, 10**8, temporal_coherence=coherent)
+    found = []
+    for options in ({"temporal_coherence": False}, {}, {"budget_us": budget_us}):
+        contact = rf.PenaltyContact(tree, field, 1000.0, None, **options)
         contact.evaluate_many(
             positions[:2000], quaternions[:2000], None if qs is None else qs[:2000]
         )
         contact.reset()
-        found[coherent] = contact.evaluate_many(positions, quaternions, qs)
-    plain, quick = found[False], found[True]
+        found.append(contact.evaluate_many(positions, quaternions, qs))
+    plain, quick, timed = found
     same = all(
         np.array_equal(getattr(plain, name), getattr(quick, name))
         for name in ("force", "torque", "gradient", "level")
@@ -117,7 +124,30 @@ def cycle_rows(what: str, tree: rf.PointTree, distance: float, mark: float, qs=N
             ratio=float(np.median(quick.microseconds)) / median,
             over="every node looked at",
         ),
+        budget_row(what, budget_us, timed, quick),
     ]
+
+
+def budget_row(
+    what: str, budget_us: float, out: rf.ContactTrajectory, full: rf.ContactTrajectory
+) -> Row:
+    """Return the row of cycles in a budget of time, beside those with all levels."""
+    us, level = out.microseconds, out.level
+    p50, p99, p999, worst = np.percentile(us, [50, 99, 99.9, 100])
+    share = np.bincount(level, minlength=full.level[0] + 1) / len(level)
+    all_p99 = float(np.percentile(full.microseconds, 99))
+    return Row(
+        f"contact, {what}, in a budget of {budget_us:g} us, p99",
+        float(p99),
+        "us",
+        budget_us,
+        f"p50 {p50:.0f}, p99.9 {p999:.0f}, max {worst:.0f} us; {(us > budget_us).mean():.2%} of "
+        f"the cycles late; {' '.join(f'{part:.0%}' for part in share)} end with levels 0 to "
+        f"{full.level[0]}; {1000 * (np.diff(level) != 0).mean():.1f} changes of level in 1000 "
+        f"cycles",
+        ratio=float(p99) / all_p99,
+        over="all levels",
+    )
 
 
 def rigid_rows() -> list[Row]:
@@ -137,7 +167,7 @@ def rigid_rows() -> list[Row]:
             ratio=(end - middle) / (middle - start),
             over="placing the points",
         ),
-        *cycle_rows("rigid, 1 M points on 256^3", tree, 0.1493, 200.0),
+        *cycle_rows("rigid, 1 M points on 256^3", tree, 0.1493, 200.0, 100.0),
     ]
 
 
@@ -151,7 +181,8 @@ def deformable_rows() -> list[Row]:
     qs = np.sin(t[:, None] * rng.uniform(1, 3, tree.r) + rng.uniform(0, 6, tree.r))
     most = np.abs(tree.positions(np.ones(tree.r)) - shell.points).max()
     qs *= 0.003 / most
-    return cycle_rows("deformable r = 15, 256,000 points on 256^3", tree, 0.1488, 200.0, qs)
+    what = "deformable r = 15, 256,000 points on 256^3"
+    return cycle_rows(what, tree, 0.1488, 200.0, 60.0, qs)
 
 
 def soft_ball() -> rf.ReducedSolid:

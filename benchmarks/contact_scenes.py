@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,9 +20,6 @@ from reducedfem.plot import Pose, render
 Array = NDArray[np.float64]
 
 SCALED = 10  # points in contact above which the force is scaled by L/l: L of B07 3.5
-PALETTE = ("#b8bcc4", "#e8b04a")
-CONTACT = (0.82, 0.16, 0.14)
-TRAVERSED = (0.18, 0.42, 0.80)
 
 
 # --- shapes ---------------------------------------------------------------------------
@@ -490,10 +486,19 @@ def picture(
     size: tuple[int, int] = (900, 600),
     azimuth: float = -60.0,
     elevation: float = 20.0,
+    over: Sequence[tuple[Array, NDArray[np.int64], ArrayLike]] = (),
 ) -> Array:
-    """Draw surfaces together, each as vertices, triangles and a colour; (h, w, 4)."""
+    """Draw surfaces together, each as vertices, triangles and a colour; (h, w, 4).
+
+    Those of `over` are not hidden by the others: they are moved towards the viewer, which parallel
+    projection does not show.
+    """
+    a, e = np.radians(azimuth), np.radians(elevation)
+    toward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    depth = np.concatenate([x @ toward for x, *_ in (*parts, *over)])
+    ahead = (depth.max() - depth.min()) * toward
     vertices, faces, tints, n = [], [], [], 0
-    for x, triangles, colour in parts:
+    for x, triangles, colour in (*parts, *((x + ahead, *rest) for x, *rest in over)):
         vertices.append(x)
         faces.append(np.asarray(triangles, dtype=np.int64) + n)
         tints.append(np.broadcast_to(np.asarray(colour, dtype=np.float64), x.shape))
@@ -511,34 +516,7 @@ def trimmed(image: Array) -> Array:
     return image[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
 
 
-def moments(touching: NDArray[np.int32], n: int) -> list[int]:
-    """Return n cycles in order: one on the way to contact, then those of most contact in time."""
-    contact = np.flatnonzero(touching)
-    if len(contact) < n:
-        return [int(i) for i in np.linspace(0, len(touching) - 1, n)]
-    parts = np.array_split(contact, n - 1)
-    return [int(contact[0]) // 2, *(int(part[touching[part].argmax()]) for part in parts)]
-
-
-def mark(figure: Any, cycles: Sequence[int]) -> None:
-    """Mark cycles in all curves of `renderings_axes`: a, b, c, ... are the pictures beside."""
-    for number, ax in enumerate(figure.axes):
-        for letter, cycle in zip("abcdefgh", cycles, strict=False):
-            ax.axvline(cycle, color="C2", lw=0.8, ls="--")
-            if number == 0:
-                ax.annotate(
-                    letter, (cycle, 1.0), xycoords=("data", "axes fraction"), xytext=(2, -10),
-                    textcoords="offset points", color="C2", fontsize=9,
-                )  # fmt: skip
-
-
 # --- pointshells ----------------------------------------------------------------------
-
-
-def up_to(shell: rf.Pointshell, level: int) -> rf.Pointshell:
-    """Return the shell of the points of levels 0 to `level`."""
-    keep = shell.levels <= level
-    return rf.Pointshell(shell.points[keep], shell.normals[keep], shell.levels[keep])
 
 
 def flat(shell: rf.Pointshell, areas: Array | None = None) -> rf.Pointshell:
@@ -599,14 +577,6 @@ def plain(
 
 
 # --- contact over a motion ------------------------------------------------------------
-
-
-def full(
-    tree: rf.PointTree, field: rf.Field, stiffness: float, area_weights: bool = False
-) -> rf.PenaltyContact:
-    """Return a contact that always renders all levels."""
-    every = int(tree.node_counts.sum()) + 1
-    return rf.PenaltyContact(tree, field, stiffness, every, area_weights=area_weights)
 
 
 def replay(
@@ -677,110 +647,3 @@ def record(
         if simulation is not None:
             simulation.step(out.reduced_force)
     return Motion(positions, quaternions), np.array(qs) if qs else None
-
-
-@dataclass(frozen=True)
-class Rendering:
-    """A replay of a motion under one setting of the contact.
-
-    Attributes
-    ----------
-    name
-        Of the setting.
-    out
-        What the contact gave.
-    microseconds
-        Time of each cycle (n,): the least of several replays that do the same, so that what
-        else the machine does hardly shows.
-    """
-
-    name: str
-    out: rf.ContactTrajectory
-    microseconds: Array
-
-    @property
-    def size(self) -> Array:
-        """Magnitude of the force [N], (n,)."""
-        size: Array = np.linalg.norm(self.out.force, axis=1)
-        return size
-
-    def changes(self, rate: float = 1000.0) -> float:
-        """Return how often a second the level changes."""
-        return float((np.diff(self.out.level) != 0).sum()) * rate / len(self.out.level)
-
-    def error(self, reference: Rendering) -> Array:
-        """Return the distance of the forces over the largest force of the reference, (n,)."""
-        apart = np.linalg.norm(self.out.force - reference.out.force, axis=1)
-        return np.asarray(apart / reference.size.max())
-
-
-def rendering(
-    name: str,
-    contact: rf.PenaltyContact,
-    motion: Motion,
-    qs: Array | None = None,
-    repeats: int = 3,
-) -> Rendering:
-    """Return a replay of a motion, each cycle timed by the fastest of so many replays."""
-    out = replay(contact, motion, qs)
-    times = [out.microseconds]
-    for _ in range(repeats - 1):
-        out = replay(contact, motion, qs)
-        times.append(out.microseconds)
-    return Rendering(name, out, np.min(times, axis=0))
-
-
-def renderings_table(renderings: Sequence[Rendering], n_levels: int) -> str:
-    """Return numbers of several settings over one motion, the first without degradation."""
-    head = "".join(f"{f'L{level + 1}':>6}" for level in range(n_levels))
-    lines = [
-        f"{'':<26}{'nodes visited':^16}{'cycles rendered to [%]':^{6 * n_levels}}{'level':>10}"
-        f"{'time of a cycle [us]':^32}{'error of force':^16}",
-        f"{'':<26}{'median':>8}{'most':>8}{head}{'changes/s':>10}{'p50':>8}{'p99':>8}{'p99.9':>8}"
-        f"{'max':>8}{'rms':>8}{'most':>8}",
-    ]
-    for r in renderings:
-        out = r.out
-        share = np.bincount(out.level, minlength=n_levels) / len(out.level)
-        times = np.percentile(r.microseconds, [50, 99, 99.9, 100])
-        error = r.error(renderings[0])
-        lines.append(
-            f"{r.name:<26}{np.median(out.visited):>8.0f}{out.visited.max():>8}"
-            + "".join(f"{100 * part:>6.0f}" for part in share)
-            + f"{r.changes():>10.1f}"
-            + "".join(f"{t:>8.1f}" for t in times)
-            + f"{np.sqrt((error**2).mean()):>8.2%}{error.max():>8.2%}"
-        )
-    return "\n".join(lines)
-
-
-def renderings_axes(
-    figure: Any, black: Rendering, red: Rendering, area: Array | None = None
-) -> None:
-    """Draw nodes, level, time and force of two settings over the cycles, as figure 3.27."""
-    rows = figure.subplots(5 if area is not None else 4, 1, sharex=True)
-    frames = np.arange(len(black.out.level))
-    # the slower one first: it is the larger one
-    for r, colour, width in ((black, "k", 1.0), (red, "C3", 1.0)):
-        label = r.name
-        rows[0].plot(frames, r.out.visited, colour, lw=width, label=label)
-        rows[1].plot(frames, r.out.level + 1, colour, lw=width)
-        rows[2].plot(frames, r.microseconds, colour, lw=width)
-        rows[3].plot(frames, r.size, colour, lw=width)
-    rows[0].set_ylabel("nodes visited")
-    rows[0].legend(fontsize=8, loc="upper left")
-    rows[1].set_ylabel("levels rendered")
-    rows[1].set_ylim(0.5, black.out.level.max() + 1.5)
-    rows[2].set_ylabel("time [us]")
-    # single cycles that something else interrupted would hide the rest
-    top = np.percentile(black.microseconds, 99.5)
-    rows[2].set_ylim(0.0, 1.4 * top)
-    rows[3].set_ylabel("force [N]")
-    if area is not None:
-        rows[4].plot(frames, 1e4 * area, "k", lw=1.0)
-        rows[4].set_ylabel("contact [cm$^2$]")
-    for ax in rows:
-        ax.grid(alpha=0.3)
-        ax.tick_params(labelsize=8)
-    rows[-1].set_xlabel("haptic cycle")
-    rows[-1].set_xlim(0, len(frames) - 1)

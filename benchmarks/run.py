@@ -34,6 +34,7 @@ NAMES = (
     "pointshell",
     "contact",
     "deformed",
+    "haptics",
 )
 
 

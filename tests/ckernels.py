@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sysconfig
 import tempfile
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -46,18 +47,40 @@ _WIDE = ["polynomial/quartic_avx512_rt.c", "linalg/dense_avx512_rt.c"]
 # in place of linalg/simd.c: every variant runs, the caller knows which
 _SIMD = """
 #include "linalg/simd.h"
-const char *rf_simd_name(rf_simd simd) { (void)simd; return "any"; }
-bool rf_simd_available(rf_simd simd) { return simd >= RF_SIMD_BEST && simd <= RF_SIMD_AVX512; }
+rf_status rf_simd_check(rf_simd simd, rf_error *err) { (void)simd, (void)err; return RF_OK; }
 rf_simd rf_simd_resolve(rf_simd simd) { return simd; }
 """
 
 
-@functools.cache
-def library() -> ctypes.CDLL:
-    """Compile once per run; skip where that cannot be done."""
+def build(name: str, sources: Sequence[Path], folder: Path) -> ctypes.CDLL:
+    """Compile C sources to a library of their own; skip where that cannot be done."""
     compiler = shlex.split(os.environ.get("CC") or sysconfig.get_config_var("CC") or "cc")
     if not shutil.which(compiler[0]):
         pytest.skip(f"no C compiler on this machine ({compiler[0]})")
+    flags = ["-std=c11", "-O1", "-fPIC", "-Wno-psabi", f"-I{ROOT / 'csrc'}"]
+    if "RF_SANITIZED" in os.environ:
+        flags += ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
+
+    def compiled(*words: str | Path) -> None:
+        command = [*compiler, *flags, *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+
+    def compiled_object(source: Path) -> Path:
+        obj = folder / f"{source.stem}.o"
+        compiled("-c", source, "-o", obj)
+        return obj
+
+    with ThreadPoolExecutor(threads()) as pool:
+        objects = list(pool.map(compiled_object, sources))
+    target = folder / f"{name}.so"
+    compiled("-shared", *objects, "-lm", "-o", target)
+    return ctypes.CDLL(str(target))
+
+
+@functools.cache
+def library() -> ctypes.CDLL:
+    """Compile once per run."""
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the 8-wide kernels are dispatched to on x86-64 only")
     folder = Path(tempfile.mkdtemp(prefix="reducedfem-kernels-"))
@@ -73,28 +96,9 @@ def library() -> ctypes.CDLL:
         sources.append(folder / Path(name).name)
         sources[-1].write_text(text)
 
-    flags = ["-std=c11", "-O1", "-fPIC", "-Wno-psabi", f"-I{ROOT / 'csrc'}"]
-    if "RF_SANITIZED" in os.environ:
-        flags += ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
-    target = folder / "kernels.so"
-
-    def compiled(*words: str | Path) -> None:
-        command = [*compiler, *flags, *map(str, words)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
-    def compiled_object(source: Path) -> Path:
-        obj = folder / f"{source.stem}.o"
-        compiled("-c", source, "-o", obj)
-        return obj
-
     # the vector kernels first: they take longest
     sources.sort(key=lambda source: "quartic" not in source.stem)
-    with ThreadPoolExecutor(threads()) as pool:
-        objects = list(pool.map(compiled_object, sources))
-    compiled("-shared", *objects, "-lm", "-o", target)
-
-    lib = ctypes.CDLL(str(target))
+    lib = build("kernels", sources, folder)
     status, yes, real = ctypes.c_int, ctypes.c_bool, ctypes.c_double
     n, ptr = ctypes.c_int32, ctypes.c_void_p
     for name, result, *arguments in (
@@ -106,6 +110,7 @@ def library() -> ctypes.CDLL:
         ("rf_dense_cholesky_solve_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
         ("rf_dense_lu_solve_rt", yes, n, ptr, n, ptr),
         ("rf_dense_multiply_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
+        ("rf_dense_add_products_rt", None, ctypes.c_int, n, n, n, ptr, n, ptr, n, ptr),
         ("rf_dense_combine_rt", None, ctypes.c_int, n, real, ptr, real, ptr, n, ptr),
     ):
         function = getattr(lib, name)

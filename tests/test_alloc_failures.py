@@ -15,6 +15,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import itertools
+import math
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -124,7 +125,21 @@ def projected(w: SimpleNamespace) -> list[np.ndarray]:
 
 Operation = Callable[[SimpleNamespace], object]
 
+
+def devices(w: SimpleNamespace) -> list[bool]:
+    made = [
+        rf.ReplayDevice([0.0, 1.0], np.zeros((2, 3))),
+        rf.SimulatedHand([0.0, 1.0], np.zeros((2, 3))),
+        rf.UdpDevice(),
+        rf.SpaceMouse(),
+        rf.ForceDimension(),
+        rf.OpenHaptics(),
+    ]
+    return [math.isfinite(device.duration) for device in made]
+
+
 OPERATIONS: dict[str, Operation] = {
+    "devices": devices,
     "mesh of hexes": lambda w: rf.Mesh(w.nodes, w.elements).nodes,
     "mesh of tets": lambda w: rf.Mesh(*w.tets).elements,
     "mesh of tets with ten nodes": lambda w: rf.Mesh(*w.tets).quadratic().elements,

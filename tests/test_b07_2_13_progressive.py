@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import sys
 
+import b07_2_13_progressive as progressive
 import numpy as np
 import pytest
-
-import reducedfem as rf
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
-import b07_2_13_progressive as progressive
 from b07_2_13_progressive import LINEAR, MODES_ONLY, SMALL, STEPS_PER_PERIOD, UNREDUCED
 from spoon_experiment import Motion
+
+import reducedfem as rf
 
 K, SIZES = 4, (4, 8, 14)
 LOADS = ("head", "tail")

@@ -6,23 +6,17 @@ behaviour; measured numbers stand beside them.
 
 from __future__ import annotations
 
-import importlib
-import sys
-
-import numpy as np
-import pytest
-
-import reducedfem as rf
-from conftest import ROOT
-from reducedfem import plot as pictures
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
 import b07_3_13_asymmetry as asymmetry
 import b07_3_13_convergence as convergence
 import contact_scenes as scenes
+import numpy as np
+import pytest
 from b07_3_13_convergence import RANDOM, REPULSION, VERTICES
 
-NAMES = ("asymmetry", "convergence")
+import experiments
+import reducedfem as rf
+
+NAMES = ("b07_3_13_asymmetry", "b07_3_13_convergence")
 
 
 # --- convergence ----------------------------------------------------------------------
@@ -137,42 +131,11 @@ def test_copies_meet_wherever_they_come_from():
 def test_plots_and_command_lines(cases, reversal, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(convergence, "run", lambda *args, **options: cases[:1])
     monkeypatch.setattr(asymmetry, "run", lambda *args: reversal)
-    # no pictures of surfaces: they take most of the time
-    monkeypatch.setattr(scenes, "picture", lambda parts, *views, **named: np.ones((12, 16, 4)))
-    # no search for a layout, and no ticks: curves only
-    saved = pictures.save_figure
-
-    def save(figure, path, dpi):
-        figure.set_layout_engine("none")
-        for ax in figure.axes:
-            ax.set_axis_off()
-        saved(figure, path, 40)
-
-    monkeypatch.setattr(pictures, "save_figure", save)
+    experiments.light_plots(monkeypatch)
     for name in NAMES:
-        module = importlib.import_module(f"b07_3_13_{name}")
-        folder = tmp_path / name
-        argv = [f"b07_3_13_{name}.py", "--out", str(folder)]
-        monkeypatch.setattr(sys, "argv", argv)
-        assert module.main() == 0
-        path = folder / f"b07_3_13_{name}.png"
-        assert path.read_bytes().startswith(b"\x89PNG")
-        text = capsys.readouterr().out
-        assert f"plot: {path}" in text
-        assert len(text.splitlines()) > 6
+        experiments.check_plot(name, monkeypatch, capsys, tmp_path / name)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_mistakes_are_told_without_a_traceback(name, monkeypatch, capsys, tmp_path):
-    module = importlib.import_module(f"b07_3_13_{name}")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    monkeypatch.setattr(sys, "argv", [f"b07_3_13_{name}.py", "--out", str(taken)])
-    assert module.main() == 1
-    assert str(taken) in capsys.readouterr().err
-    small = ["--levels", "2", "--points", "2", "--resolution", "16", "--out", str(tmp_path)]
-    monkeypatch.setattr(sys, "argv", [f"b07_3_13_{name}.py", *small])
-    assert module.main() == 1
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith(f"b07_3_13_{name}.py: ")
-    assert "points are too few for 2 levels" in told
+    experiments.check_mistakes(name, monkeypatch, capsys, tmp_path)

@@ -6,24 +6,24 @@ behaviour; measured numbers stand beside them.
 
 from __future__ import annotations
 
-import importlib
-import sys
 from types import SimpleNamespace
 
-import numpy as np
-import pytest
-
-import reducedfem as rf
-from conftest import ROOT
-from reducedfem import plot as pictures
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
 import b07_3_13_degradation as degradation
 import b07_3_13_features as features
 import b07_3_13_peg as peg
+import contact_replays as replays
 import contact_scenes as scenes
+import numpy as np
+import pytest
 
-NAMES = ("degradation", "features", "peg")
+import experiments
+import reducedfem as rf
+
+OPTIONS = {
+    "b07_3_13_degradation": ("--warm", "500"),
+    "b07_3_13_features": (),
+    "b07_3_13_peg": ("--warm", "400"),
+}
 
 
 # --- small features -------------------------------------------------------------------
@@ -31,7 +31,7 @@ NAMES = ("degradation", "features", "peg")
 
 @pytest.fixture(scope="module")
 def bumps():
-    found = features.run(24_000, 4, 96, 400)
+    found = features.run(16_000, 4, 96, 300)
     print("\n" + found.table())
     return found
 
@@ -56,12 +56,12 @@ def test_bumps_enter_by_the_depth_that_is_told():
     lizard = scenes.lizard()
     motion, at = features.slide(lizard, 0.0007, 200)
     shelf = scenes.shelf(features.LENGTH, features.WIDTH, features.THICKNESS, features.BEND)
-    field = rf.DistanceField.from_surface(lizard.surface, 128, 1.1, mode="fast")
+    field = rf.DistanceField.from_surface(lizard.surface, 112, 1.1, mode="fast")
     for tip in lizard.tips[[0, 3]]:
         i = int(np.abs(at - tip).argmin())
         pose = motion.positions[i], motion.quaternions[i]
         depth = -field.distance(scenes.to_body(shelf.vertices, *pose)).min()
-        # voxels of 2.4 mm round the tip off, vertices lie 2 mm apart
+        # voxels of 2.7 mm round the tip off, vertices lie 2 mm apart
         assert 0.0 < depth < 0.0009
 
 
@@ -69,46 +69,63 @@ def test_bumps_enter_by_the_depth_that_is_told():
 
 
 @pytest.fixture(scope="module")
-def replays():
-    made = degradation.scene(6000, 3, 96, 24, 6, 1500)
-    found = degradation.run(made, (400, 5000), (1e6,))
+def replayed():
+    made = degradation.scene(12_000, 4, 96, 24, 6, 1500)
+    found = degradation.run(made, (500, 1200, 5000), (1e6,), repeats=1)
     print("\n" + found.table())
     return found
 
 
-def test_degradation_saves_nodes_and_costs_force(replays):
-    full = replays.renderings[0]
-    degraded = replays.rendering("warm 400")
-    assert (full.out.level == 2).all()
-    assert full.size.max() > 0.2
-    assert full.out.touching.max() >= 4
-    # afar there are few nodes to visit on any level; in contact there are not
-    assert degraded.out.level[0] == 2
-    assert (degraded.out.level[full.out.touching > 0] < 2).all()
-    assert 0.0 < degraded.changes() < 5.0  # 0.5 measured, 2 to 3 in the thesis
-    assert (degraded.out.visited <= full.out.visited).all()
-    assert 0.0 < degraded.error(full).max() <= 1.5
+def test_degradation_is_graceful(replayed):
+    """Fewer nodes, fewer levels, a larger error of the force: step by step."""
+    full = replayed.full
+    assert (full.out.level == 3).all()
+    assert full.size.max() > 0.5
+    assert full.out.touching.max() >= 15
+    ladder = [replayed.rendering(name) for name in ("warm 500", "warm 1200")]
+    for degraded in ladder:
+        # afar there are few nodes to visit on any level; in contact there are not
+        assert degraded.out.level[0] == 3
+        in_contact = degraded.out.level[full.out.touching > 0]
+        assert (in_contact < 3).mean() > 0.9  # all of them, and 95 % measured
+        assert 0.0 < degraded.changes() < 5.0  # 1.3 and 0.7 measured, 2 to 3 in the thesis
+        assert (degraded.out.visited <= full.out.visited).all()
+    # 22 % and 15 % rms measured: few points touch here
+    rms = [np.sqrt(np.mean(degraded.error(full) ** 2)) for degraded in ladder]
+    assert 0.5 > rms[0] > rms[1] > 0.0
+    assert ladder[0].out.visited.sum() < 0.8 * ladder[1].out.visited.sum()
     # nodes and time enough: nothing is lost
     for name in ("warm 5000", "budget 1e+06 us"):
-        np.testing.assert_array_equal(replays.rendering(name).out.force, full.out.force)
+        np.testing.assert_array_equal(replayed.rendering(name).out.force, full.out.force)
 
 
-def test_temporal_coherence_changes_no_force(replays):
-    full, every = replays.renderings[0], replays.rendering("all, no coherence")
+def test_the_slab_is_pressed_flat_and_on_its_edge(replayed):
+    """Where the hand leads it: over the deck, whose top is 3 cm above its underside."""
+    motion = replayed.scene.motion
+    touching = replayed.full.out.touching > 0
+    assert not touching[:400].any()
+    heights, turns = motion.positions[touching, 2], np.abs(motion.quaternions[touching, 1])
+    assert heights.min() > 0.13
+    assert turns.min() < 0.05
+    assert turns.max() > 0.65  # half of a right angle
+
+
+def test_temporal_coherence_changes_no_force(replayed):
+    full, every = replayed.full, replayed.rendering("all, no coherence")
     np.testing.assert_array_equal(full.out.force, every.out.force)
     np.testing.assert_array_equal(full.out.reduced_force, every.out.reduced_force)
-    assert full.out.visited.sum() < 0.8 * every.out.visited.sum()  # 55 % measured
+    assert full.out.visited.sum() < 0.8 * every.out.visited.sum()  # 50 % measured
 
 
-def test_the_recorded_contact_is_that_of_all_points(replays):
-    made, full = replays.scene, replays.renderings[0]
-    contact = scenes.full(made.tree, made.field, degradation.STIFFNESS)
+def test_the_recorded_contact_is_that_of_all_points(replayed):
+    made, full = replayed.scene, replayed.full
+    contact = rf.PenaltyContact(made.tree, made.field, degradation.STIFFNESS, None)
     i = int(full.size.argmax())
     pose = made.motion.positions[i], made.motion.quaternions[i]
     out = contact.evaluate(*pose, made.qs[i], treeless=True)
     np.testing.assert_allclose(full.out.force[i], out.force, rtol=1e-9)
     assert np.abs(made.qs[i]).max() > 0.0
-    # a spring that gives way at 0.8 N lets nothing go in deep
+    # a spring that gives way at 1.2 N lets nothing go in deep
     assert full.out.depth.max() < 0.006
 
 
@@ -119,9 +136,9 @@ def test_changes_of_level_are_counted():
     zeros = np.zeros(n)
     force = np.ones((n, 3))
     out = SimpleNamespace(force=force, level=level)
-    rendering = scenes.Rendering("made up", out, zeros)
+    rendering = replays.Rendering("made up", out, zeros)
     assert rendering.changes() == 3 / 0.5
-    twice = scenes.Rendering("twice", out, zeros)
+    twice = replays.Rendering("twice", out, zeros)
     assert not twice.error(rendering).any()
 
 
@@ -153,7 +170,7 @@ def test_the_hole_matches_the_peg(inserted):
 
 
 def test_conforming_contact_with_degradation(inserted):
-    full, degraded = inserted.renderings[0], inserted.rendering("warm 400")
+    full, degraded = inserted.full, inserted.rendering("warm 400")
     i = int(full.out.touching.argmax())
     # half of all points touch: 49 % measured
     assert full.out.touching[i] > 0.3 * inserted.scene.tree.shell.n_points
@@ -175,52 +192,18 @@ def test_the_turns_of_the_insertion_fit_the_peg():
 # --- all of them ----------------------------------------------------------------------
 
 
-def test_plots_and_command_lines(bumps, replays, inserted, monkeypatch, capsys, tmp_path):
+def test_plots_and_command_lines(bumps, replayed, inserted, monkeypatch, capsys, tmp_path):
     monkeypatch.setattr(features, "run", lambda *args: bumps)
-    monkeypatch.setattr(degradation, "scene", lambda *args: replays.scene)
-    monkeypatch.setattr(degradation, "run", lambda *args: replays)
+    monkeypatch.setattr(degradation, "scene", lambda *args: replayed.scene)
+    monkeypatch.setattr(degradation, "run", lambda *args: replayed)
     monkeypatch.setattr(peg, "scene", lambda *args: inserted.scene)
     monkeypatch.setattr(peg, "run", lambda *args: inserted)
-    # no pictures of surfaces: they take most of the time
-    monkeypatch.setattr(scenes, "picture", lambda parts, *views, **named: np.ones((12, 16, 4)))
-    # no search for a layout, and no ticks: curves only
-    saved = pictures.save_figure
-
-    def save(figure, path, dpi):
-        figure.set_layout_engine("none")
-        for ax in figure.axes:
-            ax.set_axis_off()
-        saved(figure, path, 40)
-
-    monkeypatch.setattr(pictures, "save_figure", save)
-    for name in NAMES:
-        module = importlib.import_module(f"b07_3_13_{name}")
-        folder = tmp_path / name
-        argv = [f"b07_3_13_{name}.py", "--out", str(folder)]
-        if name in ("degradation", "peg"):
-            argv += ["--warm", "400"]
-        monkeypatch.setattr(sys, "argv", argv)
-        assert module.main() == 0
-        path = folder / f"b07_3_13_{name}.png"
-        assert path.read_bytes().startswith(b"\x89PNG")
-        text = capsys.readouterr().out
-        assert f"plot: {path}" in text
-        assert len(text.splitlines()) > 6
+    experiments.light_plots(monkeypatch)
+    for name, options in OPTIONS.items():
+        experiments.check_plot(name, monkeypatch, capsys, tmp_path / name, *options)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", OPTIONS)
 def test_mistakes_are_told_without_a_traceback(name, monkeypatch, capsys, tmp_path):
-    module = importlib.import_module(f"b07_3_13_{name}")
-    taken = tmp_path / "file"
-    taken.write_text("")
-    monkeypatch.setattr(sys, "argv", [f"b07_3_13_{name}.py", "--out", str(taken)])
-    assert module.main() == 1
-    assert str(taken) in capsys.readouterr().err
-    small = ["--levels", "2", "--points", "2", "--resolution", "16", "--out", str(tmp_path)]
-    if name == "degradation":
-        small += ["--voxels", "16", "--r", "2"]
-    monkeypatch.setattr(sys, "argv", [f"b07_3_13_{name}.py", *small])
-    assert module.main() == 1
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith(f"b07_3_13_{name}.py: ")
-    assert "points are too few for 2 levels" in told
+    options = ("--voxels", "16", "--r", "2") if name == "b07_3_13_degradation" else ()
+    experiments.check_mistakes(name, monkeypatch, capsys, tmp_path, *options)

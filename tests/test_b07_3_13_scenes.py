@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
+import contact_replays as replays
+import contact_scenes as scenes
 import numpy as np
 import pytest
 
 import reducedfem as rf
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
-import contact_scenes as scenes
 
 K = 1000.0
 
@@ -119,7 +115,7 @@ def test_contact_against_the_plain_sum(weighted):
     assert shell.areas.sum() == pytest.approx(surface.area)
     field = rf.BoxField([-0.05, -0.06, -0.04], [0.05, 0.06, 0.04])
     position, q = np.array([0.09, 0.05, 0.06]), scenes.of_rotation_vector([0.5, 0.2, -0.4])
-    contact = scenes.full(rf.PointTree(shell), field, K, weighted)
+    contact = rf.PenaltyContact(rf.PointTree(shell), field, K, None, area_weights=weighted)
     out = contact.evaluate(position, q)
     areas = shell.areas if weighted else None
     force, torque, touching = scenes.plain(shell, field, position, q, K, areas)
@@ -132,7 +128,7 @@ def test_recording_keeps_the_object_outside():
     """A ball pulled into a plate: the spring and the contact balance (static virtual coupling)."""
     surface = scenes.shelf(0.24, 0.12, 0.02, 10.0)
     shell = rf.Pointshell.from_surface(surface, 4000, 2, 0, 64)
-    contact = scenes.full(rf.PointTree(shell), rf.SphereField([0, 0, 0], 0.03), K)
+    contact = rf.PenaltyContact(rf.PointTree(shell), rf.SphereField([0, 0, 0], 0.03), K, None)
     way = scenes.hand([(0, 0, -0.06, 0, 0, 0), (0, 0, 0.01, 0, 0, 0)], 400)
     motion, qs = scenes.record(contact, way, 200.0, 0.1)
     assert qs is None
@@ -157,8 +153,8 @@ def test_margins_of_pictures_and_moments_shown():
     touching = np.zeros(100, dtype=np.int32)
     touching[40:49] = [1, 5, 1, 1, 7, 1, 9, 1, 1]
     # on the way, and the most in each third of the contact
-    assert scenes.moments(touching, 4) == [20, 41, 44, 46]
-    assert scenes.moments(np.zeros(31, dtype=np.int32), 4) == [0, 10, 20, 30]
+    assert replays.moments(touching, 4) == [20, 41, 44, 46]
+    assert replays.moments(np.zeros(31, dtype=np.int32), 4) == [0, 10, 20, 30]
 
 
 def test_surfaces_of_files_are_put_about_the_origin(tmp_path):
@@ -167,17 +163,17 @@ def test_surfaces_of_files_are_put_about_the_origin(tmp_path):
     np.testing.assert_allclose(scenes.read(path).bounds, [[-0.5, -1, -1.5], [0.5, 1, 1.5]])
 
 
-def test_picture_shows_points_on_a_surface():
+@pytest.mark.parametrize(("place", "over"), [(1.05, False), (-1.05, False), (-1.05, True)])
+def test_picture_shows_points_on_a_surface(place, over):
     unit, faces = scenes.icosphere(2)
     toward = np.array([[np.cos(np.pi / 3), -np.sin(np.pi / 3), 0.0]])  # azimuth -60
-    image = scenes.picture(
-        [(unit, faces, (0.2, 0.8, 0.2)), (*scenes.dots(1.05 * toward, 0.15), scenes.CONTACT)],
-        (80, 60),
-        azimuth=-60,
-        elevation=0,
-    )
+    ball = (unit, faces, (0.2, 0.8, 0.2))
+    red = (*scenes.dots(place * toward, 0.15), replays.CONTACT)
+    parts, above = ([ball], [red]) if over else ([ball, red], [])
+    image = scenes.picture(parts, (80, 60), azimuth=-60, elevation=0, over=above)
     high, wide = image.shape[:2]
     middle, aside = image[high // 2, wide // 2], image[high // 2, wide // 4]
-    assert middle[0] > 2 * middle[1]  # red in front
+    # red in front, or seen through the ball; behind it is hidden
+    assert (middle[0] > 2 * middle[1]) == (place > 0 or over)
     assert aside[1] > 2 * aside[0]  # green beside it
     assert image[0, 0, 3] == 0.0  # nothing in the corner

@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import sys
 
+import b07_table_3_1 as table
+import contact_scenes as scenes
 import numpy as np
 import pytest
 
 import reducedfem as rf
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
-import b07_table_3_1 as table
-import contact_scenes as scenes
 
 SIZE = table.Size(1 / 100, 1 / 8, 8, 100)
 

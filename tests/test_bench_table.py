@@ -5,15 +5,13 @@ from __future__ import annotations
 import importlib
 import sys
 
+import child
 import numpy as np
 import pytest
-
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
-import child
 import run
 from table import HEAD, Memory, Row, show
+
+from conftest import ROOT
 
 MB = 1_000_000
 

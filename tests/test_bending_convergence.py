@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import sys
 
+import bending_convergence
 import numpy as np
 import pytest
-
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
-import bending_convergence
 from bending_convergence import HEX8, QUANTITIES, TET4, TET10
 
 

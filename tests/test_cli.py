@@ -12,6 +12,7 @@ import sys
 import time
 import tracemalloc
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ import pytest
 import reducedfem as rf
 from reducedfem import cli, samples
 from reducedfem._console import Console, bytes_text, count_text, time_text
-from reducedfem.cli import fixed_nodes
+from reducedfem.cli import fixed_nodes, paths
 from shapes import box_hexes, box_tets
 
 
@@ -602,6 +603,46 @@ def test_what_is_no_model(capsys, tmp_path):
     )  # fmt: skip
 
 
+def test_info_of_records_of_a_session(capsys, tmp_path):
+    """What a session wrote is told of by the command that tells what files are."""
+    shell = rf.Pointshell([[0, 0, 0], [0.1, 0, 0]], [[0, 0, -1]] * 2)
+    ball = rf.PenaltyContact(rf.PointTree(shell), rf.SphereField((0, 0, 0), 0.02), 200.0)
+    hand = rf.SimulatedHand([0.0, 0.1], [[0, 0, 0.03], [0, 0, 0.01]])
+    session = rf.HapticSession(ball, hand, coupling=rf.VirtualCoupling(500.0, 1.0))
+    records = session.run(200)
+    path = tmp_path / "touch.npy"
+    records.save(path)
+    status, out, _ = run(capsys, "info", path)
+    assert status == 0
+    share = f"{(records['touching'] > 0).mean():.0%}"
+    assert share not in ("0%", "100%")
+    deep = f"{1e3 * records['depth_m'].max():.3g}"
+    for text in (
+        "records of a haptic session",
+        "200",
+        "0 to 0.199 s",
+        share,
+        f"{deep} mm",
+        "1 point",
+    ):
+        assert text in out
+    assert re.search(r"failed +no\n", out)
+    records[:0].save(path)
+    status, out, _ = run(capsys, "info", path)
+    assert status == 0
+    assert re.search(r"cycles +0\n", out)
+    np.save(path, np.zeros(3))
+    fails(capsys, "info", path, match="holds no records of a session")
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no such file system")
+def test_where_no_file_can_be_made_is_told_before_the_work(capsys):
+    """The superuser, too, learns it at once, not when all is computed."""
+    with pytest.raises(rf.FileFormatError, match=r"cannot write '/proc/a.png' \(--plot\): "):
+        paths.check_writable(Path("/proc/a.png"), "--plot")
+    fails(capsys, "haptics", "alpha", "--plot", "/proc/a.png", match="cannot write")
+
+
 def test_info_knows_a_model_by_its_contents(capsys, model, tmp_path):
     (tmp_path / "anything.bin").write_bytes(model.read_bytes())
     status, out, _ = run(capsys, "info", tmp_path / "anything.bin")
@@ -631,6 +672,27 @@ def test_info_failures(capsys, tmp_path, model):
         )  # fmt: skip
     fails(capsys, "info", "x" * 5000, match="too long|no file")
     fails(capsys, "info", "x" * 5000 + ".obj", match="too long")
+    for contents, why in ((b"\0" * 50, ""), (b"solid", ""), (b"", ": it is empty")):
+        (tmp_path / "not.safetensors").write_bytes(contents)
+        fails(
+            capsys, "info", tmp_path / "not.safetensors",
+            match=rf"^reducedfem: error: '.*not\.safetensors' is no safetensors file{why}\n",
+        )  # fmt: skip
+
+
+def test_info_goes_on_behind_bad_files(capsys, tmp_path, model):
+    (tmp_path / "not.safetensors").write_text("?")
+    status, out, err = run(
+        capsys, "info", tmp_path / "none.safetensors", model, tmp_path / "not.safetensors", model
+    )
+    assert status == 1
+    assert out.count("reduced model") == 2
+    lines = err.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("reducedfem: error: ") for line in lines)
+    assert "none.safetensors" in lines[0]
+    assert "not.safetensors" in lines[1]
+    assert run(capsys, "info", tmp_path / "none.safetensors", "spoon")[0] == 1
 
 
 # --- simulate --------------------------------------------------------------------------------

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import time
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -69,6 +73,45 @@ def test_against_all_triangles(rng, kind):
     for i in range(0, len(points), 17):
         q = plain_triangle(*vertices[triangles[triangle[i]]], place[i : i + 1])
         assert np.linalg.norm(q - place[i]) < 1e-8
+
+
+def exact_distance(corners, point):
+    """Distance of a place from a triangle by fractions."""
+    a, b, c = (np.array([Fraction(x) for x in corner]) - [Fraction(x) for x in point]
+               for corner in corners)  # fmt: skip
+    squares = []
+    for p, q in ((a, b), (b, c), (c, a)):
+        t = min(max(-(p @ (q - p)) / ((q - p) @ (q - p)), 0), 1)
+        squares.append((p + t * (q - p)) @ (p + t * (q - p)))
+    n = np.cross(b - a, c - a)
+    if all(np.cross(p, q) @ n >= 0 for p, q in ((a, b), (b, c), (c, a))):
+        squares.append((a @ n) ** 2 / (n @ n))
+    return float(min(squares)) ** 0.5
+
+
+@pytest.mark.parametrize("height", [1e-2, 1e-4, 1e-6, 1e-9, 1e-12, 1e-13])
+def test_thin_triangles(rng, height):
+    """Right above the plane that they lie in, and above the one that rounding makes of it."""
+    for _ in range(6):
+        turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
+        flat = np.array([[0, 0, 0], [1, 0, 0], [rng.uniform(0.2, 0.8), height, 0]])
+        corners = flat @ turn.T + rng.normal(size=3)
+        exact = [[Fraction(x) for x in corner] for corner in corners]
+        normal = np.cross(np.subtract(*exact[1::-1]), np.subtract(*exact[2::-2]))
+        normal = (normal / max(abs(normal))).astype(float)
+        rounded = np.cross(corners[1] - corners[0], corners[2] - corners[0])
+        normal, rounded = (n / np.linalg.norm(n) for n in (normal, rounded))
+        feet = rng.dirichlet([1, 1, 1], 16) @ corners
+        points = feet + rng.uniform(-0.5, 0.5, (16, 1)) * np.repeat([normal, rounded], 8, axis=0)
+        distance, place, found, _, feature = _core.surface_closest(
+            corners, np.array([[0, 1, 2]]), points, np.inf
+        )
+        expected = [exact_distance(corners, p) for p in points]
+        # roundings of places of order 1
+        np.testing.assert_allclose(distance, expected, atol=4e-15, rtol=0)
+        np.testing.assert_allclose(np.linalg.norm(points - place, axis=1), expected, atol=4e-15)
+        for n in found[feature == 0]:
+            np.testing.assert_allclose(n, normal, atol=2e-13 if height > 1e-3 else 1e-15)
 
 
 def test_bounds(rng):
@@ -168,6 +211,57 @@ def test_running_out_of_memory():
     fail_each_allocation(lambda: _core.surface_closest(vertices, triangles, vertices, np.inf))
 
 
+def test_bounds_are_checked():
+    for bound in (-1.0, np.nan):
+        with pytest.raises(rf.InputError, match=f"bound must be 0 or more, got {bound:g}"):
+            _core.surface_closest(*cube(), np.zeros((1, 3)), bound)
+
+
 def test_indices_are_checked():
     with pytest.raises(rf.ReducedFEMError, match="triangle"):
         _core.surface_closest(np.zeros((2, 3)), [[0, 1, 2]], np.zeros((1, 3)), 1.0)
+
+
+@pytest.mark.parametrize("use", ["closest", "sampler"])
+def test_signals_are_seen_while_large_surfaces_are_prepared(use):
+    """What is made of a surface is nearly all of these calls: one place, one sample."""
+    at = np.full((1, 3), 0.5)
+
+    def prepare(n):
+        vertices = np.random.default_rng(0).random((n, 3))
+        triangles = np.arange(3 * n, dtype=np.int32).reshape(n, 3) % n
+        if use == "closest":
+            return lambda: _core.surface_closest(vertices, triangles, at, np.inf)
+        return lambda: _core.shell_areas(vertices, triangles, at, at, 1, 0, None, 1)
+
+    ticks = []
+
+    def tick(*_):
+        ticks.append(time.perf_counter())
+        if len(ticks) == stop_at:
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, tick)
+    try:
+        n, took, stop_at = 1 << 17, 0.0, 0
+        while took < 0.4:
+            n *= 2
+            call = prepare(n)
+            ticks.clear()
+            signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+            start = time.perf_counter()
+            call()
+            took = time.perf_counter() - start
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+        # unseen, they would be told once before and once afterwards
+        assert len(ticks) >= 4
+        live = _core.alloc_counters()["live_blocks"]
+        ticks.clear()
+        stop_at = 2
+        signal.setitimer(signal.ITIMER_REAL, 0.06, 0.01)
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        assert _core.alloc_counters()["live_blocks"] == live
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)

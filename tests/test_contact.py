@@ -48,7 +48,23 @@ FIELDS = {
     "ball": rf.SphereField((0.1, 0, 0), 0.6),
     "box": rf.BoxField((-0.5, -0.3, -0.4), (0.6, 0.5, 0.4)),
     "several": rf.UnionField([rf.CapsuleField((-1, 0, 0), (1, 0, 0), 0.2), GRID.offset(-0.1)]),
+    "common": GRID & rf.BoxField((-0.5, -0.3, -0.4), (0.6, 0.5, 0.4)),
+    "hollow": (GRID - rf.SphereField((0.2, 0, 0), 0.5)) | rf.PlaneField((0, 0, -0.6), (0, 0, 1)),
+    "hole": ~GRID.offset(0.1),
 }
+
+
+@pytest.mark.parametrize("power", [-1000, -140, 140, 300])
+def test_shells_beyond_float32_miss_nothing(power):
+    """All spheres of a level are then the smallest or the largest that there is."""
+    shell = sphere_shell((10, 40, 160))
+    tree = rf.PointTree(rf.Pointshell(np.ldexp(shell.points, power), shell.normals, shell.levels))
+    field = rf.PlaneField((0.0, 0.0, np.ldexp(-0.9, power)), (0.0, 0.0, 1.0))
+    found = rf.PenaltyContact(tree, field, STIFFNESS, warm_nodes=EVERYTHING).evaluate(HERE, LEVEL)
+    depth = np.minimum(shell.points[:, 2] + 0.9, 0.0)
+    assert found.touching == (depth < 0).sum() > 0
+    force = STIFFNESS * (depth[:, None] * shell.normals).sum(axis=0)
+    np.testing.assert_allclose(np.ldexp(found.force, -power), force, rtol=1e-9, atol=1e-9)
 
 
 @pytest.fixture(scope="module")
@@ -179,6 +195,7 @@ def test_no_contact():
     assert not out.force.any()
     assert not out.gradient.any()
     assert (out.touching, out.depth, out.visited) == (0, 0.0, 20)
+    assert not np.signbit(out.depth)
     assert out.level == 2  # nothing was left out
     assert out.contacts.forces.shape == (0, 3)
 
@@ -371,11 +388,14 @@ def test_momentum(soft, rng):
     np.testing.assert_allclose(torque, 0, atol=1e-10)
 
 
-def test_frames():
-    """Turning the whole world turns forces, torques and gradients with it."""
-    shell = sphere_shell((40, 160, 640))
-    turned = matrix(world := turn((3, 1, 2), 1.1))
-    other = rf.Pointshell(shell.points @ turned.T, shell.normals @ turned.T, shell.levels)
+@pytest.mark.parametrize("deformable", [False, True])
+def test_frames(soft, bar, deformable):
+    """Moving the whole world moves forces, torques and gradients with it."""
+    shell = soft.shell if deformable else sphere_shell((40, 160, 640))
+    turned, by = matrix(world := turn((3, 1, 2), 1.1)), np.array([0.7, -2.0, 0.4])
+    other = rf.Pointshell(
+        shell.points @ turned.T + by, shell.normals @ turned.T, shell.levels, shell.areas
+    )
     position, quaternion = np.array([1.3, 0.1, 0.2]), turn((0, 1, 3), 0.4)
     w, v = world[0], world[1:]
     both = np.concatenate(
@@ -384,17 +404,79 @@ def test_frames():
             w * quaternion[1:] + quaternion[0] * v + np.cross(v, quaternion[1:]),
         ]
     )
-    a = rf.PenaltyContact(rf.PointTree(shell), FIELDS["box"], STIFFNESS).evaluate(
-        position, quaternion
+    trees, q = (rf.PointTree(shell), rf.PointTree(other)), None
+    if deformable:
+        mesh = rf.Mesh(bar.mesh.nodes @ turned.T + by, bar.mesh.elements)
+        solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), bar.fixed)
+        basis = rf.Basis(np.asarray(bar.basis) @ turned.T, np.ones(bar.r), np.ones(bar.r))
+        trees, q = (soft, rf.PointTree(other, rf.reduce(solid, basis))), np.linspace(-2, 2, 9)
+    a, b = (
+        rf.PenaltyContact(
+            tree, FIELDS["box"], STIFFNESS, area_weights=deformable, grasp=(0.2, 0.1, -0.3)
+        ).evaluate(*pose, q)
+        for tree, pose in zip(
+            trees, ((position, quaternion), (turned @ position + by, both)), strict=True
+        )
     )
-    b = rf.PenaltyContact(rf.PointTree(other), FIELDS["box"], STIFFNESS).evaluate(
-        turned @ position, both
-    )
+    # motions of points are kept in single precision, in each world
+    off = 1e-5 if deformable else 1e-11
     assert a.touching == b.touching > 5
-    np.testing.assert_allclose(b.force, turned @ a.force, atol=1e-9)
-    np.testing.assert_allclose(b.torque, turned @ a.torque, atol=1e-9)
+    size = np.linalg.norm(a.force)
+    np.testing.assert_allclose(b.force, turned @ a.force, atol=off * size)
+    np.testing.assert_allclose(b.torque, turned @ a.torque, atol=off * size)
     six = np.kron(np.eye(2), turned)
-    np.testing.assert_allclose(b.gradient, six @ a.gradient @ six.T, atol=1e-8)
+    most = np.abs(a.gradient).max()
+    np.testing.assert_allclose(b.gradient, six @ a.gradient @ six.T, atol=10 * off * most)
+    if deformable:
+        assert np.abs(a.reduced_force).max() > 0.1
+        np.testing.assert_allclose(
+            b.reduced_force, a.reduced_force, atol=off * np.abs(a.reduced_force).max()
+        )
+
+
+def test_units():
+    """All lengths in other units: forces stay; a power of two, so that no bit may change."""
+    unit = 1024.0
+    axis = np.linspace(-1, 1, 17)
+    x, y, z = np.meshgrid(axis, axis, axis, indexing="ij")
+    values = np.sqrt(x * x + y * y + z * z) - 0.7 + 0.05 * np.sin(9 * x) * np.cos(7 * z)
+    shell = sphere_shell((40, 160, 640))
+    found = []
+    for s in (1.0, unit):
+        scaled = rf.Pointshell(s * shell.points, shell.normals, shell.levels)
+        field = rf.DistanceField((s * values).astype(np.float32), (-s, -s, -s), s / 8)
+        contact = rf.PenaltyContact(
+            rf.PointTree(scaled), field, STIFFNESS / s, 300, grasp=(0.1 * s, 0, 0)
+        )
+        path = trajectory(40, np.random.default_rng(4))
+        found.append(contact.evaluate_many(s * path[0], path[1], contacts=True))
+    a, b = found
+    assert a.touching.max() > 20
+    for name in ("force", "level", "touching", "visited", "skipped"):
+        np.testing.assert_array_equal(getattr(b, name), getattr(a, name), err_msg=name)
+    np.testing.assert_array_equal(b.depth, unit * a.depth)
+    np.testing.assert_array_equal(b.torque, unit * a.torque)
+    sides = np.repeat([1.0, unit], 3)
+    np.testing.assert_array_equal(b.gradient, a.gradient * np.outer(sides, sides) / unit)
+    for mine, its in zip(a.contacts, b.contacts, strict=True):
+        np.testing.assert_array_equal(its.positions, unit * mine.positions)
+
+
+def test_going_back_gives_the_first_forces(soft):
+    """Forces are of the pose and q alone, whatever came between."""
+    contact = rf.PenaltyContact(soft, GRID, STIFFNESS, None)
+    positions, quaternions, qs = trajectory(30, np.random.default_rng(6), 9, jumps=(11,))
+    qs *= np.linspace(0, 1, 30)[:, None]
+    way = np.concatenate([np.arange(30), np.arange(30)[::-1]])
+    out = contact.evaluate_many(positions[way], quaternions[way], qs[way], contacts=True)
+    assert out.touching[:3].min() > 5
+    assert not np.array_equal(out.force[5], out.force[0])
+    for name in ("force", "torque", "gradient", "reduced_force", "touching", "depth", "level"):
+        there, back = getattr(out, name)[:30], getattr(out, name)[:29:-1]
+        np.testing.assert_array_equal(back, there, err_msg=name)
+    np.testing.assert_array_equal(out.contacts[-1].indices, out.contacts[0].indices)
+    at_rest = contact.evaluate(positions[0], quaternions[0])
+    np.testing.assert_array_equal(at_rest.force, out.force[0])
 
 
 # ---- graceful degradation
@@ -467,6 +549,34 @@ def test_a_warm_level_stays_and_a_cold_one_waits(rigid):
     assert contact.evaluate(*near).level < 3
 
 
+def test_all_levels_always(soft):
+    """No limit: what no number of nodes reaches, in every cycle."""
+    path = trajectory(60, np.random.default_rng(9), 9, jumps=(20,))
+    found = rf.PenaltyContact(soft, GRID, STIFFNESS, None).evaluate_many(*path)
+    same = rf.PenaltyContact(soft, GRID, STIFFNESS, EVERYTHING).evaluate_many(*path)
+    assert (found.level == 3).all()
+    for name in ("force", "gradient", "visited", "skipped"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(same, name))
+    assert rf.PenaltyContact(soft, GRID, 1.0, 60).evaluate_many(*path).level.min() < 3
+    # however little of it colder levels might use
+    cold = rf.PenaltyContact(soft, GRID, STIFFNESS, None, cold_ratio=1e-15)
+    assert cold.evaluate(*(a[0] for a in path)).level == 3
+
+
+def test_nodes_or_time(rigid):
+    pose = (1.2, 0, 0), LEVEL
+    for nodes in ({}, {"warm_nodes": None}):
+        timed = rf.PenaltyContact(rigid, GRID, 1.0, budget_us=1e-3, **nodes)
+        assert timed.evaluate(*pose).level == 0
+        assert timed.options["warm_nodes"] is None
+        again = rf.PenaltyContact(rigid, GRID, **timed.options)
+        assert again.options["budget_us"] == 1e-3
+    with pytest.raises(rf.InputError, match=r"warm_nodes is 300 and budget_us is 20; .* give one"):
+        rf.PenaltyContact(rigid, GRID, 1.0, 300, budget_us=20)
+    assert rf.PenaltyContact(rigid, GRID, 1.0).options["warm_nodes"] == 2500
+    assert rf.PenaltyContact(rigid, GRID, 1.0, None).options["warm_nodes"] is None
+
+
 def test_time_budget(rigid):
     pose = (1.2, 0, 0), LEVEL
     stingy = rf.PenaltyContact(rigid, GRID, STIFFNESS, budget_us=1e-3)
@@ -482,6 +592,33 @@ def test_time_budget(rigid):
         out = between.evaluate(position, quaternion, contacts=True)
         ref = between.evaluate(position, quaternion, contacts=True, treeless=True, level=out.level)
         same_contacts(out, ref)
+
+
+@pytest.mark.parametrize("deformable", [False, True])
+def test_forces_in_a_budget_depend_on_the_level_alone(rigid, soft, deformable):
+    """They are the bits of a contact that counts nodes, and looks at all of them."""
+    tree = soft if deformable else rigid
+    path = trajectory(300, np.random.default_rng(3), tree.r, jumps=(50, 51, 133))
+    counting = [
+        rf.PenaltyContact(tree, GRID, STIFFNESS, warm, temporal_coherence=False).evaluate_many(
+            *path
+        )
+        for warm in (1, 50, 100, 150, 200, 300, 400, 500, None)
+    ]
+    seen = {level: 0 for level in range(4)}
+    # most are too short for a level that is begun
+    for budget in (1e-3, 3.0, 6.0, 10.0, 15.0, 20.0, 30.0, 1e9):
+        out = rf.PenaltyContact(tree, GRID, STIFFNESS, budget_us=budget).evaluate_many(*path)
+        for other in counting:
+            same = out.level == other.level
+            for key in ("force", "torque", "gradient", "reduced_force", "touching", "depth"):
+                mine, its = getattr(out, key), getattr(other, key)
+                if mine is not None:
+                    np.testing.assert_array_equal(mine[same], its[same], err_msg=key)
+            for level in out.level[same & (out.touching > 0)]:
+                seen[int(level)] += 1
+    assert seen[0] > 0
+    assert seen[3] > 0
 
 
 # ---- temporal coherence
@@ -580,7 +717,8 @@ def test_rounding_far_from_the_origin():
     assert 0.2 < np.mean(found) < 0.8
 
 
-def test_coherence_sees_spheres_grow():
+@pytest.mark.parametrize("steps", [30, 600])
+def test_coherence_sees_spheres_grow(steps):
     """A point sinks towards a plane, its child rises: the sphere grows faster than it sinks."""
     tree = _core.PointTree(
         [[0, 0, 0.5], [0.01, 0, 0.5]],
@@ -592,15 +730,16 @@ def test_coherence_sees_spheres_grow():
         1,
     )
     plane = rf.PlaneField((0, 0, 0), (0, 0, 1))._core
+    way = np.linspace(0, 0.3, steps + 1)
     counts = []
     for coherent in (False, True):
         contact = _core.Contact(
             tree, plane, None, 1.0, 100, 0.8, 0.0, 10, coherent, False, (0.0, 0, 0)
         )
-        found = [contact.evaluate(HERE, LEVEL, [q], -1, False) for q in np.linspace(0, 0.3, 31)]
+        found = [contact.evaluate(HERE, LEVEL, [q], -1, False) for q in way]
         counts.append([one[4] + one[5] for one in found])
     # clear while 0.5 - q > 0.01 + 2 q
-    assert counts[0] == [1] * 17 + [2] * 14
+    assert counts[0] == [1 if 0.5 - q > 0.01 + 2 * q else 2 for q in way]
     assert counts[1] == counts[0]
 
 
@@ -644,6 +783,58 @@ def test_trajectories_are_cycles_one_by_one(rigid, soft, deformable):
     assert (whole.reduced_force is None) == (not deformable)
     again = rf.PenaltyContact(tree, GRID, STIFFNESS, 400).evaluate_many(*path)
     np.testing.assert_array_equal(again.gradient, whole.gradient)
+
+
+@pytest.mark.parametrize("level", [None, 1])
+def test_a_trajectory_beside_the_one_without_tree(soft, level):
+    """One call each; the second knows of no earlier cycle and leaves nothing to later ones."""
+    path = trajectory(40, np.random.default_rng(7), 9, jumps=(13,))
+    contact = rf.PenaltyContact(soft, GRID, STIFFNESS, None)
+    plain_ones = contact.evaluate_many(*path, contacts=True, treeless=True, level=level)
+    assert plain_ones.touching.max() > 20
+    deepest = 3 if level is None else level
+    assert (plain_ones.level == deepest).all()
+    assert (plain_ones.visited == soft.node_counts[deepest]).all()
+    assert len(plain_ones.contacts) == 40
+    for k in (0, 12, 13, 39):
+        one = contact.evaluate(*(a[k] for a in path), contacts=True, treeless=True, level=level)
+        np.testing.assert_array_equal(plain_ones.force[k], one.force)
+        for name in ("indices", "positions", "distances", "normals", "forces"):
+            of_many = getattr(plain_ones.contacts[k], name)
+            np.testing.assert_array_equal(of_many, getattr(one.contacts, name))
+    if level is not None:
+        return
+    found = contact.evaluate_many(*path, contacts=True)
+    assert found.skipped[0] == 0
+    for mine, its in zip(found.contacts, plain_ones.contacts, strict=True):
+        np.testing.assert_array_equal(np.sort(mine.indices), np.sort(its.indices))
+    np.testing.assert_allclose(found.force, plain_ones.force, atol=1e-9)
+    assert contact.evaluate_many(*path).contacts is None
+
+
+def test_no_cycle_at_all(soft):
+    contact = rf.PenaltyContact(soft, GRID, STIFFNESS)
+    found = contact.evaluate_many(np.zeros((0, 3)), np.zeros((0, 4)), contacts=True)
+    assert found.force.shape == (0, 3)
+    assert found.reduced_force.shape == (0, 9)
+    assert found.contacts == ()
+
+
+def test_what_is_known_goes_on_from_call_to_call(rigid):
+    positions, quaternions = (a[:30] for a in trajectory(600, np.random.default_rng(8))[:2])
+    whole = rf.PenaltyContact(rigid, GRID, STIFFNESS, 300).evaluate_many(positions, quaternions)
+    contact = rf.PenaltyContact(rigid, GRID, STIFFNESS, 300)
+    parts = [
+        contact.evaluate_many(positions[k : k + 10], quaternions[k : k + 10])
+        for k in range(0, 30, 10)
+    ]
+    for name in ("force", "level", "visited", "skipped"):
+        joined = np.concatenate([getattr(part, name) for part in parts])
+        np.testing.assert_array_equal(joined, getattr(whole, name))
+    assert parts[1].skipped[0] > 0
+    contact.reset()
+    anew = contact.evaluate_many(positions[10:], quaternions[10:])
+    assert anew.skipped[0] == 0
 
 
 def test_at_rest_without_q(soft):
@@ -699,6 +890,8 @@ def test_every_allocation_may_fail(rigid, soft):
             contact.evaluate_many([pose[0]], [pose[1]])
     finally:
         _core.alloc_fail_from(-1)
+    poses = [pose[0]] * 3, [pose[1]] * 3
+    fail_each_allocation(lambda: contact.evaluate_many(*poses, contacts=True))
 
 
 def test_what_a_contact_needs_stays_alive():
@@ -735,8 +928,18 @@ def test_refusals(rigid, soft):
     ball = rf.SphereField((0, 0, 0), 0.5)
     bare = rf.PointTree(rf.Pointshell(fibonacci(9), -fibonacci(9)))
     for arguments, options, error, message in [
-        ((3, ball, 1.0), {}, rf.InputTypeError, "tree must be a PointTree, got int"),
-        ((rigid, 3, 1.0), {}, rf.InputTypeError, "field must be a Field, got int"),
+        (
+            (3, ball, 1.0),
+            {},
+            rf.InputTypeError,
+            "tree must be a PointTree, got int; make",
+        ),
+        (
+            (rigid, 3, 1.0),
+            {},
+            rf.InputTypeError,
+            "field must be a Field .*, got int; make",
+        ),
         ((rigid, ball, 0.0), {}, rf.InputError, "stiffness must be finite and positive, got 0"),
         ((rigid, ball, np.nan), {}, rf.InputError, "stiffness must be finite"),
         ((rigid, ball, 1.0, 0), {}, rf.InputError, "warm_nodes must be between 1"),
@@ -773,6 +976,17 @@ def test_refusals(rigid, soft):
         deformable.evaluate(HERE, LEVEL, np.zeros(8))
     with pytest.raises(rf.InputError, match="q may move points"):
         deformable.evaluate(HERE, LEVEL, np.full(9, 1e200))
+    for options, message in (
+        ({"level": 1}, "level is for treeless=True only"),
+        ({"level": 4, "treeless": True}, "between 0 and 3, got 4"),
+        ({"contacts": 1}, "contacts must be True or False"),
+    ):
+        with pytest.raises(rf.ReducedFEMError, match=message):
+            contact.evaluate_many([HERE], [LEVEL], **options)
+    qs = np.zeros((3, 9))
+    qs[2] = 1e200
+    with pytest.raises(rf.InputError, match="cycle 2: q may move points"):
+        deformable.evaluate_many([HERE] * 3, [LEVEL] * 3, qs)
     with pytest.raises(rf.InputError, match=r"cycle 1: quaternion .* has norm 2"):
         contact.evaluate_many([HERE, HERE], [LEVEL, (2, 0, 0, 0)])
     with pytest.raises(rf.InputError, match="quaternions"):
@@ -783,6 +997,20 @@ def test_refusals(rigid, soft):
     assert contact.evaluate((1.2, 0, 0), LEVEL).touching > 0
 
 
+def test_the_core_checks_for_itself(rigid):
+    settings = [None, 1.0, 100, 0.8, 0.0, 10, True, False, (0.0, 0, 0)]
+    plane = FIELDS["box"]._core
+    contact = _core.Contact(rigid._core, plane, *settings)
+    with pytest.raises(rf.InputError, match="warm_nodes must be 0 or more, got -1"):
+        _core.Contact(rigid._core, plane, None, 1.0, -1, *settings[3:])
+    for ask in (
+        lambda: contact.evaluate(HERE, LEVEL, None, 4, False),
+        lambda: contact.evaluate_many([HERE], [LEVEL], None, 4, False, None),
+    ):
+        with pytest.raises(rf.InputError, match="level must be between 0 and 3, got 4"):
+            ask()
+
+
 def test_nearly_unit_quaternions_are_made_so(rigid):
     contact = rf.PenaltyContact(rigid, GRID, STIFFNESS)
     quaternion = turn((1, 0, 1), 0.5)
@@ -790,6 +1018,9 @@ def test_nearly_unit_quaternions_are_made_so(rigid):
     for scale in (1 + 5e-7, 1 - 5e-7, -1.0):
         out = contact.evaluate((1.2, 0, 0), scale * quaternion)
         np.testing.assert_allclose(out.force, exact.force, rtol=1e-12)
+    for scale in (1 + 2e-6, 1 - 2e-6):
+        with pytest.raises(rf.InputError, match="it must be 1 to within 1e-06"):
+            contact.evaluate((1.2, 0, 0), scale * quaternion)
 
 
 def test_properties_and_text(rigid):

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
+import os
 import pickle
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -131,6 +135,131 @@ def test_files_of_others_name_their_readers(tmp_path):
             rf.load(tmp_path / ("no" + name))
 
 
+def test_what_a_file_must_hold(field, shell, model, tmp_path):
+    """The class that is asked for comes back, and no other."""
+    saved = {"model": model, "distance field": field, "pointshell": shell}
+    for name, thing in saved.items():
+        thing.save(tmp_path / name)
+        assert type(rf.load(tmp_path / name)) is type(thing)
+        assert type(rf.load(tmp_path / name, type(thing))) is type(thing)
+    for name in saved:
+        for what, other in saved.items():
+            if what != name:
+                with pytest.raises(rf.FileFormatError, match=f"no reducedfem {what}; its format"):
+                    rf.load(tmp_path / name, type(other))
+    for wrong, named in ((rf.Mesh, "Mesh"), ("Pointshell", "'Pointshell'"), ([], r"\[\]")):
+        with pytest.raises(rf.InputTypeError, match=f"kind must be .* or None, got {named}"):
+            rf.load(tmp_path / "model", wrong)
+    (tmp_path / "a.obj").write_text("v 0 0 0\n")
+    with pytest.raises(rf.FileFormatError, match="read_surface reads files .obj"):
+        rf.load(tmp_path / "a.obj", rf.ReducedSolid)
+
+
+def test_what_is_mistaken_for_something_else(field, shell, model):
+    """The message says how to make what is missing."""
+    tree, surface = rf.PointTree(shell), cube()
+    bare = rf.PointTree(rf.Pointshell(shell.points, shell.normals))
+    for work, message in (
+        (lambda: rf.PenaltyContact(shell, field, 1.0), r"tree .* got Pointshell; .*PointTree\(she"),
+        (lambda: rf.PenaltyContact(field, tree, 1.0), "tree must be a PointTree, got Dist"),
+        (
+            lambda: rf.PenaltyContact(tree, surface, 1.0),
+            "field .* got Surface; .* DistanceF",
+        ),
+        (
+            lambda: rf.PenaltyContact(tree, field, 1.0, np.inf),
+            "must be an int, got float; None: all lev",
+        ),
+        (lambda: rf.PenaltyContact(tree, field, 1.0, -1), "None: all levels., got -1"),
+        (lambda: rf.PenaltyContact(bare, field, 1.0, area_weights=True), "make it with areas=True"),
+        (lambda: rf.PointTree(surface), "shell .* got Surface; make one with Pointshell.from_su"),
+        (lambda: rf.PointTree(shell, model.mesh), r"reduced .* or None, got Mesh; .* reduce\(sol"),
+        (lambda: rf.VoxmapContact(shell, surface, 1.0), "voxmap .* Voxmap.from_surface"),
+        (lambda: rf.Pointshell.from_surface("a.obj"), r"got str; make one .* read_surface\(path\)"),
+        (
+            lambda: shell.uniformity(model.mesh),
+            r"surface must be a Surface or a Field, got Mesh; .* mesh\.surface\(\)",
+        ),
+    ):
+        with pytest.raises(rf.ReducedFEMError, match=message):
+            work()
+
+
+def test_rotations_of_scipy(field, shell, model):
+    """They are told apart as objects; their numbers are in another order."""
+    turned = pytest.importorskip("scipy.spatial.transform").Rotation.from_rotvec([0.3, 0.2, -0.4])
+    contact = rf.PenaltyContact(rf.PointTree(shell), field, 50.0)
+    for ask in (
+        lambda: contact.evaluate((0, 0, 0), turned),
+        lambda: contact.evaluate_many([(0, 0, 0)], turned),
+        lambda: rf.VoxmapContact(shell, rf.Voxmap.from_surface(cube(), 8), 1.0).evaluate(
+            (0, 0, 0), turned
+        ),
+    ):
+        with pytest.raises(rf.InputTypeError, match=r"order w, x, y, z.*Rotation.*np\.roll\("):
+            ask()
+    quaternion = np.roll(turned.as_quat(), 1, axis=-1)
+    out = contact.evaluate((0.02, 0.01, 0.03), quaternion, contacts=True)
+    assert out.touching > 10
+    local = turned.inv().apply(out.contacts.positions - (0.02, 0.01, 0.03))
+    np.testing.assert_allclose(field.distance(local), out.contacts.distances, atol=1e-12)
+
+
+def test_numbers_in_any_form(field, shell):
+    """Lists, other precisions, strides and orders: the same numbers give the same bits."""
+    contact = rf.PenaltyContact(rf.PointTree(shell), field, 50.0, None)
+    rng = np.random.default_rng(1)
+    # exact in single precision
+    positions = rng.integers(-8, 8, (20, 3)) / 128
+    quaternions = rng.choice([-0.5, 0.5], (20, 4))
+    out = contact.evaluate_many(positions, quaternions)
+    assert (out.touching > 0).sum() > 10
+    forms = (
+        lambda a: a.tolist(),
+        lambda a: tuple(map(tuple, a)),
+        lambda a: a.astype(np.float32),
+        lambda a: a.astype(">f8"),
+        np.asfortranarray,
+        lambda a: np.repeat(np.repeat(a, 2, axis=0), 3, axis=1)[::2, ::3],
+        lambda a: np.ascontiguousarray(a[::-1, ::-1])[::-1, ::-1],
+    )
+    for form in forms:
+        again = contact.evaluate_many(form(positions), form(quaternions))
+        np.testing.assert_array_equal(again.force, out.force)
+        one = contact.evaluate(form(positions)[7], form(quaternions)[7])
+        np.testing.assert_array_equal(one.gradient, out.gradient[7])
+    # the same rotation
+    np.testing.assert_array_equal(contact.evaluate_many(positions, -quaternions).force, out.force)
+
+
+def test_contact_can_be_asked_for_while_it_is_at_work(field, shell):
+    """No lock is held where Python is called."""
+    contact = rf.PenaltyContact(rf.PointTree(shell), field, 50.0)
+    alone = contact.evaluate((0.0, 0, 0), IDENTITY)
+    told = []
+
+    def ask(done: int, total: int) -> None:
+        told.append(contact.evaluate((0.0, 0, 0), IDENTITY).force)
+        contact.reset()
+
+    contact.evaluate_many(np.zeros((200, 3)), np.tile(IDENTITY, (200, 1)), progress=ask)
+    np.testing.assert_array_equal(told[-1], alone.force)
+
+
+def test_ctrl_c_stops_a_trajectory(field):
+    points = np.random.default_rng(0).uniform(0, 0.1, (20_000, 3))
+    shell = rf.Pointshell(points, np.tile([0, 0, 1.0], (20_000, 1)))
+    contact = rf.PenaltyContact(rf.PointTree(shell), field, 50.0)
+    n = 50_000  # many seconds
+    path = np.zeros((n, 3)), np.broadcast_to(IDENTITY, (n, 4))
+    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        contact.evaluate_many(*path, treeless=True)
+    timer.join()
+    assert contact.evaluate((0.0, 0, 0), IDENTITY).touching > 0
+
+
 # --- copies --------------------------------------------------------------------------------
 
 
@@ -221,3 +350,45 @@ def test_one_of_each():
     shell = rf.Pointshell([[0, 0, 0]], [[0, 0, 1]])
     assert repr(shell) == "<Pointshell: 1 point, 1 level (1)>"
     assert repr(rf.PointTree(shell)) == "<PointTree: 1 point, 1 level, rigid>"
+    plane = rf.PlaneField((0, 0, 0.5), (0, 0, 1))
+    contact = rf.PenaltyContact(rf.PointTree(shell), plane, 2.0)
+    out = contact.evaluate((0, 0, 0), IDENTITY, contacts=True)
+    assert repr(out.contacts) == "<ContactPoints: 1 point>"
+    said = "<ContactForce: (0, 0, -1) N, (0, 0, 0) N m, 1 point up to 0.5 m deep, levels 0 to 0, "
+    assert repr(out).startswith(said)
+    assert repr(contact.evaluate((0, 0, -1), IDENTITY)).startswith(
+        "<ContactForce: no contact, levels 0 to 0, "
+    )
+    # large forces and long times keep their units: no powers of ten
+    for factor, force in (
+        (1e3, "(0, 0, -500) N"),
+        (1e4, "(0, 0, -5) kN"),
+        (4e7, "(0, 0, -20) MN"),
+    ):
+        stiff = rf.PenaltyContact(rf.PointTree(shell), plane, factor)
+        out = stiff.evaluate((0, 0, 0), IDENTITY)
+        assert repr(out).startswith(f"<ContactForce: {force}, (0, 0, 0) N m, 1 point ")
+    for took, said in ((8.24, "8.2 us>"), (1234.5, "1,234 us>")):
+        assert repr(dataclasses.replace(out, microseconds=took)).endswith(said)
+    # however many cycles there are
+    path = np.zeros((3, 3)), np.tile(IDENTITY, (3, 1))
+    for n, said in (
+        (3, "3 cycles, 3 with contact, of at most 1 point, up to 0.5 m deep, deepest level 0 to 0"),
+        (1, "1 cycle, 1 with contact, of at most 1 point, up to 0.5 m deep, deepest level 0 to 0"),
+        (0, "0 cycles"),
+    ):
+        many = contact.evaluate_many(path[0][:n], path[1][:n], contacts=True)
+        assert repr(many) == f"<ContactTrajectory: {said}>"
+
+
+def test_a_contact_force_is_no_array(model, shell, field):
+    """The message says which of its arrays may be meant."""
+    sim = rf.ImplicitNewmark(model, 1e-3)
+    force = rf.PenaltyContact(rf.PointTree(shell, model), field, 2.0).evaluate((0, 0, 0), IDENTITY)
+    with pytest.raises(rf.InputTypeError) as refused:
+        sim.step(force)
+    assert str(refused.value) == (
+        "force must be an array of real numbers, got ContactForce; pass its attribute .force or "
+        ".reduced_force, if that is meant"
+    )
+    sim.step(force.reduced_force)

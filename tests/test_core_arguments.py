@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import sys
+import tracemalloc
+from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -49,6 +54,19 @@ def test_what_is_no_array_of_numbers_is_named(values, passed):
         _core.Mesh(NODES, values)
 
 
+def test_bytes_are_bytes():
+    for values in ([[[0]]], np.zeros((1, 1, 1), int)):
+        with pytest.raises(rf.InputTypeError, match="^values must be an array of uint8$"):
+            _core.Voxmap(values, [0, 0, 0], 1.0)
+    with pytest.raises(
+        rf.InputError, match=r"^values must have shape \(any, any, any\), got \(2, 2"
+    ):
+        _core.Voxmap(np.zeros((2, 2), np.uint8), [0, 0, 0], 1.0)
+    values = np.ones((2, 2, 2), np.uint8)
+    voxmap = _core.Voxmap(values, Meanwhile([0, 0, 0], lambda: values.fill(255)), 1.0)
+    assert (voxmap.values() == 1).all()
+
+
 @pytest.mark.parametrize("values", [ELEMENTS.astype(float), ELEMENTS > 0])
 def test_values_that_are_no_integers_are_refused(values):
     passed = rf"numpy\.ndarray of dtype {values.dtype}"
@@ -72,6 +90,192 @@ def test_any_integers_in_range_are_taken():
         assert _core.Mesh(NODES, ELEMENTS, regions).regions.tolist() == [0, 100]
 
 
+def test_lengths_are_32_bit_and_refused_before_anything_is_copied():
+    """Views of a single row: in full they would not fit into memory."""
+    far = np.broadcast_to(np.zeros(3), (2**31, 3))
+    wanted = "^nodes has length 2147483648 along axis 0; at most 2147483647 is allowed$"
+    with pytest.raises(rf.InputError, match=wanted):
+        _core.Mesh(far, ELEMENTS)
+    far = np.broadcast_to(np.int8(0), (1, 2**31))
+    wanted = "^elements has length 2147483648 along axis 1; at most 2147483647 is allowed$"
+    with pytest.raises(rf.InputError, match=wanted):
+        _core.Mesh(NODES, far)
+    wanted = r"^elements must have shape \(any, any\), got \(2147483648, 1, 1\)$"
+    with pytest.raises(rf.InputError, match=wanted):
+        _core.Mesh(NODES, far.reshape(-1, 1, 1))
+
+
+class Meanwhile:
+    """An array that does something while it is converted, as another thread could."""
+
+    def __init__(self, array: object, action: Callable[[], object]) -> None:
+        self.array, self.action = np.asarray(array), action
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        self.action()
+        return self.array
+
+
+def test_what_was_checked_does_not_change_any_more():
+    for seal in (False, True):
+        nodes = NODES.copy()
+        passed = nodes[:]
+        passed.flags.writeable = not seal  # a read-only view of what others can write to
+        mesh = _core.Mesh(passed, Meanwhile(ELEMENTS, lambda nodes=nodes: nodes.fill(np.nan)))
+        np.testing.assert_array_equal(mesh.nodes, NODES)
+    for dtype in (np.int32, np.int64):
+        elements = ELEMENTS.astype(dtype)
+        regions = Meanwhile([0, 0], lambda elements=elements: elements.fill(2**31 - 1))
+        np.testing.assert_array_equal(_core.Mesh(NODES, elements, regions).elements, ELEMENTS)
+
+
+def taken_bytes(work: Callable[[], object]) -> int:
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_only_arrays_that_may_change_are_copied():
+    vertices = np.zeros((100_000, 3))
+    cast = [np.zeros((1, 3), np.int32), [0, 0, -1], [0, 0, 1]]
+    assert taken_bytes(lambda: _core.surface_cast(vertices, *cast)) > vertices.nbytes
+    listed = vertices.tolist()
+    once = taken_bytes(lambda: np.array(listed))
+    assert taken_bytes(lambda: _core.surface_cast(listed, *cast)) < once + 10_000
+    vertices.flags.writeable = False
+    assert taken_bytes(lambda: _core.surface_cast(vertices, *cast)) < 10_000
+    assert taken_bytes(lambda: _core.surface_cast(vertices[5:], *cast)) < 10_000
+
+
+# --- surfaces ------------------------------------------------------------------------
+
+VERTICES = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
+TRIANGLES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+P = np.array([[0.2, 0.2, -0.1], [0.3, 0.1, 0.2]])  # points, and vectors of any kind
+SHELL = (4, 8, 2, 0, 0.0, 2, 1e-3, 0)  # resolution to area_samples
+
+# every function of the core that takes a surface
+SURFACE: dict[str, Callable[[object, object], object]] = {
+    "surface_seal": _core.surface_seal,
+    "surface_measure": _core.surface_measure,
+    "surface_normals": _core.surface_normals,
+    "surface_cast": lambda v, t: _core.surface_cast(v, t, [0.2, 0.2, -1], [0, 0, 1]),
+    "surface_crossings": lambda v, t: _core.surface_crossings(v, t, True, None, 1),
+    "surface_bounds_solid": lambda v, t: _core.surface_bounds_solid(v, t, None, 1),
+    "surface_closest": lambda v, t: _core.surface_closest(v, t, P, np.inf),
+    "voxelize": lambda v, t: _core.voxelize(v, t, 4, True, 1.2, None, 1).elements,
+    "voxmap_build": lambda v, t: _core.voxmap_build(v, t, 4, 1.2, None, 1).values(),
+    "field_from_surface": lambda v, t: (
+        _core.field_from_surface(v, t, (6, 6, 6), 1.5, None, 0.0, True, 0, None, 1)[0].values
+    ),
+    "shell_create": lambda v, t: _core.shell_create(None, (v, t), *SHELL, None, 1),
+    "shell_thinness": lambda v, t: _core.shell_thinness(BALL, v, t, 0.0, 0.1, 9, None, 1),
+    "shell_uniformity": lambda v, t: (
+        _core.shell_uniformity(v, t, None, 0.0, VERTICES, VERTICES + 0.1, 9, None, 1)
+    ),
+    "shell_areas": lambda v, t: _core.shell_areas(v, t, P, P, 9, 0, None, 1),
+    "shell_from_voxels": lambda v, t: _core.shell_from_voxels(v, t, 4, 1.2, None, 1),
+    "shell_from_depth_cube": lambda v, t: _core.shell_from_depth_cube(v, t, 4, None, 1),
+    "shell_normals": lambda v, t: _core.shell_normals(v, t, P, None, 1),
+}
+BALL = rf.SphereField([0, 0, 0], 0.5)._core
+
+FAR = np.broadcast_to(np.zeros(3), (2**31, 3))
+BAD_SURFACES = [
+    (None, TRIANGLES, rf.InputTypeError, "vertices must be an array of real numbers"),
+    (VERTICES[:, :2], TRIANGLES, rf.InputError, r"vertices must have shape \(any, 3\), got \(4, 2"),
+    (VERTICES * [1, np.nan, 1], TRIANGLES, rf.InputError, r"vertices\[0, 1\] is nan; every value"),
+    (VERTICES[:0], TRIANGLES, rf.MeshError, "vertices has 0 rows; a surface needs one at least"),
+    (FAR, TRIANGLES, rf.InputError, "vertices has length 2147483648 along axis 0; at most"),
+    (VERTICES, TRIANGLES * 1.0, rf.InputTypeError, "triangles must hold integers"),
+    (VERTICES, TRIANGLES[0], rf.InputError, r"triangles must have shape \(any, 3\), got \(3,\)"),
+    (VERTICES, TRIANGLES + 1, rf.InputError, r"triangles\[1, 2\] is 4; allowed are 0 to 3"),
+    (VERTICES, TRIANGLES - 1, rf.InputError, r"triangles\[0, 0\] is -1; allowed are 0 to 3"),
+    (VERTICES, TRIANGLES[:0], rf.MeshError, "triangles has 0 rows; a surface needs one at least"),
+    (VERTICES, FAR, rf.InputTypeError, "triangles must hold integers"),
+    (VERTICES, FAR.view(int), rf.InputError, "triangles has length 2147483648 along axis 0"),
+]
+
+
+@pytest.mark.parametrize("function", SURFACE.values(), ids=SURFACE)
+def test_surfaces_are_checked_in_one_way(function):
+    live = _core.alloc_counters()["live_blocks"]
+    for vertices, triangles, error, message in BAD_SURFACES:
+        with pytest.raises(error, match=f"^{message}"):
+            function(vertices, triangles)
+    assert _core.alloc_counters()["live_blocks"] == live
+
+
+@pytest.mark.parametrize("function", SURFACE.values(), ids=SURFACE)
+def test_surfaces_do_not_change_once_they_are_checked(function):
+    vertices = VERTICES.copy()
+    triangles = Meanwhile(TRIANGLES, lambda: vertices.fill(np.nan))
+    expected = function(VERTICES, TRIANGLES)
+    np.testing.assert_equal(function(vertices, triangles), expected)
+    assert np.isnan(vertices).all()
+
+
+def test_no_function_on_surfaces_is_forgotten():
+    signatures = {
+        name: (thing.__text_signature__ or "")
+        for name, thing in vars(_core).items()
+        if callable(thing) and not isinstance(thing, type)
+    }
+    with_surface = {name for name, text in signatures.items() if "vertices, triangles" in text}
+    assert with_surface | {"shell_create"} == set(SURFACE)
+
+
+# --- running out of memory --------------------------------------------------------------
+
+SHELL_UP = np.tile([0.0, 0.0, 1.0], (4, 1))
+TREE = _core.PointTree(VERTICES, SHELL_UP, np.zeros(4, int), None, None, None, 1)
+CONTACT = _core.Contact(TREE, BALL, None, 1.0, 9, 0.5, 0.0, 0, True, False, np.zeros(3))
+VOXMAP = _core.voxmap_build(VERTICES, TRIANGLES, 4, 1.2, None, 1)
+VOXMAP_CONTACT = _core.VoxmapContact(VOXMAP, VERTICES, SHELL_UP, 1.0)
+GRID = _core.field_from_values(np.arange(8).reshape(2, 2, 2), [0, 0, 0], [1, 1, 1], np.inf, 1)
+AT = np.zeros(3), np.array([1.0, 0, 0, 0])
+
+MAKES_OBJECTS: dict[str, Callable[[], object]] = {
+    **{name: partial(function, VERTICES, TRIANGLES) for name, function in SURFACE.items()},
+    "mesh": lambda: _core.Mesh(NODES, ELEMENTS.tolist()),
+    "tree": lambda: (TREE.radii(0, None, True, 1), TREE.positions(None), TREE.parents, TREE.order),
+    "contact": lambda: CONTACT.evaluate(*AT, None, -1, True),
+    "trajectory": lambda: CONTACT.evaluate_many(AT[0][None], AT[1][None], None, -1, True, None),
+    "voxmap": lambda: (VOXMAP.values(), VOXMAP.at(P), VOXMAP.origin, VOXMAP.shape),
+    "forces of a voxmap": lambda: VOXMAP_CONTACT.evaluate(*AT),
+    "field": lambda: _core.Field((BALL, GRID), 0.1),
+    "distances": lambda: (GRID.distance(P, 1), GRID.gradient(P, 1), GRID.slack(P[0], P[1])),
+    "samples": lambda: (GRID.values, GRID.origin, GRID.spacing, GRID.boundary),
+    "refusal": lambda: pytest.raises(rf.InputError, _core.surface_seal, VERTICES, TRIANGLES + 1),
+}
+
+
+@pytest.mark.parametrize("work", MAKES_OBJECTS.values(), ids=MAKES_OBJECTS)
+def test_python_runs_out_of_memory_at_every_object(work):
+    """The allocations of Python and NumPy fail in turn; those of the core have their own test."""
+    testcapi = pytest.importorskip("_testcapi", reason="a Python without its own tests")
+    live = _core.alloc_counters()["live_blocks"]
+    work()
+    failures = missed = k = 0
+    while missed < 3:  # some failures are taken by NumPy itself
+        testcapi.set_nomemory(k, k + 1)
+        try:
+            work()
+        except MemoryError:
+            failed = True
+        else:
+            failed = False
+        finally:
+            testcapi.remove_mem_hooks()
+        failures += failed
+        missed = 0 if failed else missed + 1
+        k += 1
+    assert failures > 0
+    assert _core.alloc_counters()["live_blocks"] == live
+
+
 # --- calls ---------------------------------------------------------------------------
 
 TYPES = [thing for thing in vars(_core).values() if isinstance(thing, type)]
@@ -81,6 +285,70 @@ TYPES = [thing for thing in vars(_core).values() if isinstance(thing, type)]
 def test_keywords_are_refused(core_type):
     with pytest.raises(rf.InputTypeError, match=f"{core_type.__name__} takes no keyword arguments"):
         core_type(nodes=NODES)
+
+
+def kept_by(thing: object) -> list[object]:
+    """Return what an object of the core keeps alive, besides its type."""
+    kept = [x for x in gc.get_referents(thing) if not isinstance(x, type)]
+    return [x for one in kept for x in (one if isinstance(one, tuple) else (one,))]
+
+
+def test_objects_keep_what_they_borrow_and_let_it_go(solid):
+    up = np.tile([0.0, 0.0, 1.0], (4, 1))
+    tree = _core.PointTree(VERTICES, up, np.zeros(4, int), None, None, None, 1)
+    voxmap = _core.voxmap_build(VERTICES, TRIANGLES, 4, 1.2, None, 1)
+    basis = rf.mass_pca(solid, solid.linear_modes(2).shapes, 2)
+    reduced = rf.reduce(solid, basis)._core
+    grid = _core.field_from_values(np.ones((2, 2, 2), "f4"), np.zeros(3), np.ones(3), np.inf, 1)
+    carved = _core.Field((_core.Field((BALL, grid), 0.1), grid), 0.0, 0, "intersection")
+    settings = (1e-3, 0.0, 0.0, 0.25, 0.5, 1, 0.0)
+    made = [
+        (solid._core, [solid.mesh._core]),
+        (_core.Projected(solid._core, basis.vectors, 1), [solid._core]),
+        (_core.NewmarkReduced(reduced, *settings, 1), [reduced, None]),
+        # those with samples, each once
+        (_core.Field((BALL, carved, grid), 0.1), [grid]),
+        (_core.VoxmapContact(voxmap, VERTICES, up, 1.0), [voxmap]),
+        (
+            _core.Contact(tree, BALL, None, 1.0, 9, 0.5, 0.0, 0, True, False, np.zeros(3)),
+            [tree, BALL],
+        ),
+    ]
+    for thing, kept in made:
+        assert gc.is_tracked(thing)
+        assert all(a is b for a, b in zip(kept_by(thing), kept, strict=True)), thing
+    counts = [sys.getrefcount(x) for x in (tree, BALL, voxmap, reduced, grid)]
+    del made, thing, kept
+    now = [sys.getrefcount(x) for x in (tree, BALL, voxmap, reduced, grid)]
+    # a reference of the object, and those of the lists above
+    assert [a - b for a, b in zip(counts, now, strict=True)] == [2, 2, 2, 2, 2]
+
+
+def test_types_are_given_back_by_their_objects():
+    up = np.tile([0.0, 0.0, 1.0], (4, 1))
+    makers = [
+        lambda: _core.Mesh(NODES, ELEMENTS),
+        lambda: _core.PointTree(VERTICES, up, np.zeros(4, int), None, None, None, 1),
+        lambda: _core.Field((BALL,), 0.1),
+    ]
+    for make in makers:
+        core_type = type(make())
+        before = sys.getrefcount(core_type)
+        for _ in range(10):
+            make()
+        assert sys.getrefcount(core_type) == before
+
+
+@pytest.mark.parametrize("simd", [-1, 4, 2**31 - 1])
+def test_kernels_are_checked(solid, simd):
+    for make in (
+        lambda: _core.Field((BALL,), 0.0, simd),
+        lambda: _core.PointTree(VERTICES, SHELL_UP, np.zeros(4, int), None, None, None, 1, simd),
+        lambda: _core.Solid(solid.mesh._core, [[1.0, 1, 1]], [0, 0], [], 2, simd),
+        lambda: _core.Damping(1, np.ones(3), simd),
+    ):
+        with pytest.raises(rf.InputError, match=f"^simd must be between 0 and 3, got {simd}$"):
+            make()
 
 
 @pytest.mark.parametrize("threads", [0, -1, 257])

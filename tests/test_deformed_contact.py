@@ -155,7 +155,7 @@ def test_cycles_are_repeated_to_the_bit(scene, rng):
         runs.append(contact.evaluate_many(position, turn, q, field_q))
     one_by_one = rf.PenaltyContact(tree, field, 50.0, 400)
     singles = [
-        one_by_one.evaluate(a, b, c, field_q=d)
+        one_by_one.evaluate(a, b, c, d)
         for a, b, c, d in zip(position, turn, q, field_q, strict=True)
     ]
     for name in ("force", "torque", "gradient", "reduced_force", "field_reduced_force", "visited"):
@@ -223,7 +223,7 @@ def test_what_is_refused(scene):
         (
             lambda: rf.PenaltyContact(tree, 3, 1.0),
             rf.InputTypeError,
-            "a DeformedField may be given too",
+            "must be a Field or a DeformedField, got int",
         ),
         (lambda: contact.evaluate(*here, field_q=[0.0]), rf.InputError, "field_q must have shape"),
         (lambda: contact.evaluate(*here, field_q=[np.nan] * 6), rf.InputError, "field_q.0. is nan"),
@@ -235,9 +235,11 @@ def test_what_is_refused(scene):
             "field_qs must have shape",
         ),
         (
-            lambda: contact.evaluate_many([here[0]], [here[1]], None, np.full((1, 6), 1e200)),
+            lambda: contact.evaluate_many(
+                [here[0]] * 3, [here[1]] * 3, None, [[0.0] * 6, [0.0] * 6, [1e200] * 6]
+            ),
             rf.InputError,
-            "field_q is so large",
+            "cycle 2: field_q is so large",
         ),
     ):
         with pytest.raises(error, match=message):

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+import ctypes
+import pickle
+import platform
+import shutil
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import dijkstra
+from scipy.spatial import cKDTree
 
 import reducedfem as rf
 from failures import fail_each_allocation
@@ -449,6 +459,11 @@ def test_at_rest_domains_say_what_the_whole_says(fork, fork_field, fork_proxies,
         made = rf.DeformedField(fork_field, fork, fork_proxies, domains=domains, overlap=overlap)
         assert len(made.domains) == domains
         assert overlap is None or made.overlap == overlap
+        # with gradients come the same proxies, those of all domains counted through
+        q = np.zeros(made.r)
+        of_gradients = made._core.evaluate(q, samples[::97], True, 1)[2]
+        np.testing.assert_array_equal(of_gradients, made.nearest(samples[::97], q))
+        assert domains == 1 or of_gradients.max() >= len(made.domains[0][1])
         parts = np.min([field.distance(samples) for field, _ in made.domains], axis=0)
         inside = np.all([_inside(field, samples) for field, _ in made.domains], axis=0)
         half = 0.5 * 3**0.5 * 0.005
@@ -513,6 +528,35 @@ def test_mirror_images(fork, fork_field, fork_proxies, rng):
         assert wrong[1] == 0
 
 
+def test_domains_by_labels_of_the_mesh(fork, fork_field, fork_proxies):
+    """A proxy is of the element that carries it, or of the node next to it."""
+    mesh = fork.mesh
+    centres = mesh.nodes[mesh.elements].mean(axis=1)
+    embedding = rf.Embedding(mesh, fork_proxies)
+    # two of the regions have proxies, and neither is numbered from 0
+    by_elements = np.where(centres[:, 0] < 0.045, 7, -3)
+    by_elements[np.setdiff1d(np.arange(mesh.n_elements), embedding.elements)[:1]] = 5
+    made = rf.DeformedField(fork_field, fork, fork_proxies, domains=by_elements, overlap=0.01)
+    np.testing.assert_array_equal(made.labels, by_elements[embedding.elements] == 7)
+    again = rf.DeformedField(
+        fork_field, fork, fork_proxies, domains=by_elements, overlap=0.01, embedding=embedding
+    )
+    np.testing.assert_array_equal(again.labels, made.labels)
+    # no proxy is of two domains: as many as before, in another order than those embedded
+    one_by_one = {"domains": np.arange(len(fork_proxies)) % 2, "overlap": 0.0}
+    made = rf.DeformedField(fork_field, fork, fork_proxies, **one_by_one)
+    again = rf.DeformedField(fork_field, fork, fork_proxies, embedding=embedding, **one_by_one)
+    assert len(made.proxies) == len(fork_proxies)
+    np.testing.assert_array_equal(again.embedding.points, again.proxies)
+    q = np.array([0.05, 0.002])
+    np.testing.assert_array_equal(again.positions(q), made.positions(q))
+    by_nodes = np.arange(mesh.n_nodes) % 3
+    made = rf.DeformedField(fork_field, fork, fork_proxies, domains=by_nodes, overlap=0.01)
+    nearest = np.linalg.norm(mesh.nodes - fork_proxies[:, None], axis=2).argmin(axis=1)
+    np.testing.assert_array_equal(made.labels, by_nodes[nearest])
+    assert set(made.labels) == {0, 1, 2}
+
+
 def test_domains_that_are_given(fork, fork_field, fork_proxies, rng):
     points = rng.uniform((-0.05, -0.05, 0.0), (0.14, 0.08, 0.3), (500, 3))
     q = np.array([0.03, 0.01])
@@ -537,6 +581,145 @@ def test_domains_that_are_given(fork, fork_field, fork_proxies, rng):
     assert exact.distance((0.015, 0.015, 0.2), np.zeros(2)) == pytest.approx(-0.015)
     assert exact.distance((0.075, 0.015, 0.2), np.zeros(2)) == pytest.approx(-0.015)
     assert exact.distance((0.045, 0.015, 0.02), np.zeros(2)) == pytest.approx(0.015)
+
+
+@pytest.mark.parametrize("power", [-80, 70])
+def test_domains_at_any_scale(fork_field, fork_proxies, power):
+    """Squares of distances in metres are beyond float32 there."""
+    scaled = rf.DistanceField(
+        np.ldexp(fork_field.values, power),
+        np.ldexp(fork_field.origin, power),
+        np.ldexp(fork_field.spacing, power),
+    )
+    for labels, n in ((None, 3), ((fork_proxies[:, 0] < 0.045).astype(np.int32), 2)):
+        expected = _core.field_domains(fork_field._core, fork_proxies, labels, n, 0.02, None, 1)
+        overlap, label, parts = _core.field_domains(
+            scaled._core, np.ldexp(fork_proxies, power), labels, n, np.ldexp(0.02, power), None, 2
+        )
+        assert overlap == np.ldexp(0.02, power)
+        np.testing.assert_array_equal(label, expected[1])
+        for (members, values, first), other in zip(parts, expected[2], strict=True):
+            np.testing.assert_array_equal(members, other[0])
+            np.testing.assert_array_equal(np.ldexp(values, -power), other[1])
+            assert first == other[2]
+
+
+def plain_domains(field, proxies, labels, overlap):
+    """Return whether proxies are members, the box and the values of each domain."""
+    spacing, values = field.spacing, field.values.astype(float)
+    half = 0.5 * np.linalg.norm(spacing)
+    solid = np.argwhere(values <= half)
+    number = np.full(np.add(values.shape, 2), -1)
+    number[tuple(solid.T + 1)] = np.arange(len(solid))
+    rows, columns, ways = [], [], []
+    for step in np.argwhere(np.ones((3, 3, 3))) - 1:
+        to = number[tuple((solid + 1 + step).T)]
+        rows.append(np.flatnonzero(to >= 0))
+        columns.append(to[to >= 0])
+        ways.append(np.full(len(rows[-1]), np.linalg.norm(step * spacing)))
+    graph = coo_array(
+        (np.concatenate(ways), (np.concatenate(rows), np.concatenate(columns))),
+        shape=(len(solid), len(solid)),
+    ).tocsr()
+    places = spacing * solid
+    at = cKDTree(places).query(proxies - field.origin)[1]
+
+    def paths(sources):
+        return dijkstra(graph, indices=np.unique(sources), min_only=True)
+
+    far = np.sort([paths(at[labels == i]) for i in range(labels.max() + 1)], axis=0)
+    if not (far[1] - far[0] > 1e-9).all():  # a label is left to chance
+        return
+    label = np.argmin([paths(at[labels == i]) for i in range(labels.max() + 1)], axis=0)
+    for i in range(labels.max() + 1):
+        mine = paths(np.flatnonzero(label == i)) <= overlap
+        low, high = solid[mine].min(axis=0), solid[mine].max(axis=0)
+        room = solid.min(axis=0), np.array(values.shape) - 1 - solid.max(axis=0)
+        first = np.maximum(low - np.maximum(room[0], 2), 0)
+        last = np.minimum(high + np.maximum(room[1], 2), np.array(values.shape) - 1)
+        box = np.argwhere(np.ones(last - first + 1)) + first
+        here = ((solid >= first) & (solid <= last)).all(axis=1)
+        own, other = places[mine], places[here & ~mine]
+        x = spacing * box
+        beyond = cKDTree(own).query(x)[0] - half
+        within = np.maximum(cKDTree(other).query(x)[0] - half, 0.0)
+        inside = np.zeros(values.shape, dtype=bool)
+        inside[tuple(solid[mine].T)] = True
+        side = np.where(inside[tuple(box.T)], -within, beyond)
+        value = np.maximum(values[tuple(box.T)], side).reshape(last - first + 1)
+        yield np.flatnonzero(mine[at] | (labels == i)), first, value
+
+
+def test_domains_against_a_plain_version(rng):
+    """Paths by SciPy, distances by a search; voxels with sides of which no sums are alike."""
+    spacing, origin = np.array([0.0101, 0.0087, 0.0113]), np.array([-0.05, -0.05, -0.05])
+    x = origin + spacing * np.argwhere(np.ones((19, 15, 34)))
+    field = rf.DistanceField(
+        boxes_distance(FORK, x).reshape(19, 15, 34).astype(np.float32), origin, spacing
+    )
+    skin, seen = skin_points(FORK, 0.01), 0
+    for n, overlap in ((2, 0.0), (2, 0.0217), (3, 0.0443), (4, 0.0131)) * 6:
+        proxies = rng.permutation(skin)[: 3 * n] + rng.uniform(-0.004, 0.004, (3 * n, 3))
+        labels = np.argsort(np.argsort(proxies[:, 2])) // 3
+        given, found, parts = _core.field_domains(
+            field._core, proxies, labels.astype(np.int32), labels.max() + 1, overlap, None, 1
+        )
+        assert given == overlap
+        np.testing.assert_array_equal(found, labels)
+        plain_parts = list(plain_domains(field, proxies, labels, overlap))
+        for part, plain_part in zip(parts, plain_parts, strict=False):
+            np.testing.assert_array_equal(np.flatnonzero(part[0]), plain_part[0])
+            np.testing.assert_array_equal(part[2], plain_part[1])
+            # distances are rounded to float32
+            np.testing.assert_allclose(part[1], plain_part[2], atol=1e-7)
+            seen += 1
+    assert seen > 20
+    # what is enough for the deepest place, or a tenth of the longest side, or two voxels
+    half = 0.5 * np.linalg.norm(spacing)
+    solid = np.argwhere(field.values <= half)
+    longest = (np.ptp(solid, axis=0) * spacing).max()
+    enough = 1.13 * (2 * half - field.values.min())
+    wanted = min(enough, max(0.1 * longest, 4 * half))
+    assert _core.field_domains(field._core, proxies, None, 2, -1.0, None, 1)[0] == pytest.approx(
+        wanted, rel=1e-12
+    )
+    shallow = rf.DistanceField(np.maximum(field.values, -0.001), origin, spacing)
+    enough = 1.13 * (2 * half + 0.001)
+    assert enough < 4 * half
+    assert _core.field_domains(shallow._core, proxies, None, 2, -1.0, None, 1)[0] == pytest.approx(
+        enough, rel=1e-6
+    )
+
+
+def test_proxies_anywhere_belong_to_the_nearest_sample_inside(fork_field, rng):
+    solid = np.argwhere(fork_field.values <= 0.5 * 3**0.5 * 0.005)
+    inside = fork_field.origin + 0.005 * solid
+    places = np.concatenate([
+        rng.uniform((-0.1, -0.1, -0.1), (0.2, 0.15, 0.4), (30, 3)),
+        [[9.0, 0.0, 0.1], [0.045, 1e4, -7.0], [-1e3, 2e3, 0.0]],
+        inside[::97],
+    ])  # fmt: skip
+    nearest = inside[cKDTree(inside).query(places)[1]]
+    labels = (rng.random(len(places)) < 0.5).astype(np.int32)
+    found, expected = (
+        _core.field_domains(fork_field._core, x, labels, 2, 0.01, None, 1)
+        for x in (places, nearest)
+    )
+    for part, other in zip(found[2], expected[2], strict=True):
+        np.testing.assert_array_equal(part[0], other[0])
+        np.testing.assert_array_equal(part[1], other[1])
+
+
+def test_the_nearest_sample_may_be_beside_the_first_box_that_has_one():
+    """A corner of a cube around a proxy, or what is less far beyond the middle of its face."""
+    values = np.full((20, 20, 20), 5.0)
+    values[12, 12, 12] = values[13, 10, 10] = -1.0
+    field = rf.DistanceField(values, (0, 0, 0), 1.0)
+    proxies = np.array([[12, 12, 12], [13, 10, 10], [10, 10, 10.0]])
+    labels = np.array([0, 1, 1], dtype=np.int32)
+    *_, parts = _core.field_domains(field._core, proxies, labels, 2, 0.0, None, 1)
+    np.testing.assert_array_equal(parts[0][0], [1, 0, 0])
+    np.testing.assert_array_equal(parts[1][0], [0, 1, 1])
 
 
 def test_parts_without_proxies_belong_to_all(fork):
@@ -574,6 +757,12 @@ def by_variant(model, field, proxies, k, simd):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("simd", [-1, 4])
+def test_unknown_instruction_sets_are_refused(held_bar, bar_field, bar_proxies, simd):
+    with pytest.raises(rf.InputError, match=f"simd must be between 0 and 3, got {simd}"):
+        by_variant(held_bar, bar_field, bar_proxies, 5, simd)
+
+
 def places_of_all_kinds(made, q, rng):
     """Places near each other and far apart, on proxies, between twins, far away, in disorder."""
     proxies = made.pose(q)[0]
@@ -603,8 +792,11 @@ def test_every_instruction_set_finds_the_same(held_bar, bar_field, bar_proxies, 
         *((twins, k) for k in (2, 5)),
         (many, 5),
     ):
-        # plain, avx2; the best there is for what is not
-        made = [by_variant(held_bar, bar_field, proxies, k, simd) for simd in (1, 2)]
+        # plain, and avx2 where there is such a thing
+        made = [
+            by_variant(held_bar, bar_field, proxies, k, simd)
+            for simd in (1, 2 if _core.simd_available(2) else 1)
+        ]
         points = places_of_all_kinds(made[0], q, rng)
         expected = made[0].evaluate(q, points, False, 1)
         others = [made[1].evaluate(q, points, False, 1)]
@@ -648,6 +840,35 @@ def test_blocks_find_all_neighbours(held_bar, bar_field, bar_proxies, rng):
                 np.testing.assert_array_equal(made.nearest(points, q), [i for _, i in expected])
 
 
+def test_places_at_proxies_in_threads_without_denormals(held_bar, bar_field, bar_proxies, tmp_path):
+    """Real-time threads flush denormals: a way of length 0 names its proxy all the same."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or platform.machine() not in ("x86_64", "AMD64"):
+        pytest.skip("needs a C compiler for x86-64")
+    source, library = tmp_path / "flush.c", tmp_path / "flush.so"
+    source.write_text(
+        "#include <immintrin.h>\nvoid flush(void) { _mm_setcsr(_mm_getcsr() | 0x8040); }\n"
+        "int flushed(void) { volatile double x = 5e-324; return x == 0.0; }\n"
+    )
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source], check=True)
+    flags = ctypes.CDLL(str(library))
+    made = rf.DeformedField(bar_field, held_bar, bar_proxies)
+    q = np.linspace(0.003, -0.003, held_bar.r)
+    places = made.positions(q)
+    expected = made._core.evaluate(q, places, True, 1)
+    np.testing.assert_array_equal(expected[2], np.arange(len(places)))
+
+    def work():
+        flags.flush()
+        return flags.flushed(), made._core.evaluate(q, places, True, 1)
+
+    with ThreadPoolExecutor(1) as pool:
+        flushed, found = pool.submit(work).result()
+    assert flushed
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_places_far_beyond_any_scene_have_neighbours(held_bar, bar_field, bar_proxies):
     """Rows of proxies are filled up with nothing, not with places that could be nearer."""
     made = rf.DeformedField(bar_field, held_bar, proxies=bar_proxies[:5], k=2)
@@ -673,6 +894,21 @@ def test_embeddings_that_are_given(held_bar, bar_field, bar_proxies, rng):
     assert made.reduced is held_bar
     assert made.field is bar_field
     assert made.safety == 1.5
+
+
+@pytest.mark.parametrize(("scale", "by"), [(1000.0, 0.0), (1.0, 0.5)])
+def test_fields_beside_their_mesh(held_bar, bar_field, bar_proxies, scale, by):
+    """Other units, another place: said once, where the field is made, and not by copies."""
+    field = rf.DistanceField(
+        scale * bar_field.values, scale * bar_field.origin + by, scale * bar_field.spacing
+    )
+    said = r"of 40 proxies of the field lie .*: proxies\[\d+\] by .* The field reaches from"
+    with pytest.warns(rf.GeometryWarning, match=said) as told:
+        made = rf.DeformedField(field, held_bar, scale * bar_proxies + by)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    again = pickle.loads(pickle.dumps(made))  # warnings are errors here
+    np.testing.assert_array_equal(again.proxies, made.proxies)
 
 
 def test_proxies_are_fitted(held_bar, bar_field):
@@ -720,12 +956,18 @@ def test_what_is_refused(held_bar, free_bar, bar_field, bar_proxies, fork):
         (lambda: make(domains=41), rf.InputError, "between 1 and 40, the number of proxies"),
         (lambda: make(domains=[0, 1]), rf.InputError, r"domains must have shape \(40,\)"),
         (lambda: make(domains=np.full(40, -1)), rf.InputError, "labels in domains must be 0"),
+        (lambda: make(domains=[]), rf.InputError, "a label or a pair .* at least, got none"),
+        (lambda: make(domains=[0] * 7), rf.InputError, r"for each element, or \(\d+,\), for each"),
         (lambda: make(domains=np.full(40, 1)), rf.InputError, "domain 0 has no proxies"),
         (lambda: make(domains=np.zeros(40)), rf.InputTypeError, "got dtype float64"),
         (lambda: make(domains=[(3, bar_proxies)]), rf.InputTypeError, r"domains\[0\] must be a p"),
         (lambda: make(domains=2, overlap=-1.0), rf.InputError, "overlap must not be negative"),
         (lambda: make(overlap=1.0), rf.InputError, "overlap is for automatic domains"),
-        (lambda: make(field=sphere, domains=2), rf.InputTypeError, "need a DistanceField"),
+        (
+            lambda: make(field=sphere, domains=2),
+            rf.InputTypeError,
+            "one with DistanceField.from_field",
+        ),
         (lambda: make(field=empty, domains=2), rf.InputError, "no inside"),
         (
             lambda: make(proxies=np.tile(bar_proxies[:1], (5, 1)), domains=2),

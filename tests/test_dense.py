@@ -169,3 +169,35 @@ def test_product_and_combination(n, simd):
     )
     assert (rows[:n, n:] == 0.0).all()
     assert (rows[n:] == 0.0).all()
+
+
+@pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 8, 9, 20, 33])
+def test_products_of_rows_are_added(n, simd):
+    """Wide and square results, of one row to sixteen."""
+    require(simd)
+    lib, ld = library(), row_length(n)
+    rng = np.random.default_rng(n)
+    for m, count in ((6, 16), (n, 16), (n, 1), (n, 0)):
+        lda = row_length(m)
+        a, b = Block(max(count, 1) * lda, 0.0), Block(max(count, 1) * ld, 0.0)
+        first, second = a.x.reshape(-1, lda)[:count], b.x.reshape(-1, ld)[:count]
+        first[:, :m], second[:, :n] = (
+            rng.standard_normal((count, m)),
+            rng.standard_normal((count, n)),
+        )
+        before = rng.standard_normal((m, n))
+        out = Block(lda * ld, 0.0)
+        rows = out.x.reshape(lda, ld)
+        rows[:m, :n] = before
+        lib.rf_dense_add_products_rt(
+            simd, m, n, count, a.address, lda, b.address, ld, out.address
+        )  # fmt: skip
+        for block in (a, b, out):
+            block.check()
+        # sums of count products
+        np.testing.assert_allclose(
+            rows[:m, :n], before + first[:, :m].T @ second[:, :n], rtol=0, atol=100 * EPS
+        )
+        assert (rows[:, n:] == 0.0).all()
+        assert (rows[m:] == 0.0).all()

@@ -290,6 +290,12 @@ def test_fixed_nodes_of_odd_kinds(beam, fixed, error, message):
         rf.Solid(beam.mesh, MATERIAL, fixed=fixed)
 
 
+def test_an_empty_path_is_not_the_present_folder(beam):
+    for work in (rf.load, rf.read_mesh, rf.read_surface, beam.mesh.write):
+        with pytest.raises(rf.FileFormatError, match="the path is empty"):
+            work("")
+
+
 @pytest.mark.parametrize("name", ["a\0b", "a\ud800b", "x" * 5000])
 @pytest.mark.parametrize("suffix", ["", ".obj", ".veg", ".vtk", ".safetensors"])
 def test_paths_that_no_file_can_have(beam, name, suffix):

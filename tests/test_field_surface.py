@@ -47,6 +47,19 @@ def overlapping(n=2):
 # --- closed surfaces -----------------------------------------------------------------
 
 
+def test_signs_far_from_the_origin():
+    """Faces across the rows of samples, whose places are rounded by more than 1e-9 of a voxel."""
+    vertices, triangles = cube()
+    for resolution in (20, 21, 25):
+        for shift in (3e6, 1e7, 3.3e7):
+            surface = rf.Surface(vertices + shift, triangles)
+            field = rf.DistanceField.from_surface(surface, resolution)
+            low, high = surface.bounds
+            p = places(field)
+            inside = ((p > low) & (p < high)).all(axis=1)
+            np.testing.assert_array_equal(field.values.ravel() < 0, inside)
+
+
 @pytest.mark.parametrize("resolution", [7, 10, 13])
 def test_samples_are_the_exact_distances(resolution):
     surface = bumpy_ball()
@@ -265,6 +278,36 @@ def test_depth_in_three_parts_and_in_one_that_turns_back():
     assert field.distance([0, 0, 0]) > 0.7
 
 
+def test_depth_in_tents_that_share_their_apex():
+    """All walls that go through each other have a corner in common."""
+    quad = np.array([[-1, -1, -1], [1, -1, -1], [1, 1, -1], [-1, 1, -1]])
+    triangles = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1], [1, 3, 2], [1, 4, 3]])
+    tents = np.array([[1.0, 0.3, 1.0], [0.35, 1.1, 1.2]])
+    corners = [np.vstack([np.zeros(3), quad * size]) for size in tents]
+    surface = rf.Surface(np.concatenate(corners), np.concatenate([triangles, triangles + 5]))
+    field = rf.DistanceField.from_surface(surface, 40)
+    assert field.provenance["hidden_triangles"] > 0
+
+    def is_in(p, size, by):
+        down = -p[:, 2:] / size[2]
+        return ((down > by) & (down < 1 - by) & (np.abs(p[:, :2] / size[:2]) < down - by)).all(1)
+
+    # the nearest of many places on the walls that are not in the other tent
+    n = 150
+    u, v = (x.ravel()[:, None] for x in np.meshgrid(*2 * [np.linspace(0, 1, n)], indexing="ij"))
+    u, v = u[u + v <= 1, None], v[u + v <= 1, None]
+    walls = np.concatenate([x[a] + u * (x[b] - x[a]) + v * (x[c] - x[a])
+                            for x in corners for a, b, c in triangles])  # fmt: skip
+    hidden = is_in(walls, tents[0], 1e-9) | is_in(walls, tents[1], 1e-9)
+    p, d = places(field), field.values.ravel()
+    inside = is_in(p, tents[0], 0.0) | is_in(p, tents[1], 0.0)
+    np.testing.assert_array_equal(d < 0, inside)
+    off = -d[inside] - KDTree(walls[~hidden]).query(p[inside])[0]
+    assert off.max() <= 1e-6
+    assert off.min() >= -field.provenance["depth_error_m"]
+    assert np.median(np.abs(off)) <= 0.1 * field.provenance["depth_error_m"]
+
+
 def test_a_bridge_of_overlapping_beams(shared):
     surface = rf.read_surface(shared / "meshes" / "vega" / "simpleBridge" / "simpleBridge.obj")
     low, high = surface.bounds
@@ -421,7 +464,7 @@ def test_offset_of_a_closed_surface():
         ({"expand": 0.9}, rf.InputError, "expand must be finite and at least 1, got 0.9"),
         ({"expand": 1.0}, rf.InputError, "make expand larger"),
         ({"box": [[0, 0, 0], [1, 1, 1]]}, rf.InputError, "make the box larger"),
-        ({"box": [[0, 0, 0], [1, 0, 1]]}, rf.InputError, r"low\[1\] must be below high\[1\]"),
+        ({"box": [[0, 0, 0], [1, 0, 1]]}, rf.InputError, r"box\[0, 1\] must be below box\[1, 1\]"),
         ({"box": [0, 1]}, rf.InputError, "box must have shape"),
         ({"resolution": 0}, rf.InputError, "resolution must be between 1 and"),
         ({"resolution": (4, 4)}, rf.InputError, "resolution must be one number or three, got 2"),
@@ -441,6 +484,13 @@ def test_surfaces_without_extent():
         rf.DistanceField.from_surface(rf.Surface(np.ones((3, 3)), [[0, 1, 2]]), 8)
     with pytest.raises(rf.InputTypeError, match="surface must be a Surface, got ndarray"):
         rf.DistanceField.from_surface(np.zeros((3, 3)), 8)
+    for size in (1e-31, 1e31, 1e90):
+        with pytest.raises(rf.InputError, match="m long; possible are 1e-30 to 1e30 m"):
+            rf.DistanceField.from_surface(rf.Surface(*cube(size)), 8)
+    for size in (1e-29, 1e28):
+        field = rf.DistanceField.from_surface(rf.Surface(*cube(size)), 9)
+        expected = rf.DistanceField.from_surface(rf.Surface(*cube()), 9)
+        np.testing.assert_allclose(field.values / size, expected.values, atol=1e-6)
     # a wire is a soup like others
     wire = rf.Surface([[0, 0, 0], [1, 1, 1], [0.5, 0.5, 0.5]], [[0, 1, 2]])
     field = rf.DistanceField.from_surface(wire, 32)

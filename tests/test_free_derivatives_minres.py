@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import sys
 
+import free_derivatives_minres
 import numpy as np
 import pytest
 
 import reducedfem as rf
-from conftest import ROOT
 from reducedfem import samples
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
-import free_derivatives_minres
 
 K = 5
 

@@ -240,6 +240,10 @@ def test_bad_input(arguments, message):
 
 
 def test_samples_are_float32():
-    for values in (np.zeros((3, 3, 3)), np.zeros((3, 3), np.float32), [[[1.0]]]):
-        with pytest.raises(rf.InputTypeError, match="float32 array with three axes"):
+    for values in (np.zeros((3, 3, 3)), [[[1.0]]]):
+        with pytest.raises(rf.InputTypeError, match="values must be a float32 array"):
             _core.isosurface(values, [0, 0, 0], [1, 1, 1], 0.0, None, 1)
+    with pytest.raises(
+        rf.InputError, match=r"values must have shape \(any, any, any\), got \(3, 3\)"
+    ):
+        _core.isosurface(np.zeros((3, 3), np.float32), [0, 0, 0], [1, 1, 1], 0.0, None, 1)

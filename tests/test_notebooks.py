@@ -25,6 +25,7 @@ PICTURES = {
     "04_steps_damping_other_systems": 5,
     "05_elements_that_bend": 2,
     "06_contact": 10,
+    "07_haptics": 9,
 }
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 
 import reducedfem as rf
 from failures import fail_each_allocation
-from reducedfem import _core, threads
+from reducedfem import _core, samples, threads
 from shapes import box_hexes
 
 SIMD = [s for s in (1, 2, 3) if _core.simd_available(s)]
@@ -106,6 +108,16 @@ def test_of_two_nearest_points_the_first_is_the_parent():
     assert parents[128:].max() < 64  # never the twin further behind
 
 
+def test_very_many_points_at_one_place():
+    """All boxes are equally near: those without a lower index are passed over."""
+    n = 100_000
+    points = np.zeros((n, 3))
+    points[1] = 1.0
+    shell = rf.Pointshell(points, np.tile([1.0, 0, 0], (n, 1)), np.repeat([0, 1], [n // 2] * 2))
+    parents = rf.PointTree(shell).parents
+    assert (parents[n // 2 :] == 0).all()
+
+
 def test_children_of_a_node_are_visited_side_by_side():
     shell = sphere_shell((10, 40, 160))
     tree = rf.PointTree(shell)
@@ -195,6 +207,24 @@ def test_spheres_hold_their_points(seed, magnitude):
         assert (tight <= radii + 1e-14 * np.abs(x).max()).all()
 
 
+@pytest.mark.parametrize("power", [-1000, -600, -500, -140, -120, 120, 140, 330])
+def test_spheres_hold_their_points_at_any_scale(power):
+    """Where squares or float32 are no numbers too: then spheres are larger than they need be."""
+    shell = sphere_shell((5, 20, 80), seed=1)
+    scaled = rf.Pointshell(np.ldexp(shell.points, power), shell.normals, shell.levels)
+    tree = rf.PointTree(scaled)
+    for level in (0, 1):
+        plain = plain_radii(tree.parents, shell.levels, level, shell.points)
+        radii = tree.radii(level)
+        assert (radii >= np.ldexp(plain, power)).all()
+        assert ((radii == 0) == (plain == 0)).all()
+        assert (radii[plain > 0] >= np.finfo(np.float32).tiny).all()
+        if abs(power) < 125:
+            np.testing.assert_allclose(np.ldexp(radii, -power), plain, rtol=2e-7)
+        elif power > 125:
+            assert np.isinf(radii[plain > 0]).all()
+
+
 _MOVING = random_core(200, [5, 15, 50, 130], 7, seed=5)
 
 
@@ -257,6 +287,63 @@ def test_threads_change_nothing(bar, bar_shell, rng):
 
 
 # ---- bad input
+
+
+def moved(shell: rf.Pointshell, scale=1.0, by=(0.0, 0.0, 0.0)) -> rf.Pointshell:
+    return rf.Pointshell(scale * shell.points + by, shell.normals, shell.levels)
+
+
+@pytest.mark.parametrize(
+    ("scale", "by", "said"),
+    [
+        (
+            1000.0,
+            (0, 0, 0),
+            r"\d+ of 400 points .* reaches from \(.*, the mesh .*: check that both are in m",
+        ),
+        (100.0, (0, 0, 0), "points of the shell lie farther outside"),
+        (1.0, (0, 0, 3.0), r"400 of 400 points .* by 3\.\d* m, the element .* is 0\.433 m large"),
+        (
+            1e-3,
+            (0, 0, 0),
+            r"the shell is 0\.0015\d m large, the mesh of the solid 1\.54 m\. .*: check",
+        ),
+        (1.0, (1.0, 0, 0), "points of the shell lie farther outside"),
+        (1.0, (0, 0.7, 0), "points of the shell lie farther outside"),
+    ],
+)
+def test_shells_beside_their_mesh(bar, bar_shell, scale, by, said):
+    """Other units, another place: said once, where the tree is made, and not by copies."""
+    with pytest.warns(rf.GeometryWarning, match=said) as told:
+        tree = rf.PointTree(moved(bar_shell, scale, by), bar)
+    assert len(told) == 1
+    assert told[0].filename == __file__
+    with pytest.warns(rf.GeometryWarning, match=said):
+        rf.PointTree(tree.shell, bar, tree.embedding)
+    again = pickle.loads(pickle.dumps(tree))  # warnings are errors here
+    np.testing.assert_array_equal(again.positions(), tree.positions())
+    # one that does not deform may be anywhere
+    rf.PointTree(tree.shell)
+
+
+def test_shells_near_their_mesh(bar, bar_shell):
+    """As far beside it as coats, coarse meshes and other surfaces make them."""
+    rf.PointTree(moved(bar_shell, by=(0, 0, 0.2)), bar)
+    rf.PointTree(moved(bar_shell, 1.05), bar)
+    # a patch, and a single point
+    rf.PointTree(moved(bar_shell, 0.01), bar)
+    rf.PointTree(rf.Pointshell(bar_shell.points[:1], bar_shell.normals[:1]), bar)
+    surface = samples.load("spoon")
+    for voxels, resolution in ((16, 64), (64, 32)):
+        mesh = rf.voxelize(surface, voxels)
+        held = mesh.nodes[:, 0] < np.quantile(mesh.nodes[:, 0], 0.1)
+        solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1e3), held)
+        model = rf.reduce(solid, rf.modal_derivative_basis(solid, 1, 1))
+        offset = 1.4 / resolution * np.ptp(surface.bounds, axis=0).max()
+        for away in (None, offset):
+            shell = rf.Pointshell.from_surface(surface, 200, 2, 0, resolution, away)
+            rf.PointTree(shell, model)
+        rf.PointTree(rf.Pointshell.from_voxels(surface, 16), model)
 
 
 def test_refusals(bar, bar_shell):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem import _shell_files, _tensors
+from reducedfem import _shell_files, _tensors, samples
 
 X = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 N = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0.6, 0.8, 0]])
@@ -55,6 +55,40 @@ def test_copies(clone):
     for name in ("points", "normals", "levels", "areas"):
         np.testing.assert_array_equal(getattr(other, name), getattr(shell, name))
     assert dict(other.provenance) == {"method": "given points"}
+
+
+def test_levels_up_to_one():
+    """A shell of their own, with the upper levels of the whole tree."""
+    surface = samples.load("spoon")
+    whole = rf.Pointshell.from_surface(surface, 600, 4, areas=True)
+    tree = rf.PointTree(whole)
+    for level in range(4):
+        upper = whole.up_to(level)
+        n = int((whole.levels <= level).sum())
+        assert (upper.n_points, upper.n_levels) == (n, level + 1)
+        for name in ("points", "normals", "levels", "areas"):
+            np.testing.assert_array_equal(getattr(upper, name), getattr(whole, name)[:n])
+            assert not getattr(upper, name).flags.writeable
+        assert upper.provenance == whole.provenance
+        of_upper = rf.PointTree(upper)
+        np.testing.assert_array_equal(of_upper.node_counts, tree.node_counts[: level + 1])
+        np.testing.assert_array_equal(of_upper.parents, tree.parents[:n])
+    field = rf.SphereField(whole.points[0], 0.03)
+    for weighted in (False, True):
+        contact = rf.PenaltyContact(tree, field, 100.0, None, area_weights=weighted)
+        own = rf.PenaltyContact(
+            rf.PointTree(whole.up_to(2)), field, 100.0, None, area_weights=weighted
+        )
+        there = (0.001, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+        above = contact.evaluate(*there, treeless=True, level=2)
+        assert above.touching > 10
+        np.testing.assert_allclose(own.evaluate(*there).force, above.force, rtol=1e-12)
+    bare = rf.Pointshell(X, N, [0, 0, 1, 2])
+    assert bare.up_to(1).areas is None
+    assert bare.up_to(np.int64(0)).n_points == 2
+    for level, error in ((3, rf.InputError), (-1, rf.InputError), (1.0, rf.InputTypeError)):
+        with pytest.raises(error, match="level must be (between 0 and 2, got|an int)"):
+            bare.up_to(level)
 
 
 @pytest.mark.parametrize(

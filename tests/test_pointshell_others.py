@@ -95,6 +95,51 @@ def test_rays_enter_and_leave_closed_surfaces_equally_often(shift):
             assert np.round(normals[along, axis]).sum() == 0
 
 
+@pytest.mark.parametrize("power", [-290, -200, 200, 290])
+def test_depth_cube_at_any_scale(power):
+    """Down to where squares of areas are no numbers; beyond that it is refused."""
+    surface = ball(resolution=16)
+    arrays = (np.ldexp(surface.vertices, power), surface.triangles)
+    points, normals = _core.shell_from_depth_cube(*arrays, 9, None, 1)
+    expected = _core.shell_from_depth_cube(surface.vertices, surface.triangles, 9, None, 1)
+    np.testing.assert_array_equal(np.ldexp(points, -power), expected[0])
+    np.testing.assert_array_equal(normals, expected[1])
+    arrays = (np.ldexp(surface.vertices, 2 * power), surface.triangles)
+    if abs(power) > 200:
+        with pytest.raises(rf.MeshError, match="rays .* m apart are beyond the range of numbers"):
+            _core.shell_from_depth_cube(*arrays, 9, None, 1)
+
+
+def test_more_points_than_memory_holds(monkeypatch):
+    """Of a cube, whose faces have as many as there are cells; refused before anything is done."""
+    monkeypatch.setattr("reducedfem.pointshell.available", lambda: 1e9)
+    for make, points in (
+        (lambda: rf.Pointshell.from_depth_cube(cube(), 1000), "6e\\+06"),
+        (lambda: rf.Pointshell.from_voxels(cube(), 1200, 1.2), "6e\\+06"),
+    ):
+        with pytest.raises(MemoryError, match=f"about {points} points and needs 1.6 GB .* 1.0 GB"):
+            make()
+    assert rf.Pointshell.from_depth_cube(cube(), 100).n_points == 60_000
+
+
+def test_a_few_triangles_with_very_many_rays_can_be_stopped():
+    polls = []
+
+    class Stop(Exception):
+        pass
+
+    def tell(done, total):
+        polls.append((done, total))
+        if len(polls) == 6:
+            raise Stop
+
+    surface = cube()
+    with pytest.raises(Stop):
+        _core.shell_from_depth_cube(surface.vertices, surface.triangles, 8000, tell, 1)
+    # a share of a second's work, of a dozen triangles the first two
+    assert max(done for done, _ in polls) <= 2
+
+
 def test_depth_cube_of_a_ball():
     surface = ball()
     shell = rf.Pointshell.from_depth_cube(surface, 30)
@@ -136,6 +181,75 @@ def test_repulsion_is_more_even():
     assert even.spread[-1] < 0.3 * measured.spread[-1]
 
 
+@pytest.mark.parametrize("turned", [False, True])
+def test_areas(turned):
+    """Rays through a cube lie in the middles of squares; areas add up to that of the surface."""
+    surface = cube()
+    if turned:
+        surface = rf.Surface(surface.vertices, surface.triangles[:, ::-1])
+    rays = rf.Pointshell.from_depth_cube(surface, 8, areas=True)
+    # about 32 random places for each point
+    np.testing.assert_allclose(rays.areas, 1 / 64, rtol=1.0)
+    assert rays.areas.std() < 1.2 / 64 / np.sqrt(32)
+    for axis in range(3):
+        for side in (0.0, 1.0):
+            on_it = rays.points[:, axis] == side
+            assert on_it.sum() == 64
+            np.testing.assert_allclose(rays.areas[on_it].sum(), 1.0, rtol=0.01)
+    voxels = rf.Pointshell.from_voxels(surface, 11, 1.1, areas=True)
+    on_faces = (np.abs(voxels.points - 0.5) > 0.499).sum(axis=1)
+    # voxels of 0.1 m about the faces; at edges and corners two or three halves and quarters
+    for faces, squares, off in ((1, 1.0, 0.01), (2, 1.0, 0.05), (3, 0.75, 0.2)):
+        mean = voxels.areas[on_faces == faces].mean()
+        np.testing.assert_allclose(mean, 0.01 * squares, rtol=off)
+    for shell in (rays, voxels):
+        assert shell.areas.sum() == pytest.approx(6.0, rel=1e-12)
+        assert not shell.areas.flags.writeable
+    again = rf.Pointshell.from_voxels(surface, 11, 1.1, areas=True)
+    np.testing.assert_array_equal(again.areas, voxels.areas)
+    assert rf.Pointshell.from_voxels(surface, 11, 1.1).areas is None
+    assert dict(voxels.provenance) == {"method": "centres of voxels"}
+    assert dict(rays.provenance) == {"method": "layered depth cube"}
+
+
+@pytest.mark.parametrize("make", [rf.Pointshell.from_depth_cube, rf.Pointshell.from_voxels])
+def test_forces_with_areas_converge_to_the_integral(make, rng):
+    """A ball, D deep in a half-space: F = k L D (3 - D/R) / 6 (B07 3.2); without areas it stops."""
+    surface, deep, most = ball(resolution=96), 0.5, 10
+    exact = most * deep * (3.0 - deep) / 6.0
+    ways = rng.normal(size=(12, 3))
+    ways /= np.linalg.norm(ways, axis=1)[:, None]
+    errors = {False: [], True: []}
+    for resolution in (16, 64):
+        tree = rf.PointTree(make(surface, resolution, areas=True))
+        for weighted, found in errors.items():
+            off = []
+            for way in ways:
+                plane = rf.PlaneField((deep - 1.0) * way, way)
+                contact = rf.PenaltyContact(
+                    tree, plane, 1.0, None, area_weights=weighted, max_points=most
+                )
+                force = contact.evaluate((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)).force
+                off.append(np.linalg.norm(force + exact * way) / exact)
+            found.append(np.sqrt(np.mean(np.square(off))))
+    coarse, fine = errors[True]
+    assert fine < 0.004
+    assert fine < 0.2 * coarse
+    # 16 times as many points: no better for it
+    assert errors[False][1] > 0.015
+    assert fine < 0.15 * errors[False][1]
+
+
+def test_one_count_of_progress():
+    for make in (rf.Pointshell.from_voxels, rf.Pointshell.from_depth_cube):
+        for areas in (False, True):
+            told = []
+            make(cube(), 8, areas=areas, progress=lambda *a, told=told: told.append(a))
+            shares = [done / total for done, total in told]
+            assert shares == sorted(shares)
+            assert shares[-1] == 1.0
+
+
 def test_memory_runs_out():
     surface = cube()
     arrays = (surface.vertices, surface.triangles)
@@ -164,6 +278,11 @@ def test_normals_of_the_nearest_feature():
         (lambda: rf.Pointshell.from_voxels(cube(), 9999), rf.InputError, "resolution .*2048.*9999"),
         (lambda: rf.Pointshell.from_voxels(cube(), 8, 0.5), rf.InputError, "expand .*0.5"),
         (lambda: rf.Pointshell.from_voxels(cube(), branching=0), rf.InputError, "branching must"),
+        (
+            lambda: rf.Pointshell.from_depth_cube(cube(), areas="yes"),
+            rf.InputTypeError,
+            "areas must be True or False",
+        ),
         (lambda: rf.Pointshell.from_depth_cube(cube(), 10**6), rf.InputError, "resolution .*16384"),
         (
             lambda: rf.Pointshell.from_depth_cube(rf.Surface(np.zeros((3, 3)), [[0, 1, 2]])),

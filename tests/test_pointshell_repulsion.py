@@ -129,8 +129,17 @@ def test_uniformity_tells_bad_from_good():
     # a cap of half angle acos(0.95) less half a spacing
     expected = 2 * np.sin(np.arccos(0.95) / 2) / hole.uniformity(field).spacing[0]
     assert hole.uniformity(field).gap[0] == pytest.approx(expected, abs=0.8)
+    # which way a closed surface faces is all the same
+    surface = rf.Surface(*balls([0, 0, 0]))
+    turned = rf.Surface(surface.vertices, surface.triangles[:, ::-1])
+    assert good.uniformity(turned).gap[0] == pytest.approx(good.uniformity(surface).gap[0], abs=0.1)
     twice = rf.Pointshell(np.repeat(x[:50], 2, axis=0), -np.repeat(x[:50], 2, axis=0))
     assert twice.uniformity(field).least[0] == 0.0
+    # a point that no other one faces the same way as is left out
+    three = np.array([[0, 0, 1.0], [0.1, 0, 1.0], [0, 0.3, 1.0], [0, 0, -1]])
+    facing = rf.Pointshell(three, [[0, 0, -1.0]] * 3 + [[0, 0, 1.0]]).uniformity(field)
+    assert facing.nearest[0] * facing.spacing[0] == pytest.approx((0.1 + 0.1 + 0.3) / 3)
+    assert facing.spread[0] == pytest.approx(np.std([0.1, 0.1, 0.3]) / np.mean([0.1, 0.1, 0.3]))
     alone = rf.Pointshell(x[:1], -x[:1]).uniformity(field)
     assert np.isnan(alone.nearest[0])
     assert alone.gap[0] * alone.spacing[0] == pytest.approx(2.0, rel=1e-2)
@@ -175,6 +184,89 @@ def test_level_sets_off_the_surface():
     np.testing.assert_allclose(field.distance(shell.points), 0.05, atol=1e-8)
 
 
+def balls(*centers):
+    """Return unit balls as one surface."""
+    field = rf.SphereField([0.0, 0.0, 0.0], 1.0)
+    vertices, triangles = _core.level_set(field._core, 0.0, 24, None, 1)
+    return (
+        np.concatenate([vertices + at for at in centers]),
+        np.concatenate([triangles + k * len(vertices) for k in range(len(centers))]),
+    )
+
+
+@pytest.mark.parametrize("gap", [10.0, 1e3, 1e7])
+def test_parts_may_be_far_apart(gap):
+    """As evenly as one alone: most cells of the box are empty."""
+    surface = balls([0, 0, 0], [gap, 0.7 * gap, 0.3 * gap], [0.4 * gap, -gap, gap])
+    x, normals, *_ = _core.shell_create(None, surface, 32, 9000, 3, 0, 0.0, 40, 0.0, 0, None, 2)
+    counts = []
+    for at in ([0, 0, 0], [gap, 0.7 * gap, 0.3 * gap], [0.4 * gap, -gap, gap]):
+        part = x[np.linalg.norm(x - at, axis=1) < 2]
+        nearest = cKDTree(part).query(part, k=2)[0][:, 1]
+        assert nearest.std() / nearest.mean() < 0.1
+        counts.append(len(part))
+    np.testing.assert_allclose(counts, 3000, atol=2)
+    # the measures look into the same cells
+    measured = _core.shell_uniformity(*surface, None, 0.0, x, normals, 0, None, 2)
+    nearest = cKDTree(x).query(x, k=2)[0][:, 1]
+    np.testing.assert_allclose(measured[1] * measured[0], nearest.mean(), rtol=1e-12)
+    np.testing.assert_allclose(measured[3] * measured[0], nearest.min(), rtol=1e-12)
+
+
+def test_measures_of_points_beyond_squares():
+    far = rf.Pointshell([[1e308, 0, 0], [-1e308, 0, 0]], np.eye(3)[:2])
+    with pytest.raises(rf.InputError, match=r"points\[0\] is \(1e\+308, 0, 0\), too far out"):
+        far.uniformity(rf.SphereField([0, 0, 0], 1.0))
+    with pytest.raises(rf.InputError, match="too far out"):
+        _core.shell_areas(*balls([0, 0, 0]), far.points, far.normals, 4, 0, None, 1)
+
+
+def test_far_from_the_origin():
+    """Where places are rounded by more than the tolerance would be."""
+    field = rf.SphereField([1e8, -2e8, 3e7], 1.0)
+    shell = rf.Pointshell.from_field(field, 100, 2)
+    assert np.abs(field.distance(shell.points)).max() < 1e-6
+    assert shell.uniformity(field).spread[-1] < 0.2
+
+
+@pytest.mark.parametrize("by", [-0.15, 0.4])
+def test_offsets_of_formulas(by):
+    """Their boxes grow and shrink with them; with a level set on top too."""
+    shapes = [
+        rf.SphereField([0, 0, 0], 0.5),
+        rf.BoxField([0, 0, 0], [1, 0.8, 0.6]),
+        rf.CapsuleField([0, 0, 0], [1, 0, 0], 0.3),
+    ]
+    for field in (*shapes, rf.UnionField(shapes)):
+        shell = rf.Pointshell.from_field(field.offset(by), 100, 1, level_set=0.1)
+        np.testing.assert_allclose(field.distance(shell.points), by + 0.1, atol=1e-9)
+
+
+def test_a_sheet_without_thickness_has_normals_on_its_rim():
+    """Two faces back to back: their pseudonormals cancel each other on the rim."""
+    corners = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0.0]])
+    triangles = np.array([[0, 1, 2], [0, 2, 3], [2, 1, 0], [3, 2, 0]], dtype=np.int32)
+    x, normals, *_ = _core.shell_create(
+        None, (corners, triangles), 32, 400, 2, 0, 0.0, 60, 0.0, 0, None, 2
+    )
+    np.testing.assert_allclose(np.abs(normals), np.tile([0, 0, 1.0], (400, 1)), atol=1e-12)
+    rim = (np.abs(x[:, :2] - 0.5) > 0.5 - 1e-9).any(axis=1)
+    assert rim.sum() > 20
+    assert abs((normals[:, 2] > 0).mean() - 0.5) < 0.1
+
+
+def test_levels_end_when_they_are_still():
+    ball = rf.SphereField([0, 0, 0], 1.0)
+    for still, most in ((0.05, 100), (0.0, 7), (1e-9, 3)):
+        *_, rounds, motion, _ = _core.shell_create(
+            ball._core, None, 32, 1000, 3, 0, 0.0, most, still, 0, None, 1
+        )
+        early = rounds < most
+        assert (motion[early] <= still).all()
+        assert (motion[~early] > still).all()
+        assert early.all() == (most == 100)
+
+
 def test_areas_add_up():
     field = rf.BoxField([0, 0, 0], [1, 1, 1])
     shell = rf.Pointshell.from_field(field, 600, 2, areas=True)
@@ -193,6 +285,12 @@ def test_areas_add_up():
     # about 64 and 500 samples a point
     assert np.abs(areas - plain).max() < 0.5 * plain.mean()
     assert np.corrcoef(areas, plain)[0, 1] > 0.98
+    # more than a million samples are taken in two turns, which are not the same
+    areas = _core.shell_areas(vertices, triangles, random, -random, 3000, 0, None, 2)
+    counts = areas / areas.sum() * 400 * 3000
+    np.testing.assert_allclose(counts, counts.round(), atol=1e-5)
+    assert (counts.round() % 2 == 1).mean() > 0.3
+    assert np.abs(areas - plain).max() < 0.2 * plain.mean()
 
 
 def test_any_number_of_threads_gives_the_same_bits():
@@ -289,6 +387,14 @@ def test_progress_and_stop():
             "level_set is 5, but the field goes from -0.7 to 1.03.*: there is no",
         ),
         ({"level_set": 0.8}, rf.InputError, "level set 0.8 of the field leaves its box"),
+        (
+            {
+                "field": FIELDS["sampled sphere"]() | rf.SphereField([0, 0, 0], 0.1),
+                "level_set": 0.31,
+            },
+            rf.InputError,
+            "level set 0.31 of the field leaves its box",
+        ),
         ({"level_set": np.nan}, rf.InputError, "level_set must be finite"),
         ({"points": 0}, rf.InputError, "points must be between 1 and .*, got 0"),
         ({"points": 340, "levels": 6}, rf.InputError, "340 points are too few for 6 levels.*1365"),
@@ -298,15 +404,44 @@ def test_progress_and_stop():
         ({"rng": -1}, rf.InputError, "rng must be between 0 and"),
         ({"rng": "x"}, rf.InputTypeError, "rng must be an int or a numpy.random.Generator"),
         ({"areas": 1}, rf.InputTypeError, "areas must be True or False"),
-        ({"field": rf.PlaneField([0, 0, 0], [0, 0, 1])}, rf.InputError, "leaves its box"),
+        ({"field": rf.PlaneField([0, 0, 0], [0, 0, 1])}, rf.InputError, "object without end"),
         ({"field": rf.SphereField([0, 0, 0], 1.0), "level_set": -2.0}, rf.InputError, "no surface"),
         ({"field": "x"}, rf.InputTypeError, "field must be a Field, got str"),
+        (
+            {"field": rf.BoxField([0, 0, 0], [1, 1, 1e-3])},
+            rf.InputError,
+            "too thin to be found by samples 0.00781 m apart",
+        ),
     ],
 )
 def test_bad_input(arguments, error, message):
     settings = {"field": FIELDS["sampled sphere"](), "points": 1000, "levels": 3}
     with pytest.raises(error, match=message):
         rf.Pointshell.from_field(**{**settings, **arguments})
+
+
+def test_gaps_as_long_as_the_surface():
+    """All points in one corner of a square: places at the other are a diagonal away."""
+    square = rf.Surface([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], [[0, 1, 2], [0, 2, 3]])
+    for n in (4, 40, 400):
+        points = 1e-3 * np.stack([np.linspace(0, 1, n)] * 2 + [np.zeros(n)], axis=1)
+        measured = rf.Pointshell(points, np.tile([0, 0, -1.0], (n, 1))).uniformity(square)
+        farthest = measured.gap[0] * measured.spacing[0]
+        np.testing.assert_allclose(farthest, 2**0.5, atol=0.03)
+
+
+def test_each_part_gets_its_share_of_the_points():
+    """Two ribbons side by side, nearer to each other than points: one has as many as the other."""
+    x = np.linspace(0, 1, 201)
+    rows = [np.stack([x, 0 * x + y, 0 * x], axis=1) for y in (0.0, 0.002, 0.004, 0.006)]
+    k = np.arange(200)
+    strip = np.concatenate([
+        np.stack([k, k + 1, k + 201], axis=1), np.stack([k + 1, k + 202, k + 201], axis=1)
+    ])  # fmt: skip
+    arrays = np.concatenate(rows), np.concatenate([strip, strip + 402])
+    for seed in range(3):
+        shell = _core.shell_create(None, arrays, 8, 401, 1, seed, 0.0, 1, 0.0, 0, None, 1)
+        assert abs(np.count_nonzero(shell[0][:, 1] < 0.003) - 200.5) <= 1.5
 
 
 def test_uniformity_wants_a_surface():
@@ -351,6 +486,31 @@ def test_farthest_points_against_the_definition():
         assert levels[0] == 0
 
 
+@pytest.mark.parametrize("power", [-1074, -1000, -520, -333, 333, 520, 1018])
+def test_farthest_points_at_any_scale(power):
+    """Whether or not squares of distances are numbers; powers of two keep ties."""
+    x = np.random.default_rng(2).integers(-9, 10, size=(60, 3)).astype(float)
+    order, _ = rf.Pointshell.farthest_point_order(np.ldexp(x, power))
+    np.testing.assert_array_equal(order, plain_farthest(x))
+    ends = [[1e308, 0, 0], [0, 1, 0], [-1e308, 0, 0], [2e307, 0, 0]]
+    np.testing.assert_array_equal(rf.Pointshell.farthest_point_order(ends)[0], [0, 2, 1, 3])
+
+
+def test_farthest_points_of_parts_far_apart():
+    """Small parts in a large box lie in few of its cells, until these are made smaller."""
+    rng = np.random.default_rng(3)
+    parts = [rng.normal(size=(120, 3)) + at for at in ([0, 0, 0], [1e5, 2e5, 0], [-3e6, 1, 7e6])]
+    for x in (np.concatenate(parts), np.concatenate([parts[0], parts[0], [[1e7, 1e7, 1e7]]])):
+        np.testing.assert_array_equal(rf.Pointshell.farthest_point_order(x)[0], plain_farthest(x))
+    # quadratic ways would take half a minute for each
+    ball = rng.normal(size=(120_000, 3))
+    ball[-1] = 1e6
+    for x in (ball, np.zeros_like(ball)):
+        order = rf.Pointshell.farthest_point_order(x)[0]
+        np.testing.assert_array_equal(np.sort(order), np.arange(len(x)))
+    np.testing.assert_array_equal(order, np.arange(len(x)))
+
+
 def test_farthest_points_of_many():
     x = np.random.default_rng(0).normal(size=(20_000, 3))
     x /= np.linalg.norm(x, axis=1, keepdims=True)
@@ -360,6 +520,14 @@ def test_farthest_points_of_many():
     reach = [cKDTree(x[order[:n]]).query(x[order[n]])[0] for n in range(1, 2000, 13)]
     assert (np.diff(reach) <= 1e-12).all()
     assert shell.uniformity(ball()).least[2] > 0.7
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100, 1e200])
+def test_areas_beyond_the_range_of_numbers(scale):
+    vertices, triangles = balls([0, 0, 0])
+    surface = (vertices * scale, triangles)
+    with pytest.raises(rf.MeshError, match="m long, so areas of its triangles are beyond"):
+        _core.shell_create(None, surface, 32, 30, 2, 0, 0.0, 5, 0.0, 0, None, 1)
 
 
 def test_farthest_points_of_what_is_no_list():
@@ -374,3 +542,6 @@ def test_farthest_points_of_what_is_no_list():
     with pytest.raises(rf.InputError, match="branching must be between 1"):
         order(np.eye(3), 0)
     np.testing.assert_array_equal(order(np.eye(3), 1)[1], [0, 1, 2])
+    # a level each, of very many
+    x = np.arange(90_000.0).reshape(-1, 3)
+    np.testing.assert_array_equal(order(x, 1)[1], np.arange(len(x)))

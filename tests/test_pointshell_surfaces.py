@@ -23,6 +23,10 @@ def cube(size=1.0):
     return rf.Surface(corners, [t for a, b, c, d in quads for t in ([a, b, c], [a, c, d])])
 
 
+def open_cube():
+    return rf.Surface(cube().vertices, cube().triangles[:-1])
+
+
 def distances(surface, points):
     """Return distances to the nearest triangle, by the definition."""
     a, b, c = (surface.vertices[surface.triangles[:, k]] for k in range(3))
@@ -57,6 +61,19 @@ def test_closed_surfaces_are_met():
     turned = rf.Surface(surface.vertices, surface.triangles[:, ::-1])
     same = rf.Pointshell.from_surface(turned, 2000, 3, resolution=48)
     np.testing.assert_allclose(same.normals, shell.normals, atol=1e-6)
+
+
+def test_no_field_is_made_where_none_is_needed(monkeypatch):
+    """The points are the same; and no memory is asked for that a field would need."""
+    for faces in (slice(None), slice(None, None, -1)):
+        surface = rf.Surface(cube().vertices, cube().triangles[:, faces])
+        shell = rf.Pointshell.from_surface(surface, 500, 2, resolution=1 << 19, areas=True)
+        with monkeypatch.context() as patch:
+            patch.setattr(_core, "surface_bounds_solid", lambda *_: False)
+            by_field = rf.Pointshell.from_surface(surface, 500, 2, resolution=24, areas=True)
+        for name in ("points", "normals", "areas", "levels"):
+            np.testing.assert_array_equal(getattr(shell, name), getattr(by_field, name))
+        assert dict(shell.provenance) == dict(by_field.provenance)
 
 
 def test_soups_are_enclosed():
@@ -233,7 +250,7 @@ def test_defaults_converge_on_every_mesh(name):
         ({"points": -3}, rf.InputError, "points must be between 1"),
         ({"points": 20, "levels": 4}, rf.InputError, "20 points are too few for 4 levels"),
         ({"resolution": 0}, rf.InputError, "resolution must be between 1"),
-        ({"resolution": 1 << 19}, MemoryError, "needs .* GB"),
+        ({"surface": open_cube(), "resolution": 1 << 19}, MemoryError, "needs .* GB"),
         ({"offset": -1.0}, rf.InputError, "offset"),
         ({"offset": np.nan}, rf.InputError, "offset"),
     ],

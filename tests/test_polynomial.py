@@ -517,7 +517,7 @@ def test_no_model_is_made_of_wrong_parts(part, value, error, message):
 @pytest.mark.parametrize("simd", [-1, 4, 99])
 def test_unknown_kernels_are_refused(simd):
     assert not _core.simd_available(simd)
-    with pytest.raises(rf.InputError, match="kernel variant"):
+    with pytest.raises(rf.InputError, match=f"simd must be between 0 and 3, got {simd}"):
         _core.Reduced(make_basis(3), np.eye(3), np.ones(35), simd)
 
 

@@ -18,7 +18,7 @@ README = (ROOT / "README.md").read_text()
 
 
 def test_the_script_runs_and_moves_the_spoon(tmp_path):
-    script, _ = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    script, _, _ = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     script += "\nnp.savez('out.npz', rest=surface.vertices, moved=moved)\n"
     # the package under test, also when its folder was given relative to another place
     package = str(Path(rf.__file__).resolve().parents[1])
@@ -42,9 +42,7 @@ def test_the_hose_pushes_the_spoon():
     assert scripts[1].count("\n") <= 10
     first = scripts[0].replace('reduced.save("spoon.safetensors")', "")
     names: dict[str, object] = {}
-    exec(
-        first + scripts[1].replace("budget_us=200", "warm_nodes=20_000"), names
-    )  # as fast anywhere
+    exec(first + scripts[1].replace("budget_us=200", "warm_nodes=None"), names)  # as fast anywhere
     touch, skin, sim = names["touch"], names["skin"], names["sim"]
     surface = names["surface"].vertices
     down = surface[:, 2] - skin.positions(sim.state.q)[:, 2]
@@ -54,6 +52,27 @@ def test_the_hose_pushes_the_spoon():
     assert touch.force[2] > 0.01
     assert 0.005 < down[np.abs(surface[:, 0] - 0.15).argmin()] < 0.015
     assert touch.depth < 0.002
+
+
+def test_the_hand_feels_the_spoon(tmp_path, monkeypatch, capsys):
+    """The third goes on from there: three seconds at 1 kHz."""
+    scripts = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert scripts[2].count("\n") <= 11
+    first = scripts[0].replace('reduced.save("spoon.safetensors")', "")
+    second = scripts[1].replace("np.linspace(0.044, 0.030, 1000)", "[0.05]")
+    monkeypatch.chdir(tmp_path)
+    exec(first + second + scripts[2], {})
+    text = capsys.readouterr().out
+    assert "finished" in text
+    assert "simulated hand" in text
+    records = rf.HapticRecords.load("touch.npy").array
+    assert records["touching"].max() > 5
+    assert 0.2 < records["force"][:, 2].max() < 3.0
+    # it gives way, swings, and gives back no more than it got
+    assert records["energy_j"].max() < 1e-6
+    assert records["energy_j"].min() < -1e-3
+    assert records["depth_m"].max() < 0.002
+    assert np.abs(records["force"][-1]).max() < 0.01
 
 
 def test_commands_are_targets():

@@ -2,7 +2,8 @@
 
 A file whose name ends in ``_rt.c`` (or ``_rt_avx2.c`` and the like) may refer to
 other real-time functions, to the arithmetic of libm and to the memory moves
-that compilers insert. No allocation, lock, print, BLAS, Python; one named file reads the clock.
+that compilers insert. No allocation, lock, print, BLAS, Python; some files, named here, ask the
+system: for the clock, and devices receive and send without waiting.
 """
 
 from __future__ import annotations
@@ -33,7 +34,14 @@ MEMORY_MOVES = {"memcpy", "memmove", "memset", "memcmp"}
 # tables that the compiler and the linker need themselves
 TOOLCHAIN = {"_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
 # the one place that looks at the clock: a read of mapped memory, which does not wait
-CLOCK = {"base/clock_rt.c": {"clock_gettime"}}
+SYSTEM = {
+    "base/clock_rt.c": {"clock_gettime"},
+    # and the one that waits: for the time of the next cycle, between two of them
+    "haptic/loop_rt.c": {"clock_nanosleep"},
+    # sockets, never waited for (test_calls_of_sockets_do_not_wait); which failure it was
+    "device/udp_rt.c": {"recvfrom", "sendto", "__errno_location"},
+    "device/spacemouse_rt.c": {"recv", "__errno_location"},
+}
 # rf_x_rt, and its variants for instruction sets: rf_x_rt_avx2
 REAL_TIME = re.compile(r"^rf_\w+_rt(_[a-z0-9]+)?$")
 
@@ -107,7 +115,17 @@ def refused(symbols: set[str]) -> set[str]:
 def test_real_time_code_calls_real_time_code_only(source, tmp_path, monkeypatch):
     obj = built_object(source)
     symbols = listed(obj) if obj else undefined_symbols(source, build_flags(monkeypatch), tmp_path)
-    assert refused(symbols) == CLOCK.get(str(source.relative_to(ROOT / "csrc")), set())
+    assert refused(symbols) == SYSTEM.get(str(source.relative_to(ROOT / "csrc")), set())
+
+
+def test_calls_of_sockets_do_not_wait():
+    """Each says so itself, whatever the socket is set to."""
+    calls = []
+    for name in ("device/udp_rt.c", "device/spacemouse_rt.c"):
+        text = (ROOT / "csrc" / name).read_text()
+        calls += re.findall(r"\b(?:recv|recvfrom|send|sendto)\([^;]*;", text)
+    assert len(calls) == 3
+    assert all("MSG_DONTWAIT" in call for call in calls)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from failures import fail_each_allocation
 from plain_solid import jittered, rotation
-from reducedfem import _core
 from shapes import BOXES, ball
 
 RUBBER = rf.StVK(1e6, 0.4, 1000.0)
@@ -217,17 +217,4 @@ def test_bad_arguments(case):
 
 def test_allocation_failures_are_reported_one_by_one(case):
     model, surface, _ = case
-    live = _core.alloc_counters()["live_blocks"]
-    done, k = None, 0
-    while done is None:
-        _core.alloc_fail_from(k)
-        try:
-            done = rf.Skin(model, surface)
-        except MemoryError:
-            pass
-        finally:
-            _core.alloc_fail_from(-1)
-        k += 1
-    assert k > 5
-    del done
-    assert _core.alloc_counters()["live_blocks"] == live
+    fail_each_allocation(lambda: rf.Skin(model, surface), more_than=5)

@@ -13,10 +13,6 @@ import sys
 
 import numpy as np
 import pytest
-
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
 import spoon_experiment
 from spoon_experiment import DERIVATIVES, FULL_MOTION, LINEAR, SKETCH, UNREDUCED, Motion
 

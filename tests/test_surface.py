@@ -227,6 +227,7 @@ def test_names_and_comments_may_be_in_any_encoding(tmp_path, encoding):
         np.testing.assert_array_equal(
             s.vertices[s.triangles], [[[0, 0, 0], [2, 0, 0], [0, 1, 0]]], err_msg=name
         )
+        assert repr(s) == "<Surface: 3 vertices, 1 triangle>"
 
 
 def test_ascii_ply_with_quads_and_colours(tmp_path):
@@ -247,6 +248,7 @@ def test_ascii_ply_with_quads_and_colours(tmp_path):
     [
         ("none.obj", None, "No such file"),
         ("none.step", None, r"known are \.obj, \.ply, \.stl"),
+        ("x.safetensors", b"", r"files, which this package saved, by load\)"),
         ("x.veg", b"*VERTICES", "read_mesh"),
         ("empty.obj", b"", "is empty"),
         ("blank.stl", b"  \n", "is empty"),

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 import pytest
-
-from conftest import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
 import table_2_1
 
 

@@ -297,6 +297,13 @@ def test_truncated_files_raise_and_nothing_else(tmp_path):
                 rf.read_mesh(tmp_path / f"cut{suffix}")
 
 
+def test_what_the_package_saves_is_no_mesh(tmp_path):
+    saved = tmp_path / "shell.safetensors"
+    saved.write_bytes(b"something")
+    with pytest.raises(rf.FileFormatError, match=r"shell.safetensors': .* no mesh .*; load\(\)"):
+        rf.read_mesh(saved)
+
+
 def test_refuses_to_write_what_cannot_be_read_again(tmp_path):
     with pytest.raises(rf.FileFormatError, match=r"cannot write .* as \.ele; known are \.veg"):
         box(8).write(tmp_path / "m.ele")

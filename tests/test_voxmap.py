@@ -172,6 +172,14 @@ TURN = (0.95, 0.1, 0.25, -0.15)
 HALF = np.array([0.5, 0.4, 0.3])
 
 
+def test_normals_need_be_no_longer_than_those_of_a_shell():
+    """Of length 1 to within 1e-6, whose square is not."""
+    made = rf.Voxmap.from_surface(box_surface([1.0, 1.0, 1.0]), 8)
+    for length in (1 - 9e-7, 1 + 9e-7):
+        shell = rf.Pointshell([[0.0, 0, 0]], [[0, 0, length]])
+        assert rf.VoxmapContact(shell, made, 10.0).shell is shell
+
+
 def box_distance(points):
     """The signed distance of the turned box."""
     outside = np.abs(points @ rotation(TURN)) - HALF

@@ -29,6 +29,10 @@ rf_status rf_run_progress(const rf_run *run, int64_t done, int64_t total, rf_err
   return RF_OK;
 }
 
+rf_status rf_run_poll(const rf_run *run, rf_error *err) {
+  return rf_run_progress(run, -1, -1, err);
+}
+
 static int tell_outer(void *context, int64_t done, int64_t total) {
   const rf_run_part *part = context;
   const rf_run *outer = part->outer;

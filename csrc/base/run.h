@@ -20,17 +20,20 @@
 // Nonzero return: stop.
 typedef int (*rf_progress_fn)(void *context, int64_t done, int64_t total);
 
-typedef struct rf_run {
+struct rf_run {
   int threads;              // 1 or more
   rf_progress_fn progress;  // nullable
   void *progress_context;
-} rf_run;
+};
 
 enum { RF_MAX_THREADS = 256 };
 
 // Tells the callback; RF_ERR_INTERRUPTED when it asks to stop.
 RF_MUST_CHECK rf_status rf_run_progress(const rf_run *run, int64_t done, int64_t total,
                                         rf_error *err);
+
+// Asks whether to stop, without a count.
+RF_MUST_CHECK rf_status rf_run_poll(const rf_run *run, rf_error *err);
 
 // One task.  `worker` in [0, run->threads) selects scratch memory.
 typedef rf_status (*rf_task_fn)(void *context, int64_t task, int worker, rf_error *err);

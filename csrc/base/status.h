@@ -16,7 +16,8 @@ typedef enum rf_status {
   RF_ERR_INTERRUPTED = -5,     // the progress callback asked to stop
   RF_ERR_MESH = -6,            // a mesh is not usable (inverted, degenerate, free ...)
   RF_ERR_DIVERGED = -7,        // a simulation left the finite numbers
-  RF_ERR_INTERNAL = -8         // a bug in this library
+  RF_ERR_INTERNAL = -8,        // a bug in this library
+  RF_ERR_DEVICE = -9           // a device is missing, or has failed
 } rf_status;
 
 #if defined(__GNUC__)
@@ -26,6 +27,10 @@ typedef enum rf_status {
 #define RF_MUST_CHECK
 #define RF_PRINTF(fmt, args)
 #endif
+
+// How a long call runs (base/run.h).  Headers pass it on by name, so that real-time code, which
+// may see them, cannot do anything with it.
+typedef struct rf_run rf_run;
 
 // Text of the last failure.  Zero-initialise; belongs to the caller.
 typedef struct rf_error {

@@ -26,7 +26,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "modes/modes.h"  // and through it the solid
 

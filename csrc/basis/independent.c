@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "basis/metric.h"
 #include "linalg/blas.h"
 #include "linalg/tall.h"

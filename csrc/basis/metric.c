@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 
 rf_status rf_metric_create(const rf_csc *mass, int width, rf_metric *out, rf_error *err) {
   rf_status st = RF_OK;

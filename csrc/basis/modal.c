@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "basis/basis.h"
 #include "basis/mass_pca.h"
 #include "linalg/deflate.h"

@@ -1,4 +1,5 @@
 // Bases of systems that are known by two matrices and a Hessian.
+#include "base/run.h"
 #include "basis/basis.h"
 #include "basis/mass_pca.h"
 

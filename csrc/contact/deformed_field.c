@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "contact/deformed_field_nearest.h"
 
 enum { POINTS_PER_TASK = 1024, LANES = 8 };
@@ -61,13 +62,13 @@ rf_status rf_deformed_field_create(int32_t n_domains, const rf_field *const *fie
   double *gradients = NULL;
   *out = NULL;
   RF_TRY(check(n_domains, first, model, mesh, embedding, set, err));
+  RF_TRY(rf_simd_check(set->simd, err));
   const int32_t n = embedding->n_points;
   RF_ALLOC(f, 1);
   f->r = model->r;
   f->k = set->k;
   f->safety = set->safety;
-  // one that this processor lacks would end the process
-  f->simd = rf_simd_resolve(rf_simd_available(set->simd) ? set->simd : RF_SIMD_BEST);
+  f->simd = rf_simd_resolve(set->simd);
   f->n_proxies = n;
   f->n_domains = n_domains;
   RF_ALLOC(f->field, n_domains);

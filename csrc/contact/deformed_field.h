@@ -20,14 +20,15 @@
 //
 // F that is flat or turned inside out, which no solid does but a large q can: its singular values,
 // the smallest negative when inverted, are raised to RF_DEFORMED_FLATTEST before it is inverted.
-// That is continuous in q, changes nothing before that, and no place is pulled apart further than
-// by the inverse of that.
+// That is continuous in q as long as one that is negative is the smallest in size too (beyond that
+// another one takes the sign over), changes nothing before that, and no place is pulled apart
+// further than by the inverse of that.
 #ifndef RF_CONTACT_DEFORMED_FIELD_H
 #define RF_CONTACT_DEFORMED_FIELD_H
 
 #include <stdbool.h>
 
-#include "base/run.h"
+#include "base/status.h"
 #include "linalg/simd.h"
 #include "mesh/embed.h"
 #include "model/reduced_model.h"

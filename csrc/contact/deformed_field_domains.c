@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 
 // paths along 26 neighbours over straight ways, at most
 static const double DETOUR = 1.13;
@@ -156,23 +157,41 @@ done:
   return st;
 }
 
+// of the solid; of equally near ones the lowest
 static int32_t nearest_sample(const solid *s, const double p[3]) {
   const rf_grid *g = s->grid;
-  int32_t best = 0;
-  double least = INFINITY;
-  for (int32_t i = 0; i < s->n; ++i) {
-    int32_t at[3];
-    double square = 0.0;
-    place_of(g, s->sample[i], at);
-    for (int c = 0; c < 3; ++c) {
-      const double way = g->origin[c] + at[c] * g->spacing[c] - p[c];
-      square += way * way;
-    }
-    if (!(square < least)) continue;
-    least = square;
-    best = i;
+  const double *h = g->spacing;
+  int32_t at[3];
+  for (int c = 0; c < 3; ++c) {
+    const double t = floor((p[c] - g->origin[c]) / h[c] + 0.5);
+    at[c] = t > 0.0 ? (t < g->n[c] - 1 ? (int32_t)t : g->n[c] - 1) : 0;
   }
-  return best;
+  // in boxes around the place, until what lies beside the box is farther
+  for (int32_t w = 1;; w *= 2) {
+    int32_t low[3], high[3], best = -1;
+    bool all = true;
+    for (int c = 0; c < 3; ++c) {
+      low[c] = at[c] > w ? at[c] - w : 0;
+      high[c] = at[c] < g->n[c] - 1 - w ? at[c] + w : g->n[c] - 1;
+      all &= low[c] == 0 && high[c] == g->n[c] - 1;
+    }
+    double least = INFINITY;
+    for (int32_t x = low[0]; x <= high[0]; ++x)
+      for (int32_t y = low[1]; y <= high[1]; ++y)
+        for (int32_t z = low[2]; z <= high[2]; ++z) {
+          const int32_t i = s->index[((int64_t)x * g->n[1] + y) * g->n[2] + z];
+          if (i < 0) continue;
+          const double u = (g->origin[0] + x * h[0] - p[0]) / s->half;
+          const double v = (g->origin[1] + y * h[1] - p[1]) / s->half;
+          const double t = (g->origin[2] + z * h[2] - p[2]) / s->half;
+          const double square = u * u + v * v + t * t;
+          if (!(square < least || best < 0)) continue;
+          least = square;
+          best = i;
+        }
+    const double beside = w * fmin(h[0], fmin(h[1], h[2]));
+    if (best >= 0 && (all || sqrt(least) * s->half <= beside)) return best;
+  }
 }
 
 // the point that is farthest on paths; one that none reaches before all others
@@ -245,7 +264,8 @@ static void sweep_line(int32_t n, double spacing, line *l) {
   for (int32_t p = 0; p < n; ++p) l->value[p] = l->out[p];
 }
 
-// squares of distances to the samples that are 0; the others are infinite before
+// squares of distances, in squares of the unit of `spacing`, to the samples that are 0; the others
+// are infinite before
 static rf_status square_distances(const int32_t n[3], const double spacing[3], float *square,
                                   line *l, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
@@ -314,6 +334,9 @@ static rf_status cut_one(const solid *s, const uint8_t *in, rf_domain *d, line *
   const rf_grid *g = s->grid;
   float *own = NULL, *other = NULL;
   int32_t low[3], high[3], all_low[3], all_high[3];
+  // squares in metres may be beyond float32
+  const double steps[3] = {g->spacing[0] / s->half, g->spacing[1] / s->half,
+                           g->spacing[2] / s->half};
   bound(s, in, low, high);
   bound(s, NULL, all_low, all_high);
   int64_t count = 1;
@@ -345,13 +368,13 @@ static rf_status cut_one(const solid *s, const uint8_t *in, rf_domain *d, line *
             other[at] = i >= 0 && !mine ? 0.0f : INFINITY;
             continue;
           }
-          const double beyond = sqrt((double)(mine ? other[at] : own[at])) - s->half;
+          const double beyond = s->half * (sqrt((double)(mine ? other[at] : own[at])) - 1.0);
           const double side = mine ? -fmax(beyond, 0.0) : beyond;
           d->values[at] = (float)fmax((double)g->values[sample], side);
         }
     if (pass == 1) break;
-    RF_TRY(square_distances(d->n, g->spacing, own, l, run, err));
-    RF_TRY(square_distances(d->n, g->spacing, other, l, run, err));
+    RF_TRY(square_distances(d->n, steps, own, l, run, err));
+    RF_TRY(square_distances(d->n, steps, other, l, run, err));
   }
 done:
   rf_free(own);
@@ -408,7 +431,10 @@ rf_status rf_domains_cut(const rf_grid *grid, int32_t n_points, const double *po
   RF_ALLOC(l.border, longest + 1);
   RF_ALLOC(l.lowest, longest);
   RF_ALLOC(at, n_points);
-  for (int32_t p = 0; p < n_points; ++p) at[p] = nearest_sample(&s, points + 3 * (size_t)p);
+  for (int32_t p = 0; p < n_points; ++p) {
+    RF_TRY(rf_run_progress(run, -1, -1, err));
+    at[p] = nearest_sample(&s, points + 3 * (size_t)p);
+  }
 
   RF_TRY(spread_labels(&s, n_points, at, label, n_domains, run, err));
   RF_ALLOC(labels, s.n);

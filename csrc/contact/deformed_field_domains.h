@@ -19,7 +19,7 @@
 #ifndef RF_CONTACT_DEFORMED_FIELD_DOMAINS_H
 #define RF_CONTACT_DEFORMED_FIELD_DOMAINS_H
 
-#include "base/run.h"
+#include "base/status.h"
 #include "sdf/field.h"
 
 typedef struct rf_domain {

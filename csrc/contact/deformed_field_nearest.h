@@ -1,4 +1,4 @@
-// The nearest of some tens of proxies, their weights, and places pulled back, for blocks of places:
+// The nearest of some tens of proxies, their weights, places pulled back and gradients, for blocks:
 // vectors for contact/deformed_field_rt.c.  All variants, blocks of any size and places one by one
 // find the same bits: no instruction set here joins products with sums.
 #ifndef RF_CONTACT_DEFORMED_FIELD_NEAREST_H
@@ -35,5 +35,14 @@ RF_SIMD_DECLARE(rf_deformed_nearest_fn, rf_deformed_nearest);
 typedef void rf_deformed_pull_fn(const rf_nearest *b, int32_t rows, const double *maps,
                                  double *rest);
 RF_SIMD_DECLARE(rf_deformed_pull_fn, rf_deformed_pull);
+
+// Gradients (n, 3) at the places of a block, of what the field at rest says where they are pulled
+// back to, values at_rest (rows, n) and gradients slope (rows, n, 3), and of the means `distance`
+// (n).  With t_i the gradients of the shares s_i = d_min / d_i, T = sum of s_i - s_last and values
+// d_i,
+//     sum over i of d_i grad w_i = sum over i of (d_i - sum w_k d_k) (t_i - t_last) / T .
+typedef void rf_deformed_slopes_fn(const rf_nearest *b, const double *maps, const double *at_rest,
+                                   const double *slope, const double *distance, double *gradient);
+RF_SIMD_DECLARE(rf_deformed_slopes_fn, rf_deformed_slopes);
 
 #endif

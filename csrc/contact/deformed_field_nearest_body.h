@@ -1,4 +1,5 @@
-// Nearest proxies, weights, places pulled back: the body of the variants.  Needs RF_WIDTH 4.
+// Nearest proxies, weights, places pulled back, gradients: the body of the variants.  Needs
+// RF_WIDTH 4.
 #include <math.h>
 #include <stdbool.h>
 
@@ -24,9 +25,13 @@ RF_INLINE double smallest(rf_v4 v) {
   return a < b ? a : b;
 }
 
+// what counts as no way at all; numbers so small that threads which know no denormals take their
+// last bits for nothing are none
+#define AT_PROXY 1e-280
+
 // squares of ways, of those that overflow or are no number a large one
 RF_INLINE rf_v4 square_of(rf_v4 a, rf_v4 b, rf_v4 c) {
-  return rf_least4(a * a + b * b + c * c, rf_splat(1e300));
+  return rf_least4(a * a + b * b + c * c + rf_splat(0.5 * AT_PROXY), rf_splat(1e300));
 }
 
 // a number into sorted ones, the largest falls out
@@ -108,9 +113,9 @@ RF_INLINE void search(rf_nearest *b, int32_t k, int32_t count, const int32_t *li
 
 // weights where (3.16) has none
 static void weigh_other(rf_nearest *b, int32_t at) {
-  const bool here = b->square[0][at] == 0.0 && b->square[0][at] < b->square[b->k - 1][at];
+  const bool here = b->square[0][at] < AT_PROXY && b->square[b->k - 1][at] >= AT_PROXY;
   int32_t alone = here ? 0 : b->k;
-  while (here && b->square[alone][at] == 0.0) ++alone;
+  while (here && b->square[alone][at] < AT_PROXY) ++alone;
   for (int32_t i = 0; i < b->k; ++i) b->weight[i][at] = i < alone ? 1.0 / alone : 0.0;
   b->total[at] = 0.0;
   if (alone > b->rows) b->rows = alone;
@@ -130,7 +135,7 @@ RF_INLINE void weigh(rf_nearest *b, int32_t k) {
     }
     rf_store4(b->share[last] + at, end);
     // neighbours may be equally far, but for rounding or wholly
-    const rf_m4 good = (rf_m4)(first > 0.0) & (rf_m4)(total > 0.0);
+    const rf_m4 good = (rf_m4)(first >= AT_PROXY) & (rf_m4)(total > 0.0);
     rf_store4(b->total + at, chosen(good, total));
     const rf_v4 scale = rf_splat(1.0) / total;
     for (int32_t i = 0; i < last; ++i)
@@ -164,4 +169,49 @@ void RF_NAME(rf_deformed_pull)(const rf_nearest *b, int32_t rows, const double *
                           rf_load4(map + 4) * rf_splat(b->x[1][j]) +
                           rf_load4(map + 8) * rf_splat(b->x[2][j]) + rf_load4(map + 12));
     }
+}
+
+RF_INLINE rf_v4 three(const double *p, int32_t stride) {
+  return (rf_v4){p[0], p[stride], p[2 * stride], 0.0};
+}
+
+// x, y and z of one place are one vector
+void RF_NAME(rf_deformed_slopes)(const rf_nearest *b, const double *maps, const double *at_rest,
+                                 const double *slope, const double *distance, double *gradient) {
+  const int32_t last = b->k - 1;
+  for (int32_t j = 0; j < b->n; ++j) {
+    const rf_v4 x = three(b->x[0] + j, LANES);
+    const double first = at_rest[j], middle = distance[j] - first;
+    // so far away that squares overflow there is but the nearest
+    const int32_t rows = first < INFINITY ? b->rows : 1;
+    const bool varied = b->total[j] > 0.0 && first < INFINITY;
+    rf_v4 base = rf_splat(0.0), change = rf_splat(0.0), turn = rf_splat(0.0);
+    double more = 0.0;
+    for (int32_t i = 0; i < rows; ++i) {
+      const double w = b->weight[i][j];
+      // the last has, in general, neither a weight nor a change of one
+      if (i > 0 && i == last && w == 0.0) break;
+      const int64_t number = b->number[i][j];
+      const double *map = maps + 16 * number;
+      const rf_v4 s = three(slope + 3 * (i * b->n + j), 1);
+      const rf_v4 g =
+          rf_sums4(rf_load4(map) * s, rf_load4(map + 4) * s, rf_load4(map + 8) * s, rf_splat(0.0));
+      if (i == 0)
+        base = g;
+      else
+        change += rf_splat(w) * (g - base);
+      if (!varied) continue;
+      const double above = (at_rest[i * b->n + j] - first) - middle;
+      more += above;
+      const double factor = above * b->share[i][j] / b->square[i][j];
+      turn -= rf_splat(factor) * (x - three(b->proxy + number, b->stride));
+    }
+    rf_v4 all = base + change;
+    if (varied) {
+      const double factor = more * b->share[last][j] / b->square[last][j];
+      turn += rf_splat(factor) * (x - three(b->proxy + b->number[last][j], b->stride));
+      all += rf_splat(1.0 / b->total[j]) * turn;
+    }
+    memcpy(gradient + 3 * j, &all, 3 * sizeof *gradient);
+  }
 }

@@ -224,41 +224,6 @@ double rf_deformed_field_distance_rt(const rf_deformed_field *f, const rf_deform
   return distance;
 }
 
-// Gradient at place j of a block, of values and gradients of the field at rest, `stride` apart.
-// With t_i the gradients of the shares s_i = d_min / d_i, T = sum of s_i - s_last and values d_i,
-//     sum over i of d_i grad w_i = sum over i of (d_i - sum w_k d_k) (t_i - t_last) / T .
-static void mean_gradient(const rf_nearest *b, int32_t j, int32_t stride, const double *maps,
-                          const double *at_rest, const double *slope, double gradient[3]) {
-  const int32_t last = b->k - 1;
-  double base[3] = {0.0}, change[3] = {0.0}, turn[3] = {0.0}, more = 0.0, above = 0.0;
-  const double first = at_rest[0], middle = mean(b, j, stride, at_rest) - first;
-  for (int32_t i = 0; i < b->rows; ++i) {
-    const double w = b->weight[i][j];
-    // the last has, in general, neither a weight nor a change of one
-    if (i > 0 && i == last && w == 0.0) break;
-    const double *map = maps + 16 * b->number[i][j], *s = slope + 3 * i * stride;
-    double g[3];
-    for (int c = 0; c < 3; ++c) g[c] = rf_vec3_dot(map + 4 * c, s);
-    if (i == 0)
-      for (int c = 0; c < 3; ++c) base[c] = g[c];
-    if (!(first < INFINITY)) break;
-    for (int c = 0; c < 3; ++c) change[c] += w * (g[c] - base[c]);
-    if (!(b->total[j] > 0.0)) continue;
-    above = (at_rest[i * stride] - first) - middle;
-    more += above;
-    const double factor = above * b->share[i][j] / b->square[i][j];
-    for (int c = 0; c < 3; ++c)
-      turn[c] -= factor * (b->x[c][j] - b->proxy[c * b->stride + b->number[i][j]]);
-  }
-  for (int c = 0; c < 3; ++c) gradient[c] = base[c] + change[c];
-  if (!(b->total[j] > 0.0) || !(first < INFINITY)) return;
-  const double factor = more * b->share[last][j] / b->square[last][j], scale = 1.0 / b->total[j];
-  for (int c = 0; c < 3; ++c) {
-    turn[c] += factor * (b->x[c][j] - b->proxy[c * b->stride + b->number[last][j]]);
-    gradient[c] += scale * turn[c];
-  }
-}
-
 // values and gradients of a block in one domain
 static void domain_gradients(const rf_deformed_field *f, const rf_deformed_pose *pose,
                              int32_t domain, rf_nearest *b, double *distance, double *gradient) {
@@ -267,12 +232,9 @@ static void domain_gradients(const rf_deformed_field *f, const rf_deformed_pose 
   const double *maps = pose->map + 16 * (size_t)f->first[domain];
   find_nearest(f, pose, domain, b);
   CALL(rf_deformed_pull, f->simd, b, b->rows, maps, rest);
-  for (int32_t m = 0; m < b->rows * b->n; ++m)
-    at_rest[m] = rf_field_gradient_rt(f->field[domain], rest + 3 * m, slope + 3 * m);
-  for (int32_t j = 0; j < b->n; ++j) {
-    distance[j] = mean(b, j, b->n, at_rest + j);
-    mean_gradient(b, j, b->n, maps, at_rest + j, slope + 3 * j, gradient + 3 * j);
-  }
+  rf_field_gradients_rt(f->field[domain], b->rows * b->n, rest, at_rest, slope);
+  for (int32_t j = 0; j < b->n; ++j) distance[j] = mean(b, j, b->n, at_rest + j);
+  CALL(rf_deformed_slopes, f->simd, b, maps, at_rest, slope, distance, gradient);
 }
 
 void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,

@@ -32,10 +32,8 @@ static inline void rf_oracle_gradients_rt(const rf_oracle *o, int32_t n, const d
     rf_deformed_field_gradients_rt(o->deformed, o->pose, n, points, distance, gradient, proxy);
     return;
   }
-  for (int32_t k = 0; k < n; ++k) {
-    rf_field_gradient_rt(o->field, points + 3 * k, gradient + 3 * k);
-    proxy[k] = 0;
-  }
+  rf_field_gradients_rt(o->field, n, points, distance, gradient);
+  for (int32_t k = 0; k < n; ++k) proxy[k] = 0;
 }
 // what a deformed field needs is small, or known late only
 static inline void rf_oracle_prefetch_rt(const rf_oracle *o, const double *point) {

@@ -20,8 +20,11 @@ void rf_penalty_free(rf_penalty *p) {
   rf_free(p->touch_place);
   rf_free(p->touch_distance);
   rf_free(p->reduced);
+  rf_free(p->pushed);
+  rf_free(p->pulled);
   rf_deformed_pose_free(p->pose);
   rf_free(p->field_rest);
+  rf_free(p->proxy_force);
   rf_free(p->field_reduced);
   rf_free(p);
 }
@@ -40,8 +43,8 @@ static rf_status check_settings(const rf_penalty_settings *s, rf_error *err) {
   if (!(isfinite(s->stiffness_n_per_m) && s->stiffness_n_per_m > 0.0))
     return rf_fail(err, RF_ERR_ARG, "stiffness must be finite and positive, got %g",
                    s->stiffness_n_per_m);
-  if (!(s->warm_nodes >= 1))
-    return rf_fail(err, RF_ERR_ARG, "warm_nodes must be 1 or more, got %d", s->warm_nodes);
+  if (!(s->warm_nodes >= 0))
+    return rf_fail(err, RF_ERR_ARG, "warm_nodes must be 0 or more, got %d", s->warm_nodes);
   if (!(s->cold_ratio > 0.0 && s->cold_ratio <= 1.0))
     return rf_fail(err, RF_ERR_ARG, "cold_ratio must be above 0 and at most 1, got %g",
                    s->cold_ratio);
@@ -84,10 +87,13 @@ rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
   p->tree = tree;
   p->oracle = *oracle;
   p->set = *settings;
+  p->timed = p->set.budget_us > 0.0;
   RF_ALLOC(p->row, tree->row);
   RF_ALLOC(p->bound, tree->bound);
   RF_ALLOC(p->last_row, tree->row);
   RF_ALLOC(p->reduced, tree->row);
+  RF_ALLOC(p->pushed, BLOCK * tree->row);
+  RF_ALLOC(p->pulled, BLOCK * tree->row);
   RF_ALLOC(p->due, tree->node[tree->n_levels]);
   // no level has more new points, or more nodes that go on, than these
   int32_t most_fresh = tree->count[0];
@@ -106,8 +112,16 @@ rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
   if (oracle->deformed) {
     RF_TRY(rf_deformed_pose_create(oracle->deformed, &p->pose, err));
     RF_ALLOC(p->field_rest, oracle->deformed->r);
+    RF_ALLOC(p->proxy_force, 3 * (size_t)oracle->deformed->n_proxies);
     RF_ALLOC(p->field_reduced, oracle->deformed->r);
     p->oracle.pose = p->pose;
+    // Skipping needs a bound on how values change; the slack is none.  There is one that hardly
+    // pays: the mean is not below the least value of its proxies, and each of these changes by no
+    // more than the slope of its rest field times the way of the place pulled back, which is
+    // |F^-1| times the travel of place and proxy and the change of F^-1 times their distance; but
+    // only until another proxy may be among the nearest, after half of the gap between distances.
+    // In benchmarks/bench_deformed.py it would save at best a quarter of the nodes, and one more
+    // proxy to search and to ask makes each distance a third dearer.
     p->set.coherence = false;
     RF_TRY(rf_penalty_deform_field_rt(p, NULL));
   }
@@ -117,6 +131,27 @@ rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
 done:
   rf_penalty_free(p);
   return st;
+}
+
+rf_status rf_penalty_copy(const rf_penalty *from, rf_penalty **out, rf_error *err) {
+  rf_penalty *p = NULL;
+  rf_oracle oracle = from->oracle;
+  oracle.pose = NULL;
+  rf_status st = rf_penalty_create(from->tree, &oracle, &from->set, NULL, &p, err);
+  if (st < 0) return st;
+  if (from->weight) {
+    RF_ALLOC(p->weight, from->tree->n_points);
+    memcpy(p->weight, from->weight, (size_t)from->tree->n_points * sizeof *p->weight);
+  }
+  *out = p;
+  p = NULL;
+done:
+  rf_penalty_free(p);
+  return st;
+}
+
+void rf_penalty_suit_coupling(rf_penalty *p) {
+  if (p->set.free_normal) p->set.along_normal = true;
 }
 
 rf_status rf_penalty_check(const rf_penalty *p, const rf_pose *pose, const double *q,
@@ -152,6 +187,12 @@ rf_status rf_penalty_check_many(const rf_penalty *p, int64_t n, const double *po
     if (st < 0) return rf_fail(err, st, "cycle %lld: %.400s", (long long)k, why.text);
   }
   return RF_OK;
+}
+
+int32_t rf_penalty_levels(const rf_penalty *p) { return p->tree->n_levels; }
+
+void rf_penalty_grasp(const rf_penalty *p, double grasp_m[3]) {
+  memcpy(grasp_m, p->set.grasp_m, sizeof p->set.grasp_m);
 }
 
 int32_t rf_penalty_coordinates(const rf_penalty *p) { return p->tree->r; }

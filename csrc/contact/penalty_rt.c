@@ -3,16 +3,18 @@
 
 #include "base/clock_rt.h"
 #include "contact/penalty_state.h"
+#include "linalg/dense_rt.h"
 #include "linalg/quat.h"
-
-enum { BLOCK = 16 };
 
 // Relative to the size of the scene: thousands of roundings.
 static const double ROUNDING = 1e-12;
 // A number that is never below the sum of positive ones it was rounded from.
 static const double UP = 1.0 + 1e-15;
-// What a copy costs, measured in nodes: no place, no distance.
-static const double COPY_SHARE = 0.25;
+// What a copy costs, measured in nodes: no place, no distance.  What it costs to see that a node is
+// not due.
+static const double COPY_SHARE = 0.25, SKIP_SHARE = 0.04;
+// What takes longer than so many times what it is expected to take was interrupted.
+static const double PAUSE = 2.0;
 
 // ---- motion
 
@@ -135,6 +137,45 @@ static void scan(rf_penalty *p, int32_t level) {
   }
 }
 
+// ---- time
+
+// A share of `weight` nodes in a running mean over about a thousand of them; a pause of the machine
+// is no cost of a node, and does not count for more than some.
+static void learn(double *estimate, double us, double weight) {
+  if (!(weight > 0.0)) return;
+  const double one = fmin(us / weight, PAUSE * *estimate);
+  const double part = fmin(weight, LAP);
+  *estimate += (one - *estimate) * part / (part + 1000.0);
+  if (*estimate < 1e-3) *estimate = 1e-3;
+}
+
+// Looks at the clock, and learns from what has been done since the last look.
+static void look(rf_penalty *p) {
+  const double now_us = rf_clock_us_rt(), lap_us = now_us - p->look_us;
+  const double pause_us = lap_us - PAUSE * p->effort * p->node_us;
+  // A cycle that a pause has made late anyway is finished all the same: forces need not jump too.
+  if (p->grace_us == 0.0 && pause_us > 0.0 && now_us - p->start_us > p->set.budget_us)
+    p->grace_us = pause_us;
+  learn(&p->node_us, lap_us, p->effort);
+  p->effort = 0.0;
+  p->look_us = now_us;
+}
+
+// Whether so much more of a level, and the forces at the points found so far, end in time.
+static bool in_time(const rf_penalty *p, int32_t level, double effort) {
+  const double need = effort * p->node_us + p->touching * p->contact_us;
+  const double left = level <= p->last_level ? p->set.budget_us + p->grace_us
+                                             : p->set.cold_ratio * p->set.budget_us;
+  return p->look_us - p->start_us + need <= left;
+}
+
+// Before some nodes of a level: false where they would be late.  Level 0 is never left out.
+static bool begin_lap(rf_penalty *p, int32_t level, double share, int32_t left) {
+  look(p);
+  p->effort = share * (left < LAP ? left : LAP);
+  return level == 0 || in_time(p, level, p->effort);
+}
+
 // ---- traversal
 
 // a wish, which no result depends on; any address will do
@@ -165,6 +206,7 @@ static bool clear(rf_penalty *p, int32_t level, int64_t node, double distance, d
   if (!(distance > radius)) return false;
   const double slack = rf_oracle_slack_rt(&p->oracle, distance, radius + p->margin);
   if (!(slack > 0.0)) return false;
+  if (slack < p->clearance) p->clearance = slack;
   if (p->set.coherence) {
     const double until = p->travel[level] + slack;
     p->due[node] = until - (2.0 * p->margin + ROUNDING * slack + 1e-15 * until);
@@ -173,32 +215,42 @@ static bool clear(rf_penalty *p, int32_t level, int64_t node, double distance, d
 }
 
 // Nodes of a list that are due, moved to its front; the others are clear still.
-static int32_t keep_due_copies(const rf_penalty *p, int32_t level, int32_t n, rf_node_copy *list) {
+static int32_t keep_due_copies(rf_penalty *p, int32_t level, int32_t n, rf_node_copy *list) {
   const double *due = p->due + p->tree->node[level], travel = p->travel[level];
+  double first = INFINITY;
   int32_t kept = 0;
   for (int32_t k = 0; k < n; ++k) {
+    const double until = due[list[k].place];
     list[kept] = list[k];
-    kept += !(travel < due[list[k].place]);
+    kept += !(travel < until);
+    first = travel < until && until < first ? until : first;
   }
+  p->clearance = fmin(p->clearance, first - travel);
   return kept;
 }
 
-static int32_t keep_due_fresh(const rf_penalty *p, int32_t level, int32_t n, int32_t *list) {
+static int32_t keep_due_fresh(rf_penalty *p, int32_t level, int32_t n, int32_t *list) {
   const double *due = p->due + p->tree->node[level], travel = p->travel[level];
+  double first = INFINITY;
   int32_t kept = 0;
   for (int32_t k = 0; k < n; ++k) {
     const int32_t place = list[k];
+    const double until = due[place];
     list[kept] = place;
-    kept += !(travel < due[place]);
+    kept += !(travel < until);
+    first = travel < until && until < first ? until : first;
   }
+  p->clearance = fmin(p->clearance, first - travel);
   return kept;
 }
 
-static void render_copies(rf_penalty *p, int32_t level, int32_t n, const rf_node_copy *list) {
+// These two return how many of the nodes they have done when the time runs out.
+static int32_t render_copies(rf_penalty *p, int32_t level, int32_t n, const rf_node_copy *list) {
   const rf_point_tree *t = p->tree;
   int64_t node[BLOCK];
   double radius[BLOCK];
   for (int32_t first = 0; first < n; first += BLOCK) {
+    if (p->timed && first % LAP == 0 && !begin_lap(p, level, COPY_SHARE, n - first)) return first;
     const int32_t count = n - first < BLOCK ? n - first : BLOCK;
     const rf_node_copy *block = list + first;
     for (int32_t k = 0; k < BLOCK && first + BLOCK + k < n; ++k)
@@ -209,6 +261,7 @@ static void render_copies(rf_penalty *p, int32_t level, int32_t n, const rf_node
       if (!clear(p, level, node[k], block[k].distance, radius[k]))
         descend(p, level, block[k].place, block[k].distance);
   }
+  return n;
 }
 
 // A block of new nodes on its way: what it needs is asked for one block ahead.
@@ -240,84 +293,160 @@ static void leave(rf_penalty *p, int32_t level, const stage *s) {
   for (int32_t k = 0; k < s->n; ++k) node[k] = t->node[level] + s->place[k];
   if (!deepest) rf_point_tree_bounds_rt(t, s->n, node, p->bound, radius);
   for (int32_t k = 0; k < s->n; ++k) {
-    if (distance[k] < 0.0) record_touch(p, s->place[k], distance[k]);
-    if (deepest && !p->set.coherence) continue;
-    if (!clear(p, level, node[k], distance[k], radius[k]) && !deepest)
-      descend(p, level, s->place[k], distance[k]);
+    if (distance[k] < 0.0) {
+      record_touch(p, s->place[k], distance[k]);
+      p->clearance = 0.0;
+    }
+    if (deepest && !p->set.coherence && !(p->clearance > 0.0)) continue;
+    if (clear(p, level, node[k], distance[k], radius[k])) continue;
+    if (!deepest) descend(p, level, s->place[k], distance[k]);
+    if (!(p->clearance > 0.0)) continue;
+    // the point itself, of a sphere that is not clear, or by less than rounding
+    const double slack =
+        distance[k] > 0.0 ? rf_oracle_slack_rt(&p->oracle, distance[k], p->margin) : 0.0;
+    if (slack < p->clearance) p->clearance = slack > 0.0 ? slack : 0.0;
   }
 }
 
-static void render_fresh(rf_penalty *p, int32_t level, int32_t n, const int32_t *list) {
+static int32_t render_fresh(rf_penalty *p, int32_t level, int32_t n, const int32_t *list) {
   stage stages[2];
-  if (n == 0) return;
+  if (n == 0) return 0;
   enter(p, level, n, list, &stages[0]);
   for (int32_t first = 0; first < n; first += BLOCK) {
     const int turn = (first / BLOCK) & 1;
     const int32_t next = first + BLOCK;
+    if (p->timed && first % LAP == 0 && !begin_lap(p, level, 1.0, n - first)) return first;
     if (next < n) enter(p, level, n - next, list + next, &stages[!turn]);
     leave(p, level, &stages[turn]);
   }
+  return n;
 }
 
-// A share of `weight` nodes in a running mean over about as many thousands; a pause of the
-// machine is no cost of a node.
-static void learn(double *estimate, double us, double weight) {
-  if (!(weight > 0.0)) return;
-  double one = us / weight;
-  if (one > 4.0 * *estimate) one = 4.0 * *estimate;
-  *estimate += (one - *estimate) * weight / (weight + 1000.0);
-  if (*estimate < 1e-3) *estimate = 1e-3;
+// Whether a level is begun that may not end in time.  With coherence what is done of it is not
+// lost: nodes found to be clear are not due in the next cycle, so that it takes less from cycle to
+// cycle. Without, all of it would be.
+static bool worth_a_try(const rf_penalty *p, int32_t level, int32_t visited) {
+  if (p->set.coherence) return in_time(p, level, SKIP_SHARE * (p->n_copies + p->n_fresh));
+  // touching points come on top, as often among the nodes to come as among those before
+  const double on_top = (double)p->touching / visited * p->contact_us / p->node_us;
+  return in_time(p, level, (p->n_fresh + COPY_SHARE * p->n_copies) * (1.0 + on_top));
 }
 
-static void traverse(rf_penalty *p, double start_us, rf_penalty_result *out) {
+static void traverse(rf_penalty *p, rf_penalty_result *out) {
   const rf_point_tree *t = p->tree;
-  const bool timed = p->set.budget_us > 0.0;
+  const bool limited = !p->timed && p->set.warm_nodes > 0;
   int64_t counted = 0;
   int32_t level = 0;
+  bool whole = true;
+  p->clearance = INFINITY;
   p->n_copies = 0;
   p->n_fresh = t->count[0];
   for (int32_t k = 0; k < t->count[0]; ++k) p->fresh[0][k] = k;
+  if (p->timed) look(p);
   for (; level < t->n_levels; ++level) {
     rf_node_copy *copies = p->copies[level & 1];
     int32_t *fresh = p->fresh[level & 1];
     const int32_t queued_copies = p->n_copies, queued_fresh = p->n_fresh;
     const double patience = level <= p->last_level ? 1.0 : p->set.cold_ratio;
-    if (level > 0 && !timed && !((double)counted < patience * p->set.warm_nodes)) break;
+    if (level > 0 && limited && !((double)counted < patience * p->set.warm_nodes)) break;
+    if (level > 0 && p->timed && !worth_a_try(p, level, out->visited)) break;
     int32_t n_copies = queued_copies, n_fresh = queued_fresh;
     if (p->set.coherence) {
       n_copies = keep_due_copies(p, level, n_copies, copies);
       n_fresh = keep_due_fresh(p, level, n_fresh, fresh);
+      p->effort = SKIP_SHARE * (queued_copies + queued_fresh);
     }
-    const double effort = n_fresh + COPY_SHARE * n_copies;
-    const double before_us = timed ? rf_clock_us_rt() : 0.0;
-    if (level > 0 && timed) {
-      // touching points come on top, as often among the nodes to come as among those before
-      const double share = out->visited > 0 ? (double)p->touching / out->visited : 0.0;
-      const double need =
-          effort * (p->node_us + share * p->contact_us) + p->touching * p->contact_us;
-      if (!(before_us - start_us + need <= patience * p->set.budget_us)) break;
-    }
+    const int32_t touching = p->touching;
     p->n_copies = p->n_fresh = 0;
-    render_copies(p, level, n_copies, copies);
-    render_fresh(p, level, n_fresh, fresh);
+    const int32_t done_copies = render_copies(p, level, n_copies, copies);
+    const bool on = done_copies == n_copies;
+    const int32_t done_fresh = on ? render_fresh(p, level, n_fresh, fresh) : 0;
+    out->visited += done_copies + done_fresh;
+    if (p->timed) look(p);
+    if (done_copies + done_fresh < n_copies + n_fresh ||
+        (p->timed && level > 0 && !in_time(p, level, 0.0))) {
+      p->touching = touching;
+      whole = false;
+      break;
+    }
     counted += queued_copies + queued_fresh;
-    out->visited += n_copies + n_fresh;
     out->skipped += (queued_copies - n_copies) + (queued_fresh - n_fresh);
-    if (timed) learn(&p->node_us, rf_clock_us_rt() - before_us, effort);
   }
   out->level = p->last_level = level - 1;
+  // of nodes that were not looked at nothing is known, nor of a field whose slack is no proof
+  const bool known = whole && (level == t->n_levels || p->n_copies + p->n_fresh == 0);
+  out->clearance_m = known && p->touching == 0 && !p->pose ? p->clearance : 0.0;
 }
 
 // ---- forces
 
-static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
+// What the forces on the proxies do to the field object.
+static void push_proxies(rf_penalty *p) {
+  const rf_deformed_field *f = p->oracle.deformed;
+  memset(p->field_reduced, 0, (size_t)f->r * sizeof *p->field_reduced);
+  for (int32_t i = 0; i < f->n_proxies; ++i) {
+    const double *force = p->proxy_force + 3 * i;
+    double local[3];
+    if (force[0] == 0.0 && force[1] == 0.0 && force[2] == 0.0) continue;
+    to_body(p->rotation, force, local);
+    rf_deformed_field_push_rt(f, i, local, p->field_reduced);
+  }
+  for (int32_t j = 0; j < f->r; ++j) p->field_reduced[j] *= p->scale;
+}
+
+// What a point adds to the blocks, up to products of rows: `left` and `right` as in the gradient.
+static void enter_blocks(rf_penalty *p, int32_t k, int32_t place, const double left[6],
+                         const double g[3], const double f[3], const rf_penalty_blocks *out) {
+  const rf_point_tree *t = p->tree;
+  const int32_t row = t->row;
+  const double back[3] = {-left[0], -left[1], -left[2]};
+  // (U dq) x F by its components
+  const double lever[9] = {0.0, f[2], -f[1], -f[2], 0.0, f[0], f[1], -f[0], 0.0};
+  double *pushed = p->pushed + k * row, *pulled = p->pulled + k * row;
+  memset(pushed, 0, (size_t)row * sizeof *pushed);
+  memset(pulled, 0, (size_t)row * sizeof *pulled);
+  rf_point_tree_project_rt(t, place, back, pushed);
+  rf_point_tree_project_rt(t, place, g, pulled);
+  for (int i = 0; i < 3; ++i)
+    rf_point_tree_project_rt(t, place, lever + 3 * i, out->wrench_by_q + (3 + i) * row);
+}
+
+static void add_products(const rf_penalty *p, int32_t n, const double *left, const double *right,
+                         const rf_penalty_blocks *out) {
+  const int32_t r = p->tree->r, row = p->tree->row;
+  const rf_simd simd = p->tree->simd;
+  rf_dense_add_products_rt(simd, 6, r, n, left, 8, p->pulled, row, out->wrench_by_q);
+  rf_dense_add_products_rt(simd, 6, r, n, right, 8, p->pushed, row, out->reduced_by_x);
+  rf_dense_add_products_rt(simd, r, r, n, p->pushed, row, p->pulled, row, out->reduced_by_q);
+}
+
+static void begin_blocks(const rf_penalty *p, const rf_penalty_blocks *out) {
+  const size_t row = (size_t)p->tree->row;
+  memset(out->wrench_by_q, 0, 8 * row * sizeof(double));
+  memset(out->reduced_by_x, 0, 8 * row * sizeof(double));
+  memset(out->reduced_by_q, 0, row * row * sizeof(double));
+}
+
+static void end_blocks(const rf_penalty *p, const rf_penalty_blocks *out) {
+  const int32_t row = p->tree->row;
+  if (p->scale == 1.0) return;
+  for (int32_t i = 0; i < 8 * row; ++i) {
+    out->wrench_by_q[i] *= p->scale;
+    out->reduced_by_x[i] *= p->scale;
+  }
+  for (int32_t i = 0; i < row * row; ++i) out->reduced_by_q[i] *= p->scale;
+}
+
+static void add_contacts(rf_penalty *p, rf_penalty_result *out, const rf_penalty_blocks *blocks) {
   const rf_point_tree *t = p->tree;
   const rf_deformed_field *deformed = p->oracle.deformed;
   double world[3 * BLOCK], body[3 * BLOCK], normal[3 * BLOCK], slope[3 * BLOCK], total = 0.0;
+  double lefts[8 * BLOCK] = {0}, rights[8 * BLOCK] = {0};
   int32_t proxy[BLOCK];
   double sum[36] = {0}, force[3] = {0}, torque[3] = {0}, deepest = 0.0;
   memset(p->reduced, 0, (size_t)t->row * sizeof *p->reduced);
-  if (deformed) memset(p->field_reduced, 0, (size_t)deformed->r * sizeof *p->field_reduced);
+  if (blocks) begin_blocks(p, blocks);
+  if (deformed) memset(p->proxy_force, 0, 3 * (size_t)deformed->n_proxies * sizeof *p->proxy_force);
   for (int32_t first = 0; first < p->touching; first += BLOCK) {
     const int32_t n = p->touching - first < BLOCK ? p->touching - first : BLOCK;
     const int32_t *place = p->touch_place + first;
@@ -329,7 +458,8 @@ static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
     for (int32_t k = 0; k < n; ++k) {
       const double weight = p->weight ? p->weight[place[k]] : 1.0;
       const double stiffness = weight * p->set.stiffness_n_per_m, d = p->touch_distance[first + k];
-      double g[3], local[3], r[3], f[3], on_shell[3], moment[3], left[6], right[6];
+      double g[3], r[3], f[3], on_shell[3], moment[3];
+      double *left = lefts + 8 * k, *right = rights + 8 * k;
       const double *direction = normal + 3 * k;
       total += weight;
       if (d < deepest) deepest = d;
@@ -346,10 +476,7 @@ static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
         memcpy(g, direction, sizeof g);
       else
         to_world(p->rotation, slope + 3 * k, g);
-      if (deformed) {
-        to_body(p->rotation, f, local);
-        rf_deformed_field_push_rt(deformed, proxy[k], local, p->field_reduced);
-      }
+      for (int i = 0; deformed && i < 3; ++i) p->proxy_force[3 * proxy[k] + i] += f[i];
       for (int i = 0; i < 3; ++i) {
         left[i] = stiffness * direction[i];
         right[i] = -g[i];
@@ -358,7 +485,9 @@ static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
       rf_vec3_cross(g, r, right + 3);
       for (int i = 0; i < 6; ++i)
         for (int j = 0; j < 6; ++j) sum[6 * i + j] += left[i] * right[j];
+      if (blocks) enter_blocks(p, k, place[k], left, g, f, blocks);
     }
+    if (blocks) add_products(p, n, lefts, rights, blocks);
   }
   const double most = p->set.max_points;
   p->scale = most > 0.0 && total > most ? most / total : 1.0;
@@ -376,9 +505,15 @@ static void add_contacts(rf_penalty *p, rf_penalty_result *out) {
     at[12] -= v[1], at[13] += v[0];
   }
   for (int32_t j = 0; j < t->r; ++j) p->reduced[j] *= p->scale;
-  for (int32_t j = 0; deformed && j < deformed->r; ++j) p->field_reduced[j] *= p->scale;
-  out->depth_m = -deepest;
+  if (blocks) end_blocks(p, blocks);
+  if (deformed) push_proxies(p);
+  out->depth_m = 0.0 - deepest;  // no contact: 0, not -0
   out->touching = p->touching;
+}
+
+void rf_penalty_set_budget_rt(rf_penalty *p, double budget_us) {
+  p->set.budget_us = budget_us;
+  p->timed = true;
 }
 
 rf_status rf_penalty_deform_field_rt(rf_penalty *p, const double *field_q) {
@@ -389,8 +524,9 @@ rf_status rf_penalty_deform_field_rt(rf_penalty *p, const double *field_q) {
 
 rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const double *q,
                                  int32_t all_of, rf_penalty_result *out, double *reduced,
-                                 double *field_reduced) {
-  const double start_us = rf_clock_us_rt();
+                                 double *field_reduced, const rf_penalty_blocks *blocks) {
+  p->start_us = p->look_us = rf_clock_us_rt();
+  p->effort = p->grace_us = 0.0;
   if (!begin(p, pose, q)) return RF_ERR_ARG;
   memset(out, 0, sizeof *out);
   p->touching = 0;
@@ -400,35 +536,15 @@ rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const doubl
     scan(p, out->level);
   } else {
     add_travel(p);
-    traverse(p, start_us, out);
+    traverse(p, out);
   }
   const double before_us = rf_clock_us_rt();
-  add_contacts(p, out);
+  add_contacts(p, out, p->tree->r ? blocks : NULL);
   const double end_us = rf_clock_us_rt();
   if (all_of < 0) learn(&p->contact_us, end_us - before_us, p->touching);
   if (reduced) memcpy(reduced, p->reduced, (size_t)p->tree->r * sizeof *reduced);
   if (field_reduced && p->pose)
     memcpy(field_reduced, p->field_reduced, (size_t)p->oracle.deformed->r * sizeof *field_reduced);
-  out->microseconds = end_us - start_us;
-  return RF_OK;
-}
-
-rf_status rf_penalty_evaluate_many_rt(rf_penalty *p, int64_t n, const double *positions,
-                                      const double *quaternions, const double *qs,
-                                      const double *field_qs, rf_penalty_result *results,
-                                      double *reduced, double *field_reduced) {
-  const int64_t r = p->tree->r, s = p->pose ? p->oracle.deformed->r : 0;
-  for (int64_t k = 0; k < n; ++k) {
-    rf_pose pose;
-    memcpy(pose.position_m, positions + 3 * k, sizeof pose.position_m);
-    memcpy(pose.quaternion, quaternions + 4 * k, sizeof pose.quaternion);
-    rf_status st = RF_OK;
-    if (s) st = rf_penalty_deform_field_rt(p, field_qs ? field_qs + s * k : NULL);
-    if (st < 0) return st;
-    st = rf_penalty_evaluate_rt(p, &pose, qs ? qs + r * k : NULL, -1, results + k,
-                                reduced ? reduced + r * k : NULL,
-                                field_reduced ? field_reduced + s * k : NULL);
-    if (st < 0) return st;
-  }
+  out->microseconds = end_us - p->start_us;
   return RF_OK;
 }

@@ -4,6 +4,10 @@
 
 #include "contact/penalty.h"
 
+// nodes of a step, points of a sum, and what is between two looks at the clock, which costs as much
+// as one of them
+enum { BLOCK = 16, LAP = 4 * BLOCK };
+
 // A node of the level above that was not clear, again on this level; its force is counted there.
 typedef struct rf_node_copy {
   int32_t place;
@@ -28,6 +32,12 @@ struct rf_penalty {
   double *last_row;            //                                                              (row)
   double node_us, contact_us;  // running estimates of costs
 
+  // the time of this cycle
+  bool timed;                // whether that counts
+  double start_us, look_us;  // when it began, and the last look at the clock
+  double effort;             // what has been done since then, in nodes
+  double grace_us;           // of a pause of the machine that has made it late
+
   // Travel so far of any point, and growth of any sphere of a level, in sum; and the travel at
   // which a node must be looked at again.
   double travel[RF_TREE_MAX_LEVELS];
@@ -38,15 +48,19 @@ struct rf_penalty {
   int32_t *fresh[2];
   int32_t n_copies, n_fresh;  // of the list that is being filled
 
+  double clearance;  // what any point may travel until it touches, of the nodes looked at
   int32_t touching;
   int32_t *touch_place;    //                                                        (n_points)
   double *touch_distance;  // m                                                      (n_points)
   double scale;            // L / l of the last cycle
   double *reduced;         // sum over the touching points                           (row)
+  // -w k U^T N and U^T g of some points, for the blocks                              (BLOCK, row)
+  double *pushed, *pulled;
 
   // of a field that deforms
   rf_deformed_pose *pose;  // owned; NULL: it does not
   double *field_rest;     // zeros                                                  (r of the field)
+  double *proxy_force;    // sums over the touching points, N, in the world    (n_proxies, 3)
   double *field_reduced;  // sum over the touching points                           (r of the field)
 };
 

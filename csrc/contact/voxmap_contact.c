@@ -18,7 +18,7 @@ rf_status rf_voxmap_contact_create(const rf_voxmap *voxmap, int32_t n, const dou
   for (int32_t i = 0; i < n; ++i) {
     const double *x = points + 3 * (size_t)i, *normal = normals + 3 * (size_t)i;
     const double square = rf_vec3_dot(normal, normal);
-    if (!(fabs(square - 1.0) < 1e-6))
+    if (!(fabs(square - 1.0) < 1e-5))
       return rf_fail(err, RF_ERR_ARG, "normals[%d] is (%g, %g, %g); it must be a unit vector",
                      (int)i, normal[0], normal[1], normal[2]);
     if (!(isfinite(x[0]) && isfinite(x[1]) && isfinite(x[2])))

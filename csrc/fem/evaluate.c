@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "fem/kernels.h"
 
 #if defined(__GNUC__)

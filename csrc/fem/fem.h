@@ -25,7 +25,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "linalg/cholesky.h"
 #include "linalg/csc.h"

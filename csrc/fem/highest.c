@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "fem/fem.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "fem/fem.h"
 
 enum { ROWS_PER_TASK = 1024 };

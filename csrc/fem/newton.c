@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/run.h"
 #include "linalg/vector.h"
 
 static const double ARMIJO = 1e-4;       // part of the predicted decrease that is asked for

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "fem/adjacency.h"
 #include "fem/shape.h"
 
@@ -49,12 +50,8 @@ static rf_status check_elasticity(const double *C, int32_t material, rf_error *e
 static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *set, rf_error *err) {
   if (mesh->type != RF_TET4 && set->quadrature != 2 && set->quadrature != 3)
     return rf_fail(err, RF_ERR_ARG, "quadrature must be 2 or 3, got %d", set->quadrature);
-  if (!(set->simd >= RF_SIMD_BEST && set->simd <= RF_SIMD_AVX512))
-    return rf_fail(err, RF_ERR_ARG, "simd must be between 0 and %d, got %d", RF_SIMD_AVX512,
-                   (int)set->simd);
-  if (!rf_simd_available(set->simd))
-    return rf_fail(err, RF_ERR_ARG, "this processor does not have instruction set %d",
-                   (int)set->simd);
+  rf_status st = rf_simd_check(set->simd, err);
+  if (st < 0) return st;
   if (!(set->n_fixed >= 0 && set->n_fixed <= mesh->n_nodes))
     return rf_fail(err, RF_ERR_ARG, "fixed has %d nodes; the mesh has %d", set->n_fixed,
                    mesh->n_nodes);
@@ -62,7 +59,7 @@ static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *se
   for (int32_t m = 0; m < set->n_materials; ++m) {
     const rf_material *t = set->material + m;
     if (set->elasticity) {
-      const rf_status st = check_elasticity(set->elasticity + 36 * (int64_t)m, m, err);
+      st = check_elasticity(set->elasticity + 36 * (int64_t)m, m, err);
       if (st < 0) return st;
     }
     // mu > 0 and a positive bulk modulus: -1 < nu < 1/2

@@ -1,6 +1,6 @@
 // Explicit central differences, the Newmark scheme with beta = 0 and gamma = 1/2 (B07 2.9.1), for
 // the reduced model, where a step is real-time code, and for the unreduced solid with lumped
-// mass, where no matrix is factored.
+// mass (central_solid.h), where no matrix is factored.
 //
 //   x' = x + h v + h^2/2 a,   w = v + h/2 a                         (velocity in the middle)
 //   M a' = f - R(x') - alpha M v' - (beta K(x') + D(x')) w,   v' = w + h/2 a'
@@ -18,11 +18,8 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
-#include "fem/fem.h"
 #include "integrator/motion.h"
-#include "integrator/solid_motion.h"
 #include "model/reduced_model.h"
 #include "polynomial/damping.h"
 
@@ -43,15 +40,11 @@ rf_status rf_central_diverged(double time_s, rf_error *err);
 RF_MUST_CHECK rf_status rf_reduced_eigenvalues(const rf_reduced *model, const double *q,
                                                double *values, rf_error *err);
 
-// The stable step at q or u (NULL: rest) with stiffness and strain-rate damping (NULL: none),
-// whose highest rate delta is added to c, as if it were that of the same mode: on the safe side.
-// For the solid both from rf_solid_highest_bound: a guarantee for the linear system there.
+// The stable step at q (NULL: rest) with stiffness and strain-rate damping (NULL: none), whose
+// highest rate delta is added to c, as if it were that of the same mode: on the safe side.
 RF_MUST_CHECK rf_status rf_reduced_stable_step(const rf_reduced *model, const double *q,
                                                double damping_stiff, const rf_damping *strain_rate,
                                                double *step, rf_error *err);
-RF_MUST_CHECK rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run,
-                                             const double *u, double damping_stiff,
-                                             const double *viscosity, double *step, rf_error *err);
 
 // State and work of one reduced simulation; the model is shared.  One thread at a time.
 typedef struct rf_central {
@@ -75,23 +68,5 @@ RF_MUST_CHECK rf_status rf_central_reset(rf_central *s, const double *q, const d
 // n steps under constant `force` (nullable: zero).  RF_ERR_DIVERGED when a number is no longer
 // finite: the state is then that before the failing step.
 RF_MUST_CHECK rf_status rf_central_step_rt(rf_central *s, const double *force, int64_t n);
-
-// The same for the unreduced solid.
-typedef struct rf_solid_central {
-  rf_central_settings set;
-  rf_solid_motion motion;  // and the state
-  double time_s;
-  int64_t steps;  // since the last reset
-} rf_solid_central;
-
-RF_MUST_CHECK rf_status rf_solid_central_create(const rf_solid *solid, const rf_run *run,
-                                                const rf_central_settings *set,
-                                                rf_solid_central **out, rf_error *err);
-void rf_solid_central_free(rf_solid_central *s);  // NULL is fine
-RF_MUST_CHECK rf_status rf_solid_central_reset(rf_solid_central *s, const rf_run *run,
-                                               const double *u, const double *v, const double *a,
-                                               rf_error *err);
-RF_MUST_CHECK rf_status rf_solid_central_step(rf_solid_central *s, const rf_run *run,
-                                              const double *force, int64_t n, rf_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 // Central differences for the unreduced solid: the scheme of central.h with lumped mass.
+#include "integrator/central_solid.h"
 #include "base/alloc.h"
-#include "integrator/central.h"
 
 rf_status rf_solid_central_create(const rf_solid *solid, const rf_run *run,
                                   const rf_central_settings *set, rf_solid_central **out,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/quat.h"
 
 enum { BODIES_PER_TASK = 4 };         // enough work to be worth claiming

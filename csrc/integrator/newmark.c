@@ -87,3 +87,13 @@ rf_status rf_newmark_reset(rf_newmark *s, const double *q, const double *qdot, c
   s->report = (rf_newmark_report){0};
   return RF_OK;
 }
+
+rf_status rf_newmark_take(rf_newmark *s, const rf_newmark *from, rf_error *err) {
+  if (s->model != from->model)
+    return rf_fail(err, RF_ERR_ARG, "the two simulations are of different models");
+  const rf_status st = rf_newmark_reset(s, from->q, from->qdot, from->qddot, err);
+  if (st < 0) return st;
+  s->time_s = from->time_s;
+  s->report = from->report;
+  return RF_OK;
+}

@@ -1,5 +1,5 @@
 // Implicit Newmark (B07 2.9), the same scheme for the reduced model, where a step
-// is real-time code, and for the unreduced solid.
+// is real-time code, and for the unreduced solid (newmark_solid.h).
 //
 // With a1 = 1/(b h^2), a2 = 1/(b h), a3 = (1-2b)/(2b), a4 = g/(b h), a5 = 1 - g/b,
 // a6 = (1 - g/(2b)) h  a step iterates from x = x_i:
@@ -8,15 +8,21 @@
 //   (a1 M + a4 C + K) dx = -residual,         x += dx
 // until |residual| <= tolerance * max(|first residual|, |R|, |f|), or newton_max solves.
 // The derivative of C(x) v by x is left out, as in B07; D is strain-rate damping (2.34 to 2.38).
+//
+// A reduced step can be taken in three parts, for what must be solved together with it: a force
+// that follows the end of the step,
+//     f = f_0 + f_1 - A (x - x_i),
+// joins A to the matrix and A (x - x_i) to the residual of all its iterations.  _linearize knows
+// f_0 and A and prepares the first solve; then any number of right-hand sides have that matrix for
+// what depends on it (_solve), which may decide f_1; _finish makes the step.  Without A and f_1 it
+// has the bits of _step.
 #ifndef RF_INTEGRATOR_NEWMARK_H
 #define RF_INTEGRATOR_NEWMARK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
-#include "fem/fem.h"
 #include "integrator/motion.h"
 #include "model/reduced_model.h"
 #include "polynomial/damping.h"
@@ -85,28 +91,27 @@ void rf_newmark_free(rf_newmark *s);  // NULL is fine
 RF_MUST_CHECK rf_status rf_newmark_reset(rf_newmark *s, const double *q, const double *qdot,
                                          const double *qddot, rf_error *err);
 
+// State, time and report of another simulation of the same model.
+RF_MUST_CHECK rf_status rf_newmark_take(rf_newmark *s, const rf_newmark *from, rf_error *err);
+
 // n steps under constant `force` (nullable: zero).  RF_ERR_DIVERGED when a number is no
 // longer finite or a matrix is singular: the state is then that before the failing step.
 // Real-time code has no text: rf_newmark_diverged writes it.
 RF_MUST_CHECK rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n);
 
-// The same for the unreduced solid: x is the displacement (n_nodes, 3), zero at fixed nodes.
-typedef struct rf_solid_newmark rf_solid_newmark;
+// Evaluates in advance what the next step needs of the state alone, most of its work.
+void rf_newmark_prepare_rt(rf_newmark *s);
 
-RF_MUST_CHECK rf_status rf_solid_newmark_create(const rf_solid *solid, const rf_run *run,
-                                                const rf_newmark_settings *set,
-                                                rf_solid_newmark **out, rf_error *err);
-void rf_solid_newmark_free(rf_solid_newmark *s);
-RF_MUST_CHECK rf_status rf_solid_newmark_reset(rf_solid_newmark *s, const rf_run *run,
-                                               const double *u, const double *v, const double *a,
-                                               rf_error *err);
-RF_MUST_CHECK rf_status rf_solid_newmark_step(rf_solid_newmark *s, const rf_run *run,
-                                              const double *force, int64_t n, rf_error *err);
-// Read-only views of the state; n_nodes * 3 numbers each.
-const double *rf_solid_newmark_u(const rf_solid_newmark *s);
-const double *rf_solid_newmark_v(const rf_solid_newmark *s);
-const double *rf_solid_newmark_a(const rf_solid_newmark *s);
-double rf_solid_newmark_time(const rf_solid_newmark *s);
-rf_newmark_report rf_solid_newmark_report(const rf_solid_newmark *s);
+// The three parts of one step.  f_0: `force` (r, nullable: zero); A: `stiffness`, symmetric, rows
+// as in linalg/dense_rt.h, nullable, borrowed until the step is finished; `increment`
+// (rf_dense_ld(r)): of x by the first solve with f_1 = 0.  The state is as before; RF_ERR_SINGULAR
+// where the matrix is not positive definite, RF_ERR_DIVERGED where a number is not finite: then
+// there is nothing to finish.
+RF_MUST_CHECK rf_status rf_newmark_linearize_rt(rf_newmark *s, const double *force,
+                                                const double *stiffness, double *increment);
+// Response (rf_dense_ld(r)) of x in that solve to a force, in place if they are the same.
+void rf_newmark_solve_rt(const rf_newmark *s, const double *force, double *response);
+// f_1: `more` (r), nullable: zero.  Errors as of _step.
+RF_MUST_CHECK rf_status rf_newmark_finish_rt(rf_newmark *s, const double *more);
 
 #endif

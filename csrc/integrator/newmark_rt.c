@@ -31,7 +31,7 @@ static double dot(int32_t ld, const double *x, const double *y) {
 
 static double norm(int32_t ld, const double *x) { return sqrt(dot(ld, x, x)); }
 
-// residual = M (acc + alpha v) + beta K v + D v + R - f; its norm
+// residual = M (acc + alpha v) + beta K v + D v + R - f, and what was added; its norm
 static double residual_norm(const rf_newmark *s, rf_reduced_motion *m) {
   const int32_t r = s->model->r, ld = m->ld;
   const double alpha = s->set.damping_mass;
@@ -39,11 +39,16 @@ static double residual_norm(const rf_newmark *s, rf_reduced_motion *m) {
   rf_dense_multiply_rt(s->model->polynomial->simd, r, m->mass, ld, m->product, m->residual);
   for (int32_t i = 0; i < r; ++i) m->residual[i] += m->force[i] - m->applied[i];
   rf_reduced_motion_damp_rt(m, 1.0, m->residual);
+  if (m->added) {
+    for (int32_t i = 0; i < r; ++i) m->way[i] = m->x[i] - s->q[i];
+    rf_dense_multiply_rt(s->model->polynomial->simd, r, m->added, ld, m->way, m->product);
+    for (int32_t i = 0; i < r; ++i) m->residual[i] += m->product[i];
+  }
   return norm(ld, m->residual);
 }
 
-// residual becomes the increment; false when the matrix is singular
-static bool solve(rf_newmark *s, rf_reduced_motion *m) {
+// The factor of a1 M + a4 C + K and what was added; false when it is not positive definite.
+static bool factorize(rf_newmark *s, rf_reduced_motion *m) {
   const int32_t r = s->model->r, ld = m->ld;
   const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
   const double of_mass = s->coef.a1 + s->coef.a4 * alpha, of_stiffness = 1.0 + s->coef.a4 * beta;
@@ -53,16 +58,30 @@ static bool solve(rf_newmark *s, rf_reduced_motion *m) {
     for (int32_t i = 0; i < r * ld; ++i)
       m->stiffness[i] += s->coef.a4 / of_stiffness * m->damping[i];
   rf_dense_combine_rt(simd, r, of_mass, m->mass, of_stiffness, m->stiffness, ld, m->system);
+  if (m->added) rf_dense_combine_rt(simd, r, 1.0, m->system, 1.0, m->added, ld, m->system);
+  return rf_dense_cholesky_rt(simd, r, m->system, ld);
+}
+
+// the residual becomes the increment, by the factor
+static void solve(const rf_newmark *s, rf_reduced_motion *m) {
+  const int32_t r = s->model->r;
   for (int32_t i = 0; i < r; ++i) m->residual[i] = -m->residual[i];
-  ++s->report.solves;
-  if (rf_dense_cholesky_rt(simd, r, m->system, ld)) {
-    rf_dense_cholesky_solve_rt(simd, r, m->system, ld, m->residual, m->residual);
-    return true;
-  }
-  // far from rest the tangent may be indefinite; Newton's direction is still defined
+  rf_dense_cholesky_solve_rt(s->model->polynomial->simd, r, m->system, m->ld, m->residual,
+                             m->residual);
+}
+
+// Far from rest the tangent may be indefinite; Newton's direction is still defined.  False when the
+// matrix is singular.
+static bool solve_indefinite(rf_newmark *s, rf_reduced_motion *m) {
+  const int32_t r = s->model->r, ld = m->ld;
+  const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
+  const double of_mass = s->coef.a1 + s->coef.a4 * alpha, of_stiffness = 1.0 + s->coef.a4 * beta;
   ++s->report.indefinite;
-  for (int32_t i = 0; i < r * ld; ++i)
+  for (int32_t i = 0; i < r * ld; ++i) {
     m->system[i] = of_mass * m->mass[i] + of_stiffness * m->stiffness[i];
+    if (m->added) m->system[i] += m->added[i];
+  }
+  for (int32_t i = 0; i < r; ++i) m->residual[i] = -m->residual[i];
   return rf_dense_lu_solve_rt(r, m->system, ld, m->residual);
 }
 
@@ -78,7 +97,26 @@ void rf_newmark_note_rt(rf_newmark_report *report, int32_t solves, bool converge
   report->residual = residual;
 }
 
-static rf_status one_step(rf_newmark *s) {
+static void evaluate(rf_reduced_motion *m) {
+  rf_polynomial_evaluate_rt(m->model->polynomial, m->x, m->polynomial_work, NULL, m->force,
+                            m->stiffness, m->ld);
+}
+
+// Forces and residual at x, the norm of this.
+static double look(rf_newmark *s, rf_reduced_motion *m) {
+  update_rates(s, m);
+  if (!m->prepared) evaluate(m);
+  m->prepared = false;
+  return residual_norm(s, m);
+}
+
+static void begin_step(rf_newmark *s) {
+  memcpy(s->motion->x, s->q, (size_t)s->model->r * sizeof *s->q);
+}
+
+// Newton's iterations from x to the end of the step; the first has its residual, `now` in size, and
+// its factor already where the step is `linearized`.
+static rf_status end_step(rf_newmark *s, bool linearized, double now) {
   rf_reduced_motion *m = s->motion;
   const int32_t r = s->model->r;
   const size_t bytes = (size_t)r * sizeof(double);
@@ -86,19 +124,20 @@ static rf_status one_step(rf_newmark *s) {
   int32_t solves = 0;
   bool converged = false;
 
-  memcpy(m->x, s->q, bytes);
   for (int32_t iteration = 0; iteration < s->set.newton_max; ++iteration) {
-    update_rates(s, m);
-    rf_polynomial_evaluate_rt(s->model->polynomial, m->x, m->polynomial_work, NULL, m->force,
-                              m->stiffness, m->ld);
-    const double now = residual_norm(s, m);
+    const bool ready = linearized && iteration == 0;
+    if (!ready) now = look(s, m);
     if (!isfinite(now)) return RF_ERR_DIVERGED;
     if (iteration == 0) scale = fmax(now, fmax(norm(m->ld, m->force), norm(m->ld, m->applied)));
     residual = scale > 0.0 ? now / scale : 0.0;
     if (iteration < RF_NEWMARK_HISTORY) history[iteration] = residual;
     converged = now <= s->set.tolerance * scale;
     if (converged) break;
-    if (!solve(s, m)) return RF_ERR_DIVERGED;
+    ++s->report.solves;
+    if (ready || factorize(s, m))
+      solve(s, m);
+    else if (!solve_indefinite(s, m))
+      return RF_ERR_DIVERGED;
     ++solves;
     for (int32_t i = 0; i < r; ++i) m->x[i] += m->residual[i];
   }
@@ -117,10 +156,49 @@ static rf_status one_step(rf_newmark *s) {
 }
 
 rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n) {
+  s->motion->added = NULL;
   rf_reduced_motion_apply_rt(s->motion, force);
   for (int64_t i = 0; i < n; ++i) {
-    const rf_status st = one_step(s);
+    begin_step(s);
+    const rf_status st = end_step(s, false, 0.0);
     if (st < 0) return st;
   }
   return RF_OK;
+}
+
+void rf_newmark_prepare_rt(rf_newmark *s) {
+  begin_step(s);
+  evaluate(s->motion);
+  s->motion->prepared = true;
+}
+
+rf_status rf_newmark_linearize_rt(rf_newmark *s, const double *force, const double *stiffness,
+                                  double *increment) {
+  rf_reduced_motion *m = s->motion;
+  const int32_t r = s->model->r;
+  m->added = stiffness;
+  rf_reduced_motion_apply_rt(m, force);
+  begin_step(s);
+  if (!isfinite(look(s, m))) return RF_ERR_DIVERGED;
+  if (!factorize(s, m)) return RF_ERR_SINGULAR;
+  for (int32_t i = 0; i < r; ++i) increment[i] = -m->residual[i];
+  rf_newmark_solve_rt(s, increment, increment);
+  return RF_OK;
+}
+
+void rf_newmark_solve_rt(const rf_newmark *s, const double *force, double *response) {
+  const rf_reduced_motion *m = s->motion;
+  rf_dense_cholesky_solve_rt(s->model->polynomial->simd, s->model->r, m->system, m->ld, force,
+                             response);
+}
+
+rf_status rf_newmark_finish_rt(rf_newmark *s, const double *more) {
+  rf_reduced_motion *m = s->motion;
+  for (int32_t i = 0; more && i < s->model->r; ++i) {
+    m->applied[i] += more[i];
+    m->residual[i] -= more[i];
+  }
+  const rf_status st = end_step(s, true, norm(m->ld, m->residual));
+  m->added = NULL;
+  return st;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "integrator/newmark.h"
+#include "integrator/newmark_solid.h"
 #include "integrator/solid_motion.h"
 #include "linalg/cholesky.h"
 

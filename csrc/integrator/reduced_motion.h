@@ -24,6 +24,9 @@ typedef struct rf_reduced_motion {
   double *force;                  // R~(x), then the balance of forces       (ld)
   double *residual;               // and then the increment                  (ld)
   double *product;                // of a matrix with a vector               (ld)
+  bool prepared;                  // force and stiffness are those of x = q, for a step to come
+  double *way;                    // x - q, where a stiffness is added       (ld)
+  const double *added;            // to K of a step, symmetric, borrowed; NULL: none (ld rows of ld)
   double *damping;                // D~(x), with strain-rate damping only    (r rows of ld)
   void *strain_rate_work;
   void *polynomial_work;

@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "fem/fem.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "integrator/central.h"
+#include "integrator/central_solid.h"
 #include "linalg/blas.h"
 
 // eigenvalues of A x = lambda M~ x, ascending; `a` (r, r) is overwritten

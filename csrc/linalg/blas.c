@@ -144,11 +144,13 @@ int rf_blas_choose_kernels(void) {
   FIND_FUNCTION(init, "gotoblas_dynamic_init");
   const char *best = deserved_family();
   if (!core || !quit || !init || !*best) return 0;  // not a dynamic OpenBLAS
-  if (getenv("OPENBLAS_CORETYPE")) return 0;        // the user has chosen
   if (!is_fallback(core())) return 0;
-  setenv("OPENBLAS_CORETYPE", best, 1);
+  // the user's choice, or ours for the moment of loading; kernels of that name are wanted
+  const char *chosen = getenv("OPENBLAS_CORETYPE");
+  if (chosen && strcasecmp(chosen, core()) == 0) return 0;
+  if (!chosen) setenv("OPENBLAS_CORETYPE", best, 1);
   quit();
   init();
-  unsetenv("OPENBLAS_CORETYPE");
+  if (!chosen) unsetenv("OPENBLAS_CORETYPE");
   return !is_fallback(core());
 }

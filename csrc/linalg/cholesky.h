@@ -14,7 +14,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "linalg/csc.h"
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 
 // products below which waking another thread takes longer than the work
 static const int64_t ALONE = 1 << 18;

@@ -6,7 +6,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 
 // a, b (k, n), y (count, n), all vectors contiguous.

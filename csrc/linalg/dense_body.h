@@ -90,3 +90,19 @@ void RF_NAME(rf_dense_combine_upper)(int32_t n, double p, const double *a, doubl
     for (int32_t c = RF_FLOOR(i); c < n; c += RF_WIDTH)
       rf_store(out + i * ld + c, pv * rf_load(a + i * ld + c) + qv * rf_load(b + i * ld + c));
 }
+
+// Four rows of a vector at a time stay in registers for all of A and B.
+void RF_NAME(rf_dense_add_products)(int32_t m, int32_t n, int32_t count, const double *a,
+                                    int32_t lda, const double *b, int32_t ld, double *out) {
+  for (int32_t i = 0; i < m; i += 4)
+    for (int32_t c = 0; c < n; c += RF_WIDTH) {
+      double *to = out + i * ld + c;
+      rf_v sum[4];
+      for (int r = 0; r < 4; ++r) sum[r] = rf_load(to + r * ld);
+      for (int32_t k = 0; k < count; ++k) {
+        const rf_v row = rf_load_once(b + k * ld + c);
+        for (int r = 0; r < 4; ++r) sum[r] += rf_splat(a[k * lda + i + r]) * row;
+      }
+      for (int r = 0; r < 4; ++r) rf_store(to + r * ld, sum[r]);
+    }
+}

@@ -21,6 +21,11 @@ void rf_dense_combine_rt(rf_simd simd, int32_t n, double p, const double *a, dou
   RF_SIMD_CALL(simd, rf_dense_combine_upper, n, p, a, q, b, ld, out);
 }
 
+void rf_dense_add_products_rt(rf_simd simd, int32_t m, int32_t n, int32_t count, const double *a,
+                              int32_t lda, const double *b, int32_t ld, double *out) {
+  RF_SIMD_CALL(simd, rf_dense_add_products, m, n, count, a, lda, b, ld, out);
+}
+
 static void swap_rows(int32_t n, double *p, double *q) {
   for (int32_t c = 0; c < n; ++c) {
     const double keep = p[c];

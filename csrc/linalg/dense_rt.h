@@ -34,6 +34,10 @@ void rf_dense_multiply_rt(rf_simd simd, int32_t n, const double *a, int32_t ld, 
 // out = p A + q B, upper triangle only.
 void rf_dense_combine_rt(rf_simd simd, int32_t n, double p, const double *a, double q,
                          const double *b, int32_t ld, double *out);
+// out (m rows) += A^T B for some rows of A (count, lda) and B (count, ld); zeros of A and B up to
+// the next multiple of 4 of m, and of 8 of n, stay zeros.
+void rf_dense_add_products_rt(rf_simd simd, int32_t m, int32_t n, int32_t count, const double *a,
+                              int32_t lda, const double *b, int32_t ld, double *out);
 
 // The variants, one set a dense_<variant>_rt.c.
 typedef bool rf_dense_cholesky_fn(int32_t n, double *a, int32_t ld);
@@ -43,9 +47,12 @@ typedef void rf_dense_multiply_fn(int32_t n, const double *a, int32_t ld, const 
                                   double *y);
 typedef void rf_dense_combine_upper_fn(int32_t n, double p, const double *a, double q,
                                        const double *b, int32_t ld, double *out);
+typedef void rf_dense_add_products_fn(int32_t m, int32_t n, int32_t count, const double *a,
+                                      int32_t lda, const double *b, int32_t ld, double *out);
 RF_SIMD_DECLARE(rf_dense_cholesky_fn, rf_dense_cholesky);
 RF_SIMD_DECLARE(rf_dense_cholesky_solve_fn, rf_dense_cholesky_solve);
 RF_SIMD_DECLARE(rf_dense_multiply_fn, rf_dense_multiply);
 RF_SIMD_DECLARE(rf_dense_combine_upper_fn, rf_dense_combine_upper);
+RF_SIMD_DECLARE(rf_dense_add_products_fn, rf_dense_add_products);
 
 #endif

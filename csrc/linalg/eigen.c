@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/blas.h"
 #include "linalg/convention.h"
 #include "linalg/lapack.h"

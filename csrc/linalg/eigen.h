@@ -16,7 +16,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "linalg/csc.h"
 

@@ -30,6 +30,34 @@ static inline void rf_quat_of_rotation(const double v[3], double out[4]) {
   for (int i = 0; i < 3; ++i) out[i + 1] = s * v[i];
 }
 
+// Of a rotation matrix by rows: from the largest of the four numbers, so that none is divided by
+// one near zero (Shepperd).
+static inline void rf_quat_of_matrix(const double r[9], double out[4]) {
+  const double trace = r[0] + r[4] + r[8];
+  const double square[4] = {trace, r[0], r[4], r[8]};
+  int k = 0;
+  for (int i = 1; i < 4; ++i)
+    if (square[i] > square[k]) k = i;
+  // twice the vector part, and what is symmetric
+  const double x = r[7] - r[5], y = r[2] - r[6], z = r[3] - r[1];
+  const double xy = r[1] + r[3], yz = r[5] + r[7], zx = r[6] + r[2];
+  const double own = 1.0 + 2.0 * square[k] - trace;
+  const double all[4][4] = {
+      {1.0 + trace, x, y, z}, {x, own, xy, zx}, {y, xy, own, yz}, {z, zx, yz, own}};
+  rf_quat_normalize(all[k], out);
+}
+
+// Rotation vector, at most pi long, of the turn that takes `from` to `to`.
+static inline void rf_quat_rotation_between(const double from[4], const double to[4], double v[3]) {
+  const double back[4] = {from[0], -from[1], -from[2], -from[3]};
+  double d[4];
+  rf_quat_multiply(to, back, d);
+  const double sign = d[0] < 0.0 ? -1.0 : 1.0, sine = rf_vec3_length(d + 1);
+  // twice the angle over its sine: 2 near zero
+  const double scale = sine > 1e-8 ? 2.0 * atan2(sine, sign * d[0]) / sine : 2.0;
+  for (int i = 0; i < 3; ++i) v[i] = sign * scale * d[i + 1];
+}
+
 // out = R v, from body to world; out may be v.
 static inline void rf_quat_rotate(const double q[4], const double v[3], double out[3]) {
   double t[3], u[3];

@@ -24,6 +24,15 @@ bool rf_simd_available(rf_simd simd) {
   }
 }
 
+rf_status rf_simd_check(rf_simd simd, rf_error *err) {
+  if (rf_simd_available(simd)) return RF_OK;
+  if (!(simd >= RF_SIMD_BEST && simd <= RF_SIMD_AVX512))
+    return rf_fail(err, RF_ERR_ARG, "simd must be between 0 and %d, got %d", (int)RF_SIMD_AVX512,
+                   (int)simd);
+  return rf_fail(err, RF_ERR_ARG, "kernel variant '%s' does not run on this processor",
+                 rf_simd_name(simd));
+}
+
 rf_simd rf_simd_resolve(rf_simd simd) {
   if (simd != RF_SIMD_BEST) return simd;
   if (rf_simd_available(RF_SIMD_AVX512)) return RF_SIMD_AVX512;

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+#include "base/status.h"
+
 typedef enum rf_simd {
   RF_SIMD_BEST = 0,  // a request: the widest this processor has
   RF_SIMD_PLAIN = 1,
@@ -23,7 +25,8 @@ typedef enum rf_simd {
 
 const char *rf_simd_name(rf_simd simd);  // "plain", "avx2", "avx512"
 bool rf_simd_available(rf_simd simd);    // compiled in, and this processor runs it
-rf_simd rf_simd_resolve(rf_simd simd);   // RF_SIMD_BEST becomes the widest available
+RF_MUST_CHECK rf_status rf_simd_check(rf_simd simd, rf_error *err);  // RF_ERR_ARG: not available
+rf_simd rf_simd_resolve(rf_simd simd);  // RF_SIMD_BEST becomes the widest available
 
 // Calls the variant of kernel f: f_plain_rt, f_avx2_rt or f_avx512_rt.
 #if RF_SIMD_X86

@@ -41,6 +41,14 @@ RF_INLINE rf_v4 rf_load4(const double *p) {
 RF_INLINE void rf_store4(double *p, rf_v4 v) { memcpy(p, &v, sizeof v); }
 RF_INLINE rf_v rf_splat(double x) { return x - (rf_v){0}; }
 
+RF_INLINE int rf_any4(rf_m4 mask) {
+#ifdef __AVX__
+  return __builtin_ia32_movmskpd256((rf_v4)mask) != 0;
+#else
+  return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
+#endif
+}
+
 // the lanes folded to four
 RF_INLINE rf_v4 rf_fold4(rf_v v) {
 #if RF_WIDTH == 8

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/run.h"
 #include "linalg/blas.h"
 
 enum {

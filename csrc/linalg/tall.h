@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 
 // Doubles of scratch that rf_tall_inner needs, and rf_tall_turn on so many threads.

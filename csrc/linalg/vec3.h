@@ -22,6 +22,13 @@ static inline void rf_vec3_cross(const double *a, const double *b, double *c) {
   c[2] = a[0] * b[1] - a[1] * b[0];
 }
 
+// m += a [v]x, rows `stride` apart
+static inline void rf_vec3_add_skew(double a, const double v[3], double *m, int stride) {
+  m[1] -= a * v[2], m[2] += a * v[1];
+  m[stride] += a * v[2], m[stride + 2] -= a * v[0];
+  m[2 * stride] -= a * v[1], m[2 * stride + 1] += a * v[0];
+}
+
 // determinant of the rows a, b, c
 static inline double rf_vec3_det(const double *a, const double *b, const double *c) {
   double n[3];

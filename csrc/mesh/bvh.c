@@ -4,8 +4,9 @@
 #include <stdbool.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 
-enum { LEAF = 4 };
+enum { LEAF = 4, ASK = 1 << 16 };  // items of a leaf; items halved between polls
 
 void rf_bvh_free(rf_bvh *b) {
   rf_free(b->box);
@@ -60,7 +61,8 @@ static void bound(rf_bvh *b, const double *boxes, int32_t node, int32_t low, int
     }
 }
 
-rf_status rf_bvh_create(int32_t n_items, const double *boxes, rf_bvh *out, rf_error *err) {
+rf_status rf_bvh_create(int32_t n_items, const double *boxes, const rf_run *run, rf_bvh *out,
+                        rf_error *err) {
   rf_status st = RF_OK;
   rf_bvh b = {.n_items = n_items};
   *out = (rf_bvh){0};
@@ -77,12 +79,18 @@ rf_status rf_bvh_create(int32_t n_items, const double *boxes, rf_bvh *out, rf_er
     int32_t node, low, high;
   } stack[RF_BVH_STACK];
   int depth = 0;
+  int64_t halved = ASK;
   b.n_nodes = 1;
   stack[depth].node = 0, stack[depth].low = 0, stack[depth].high = n_items;
   ++depth;
   while (depth > 0) {
     --depth;
     const int32_t node = stack[depth].node, low = stack[depth].low, high = stack[depth].high;
+    halved += high - low;
+    if (halved >= ASK) {
+      RF_TRY(rf_run_poll(run, err));
+      halved = 0;
+    }
     bound(&b, boxes, node, low, high);
     if (high - low <= LEAF) {
       b.first[node] = low;

@@ -5,6 +5,7 @@
 #ifndef RF_MESH_BVH_H
 #define RF_MESH_BVH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -20,10 +21,39 @@ typedef struct rf_bvh {
 // Enough for a walk that pushes both children: two a level.
 enum { RF_BVH_STACK = 72 };
 
-// boxes: low and high corner of each item (n_items, 6), n_items >= 1.
-RF_MUST_CHECK rf_status rf_bvh_create(int32_t n_items, const double *boxes, rf_bvh *out,
-                                      rf_error *err);
+// boxes: low and high corner of each item (n_items, 6), n_items >= 1; run: asked for stops.
+RF_MUST_CHECK rf_status rf_bvh_create(int32_t n_items, const double *boxes, const rf_run *run,
+                                      rf_bvh *out, rf_error *err);
 void rf_bvh_free(rf_bvh *bvh);
+
+// Called for an item, by its place in the order of the tree; other than 0: stops the walk.
+typedef int (*rf_bvh_visit)(void *context, int32_t at);
+
+// Visits all items in leaves whose boxes have a place in common with the box from low to high, and
+// no order is promised.  Returns what stopped the walk, or 0.
+static inline int rf_bvh_overlap(const rf_bvh *b, const double low[3], const double high[3],
+                                 rf_bvh_visit visit, void *context) {
+  int32_t stack[RF_BVH_STACK];
+  int depth = 0;
+  stack[depth++] = 0;
+  while (depth > 0) {
+    const int32_t node = stack[--depth];
+    const double *box = b->box + 6 * (size_t)node;
+    if (box[0] > high[0] || box[1] > high[1] || box[2] > high[2] || box[3] < low[0] ||
+        box[4] < low[1] || box[5] < low[2])
+      continue;
+    if (b->count[node] == 0) {
+      stack[depth++] = b->first[node];
+      stack[depth++] = b->first[node] + 1;
+      continue;
+    }
+    for (int32_t at = b->first[node]; at < b->first[node] + b->count[node]; ++at) {
+      const int stop = visit(context, at);
+      if (stop != 0) return stop;
+    }
+  }
+  return 0;
+}
 
 // Squared distance from p to a box; 0 inside.
 static inline double rf_box_distance2(const double *box, const double *p) {

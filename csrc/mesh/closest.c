@@ -5,11 +5,16 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
+#include "linalg/orient.h"
 #include "linalg/vec3.h"
 
 // twice the area below this fraction of the squared longest side is rounding
 static const double DEGENERATE = 1e-14;
+// and below this one the normal is computed without any
+static const double THIN = 1e-3;
 enum { HAND_OVERS = 3 };  // how far normals go into triangles without area
+enum { ASK = 1 << 16 };   // triangles, or sides, between polls
 
 void rf_closest_free(rf_closest *c) {
   if (!c) return;
@@ -42,9 +47,13 @@ static void set_triangle(const rf_surface *s, int32_t which, rf_closest_triangle
   t->iac = inverse_square(t->ac);
   t->ibc = inverse_square(bc);
   rf_vec3_cross(t->ab, t->ac, n);
-  const double twice = rf_vec3_length(n);
+  double twice = rf_vec3_length(n);
   const double longest =
       fmax(fmax(rf_vec3_dot(t->ab, t->ab), rf_vec3_dot(t->ac, t->ac)), rf_vec3_dot(bc, bc));
+  if (twice < THIN * longest) {
+    rf_orient_normal(a, b, c, n);
+    twice = rf_vec3_length(n);
+  }
   if (!(twice > DEGENERATE * longest)) return;
   for (int i = 0; i < 3; ++i) t->normal[i] = n[i] / twice;
   // u . ab = 1, u . ac = 0 and the other way round, both in the plane
@@ -68,7 +77,7 @@ static uint64_t hash_pair(int32_t low, int32_t high) {
 }
 
 // numbers the sides of the triangles; those between the same vertices are one
-static rf_status number_edges(rf_closest *c, rf_error *err) {
+static rf_status number_edges(rf_closest *c, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   int32_t *table = NULL, *ends = NULL;
   const size_t sides = 3 * (size_t)c->n_triangles;
@@ -77,6 +86,7 @@ static rf_status number_edges(rf_closest *c, rf_error *err) {
   RF_ALLOC(table, size);  // edge + 1; 0: empty
   RF_ALLOC(ends, 2 * sides);
   for (size_t i = 0; i < sides; ++i) {
+    if (i % ASK == 0) RF_TRY(rf_run_poll(run, err));
     const int32_t *v = c->vertex + i / 3 * 3;
     const int32_t from = v[i % 3], to = v[(i + 1) % 3];
     const int32_t low = from < to ? from : to, high = from < to ? to : from;
@@ -116,7 +126,8 @@ static void sum_edge_normals(rf_closest *c) {
   }
 }
 
-static void set_normals(rf_closest *c) {
+static rf_status set_normals(rf_closest *c, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
   sum_edge_normals(c);
   for (int pass = 0; pass < HAND_OVERS; ++pass) {
     bool any = false;
@@ -135,6 +146,7 @@ static void set_normals(rf_closest *c) {
     sum_edge_normals(c);
   }
   for (int32_t t = 0; t < c->n_triangles; ++t) {
+    if (t % ASK == 0) RF_TRY(rf_run_poll(run, err));
     const rf_closest_triangle *one = &c->triangle[t];
     if (!(one->one > 0.0)) continue;
     double side[3][3];
@@ -150,9 +162,12 @@ static void set_normals(rf_closest *c) {
       for (int i = 0; i < 3; ++i) to[i] += angle * one->normal[i];
     }
   }
+done:
+  return st;
 }
 
-rf_status rf_closest_create(const rf_surface *s, rf_closest **out, rf_error *err) {
+rf_status rf_closest_create(const rf_surface *s, const rf_run *run, rf_closest **out,
+                            rf_error *err) {
   rf_status st = RF_OK;
   rf_closest *c = NULL;
   double *boxes = NULL;
@@ -182,15 +197,16 @@ rf_status rf_closest_create(const rf_surface *s, rf_closest **out, rf_error *err
       }
     }
   }
-  RF_TRY(rf_bvh_create(s->n_triangles, boxes, &c->bvh, err));
+  RF_TRY(rf_bvh_create(s->n_triangles, boxes, run, &c->bvh, err));
   for (size_t at = 0; at < n; ++at) {
+    if (at % ASK == 0) RF_TRY(rf_run_poll(run, err));
     const int32_t t = c->bvh.item[at];
     set_triangle(s, t, &c->triangle[at]);
     for (int k = 0; k < 3; ++k)
       c->vertex[3 * at + (size_t)k] = first[s->triangles[3 * (size_t)t + (size_t)k]];
   }
-  RF_TRY(number_edges(c, err));
-  set_normals(c);
+  RF_TRY(number_edges(c, run, err));
+  RF_TRY(set_normals(c, run, err));
   *out = c;
   c = NULL;
 done:

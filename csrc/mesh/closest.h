@@ -4,8 +4,12 @@
 // inside a triangle, on an edge or at a vertex the pseudonormal is the normal of the triangle, the
 // sum of those at the edge, or the sum of those at the vertex weighted by their angles: for the
 // boundary of a solid, a point is outside when its way from the nearest place and the pseudonormal
-// there have a positive product (Baerentzen & Aanaes 2005).  Triangles without area have places but
-// no normal of their own: they take one over from their neighbours.
+// there have a positive product (Baerentzen & Aanaes 2005).
+//
+// Thin triangles have the normals of their planes too, however thin, so that distances are exact to
+// roundings of their sides.  Triangles without area, less than 1e-14 times as high as they are
+// long, count as their sides, and have no normal of their own: they take one over from their
+// neighbours.
 #ifndef RF_MESH_CLOSEST_H
 #define RF_MESH_CLOSEST_H
 
@@ -34,9 +38,10 @@ typedef struct rf_closest {
   int32_t n_triangles, n_edges;
 } rf_closest;
 
-// The surface must have passed rf_surface_check; it is not needed afterwards.
-RF_MUST_CHECK rf_status rf_closest_create(const rf_surface *surface, rf_closest **out,
-                                          rf_error *err);
+// The surface must have passed rf_surface_check; it is not needed afterwards.  run: asked for
+// stops.
+RF_MUST_CHECK rf_status rf_closest_create(const rf_surface *surface, const rf_run *run,
+                                          rf_closest **out, rf_error *err);
 void rf_closest_free(rf_closest *c);  // NULL is fine
 
 typedef enum rf_feature { RF_FEATURE_FACE, RF_FEATURE_EDGE, RF_FEATURE_VERTEX } rf_feature;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
 #include "mesh/bvh.h"
 #include "mesh/local.h"
@@ -199,7 +200,7 @@ static rf_status nearest_task(void *context, int64_t task, int worker, rf_error 
   return RF_OK;
 }
 
-static rf_status plant_elements(search *s, rf_error *err) {
+static rf_status plant_elements(search *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   RF_ALLOC(s->boxes, 6 * (size_t)s->mesh->n_elements);
   for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
@@ -209,12 +210,12 @@ static rf_status plant_elements(search *s, rf_error *err) {
     box_of((const double(*)[3])x, (int)s->mesh->type, BOX_MARGIN * INSIDE,
            s->boxes + 6 * (size_t)e);
   }
-  RF_TRY(rf_bvh_create(s->mesh->n_elements, s->boxes, &s->elements, err));
+  RF_TRY(rf_bvh_create(s->mesh->n_elements, s->boxes, run, &s->elements, err));
 done:
   return st;
 }
 
-static rf_status plant_triangles(search *s, rf_error *err) {
+static rf_status plant_triangles(search *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   double *boxes = NULL;
   RF_TRY(rf_mesh_boundary(s->mesh, &s->boundary, err));
@@ -232,7 +233,7 @@ static rf_status plant_triangles(search *s, rf_error *err) {
     boundary_triangle(s, t, x);
     box_of((const double(*)[3])x, 3, 0.0, boxes + 6 * (size_t)t);
   }
-  RF_TRY(rf_bvh_create((int32_t)count, boxes, &s->triangles, err));
+  RF_TRY(rf_bvh_create((int32_t)count, boxes, run, &s->triangles, err));
 done:
   rf_free(boxes);
   return st;
@@ -278,12 +279,12 @@ rf_status rf_embedding_create(const rf_mesh *mesh, int32_t n_points, const doubl
   RF_ALLOC(e->distance, n_points);
 
   const int64_t tasks = ((int64_t)n_points + POINTS_A_TASK - 1) / POINTS_A_TASK;
-  RF_TRY(plant_elements(&s, err));
+  RF_TRY(plant_elements(&s, run, err));
   RF_TRY(rf_run_tasks(run, tasks, 1, inside_task, &s, err));
   int32_t outside = 0;
   for (int32_t i = 0; i < n_points; ++i) outside += e->element[i] < 0;
   if (outside > 0) {
-    RF_TRY(plant_triangles(&s, err));
+    RF_TRY(plant_triangles(&s, run, err));
     RF_TRY(rf_run_tasks(run, tasks, 0, nearest_task, &s, err));
     RF_TRY(require_finite_weights(e, points, err));
   }

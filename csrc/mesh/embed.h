@@ -17,7 +17,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "mesh/mesh.h"
 

@@ -10,7 +10,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 
 // The value is the number of nodes of an element.

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/disjoint.h"
 #include "linalg/vec3.h"
 #include "mesh/tet10.h"
 
@@ -82,23 +83,6 @@ done:
 
 // ---- parts ------------------------------------------------------------------
 
-static int32_t root_of(int32_t *parent, int32_t i) {
-  while (parent[i] != i) {
-    parent[i] = parent[parent[i]];
-    i = parent[i];
-  }
-  return i;
-}
-
-static void join(int32_t *parent, int32_t a, int32_t b) {
-  a = root_of(parent, a);
-  b = root_of(parent, b);
-  if (a < b)
-    parent[b] = a;
-  else
-    parent[a] = b;
-}
-
 rf_status rf_mesh_components(const rf_mesh *m, bool by_face, int32_t *label, int32_t *count,
                              rf_error *err) {
   rf_status st = RF_OK;
@@ -114,7 +98,7 @@ rf_status rf_mesh_components(const rf_mesh *m, bool by_face, int32_t *label, int
     for (int64_t f = 0; f < faces; ++f) {
       const size_t at = place_of(m, &table, f);
       if (table.first[at])
-        join(parent, (int32_t)(f / per), (int32_t)((table.first[at] - 1) / per));
+        rf_disjoint_join(parent, (int32_t)(f / per), (int32_t)((table.first[at] - 1) / per));
       else
         table.first[at] = f + 1;
     }
@@ -124,7 +108,7 @@ rf_status rf_mesh_components(const rf_mesh *m, bool by_face, int32_t *label, int
       for (int a = 0; a < (int)m->type; ++a) {
         int32_t *at = &first[m->elements[(size_t)m->type * (size_t)e + (size_t)a]];
         if (*at)
-          join(parent, e, *at - 1);
+          rf_disjoint_join(parent, e, *at - 1);
         else
           *at = e + 1;
       }
@@ -133,7 +117,7 @@ rf_status rf_mesh_components(const rf_mesh *m, bool by_face, int32_t *label, int
   // a root is the lowest of its part, so it is labelled before the others
   *count = 0;
   for (int32_t e = 0; e < m->n_elements; ++e) {
-    const int32_t root = root_of(parent, e);
+    const int32_t root = rf_disjoint_root(parent, e);
     label[e] = root == e ? (*count)++ : label[root];
   }
 done:

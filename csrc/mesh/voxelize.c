@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
 
 // widening of the overlap test in voxels: far above rounding (1e-12 at 2048), far below a voxel

@@ -18,7 +18,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "mesh/mesh.h"
 #include "mesh/surface.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "fem/fem.h"
 #include "mesh/mesh.h"
 #include "model/mass.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/blas.h"
 #include "linalg/dense_rt.h"
 #include "model/mass.h"

@@ -9,7 +9,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "fem/fem.h"
 

@@ -8,7 +8,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "polynomial/polynomial.h"
 

@@ -3,7 +3,7 @@
 #ifndef RF_MODEL_REDUCED_STATICS_H
 #define RF_MODEL_REDUCED_STATICS_H
 
-#include "base/run.h"
+#include "base/status.h"
 #include "fem/fem.h"
 #include "model/projected.h"
 #include "model/reduced_model.h"

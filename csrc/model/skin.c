@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 
 enum { POINTS_PER_TASK = 2048 };
 

@@ -1,4 +1,5 @@
 #include "base/alloc.h"
+#include "base/run.h"
 #include "modes/modes.h"
 
 // All right-hand sides first, written where the solutions will be, then solves in place:

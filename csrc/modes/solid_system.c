@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/deflate.h"
 #include "modes/modes.h"
 

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
 #include "mesh/closest.h"
 #include "mesh/voxelize.h"
@@ -68,7 +69,7 @@ rf_status rf_shell_normals(const rf_surface *surface, int32_t n, const double *p
   rf_closest *closest = NULL;
   naming m = {.n = n, .points = points, .normals = normals};
   RF_TRY(inwards_of(surface, &m.sign, err));
-  RF_TRY(rf_closest_create(surface, &closest, err));
+  RF_TRY(rf_closest_create(surface, run, &closest, err));
   m.closest = closest;
   RF_TRY(rf_run_tasks(run, (n - 1) / CHUNK + 1, 0, name_chunk, &m, err));
 
@@ -125,11 +126,15 @@ typedef struct bundle {
   const int32_t *merged;  // vertices
   double low[3], h;       // of the rays, m
   double inwards;         // sign
+  rf_shell_points *out;   // NULL: hits are counted only
+  int64_t hits, tried;    // rays
 } bundle;
 
-// The hits of the rays along an axis on a triangle; NULL: counted only.
-static int64_t hit_triangle(const bundle *b, int32_t t, int axis, rf_shell_points *out,
-                            int64_t at) {
+// Rays after which somebody may want to stop; they are some milliseconds' work.
+enum { RAYS_TO_POLL = 1 << 18 };
+
+// The hits of the rays along an axis on a triangle.
+static rf_status hit_triangle(bundle *b, int32_t t, int axis, const rf_run *run, rf_error *err) {
   const int u = (axis + 1) % 3, v = (axis + 2) % 3;
   const int32_t *corner = b->surface->triangles + 3 * (size_t)t;
   const double *x[3];
@@ -141,12 +146,19 @@ static int64_t hit_triangle(const bundle *b, int32_t t, int axis, rf_shell_point
   }
   // rays at low + (i + 1/2) h; one more each way, for rounding
   const int axes[2] = {u, v};
-  int64_t from[2], to[2], found = 0;
+  int64_t from[2], to[2];
   for (int c = 0; c < 2; ++c) {
     from[c] = (int64_t)fmax(floor((low[c] - b->low[axes[c]]) / b->h - 0.5), 0.0);
     to[c] = (int64_t)ceil((high[c] - b->low[axes[c]]) / b->h - 0.5);
   }
-  for (int64_t i = from[0]; i <= to[0]; ++i)
+  const int64_t n = b->surface->n_triangles, done = (b->out ? 3 + axis : axis) * n + t;
+  for (int64_t i = from[0]; i <= to[0]; ++i) {
+    b->tried += to[1] - from[1] + 2;
+    if (b->tried >= RAYS_TO_POLL) {
+      b->tried = 0;
+      const rf_status st = rf_run_progress(run, done, 6 * n, err);
+      if (st < 0) return st;
+    }
     for (int64_t j = from[1]; j <= to[1]; ++j) {
       const double px = b->low[u] + ((double)i + 0.5) * b->h;
       const double py = b->low[v] + ((double)j + 0.5) * b->h;
@@ -165,20 +177,23 @@ static int64_t hit_triangle(const bundle *b, int32_t t, int axis, rf_shell_point
         sum += area[k];
       }
       if (positive != 3 && negative != 3) continue;
-      if (out) {
-        double side[2][3], *n = out->normals + 3 * (size_t)(at + found);
-        double *q = out->points + 3 * (size_t)(at + found);
+      if (b->out) {
+        double side[2][3], *normal = b->out->normals + 3 * (size_t)b->hits;
+        double *q = b->out->points + 3 * (size_t)b->hits;
         for (int c = 0; c < 3; ++c)
           q[c] = sum != 0.0 ? (area[0] * x[0][c] + area[1] * x[1][c] + area[2] * x[2][c]) / sum
                             : (x[0][c] + x[1][c] + x[2][c]) / 3.0;
         rf_vec3_sub(x[1], x[0], side[0]);
         rf_vec3_sub(x[2], x[0], side[1]);
-        rf_vec3_cross(side[0], side[1], n);
-        to_unit(n, b->inwards);
+        // in lengths of which fourth powers are numbers
+        for (int c = 0; c < 3; ++c) side[0][c] /= b->h, side[1][c] /= b->h;
+        rf_vec3_cross(side[0], side[1], normal);
+        to_unit(normal, b->inwards);
       }
-      ++found;
+      ++b->hits;
     }
-  return found;
+  }
+  return RF_OK;
 }
 
 rf_status rf_shell_from_depth_cube(const rf_surface *surface, int32_t resolution, const rf_run *run,
@@ -189,16 +204,17 @@ rf_status rf_shell_from_depth_cube(const rf_surface *surface, int32_t resolution
   if (!(resolution >= 1 && resolution <= RF_DEPTH_CUBE_MAX_RESOLUTION))
     return rf_fail(err, RF_ERR_ARG, "resolution must be between 1 and %d, got %d",
                    (int)RF_DEPTH_CUBE_MAX_RESOLUTION, (int)resolution);
-  enum { POLL = 4096 };
   int32_t *merged = NULL;
   rf_shell_points s = {0};
-  bundle b = {.surface = surface};
+  bundle b = {.surface = surface, .tried = RAYS_TO_POLL};
   double high[3], side = 0.0;
   rf_surface_bounds(surface, b.low, high);
   for (int c = 0; c < 3; ++c) side = fmax(side, high[c] - b.low[c]);
   if (!(side > 0.0 && isfinite(side)))
     return rf_fail(err, RF_ERR_MESH, "the surface has no extent: it has no rays");
   b.h = side / resolution;
+  if (!(b.h > 1e-90 && b.h < 1e90))
+    return rf_fail(err, RF_ERR_MESH, "rays %.3g m apart are beyond the range of numbers", b.h);
   // rays lie in the middle of each side
   for (int c = 0; c < 3; ++c) {
     const double cells = ceil((high[c] - b.low[c]) / b.h - 1e-9);
@@ -210,15 +226,13 @@ rf_status rf_shell_from_depth_cube(const rf_surface *surface, int32_t resolution
   b.merged = merged;
   // counted, then set
   for (int put = 0; put < 2; ++put) {
-    int64_t n = 0;
+    b.hits = 0;
+    b.out = put ? &s : NULL;
     for (int axis = 0; axis < 3; ++axis)
-      for (int32_t t = 0; t < surface->n_triangles; ++t) {
-        n += hit_triangle(&b, t, axis, put ? &s : NULL, n);
-        if (t % POLL == 0)
-          RF_TRY(rf_run_progress(run, (int64_t)(3 * put + axis) * surface->n_triangles + t,
-                                 6 * (int64_t)surface->n_triangles, err));
-      }
+      for (int32_t t = 0; t < surface->n_triangles; ++t)
+        RF_TRY(hit_triangle(&b, t, axis, run, err));
     if (put) break;
+    const int64_t n = b.hits;
     if (!(n >= 1 && n <= INT32_MAX / 3)) {
       st = rf_fail(err, RF_ERR_ARG,
                    "resolution is %d, with which %lld rays meet the surface; a shell has 1 to %d "

@@ -12,7 +12,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "mesh/surface.h"
 

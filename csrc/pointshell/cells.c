@@ -35,16 +35,25 @@ done:
   return st;
 }
 
-static double cells_of_size(const rf_cells *c, double size) {
-  double product = 1.0;
-  for (int a = 0; a < 3; ++a) product *= floor((c->high[a] - c->low[a]) / size) + 1.0;
-  return product;
+// Sides of the folded grid: none is longer than needed, the others are alike.
+static void fold(rf_cells *c) {
+  int32_t low = 1, high = INT32_MAX;
+  while (low < high) {
+    const int32_t side = low + (high - low) / 2 + 1;
+    double product = 1.0;
+    for (int a = 0; a < 3; ++a) product *= c->count[a] < side ? c->count[a] : side;
+    if (product <= (double)c->max_cells)
+      low = side;
+    else
+      high = side - 1;
+  }
+  for (int a = 0; a < 3; ++a) c->dims[a] = c->count[a] < low ? c->count[a] : low;
 }
 
-static int32_t along(const rf_cells *c, int axis, double x) {
+static size_t along(const rf_cells *c, int axis, double x) {
   const double t = (x - c->low[axis]) * c->inverse;
-  const int32_t last = c->dims[axis] - 1;
-  return t < (double)last ? (int32_t)t : last;
+  const int32_t last = c->count[axis] - 1;
+  return (size_t)((t < (double)last ? (int32_t)t : last) % c->dims[axis]);
 }
 
 void rf_cells_fill(rf_cells *c, int32_t n, const double *points, double size) {
@@ -61,21 +70,18 @@ void rf_cells_fill(rf_cells *c, int32_t n, const double *points, double size) {
       fmax(c->high[0] - c->low[0], fmax(c->high[1] - c->low[1], c->high[2] - c->low[2]));
   if (!(size > 1e-9 * extent)) size = 1e-9 * extent;
   if (!(size > 0.0)) size = 1.0;
-  while (!(cells_of_size(c, size) <= (double)c->max_cells)) size *= 1.1;
+  size = fmax(size, 1e-300);
   c->inverse = 1.0 / size;
-  size_t total = 1;
-  for (int a = 0; a < 3; ++a) {
-    c->dims[a] = (int32_t)floor((c->high[a] - c->low[a]) / size) + 1;
-    total *= (size_t)c->dims[a];
-  }
+  for (int a = 0; a < 3; ++a) c->count[a] = (int32_t)floor((c->high[a] - c->low[a]) / size) + 1;
+  fold(c);
+  const size_t total = (size_t)c->dims[0] * (size_t)c->dims[1] * (size_t)c->dims[2];
 
   // counting sort: points of a cell keep their order
   memset(c->first, 0, (total + 1) * sizeof *c->first);
   for (int32_t i = 0; i < n; ++i) {
     const double *x = points + 3 * (size_t)i;
-    const size_t at = ((size_t)along(c, 0, x[0]) * (size_t)c->dims[1] + (size_t)along(c, 1, x[1])) *
-                          (size_t)c->dims[2] +
-                      (size_t)along(c, 2, x[2]);
+    const size_t row = along(c, 0, x[0]) * (size_t)c->dims[1] + along(c, 1, x[1]);
+    const size_t at = row * (size_t)c->dims[2] + along(c, 2, x[2]);
     c->of[i] = (int32_t)at;
     ++c->first[at + 1];
   }
@@ -93,26 +99,23 @@ void rf_cells_fill(rf_cells *c, int32_t n, const double *points, double size) {
 
 static int32_t nearest_within(const rf_cells *c, const double p[3], const rf_cells_filter *filter,
                               double radius, double *square) {
-  int32_t low[3], high[3], best = -1;
+  int32_t best = -1, k, end;
   double least = radius * radius;
-  for (int a = 0; a < 3; ++a) rf_cells_range(c, a, p[a], radius, &low[a], &high[a]);
-  for (int32_t i = low[0]; i <= high[0] && low[2] <= high[2]; ++i)
-    for (int32_t j = low[1]; j <= high[1]; ++j) {
-      int32_t k;
-      const int32_t end = rf_cells_row(c, i, j, low[2], high[2], &k);
-      for (; k < end; ++k) {
-        double d[3];
-        rf_vec3_sub(c->x + 3 * (size_t)k, p, d);
-        const double r2 = rf_vec3_dot(d, d);
-        const int32_t item = c->item[k];
-        if (!(r2 < least || (r2 == least && (best < 0 || item < best)))) continue;
-        if (item == filter->except || (filter->gone && filter->gone[item])) continue;
-        if (filter->normals &&
-            !(rf_vec3_dot(filter->normals + 3 * (size_t)item, filter->normal) > RF_SAME_SIDE))
-          continue;
-        least = r2;
-        best = item;
-      }
+  rf_cells_walk walk;
+  rf_cells_begin(c, p, radius, &walk);
+  while (rf_cells_next(c, &walk, &k, &end))
+    for (; k < end; ++k) {
+      double d[3];
+      rf_vec3_sub(c->x + 3 * (size_t)k, p, d);
+      const double r2 = rf_vec3_dot(d, d);
+      const int32_t item = c->item[k];
+      if (!(r2 < least || (r2 == least && (best < 0 || item < best)))) continue;
+      if (item == filter->except || (filter->gone && filter->gone[item])) continue;
+      if (filter->normals &&
+          !(rf_vec3_dot(filter->normals + 3 * (size_t)item, filter->normal) > RF_SAME_SIDE))
+        continue;
+      least = r2;
+      best = item;
     }
   *square = least;
   return best;

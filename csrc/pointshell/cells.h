@@ -1,10 +1,13 @@
 // Points sorted into the cells of a regular grid: who is near a place.
 //
-// The points of a run of cells along z lie one behind the other.  Cells are enlarged where there
-// would be too many of them.  Nothing here depends on threads.
+// The points of a run of cells along z lie one behind the other.  Where there would be too many
+// cells for their memory, as of parts that are far apart, the grid is folded: cells a multiple of
+// its length from each other share one place, and who looks there compares distances anyway.
+// Nothing here depends on threads.
 #ifndef RF_POINTSHELL_CELLS_H
 #define RF_POINTSHELL_CELLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -13,12 +16,15 @@
 // Normals whose product is above this are on the same side of a thin part: two faces that meet
 // at a sharp edge are, the faces of a sheet are not.
 #define RF_SAME_SIDE (-0.5)
+// Squares of distances up to here are finite, m.
+#define RF_CELLS_FARTHEST 1e100
 
 typedef struct rf_cells {
   int32_t capacity;   // points there is room for
   int64_t max_cells;  // likewise
   int32_t n;
-  int32_t dims[3];
+  int32_t count[3];                 // cells of the box along each axis
+  int32_t dims[3];                  // and of the folded grid; no more
   double low[3], high[3], inverse;  // box of the points; 1 / size of a cell, 1/m
   int32_t *first;                   // first place of each cell in `item`   (cells + 1)
   int32_t *item;                    // points, cell by cell                 (n)
@@ -30,25 +36,52 @@ typedef struct rf_cells {
 RF_MUST_CHECK rf_status rf_cells_allocate(int32_t capacity, rf_cells *out, rf_error *err);
 void rf_cells_free(rf_cells *c);  // zeroed is fine
 
-// 1 <= n <= capacity finite points (n, 3); cells of the given size in m, or larger.
+// 1 <= n <= capacity points (n, 3), nearer than RF_CELLS_FARTHEST; cells of the given size in m, or
+// of a billionth of the box if that is more.
 void rf_cells_fill(rf_cells *c, int32_t n, const double *points, double size);
 
-// Cells along an axis that hold what is within `radius` of a coordinate; empty when to < from.
-static inline void rf_cells_range(const rf_cells *c, int axis, double x, double radius,
-                                  int32_t *from, int32_t *to) {
-  const double a = (x - radius - c->low[axis]) * c->inverse;
-  const double b = (x + radius - c->low[axis]) * c->inverse;
-  const int32_t last = c->dims[axis] - 1;
-  *from = a > 0.0 ? (a <= (double)last ? (int32_t)a : last + 1) : 0;
-  *to = b >= 0.0 ? (b < (double)last ? (int32_t)b : last) : -1;
+// A walk over the cells that hold what is near a place, row by row along z.
+typedef struct rf_cells_walk {
+  int32_t first[3], length[3];  // cells along each axis: the first one, and how many
+  int32_t i, j;                 // row that comes next
+  bool folded;                  // what is left of it begins at the low side
+} rf_cells_walk;
+
+// Of what is within `radius` along each axis; infinite: of everything.
+static inline void rf_cells_begin(const rf_cells *c, const double x[3], double radius,
+                                  rf_cells_walk *w) {
+  *w = (rf_cells_walk){.folded = false};
+  for (int a = 0; a < 3; ++a) {
+    const double from = (x[a] - radius - c->low[a]) * c->inverse;
+    const double to = (x[a] + radius - c->low[a]) * c->inverse;
+    const double last = c->count[a] - 1;
+    // nothing beside the box; no length along x ends the walk before it begins
+    if (x[a] - radius > c->high[a] || x[a] + radius < c->low[a]) {
+      w->length[0] = 0;
+      return;
+    }
+    const int32_t low = from > 0.0 ? (int32_t)(from < last ? from : last) : 0;
+    const int32_t high = (int32_t)(to < last ? to : last);
+    const bool all = high - low + 1 >= c->dims[a];
+    w->first[a] = all ? 0 : low % c->dims[a];
+    w->length[a] = all ? c->dims[a] : high - low + 1;
+  }
 }
 
-// The points of a row of cells: places from `*k` to before the returned one.
-static inline int32_t rf_cells_row(const rf_cells *c, int32_t i, int32_t j, int32_t from,
-                                   int32_t to, int32_t *k) {
-  const size_t row = ((size_t)i * (size_t)c->dims[1] + (size_t)j) * (size_t)c->dims[2];
-  *k = c->first[row + (size_t)from];
-  return c->first[row + (size_t)to + 1];
+// The places of the next points, from `*k` to before `*end`; false when there are no more.
+static inline bool rf_cells_next(const rf_cells *c, rf_cells_walk *w, int32_t *k, int32_t *end) {
+  if (w->i == w->length[0]) return false;
+  int32_t x = w->first[0] + w->i, y = w->first[1] + w->j;
+  if (x >= c->dims[0]) x -= c->dims[0];
+  if (y >= c->dims[1]) y -= c->dims[1];
+  const int32_t behind = w->first[2] + w->length[2], over = behind - c->dims[2];
+  const int32_t *row = c->first + ((size_t)x * (size_t)c->dims[1] + (size_t)y) * (size_t)c->dims[2];
+  *k = row[w->folded ? 0 : w->first[2]];
+  *end = row[w->folded ? over : over > 0 ? c->dims[2] : behind];
+  w->folded = over > 0 && !w->folded;
+  if (w->folded) return true;
+  if (++w->j == w->length[1]) w->j = 0, ++w->i;
+  return true;
 }
 
 // Whom a search for the nearest point passes over.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
 
 enum { NEWTON = 8, BISECTIONS = 60, CHUNK = 8192 };
@@ -59,58 +60,6 @@ bool rf_level_set_settle(const rf_level_set *t, double *x, double reach, double 
 
 // ---- triangulation -------------------------------------------------------------------
 
-// box of the level set of a part, m; false: it may be empty
-static bool bound(const rf_field_part *p, double value, double low[3], double high[3]) {
-  const double by = value + p->offset;
-  for (int c = 0; c < 3; ++c) {
-    switch (p->shape) {
-      case RF_SHAPE_GRID:
-        low[c] = p->grid->origin[c];
-        high[c] = p->grid->corner[c];
-        break;
-      case RF_SHAPE_SPHERE:
-        low[c] = p->a[c] - p->radius - by;
-        high[c] = p->a[c] + p->radius + by;
-        break;
-      case RF_SHAPE_BOX:
-        low[c] = p->a[c] - by;
-        high[c] = p->b[c] + by;
-        break;
-      case RF_SHAPE_CAPSULE:
-        low[c] = fmin(p->a[c], p->b[c]) - p->radius - by;
-        high[c] = fmax(p->a[c], p->b[c]) + p->radius + by;
-        break;
-      case RF_SHAPE_PLANE:
-      default:
-        low[c] = -INFINITY;
-        high[c] = INFINITY;
-        break;
-    }
-    if (!(low[c] < high[c])) return false;
-  }
-  return true;
-}
-
-typedef struct sampling {
-  const rf_field *field;
-  const int32_t *n;
-  const double *origin, *spacing;
-  float *values;
-} sampling;
-
-static rf_status sample_plane(void *context, int64_t task, int worker, rf_error *err) {
-  (void)worker, (void)err;
-  const sampling *s = context;
-  float *to = s->values + (size_t)task * (size_t)s->n[1] * (size_t)s->n[2];
-  for (int32_t j = 0; j < s->n[1]; ++j)
-    for (int32_t k = 0; k < s->n[2]; ++k) {
-      const double p[3] = {s->origin[0] + (double)task * s->spacing[0],
-                           s->origin[1] + j * s->spacing[1], s->origin[2] + k * s->spacing[2]};
-      *to++ = (float)rf_field_distance_rt(s->field, p);
-    }
-  return RF_OK;
-}
-
 static rf_status refuse_open(double value, rf_error *err) {
   return rf_fail(
       err, RF_ERR_ARG,
@@ -130,7 +79,7 @@ rf_status rf_level_set_triangulate(const rf_field *field, double value, int32_t 
   rf_status st = RF_OK;
   float *values = NULL;
   rf_isosurface s = {0};
-  const rf_field_part *lone = field->n_parts == 1 ? &field->parts[0] : NULL;
+  const rf_field_part *lone = field->plain && field->n_parts == 1 ? &field->parts[0] : NULL;
   if (lone && lone->shape == RF_SHAPE_GRID) {
     const rf_grid *g = lone->grid;
     const double level = value + lone->offset;
@@ -141,17 +90,17 @@ rf_status rf_level_set_triangulate(const rf_field *field, double value, int32_t 
                      value, g->low - lone->offset, g->high - lone->offset);
     RF_TRY(rf_isosurface_create(g->n, g->origin, g->spacing, g->values, level, run, &s, err));
   } else {
-    double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
-    double origin[3], spacing[3], side = 0.0;
-    for (int32_t i = 0; i < field->n_parts; ++i) {
-      double a[3], b[3];
-      if (!bound(&field->parts[i], value, a, b)) continue;
-      for (int c = 0; c < 3; ++c) low[c] = fmin(low[c], a[c]), high[c] = fmax(high[c], b[c]);
-    }
+    double low[3], high[3], origin[3], spacing[3], side = 0.0;
+    rf_field_bounds(field, value, low, high);
     for (int c = 0; c < 3; ++c) side = fmax(side, high[c] - low[c]);
     if (!(side > 0.0))
       return rf_fail(err, RF_ERR_ARG, "level_set is %g, where the field has no surface", value);
-    if (!isfinite(side)) return refuse_open(value, err);
+    if (!isfinite(side))
+      return rf_fail(err, RF_ERR_ARG,
+                     "the field has an object without end, as planes and complements have, so its "
+                     "level set %g is not closed: take what it has in common with a box",
+                     value);
+    if (rf_field_leaves_box(field, value)) return refuse_open(value, err);
     int32_t n[3];
     for (int c = 0; c < 3; ++c) {
       spacing[c] = side / resolution;
@@ -160,8 +109,17 @@ rf_status rf_level_set_triangulate(const rf_field *field, double value, int32_t 
       origin[c] = 0.5 * (low[c] + high[c] - (n[c] - 1) * spacing[c]);
     }
     RF_ALLOC(values, (size_t)n[0] * (size_t)n[1] * (size_t)n[2]);
-    sampling all = {field, n, origin, spacing, values};
-    RF_TRY(rf_run_tasks(run, n[0], 0, sample_plane, &all, err));
+    RF_TRY(rf_field_sample(field, n, origin, spacing, 0, run, values, err));
+    const size_t count = (size_t)n[0] * (size_t)n[1] * (size_t)n[2];
+    size_t at = 0;
+    while (at < count && !((double)values[at] < value)) ++at;
+    if (at == count) {
+      st = rf_fail(err, RF_ERR_ARG,
+                   "what the level set %g of the field encloses is too thin to be found by samples "
+                   "%.3g m apart: take a surface of it, or a DistanceField that is finer",
+                   value, spacing[0]);
+      goto done;
+    }
     RF_TRY(rf_isosurface_create(n, origin, spacing, values, value, run, &s, err));
   }
   if (s.n_closing > 0) {

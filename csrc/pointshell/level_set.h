@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "sdf/field.h"
 #include "sdf/isosurface.h"

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
 #include "pointshell/cells.h"
 #include "pointshell/repulsion.h"
@@ -47,9 +48,7 @@ static rf_status sample_chunk(void *context, int64_t task, int worker, rf_error 
   double largest = 0.0;
   for (int64_t k = task * CHUNK; k < s->samples && k < (task + 1) * CHUNK; ++k) {
     double p[3], u[3], v[3], inwards[3], distance;
-    const double along = ((double)k + rf_uniform(s->seed, 2 * (uint64_t)k)) / (double)s->samples;
-    const int32_t t = rf_sampler_draw(s->sampler, along < 1.0 ? along : 0.0,
-                                      rf_uniform(s->seed, 2 * (uint64_t)k + 1), p);
+    const int32_t t = rf_sampler_draw_even(s->sampler, s->seed, k, s->samples, p);
     const int32_t *corner = surface->triangles + 3 * (size_t)t;
     const double *x = surface->vertices + 3 * (size_t)corner[0];
     rf_vec3_sub(surface->vertices + 3 * (size_t)corner[1], x, u);
@@ -72,16 +71,25 @@ static rf_status sample_chunk(void *context, int64_t task, int worker, rf_error 
   return RF_OK;
 }
 
-static rf_status check(int32_t n, rf_error *err) {
+static rf_status check(int32_t n, const double *points, rf_error *err) {
   if (!(n >= 1)) return rf_fail(err, RF_ERR_ARG, "there must be a point, got %d", (int)n);
+  for (int32_t i = 0; i < n; ++i) {
+    const double *x = points + 3 * (size_t)i;
+    for (int c = 0; c < 3; ++c)
+      if (!(fabs(x[c]) < RF_CELLS_FARTHEST))
+        return rf_fail(err, RF_ERR_ARG, "points[%d] is (%g, %g, %g), too far out", (int)i, x[0],
+                       x[1], x[2]);
+  }
   return RF_OK;
 }
 
 rf_status rf_shell_uniformity(const rf_sampler *sampler, const rf_level_set *level_set, int32_t n,
                               const double *points, const double *normals, int64_t samples,
                               const rf_run *run, rf_uniformity *out, rf_error *err) {
-  rf_status st = check(n, err);
+  rf_status st = check(n, points, err);
   if (st < 0) return st;
+  if (samples < 0)
+    return rf_fail(err, RF_ERR_ARG, "samples must be 0 or more, got %lld", (long long)samples);
   rf_cells cells = {0};
   double *distance = NULL;
   const int32_t chunks = (n - 1) / CHUNK + 1;
@@ -134,7 +142,7 @@ done:
 rf_status rf_shell_areas(const rf_sampler *sampler, int32_t n, const double *points,
                          const double *normals, int32_t samples, uint64_t seed, const rf_run *run,
                          double *areas, rf_error *err) {
-  rf_status st = check(n, err);
+  rf_status st = check(n, points, err);
   if (st < 0) return st;
   if (!(samples >= 1))
     return rf_fail(err, RF_ERR_ARG, "samples must be 1 or more a point, got %d", (int)samples);

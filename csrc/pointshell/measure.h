@@ -6,7 +6,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "pointshell/level_set.h"
 #include "pointshell/sample.h"

@@ -3,11 +3,12 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
 #include "pointshell/cells.h"
 #include "pointshell/repulsion.h"
 
-enum { POLL = 1024 };
+enum { POLL = 1024, WORTH_SORTING = 32 };
 
 // heap of the points that are left, the farthest one first
 typedef struct heap {
@@ -48,6 +49,18 @@ static int32_t take_first(heap *h) {
   return first;
 }
 
+// half the longest side of the box of points
+static double half_extent(int32_t n, const double *points) {
+  double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
+  for (size_t i = 0; i < 3 * (size_t)n; ++i) {
+    low[i % 3] = fmin(low[i % 3], points[i]);
+    high[i % 3] = fmax(high[i % 3], points[i]);
+  }
+  double half = 0.0;
+  for (int c = 0; c < 3; ++c) half = fmax(half, 0.5 * high[c] - 0.5 * low[c]);
+  return half;
+}
+
 rf_status rf_farthest_order(int32_t n, const double *points, const rf_run *run, int32_t *order,
                             rf_error *err) {
   if (!(n >= 1)) return rf_fail(err, RF_ERR_ARG, "there must be a point, got %d", (int)n);
@@ -57,20 +70,25 @@ rf_status rf_farthest_order(int32_t n, const double *points, const rf_run *run, 
                      i % 3, points[i]);
   rf_status st = RF_OK;
   rf_cells cells = {0};
+  double *scaled = NULL;
   heap h = {.n = n};
   RF_ALLOC(h.item, n);
   RF_ALLOC(h.place, n);
   RF_ALLOC(h.square, n);
   RF_TRY(rf_cells_allocate(n, &cells, err));
-  // a cell for some points if these lie on a surface
-  double low[3], high[3], d[3];
-  for (int c = 0; c < 3; ++c) low[c] = INFINITY, high[c] = -INFINITY;
-  for (size_t i = 0; i < 3 * (size_t)n; ++i) {
-    low[i % 3] = fmin(low[i % 3], points[i]);
-    high[i % 3] = fmax(high[i % 3], points[i]);
+  // squares of very large or small distances are no numbers: then at another scale
+  const double half = half_extent(n, points);
+  if (half > 0.0 && !(half > 1e-100 && half < 1e100)) {
+    RF_ALLOC(scaled, 3 * (size_t)n);
+    int exponent;
+    (void)frexp(half, &exponent);
+    for (size_t i = 0; i < 3 * (size_t)n; ++i) scaled[i] = ldexp(points[i], -exponent);
+    points = scaled;
   }
-  rf_vec3_sub(high, low, d);
-  rf_cells_fill(&cells, n, points, rf_hexagonal_spacing(2.0 * rf_vec3_dot(d, d), n));
+  // a cell for some points if these lie on a surface
+  const double extent = 2.0 * half_extent(n, points);
+  rf_cells_fill(&cells, n, points, rf_hexagonal_spacing(6.0 * extent * extent, n));
+  int64_t looked_at = 0;
   // point 0 comes first, the others are infinitely far until it is taken
   for (int32_t i = 0; i < n; ++i) {
     h.item[i] = h.place[i] = i;
@@ -80,30 +98,34 @@ rf_status rf_farthest_order(int32_t n, const double *points, const rf_run *run, 
     const int32_t taken = take_first(&h);
     const double *p = points + 3 * (size_t)taken;
     order[k] = taken;
-    // nobody is farther from the taken ones than this one was
+    // nobody is farther from the taken ones than this one was; at 0 only twins are left
     const double square = h.square[taken], radius = sqrt(square);
-    int32_t from[3], to[3];
-    for (int a = 0; a < 3; ++a) {
-      from[a] = 0, to[a] = cells.dims[a] - 1;
-      if (isfinite(radius)) rf_cells_range(&cells, a, p[a], 1.000001 * radius, &from[a], &to[a]);
+    // parts that are small and far apart come to lie in few cells: smaller ones pay once as many
+    // points were looked at as these take to be sorted
+    if (looked_at > WORTH_SORTING * (int64_t)n && radius < 0.5 / cells.inverse && radius > 0.0) {
+      rf_cells_fill(&cells, n, points, radius);
+      looked_at = 0;
     }
-    for (int32_t i = from[0]; i <= to[0] && h.n > 0; ++i)
-      for (int32_t j = from[1]; j <= to[1]; ++j) {
-        int32_t at;
-        const int32_t end = rf_cells_row(&cells, i, j, from[2], to[2], &at);
-        for (; at < end; ++at) {
-          const int32_t other = cells.item[at];
-          rf_vec3_sub(cells.x + 3 * (size_t)at, p, d);
-          const double r2 = rf_vec3_dot(d, d);
-          if (!(r2 < h.square[other]) || h.place[other] < 0) continue;
-          h.square[other] = r2;
-          sink(&h, h.place[other]);
-        }
+    rf_cells_walk walk;
+    int32_t at, end;
+    rf_cells_begin(&cells, p, 1.000001 * radius, &walk);
+    while (radius > 0.0 && rf_cells_next(&cells, &walk, &at, &end)) {
+      looked_at += end - at;
+      for (; at < end; ++at) {
+        const int32_t other = cells.item[at];
+        double d[3];
+        rf_vec3_sub(cells.x + 3 * (size_t)at, p, d);
+        const double r2 = rf_vec3_dot(d, d);
+        if (!(r2 < h.square[other]) || h.place[other] < 0) continue;
+        h.square[other] = r2;
+        sink(&h, h.place[other]);
       }
+    }
     if (k % POLL == POLL - 1 || k == n - 1) RF_TRY(rf_run_progress(run, k + 1, n, err));
   }
 
 done:
+  rf_free(scaled);
   rf_free(h.item);
   rf_free(h.place);
   rf_free(h.square);

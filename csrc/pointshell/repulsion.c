@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
 #include "pointshell/cells.h"
 #include "pointshell/level_set.h"
@@ -84,6 +85,17 @@ static bool settle_on_surface(const ground *g, double *y, double reach, double t
   return true;
 }
 
+// Asks for the triangle of a point, of which nothing else is near in memory.
+static void ask_for(const ground *g, int32_t at) {
+#if defined(__GNUC__)
+  if (g->level_set) return;
+  const char *t = (const char *)&g->surface->triangle[at];
+  for (size_t b = 0; b < sizeof *g->surface->triangle; b += 64) __builtin_prefetch(t + b);
+#else
+  (void)g, (void)at;
+#endif
+}
+
 // The way from a place drawn on a triangle to the ground.
 static bool settle_drawn(const ground *g, int32_t triangle, double *x, double reach, int32_t *at,
                          double *normal) {
@@ -144,6 +156,7 @@ typedef struct relaxation {
   double longest;   // step, m
   const double *x;  // where all points are, and the normals there
   const double *normal;
+  double *by_cell;  // the normals in the order of the cells
   double *new_x, *new_normal;
   int32_t *at;    // triangle of each point
   float *share;   // of its step that each point takes
@@ -154,36 +167,42 @@ typedef struct relaxation {
 static double repel(const relaxation *r, const double *x, const double *n, int32_t self,
                     double *force) {
   const rf_cells *c = r->cells;
-  int32_t low[3], high[3];
+  int32_t k, end;
   double stiffness = 0.0;
-  for (int a = 0; a < 3; ++a) {
-    rf_cells_range(c, a, x[a], r->reach, &low[a], &high[a]);
-    force[a] = 0.0;
-  }
-  for (int32_t i = low[0]; i <= high[0]; ++i)
-    for (int32_t j = low[1]; j <= high[1]; ++j) {
-      int32_t k;
-      const int32_t end = rf_cells_row(c, i, j, low[2], high[2], &k);
-      for (; k < end; ++k) {
-        double d[3];
-        rf_vec3_sub(x, c->x + 3 * (size_t)k, d);
-        const double square = rf_vec3_dot(d, d);
-        if (!(square < r->reach * r->reach) || c->item[k] == self) continue;
-        // nothing across a thin part, less across an acute edge
-        const double turn = rf_vec3_dot(n, r->normal + 3 * (size_t)c->item[k]);
-        if (!(turn > RF_SAME_SIDE)) continue;
-        const double side = turn < 0.0 ? 1.0 - turn / RF_SAME_SIDE : 1.0;
-        const double distance = sqrt(square), t = distance / r->reach;
-        const double push = side * (t * t * (2.0 * t - 3.0) + 1.0);
-        stiffness += side * 6.0 * t * (1.0 - t) / r->reach;
-        // of two points at one place the one with the higher number gives way
-        if (distance > 0.0)
-          for (int a = 0; a < 3; ++a) force[a] += push / distance * d[a];
-        else if (self > c->item[k])
-          force[self % 3] += push;
-      }
+  rf_cells_walk walk;
+  rf_cells_begin(c, x, r->reach, &walk);
+  for (int a = 0; a < 3; ++a) force[a] = 0.0;
+  while (rf_cells_next(c, &walk, &k, &end))
+    for (; k < end; ++k) {
+      double d[3];
+      rf_vec3_sub(x, c->x + 3 * (size_t)k, d);
+      const double square = rf_vec3_dot(d, d);
+      if (!(square < r->reach * r->reach) || c->item[k] == self) continue;
+      // nothing across a thin part, less across an acute edge
+      const double turn = rf_vec3_dot(n, r->by_cell + 3 * (size_t)k);
+      if (!(turn > RF_SAME_SIDE)) continue;
+      const double side = turn < 0.0 ? 1.0 - turn / RF_SAME_SIDE : 1.0;
+      const double distance = sqrt(square), t = distance / r->reach;
+      const double push = side * (t * t * (2.0 * t - 3.0) + 1.0);
+      stiffness += side * 6.0 * t * (1.0 - t) / r->reach;
+      // of two points at one place the one with the higher number gives way
+      if (distance > 0.0)
+        for (int a = 0; a < 3; ++a) force[a] += push / distance * d[a];
+      else if (self > c->item[k])
+        force[self % 3] += push;
     }
   return 0.5 * stiffness;
+}
+
+// neighbours are looked at in the order of the cells, each of them by many
+static rf_status sort_chunk(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const relaxation *r = context;
+  const rf_cells *c = r->cells;
+  const int32_t from = (int32_t)task * CHUNK, to = c->n - from < CHUNK ? c->n : from + CHUNK;
+  for (int32_t k = from; k < to; ++k)
+    memcpy(r->by_cell + 3 * (size_t)k, r->normal + 3 * (size_t)c->item[k], 3 * sizeof(double));
+  return RF_OK;
 }
 
 static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *err) {
@@ -198,6 +217,7 @@ static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *
     const double *x = r->x + 3 * (size_t)i, *n = r->normal + 3 * (size_t)i;
     double *to_x = r->new_x + 3 * (size_t)i, *to_n = r->new_normal + 3 * (size_t)i;
     double step[3];
+    ask_for(r->ground, r->at[i]);
     const double stiffness = repel(r, x, n, i, step);
     const double out = rf_vec3_dot(step, n);
     for (int a = 0; a < 3; ++a) step[a] -= out * n[a];
@@ -239,7 +259,7 @@ static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *
 // ---- levels --------------------------------------------------------------------------
 
 typedef struct shell {
-  double *x, *normal, *new_x, *new_normal;
+  double *x, *normal, *new_x, *new_normal, *by_cell;
   float *share;
   double *moved;
   int32_t *at, *new_at;
@@ -303,6 +323,7 @@ rf_status rf_repulsion(const rf_field *field, const rf_sampler *sampler,
   RF_ALLOC(s.normal, 3 * n);
   RF_ALLOC(s.new_x, 3 * n);
   RF_ALLOC(s.new_normal, 3 * n);
+  RF_ALLOC(s.by_cell, 3 * n);
   RF_ALLOC(s.share, n);
   RF_ALLOC(s.at, n);
   RF_ALLOC(s.new_at, n);
@@ -313,7 +334,7 @@ rf_status rf_repulsion(const rf_field *field, const rf_sampler *sampler,
 
   if (!field) {
     RF_ALLOC(place, sampler->surface->n_triangles);
-    RF_TRY(rf_closest_create(sampler->surface, &surface, err));
+    RF_TRY(rf_closest_create(sampler->surface, run, &surface, err));
     invert(surface, place);
   }
 
@@ -352,12 +373,14 @@ rf_status rf_repulsion(const rf_field *field, const rf_sampler *sampler,
                       LONGEST * spacing,
                       s.x,
                       s.normal,
+                      s.by_cell,
                       s.new_x,
                       s.new_normal,
                       s.at,
                       s.share,
                       s.moved};
       const int32_t chunks = (now - 1) / CHUNK + 1;
+      RF_TRY(rf_run_tasks(run, chunks, 0, sort_chunk, &r, err));
       RF_TRY(rf_run_tasks(run, chunks, 0, relax_chunk, &r, err));
       double *swap = s.x;
       s.x = s.new_x, s.new_x = swap;
@@ -382,6 +405,7 @@ done:
   rf_free(s.normal);
   rf_free(s.new_x);
   rf_free(s.new_normal);
+  rf_free(s.by_cell);
   rf_free(s.share);
   rf_free(s.at);
   rf_free(s.new_at);

@@ -20,7 +20,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "mesh/closest.h"
 #include "pointshell/sample.h"

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/disjoint.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
 
 // splitmix64
@@ -40,27 +42,17 @@ static uint64_t spread(uint64_t x) {
   return (x | x << 2) & UINT64_C(0x1249249249249249);
 }
 
-static int32_t root_of(int32_t *parent, int32_t v) {
-  while (parent[v] != v) v = parent[v] = parent[parent[v]];
-  return v;
-}
-
 // Parts by the vertices that triangles share; the part of a triangle is the root of its corners.
 // Returns the number of parts, numbered in the order of their first triangles.
 static int32_t number_parts(const rf_surface *s, int32_t *parent, int32_t *number) {
   for (int32_t t = 0; t < s->n_triangles; ++t) {
     const int32_t *v = s->triangles + 3 * (size_t)t;
-    const int32_t a = root_of(parent, v[0]);
-    for (int k = 1; k < 3; ++k) {
-      const int32_t b = root_of(parent, v[k]);
-      parent[root_of(parent, a) > b ? root_of(parent, a) : b] =
-          root_of(parent, a) > b ? b : root_of(parent, a);
-    }
+    for (int k = 1; k < 3; ++k) rf_disjoint_join(parent, v[0], v[k]);
   }
   int32_t count = 0;
   for (int32_t v = 0; v < s->n_vertices; ++v) number[v] = -1;
   for (int32_t t = 0; t < s->n_triangles; ++t) {
-    const int32_t root = root_of(parent, s->triangles[3 * (size_t)t]);
+    const int32_t root = rf_disjoint_root(parent, s->triangles[3 * (size_t)t]);
     if (number[root] < 0) number[root] = count++;
   }
   return count;
@@ -72,9 +64,11 @@ typedef struct keyed {
 } keyed;
 
 // stable, by bytes
-static void sort_by_key(keyed *a, keyed *b, size_t n) {
+static rf_status sort_by_key(keyed *a, keyed *b, size_t n, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
   for (int shift = 0; shift < 64; shift += 8) {
     size_t start[257] = {0};
+    RF_TRY(rf_run_poll(run, err));
     for (size_t i = 0; i < n; ++i) ++start[(a[i].key >> shift & 255) + 1];
     for (int k = 0; k < 256; ++k) start[k + 1] += start[k];
     for (size_t i = 0; i < n; ++i) b[start[a[i].key >> shift & 255]++] = a[i];
@@ -82,6 +76,8 @@ static void sort_by_key(keyed *a, keyed *b, size_t n) {
     a = b;
     b = t;
   }
+done:
+  return st;
 }
 
 static double longest_side(const rf_surface *s) {
@@ -105,7 +101,8 @@ static double area_of(const rf_surface *s, int32_t t) {
   return 0.5 * rf_vec3_length(n);
 }
 
-rf_status rf_sampler_create(const rf_surface *surface, rf_sampler *out, rf_error *err) {
+rf_status rf_sampler_create(const rf_surface *surface, const rf_run *run, rf_sampler *out,
+                            rf_error *err) {
   rf_status st = rf_surface_check(surface, err);
   if (st < 0) return st;
   *out = (rf_sampler){0};
@@ -119,7 +116,9 @@ rf_status rf_sampler_create(const rf_surface *surface, rf_sampler *out, rf_error
   RF_ALLOC(number, surface->n_vertices);
   RF_ALLOC(keys, n);
   RF_ALLOC(spare, n);
+  RF_TRY(rf_run_poll(run, err));
   RF_TRY(rf_surface_merge(surface->n_vertices, surface->vertices, parent, err));
+  RF_TRY(rf_run_poll(run, err));
   s.n_parts = number_parts(surface, parent, number);
 
   // along the curve, then, keeping that order, by parts
@@ -138,10 +137,11 @@ rf_status rf_sampler_create(const rf_surface *surface, rf_sampler *out, rf_error
     }
     keys[t] = (keyed){key, (int32_t)t};
   }
-  sort_by_key(keys, spare, n);
+  RF_TRY(sort_by_key(keys, spare, n, run, err));
   for (size_t i = 0; i < n; ++i)
-    keys[i].key = (uint64_t)number[root_of(parent, surface->triangles[3 * (size_t)keys[i].item])];
-  sort_by_key(keys, spare, n);
+    keys[i].key =
+        (uint64_t)number[rf_disjoint_root(parent, surface->triangles[3 * (size_t)keys[i].item])];
+  RF_TRY(sort_by_key(keys, spare, n, run, err));
 
   for (size_t i = 0; i < n; ++i) {
     s.order[i] = keys[i].item;
@@ -149,6 +149,14 @@ rf_status rf_sampler_create(const rf_surface *surface, rf_sampler *out, rf_error
     s.until[i] = s.area;
   }
   if (!(s.area > 0.0 && isfinite(s.area))) {
+    // fourth powers of sides are to be numbers
+    if (side > 0.0 && !(side > 1e-70 && side < 1e70)) {
+      st = rf_fail(err, RF_ERR_MESH,
+                   "the surface is %.3g m long, so areas of its triangles are beyond the range of "
+                   "numbers",
+                   side);
+      goto done;
+    }
     st = rf_fail(err, RF_ERR_MESH, "the surface has an area of %g m^2: no points can be drawn",
                  s.area);
     goto done;
@@ -188,4 +196,11 @@ int32_t rf_sampler_draw(const rf_sampler *s, double along, double across, double
   for (int k = 0; k < 3; ++k)
     point[k] = (1.0 - t) * a[k] + t * ((1.0 - across) * b[k] + across * c[k]);
   return s->order[low];
+}
+
+int32_t rf_sampler_draw_even(const rf_sampler *s, uint64_t seed, int64_t k, int64_t count,
+                             double *point) {
+  const double along = ((double)k + rf_uniform(seed, 2 * (uint64_t)k)) / (double)count;
+  const double across = rf_uniform(seed, 2 * (uint64_t)k + 1);
+  return rf_sampler_draw(s, along < 1.0 ? along : 0.0, across, point);
 }

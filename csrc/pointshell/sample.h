@@ -21,13 +21,19 @@ typedef struct rf_sampler {
   double *until;              // area up to the end of each, m^2    (n_triangles)
 } rf_sampler;
 
-// Vertices at the same place count as one.  RF_ERR_MESH for a surface without area.
-RF_MUST_CHECK rf_status rf_sampler_create(const rf_surface *surface, rf_sampler *out,
-                                          rf_error *err);
+// Vertices at the same place count as one.  RF_ERR_MESH for a surface without area; run: asked
+// for stops.
+RF_MUST_CHECK rf_status rf_sampler_create(const rf_surface *surface, const rf_run *run,
+                                          rf_sampler *out, rf_error *err);
 void rf_sampler_free(rf_sampler *s);  // zeroed is fine
 
 // The point at a place on the row, along and across in [0, 1); returns its triangle.
 int32_t rf_sampler_draw(const rf_sampler *s, double along, double across, double *point);
+
+// Point k of so many that lie evenly along the row, at random within their share of it, which a
+// seed selects; returns its triangle.
+int32_t rf_sampler_draw_even(const rf_sampler *s, uint64_t seed, int64_t k, int64_t count,
+                             double *point);
 
 // Number k of a fixed sequence in [0, 1) that a seed selects.
 double rf_uniform(uint64_t seed, uint64_t k);

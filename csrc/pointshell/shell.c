@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
 #include "pointshell/alternatives.h"
 #include "pointshell/level_set.h"
@@ -36,7 +37,7 @@ rf_status rf_shell_create(const rf_field *field, const rf_surface *surface,
     RF_TRY(
         rf_level_set_triangulate(field, r->level_set, set->resolution, &runs[0], &level_set, err));
   const rf_surface view = field ? rf_isosurface_view(&level_set) : *surface;
-  RF_TRY(rf_sampler_create(&view, &sampler, err));
+  RF_TRY(rf_sampler_create(&view, run, &sampler, err));
   RF_TRY(rf_repulsion(field, &sampler, r, &runs[1], points, normals, report, err));
   if (field && surface)
     RF_TRY(rf_shell_normals(surface, r->points, points, &runs[2], normals, err));
@@ -68,10 +69,7 @@ static rf_status probe_chunk(void *context, int64_t task, int worker, rf_error *
   int32_t out = 0;
   for (int64_t k = task * CHUNK; k < p->samples && k < (task + 1) * CHUNK; ++k) {
     double x[3], y[3], u[3], v[3], n[3];
-    const double along =
-        ((double)k + rf_uniform(THINNESS_SEED, 2 * (uint64_t)k)) / (double)p->samples;
-    const int32_t t = rf_sampler_draw(p->sampler, along < 1.0 ? along : 0.0,
-                                      rf_uniform(THINNESS_SEED, 2 * (uint64_t)k + 1), x);
+    const int32_t t = rf_sampler_draw_even(p->sampler, THINNESS_SEED, k, p->samples, x);
     const int32_t *corner = s->triangles + 3 * (size_t)t;
     const double *a = s->vertices + 3 * (size_t)corner[0];
     rf_vec3_sub(s->vertices + 3 * (size_t)corner[1], a, u);
@@ -100,7 +98,7 @@ rf_status rf_shell_thinness(const rf_field *field, const rf_surface *surface, do
         level_set, depth, (int)samples);
   const int64_t chunks = (samples - 1) / CHUNK + 1;
   RF_ALLOC(out, chunks);
-  RF_TRY(rf_sampler_create(surface, &sampler, err));
+  RF_TRY(rf_sampler_create(surface, run, &sampler, err));
   probing p = {field, &sampler, level_set, depth, samples, out};
   RF_TRY(rf_run_tasks(run, chunks, 1, probe_chunk, &p, err));
   int64_t sum = 0;

@@ -4,7 +4,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "mesh/surface.h"
 #include "pointshell/repulsion.h"

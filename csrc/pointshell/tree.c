@@ -1,9 +1,11 @@
 #include "pointshell/tree.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
 #include "mesh/bvh.h"
 
@@ -61,8 +63,9 @@ static rf_status check(int32_t n, const double *points, const double *normals,
 typedef struct search {
   const double *points;
   const rf_bvh *boxes;
-  int32_t first, end;  // points to place
-  int32_t *parent;     // indices in the shell                                    (n_points)
+  const int32_t *lowest;  // index below each of its nodes
+  int32_t first, end;     // points to place
+  int32_t *parent;        // indices in the shell                                    (n_points)
 } search;
 
 static int32_t nearest(const search *s, const double *p) {
@@ -79,8 +82,9 @@ static int32_t nearest(const search *s, const double *p) {
   while (depth > 0) {
     --depth;
     const int32_t node = stack[depth].node;
-    // boxes at the same distance too: they may hold a lower index
+    // boxes at the same distance too, if they hold a lower index
     if (stack[depth].distance > best) continue;
+    if (stack[depth].distance == best && s->lowest[node] > found) continue;
     if (b->count[node]) {
       for (int32_t k = b->first[node]; k < b->first[node] + b->count[node]; ++k) {
         const int32_t other = b->item[k];
@@ -116,15 +120,26 @@ static rf_status find_parents(const rf_point_tree *t, const double *points, int3
                               double *boxes, const rf_run *run, int32_t *parent, rf_error *err) {
   rf_status st = RF_OK;
   rf_bvh tree = {0};
+  int32_t *lowest = NULL;
   const int32_t above = t->count[level - 1];
   for (int32_t p = 0; p < above; ++p)
     for (int i = 0; i < 6; ++i)
       boxes[6 * (size_t)p + (size_t)i] = points[3 * (size_t)p + (size_t)(i % 3)];
-  RF_TRY(rf_bvh_create(above, boxes, &tree, err));
-  search s = {points, &tree, above, t->count[level], parent};
+  RF_TRY(rf_bvh_create(above, boxes, run, &tree, err));
+  // children come behind their nodes
+  RF_ALLOC(lowest, tree.n_nodes);
+  for (int32_t k = tree.n_nodes - 1; k >= 0; --k) {
+    const int32_t first = tree.first[k];
+    lowest[k] = tree.count[k] ? tree.item[first] : lowest[first];
+    if (!tree.count[k] && lowest[first + 1] < lowest[k]) lowest[k] = lowest[first + 1];
+    for (int32_t i = 1; i < tree.count[k]; ++i)
+      if (tree.item[first + i] < lowest[k]) lowest[k] = tree.item[first + i];
+  }
+  search s = {points, &tree, lowest, above, t->count[level], parent};
   RF_TRY(rf_run_tasks(run, tasks_for(s.end - s.first), 0, search_task, &s, err));
 done:
   rf_bvh_free(&tree);
+  rf_free(lowest);
   return st;
 }
 
@@ -190,9 +205,10 @@ done:
 
 // ---- spheres
 
-// next float32 that is not below x >= 0
+// next float32 that is not below x >= 0; no denormal one, which a thread may take for 0
 static float rounded_up(double x) {
   const float f = (float)x;
+  if (x > 0.0 && f < FLT_MIN) return FLT_MIN;
   return (double)f >= x ? f : nextafterf(f, INFINITY);
 }
 
@@ -205,12 +221,17 @@ typedef struct spheres {
   double *radii;            // by place (count)
 } spheres;
 
+// never 0 for what is not, though its square may be
+static double length_of(const double d[3]) {
+  return fmax(rf_vec3_length(d), fmax(fabs(d[0]), fmax(fabs(d[1]), fabs(d[2]))));
+}
+
 static void widen(const spheres *s, int32_t c, int32_t p, double *most) {
   const rf_point_tree *t = s->tree;
   double d[3];
   const double *x = s->bounds ? t->rest : s->positions;
   rf_vec3_sub(x + 3 * (size_t)p, x + 3 * (size_t)c, d);
-  const double distance = rf_vec3_length(d);
+  const double distance = length_of(d);
   if (distance > most[0]) most[0] = distance;
   if (!s->bounds) return;
   const float *a = t->motion ? t->motion + 3 * (size_t)p * (size_t)t->row : NULL;
@@ -312,7 +333,7 @@ static void measure(rf_point_tree *t, const double *points) {
   for (int32_t p = 0; p < t->n_points; ++p) {
     double d[3];
     rf_vec3_sub(points + 3 * (size_t)p, t->centre, d);
-    const double distance = rf_vec3_length(d);
+    const double distance = length_of(d);
     if (distance > t->extent) t->extent = distance;
   }
 }
@@ -346,9 +367,7 @@ rf_status rf_point_tree_create(int32_t n_points, const double *points, const dou
   const size_t n = (size_t)n_points;
   *out = NULL;
   if ((st = check(n_points, points, normals, levels, r, err)) < 0) return st;
-  if (!rf_simd_available(simd))
-    return rf_fail(err, RF_ERR_ARG, "this processor does not run the %s kernels",
-                   rf_simd_name(simd));
+  RF_TRY(rf_simd_check(simd, err));
   RF_ALLOC(t, 1);
   t->simd = rf_simd_resolve(simd);
   t->n_points = n_points;

@@ -15,13 +15,13 @@
 //
 // Motion U, tilt T of normals and bounds are stored as float32 and used as float64: half the
 // memory traffic of every visit, for a constant relative rounding of the deformation (not of the
-// rest shape) of 6e-8.  Bounds are those of the rounded motion, and are rounded up.
+// rest shape) of 6e-8.  Bounds are those of the rounded motion, and are rounded up: beyond float32
+// to infinity, so that such spheres are never clear, and not to denormal numbers.
 #ifndef RF_POINTSHELL_TREE_H
 #define RF_POINTSHELL_TREE_H
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "linalg/simd.h"
 

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
+#include "fem/fem.h"
 #include "linalg/blas.h"
 #include "polynomial/damping.h"
 #include "polynomial/polynomial.h"
@@ -220,10 +222,7 @@ done:
 static rf_status check_arguments(int32_t r, rf_simd simd, rf_error *err) {
   if (!(r >= 1 && r <= RF_POLYNOMIAL_MAX_R))
     return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_POLYNOMIAL_MAX_R, r);
-  if (!rf_simd_available(simd))
-    return rf_fail(err, RF_ERR_ARG, "kernel variant '%s' does not run on this processor",
-                   rf_simd_name(simd));
-  return RF_OK;
+  return rf_simd_check(simd, err);
 }
 
 rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t r,

@@ -48,9 +48,7 @@ rf_status rf_damping_create(int32_t r, const double *gram, rf_simd simd, rf_damp
   *out = NULL;
   if (!(r >= 1 && r <= RF_DAMPING_MAX_R))
     return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_DAMPING_MAX_R, r);
-  if (!rf_simd_available(simd))
-    return rf_fail(err, RF_ERR_ARG, "kernel variant '%s' does not run on this processor",
-                   rf_simd_name(simd));
+  RF_TRY(rf_simd_check(simd, err));
   const int64_t count = rf_damping_count(r);
   for (int64_t i = 0; i < count; ++i)
     if (!isfinite(gram[i]))

@@ -18,10 +18,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
-#include "fem/fem.h"
 #include "linalg/simd.h"
+
+typedef struct rf_solid rf_solid;
 
 enum { RF_DAMPING_MAX_R = 128 };  // 0.3 GB
 

@@ -104,9 +104,7 @@ rf_status rf_polynomial_create(int32_t r, const double *coefficient, rf_simd sim
   *out = NULL;
   if (!(r >= 1 && r <= RF_POLYNOMIAL_MAX_R))
     return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_POLYNOMIAL_MAX_R, r);
-  if (!rf_simd_available(simd))
-    return rf_fail(err, RF_ERR_ARG, "kernel variant '%s' does not run on this processor",
-                   rf_simd_name(simd));
+  RF_TRY(rf_simd_check(simd, err));
   const int64_t count = rf_polynomial_count(r);
   for (int64_t i = 0; i < count; ++i)
     if (!isfinite(coefficient[i]))

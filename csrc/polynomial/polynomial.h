@@ -25,10 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
-#include "fem/fem.h"
 #include "linalg/simd.h"
+
+typedef struct rf_solid rf_solid;
 
 enum { RF_POLYNOMIAL_MAX_R = 256, RF_POLYNOMIAL_PAIRS_R = 28 };
 

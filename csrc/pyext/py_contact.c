@@ -1,54 +1,43 @@
 // The type _core.Contact: penalty contact of a point-tree with a distance field, guarded by a lock
 // of its own so that threads may share it.
+#include <string.h>
+
 #include "base/alloc.h"
 #include "contact/penalty.h"
+#include "linalg/dense_rt.h"
+#include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_deformed_field.h"
 #include "pyext/py_field.h"
+#include "pyext/py_object.h"
 #include "pyext/py_point_tree.h"
 
-typedef struct py_contact {
-  PyObject_HEAD PyObject *tree, *field;  // strong: the contact borrows their C data
-  PyThread_type_lock lock;
-  rf_penalty *penalty;
-  int32_t n_levels;
-} py_contact;
+static rf_penalty *self_penalty(PyObject *self) { return py_held(self); }
 
-// takes the penalty over, also on failure
-static PyObject *wrap(PyTypeObject *type, PyObject *tree, PyObject *field, rf_penalty *penalty,
-                      int32_t n_levels) {
-  py_contact *self = (py_contact *)type->tp_alloc(type, 0);
-  if (!self) {
-    rf_penalty_free(penalty);
-    return NULL;
-  }
-  self->penalty = penalty;
-  self->n_levels = n_levels;
-  self->tree = Py_NewRef(tree);
-  self->field = Py_NewRef(field);
-  self->lock = PyThread_allocate_lock();
-  if (!self->lock) {
-    PyErr_NoMemory();
-    Py_CLEAR(self);
-  }
-  return (PyObject *)self;
+static void release(void *penalty) { rf_penalty_free(penalty); }
+
+const rf_penalty *py_contact_get(py_state *state, PyObject *object) {
+  return py_require_type(state, object, PY_CONTACT, "contact", "PenaltyContact") < 0
+             ? NULL
+             : self_penalty(object);
 }
 
 static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *tree_obj, *field_obj, *weights_obj, *grasp_obj, *self = NULL;
+  PyObject *tree_obj, *field_obj, *weights_obj, *grasp_obj, *kept = NULL, *self = NULL;
   py_in weights = {0}, grasp = {0};
   rf_penalty_settings set = {0};
-  int coherence, along_normal, warm_nodes, max_points;
+  int coherence, direction, warm_nodes, max_points;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OOOdiddippO:Contact", &tree_obj, &field_obj, &weights_obj,
+  if (!PyArg_ParseTuple(args, "OOOdiddipiO:Contact", &tree_obj, &field_obj, &weights_obj,
                         &set.stiffness_n_per_m, &warm_nodes, &set.cold_ratio, &set.budget_us,
-                        &max_points, &coherence, &along_normal, &grasp_obj))
+                        &max_points, &coherence, &direction, &grasp_obj))
     return NULL;
   set.warm_nodes = warm_nodes;
   set.max_points = max_points;
   set.coherence = coherence;
-  set.along_normal = along_normal;
+  set.along_normal = direction == 1;
+  set.free_normal = direction == 2;
   const rf_point_tree *tree = py_point_tree_get(state, tree_obj);
   rf_oracle oracle = {.field = NULL};
   if (!tree) return NULL;
@@ -62,47 +51,29 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
       py_in_f64(&weights, weights_obj, "weights", 1, (npy_intp[]){tree->n_points}) < 0)
     goto done;
   for (int i = 0; i < 3; ++i) set.grasp_m[i] = ((double *)grasp.data)[i];
+  kept = PyTuple_Pack(2, tree_obj, field_obj);
+  if (!kept) goto done;
   rf_penalty *penalty = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_penalty_create(tree, &oracle, &set, weights.data, &penalty, &err);
   Py_END_ALLOW_THREADS
-  self =
-      st < 0 ? py_raise(state, st, &err) : wrap(type, tree_obj, field_obj, penalty, tree->n_levels);
+  self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, penalty, release, kept);
 done:
+  Py_XDECREF(kept);
   py_in_release(&weights);
   py_in_release(&grasp);
   return self;
 }
 
-// No tp_clear: trees and fields refer to no contact, so no cycle runs through here.
-static int contact_traverse(PyObject *self, visitproc visit, void *arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(((py_contact *)self)->tree);
-  Py_VISIT(((py_contact *)self)->field);
-  return 0;
-}
-
-static void contact_dealloc(PyObject *object) {
-  py_contact *self = (py_contact *)object;
-  PyTypeObject *type = Py_TYPE(object);
-  PyObject_GC_UnTrack(object);
-  rf_penalty_free(self->penalty);
-  if (self->lock) PyThread_free_lock(self->lock);
-  Py_CLEAR(self->tree);
-  Py_CLEAR(self->field);
-  type->tp_free(object);
-  Py_DECREF(type);
-}
-
 // q of a deformable shell, or NULL data for None
-static int q_in(py_contact *self, py_in *q, PyObject *object, npy_intp n) {
-  const npy_intp r = rf_penalty_coordinates(self->penalty);
+static int q_in(PyObject *self, py_in *q, PyObject *object, npy_intp n) {
+  const npy_intp r = rf_penalty_coordinates(self_penalty(self));
   if (object == Py_None) return 0;
   if (!r) {
-    py_fail(py_state_of_object((PyObject *)self), "InputError",
-            "%s is given, but the shell is rigid", n < 0 ? "q" : "qs");
+    py_fail(py_state_of_object(self), "InputError", "%s is given, but the shell is rigid",
+            n < 0 ? "q" : "qs");
     return -1;
   }
   if (n < 0) return py_in_f64(q, object, "q", 1, &r);
@@ -110,23 +81,16 @@ static int q_in(py_contact *self, py_in *q, PyObject *object, npy_intp n) {
 }
 
 // the same of a field that deforms
-static int field_q_in(py_contact *self, py_in *q, PyObject *object, npy_intp n) {
-  const npy_intp r = rf_penalty_field_coordinates(self->penalty);
+static int field_q_in(PyObject *self, py_in *q, PyObject *object, npy_intp n) {
+  const npy_intp r = rf_penalty_field_coordinates(self_penalty(self));
   if (object == Py_None) return 0;
   if (!r) {
-    py_fail(py_state_of_object((PyObject *)self), "InputError",
-            "%s is given, but the field does not deform", n < 0 ? "field_q" : "field_qs");
+    py_fail(py_state_of_object(self), "InputError", "%s is given, but the field does not deform",
+            n < 0 ? "field_q" : "field_qs");
     return -1;
   }
   if (n < 0) return py_in_f64(q, object, "field_q", 1, &r);
   return py_in_f64(q, object, "field_qs", 2, (npy_intp[]){n, r});
-}
-
-// what begin() and the checks before let pass, only a field refuses
-static rf_status say_field(rf_status st, rf_error *err) {
-  if (st == RF_ERR_ARG && !err->text[0])
-    return rf_fail(err, st, "field_q is so large that places of proxies are no usable numbers");
-  return st;
 }
 
 // fresh array with a copy of some numbers
@@ -177,14 +141,31 @@ static PyObject *touching_out(const touching *c) {
   return Py_BuildValue("(NNNNN)", points, out[0], out[1], out[2], out[3]);
 }
 
+// One cycle, with the lock held; `list`: what touches, nullable.
+static rf_status one_cycle(rf_penalty *penalty, const double *position, const double *quaternion,
+                           const double *q, const double *field_q, int32_t all_of,
+                           rf_penalty_result *found, double *reduced, double *field_reduced,
+                           const rf_penalty_blocks *blocks, touching *list, rf_error *err) {
+  rf_pose pose;
+  memcpy(pose.position_m, position, sizeof pose.position_m);
+  memcpy(pose.quaternion, quaternion, sizeof pose.quaternion);
+  rf_status st = rf_penalty_deform_field_rt(penalty, field_q);
+  // what the checks before let pass, only a field refuses
+  if (st == RF_ERR_ARG)
+    return rf_fail(err, st, "field_q is so large that places of proxies are no usable numbers");
+  if (st >= 0)
+    st = rf_penalty_evaluate_rt(penalty, &pose, q, all_of, found, reduced, field_reduced, blocks);
+  if (st >= 0 && list) st = copy_touching(penalty, found->touching, list, err);
+  return st;
+}
+
 PyDoc_STRVAR(evaluate_doc,
              "evaluate($self, position, quaternion, q, all_of, contacts, field_q=None, /)\n--\n\n"
              "One cycle: (force, torque, gradient, reduced force or None, visited, skipped,\n"
              "touching, level, depth, microseconds, reduced force on the field or None, contacts\n"
              "or None); all_of >= 0: all points of levels up to it, without the tree.");
-static PyObject *evaluate(PyObject *object, PyObject *args) {
-  py_contact *self = (py_contact *)object;
-  py_state *state = py_state_of_object(object);
+static PyObject *evaluate(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
   PyObject *position_obj, *quaternion_obj, *q_obj, *field_q_obj = Py_None, *result = NULL,
                                                    *reduced = NULL;
   PyObject *contacts = NULL, *field_reduced = NULL, *out[3] = {NULL};
@@ -194,37 +175,34 @@ static PyObject *evaluate(PyObject *object, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOOip|O:evaluate", &position_obj, &quaternion_obj, &q_obj, &all_of,
                         &wanted, &field_q_obj))
     return NULL;
-  if (all_of >= self->n_levels)
+  if (all_of >= rf_penalty_levels(self_penalty(self)))
     return py_fail(state, "InputError", "level must be between 0 and %d, got %d",
-                   self->n_levels - 1, all_of);
+                   rf_penalty_levels(self_penalty(self)) - 1, all_of);
   if (py_in_f64(&position, position_obj, "position", 1, (npy_intp[]){3}) < 0 ||
       py_in_f64(&quaternion, quaternion_obj, "quaternion", 1, (npy_intp[]){4}) < 0 ||
       q_in(self, &q, q_obj, -1) < 0 || field_q_in(self, &field_q, field_q_obj, -1) < 0)
     goto done;
-  const npy_intp r = rf_penalty_coordinates(self->penalty);
-  const npy_intp s = rf_penalty_field_coordinates(self->penalty);
+  const npy_intp r = rf_penalty_coordinates(self_penalty(self));
+  const npy_intp s = rf_penalty_field_coordinates(self_penalty(self));
   reduced = r ? py_new_f64(1, &r) : Py_NewRef(Py_None);
   field_reduced = s ? py_new_f64(1, &s) : Py_NewRef(Py_None);
   if (!reduced || !field_reduced) goto done;
   double *to = r ? py_f64(reduced) : NULL, *field_to = s ? py_f64(field_reduced) : NULL;
   rf_pose pose;
-  for (int i = 0; i < 3; ++i) pose.position_m[i] = ((double *)position.data)[i];
-  for (int i = 0; i < 4; ++i) pose.quaternion[i] = ((double *)quaternion.data)[i];
+  memcpy(pose.position_m, position.data, sizeof pose.position_m);
+  memcpy(pose.quaternion, quaternion.data, sizeof pose.quaternion);
   rf_penalty_result found = {0};
   rf_error err = {0};
-  rf_status st = rf_penalty_check(self->penalty, &pose, q.data, &err);
+  rf_status st = rf_penalty_check(self_penalty(self), &pose, q.data, &err);
   if (st < 0) {
     py_raise(state, st, &err);
     goto done;
   }
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
-  st = rf_penalty_deform_field_rt(self->penalty, field_q.data);
-  if (st >= 0)
-    st = rf_penalty_evaluate_rt(self->penalty, &pose, q.data, all_of, &found, to, field_to);
-  st = say_field(st, &err);
-  if (st >= 0 && wanted) st = copy_touching(self->penalty, found.touching, &list, &err);
-  PyThread_release_lock(self->lock);
+  py_lock(self);
+  st = one_cycle(self_penalty(self), position.data, quaternion.data, q.data, field_q.data, all_of,
+                 &found, to, field_to, NULL, wanted ? &list : NULL, &err);
+  py_unlock(self);
   Py_END_ALLOW_THREADS
   if (st < 0) {
     py_raise(state, st, &err);
@@ -252,9 +230,83 @@ done:
   return result;
 }
 
+PyDoc_STRVAR(
+    derivatives_doc,
+    "derivatives($self, position, quaternion, q, all_of, /)\n--\n\n"
+    "Of a cycle of a deformable shell, derivatives of (force, torque) by q, shape (6, r),\n"
+    "and of the reduced force by (dx, dw), (r, 6), and by q, (r, r); normals do not turn.");
+static PyObject *derivatives(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  PyObject *position_obj, *quaternion_obj, *q_obj, *out[3] = {NULL}, *result = NULL;
+  py_in position = {0}, quaternion = {0}, q = {0};
+  rf_penalty_blocks found = {0};
+  int all_of;
+  const npy_intp r = rf_penalty_coordinates(self_penalty(self));
+  if (!PyArg_ParseTuple(args, "OOOi:derivatives", &position_obj, &quaternion_obj, &q_obj, &all_of))
+    return NULL;
+  if (!r)
+    return py_fail(state, "InputError", "the shell is rigid: it has no coordinates to derive by");
+  if (all_of >= rf_penalty_levels(self_penalty(self)))
+    return py_fail(state, "InputError", "level must be between 0 and %d, got %d",
+                   rf_penalty_levels(self_penalty(self)) - 1, all_of);
+  if (py_in_f64(&position, position_obj, "position", 1, (npy_intp[]){3}) < 0 ||
+      py_in_f64(&quaternion, quaternion_obj, "quaternion", 1, (npy_intp[]){4}) < 0 ||
+      q_in(self, &q, q_obj, -1) < 0)
+    goto done;
+  const npy_intp ld = rf_dense_ld((int32_t)r);
+  rf_pose pose;
+  memcpy(pose.position_m, position.data, sizeof pose.position_m);
+  memcpy(pose.quaternion, quaternion.data, sizeof pose.quaternion);
+  rf_penalty_result cycle = {0};
+  rf_error err = {0};
+  rf_status st = rf_penalty_check(self_penalty(self), &pose, q.data, &err);
+  if (st >= 0) {
+    found.wrench_by_q = rf_alloc(8 * (size_t)ld, sizeof(double));
+    found.reduced_by_x = rf_alloc(8 * (size_t)ld, sizeof(double));
+    found.reduced_by_q = rf_alloc((size_t)(ld * ld), sizeof(double));
+    if (!found.wrench_by_q || !found.reduced_by_x || !found.reduced_by_q)
+      st = rf_fail(&err, RF_ERR_MEMORY, "out of memory: derivatives of a contact");
+  }
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  st = one_cycle(self_penalty(self), position.data, quaternion.data, q.data, NULL, all_of, &cycle,
+                 NULL, NULL, &found, NULL, &err);
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  out[0] = py_new_f64(2, (npy_intp[]){6, r});
+  out[1] = py_new_f64(2, (npy_intp[]){r, 6});
+  out[2] = py_new_f64(2, (npy_intp[]){r, r});
+  if (!out[0] || !out[1] || !out[2]) goto done;
+  for (npy_intp j = 0; j < r; ++j) {
+    for (npy_intp i = 0; i < 6; ++i) {
+      py_f64(out[0])[r * i + j] = found.wrench_by_q[ld * i + j];
+      py_f64(out[1])[6 * j + i] = found.reduced_by_x[ld * i + j];
+    }
+    for (npy_intp i = 0; i < r; ++i) py_f64(out[2])[r * i + j] = found.reduced_by_q[ld * i + j];
+  }
+  result = PyTuple_Pack(3, out[0], out[1], out[2]);
+done:
+  for (int i = 0; i < 3; ++i) Py_XDECREF(out[i]);
+  rf_free(found.wrench_by_q);
+  rf_free(found.reduced_by_x);
+  rf_free(found.reduced_by_q);
+  py_in_release(&position);
+  py_in_release(&quaternion);
+  py_in_release(&q);
+  return result;
+}
+
 // numbers of all cycles as arrays
 static PyObject *results_out(npy_intp n, const rf_penalty_result *found, PyObject *reduced,
-                             PyObject *field_reduced) {
+                             PyObject *field_reduced, PyObject *contacts) {
   PyObject *force = py_new_f64(2, (npy_intp[]){n, 3}), *torque = py_new_f64(2, (npy_intp[]){n, 3});
   PyObject *gradient = py_new_f64(3, (npy_intp[]){n, 6, 6});
   PyObject *visited = py_new_i32(1, &n), *skipped = py_new_i32(1, &n);
@@ -276,65 +328,86 @@ static PyObject *results_out(npy_intp n, const rf_penalty_result *found, PyObjec
       py_f64(us)[k] = one->microseconds;
     }
   // a NULL among them makes this fail, with the exception that is set
-  return Py_BuildValue("(NNNONNNNNNO)", force, torque, gradient, reduced, visited, skipped, touch,
-                       level, depth, us, field_reduced);
+  return Py_BuildValue("(NNNONNNNNNOO)", force, torque, gradient, reduced, visited, skipped, touch,
+                       level, depth, us, field_reduced, contacts);
 }
 
-PyDoc_STRVAR(many_doc,
-             "evaluate_many($self, positions, quaternions, qs, progress, field_qs=None, /)\n--\n\n"
-             "A trajectory: what `evaluate` gives, as arrays over its cycles, without contacts.");
-static PyObject *evaluate_many(PyObject *object, PyObject *args) {
-  py_contact *self = (py_contact *)object;
-  py_state *state = py_state_of_object(object);
+PyDoc_STRVAR(
+    many_doc,
+    "evaluate_many($self, positions, quaternions, qs, all_of, contacts, progress,\n"
+    "              field_qs=None, /)\n--\n\n"
+    "A trajectory: what `evaluate` gives, as arrays over its cycles, contacts as a tuple.");
+static PyObject *evaluate_many(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
   PyObject *positions_obj, *quaternions_obj, *qs_obj, *field_qs_obj = Py_None, *progress,
                                                       *result = NULL;
-  PyObject *reduced = NULL, *field_reduced = NULL;
+  PyObject *reduced = NULL, *field_reduced = NULL, *contacts = NULL;
   py_in positions = {0}, quaternions = {0}, qs = {0}, field_qs = {0};
   rf_penalty_result *found = NULL;
+  touching *lists = NULL;
+  npy_intp n = 0;
+  int all_of, wanted;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OOOO|O:evaluate_many", &positions_obj, &quaternions_obj, &qs_obj,
-                        &progress, &field_qs_obj) ||
+  if (!PyArg_ParseTuple(args, "OOOipO|O:evaluate_many", &positions_obj, &quaternions_obj, &qs_obj,
+                        &all_of, &wanted, &progress, &field_qs_obj) ||
       py_run_init(state, &run, progress, 1) < 0)
     return NULL;
+  if (all_of >= rf_penalty_levels(self_penalty(self)))
+    return py_fail(state, "InputError", "level must be between 0 and %d, got %d",
+                   rf_penalty_levels(self_penalty(self)) - 1, all_of);
   if (py_in_f64(&positions, positions_obj, "positions", 2, (npy_intp[]){PY_ANY, 3}) < 0) goto done;
-  const npy_intp n = positions.shape[0];
+  n = positions.shape[0];
   if (py_in_f64(&quaternions, quaternions_obj, "quaternions", 2, (npy_intp[]){n, 4}) < 0 ||
       q_in(self, &qs, qs_obj, n) < 0 || field_q_in(self, &field_qs, field_qs_obj, n) < 0)
     goto done;
-  const npy_intp r = rf_penalty_coordinates(self->penalty);
-  const npy_intp s = rf_penalty_field_coordinates(self->penalty);
+  const npy_intp r = rf_penalty_coordinates(self_penalty(self));
+  const npy_intp s = rf_penalty_field_coordinates(self_penalty(self));
   reduced = r ? py_new_f64(2, (npy_intp[]){n, r}) : Py_NewRef(Py_None);
   field_reduced = s ? py_new_f64(2, (npy_intp[]){n, s}) : Py_NewRef(Py_None);
   found = rf_alloc((size_t)n, sizeof *found);
-  if (!found) PyErr_NoMemory();
-  if (!reduced || !field_reduced || !found) goto done;
+  if (wanted) lists = rf_alloc((size_t)n, sizeof *lists);
+  if (!found || (wanted && !lists)) PyErr_NoMemory();
+  if (!reduced || !field_reduced || !found || (wanted && !lists)) goto done;
   double *to = r ? py_f64(reduced) : NULL, *field_to = s ? py_f64(field_reduced) : NULL;
   const double *field_q = field_qs.data;
   const double *x = positions.data, *a = quaternions.data, *q = qs.data;
-  rf_error err = {0};
+  rf_error err = {0}, why = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_penalty_check_many(self->penalty, n, x, a, q, &err);
+  st = rf_penalty_check_many(self_penalty(self), n, x, a, q, &err);
   // the lock is held for some cycles only and never while Python is called
   const npy_intp chunk = 64;
-  for (npy_intp k = 0; k < n && st >= 0; k += chunk) {
-    const npy_intp count = n - k < chunk ? n - k : chunk;
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    st = rf_penalty_evaluate_many_rt(self->penalty, count, x + 3 * k, a + 4 * k,
-                                     q ? q + r * k : NULL, field_q ? field_q + s * k : NULL,
-                                     found + k, to ? to + r * k : NULL,
-                                     field_to ? field_to + s * k : NULL);
-    PyThread_release_lock(self->lock);
-    st = say_field(st, &err);
-    if (st >= 0) st = rf_run_progress(&run.run, k + count, n, &err);
+  for (npy_intp from = 0; from < n && st >= 0; from += chunk) {
+    const npy_intp end = n - from < chunk ? n : from + chunk;
+    py_lock(self);
+    for (npy_intp k = from; k < end && st >= 0; ++k) {
+      st = one_cycle(self_penalty(self), x + 3 * k, a + 4 * k, q ? q + r * k : NULL,
+                     field_q ? field_q + s * k : NULL, all_of, found + k, to ? to + r * k : NULL,
+                     field_to ? field_to + s * k : NULL, NULL, lists ? lists + k : NULL, &why);
+      if (st < 0) st = rf_fail(&err, st, "cycle %lld: %.400s", (long long)k, why.text);
+    }
+    py_unlock(self);
+    if (st >= 0) st = rf_run_progress(&run.run, end, n, &err);
   }
   Py_END_ALLOW_THREADS
-  if (st < 0)
+  if (st < 0) {
     py_raise(state, st, &err);
-  else
-    result = results_out(n, found, reduced, field_reduced);
+    goto done;
+  }
+  contacts = wanted ? PyTuple_New(n) : Py_NewRef(Py_None);
+  for (npy_intp k = 0; contacts && wanted && k < n; ++k) {
+    PyObject *one = touching_out(lists + k);
+    if (one)
+      PyTuple_SET_ITEM(contacts, k, one);
+    else
+      Py_CLEAR(contacts);
+  }
+  if (contacts) result = results_out(n, found, reduced, field_reduced, contacts);
 done:
+  for (npy_intp k = 0; lists && k < n; ++k) release_touching(lists + k);
+  rf_free(lists);
   rf_free(found);
+  Py_XDECREF(contacts);
   Py_XDECREF(reduced);
   Py_XDECREF(field_reduced);
   py_in_release(&positions);
@@ -347,19 +420,19 @@ done:
 PyDoc_STRVAR(reset_doc,
              "reset($self, /)\n--\n\n"
              "Forget all earlier cycles.");
-static PyObject *reset(PyObject *object, PyObject *unused) {
+static PyObject *reset(PyObject *self, PyObject *unused) {
   (void)unused;
-  py_contact *self = (py_contact *)object;
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
-  rf_penalty_reset(self->penalty);
-  PyThread_release_lock(self->lock);
+  py_lock(self);
+  rf_penalty_reset(self_penalty(self));
+  py_unlock(self);
   Py_END_ALLOW_THREADS
   Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
     {"evaluate", evaluate, METH_VARARGS, evaluate_doc},
+    {"derivatives", derivatives, METH_VARARGS, derivatives_doc},
     {"evaluate_many", evaluate_many, METH_VARARGS, many_doc},
     {"reset", reset, METH_NOARGS, reset_doc},
     {NULL, NULL, 0, NULL},
@@ -367,17 +440,21 @@ static PyMethodDef methods[] = {
 
 PyDoc_STRVAR(contact_doc,
              "Contact(tree, field, weights, stiffness, warm_nodes, cold_ratio, budget_us, "
-             "max_points, coherence, along_normal, grasp, /)\n--\n\n"
+             "max_points, coherence, direction, grasp, /)\n--\n\n"
              "Penalty contact of a PointTree with a Field.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, contact_new}, {Py_tp_dealloc, contact_dealloc}, {Py_tp_traverse, contact_traverse},
-    {Py_tp_methods, methods}, {Py_tp_doc, (void *)contact_doc}, {0, NULL},
+    {Py_tp_new, contact_new},
+    {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_traverse, py_object_traverse},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, (void *)contact_doc},
+    {0, NULL},
 };
 
 PyType_Spec py_contact_spec = {
     .name = "reducedfem._core.Contact",
-    .basicsize = sizeof(py_contact),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };

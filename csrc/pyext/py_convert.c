@@ -1,6 +1,7 @@
 #include "pyext/py_convert.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -42,13 +43,33 @@ static void index_text(char *to, size_t size, int ndim, const npy_intp *shape, n
   snprintf(to + at, size - at, "]");
 }
 
-// releases the array
-static int refuse_shape(py_in *in, const char *name, const char *expected) {
+static int refuse_shape(PyArrayObject *a, const char *name, const char *expected) {
   char found[128];
-  shape_text(found, sizeof found, in->ndim, in->shape);
-  py_in_release(in);
+  shape_text(found, sizeof found, PyArray_NDIM(a), PyArray_DIMS(a));
   return refuse("InputError",
                 PyUnicode_FromFormat("%s must have shape %s, got %s", name, expected, found));
+}
+
+static int shape_fits(PyArrayObject *a, int ndim, const npy_intp *shape) {
+  if (PyArray_NDIM(a) != ndim) return 0;
+  for (int i = 0; i < ndim; ++i)
+    if (shape[i] != PY_ANY && PyArray_DIM(a, i) != shape[i]) return 0;
+  return 1;
+}
+
+// before anything is converted, so that what is refused costs no memory
+static int check_shape(PyArrayObject *a, const char *name, int ndim, const npy_intp *shape) {
+  if (!shape_fits(a, ndim, shape)) {
+    char expected[128];
+    shape_text(expected, sizeof expected, ndim, shape);
+    return refuse_shape(a, name, expected);
+  }
+  for (int i = 0; i < ndim; ++i)
+    if (shape[i] == PY_ANY && PyArray_DIM(a, i) > INT32_MAX)
+      return refuse("InputError",
+                    PyUnicode_FromFormat("%s has length %zd along axis %d; at most %d is allowed",
+                                         name, PyArray_DIM(a, i), i, (int)INT32_MAX));
+  return 0;
 }
 
 // The name of the type of the first thing in an array that is no number; NULL: none found.
@@ -114,24 +135,43 @@ static PyArrayObject *any_array(PyObject *object, const char *name, const char *
   return a;
 }
 
-// takes over `array` (of the final dtype, C order)
-static void hold(py_in *in, PyArrayObject *array) {
-  in->array = array;
-  in->data = PyArray_DATA(array);
-  in->ndim = PyArray_NDIM(array);
-  for (int i = 0; i < in->ndim; ++i) in->shape[i] = PyArray_DIM(array, i);
+// Whether somebody else can write to the array: while C computes without the GIL, what was checked
+// must not change.
+static bool is_shared(PyArrayObject *a) {
+  if (Py_REFCNT(a) == 1 && PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA)) return false;
+  while (!PyArray_ISWRITEABLE(a)) {
+    PyObject *base = PyArray_BASE(a);
+    if (!base || !PyArray_Check(base)) return false;
+    a = (PyArrayObject *)base;
+  }
+  return true;
 }
 
-static int load_f64(py_in *in, PyObject *object, const char *name) {
+// Holds `found` (taken over) in a dtype, in C order; a copy where others could write to it.
+static int hold(py_in *in, PyArrayObject *found, int type) {
+  const int copy = is_shared(found) ? NPY_ARRAY_ENSURECOPY : 0;
+  PyObject *array =
+      PyArray_FROM_OTF((PyObject *)found, type, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST | copy);
+  Py_DECREF(found);
+  if (!array) return -1;
+  in->array = (PyArrayObject *)array;
+  in->data = PyArray_DATA(in->array);
+  in->ndim = PyArray_NDIM(in->array);
+  for (int i = 0; i < in->ndim; ++i) in->shape[i] = PyArray_DIM(in->array, i);
+  return 0;
+}
+
+// real numbers of a shape
+static int load(py_in *in, PyObject *object, const char *name, int type, int ndim,
+                const npy_intp *shape) {
   memset(in, 0, sizeof *in);
   PyArrayObject *found = any_array(object, name, "real numbers");
   if (!found) return -1;
-  PyObject *array =
-      PyArray_FROM_OTF((PyObject *)found, NPY_FLOAT64, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
-  Py_DECREF(found);
-  if (!array) return -1;
-  hold(in, (PyArrayObject *)array);
-  return 0;
+  if (check_shape(found, name, ndim, shape) < 0) {
+    Py_DECREF(found);
+    return -1;
+  }
+  return hold(in, found, type);
 }
 
 // releases what it refuses
@@ -150,45 +190,36 @@ static int check_finite(py_in *in, const char *name) {
   return 0;
 }
 
-static int shape_fits(const py_in *in, int ndim, const npy_intp *shape) {
-  if (in->ndim != ndim) return 0;
-  for (int i = 0; i < ndim; ++i)
-    if (shape[i] != PY_ANY && in->shape[i] != shape[i]) return 0;
-  return 1;
-}
-
-// releases what it refuses
-static int check_shape(py_in *in, const char *name, int ndim, const npy_intp *shape) {
-  if (shape_fits(in, ndim, shape)) return 0;
-  char expected[128];
-  shape_text(expected, sizeof expected, ndim, shape);
-  return refuse_shape(in, name, expected);
-}
-
 int py_in_f64(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape) {
-  if (load_f64(in, object, name) < 0 || check_shape(in, name, ndim, shape) < 0) return -1;
+  if (load(in, object, name, NPY_FLOAT64, ndim, shape) < 0) return -1;
   return check_finite(in, name);
 }
 
 int py_in_f32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape) {
+  return load(in, object, name, NPY_FLOAT32, ndim, shape);
+}
+
+int py_in_u8(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape) {
   memset(in, 0, sizeof *in);
-  PyArrayObject *found = any_array(object, name, "real numbers");
-  if (!found) return -1;
-  PyObject *array =
-      PyArray_FROM_OTF((PyObject *)found, NPY_FLOAT32, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
-  Py_DECREF(found);
-  if (!array) return -1;
-  hold(in, (PyArrayObject *)array);
-  return check_shape(in, name, ndim, shape);
+  if (PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_UINT8)
+    return load(in, object, name, NPY_UINT8, ndim, shape);
+  return refuse("InputTypeError", PyUnicode_FromFormat("%s must be an array of uint8", name));
 }
 
 int py_in_field(py_in *in, PyObject *object, const char *name, npy_intp n) {
-  if (load_f64(in, object, name) < 0) return -1;
   const npy_intp grid[2] = {n, 3}, flat[1] = {3 * n};
-  if (shape_fits(in, 2, grid) || shape_fits(in, 1, flat)) return check_finite(in, name);
-  char expected[160];
-  snprintf(expected, sizeof expected, "(%lld, 3) or (%lld,)", (long long)n, (long long)(3 * n));
-  return refuse_shape(in, name, expected);
+  memset(in, 0, sizeof *in);
+  PyArrayObject *found = any_array(object, name, "real numbers");
+  if (!found) return -1;
+  if (!shape_fits(found, 2, grid) && !shape_fits(found, 1, flat)) {
+    char expected[160];
+    snprintf(expected, sizeof expected, "(%lld, 3) or (%lld,)", (long long)n, (long long)(3 * n));
+    const int bad = refuse_shape(found, name, expected);
+    Py_DECREF(found);
+    return bad;
+  }
+  if (hold(in, found, NPY_FLOAT64) < 0) return -1;
+  return check_finite(in, name);
 }
 
 int py_in_fields(py_in *in, PyObject *object, const char *name, npy_intp n) {
@@ -196,30 +227,30 @@ int py_in_fields(py_in *in, PyObject *object, const char *name, npy_intp n) {
   return py_in_f64(in, object, name, 3, shape);
 }
 
+static int check_integers(PyArrayObject *a, PyObject *object, const char *name) {
+  // an empty list arrives as float64: its dtype means nothing
+  if (PyTypeNum_ISINTEGER(PyArray_TYPE(a)) || PyArray_SIZE(a) == 0) return 0;
+  return refuse("InputTypeError",
+                PyUnicode_FromFormat("%s must hold integers, got %s of dtype %S", name,
+                                     Py_TYPE(object)->tp_name, PyArray_DESCR(a)));
+}
+
 // int64; an unsigned value above its range arrives as a negative one
-static int load_i64(py_in *in, PyObject *object, const char *name, int *is_unsigned) {
+static int load_i64(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape,
+                    int *is_unsigned) {
   memset(in, 0, sizeof *in);
   PyArrayObject *found = any_array(object, name, "integers");
   if (!found) return -1;
   *is_unsigned = PyTypeNum_ISUNSIGNED(PyArray_TYPE(found));
-  // an empty list arrives as float64: its dtype means nothing
-  if (!PyTypeNum_ISINTEGER(PyArray_TYPE(found)) && PyArray_SIZE(found) > 0) {
-    const int bad = refuse("InputTypeError",
-                           PyUnicode_FromFormat("%s must hold integers, got %s of dtype %S", name,
-                                                Py_TYPE(object)->tp_name, PyArray_DESCR(found)));
+  if (check_integers(found, object, name) < 0 || check_shape(found, name, ndim, shape) < 0) {
     Py_DECREF(found);
-    return bad;
+    return -1;
   }
-  PyObject *wide =
-      PyArray_FROM_OTF((PyObject *)found, NPY_INT64, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
-  Py_DECREF(found);
-  if (!wide) return -1;
-  hold(in, (PyArrayObject *)wide);
-  return 0;
+  return hold(in, found, NPY_INT64);
 }
 
 // releases what it refuses
-static int check_range(py_in *in, const char *name, int is_unsigned, int32_t low, int32_t high) {
+static int check_range(py_in *in, const char *name, int is_unsigned, int64_t low, int64_t high) {
   const int64_t *x = in->data;
   const npy_intp count = PyArray_SIZE(in->array);
   for (npy_intp i = 0; i < count; ++i) {
@@ -229,24 +260,31 @@ static int check_range(py_in *in, const char *name, int is_unsigned, int32_t low
     index_text(where, sizeof where, in->ndim, in->shape, i);
     snprintf(value, sizeof value, wrapped ? "%llu" : "%lld", (long long)x[i]);
     py_in_release(in);
-    return refuse("InputError", PyUnicode_FromFormat("%s%s is %s; allowed are %d to %d", name,
-                                                     where, value, (int)low, (int)high));
+    return refuse("InputError",
+                  PyUnicode_FromFormat("%s%s is %s; allowed are %lld to %lld", name, where, value,
+                                       (long long)low, (long long)high));
   }
   return 0;
 }
 
-int py_in_i32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape,
-              int32_t low, int32_t high) {
+static int narrowed(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape,
+                    int64_t low, int64_t high, int type) {
   int is_unsigned = 0;
-  if (load_i64(in, object, name, &is_unsigned) < 0 || check_shape(in, name, ndim, shape) < 0 ||
+  if (load_i64(in, object, name, ndim, shape, &is_unsigned) < 0 ||
       check_range(in, name, is_unsigned, low, high) < 0)
     return -1;
-  PyObject *narrow =
-      PyArray_FROM_OTF((PyObject *)in->array, NPY_INT32, NPY_ARRAY_IN_ARRAY | NPY_ARRAY_FORCECAST);
-  Py_CLEAR(in->array);
-  if (!narrow) return -1;
-  hold(in, (PyArrayObject *)narrow);
-  return 0;
+  PyArrayObject *wide = in->array;
+  in->array = NULL;
+  return hold(in, wide, type);
+}
+
+int py_in_i32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape,
+              int32_t low, int32_t high) {
+  return narrowed(in, object, name, ndim, shape, low, high, NPY_INT32);
+}
+
+int py_in_u32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape) {
+  return narrowed(in, object, name, ndim, shape, 0, UINT32_MAX, NPY_UINT32);
 }
 
 void py_in_release(py_in *in) {

@@ -3,7 +3,8 @@
 // In:  py_in_*  take an object and the argument's name, convert lists and other
 //      numeric dtypes, and refuse wrong shapes, NaN and out-of-range values with a
 //      message naming argument, index, value and what is allowed.  The data stays
-//      valid until py_in_release.
+//      valid and as it was checked until py_in_release: an array that others can write to
+//      is copied, one that is read-only is used in place.
 // Out: fresh arrays, or read-only views whose base owns the C memory.
 #ifndef RF_PYEXT_PY_CONVERT_H
 #define RF_PYEXT_PY_CONVERT_H
@@ -17,7 +18,7 @@ typedef struct py_in {
   int ndim;
 } py_in;
 
-#define PY_ANY (-1)  // any length along this axis
+#define PY_ANY (-1)  // any length along this axis up to INT32_MAX
 
 // float64, C order, exactly `ndim` axes with lengths `shape` (PY_ANY: free), finite.
 // 0 on success, -1 with an exception set.
@@ -25,6 +26,9 @@ int py_in_f64(py_in *in, PyObject *object, const char *name, int ndim, const npy
 
 // float32 likewise, for large arrays: not checked to be finite.
 int py_in_f32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape);
+
+// uint8 likewise, from nothing but uint8.
+int py_in_u8(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape);
 
 // A field over n nodes: (n, 3), or flat (3n,).
 int py_in_field(py_in *in, PyObject *object, const char *name, npy_intp n);
@@ -35,6 +39,8 @@ int py_in_fields(py_in *in, PyObject *object, const char *name, npy_intp n);
 // int32 with every value in [low, high]; floats with integral values are refused.
 int py_in_i32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape,
               int32_t low, int32_t high);
+// uint32 likewise, with any value.
+int py_in_u32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape);
 
 void py_in_release(py_in *in);
 

@@ -39,6 +39,8 @@ typedef enum py_type_index {
   PY_POINT_TREE,
   PY_FIELD,
   PY_CONTACT,
+  PY_DEVICE,
+  PY_SESSION,
   PY_TYPE_COUNT
 } py_type_index;
 
@@ -62,6 +64,8 @@ int py_require_type(py_state *state, PyObject *object, py_type_index type, const
 // For tp_new: 0 without keywords, else -1 with InputTypeError.
 int py_refuse_keywords(PyTypeObject *type, PyObject *kwargs);
 
+// A str of what C tells: parts of it may come from drivers and the system, in any encoding.
+PyObject *py_text(const char *text);
 // The exception that belongs to a status; never masks one already pending.
 // Always returns NULL, so a failing branch is `return py_raise(state, st, &err);`.
 PyObject *py_raise(py_state *state, rf_status st, const rf_error *err);
@@ -93,13 +97,14 @@ extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_sp
     py_projected_spec, py_newmark_projected_spec, py_voxmap_spec, py_voxmap_contact_spec,
     py_deformed_field_spec;
 extern PyType_Spec py_point_tree_spec, py_field_spec;
-extern PyType_Spec py_contact_spec;
+extern PyType_Spec py_contact_spec, py_device_spec, py_session_spec;
 
 // Module functions, one table a py_<room>.c.
 extern PyMethodDef py_mesh_functions[], py_solid_functions[], py_modes_functions[],
     py_basis_functions[], py_reduced_functions[], py_system_functions[], py_sketch_functions[],
     py_spectrum_functions[], py_free_body_functions[], py_parts_functions[], py_damping_functions[],
     py_pointshell_functions[], py_voxmap_functions[], py_deformed_field_functions[],
-    py_field_functions[];
+    py_field_functions[], py_surface_functions[], py_coupling_functions[], py_device_functions[],
+    py_session_functions[];
 
 #endif

@@ -2,13 +2,10 @@
 #include "pyext/py_damping.h"
 
 #include "base/alloc.h"
+#include "pyext/py_object.h"
 #include "pyext/py_solid.h"
 
-typedef struct py_damping {
-  PyObject_HEAD rf_damping *damping;
-} py_damping;
-
-static const rf_damping *self_damping(PyObject *self) { return ((py_damping *)self)->damping; }
+static const rf_damping *self_damping(PyObject *self) { return py_held(self); }
 
 int py_damping_in(py_state *state, PyObject *object, const rf_damping **damping) {
   *damping = NULL;
@@ -25,13 +22,11 @@ int py_viscosity_in(py_in *in, PyObject *object, const rf_solid *solid) {
   return py_in_f64(in, object, "viscosity", 2, (npy_intp[]){solid->n_materials, 2});
 }
 
+static void release(void *damping) { rf_damping_free(damping); }
+
+// takes it over, also on failure
 static PyObject *wrap(PyTypeObject *type, rf_damping *damping) {
-  PyObject *self = type->tp_alloc(type, 0);
-  if (self)
-    ((py_damping *)self)->damping = damping;
-  else
-    rf_damping_free(damping);
-  return self;
+  return py_object_new(type, damping, release, NULL);
 }
 
 static PyObject *damping_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -54,13 +49,6 @@ static PyObject *damping_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   Py_END_ALLOW_THREADS
   py_in_release(&coefficient);
   return st < 0 ? py_raise(state, st, &err) : wrap(type, damping);
-}
-
-static void damping_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  rf_damping_free(((py_damping *)self)->damping);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 static rf_status reduce_damping_in_c(const rf_solid *solid, const rf_run *run, int32_t r,
@@ -260,13 +248,13 @@ PyDoc_STRVAR(damping_doc,
              "Immutable strain-rate damping of r reduced coordinates.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, damping_new}, {Py_tp_dealloc, damping_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getters},  {Py_tp_doc, (void *)damping_doc}, {0, NULL},
+    {Py_tp_new, damping_new}, {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, methods},
+    {Py_tp_getset, getters},  {Py_tp_doc, (void *)damping_doc},   {0, NULL},
 };
 
 PyType_Spec py_damping_spec = {
     .name = "reducedfem._core.Damping",
-    .basicsize = sizeof(py_damping),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };

@@ -9,21 +9,17 @@
 #include "pyext/py_embedding.h"
 #include "pyext/py_field.h"
 #include "pyext/py_mesh.h"
+#include "pyext/py_object.h"
 #include "pyext/py_reduced.h"
 
-typedef struct py_deformed_field {
-  PyObject_HEAD rf_deformed_field *field;
-  PyObject *rest;  // tuple of the fields at rest
-} py_deformed_field;
-
-static const rf_deformed_field *self_field(PyObject *self) {
-  return ((py_deformed_field *)self)->field;
-}
+static const rf_deformed_field *self_field(PyObject *self) { return py_held(self); }
 
 const rf_deformed_field *py_deformed_field_get(py_state *state, PyObject *object) {
   const int bad = py_require_type(state, object, PY_DEFORMED_FIELD, "field", "DeformedField");
   return bad < 0 ? NULL : self_field(object);
 }
+
+static void release(void *field) { rf_deformed_field_free(field); }
 
 static PyObject *deformed_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
@@ -67,38 +63,13 @@ static PyObject *deformed_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   st = rf_deformed_field_create((int32_t)n_domains, fields, first.data, model, mesh, embedding,
                                 points.data, &set, &run.run, &made, &err);
   Py_END_ALLOW_THREADS
-  if (st < 0) {
-    py_raise(state, st, &err);
-    goto done;
-  }
-  self = type->tp_alloc(type, 0);
-  if (self) {
-    ((py_deformed_field *)self)->field = made;
-    ((py_deformed_field *)self)->rest = Py_NewRef(fields_obj);
-  } else {
-    rf_deformed_field_free(made);
-  }
+  // what is made borrows the fields at rest
+  self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, made, release, fields_obj);
 done:
   rf_free((void *)fields);
   py_in_release(&first);
   py_in_release(&points);
   return self;
-}
-
-// no tp_clear: fields at rest know of no deformed ones, so no circle runs through here
-static int deformed_traverse(PyObject *self, visitproc visit, void *arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(((py_deformed_field *)self)->rest);
-  return 0;
-}
-
-static void deformed_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  rf_deformed_field_free(((py_deformed_field *)self)->field);
-  Py_CLEAR(((py_deformed_field *)self)->rest);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 PyDoc_STRVAR(evaluate_doc,
@@ -119,10 +90,6 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
       py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0)
     goto done;
   const npy_intp n = points.shape[0];
-  if (n > INT32_MAX) {
-    py_fail(state, "InputError", "points has %zd rows, too many", n);
-    goto done;
-  }
   distance = py_new_f64(1, (npy_intp[]){n});
   gradient = with_gradient ? py_new_f64(2, (npy_intp[]){n, 3}) : Py_NewRef(Py_None);
   nearest = py_new_i32(1, (npy_intp[]){n});
@@ -234,8 +201,8 @@ PyDoc_STRVAR(deformed_doc,
 
 static PyType_Slot slots[] = {
     {Py_tp_new, deformed_new},
-    {Py_tp_dealloc, deformed_dealloc},
-    {Py_tp_traverse, deformed_traverse},
+    {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_traverse, py_object_traverse},
     {Py_tp_methods, methods},
     {Py_tp_getset, getset},
     {Py_tp_doc, (void *)deformed_doc},
@@ -244,7 +211,7 @@ static PyType_Slot slots[] = {
 
 PyType_Spec py_deformed_field_spec = {
     .name = "reducedfem._core.DeformedField",
-    .basicsize = sizeof(py_deformed_field),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
@@ -286,15 +253,11 @@ static PyObject *cut(PyObject *module, PyObject *args) {
     return NULL;
   const rf_field *field = py_field_get(state, field_obj);
   if (!field) return NULL;
-  if (field->n_parts != 1 || field->parts[0].shape != RF_SHAPE_GRID ||
+  if (field->n_parts != 1 || !field->plain || field->parts[0].shape != RF_SHAPE_GRID ||
       field->parts[0].offset != 0.0)
     return py_fail(state, "InputTypeError",
                    "only a DistanceField can be cut into domains, for others give the domains");
   if (py_in_f64(&points, points_obj, "proxies", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
-  if (points.shape[0] > INT32_MAX) {
-    py_fail(state, "InputError", "proxies has %zd rows, too many", points.shape[0]);
-    goto done;
-  }
   if (labels_obj != Py_None &&
       py_in_i32(&labels, labels_obj, "domains", 1, points.shape, 0, INT32_MAX) < 0)
     goto done;

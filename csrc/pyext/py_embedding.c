@@ -3,29 +3,20 @@
 
 #include "pyext/py_convert.h"
 #include "pyext/py_mesh.h"
+#include "pyext/py_object.h"
 
-typedef struct py_embedding {
-  PyObject_HEAD rf_embedding *embedding;
-} py_embedding;
-
-static const rf_embedding *self_embedding(PyObject *self) {
-  return ((py_embedding *)self)->embedding;
-}
+static const rf_embedding *self_embedding(PyObject *self) { return py_held(self); }
 
 const rf_embedding *py_embedding_get(py_state *state, PyObject *object) {
   const int bad = py_require_type(state, object, PY_EMBEDDING, "embedding", "Embedding");
   return bad < 0 ? NULL : self_embedding(object);
 }
 
-// takes the embedding over, also on failure
+static void release(void *embedding) { rf_embedding_free(embedding); }
+
+// takes it over, also on failure
 static PyObject *wrap(PyTypeObject *type, rf_embedding *embedding) {
-  PyObject *self = type->tp_alloc(type, 0);
-  if (!self) {
-    rf_embedding_free(embedding);
-    return NULL;
-  }
-  ((py_embedding *)self)->embedding = embedding;
-  return self;
+  return py_object_new(type, embedding, release, NULL);
 }
 
 static PyObject *embedding_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -44,9 +35,8 @@ static PyObject *embedding_new(PyTypeObject *type, PyObject *args, PyObject *kwa
   PyObject *self = NULL;
   rf_embedding *embedding = NULL;
   rf_error err = {0};
-  if (points.shape[0] < 1 || points.shape[0] > INT32_MAX) {
-    py_fail(state, "InputError", "points has %zd rows; allowed are 1 to %d", points.shape[0],
-            (int)INT32_MAX);
+  if (points.shape[0] < 1) {
+    py_fail(state, "InputError", "points has 0 rows; one at least is needed");
   } else {
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
@@ -57,13 +47,6 @@ static PyObject *embedding_new(PyTypeObject *type, PyObject *args, PyObject *kwa
   }
   py_in_release(&points);
   return self;
-}
-
-static void embedding_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  rf_embedding_free(((py_embedding *)self)->embedding);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 static PyObject *get_elements(PyObject *self, void *unused) {
@@ -141,11 +124,7 @@ static PyObject *transfer(PyObject *self, PyObject *args) {
   py_in vectors;
   if (py_in_fields(&vectors, vectors_obj, "vectors", e->n_nodes) < 0) return NULL;
   const npy_intp r = vectors.shape[0];
-  if (r > INT32_MAX)
-    py_fail(py_state_of_object(self), "InputError", "vectors has %zd rows; at most %d are allowed",
-            r, (int)INT32_MAX);
-  else
-    result = interpolated(self, &vectors, (int32_t)r, threads, 3, (npy_intp[]){r, e->n_points, 3});
+  result = interpolated(self, &vectors, (int32_t)r, threads, 3, (npy_intp[]){r, e->n_points, 3});
   py_in_release(&vectors);
   return result;
 }
@@ -180,14 +159,14 @@ PyDoc_STRVAR(embedding_doc,
              "Points carried by a mesh; the public face is reducedfem.Embedding.");
 
 static PyType_Slot embedding_slots[] = {
-    {Py_tp_new, embedding_new},         {Py_tp_dealloc, embedding_dealloc},
+    {Py_tp_new, embedding_new},         {Py_tp_dealloc, py_object_dealloc},
     {Py_tp_getset, embedding_getset},   {Py_tp_methods, embedding_methods},
     {Py_tp_doc, (void *)embedding_doc}, {0, NULL},
 };
 
 PyType_Spec py_embedding_spec = {
     .name = "reducedfem._core.Embedding",
-    .basicsize = sizeof(py_embedding),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = embedding_slots,
 };

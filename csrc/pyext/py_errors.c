@@ -1,6 +1,7 @@
 #include "pyext/py_core.h"
 
 #include <stdarg.h>
+#include <string.h>
 
 // One row a status: the class in reducedfem.errors that reports it.
 static const char *class_of(rf_status st) {
@@ -10,8 +11,13 @@ static const char *class_of(rf_status st) {
     case RF_ERR_NO_CONVERGENCE: return "ConvergenceError";
     case RF_ERR_MESH: return "MeshError";
     case RF_ERR_DIVERGED: return "DivergedError";
+    case RF_ERR_DEVICE: return "DeviceError";
     default: return "InternalError";
   }
+}
+
+PyObject *py_text(const char *text) {
+  return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "backslashreplace");
 }
 
 static void set_error(py_state *state, const char *error_class, PyObject *text) {
@@ -27,7 +33,7 @@ PyObject *py_raise(py_state *state, rf_status st, const rf_error *err) {
     PyErr_SetString(PyExc_MemoryError, err->text);
     return NULL;
   }
-  set_error(state, class_of(st), PyUnicode_FromString(err->text));
+  set_error(state, class_of(st), py_text(err->text));
   return NULL;
 }
 

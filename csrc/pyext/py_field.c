@@ -2,115 +2,100 @@
 // those.
 #include "pyext/py_field.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
-#include "mesh/closest.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_object.h"
+#include "pyext/py_surface.h"
 #include "sdf/build.h"
 
 typedef struct py_field {
-  PyObject_HEAD rf_field *field;
-  rf_grid *grid;     // nullable
-  PyObject *others;  // tuple of the fields whose grids are used; nullable
+  py_object object;  // keeps the tuple of the fields whose grids are used
+  rf_grid *grid;     // owned, nullable
 } py_field;
 
-static const rf_field *self_field(PyObject *self) { return ((py_field *)self)->field; }
+static const rf_field *self_field(PyObject *self) { return py_held(self); }
+static const rf_grid *self_grid(PyObject *self) { return ((py_field *)self)->grid; }
+
+static void release(void *field) { rf_field_free(field); }
 
 const rf_field *py_field_get(py_state *state, PyObject *object) {
   const int bad = py_require_type(state, object, PY_FIELD, "field", "Field");
   return bad < 0 ? NULL : self_field(object);
 }
 
-// takes field, grid and others over, also on failure
-static PyObject *wrap(PyTypeObject *type, rf_field *field, rf_grid *grid, PyObject *others) {
-  PyObject *self = type->tp_alloc(type, 0);
-  if (!self) {
-    rf_field_free(field);
-    rf_grid_free(grid);
-    Py_XDECREF(others);
-    return NULL;
+// Those of some fields that own grids, each once, among them what others keep: so that fields of
+// fields of fields hold on to no chain of them.  A new tuple.
+static PyObject *owners_of(PyObject *fields) {
+  PyObject *owners = PyDict_New(), *result = NULL;  // in order
+  for (Py_ssize_t i = 0; owners && i < PyTuple_GET_SIZE(fields); ++i) {
+    PyObject *field = PyTuple_GET_ITEM(fields, i);
+    PyObject *kept = ((py_object *)field)->kept;
+    int bad = self_grid(field) ? PyDict_SetItem(owners, field, Py_None) : 0;
+    for (Py_ssize_t k = 0; kept && k < PyTuple_GET_SIZE(kept) && bad == 0; ++k)
+      bad = PyDict_SetItem(owners, PyTuple_GET_ITEM(kept, k), Py_None);
+    if (bad < 0) Py_CLEAR(owners);
   }
-  py_field *f = (py_field *)self;
-  f->field = field;
-  f->grid = grid;
-  f->others = others;
-  return self;
-}
-
-// the parts of some fields, each with a further offset; count is set
-static rf_field_part *joined_parts(py_state *state, PyObject *others, double offset,
-                                   Py_ssize_t *count) {
-  *count = 0;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others); ++i) {
-    const rf_field *f = py_field_get(state, PyTuple_GET_ITEM(others, i));
-    if (!f) return NULL;
-    *count += f->n_parts;
-  }
-  if (*count < 1 || *count > RF_FIELD_MAX_PARTS) {
-    py_fail(state, "InputError", "a field has 1 to %d parts, got %zd", (int)RF_FIELD_MAX_PARTS,
-            *count);
-    return NULL;
-  }
-  rf_field_part *parts = rf_alloc((size_t)*count, sizeof *parts);
-  if (!parts) {
-    PyErr_NoMemory();
-    return NULL;
-  }
-  Py_ssize_t at = 0;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(others); ++i) {
-    const rf_field *f = self_field(PyTuple_GET_ITEM(others, i));
-    for (int32_t k = 0; k < f->n_parts; ++k) {
-      parts[at] = f->parts[k];
-      parts[at++].offset += offset;
-    }
-  }
-  return parts;
+  PyObject *list = owners ? PyDict_Keys(owners) : NULL;
+  if (list) result = PyList_AsTuple(list);
+  Py_XDECREF(list);
+  Py_XDECREF(owners);
+  return result;
 }
 
 static PyObject *field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *fields;
+  PyObject *fields, *self = NULL;
+  const char *name = "union";
   double offset;
   int simd = RF_SIMD_BEST;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "O!d|i:Field", &PyTuple_Type, &fields, &offset, &simd)) return NULL;
-  if (simd != RF_SIMD_BEST && !rf_simd_available((rf_simd)simd))
-    return py_fail(state, "InputError", "simd must be one this processor has, got %d", simd);
-  Py_ssize_t count;
-  rf_field_part *parts = joined_parts(state, fields, offset, &count);
-  if (!parts) return NULL;
-  rf_field *field = NULL;
+  if (!PyArg_ParseTuple(args, "O!d|is:Field", &PyTuple_Type, &fields, &offset, &simd, &name))
+    return NULL;
   rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_field_create((int32_t)count, parts, &field, &err);
-  Py_END_ALLOW_THREADS
-  rf_free(parts);
+  rf_status st = rf_simd_check((rf_simd)simd, &err);
   if (st < 0) return py_raise(state, st, &err);
+  static const char *const names[] = {[RF_FIELD_UNION] = "union",
+                                      [RF_FIELD_INTERSECTION] = "intersection",
+                                      [RF_FIELD_COMPLEMENT] = "complement"};
+  int how = 0;
+  while (how < 3 && strcmp(name, names[how]) != 0) ++how;
+  if (how == 3)
+    return py_fail(state, "InputError", "join must be union, intersection or complement, got %s",
+                   name);
+  const Py_ssize_t n = PyTuple_GET_SIZE(fields);
+  if (n > RF_FIELD_MAX_PARTS)
+    return py_fail(state, "InputError", "a field has 1 to %d parts, got %zd",
+                   (int)RF_FIELD_MAX_PARTS, n);
+  const rf_field **others = rf_alloc((size_t)n, sizeof *others);
+  if (!others) return PyErr_NoMemory();
+  for (Py_ssize_t i = 0; i < n; ++i)
+    if (!(others[i] = py_field_get(state, PyTuple_GET_ITEM(fields, i)))) goto done;
+  rf_field *field = NULL;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_field_create_joined((int32_t)n, others, (rf_field_join)how, offset, &field, &err);
+  Py_END_ALLOW_THREADS
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
   field->simd = rf_simd_resolve((rf_simd)simd);
-  Py_INCREF(fields);
-  return wrap(type, field, NULL, fields);
-}
-
-static int field_traverse(PyObject *self, visitproc visit, void *arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(((py_field *)self)->others);
-  return 0;
-}
-
-static int field_clear(PyObject *self) {
-  (void)self;  // fields are made of older ones: no circle to break
-  return 0;
+  PyObject *owners = owners_of(fields);
+  if (owners)
+    self = py_object_new(type, field, release, owners);
+  else
+    rf_field_free(field);
+  Py_XDECREF(owners);
+done:
+  rf_free((void *)others);
+  return self;
 }
 
 static void field_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  py_field *f = (py_field *)self;
-  rf_field_free(f->field);
-  rf_grid_free(f->grid);
-  Py_CLEAR(f->others);
-  type->tp_free(self);
-  Py_DECREF(type);
+  rf_grid *grid = ((py_field *)self)->grid;
+  py_object_dealloc(self);
+  rf_grid_free(grid);
 }
 
 // ---- making -----------------------------------------------------------------------
@@ -125,7 +110,12 @@ static PyObject *field_of_grid(py_state *state, rf_grid *grid) {
     rf_grid_free(grid);
     return py_raise(state, st, &err);
   }
-  return wrap(state->types[PY_FIELD], field, grid, NULL);
+  PyObject *self = py_object_new(state->types[PY_FIELD], field, release, NULL);
+  if (self)
+    ((py_field *)self)->grid = grid;
+  else
+    rf_grid_free(grid);
+  return self;
 }
 
 PyDoc_STRVAR(from_values_doc,
@@ -148,8 +138,7 @@ static PyObject *from_values(PyObject *module, PyObject *args) {
       py_in_f64(&origin, origin_obj, "origin", 1, &three) == 0 &&
       py_in_f64(&spacing, spacing_obj, "spacing", 1, &three) == 0) {
     int32_t n[3];
-    for (int c = 0; c < 3; ++c)
-      n[c] = values.shape[c] < INT32_MAX ? (int32_t)values.shape[c] : INT32_MAX;
+    for (int c = 0; c < 3; ++c) n[c] = (int32_t)values.shape[c];
     rf_grid *grid = NULL;
     rf_error err = {0};
     rf_status st;
@@ -165,6 +154,50 @@ static PyObject *from_values(PyObject *module, PyObject *args) {
   return result;
 }
 
+PyDoc_STRVAR(from_field_doc,
+             "field_from_field($module, field, resolution, box, progress, threads, /)\n--\n\n"
+             "Field of samples of another. resolution: three ints, voxels; box: corners (2, 3).");
+static PyObject *from_field(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *field_obj, *box_obj, *progress, *result = NULL;
+  int voxels[3], threads;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "O(iii)OOi:field_from_field", &field_obj, &voxels[0], &voxels[1],
+                        &voxels[2], &box_obj, &progress, &threads) ||
+      py_run_init(state, &run, progress, threads) < 0)
+    return NULL;
+  const rf_field *field = py_field_get(state, field_obj);
+  py_in box = {0};
+  if (!field || py_in_f64(&box, box_obj, "box", 2, (npy_intp[]){2, 3}) < 0) return NULL;
+  const double *low = box.data, *high = low + 3;
+  double spacing[3];
+  int32_t n[3];
+  rf_error err = {0};
+  rf_status st;
+  for (int c = 0; c < 3; ++c) {
+    if (!(low[c] < high[c])) {
+      st = rf_fail(&err, RF_ERR_ARG, "box[0, %d] must be below box[1, %d], got %g and %g", c, c,
+                   low[c], high[c]);
+      py_raise(state, st, &err);
+      goto done;
+    }
+    if (!(voxels[c] >= 1 && voxels[c] < INT32_MAX)) {
+      py_fail(state, "InputError", "resolution must be at least 1, got %d", voxels[c]);
+      goto done;
+    }
+    n[c] = voxels[c] + 1;
+    spacing[c] = (high[c] - low[c]) / voxels[c];
+  }
+  rf_grid *grid = NULL;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_grid_from_field(field, n, low, spacing, &run.run, &grid, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
+done:
+  py_in_release(&box);
+  return result;
+}
+
 PyDoc_STRVAR(
     from_surface_doc,
     "field_from_surface($module, vertices, triangles, resolution, expand, box, offset, exact,"
@@ -174,11 +207,11 @@ PyDoc_STRVAR(
     "number or None; memory: bytes or 0.");
 static PyObject *from_surface(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *v_obj, *t_obj, *box_obj, *offset_obj, *progress, *result = NULL;
+  PyObject *vertices, *triangles, *box_obj, *offset_obj, *progress, *result = NULL;
   rf_field_settings set = {0};
   int exact, threads;
   py_run run;
-  if (!PyArg_ParseTuple(args, "OO(iii)dOOpdOi:field_from_surface", &v_obj, &t_obj,
+  if (!PyArg_ParseTuple(args, "OO(iii)dOOpdOi:field_from_surface", &vertices, &triangles,
                         &set.resolution[0], &set.resolution[1], &set.resolution[2], &set.expand,
                         &box_obj, &offset_obj, &exact, &set.memory, &progress, &threads) ||
       py_run_init(state, &run, progress, threads) < 0)
@@ -190,36 +223,29 @@ static PyObject *from_surface(PyObject *module, PyObject *args) {
     set.offset = PyFloat_AsDouble(offset_obj);
     if (set.offset == -1.0 && PyErr_Occurred()) return NULL;
   }
-  py_in v = {0}, t = {0}, box = {0};
-  if (py_in_f64(&v, v_obj, "vertices", 2, (npy_intp[]){PY_ANY, 3}) == 0 &&
-      py_in_i32(&t, t_obj, "triangles", 2, (npy_intp[]){PY_ANY, 3}, 0, INT32_MAX) == 0 &&
+  py_surface in = {0};
+  py_in box = {0};
+  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
       (set.fitted || py_in_f64(&box, box_obj, "box", 2, (npy_intp[]){2, 3}) == 0)) {
     for (int c = 0; c < 3 && !set.fitted; ++c) {
       set.low[c] = ((const double *)box.data)[c];
       set.high[c] = ((const double *)box.data)[3 + c];
     }
-    if (v.shape[0] > INT32_MAX || t.shape[0] > INT32_MAX) {
-      py_fail(state, "MeshError", "a surface has at most %d vertices and triangles",
-              (int)INT32_MAX);
-    } else {
-      const rf_surface surface = {(int32_t)v.shape[0], (int32_t)t.shape[0], v.data, t.data};
-      rf_grid *grid = NULL;
-      rf_field_report report;
-      rf_error err = {0};
-      rf_status st;
-      Py_BEGIN_ALLOW_THREADS
-      st = rf_grid_from_surface(&surface, &set, &run.run, &grid, &report, &err);
-      Py_END_ALLOW_THREADS
-      PyObject *field = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
-      if (field)
-        result = Py_BuildValue("(NNNNdiddid)", field, PyBool_FromLong(report.closed),
-                               PyBool_FromLong(report.turned), PyBool_FromLong(report.crossing),
-                               report.offset, (int)report.n_removed, report.band, report.error,
-                               (int)report.n_hidden, report.depth_error);
-    }
+    rf_grid *grid = NULL;
+    rf_field_report report;
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_grid_from_surface(&in.view, &set, &run.run, &grid, &report, &err);
+    Py_END_ALLOW_THREADS
+    PyObject *field = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
+    if (field)
+      result = Py_BuildValue("(NNNNdiddid)", field, PyBool_FromLong(report.closed),
+                             PyBool_FromLong(report.turned), PyBool_FromLong(report.crossing),
+                             report.offset, (int)report.n_removed, report.band, report.error,
+                             (int)report.n_hidden, report.depth_error);
   }
-  py_in_release(&v);
-  py_in_release(&t);
+  py_surface_release(&in);
   py_in_release(&box);
   return result;
 }
@@ -256,7 +282,8 @@ static PyObject *from_shape(PyObject *module, PyObject *args) {
     rf_field *field = NULL;
     rf_error err = {0};
     const rf_status st = rf_field_create(1, &part, &field, &err);
-    result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_FIELD], field, NULL, NULL);
+    result = st < 0 ? py_raise(state, st, &err)
+                    : py_object_new(state->types[PY_FIELD], field, release, NULL);
   }
   py_in_release(&a);
   py_in_release(&b);
@@ -354,8 +381,9 @@ static PyObject *time_distances(PyObject *self, PyObject *args) {
   if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
   const npy_intp n = points.shape[0];
   double *distance_to = NULL;
-  if (n > INT32_MAX || repeats < 1 || repeats > 1000000)
-    py_fail(py_state_of_object(self), "InputError", "too many points or repeats");
+  if (!(repeats >= 1 && repeats <= 1000000))
+    py_fail(py_state_of_object(self), "InputError", "repeats must be between 1 and 1000000, got %d",
+            repeats);
   else if (!(distance_to = rf_alloc((size_t)n, sizeof *distance_to)))
     PyErr_NoMemory();
   else
@@ -392,35 +420,35 @@ static PyMethodDef field_methods[] = {
 
 static PyObject *get_values(PyObject *self, void *unused) {
   (void)unused;
-  const rf_grid *g = ((py_field *)self)->grid;
+  const rf_grid *g = self_grid(self);
   if (!g) Py_RETURN_NONE;
   return py_view_f32(self, g->values, 3, (npy_intp[]){g->n[0], g->n[1], g->n[2]});
 }
 
 static PyObject *get_origin(PyObject *self, void *unused) {
   (void)unused;
-  const rf_grid *g = ((py_field *)self)->grid;
+  const rf_grid *g = self_grid(self);
   if (!g) Py_RETURN_NONE;
   return py_view_f64(self, g->origin, 1, (npy_intp[]){3});
 }
 
 static PyObject *get_spacing(PyObject *self, void *unused) {
   (void)unused;
-  const rf_grid *g = ((py_field *)self)->grid;
+  const rf_grid *g = self_grid(self);
   if (!g) Py_RETURN_NONE;
   return py_view_f64(self, g->spacing, 1, (npy_intp[]){3});
 }
 
 static PyObject *get_boundary(PyObject *self, void *unused) {
   (void)unused;
-  const rf_grid *g = ((py_field *)self)->grid;
+  const rf_grid *g = self_grid(self);
   if (!g) Py_RETURN_NONE;
   return PyFloat_FromDouble(g->boundary);
 }
 
 static PyObject *get_error(PyObject *self, void *unused) {
   (void)unused;
-  const rf_grid *g = ((py_field *)self)->grid;
+  const rf_grid *g = self_grid(self);
   return PyFloat_FromDouble(g ? g->error : 0.0);
 }
 
@@ -429,7 +457,15 @@ static PyObject *get_parts(PyObject *self, void *unused) {
   return PyLong_FromLong(self_field(self)->n_parts);
 }
 
+static PyObject *get_bounds(PyObject *self, void *unused) {
+  (void)unused;
+  PyObject *out = py_new_f64(2, (npy_intp[]){2, 3});
+  if (out) rf_field_bounds(self_field(self), 0.0, py_f64(out), py_f64(out) + 3);
+  return out;
+}
+
 static PyGetSetDef field_getset[] = {
+    {"bounds", get_bounds, NULL, "Corners (2, 3) of a box that holds what is inside.", NULL},
     {"values", get_values, NULL, "Samples of a grid, read-only float32 (nx, ny, nz), or None.",
      NULL},
     {"origin", get_origin, NULL, "Place of its first sample, read-only (3,), or None.", NULL},
@@ -440,16 +476,21 @@ static PyGetSetDef field_getset[] = {
     {0},
 };
 
-PyDoc_STRVAR(field_doc,
-             "Field(fields, offset, simd=0, /)\n--\n\n"
-             "Signed distances: the smallest of those of a tuple of fields, less an offset; the\n"
-             "public face is reducedfem.Field.");
+PyDoc_STRVAR(
+    field_doc,
+    "Field(fields, offset, simd=0, join='union', /)\n--\n\n"
+    "Signed distances: the smallest of those of a tuple of fields (or the largest:\n"
+    "'intersection'; or minus that of one: 'complement'), less an offset; the public face\n"
+    "is reducedfem.Field.");
 
 static PyType_Slot field_slots[] = {
-    {Py_tp_new, field_new},           {Py_tp_dealloc, field_dealloc},
-    {Py_tp_traverse, field_traverse}, {Py_tp_clear, field_clear},
-    {Py_tp_getset, field_getset},     {Py_tp_methods, field_methods},
-    {Py_tp_doc, (void *)field_doc},   {0, NULL},
+    {Py_tp_new, field_new},
+    {Py_tp_dealloc, field_dealloc},
+    {Py_tp_traverse, py_object_traverse},
+    {Py_tp_getset, field_getset},
+    {Py_tp_methods, field_methods},
+    {Py_tp_doc, (void *)field_doc},
+    {0, NULL},
 };
 
 PyType_Spec py_field_spec = {
@@ -459,59 +500,9 @@ PyType_Spec py_field_spec = {
     .slots = field_slots,
 };
 
-// ---- nearest places -----------------------------------------------------------------
-
-PyDoc_STRVAR(
-    closest_doc,
-    "surface_closest($module, vertices, triangles, points, bound, /)\n--\n\n"
-    "Tuple (distance (n,), place (n, 3), pseudonormal (n, 3), triangle (n,), feature (n,))\n"
-    "of what is nearest to points; feature: 0 face, 1 edge, 2 vertex; triangle -1: nothing\n"
-    "is within the bound.");
-static PyObject *surface_closest(PyObject *module, PyObject *args) {
-  py_state *state = py_state_of_module(module);
-  PyObject *v_obj, *t_obj, *p_obj, *out[5] = {NULL}, *result = NULL;
-  double bound;
-  if (!PyArg_ParseTuple(args, "OOOd:surface_closest", &v_obj, &t_obj, &p_obj, &bound)) return NULL;
-  py_in v = {0}, t = {0}, p = {0};
-  if (py_in_f64(&v, v_obj, "vertices", 2, (npy_intp[]){PY_ANY, 3}) == 0 &&
-      py_in_i32(&t, t_obj, "triangles", 2, (npy_intp[]){PY_ANY, 3}, 0, INT32_MAX) == 0 &&
-      py_in_f64(&p, p_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) == 0 &&
-      (out[0] = py_new_f64(1, p.shape)) && (out[1] = py_new_f64(2, p.shape)) &&
-      (out[2] = py_new_f64(2, p.shape)) && (out[3] = py_new_i32(1, p.shape)) &&
-      (out[4] = py_new_i32(1, p.shape))) {
-    const rf_surface surface = {(int32_t)v.shape[0], (int32_t)t.shape[0], v.data, t.data};
-    double *distance_to = py_f64(out[0]), *place = py_f64(out[1]), *normal = py_f64(out[2]);
-    int32_t *triangle = py_i32(out[3]), *feature = py_i32(out[4]);
-    rf_closest *closest = NULL;
-    rf_error err = {0};
-    rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_surface_check(&surface, &err);
-    if (st == RF_OK) st = rf_closest_create(&surface, &closest, &err);
-    for (npy_intp i = 0; st == RF_OK && i < p.shape[0]; ++i) {
-      rf_closest_place at = {.distance = bound, .triangle = -1};
-      rf_closest_find(closest, (const double *)p.data + 3 * i, bound, &at);
-      distance_to[i] = at.distance;
-      memcpy(place + 3 * i, at.place, sizeof at.place);
-      memcpy(normal + 3 * i, at.normal, sizeof at.normal);
-      triangle[i] = at.triangle;
-      feature[i] = (int32_t)at.feature;
-    }
-    rf_closest_free(closest);
-    Py_END_ALLOW_THREADS
-    result = st < 0 ? py_raise(state, st, &err)
-                    : PyTuple_Pack(5, out[0], out[1], out[2], out[3], out[4]);
-  }
-  for (int i = 0; i < 5; ++i) Py_XDECREF(out[i]);
-  py_in_release(&v);
-  py_in_release(&t);
-  py_in_release(&p);
-  return result;
-}
-
 PyMethodDef py_field_functions[] = {
-    {"surface_closest", surface_closest, METH_VARARGS, closest_doc},
     {"field_from_values", from_values, METH_VARARGS, from_values_doc},
+    {"field_from_field", from_field, METH_VARARGS, from_field_doc},
     {"field_from_surface", from_surface, METH_VARARGS, from_surface_doc},
     {"field_from_shape", from_shape, METH_VARARGS, from_shape_doc},
     {NULL, NULL, 0, NULL},

@@ -5,18 +5,12 @@
 #include "base/alloc.h"
 #include "integrator/free_body.h"
 #include "pyext/py_convert.h"
-#include "pyext/py_core.h"
 #include "pyext/py_damping.h"
+#include "pyext/py_object.h"
 #include "pyext/py_reduced.h"
 #include "pyext/py_schemes.h"
 
-typedef struct py_free_body {
-  PyObject_HEAD PyObject *model;  // strong: the body borrows the C model
-  PyObject *damping;              // strong: and this one (None: none)
-  py_in nodes;                    // and these
-  PyThread_type_lock lock;
-  rf_free_body *body;
-} py_free_body;
+static void release(void *body) { rf_free_body_free(body); }
 
 static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
@@ -25,7 +19,7 @@ static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   rf_newmark_settings *d = &set.deformation;
   py_in nodes = {0}, centre = {0}, inertia = {0}, gravity = {0};
   rf_free_body *body = NULL;
-  py_free_body *self = NULL;
+  PyObject *kept = NULL, *self = NULL;
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OO(ddddd)id(dOO)O|O:FreeBody", &model_obj, &nodes_obj, &d->dt_s,
@@ -43,56 +37,21 @@ static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   memcpy(set.centre, centre.data, sizeof set.centre);
   memcpy(set.inertia, inertia.data, sizeof set.inertia);
   memcpy(set.gravity, gravity.data, sizeof set.gravity);
+  // the body borrows them
+  kept = PyTuple_Pack(3, model_obj, damping_obj, (PyObject *)nodes.array);
+  if (!kept) goto done;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_free_body_create(model, nodes.data, &set, &body, &err);
   Py_END_ALLOW_THREADS
-  if (st < 0) {
-    py_raise(state, st, &err);
-    goto done;
-  }
-  self = (py_free_body *)type->tp_alloc(type, 0);
-  if (!self) goto done;
-  self->body = body;
-  self->model = Py_NewRef(model_obj);
-  self->damping = Py_NewRef(damping_obj);
-  self->nodes = nodes;
-  body = NULL;
-  nodes = (py_in){0};
-  self->lock = PyThread_allocate_lock();
-  if (!self->lock) {
-    PyErr_NoMemory();
-    Py_CLEAR(self);
-  }
+  self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, body, release, kept);
 done:
-  rf_free_body_free(body);
+  Py_XDECREF(kept);
   py_in_release(&nodes);
   py_in_release(&centre);
   py_in_release(&inertia);
   py_in_release(&gravity);
-  return (PyObject *)self;
-}
-
-// No tp_clear: a model refers to no body, so no cycle runs through here, and a body without
-// its model must not exist.
-static int body_traverse(PyObject *self, visitproc visit, void *arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(((py_free_body *)self)->model);
-  Py_VISIT(((py_free_body *)self)->damping);
-  return 0;
-}
-
-static void body_dealloc(PyObject *object) {
-  py_free_body *self = (py_free_body *)object;
-  PyTypeObject *type = Py_TYPE(object);
-  PyObject_GC_UnTrack(object);
-  rf_free_body_free(self->body);
-  if (self->lock) PyThread_free_lock(self->lock);
-  py_in_release(&self->nodes);
-  Py_CLEAR(self->model);
-  Py_CLEAR(self->damping);
-  type->tp_free(object);
-  Py_DECREF(type);
+  return self;
 }
 
 // The nodes on which a force acts, as loads; NULL force: none.
@@ -119,13 +78,12 @@ done:
 // One body as a crowd of one, or many: arrays in parallel.
 typedef struct crowd {
   npy_intp count;
-  PyObject *list;         // strong: a tuple of bodies
-  py_free_body **member;  // borrowed from it                    (count)
-  py_free_body **sorted;  // by address: the order of locking      (count)
-  rf_free_body **body;    // (count)
-  py_in *force;           // (count)
-  rf_load **loads;        // (count)
-  int32_t *n_loads;       // (count)
+  PyObject *list;       // strong: a tuple of bodies
+  PyObject **sorted;    // borrowed from it, by address: the order of locking      (count)
+  rf_free_body **body;  // (count)
+  py_in *force;         // (count)
+  rf_load **loads;      // (count)
+  int32_t *n_loads;     // (count)
 } crowd;
 
 static void free_crowd(crowd *c) {
@@ -133,7 +91,6 @@ static void free_crowd(crowd *c) {
     if (c->force) py_in_release(&c->force[i]);
     if (c->loads) rf_free(c->loads[i]);
   }
-  rf_free(c->member);
   rf_free(c->sorted);
   rf_free(c->body);
   rf_free(c->force);
@@ -143,8 +100,8 @@ static void free_crowd(crowd *c) {
 }
 
 static int by_address(const void *a, const void *b) {
-  const uintptr_t x = (uintptr_t) * (py_free_body *const *)a;
-  const uintptr_t y = (uintptr_t) * (py_free_body *const *)b;
+  const uintptr_t x = (uintptr_t) * (PyObject *const *)a;
+  const uintptr_t y = (uintptr_t) * (PyObject *const *)b;
   return x < y ? -1 : x > y;
 }
 
@@ -154,21 +111,20 @@ static int take_crowd(py_state *state, crowd *c, PyObject *bodies, PyObject *for
   if (!c->list) return -1;
   c->count = PyTuple_GET_SIZE(c->list);
   const size_t count = (size_t)c->count;
-  c->member = rf_alloc(count, sizeof *c->member);
   c->sorted = rf_alloc(count, sizeof *c->sorted);
   c->body = rf_alloc(count, sizeof *c->body);
   c->force = rf_alloc(count, sizeof *c->force);
   c->loads = rf_alloc(count, sizeof *c->loads);
   c->n_loads = rf_alloc(count, sizeof *c->n_loads);
-  if (!c->member || !c->sorted || !c->body || !c->force || !c->loads || !c->n_loads) {
+  if (!c->sorted || !c->body || !c->force || !c->loads || !c->n_loads) {
     PyErr_SetString(PyExc_MemoryError, "out of memory: the loads of free bodies");
     return -1;
   }
   for (npy_intp i = 0; i < c->count; ++i) {
     PyObject *object = PyTuple_GET_ITEM(c->list, i);
     if (py_require_type(state, object, PY_FREE_BODY, "bodies", "FreeBody") < 0) return -1;
-    c->member[i] = c->sorted[i] = (py_free_body *)object;
-    c->body[i] = c->member[i]->body;
+    c->sorted[i] = object;
+    c->body[i] = py_held(object);
   }
   qsort(c->sorted, count, sizeof *c->sorted, by_address);
   for (npy_intp i = 1; i < c->count; ++i) {
@@ -205,10 +161,10 @@ static rf_status step_crowd(crowd *c, const rf_run *run, int64_t n, rf_error *er
   const int64_t chunk = c->count > 0 ? py_step_chunk(work) : n;
   for (int64_t done = 0; done < n && st >= 0;) {
     const int64_t count = n - done < chunk ? n - done : chunk;
-    for (npy_intp i = 0; i < c->count; ++i) PyThread_acquire_lock(c->sorted[i]->lock, WAIT_LOCK);
+    for (npy_intp i = 0; i < c->count; ++i) py_lock(c->sorted[i]);
     st = rf_free_bodies_step(&quiet, (int32_t)c->count, c->body, c->n_loads,
                              (const rf_load *const *)c->loads, count, err);
-    for (npy_intp i = 0; i < c->count; ++i) PyThread_release_lock(c->sorted[i]->lock);
+    for (npy_intp i = 0; i < c->count; ++i) py_unlock(c->sorted[i]);
     done += count;
     if (st >= 0) st = rf_run_progress(run, done, n, err);
   }
@@ -247,10 +203,9 @@ done:
 PyDoc_STRVAR(state_doc,
              "state($self, /)\n--\n\n"
              "(position, quaternion, velocity, angular_velocity, q, qdot, qddot, time): copies.");
-static PyObject *read_state(PyObject *object, PyObject *unused) {
+static PyObject *read_state(PyObject *self, PyObject *unused) {
   (void)unused;
-  py_free_body *self = (py_free_body *)object;
-  const rf_free_body *b = self->body;
+  const rf_free_body *b = py_held(self);
   const npy_intp r = b->deformation->model->r, length[7] = {3, 4, 3, 3, r, r, r};
   PyObject *out[7] = {NULL}, *result = NULL;
   for (int i = 0; i < 7; ++i) {
@@ -262,7 +217,7 @@ static PyObject *read_state(PyObject *object, PyObject *unused) {
   double *qddot = py_f64(out[6]), time_s;
   const size_t bytes = (size_t)r * sizeof(double);
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  py_lock(self);
   memcpy(position, b->rigid.position, sizeof b->rigid.position);
   memcpy(quaternion, b->rigid.quaternion, sizeof b->rigid.quaternion);
   for (int i = 0; i < 3; ++i) velocity[i] = b->rigid.momentum[i] / b->set.mass;
@@ -271,7 +226,7 @@ static PyObject *read_state(PyObject *object, PyObject *unused) {
   memcpy(qdot, b->deformation->qdot, bytes);
   memcpy(qddot, b->deformation->qddot, bytes);
   time_s = b->deformation->time_s;
-  PyThread_release_lock(self->lock);
+  py_unlock(self);
   Py_END_ALLOW_THREADS
   result =
       Py_BuildValue("(OOOOOOOd)", out[0], out[1], out[2], out[3], out[4], out[5], out[6], time_s);
@@ -283,12 +238,12 @@ done:
 PyDoc_STRVAR(reset_doc,
              "reset($self, position, quaternion, velocity, angular_velocity, q, qdot, /)\n--\n\n"
              "State at time 0; q and qdot may be None: zero.");
-static PyObject *reset(PyObject *object, PyObject *args) {
-  py_free_body *self = (py_free_body *)object;
-  py_state *state = py_state_of_object(object);
+static PyObject *reset(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  rf_free_body *body = py_held(self);
   static const char *const names[6] = {"position",         "quaternion", "velocity",
                                        "angular_velocity", "q",          "qdot"};
-  const npy_intp r = self->body->deformation->model->r, length[6] = {3, 4, 3, 3, r, r};
+  const npy_intp r = body->deformation->model->r, length[6] = {3, 4, 3, 3, r, r};
   PyObject *objects[6], *result = NULL;
   py_in in[6] = {{0}};
   if (!PyArg_ParseTuple(args, "OOOOOO:reset", &objects[0], &objects[1], &objects[2], &objects[3],
@@ -301,15 +256,15 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
+  py_lock(self);
   // the deformation last: nothing has changed where the pose is refused
-  const rf_rigid_state before = self->body->rigid;
-  st = rf_free_body_set_pose(self->body, in[0].data, in[1].data, in[2].data, in[3].data, &err);
+  const rf_rigid_state before = body->rigid;
+  st = rf_free_body_set_pose(body, in[0].data, in[1].data, in[2].data, in[3].data, &err);
   if (st >= 0) {
-    st = rf_newmark_reset(self->body->deformation, in[4].data, in[5].data, NULL, &err);
-    if (st < 0) self->body->rigid = before;
+    st = rf_newmark_reset(body->deformation, in[4].data, in[5].data, NULL, &err);
+    if (st < 0) body->rigid = before;
   }
-  PyThread_release_lock(self->lock);
+  py_unlock(self);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
@@ -320,16 +275,16 @@ done:
 PyDoc_STRVAR(positions_doc,
              "positions($self, /)\n--\n\n"
              "Positions of the nodes in the world (n, 3).");
-static PyObject *positions(PyObject *object, PyObject *unused) {
+static PyObject *positions(PyObject *self, PyObject *unused) {
   (void)unused;
-  py_free_body *self = (py_free_body *)object;
-  PyObject *out = py_new_f64(2, (npy_intp[]){self->body->deformation->model->n_nodes, 3});
+  const rf_free_body *body = py_held(self);
+  PyObject *out = py_new_f64(2, (npy_intp[]){body->deformation->model->n_nodes, 3});
   if (!out) return NULL;
   double *x = py_f64(out);
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
-  rf_free_body_nodes(self->body, x);
-  PyThread_release_lock(self->lock);
+  py_lock(self);
+  rf_free_body_nodes(body, x);
+  py_unlock(self);
   Py_END_ALLOW_THREADS
   return out;
 }
@@ -353,13 +308,17 @@ PyDoc_STRVAR(body_doc,
              "rigid (mass, centre (3,), inertia (3, 3)); strain_rate: a Damping.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, body_new},    {Py_tp_dealloc, body_dealloc}, {Py_tp_traverse, body_traverse},
-    {Py_tp_methods, methods}, {Py_tp_doc, (void *)body_doc}, {0, NULL},
+    {Py_tp_new, body_new},
+    {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_traverse, py_object_traverse},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, (void *)body_doc},
+    {0, NULL},
 };
 
 PyType_Spec py_free_body_spec = {
     .name = "reducedfem._core.FreeBody",
-    .basicsize = sizeof(py_free_body),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };

@@ -1,33 +1,26 @@
-// The type _core.Mesh, and the functions on surfaces that need no type.
+// The type _core.Mesh, and the one that is made of voxels.
 #include "pyext/py_mesh.h"
 
 #include <string.h>
 
-#include "mesh/surface.h"
 #include "mesh/tet10.h"
 #include "mesh/topology.h"
 #include "mesh/voxelize.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_object.h"
+#include "pyext/py_surface.h"
 
-typedef struct py_mesh {
-  PyObject_HEAD rf_mesh *mesh;
-} py_mesh;
-
-static const rf_mesh *self_mesh(PyObject *self) { return ((py_mesh *)self)->mesh; }
+static const rf_mesh *self_mesh(PyObject *self) { return py_held(self); }
 
 const rf_mesh *py_mesh_get(py_state *state, PyObject *object) {
   return py_require_type(state, object, PY_MESH, "mesh", "Mesh") < 0 ? NULL : self_mesh(object);
 }
 
-// takes the mesh over, also on failure
+static void release(void *mesh) { rf_mesh_free(mesh); }
+
+// takes it over, also on failure
 static PyObject *wrap(PyTypeObject *type, rf_mesh *mesh) {
-  PyObject *self = type->tp_alloc(type, 0);
-  if (!self) {
-    rf_mesh_free(mesh);
-    return NULL;
-  }
-  ((py_mesh *)self)->mesh = mesh;
-  return self;
+  return py_object_new(type, mesh, release, NULL);
 }
 
 static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -48,9 +41,8 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   if (py_in_i32(&elements, elements_obj, "elements", 2, (npy_intp[]){PY_ANY, PY_ANY}, 0,
                 (int32_t)(nodes.shape[0] - 1)) < 0)
     goto done;
-  if (elements.shape[0] < 1 || elements.shape[0] > INT32_MAX) {
-    py_fail(state, "MeshError", "elements has %zd rows; a mesh needs 1 to %d", elements.shape[0],
-            (int)INT32_MAX);
+  if (elements.shape[0] < 1) {
+    py_fail(state, "MeshError", "elements has 0 rows; a mesh needs one at least");
     goto done;
   }
   if (elements.shape[1] != 4 && elements.shape[1] != 8 && elements.shape[1] != 10) {
@@ -76,13 +68,6 @@ done:
   py_in_release(&elements);
   py_in_release(&regions);
   return result;
-}
-
-static void mesh_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  rf_mesh_free(((py_mesh *)self)->mesh);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 static PyObject *get_nodes(PyObject *self, void *unused) {
@@ -199,131 +184,16 @@ PyDoc_STRVAR(mesh_doc,
              "Checked, immutable volume mesh; the public face is reducedfem.Mesh.");
 
 static PyType_Slot mesh_slots[] = {
-    {Py_tp_new, mesh_new},         {Py_tp_dealloc, mesh_dealloc}, {Py_tp_getset, mesh_getset},
-    {Py_tp_methods, mesh_methods}, {Py_tp_doc, (void *)mesh_doc}, {0, NULL},
+    {Py_tp_new, mesh_new},         {Py_tp_dealloc, py_object_dealloc}, {Py_tp_getset, mesh_getset},
+    {Py_tp_methods, mesh_methods}, {Py_tp_doc, (void *)mesh_doc},      {0, NULL},
 };
 
 PyType_Spec py_mesh_spec = {
     .name = "reducedfem._core.Mesh",
-    .basicsize = sizeof(py_mesh),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = mesh_slots,
 };
-
-// ---- surfaces -----------------------------------------------------------------
-
-typedef struct surface_in {
-  py_in vertices, triangles;
-  rf_surface surface;
-} surface_in;
-
-static void release_surface(surface_in *in) {
-  py_in_release(&in->vertices);
-  py_in_release(&in->triangles);
-}
-
-// arrays of a surface, checked; to be released in any case
-static int take_surface(py_state *state, surface_in *in, PyObject *vertices, PyObject *triangles) {
-  *in = (surface_in){0};
-  if (py_in_f64(&in->vertices, vertices, "vertices", 2, (npy_intp[]){PY_ANY, 3}) < 0) return -1;
-  const npy_intp n = in->vertices.shape[0];
-  if (n < 1 || n > INT32_MAX) {
-    py_fail(state, "MeshError", "vertices has %zd rows; a surface needs 1 to %d", n,
-            (int)INT32_MAX);
-    return -1;
-  }
-  if (py_in_i32(&in->triangles, triangles, "triangles", 2, (npy_intp[]){PY_ANY, 3}, 0,
-                (int32_t)(n - 1)) < 0)
-    return -1;
-  const npy_intp t = in->triangles.shape[0];
-  if (t < 1 || t > INT32_MAX) {
-    py_fail(state, "MeshError", "triangles has %zd rows; a surface needs 1 to %d", t,
-            (int)INT32_MAX);
-    return -1;
-  }
-  in->surface = (rf_surface){.n_vertices = (int32_t)n,
-                             .n_triangles = (int32_t)t,
-                             .vertices = in->vertices.data,
-                             .triangles = in->triangles.data};
-  return 0;
-}
-
-static PyObject *sealed_copy(py_in *in) {
-  PyObject *copy = PyArray_NewCopy(in->array, NPY_CORDER);
-  if (copy) PyArray_CLEARFLAGS((PyArrayObject *)copy, NPY_ARRAY_WRITEABLE);
-  return copy;
-}
-
-PyDoc_STRVAR(seal_doc,
-             "surface_seal($module, vertices, triangles, /)\n--\n\n"
-             "Checked read-only copies of a surface's arrays, float64 (v, 3) and int32 (t, 3).");
-static PyObject *surface_seal(PyObject *module, PyObject *args) {
-  PyObject *vertices, *triangles, *result = NULL;
-  if (!PyArg_ParseTuple(args, "OO:surface_seal", &vertices, &triangles)) return NULL;
-  surface_in in;
-  if (take_surface(py_state_of_module(module), &in, vertices, triangles) == 0) {
-    PyObject *v = sealed_copy(&in.vertices), *t = v ? sealed_copy(&in.triangles) : NULL;
-    if (t) result = PyTuple_Pack(2, v, t);
-    Py_XDECREF(v);
-    Py_XDECREF(t);
-  }
-  release_surface(&in);
-  return result;
-}
-
-PyDoc_STRVAR(measure_doc,
-             "surface_measure($module, vertices, triangles, /)\n--\n\n"
-             "Tuple (lo, hi, area, volume, n_degenerate, closed, manifold).");
-static PyObject *surface_measure(PyObject *module, PyObject *args) {
-  py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *result = NULL;
-  if (!PyArg_ParseTuple(args, "OO:surface_measure", &vertices, &triangles)) return NULL;
-  surface_in in;
-  if (take_surface(state, &in, vertices, triangles) == 0) {
-    rf_surface_report report;
-    rf_error err = {0};
-    double lo[3], hi[3];
-    rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    rf_surface_bounds(&in.surface, lo, hi);
-    st = rf_surface_measure(&in.surface, &report, &err);
-    Py_END_ALLOW_THREADS
-    if (st < 0)
-      py_raise(state, st, &err);
-    else
-      result = Py_BuildValue("(ddd)(ddd)ddiNN", lo[0], lo[1], lo[2], hi[0], hi[1], hi[2],
-                             report.area, report.volume, (int)report.n_degenerate,
-                             PyBool_FromLong(report.closed), PyBool_FromLong(report.manifold));
-  }
-  release_surface(&in);
-  return result;
-}
-
-PyDoc_STRVAR(merge_doc,
-             "surface_merge($module, vertices, /)\n--\n\n"
-             "For each vertex the first one at exactly the same place, int32 (v,).");
-static PyObject *surface_merge(PyObject *module, PyObject *arg) {
-  py_state *state = py_state_of_module(module);
-  py_in vertices;
-  if (py_in_f64(&vertices, arg, "vertices", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
-  PyObject *result = NULL;
-  if (vertices.shape[0] > INT32_MAX)
-    py_fail(state, "InputError", "vertices has %zd rows; at most %d are allowed", vertices.shape[0],
-            (int)INT32_MAX);
-  else
-    result = py_new_i32(1, &vertices.shape[0]);
-  if (result) {
-    rf_error err = {0};
-    int32_t *first = py_i32(result);
-    rf_status st;
-    Py_BEGIN_ALLOW_THREADS
-    st = rf_surface_merge((int32_t)vertices.shape[0], vertices.data, first, &err);
-    Py_END_ALLOW_THREADS
-    result = py_result(state, st, &err, result);
-  }
-  py_in_release(&vertices);
-  return result;
-}
 
 PyDoc_STRVAR(voxelize_doc,
              "voxelize($module, vertices, triangles, resolution, fill, expand, progress, threads, "
@@ -339,79 +209,22 @@ static PyObject *voxelize(PyObject *module, PyObject *args) {
     return NULL;
   py_run run;
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  surface_in in;
-  if (take_surface(state, &in, vertices, triangles) == 0) {
+  py_surface in = {0};
+  if (py_in_surface(state, &in, vertices, triangles) == 0) {
     const rf_voxel_settings set = {.resolution = resolution, .expand = expand, .fill = fill != 0};
     rf_mesh *mesh = NULL;
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_voxelize(&in.surface, &set, &run.run, &mesh, &err);
+    st = rf_voxelize(&in.view, &set, &run.run, &mesh, &err);
     Py_END_ALLOW_THREADS
     result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_MESH], mesh);
   }
-  release_surface(&in);
-  return result;
-}
-
-PyDoc_STRVAR(surface_normals_doc,
-             "surface_normals($module, vertices, triangles, /)\n--\n\n"
-             "Unit normals of the vertices (v, 3), weighted by angles.");
-static PyObject *surface_normals(PyObject *module, PyObject *args) {
-  py_state *state = py_state_of_module(module);
-  PyObject *vertices, *triangles, *out = NULL;
-  if (!PyArg_ParseTuple(args, "OO:surface_normals", &vertices, &triangles)) return NULL;
-  surface_in in;
-  if (take_surface(state, &in, vertices, triangles) == 0) {
-    out = py_new_f64(2, (npy_intp[]){in.surface.n_vertices, 3});
-    if (out) {
-      double *to = py_f64(out);
-      rf_error err = {0};
-      rf_status st;
-      Py_BEGIN_ALLOW_THREADS
-      st = rf_surface_normals(&in.surface, to, &err);
-      Py_END_ALLOW_THREADS
-      out = py_result(state, st, &err, out);
-    }
-  }
-  release_surface(&in);
-  return out;
-}
-
-PyDoc_STRVAR(cast_doc,
-             "surface_cast($module, vertices, triangles, origin, direction, /)\n--\n\n"
-             "What a ray hits first: (triangle, distance, a, b, c) with barycentric coordinates;\n"
-             "triangle -1: nothing.");
-static PyObject *surface_cast(PyObject *module, PyObject *args) {
-  PyObject *vertices, *triangles, *origin_obj, *direction_obj, *result = NULL;
-  if (!PyArg_ParseTuple(args, "OOOO:surface_cast", &vertices, &triangles, &origin_obj,
-                        &direction_obj))
-    return NULL;
-  surface_in in;
-  py_in origin = {0}, direction = {0};
-  const npy_intp three = 3;
-  if (take_surface(py_state_of_module(module), &in, vertices, triangles) == 0 &&
-      py_in_f64(&origin, origin_obj, "origin", 1, &three) == 0 &&
-      py_in_f64(&direction, direction_obj, "direction", 1, &three) == 0) {
-    rf_hit hit;
-    Py_BEGIN_ALLOW_THREADS
-    hit = rf_surface_cast(&in.surface, origin.data, direction.data);
-    Py_END_ALLOW_THREADS
-    result = Py_BuildValue("idddd", hit.triangle, hit.distance, hit.barycentric[0],
-                           hit.barycentric[1], hit.barycentric[2]);
-  }
-  release_surface(&in);
-  py_in_release(&origin);
-  py_in_release(&direction);
+  py_surface_release(&in);
   return result;
 }
 
 PyMethodDef py_mesh_functions[] = {
-    {"surface_seal", surface_seal, METH_VARARGS, seal_doc},
-    {"surface_measure", surface_measure, METH_VARARGS, measure_doc},
-    {"surface_normals", surface_normals, METH_VARARGS, surface_normals_doc},
-    {"surface_cast", surface_cast, METH_VARARGS, cast_doc},
-    {"surface_merge", surface_merge, METH_O, merge_doc},
     {"voxelize", voxelize, METH_VARARGS, voxelize_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -4,22 +4,16 @@
 #include "base/alloc.h"
 #include "model/parts.h"
 #include "pyext/py_fields.h"
+#include "pyext/py_object.h"
 #include "pyext/py_reduced.h"
 
-typedef struct py_parts {
-  PyObject_HEAD rf_reduced_parts *parts;
-} py_parts;
+static const rf_reduced_parts *self_parts(PyObject *self) { return py_held(self); }
 
-static const rf_reduced_parts *self_parts(PyObject *self) { return ((py_parts *)self)->parts; }
+static void release(void *parts) { rf_reduced_parts_free(parts); }
 
-// takes the parts over, also on failure
+// takes it over, also on failure
 static PyObject *wrap(PyTypeObject *type, rf_reduced_parts *parts) {
-  PyObject *self = type->tp_alloc(type, 0);
-  if (self)
-    ((py_parts *)self)->parts = parts;
-  else
-    rf_reduced_parts_free(parts);
-  return self;
+  return py_object_new(type, parts, release, NULL);
 }
 
 static PyObject *parts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -66,13 +60,6 @@ done:
   py_in_release(&volume);
   py_in_release(&mass);
   return result;
-}
-
-static void parts_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  rf_reduced_parts_free(((py_parts *)self)->parts);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 PyDoc_STRVAR(take_apart_doc,
@@ -205,13 +192,13 @@ PyDoc_STRVAR(parts_doc,
              "Parts of a reduced model by materials, from the arrays of `arrays`.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, parts_new}, {Py_tp_dealloc, parts_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getset}, {Py_tp_doc, (void *)parts_doc}, {0, NULL},
+    {Py_tp_new, parts_new}, {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, methods},
+    {Py_tp_getset, getset}, {Py_tp_doc, (void *)parts_doc},     {0, NULL},
 };
 
 PyType_Spec py_parts_spec = {
     .name = "reducedfem._core.ReducedParts",
-    .basicsize = sizeof(py_parts),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };

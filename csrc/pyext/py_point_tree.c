@@ -3,17 +3,16 @@
 
 #include "base/alloc.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_object.h"
 
-typedef struct py_point_tree {
-  PyObject_HEAD rf_point_tree *tree;
-} py_point_tree;
-
-static const rf_point_tree *self_tree(PyObject *self) { return ((py_point_tree *)self)->tree; }
+static const rf_point_tree *self_tree(PyObject *self) { return py_held(self); }
 
 const rf_point_tree *py_point_tree_get(py_state *state, PyObject *object) {
   if (py_require_type(state, object, PY_POINT_TREE, "tree", "PointTree") < 0) return NULL;
   return self_tree(object);
 }
+
+static void release(void *tree) { rf_point_tree_free(tree); }
 
 static PyObject *tree_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
@@ -53,15 +52,7 @@ static PyObject *tree_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   st = rf_point_tree_create((int32_t)n, points.data, normals.data, levels.data, r, motion.data,
                             tilt.data, (rf_simd)simd, &run.run, &tree, &err);
   Py_END_ALLOW_THREADS
-  if (st < 0) {
-    py_raise(state, st, &err);
-    goto done;
-  }
-  self = type->tp_alloc(type, 0);
-  if (self)
-    ((py_point_tree *)self)->tree = tree;
-  else
-    rf_point_tree_free(tree);
+  self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, tree, release, NULL);
 done:
   py_in_release(&points);
   py_in_release(&normals);
@@ -69,13 +60,6 @@ done:
   py_in_release(&motion);
   py_in_release(&tilt);
   return self;
-}
-
-static void tree_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  rf_point_tree_free(((py_point_tree *)self)->tree);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 // q of a deformable tree, or NULL data for None
@@ -215,13 +199,13 @@ PyDoc_STRVAR(
     "Hierarchy over points (n, 3); motion and tilt (n, 3, r), or None: rigid.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, tree_new},  {Py_tp_dealloc, tree_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getset}, {Py_tp_doc, (void *)tree_doc}, {0, NULL},
+    {Py_tp_new, tree_new},  {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, methods},
+    {Py_tp_getset, getset}, {Py_tp_doc, (void *)tree_doc},      {0, NULL},
 };
 
 PyType_Spec py_point_tree_spec = {
     .name = "reducedfem._core.PointTree",
-    .basicsize = sizeof(py_point_tree),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };

@@ -9,25 +9,9 @@
 #include "pointshell/repulsion.h"
 #include "pointshell/shell.h"
 #include "pyext/py_convert.h"
-#include "pyext/py_core.h"
 #include "pyext/py_field.h"
+#include "pyext/py_surface.h"
 #include "sdf/isosurface.h"
-
-// samples (n0, n1, n2): float32 in C order, as they are kept
-static PyArrayObject *take_samples(py_state *state, PyObject *object) {
-  if (!PyArray_Check(object) || PyArray_TYPE((PyArrayObject *)object) != NPY_FLOAT32 ||
-      PyArray_NDIM((PyArrayObject *)object) != 3) {
-    py_fail(state, "InputTypeError", "values must be a float32 array with three axes");
-    return NULL;
-  }
-  for (int c = 0; c < 3; ++c)
-    if (PyArray_DIM((PyArrayObject *)object, c) > INT32_MAX) {
-      py_fail(state, "InputError", "values has %zd samples along axis %d, which is too many",
-              PyArray_DIM((PyArrayObject *)object, c), c);
-      return NULL;
-    }
-  return (PyArrayObject *)PyArray_FROMANY(object, NPY_FLOAT32, 3, 3, NPY_ARRAY_CARRAY_RO);
-}
 
 // arrays of a surface, which is freed
 static PyObject *give_surface(rf_isosurface *s, bool with_closing) {
@@ -60,27 +44,25 @@ static PyObject *isosurface(PyObject *module, PyObject *args) {
     return NULL;
   py_run run;
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  py_in origin = {0}, spacing = {0};
+  // others would be rounded
+  if (!PyArray_Check(values_obj) || PyArray_TYPE((PyArrayObject *)values_obj) != NPY_FLOAT32)
+    return py_fail(state, "InputTypeError", "values must be a float32 array");
+  py_in values = {0}, origin = {0}, spacing = {0};
   const npy_intp three = 3;
-  PyArrayObject *values = take_samples(state, values_obj);
-  if (values && py_in_f64(&origin, origin_obj, "origin", 1, &three) == 0 &&
+  if (py_in_f32(&values, values_obj, "values", 3, (npy_intp[]){PY_ANY, PY_ANY, PY_ANY}) == 0 &&
+      py_in_f64(&origin, origin_obj, "origin", 1, &three) == 0 &&
       py_in_f64(&spacing, spacing_obj, "spacing", 1, &three) == 0) {
-    const int32_t n[3] = {(int32_t)PyArray_DIM(values, 0), (int32_t)PyArray_DIM(values, 1),
-                          (int32_t)PyArray_DIM(values, 2)};
+    int32_t n[3];
+    for (int c = 0; c < 3; ++c) n[c] = (int32_t)values.shape[c];
     rf_isosurface s = {0};
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_isosurface_create(n, origin.data, spacing.data, PyArray_DATA(values), value, &run.run,
-                              &s, &err);
+    st = rf_isosurface_create(n, origin.data, spacing.data, values.data, value, &run.run, &s, &err);
     Py_END_ALLOW_THREADS
-    if (st < 0) {
-      py_raise(state, st, &err);
-    } else {
-      result = give_surface(&s, true);
-    }
+    result = st < 0 ? py_raise(state, st, &err) : give_surface(&s, true);
   }
-  Py_XDECREF(values);
+  py_in_release(&values);
   py_in_release(&origin);
   py_in_release(&spacing);
   return result;
@@ -109,41 +91,12 @@ static PyObject *level_set(PyObject *module, PyObject *args) {
   return st < 0 ? py_raise(state, st, &err) : give_surface(&s, false);
 }
 
-// ---- surfaces to draw from -----------------------------------------------------------
-
-typedef struct sampler_in {
-  py_in vertices, triangles;
-  rf_surface surface;
-} sampler_in;
-
-static void release_surface(sampler_in *in) {
-  py_in_release(&in->vertices);
-  py_in_release(&in->triangles);
-}
-
-// checked further where it is used; to be released in any case
-static int take_surface(py_state *state, sampler_in *in, PyObject *vertices, PyObject *triangles) {
-  *in = (sampler_in){0};
-  if (py_in_f64(&in->vertices, vertices, "vertices", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||
-      py_in_i32(&in->triangles, triangles, "triangles", 2, (npy_intp[]){PY_ANY, 3}, 0, INT32_MAX) <
-          0)
-    return -1;
-  if (in->vertices.shape[0] > INT32_MAX || in->triangles.shape[0] > INT32_MAX) {
-    py_fail(state, "MeshError", "the surface has too many vertices or triangles");
-    return -1;
-  }
-  in->surface = (rf_surface){(int32_t)in->vertices.shape[0], (int32_t)in->triangles.shape[0],
-                             in->vertices.data, in->triangles.data};
-  return 0;
-}
-
 // points (n, 3), 1 <= n
 static int take_points(py_state *state, py_in *in, PyObject *object, const char *name,
                        npy_intp rows) {
   if (py_in_f64(in, object, name, 2, (npy_intp[]){rows, 3}) < 0) return -1;
-  if (in->shape[0] < 1 || in->shape[0] > INT32_MAX) {
-    py_fail(state, "InputError", "%s has %zd rows; 1 to %d are allowed", name, in->shape[0],
-            (int)INT32_MAX);
+  if (in->shape[0] < 1) {
+    py_fail(state, "InputError", "%s has 0 rows; one at least is needed", name);
     return -1;
   }
   return 0;
@@ -195,10 +148,10 @@ static PyObject *shell_create(PyObject *module, PyObject *args) {
     py_fail(state, "InputTypeError", "surface must be a tuple of vertices and triangles, or None");
     return NULL;
   }
-  sampler_in in = {0};
+  py_surface in = {0};
   PyObject *x = NULL, *normals = NULL, *areas = NULL, *n_rounds = NULL, *motion = NULL;
   if (with_surface && (!PyArg_ParseTuple(surface_obj, "OO", &vertices, &triangles) ||
-                       take_surface(state, &in, vertices, triangles) < 0))
+                       py_in_surface(state, &in, vertices, triangles) < 0))
     goto done;
   rf_error err = {0};
   int32_t counts[RF_SHELL_MAX_LEVELS];
@@ -217,7 +170,7 @@ static PyObject *shell_create(PyObject *module, PyObject *args) {
   double *to = py_f64(x), *to_normals = py_f64(normals);
   double *to_areas = set.area_samples > 0 ? py_f64(areas) : NULL;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_shell_create(field, with_surface ? &in.surface : NULL, &set, &run.run, to, to_normals,
+  st = rf_shell_create(field, with_surface ? &in.view : NULL, &set, &run.run, to, to_normals,
                        to_areas, &report, &err);
   Py_END_ALLOW_THREADS
   if (st < 0) {
@@ -234,7 +187,7 @@ done:
   Py_XDECREF(areas);
   Py_XDECREF(n_rounds);
   Py_XDECREF(motion);
-  release_surface(&in);
+  py_surface_release(&in);
   return result;
 }
 
@@ -253,17 +206,17 @@ static PyObject *shell_thinness(PyObject *module, PyObject *args) {
   const rf_field *field = py_field_get(state, field_obj);
   py_run run;
   if (!field || py_run_init(state, &run, progress, threads) < 0) return NULL;
-  sampler_in in;
-  if (take_surface(state, &in, vertices, triangles) == 0) {
+  py_surface in = {0};
+  if (py_in_surface(state, &in, vertices, triangles) == 0) {
     rf_error err = {0};
     rf_status st;
     double share;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_shell_thinness(field, &in.surface, level_set, depth, samples, &run.run, &share, &err);
+    st = rf_shell_thinness(field, &in.view, level_set, depth, samples, &run.run, &share, &err);
     Py_END_ALLOW_THREADS
     result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(share);
   }
-  release_surface(&in);
+  py_surface_release(&in);
   return result;
 }
 
@@ -288,9 +241,9 @@ static PyObject *shell_uniformity(PyObject *module, PyObject *args) {
   py_run run;
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
   if (field_obj != Py_None && !(level.field = py_field_get(state, field_obj))) return NULL;
-  sampler_in in;
+  py_surface in = {0};
   py_in points = {0}, normals = {0};
-  if (take_surface(state, &in, vertices, triangles) == 0 &&
+  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
       take_points(state, &points, points_obj, "points", PY_ANY) == 0 &&
       take_points(state, &normals, normals_obj, "normals", points.shape[0]) == 0) {
     rf_error err = {0};
@@ -298,7 +251,7 @@ static PyObject *shell_uniformity(PyObject *module, PyObject *args) {
     rf_uniformity u;
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_sampler_create(&in.surface, &sampler, &err);
+    st = rf_sampler_create(&in.view, &run.run, &sampler, &err);
     if (st == RF_OK) {
       level.tolerance = 1e-6 * sampler.longest;
       st = rf_shell_uniformity(&sampler, level.field ? &level : NULL, (int32_t)points.shape[0],
@@ -311,7 +264,7 @@ static PyObject *shell_uniformity(PyObject *module, PyObject *args) {
     else
       result = Py_BuildValue("ddddd", u.spacing, u.mean, u.deviation, u.least, u.gap);
   }
-  release_surface(&in);
+  py_surface_release(&in);
   py_in_release(&points);
   py_in_release(&normals);
   return result;
@@ -331,9 +284,9 @@ static PyObject *shell_areas(PyObject *module, PyObject *args) {
     return NULL;
   py_run run;
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  sampler_in in;
+  py_surface in = {0};
   py_in points = {0}, normals = {0};
-  if (take_surface(state, &in, vertices, triangles) == 0 &&
+  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
       take_points(state, &points, points_obj, "points", PY_ANY) == 0 &&
       take_points(state, &normals, normals_obj, "normals", points.shape[0]) == 0)
     result = py_new_f64(1, (npy_intp[]){points.shape[0]});
@@ -343,7 +296,7 @@ static PyObject *shell_areas(PyObject *module, PyObject *args) {
     rf_status st;
     double *to = py_f64(result);
     Py_BEGIN_ALLOW_THREADS
-    st = rf_sampler_create(&in.surface, &sampler, &err);
+    st = rf_sampler_create(&in.view, &run.run, &sampler, &err);
     if (st == RF_OK) {
       st = rf_shell_areas(&sampler, (int32_t)points.shape[0], points.data, normals.data, samples,
                           seed, &run.run, to, &err);
@@ -352,7 +305,7 @@ static PyObject *shell_areas(PyObject *module, PyObject *args) {
     Py_END_ALLOW_THREADS
     result = py_result(state, st, &err, result);
   }
-  release_surface(&in);
+  py_surface_release(&in);
   py_in_release(&points);
   py_in_release(&normals);
   return result;
@@ -390,17 +343,17 @@ static PyObject *shell_from_voxels(PyObject *module, PyObject *args) {
     return NULL;
   py_run run;
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  sampler_in in;
-  if (take_surface(state, &in, vertices, triangles) == 0) {
+  py_surface in = {0};
+  if (py_in_surface(state, &in, vertices, triangles) == 0) {
     rf_shell_points s = {0};
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_shell_from_voxels(&in.surface, resolution, expand, &run.run, &s, &err);
+    st = rf_shell_from_voxels(&in.view, resolution, expand, &run.run, &s, &err);
     Py_END_ALLOW_THREADS
     result = st < 0 ? py_raise(state, st, &err) : give_points(&s);
   }
-  release_surface(&in);
+  py_surface_release(&in);
   return result;
 }
 
@@ -417,17 +370,17 @@ static PyObject *shell_from_depth_cube(PyObject *module, PyObject *args) {
     return NULL;
   py_run run;
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  sampler_in in;
-  if (take_surface(state, &in, vertices, triangles) == 0) {
+  py_surface in = {0};
+  if (py_in_surface(state, &in, vertices, triangles) == 0) {
     rf_shell_points s = {0};
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_shell_from_depth_cube(&in.surface, resolution, &run.run, &s, &err);
+    st = rf_shell_from_depth_cube(&in.view, resolution, &run.run, &s, &err);
     Py_END_ALLOW_THREADS
     result = st < 0 ? py_raise(state, st, &err) : give_points(&s);
   }
-  release_surface(&in);
+  py_surface_release(&in);
   return result;
 }
 
@@ -443,9 +396,9 @@ static PyObject *shell_normals(PyObject *module, PyObject *args) {
     return NULL;
   py_run run;
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  sampler_in in;
+  py_surface in = {0};
   py_in points = {0};
-  if (take_surface(state, &in, vertices, triangles) == 0 &&
+  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
       take_points(state, &points, points_obj, "points", PY_ANY) == 0)
     result = py_new_f64(2, points.shape);
   if (result) {
@@ -453,11 +406,11 @@ static PyObject *shell_normals(PyObject *module, PyObject *args) {
     rf_status st;
     double *to = py_f64(result);
     Py_BEGIN_ALLOW_THREADS
-    st = rf_shell_normals(&in.surface, (int32_t)points.shape[0], points.data, &run.run, to, &err);
+    st = rf_shell_normals(&in.view, (int32_t)points.shape[0], points.data, &run.run, to, &err);
     Py_END_ALLOW_THREADS
     result = py_result(state, st, &err, result);
   }
-  release_surface(&in);
+  py_surface_release(&in);
   py_in_release(&points);
   return result;
 }

@@ -2,24 +2,22 @@
 #include "pyext/py_projected.h"
 
 #include "pyext/py_convert.h"
+#include "pyext/py_object.h"
 #include "pyext/py_solid.h"
 #include "pyext/py_statics.h"
 
-typedef struct py_projected {
-  PyObject_HEAD rf_projected *model;
-  PyObject *solid;  // strong: the model borrows its C solid
-} py_projected;
-
-static const rf_projected *self_model(PyObject *self) { return ((py_projected *)self)->model; }
+static const rf_projected *self_model(PyObject *self) { return py_held(self); }
 
 const rf_projected *py_projected_get(py_state *state, PyObject *object) {
   const int bad = py_require_type(state, object, PY_PROJECTED, "system", "ProjectedSolid");
   return bad < 0 ? NULL : self_model(object);
 }
 
+static void release(void *model) { rf_projected_free(model); }
+
 static PyObject *projected_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *solid_obj, *basis_obj, *result = NULL;
+  PyObject *solid_obj, *basis_obj;
   int threads;
   py_run run;
   py_in basis = {0};
@@ -42,32 +40,8 @@ static PyObject *projected_new(PyTypeObject *type, PyObject *args, PyObject *kwa
   st = rf_projected_create(solid, &run.run, (int32_t)r, basis.data, &model, &err);
   Py_END_ALLOW_THREADS
   py_in_release(&basis);
-  if (st < 0) return py_raise(state, st, &err);
-  result = type->tp_alloc(type, 0);
-  if (!result) {
-    rf_projected_free(model);
-    return NULL;
-  }
-  ((py_projected *)result)->model = model;
-  ((py_projected *)result)->solid = Py_NewRef(solid_obj);
-  return result;
-}
-
-// No tp_clear: a solid refers to its mesh only, so no cycle runs through here, and a model
-// without its solid must not exist.
-static int projected_traverse(PyObject *self, visitproc visit, void *arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(((py_projected *)self)->solid);
-  return 0;
-}
-
-static void projected_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  rf_projected_free(((py_projected *)self)->model);
-  Py_CLEAR(((py_projected *)self)->solid);
-  type->tp_free(self);
-  Py_DECREF(type);
+  // the model borrows the solid
+  return st < 0 ? py_raise(state, st, &err) : py_object_new(type, model, release, solid_obj);
 }
 
 // What the methods below have in common.
@@ -188,8 +162,8 @@ PyDoc_STRVAR(projected_doc,
 
 static PyType_Slot slots[] = {
     {Py_tp_new, projected_new},
-    {Py_tp_dealloc, projected_dealloc},
-    {Py_tp_traverse, projected_traverse},
+    {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_traverse, py_object_traverse},
     {Py_tp_methods, methods},
     {Py_tp_getset, getters},
     {Py_tp_doc, (void *)projected_doc},
@@ -198,7 +172,7 @@ static PyType_Slot slots[] = {
 
 PyType_Spec py_projected_spec = {
     .name = "reducedfem._core.Projected",
-    .basicsize = sizeof(py_projected),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };

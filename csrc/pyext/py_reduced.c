@@ -3,28 +3,21 @@
 
 #include "base/alloc.h"
 #include "pyext/py_fields.h"
+#include "pyext/py_object.h"
 #include "pyext/py_statics.h"
 
-typedef struct py_reduced {
-  PyObject_HEAD rf_reduced *model;
-} py_reduced;
-
-static const rf_reduced *self_model(PyObject *self) { return ((py_reduced *)self)->model; }
+static const rf_reduced *self_model(PyObject *self) { return py_held(self); }
 
 const rf_reduced *py_reduced_get(py_state *state, PyObject *object) {
   const int bad = py_require_type(state, object, PY_REDUCED, "system", "ReducedSolid or Solid");
   return bad < 0 ? NULL : self_model(object);
 }
 
-// takes over the model, also on failure
+static void release(void *model) { rf_reduced_free(model); }
+
+// takes it over, also on failure
 static PyObject *wrap(PyTypeObject *type, rf_reduced *model) {
-  PyObject *self = type->tp_alloc(type, 0);
-  if (!self) {
-    rf_reduced_free(model);
-    return NULL;
-  }
-  ((py_reduced *)self)->model = model;
-  return self;
+  return py_object_new(type, model, release, NULL);
 }
 
 PyObject *py_reduced_wrap(py_state *state, rf_reduced *model) {
@@ -67,13 +60,6 @@ done:
   py_in_release(&mass);
   py_in_release(&coefficient);
   return result;
-}
-
-static void reduced_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  rf_reduced_free(((py_reduced *)self)->model);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 PyDoc_STRVAR(reduce_doc,
@@ -296,13 +282,13 @@ PyDoc_STRVAR(reduced_doc,
              "Sealed reduced model: basis (r, n, 3), reduced mass (r, r), energy coefficients.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, reduced_new}, {Py_tp_dealloc, reduced_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getters},  {Py_tp_doc, (void *)reduced_doc}, {0, NULL},
+    {Py_tp_new, reduced_new}, {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, methods},
+    {Py_tp_getset, getters},  {Py_tp_doc, (void *)reduced_doc},   {0, NULL},
 };
 
 PyType_Spec py_reduced_spec = {
     .name = "reducedfem._core.Reduced",
-    .basicsize = sizeof(py_reduced),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };

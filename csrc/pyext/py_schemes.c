@@ -1,7 +1,8 @@
 #include "pyext/py_schemes.h"
 
-#include "integrator/central.h"
+#include "integrator/central_solid.h"
 #include "integrator/newmark_projected.h"
+#include "integrator/newmark_solid.h"
 
 enum { MOST_STEPS = 256 };
 static const double WORK_PER_CHUNK = 1e7;  // numbers, of which a core reads some in a nanosecond

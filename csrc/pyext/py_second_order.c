@@ -5,15 +5,18 @@
 #include "base/alloc.h"
 #include "basis/basis.h"
 #include "pyext/py_matrix.h"
+#include "pyext/py_object.h"
 
 typedef struct py_second_order {
-  PyObject_HEAD rf_csc mass;    // lower triangle, own memory
-  rf_modes_matrices *matrices;  // borrows the mass
+  py_object object;  // holds rf_modes_matrices, which borrow the mass
+  rf_csc mass;       // lower triangle, own memory
 } py_second_order;
 
 static const rf_modes_system *system_of(PyObject *self) {
-  return rf_modes_matrices_system(((py_second_order *)self)->matrices);
+  return rf_modes_matrices_system(py_held(self));
 }
+
+static void release(void *matrices) { rf_modes_matrices_free(matrices); }
 
 static rf_status copy_of(const rf_csc *from, rf_csc *to, rf_error *err) {
   const size_t nnz = (size_t)from->colptr[from->cols];
@@ -45,7 +48,7 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
   if (py_in_matrix(state, &mass, mass_obj, "mass") < 0 ||
       py_in_matrix(state, &stiffness, stiffness_obj, "stiffness") < 0)
     goto done;
-  result = type->tp_alloc(type, 0);
+  result = py_object_new(type, NULL, release, NULL);
   if (!result) goto done;
   py_second_order *self = (py_second_order *)result;
   rf_status st;
@@ -54,7 +57,7 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
   if (st >= 0) st = require_definite_mass(&self->mass, &err);
   if (st >= 0) st = rf_modes_matrices_create(&stiffness.view, &self->mass, &matrices, &err);
   Py_END_ALLOW_THREADS
-  self->matrices = matrices;
+  self->object.held = matrices;
   result = py_result(state, st, &err, result);
 done:
   py_matrix_release(&mass);
@@ -63,11 +66,9 @@ done:
 }
 
 static void second_order_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  rf_modes_matrices_free(((py_second_order *)self)->matrices);
-  rf_csc_free(&((py_second_order *)self)->mass);
-  type->tp_free(self);
-  Py_DECREF(type);
+  rf_csc mass = ((py_second_order *)self)->mass;
+  py_object_dealloc(self);
+  rf_csc_free(&mass);
 }
 
 // The system for the time of one call, with a Hessian that asks Python.

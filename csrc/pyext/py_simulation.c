@@ -1,45 +1,86 @@
 // The types _core.NewmarkReduced, NewmarkProjected, NewmarkSolid, CentralReduced and CentralSolid:
 // a simulation each, guarded by a lock of its own so that threads may share it.
+#include "pyext/py_simulation.h"
+
+#include <string.h>
+
 #include "pyext/py_convert.h"
 #include "pyext/py_damping.h"
+#include "pyext/py_object.h"
 #include "pyext/py_projected.h"
 #include "pyext/py_reduced.h"
 #include "pyext/py_schemes.h"
 #include "pyext/py_solid.h"
 
 typedef struct py_simulation {
-  PyObject_HEAD PyObject *system;  // strong: the simulation borrows its C model
-  PyObject *damping;               // strong, nullable: and its strain-rate damping
-  PyThread_type_lock lock;
+  py_object object;  // holds the state of the scheme, which borrows from the system and the
+                     // strain-rate damping that it keeps
   const py_scheme *scheme;
-  int64_t chunk;  // steps between two looks at signals
-  void *state;
+  int64_t chunk;      // steps between two looks at signals
   npy_intp shape[2];  // of the state vectors
   int ndim;
 } py_simulation;
 
+static rf_newmark *reduced_newmark(py_state *state, PyObject *object) {
+  return py_require_type(state, object, PY_NEWMARK_REDUCED, "simulation",
+                         "ImplicitNewmark of a ReducedSolid") < 0
+             ? NULL
+             : py_held(object);
+}
+
+int py_newmark_copy(py_state *state, PyObject *object, rf_newmark **out) {
+  *out = NULL;
+  if (object == Py_None) return 0;
+  const rf_newmark *from = reduced_newmark(state, object);
+  if (!from) return -1;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(object);
+  st = rf_newmark_create(from->model, &from->set, out, &err);
+  if (st >= 0) st = rf_newmark_take(*out, from, &err);
+  py_unlock(object);
+  Py_END_ALLOW_THREADS
+  if (st >= 0) return 0;
+  rf_newmark_free(*out);
+  *out = NULL;
+  py_raise(state, st, &err);
+  return -1;
+}
+
+int py_newmark_restore(py_state *state, PyObject *object, const rf_newmark *from) {
+  rf_newmark *to = reduced_newmark(state, object);
+  if (!to) return -1;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(object);
+  st = rf_newmark_take(to, from, &err);
+  py_unlock(object);
+  Py_END_ALLOW_THREADS
+  if (st >= 0) return 0;
+  py_raise(state, st, &err);
+  return -1;
+}
+
 // An object that owns the given C state; takes it over, also on failure.
 static PyObject *wrap(PyTypeObject *type, PyObject *system, PyObject *damping,
                       const py_scheme *scheme, int64_t chunk, void *owned, npy_intp n) {
-  py_simulation *self = (py_simulation *)type->tp_alloc(type, 0);
-  if (!self) {
+  PyObject *kept = PyTuple_Pack(2, system, damping);
+  if (!kept) {
     scheme->release(owned);
     return NULL;
   }
+  PyObject *object = py_object_new_locked(type, owned, scheme->release, kept);
+  Py_DECREF(kept);
+  if (!object) return NULL;
+  py_simulation *self = (py_simulation *)object;
   self->scheme = scheme;
   self->chunk = chunk;
-  self->state = owned;
   self->ndim = scheme->kind == PY_IS_SOLID ? 2 : 1;
   self->shape[0] = n;
   self->shape[1] = 3;
-  self->system = Py_NewRef(system);
-  self->damping = Py_NewRef(damping);
-  self->lock = PyThread_allocate_lock();
-  if (!self->lock) {
-    PyErr_NoMemory();
-    Py_CLEAR(self);
-  }
-  return (PyObject *)self;
+  return object;
 }
 
 static PyObject *simulation_new(const py_scheme *scheme, PyTypeObject *type, PyObject *args,
@@ -96,27 +137,6 @@ done:
   return result;
 }
 
-// No tp_clear: a system refers to no simulation, so no cycle runs through here, and a
-// simulation without its system must not exist.
-static int simulation_traverse(PyObject *self, visitproc visit, void *arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(((py_simulation *)self)->system);
-  Py_VISIT(((py_simulation *)self)->damping);
-  return 0;
-}
-
-static void simulation_dealloc(PyObject *object) {
-  py_simulation *self = (py_simulation *)object;
-  PyTypeObject *type = Py_TYPE(object);
-  PyObject_GC_UnTrack(object);
-  if (self->scheme) self->scheme->release(self->state);
-  if (self->lock) PyThread_free_lock(self->lock);
-  Py_CLEAR(self->system);
-  Py_CLEAR(self->damping);
-  type->tp_free(object);
-  Py_DECREF(type);
-}
-
 // A state vector, or NULL data when `object` is None.
 static int vector_in(const py_simulation *self, py_in *in, PyObject *object, const char *name) {
   *in = (py_in){0};
@@ -150,9 +170,9 @@ static PyObject *step(PyObject *object, PyObject *args) {
   const rf_run quiet = {.threads = threads};
   for (int64_t done = 0; done < n && st >= 0;) {
     const int64_t count = n - done < chunk ? n - done : chunk;
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    st = self->scheme->step(self->state, &quiet, force.data, count, &err);
-    PyThread_release_lock(self->lock);
+    py_lock(object);
+    st = self->scheme->step(self->object.held, &quiet, force.data, count, &err);
+    py_unlock(object);
     done += count;
     if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);
   }
@@ -182,9 +202,9 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   rf_status st;
   const rf_run quiet = {.threads = threads};
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
-  st = self->scheme->reset(self->state, &quiet, in[0].data, in[1].data, in[2].data, &err);
-  PyThread_release_lock(self->lock);
+  py_lock(object);
+  st = self->scheme->reset(self->object.held, &quiet, in[0].data, in[1].data, in[2].data, &err);
+  py_unlock(object);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
 done:
@@ -205,13 +225,13 @@ static PyObject *read_state(PyObject *object, PyObject *unused) {
     const size_t count = (size_t)(self->shape[0] * (self->ndim == 2 ? 3 : 1));
     double time_s;
     Py_BEGIN_ALLOW_THREADS
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
-    const py_scheme_state now = self->scheme->look(self->state);
+    py_lock(object);
+    const py_scheme_state now = self->scheme->look(self->object.held);
     const double *const from[3] = {now.q, now.qdot, now.qddot};
     for (int i = 0; i < 3; ++i)
       for (size_t d = 0; d < count; ++d) to[i][d] = from[i][d];
     time_s = now.time_s;
-    PyThread_release_lock(self->lock);
+    py_unlock(object);
     Py_END_ALLOW_THREADS
     result = Py_BuildValue("(OOOd)", out[0], out[1], out[2], time_s);
   }
@@ -227,9 +247,9 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
   py_simulation *self = (py_simulation *)object;
   rf_newmark_report r;
   Py_BEGIN_ALLOW_THREADS
-  PyThread_acquire_lock(self->lock, WAIT_LOCK);
-  r = self->scheme->report(self->state);
-  PyThread_release_lock(self->lock);
+  py_lock(object);
+  r = self->scheme->report(self->object.held);
+  py_unlock(object);
   Py_END_ALLOW_THREADS
   if (!self->scheme->implicit) return Py_BuildValue("{s:L}", "steps", (long long)r.steps);
   PyObject *residuals = PyTuple_New(r.n_history);
@@ -268,13 +288,13 @@ static PyObject *time_steps(PyObject *object, PyObject *args) {
   if (out) {
     double *seconds = py_f64(out);
     Py_BEGIN_ALLOW_THREADS
-    PyThread_acquire_lock(self->lock, WAIT_LOCK);
+    py_lock(object);
     for (int i = 0; i < runs && st >= 0; ++i) {
       const double start = py_now_s();
-      st = self->scheme->step(self->state, &quiet, force.data, inner, &err);
+      st = self->scheme->step(self->object.held, &quiet, force.data, inner, &err);
       seconds[i] = (py_now_s() - start) / inner;
     }
-    PyThread_release_lock(self->lock);
+    py_unlock(object);
     Py_END_ALLOW_THREADS
   }
   py_in_release(&force);
@@ -328,8 +348,8 @@ PyDoc_STRVAR(central_solid_doc,
   }                                                                                     \
   static PyType_Slot prefix##_slots[] = {                                               \
       {Py_tp_new, prefix##_new},                                                        \
-      {Py_tp_dealloc, simulation_dealloc},                                              \
-      {Py_tp_traverse, simulation_traverse},                                            \
+      {Py_tp_dealloc, py_object_dealloc},                                               \
+      {Py_tp_traverse, py_object_traverse},                                             \
       {Py_tp_methods, method_table},                                                    \
       {Py_tp_doc, (void *)prefix##_doc},                                                \
       {0, NULL},                                                                        \

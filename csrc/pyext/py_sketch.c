@@ -19,7 +19,7 @@ static PyObject *modal_response(PyObject *module, PyObject *args) {
     return NULL;
   if (py_in_f64(&shapes, objects[1], "shapes", 3, any) < 0) return NULL;
   const npy_intp k = shapes.shape[0], n = shapes.shape[1];
-  if (k < 1 || n < 1 || k > INT32_MAX || n > INT32_MAX) {
+  if (k < 1 || n < 1) {
     py_fail(state, "InputError", "shapes has %zd modes of %zd nodes", k, n);
     goto done;
   }
@@ -28,10 +28,6 @@ static PyObject *modal_response(PyObject *module, PyObject *args) {
       py_in_f64(&force, objects[3], "force", 2, (npy_intp[]){nodes.shape[0], 3}) < 0 ||
       py_in_f64(&modal, objects[4], "modal", 1, &k) < 0)
     goto done;
-  if (nodes.shape[0] > INT32_MAX) {
-    py_fail(state, "InputError", "nodes has %zd entries; that is too many", nodes.shape[0]);
-    goto done;
-  }
   u = py_new_f64(2, (npy_intp[]){n, 3});
   q = py_new_f64(1, &k);
   if (!u || !q) goto done;

@@ -5,13 +5,12 @@
 #include "pyext/py_convert.h"
 #include "pyext/py_embedding.h"
 #include "pyext/py_mesh.h"
+#include "pyext/py_object.h"
 #include "pyext/py_reduced.h"
 
-typedef struct py_skin {
-  PyObject_HEAD rf_skin *skin;
-} py_skin;
+static const rf_skin *self_skin(PyObject *self) { return py_held(self); }
 
-static const rf_skin *self_skin(PyObject *self) { return ((py_skin *)self)->skin; }
+static void release(void *skin) { rf_skin_free(skin); }
 
 static PyObject *skin_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
@@ -38,26 +37,11 @@ static PyObject *skin_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   Py_BEGIN_ALLOW_THREADS
   st = rf_skin_create(model, mesh, embedding, points.data, normals.data, &run.run, &skin, &err);
   Py_END_ALLOW_THREADS
-  if (st < 0) {
-    py_raise(state, st, &err);
-    goto done;
-  }
-  self = type->tp_alloc(type, 0);
-  if (self)
-    ((py_skin *)self)->skin = skin;
-  else
-    rf_skin_free(skin);
+  self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, skin, release, NULL);
 done:
   py_in_release(&points);
   py_in_release(&normals);
   return self;
-}
-
-static void skin_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  rf_skin_free(((py_skin *)self)->skin);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 // positions (normals 0) or normals (1) of some points or all
@@ -76,10 +60,6 @@ static PyObject *evaluate(PyObject *self, PyObject *args, int normals) {
       py_in_i32(&which, which_obj, "vertices", 1, (npy_intp[]){PY_ANY}, 0, s->n_points - 1) < 0)
     goto done;
   const npy_intp count = which_obj == Py_None ? s->n_points : which.shape[0];
-  if (count > INT32_MAX) {
-    py_fail(state, "InputError", "vertices has %zd entries, too many", count);
-    goto done;
-  }
   out = py_new_f64(2, (npy_intp[]){count, 3});
   if (!out) goto done;
   double *to = py_f64(out);
@@ -117,11 +97,6 @@ static PyObject *project(PyObject *self, PyObject *args) {
   if (py_in_i32(&which, which_obj, "where", 1, (npy_intp[]){PY_ANY}, 0, s->n_points - 1) < 0 ||
       py_in_f64(&forces, forces_obj, "force", 2, (npy_intp[]){which.shape[0], 3}) < 0)
     goto done;
-  if (which.shape[0] > INT32_MAX) {
-    py_fail(py_state_of_object(self), "InputError", "where has %zd entries, too many",
-            which.shape[0]);
-    goto done;
-  }
   out = py_new_f64(1, (npy_intp[]){s->r});
   if (!out) goto done;
   double *to = py_f64(out);
@@ -165,13 +140,13 @@ PyDoc_STRVAR(skin_doc,
              "Points (v, 3) with normals (v, 3) or None, carried by a Reduced.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, skin_new},  {Py_tp_dealloc, skin_dealloc}, {Py_tp_methods, methods},
-    {Py_tp_getset, getset}, {Py_tp_doc, (void *)skin_doc}, {0, NULL},
+    {Py_tp_new, skin_new},  {Py_tp_dealloc, py_object_dealloc}, {Py_tp_methods, methods},
+    {Py_tp_getset, getset}, {Py_tp_doc, (void *)skin_doc},      {0, NULL},
 };
 
 PyType_Spec py_skin_spec = {
     .name = "reducedfem._core.Skin",
-    .basicsize = sizeof(py_skin),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };

@@ -7,18 +7,16 @@
 #include "fem/rigid.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_mesh.h"
+#include "pyext/py_object.h"
 #include "pyext/py_statics.h"
 
-typedef struct py_solid {
-  PyObject_HEAD rf_solid *solid;
-  PyObject *mesh;  // strong: the solid borrows its C mesh
-} py_solid;
-
-static const rf_solid *self_solid(PyObject *self) { return ((py_solid *)self)->solid; }
+static const rf_solid *self_solid(PyObject *self) { return py_held(self); }
 
 const rf_solid *py_solid_get(py_state *state, PyObject *object) {
   return py_require_type(state, object, PY_SOLID, "solid", "Solid") < 0 ? NULL : self_solid(object);
 }
+
+static void release(void *solid) { rf_solid_free(solid); }
 
 static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
@@ -43,11 +41,9 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
                 INT32_MAX) < 0 ||
       py_in_i32(&fixed, fixed_obj, "fixed", 1, (npy_intp[]){PY_ANY}, 0, mesh->n_nodes - 1) < 0)
     goto done;
-  if (materials.shape[0] > INT32_MAX || fixed.shape[0] > mesh->n_nodes) {
-    py_fail(state, "InputError", "%s has %zd rows; allowed are up to %d",
-            materials.shape[0] > INT32_MAX ? "materials" : "fixed",
-            materials.shape[0] > INT32_MAX ? materials.shape[0] : fixed.shape[0],
-            materials.shape[0] > INT32_MAX ? INT32_MAX : mesh->n_nodes);
+  if (fixed.shape[0] > mesh->n_nodes) {
+    py_fail(state, "InputError", "fixed has %zd rows; allowed are up to %d", fixed.shape[0],
+            mesh->n_nodes);
     goto done;
   }
   if (elasticity_obj != Py_None && py_in_f64(&elasticity, elasticity_obj, "elasticity", 3,
@@ -65,40 +61,14 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   Py_BEGIN_ALLOW_THREADS
   st = rf_solid_create(mesh, &set, &run.run, &solid, &err);
   Py_END_ALLOW_THREADS
-  if (st < 0) {
-    py_raise(state, st, &err);
-    goto done;
-  }
-  result = type->tp_alloc(type, 0);
-  if (!result) {
-    rf_solid_free(solid);
-    goto done;
-  }
-  ((py_solid *)result)->solid = solid;
-  ((py_solid *)result)->mesh = Py_NewRef(mesh_obj);
+  // the solid borrows the mesh
+  result = st < 0 ? py_raise(state, st, &err) : py_object_new(type, solid, release, mesh_obj);
 done:
   py_in_release(&materials);
   py_in_release(&element);
   py_in_release(&fixed);
   py_in_release(&elasticity);
   return result;
-}
-
-// No tp_clear: a mesh refers to nothing but its type, so no cycle runs through here,
-// and a solid without its mesh must not exist.
-static int solid_traverse(PyObject *self, visitproc visit, void *arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(((py_solid *)self)->mesh);
-  return 0;
-}
-
-static void solid_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  rf_solid_free(((py_solid *)self)->solid);
-  Py_CLEAR(((py_solid *)self)->mesh);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 PyObject *py_csc_out(rf_csc *a) {
@@ -253,11 +223,6 @@ static PyObject *solid_hessian_product(PyObject *self, PyObject *args) {
   if (py_in_fields(&a, a_obj, "a", s->mesh->n_nodes) < 0 ||
       py_in_f64(&b, b_obj, "b", 3, a.shape) < 0)
     goto done;
-  if (a.shape[0] > INT32_MAX) {
-    py_fail(state, "InputError", "a holds %zd fields; at most %d are allowed", a.shape[0],
-            (int)INT32_MAX);
-    goto done;
-  }
   result = py_new_f64(3, a.shape);
   if (!result) goto done;
   rf_error err = {0};
@@ -377,7 +342,7 @@ static PyMethodDef solid_methods[] = {
 
 static PyObject *get_mesh(PyObject *self, void *unused) {
   (void)unused;
-  return Py_NewRef(((py_solid *)self)->mesh);
+  return Py_NewRef(((py_object *)self)->kept);
 }
 
 static PyObject *get_fixed(PyObject *self, void *unused) {
@@ -445,8 +410,8 @@ PyDoc_STRVAR(solid_doc,
 
 static PyType_Slot solid_slots[] = {
     {Py_tp_new, solid_new},
-    {Py_tp_dealloc, solid_dealloc},
-    {Py_tp_traverse, solid_traverse},
+    {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_traverse, py_object_traverse},
     {Py_tp_methods, solid_methods},
     {Py_tp_getset, solid_getset},
     {Py_tp_doc, (void *)solid_doc},
@@ -455,7 +420,7 @@ static PyType_Slot solid_slots[] = {
 
 PyType_Spec py_solid_spec = {
     .name = "reducedfem._core.Solid",
-    .basicsize = sizeof(py_solid),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = solid_slots,
 };

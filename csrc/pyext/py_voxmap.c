@@ -3,70 +3,51 @@
 
 #include <string.h>
 
-#include "contact/pose.h"
 #include "contact/voxmap_contact.h"
+#include "linalg/pose.h"
 #include "linalg/quat.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_object.h"
+#include "pyext/py_surface.h"
 
 // ---- the voxels -------------------------------------------------------------------
 
-typedef struct py_voxmap {
-  PyObject_HEAD rf_voxmap *map;
-} py_voxmap;
-
-static const rf_voxmap *self_map(PyObject *self) { return ((py_voxmap *)self)->map; }
+static const rf_voxmap *self_map(PyObject *self) { return py_held(self); }
 
 const rf_voxmap *py_voxmap_get(py_state *state, PyObject *object) {
   return py_require_type(state, object, PY_VOXMAP, "voxmap", "Voxmap") < 0 ? NULL
                                                                            : self_map(object);
 }
 
-// takes the map over, also on failure
+static void release(void *map) { rf_voxmap_free(map); }
+
+// takes it over, also on failure
 static PyObject *wrap(PyTypeObject *type, rf_voxmap *map) {
-  PyObject *self = type->tp_alloc(type, 0);
-  if (self)
-    ((py_voxmap *)self)->map = map;
-  else
-    rf_voxmap_free(map);
-  return self;
+  return py_object_new(type, map, release, NULL);
 }
 
 static PyObject *voxmap_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *values_obj, *origin_obj, *result = NULL;
   double edge;
-  py_in origin = {0};
+  py_in values = {0}, origin = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OOd:Voxmap", &values_obj, &origin_obj, &edge)) return NULL;
-  if (!PyArray_Check(values_obj) || PyArray_TYPE((PyArrayObject *)values_obj) != NPY_UINT8 ||
-      PyArray_NDIM((PyArrayObject *)values_obj) != 3)
-    return py_fail(state, "InputTypeError", "values must be an array of uint8 with three axes");
-  PyArrayObject *values = (PyArrayObject *)PyArray_GETCONTIGUOUS((PyArrayObject *)values_obj);
-  if (!values || py_in_f64(&origin, origin_obj, "origin", 1, (npy_intp[]){3}) < 0) goto done;
-  int32_t n[3];
-  for (int c = 0; c < 3; ++c) {
-    const npy_intp length = PyArray_DIM(values, c);
-    n[c] = length > INT32_MAX ? INT32_MAX : (int32_t)length;
+  if (py_in_u8(&values, values_obj, "values", 3, (npy_intp[]){PY_ANY, PY_ANY, PY_ANY}) == 0 &&
+      py_in_f64(&origin, origin_obj, "origin", 1, (npy_intp[]){3}) == 0) {
+    int32_t n[3];
+    for (int c = 0; c < 3; ++c) n[c] = (int32_t)values.shape[c];
+    rf_voxmap *map = NULL;
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_voxmap_create(n, origin.data, edge, values.data, &map, &err);
+    Py_END_ALLOW_THREADS
+    result = st < 0 ? py_raise(state, st, &err) : wrap(type, map);
   }
-  rf_voxmap *map = NULL;
-  rf_error err = {0};
-  const uint8_t *data = PyArray_DATA(values);
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_voxmap_create(n, origin.data, edge, data, &map, &err);
-  Py_END_ALLOW_THREADS
-  result = st < 0 ? py_raise(state, st, &err) : wrap(type, map);
-done:
+  py_in_release(&values);
   py_in_release(&origin);
-  Py_XDECREF(values);
   return result;
-}
-
-static void voxmap_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  rf_voxmap_free(((py_voxmap *)self)->map);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 PyDoc_STRVAR(build_doc,
@@ -75,37 +56,25 @@ PyDoc_STRVAR(build_doc,
              "Voxmap of a surface.");
 static PyObject *build(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  PyObject *vertices_obj, *triangles_obj, *progress, *result = NULL;
+  PyObject *vertices, *triangles, *progress, *result = NULL;
   int resolution, threads;
   double expand;
-  py_in vertices = {0}, triangles = {0};
   py_run run;
-  if (!PyArg_ParseTuple(args, "OOidOi:voxmap_build", &vertices_obj, &triangles_obj, &resolution,
-                        &expand, &progress, &threads) ||
+  if (!PyArg_ParseTuple(args, "OOidOi:voxmap_build", &vertices, &triangles, &resolution, &expand,
+                        &progress, &threads) ||
       py_run_init(state, &run, progress, threads) < 0)
     return NULL;
-  if (py_in_f64(&vertices, vertices_obj, "vertices", 2, (npy_intp[]){PY_ANY, 3}) < 0 ||
-      py_in_i32(&triangles, triangles_obj, "triangles", 2, (npy_intp[]){PY_ANY, 3}, 0, INT32_MAX) <
-          0)
-    goto done;
-  if (vertices.shape[0] > INT32_MAX || triangles.shape[0] > INT32_MAX) {
-    py_fail(state, "InputError", "the surface has too many vertices or triangles");
-    goto done;
+  py_surface in = {0};
+  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+    rf_voxmap *map = NULL;
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_voxmap_build(&in.view, resolution, expand, &run.run, &map, &err);
+    Py_END_ALLOW_THREADS
+    result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_VOXMAP], map);
   }
-  const rf_surface surface = {.n_vertices = (int32_t)vertices.shape[0],
-                              .n_triangles = (int32_t)triangles.shape[0],
-                              .vertices = vertices.data,
-                              .triangles = triangles.data};
-  rf_voxmap *map = NULL;
-  rf_error err = {0};
-  rf_status st;
-  Py_BEGIN_ALLOW_THREADS
-  st = rf_voxmap_build(&surface, resolution, expand, &run.run, &map, &err);
-  Py_END_ALLOW_THREADS
-  result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_VOXMAP], map);
-done:
-  py_in_release(&vertices);
-  py_in_release(&triangles);
+  py_surface_release(&in);
   return result;
 }
 
@@ -179,13 +148,14 @@ PyDoc_STRVAR(voxmap_doc,
              "Voxels of two bits from uint8 values (nx, ny, nz).");
 
 static PyType_Slot voxmap_slots[] = {
-    {Py_tp_new, voxmap_new},       {Py_tp_dealloc, voxmap_dealloc}, {Py_tp_methods, voxmap_methods},
-    {Py_tp_getset, voxmap_getset}, {Py_tp_doc, (void *)voxmap_doc}, {0, NULL},
+    {Py_tp_new, voxmap_new},         {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_methods, voxmap_methods}, {Py_tp_getset, voxmap_getset},
+    {Py_tp_doc, (void *)voxmap_doc}, {0, NULL},
 };
 
 PyType_Spec py_voxmap_spec = {
     .name = "reducedfem._core.Voxmap",
-    .basicsize = sizeof(py_voxmap),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = voxmap_slots,
 };
@@ -197,14 +167,9 @@ PyMethodDef py_voxmap_functions[] = {
 
 // ---- forces -------------------------------------------------------------------------
 
-typedef struct py_voxmap_contact {
-  PyObject_HEAD rf_voxmap_contact *contact;
-  PyObject *voxmap;
-} py_voxmap_contact;
+static const rf_voxmap_contact *self_contact(PyObject *self) { return py_held(self); }
 
-static const rf_voxmap_contact *self_contact(PyObject *self) {
-  return ((py_voxmap_contact *)self)->contact;
-}
+static void release_contact(void *contact) { rf_voxmap_contact_free(contact); }
 
 static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
@@ -219,10 +184,6 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   if (!map || py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
   if (py_in_f64(&normals, normals_obj, "normals", 2, (npy_intp[]){points.shape[0], 3}) < 0)
     goto done;
-  if (points.shape[0] > INT32_MAX) {
-    py_fail(state, "InputError", "points has %zd rows, too many", points.shape[0]);
-    goto done;
-  }
   rf_voxmap_contact *contact = NULL;
   rf_error err = {0};
   rf_status st;
@@ -230,36 +191,13 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   st = rf_voxmap_contact_create(map, (int32_t)points.shape[0], points.data, normals.data, stiffness,
                                 &contact, &err);
   Py_END_ALLOW_THREADS
-  if (st < 0) {
-    py_raise(state, st, &err);
-    goto done;
-  }
-  self = type->tp_alloc(type, 0);
-  if (self) {
-    ((py_voxmap_contact *)self)->contact = contact;
-    ((py_voxmap_contact *)self)->voxmap = Py_NewRef(voxmap_obj);
-  } else {
-    rf_voxmap_contact_free(contact);
-  }
+  // the contact borrows the voxmap
+  self = st < 0 ? py_raise(state, st, &err)
+                : py_object_new(type, contact, release_contact, voxmap_obj);
 done:
   py_in_release(&points);
   py_in_release(&normals);
   return self;
-}
-
-static int contact_traverse(PyObject *self, visitproc visit, void *arg) {
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(((py_voxmap_contact *)self)->voxmap);
-  return 0;
-}
-
-static void contact_dealloc(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  rf_voxmap_contact_free(((py_voxmap_contact *)self)->contact);
-  Py_CLEAR(((py_voxmap_contact *)self)->voxmap);
-  type->tp_free(self);
-  Py_DECREF(type);
 }
 
 PyDoc_STRVAR(evaluate_doc,
@@ -314,14 +252,17 @@ PyDoc_STRVAR(contact_doc,
              "Points (n, 3) with inward unit normals against a Voxmap.");
 
 static PyType_Slot contact_slots[] = {
-    {Py_tp_new, contact_new},           {Py_tp_dealloc, contact_dealloc},
-    {Py_tp_traverse, contact_traverse}, {Py_tp_methods, contact_methods},
-    {Py_tp_doc, (void *)contact_doc},   {0, NULL},
+    {Py_tp_new, contact_new},
+    {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_traverse, py_object_traverse},
+    {Py_tp_methods, contact_methods},
+    {Py_tp_doc, (void *)contact_doc},
+    {0, NULL},
 };
 
 PyType_Spec py_voxmap_contact_spec = {
     .name = "reducedfem._core.VoxmapContact",
-    .basicsize = sizeof(py_voxmap_contact),
+    .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = contact_slots,
 };

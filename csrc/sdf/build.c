@@ -5,11 +5,18 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
 #include "mesh/closest.h"
+#include "mesh/crossings.h"
 #include "sdf/build_union.h"
 #include "sdf/isosurface.h"
 #include "sdf/packet.h"
+
+// of the tree over a triangle while it is made, and of what is looked for in it
+static const double TREE_BYTES = 500.0;
+// of a piece of a boundary while pieces are put together, or of one and the tree over it
+static const double PIECE_BYTES = 600.0;
 
 // ---- distances at all samples -------------------------------------------------------
 
@@ -78,7 +85,9 @@ static double sign_at(const filling *f, const double p[3], int32_t nearest) {
 static void write_row(const filling *f, int32_t i, int32_t j, const double *distance,
                       const int32_t *nearest) {
   float *to = f->values + ((size_t)i * (size_t)f->n[1] + (size_t)j) * (size_t)f->n[2];
-  const double apart = f->spacing[2] * (1.0 + 1e-9);
+  // far from the origin the places themselves are rounded
+  const double far = fmax(fabs(f->origin[2]), fabs(place_of(f, 2, f->n[2])));
+  const double apart = f->spacing[2] * (1.0 + 1e-9) + 1e-15 * far;
   double sign = 1.0;
   for (int32_t k = 0; k < f->n[2]; ++k) {
     if (f->rule == SIGN_DEEPER) {
@@ -326,19 +335,20 @@ done:
 
 // Where signs by pseudonormals are wrong, or parts of the surface are hidden in others: makes signs
 // those of windings, and samples inside the depths below the boundary of what is wound around.
+// suspected: parts may be hidden though none cross; room: for pieces of the boundary.
 static rf_status settle_inside(const rf_surface *s, filling *f, rf_grid *g, bool suspected,
-                               bool whole, double band, const rf_run *run, rf_field_report *report,
-                               rf_error *err) {
+                               bool whole, double band, int64_t room, const rf_run *run,
+                               rf_field_report *report, rf_error *err) {
   rf_status st = RF_OK;
   rf_union_boundary around = {0};
   rf_closest *closest = NULL;
   bool parts = false;
   const double least = fmin(fmin(f->spacing[0], f->spacing[1]), f->spacing[2]);
-  RF_TRY(check_signs(g, whole, run, &report->crossing, err));
+  if (!report->crossing) RF_TRY(check_signs(g, whole, run, &report->crossing, err));
   RF_TRY(rf_union_has_parts(s, f->closest, &parts, err));
   if (!report->crossing && !parts && !suspected) return RF_OK;
-  RF_TRY(rf_union_boundary_create(s, f->closest, RF_UNION_PIECE * least, RF_UNION_GAP * least, run,
-                                  &around, err));
+  RF_TRY(rf_union_boundary_create(s, f->closest, RF_UNION_PIECE * least, RF_UNION_GAP * least, room,
+                                  run, &around, err));
   const bool hidden = around.n_hidden > 0 && around.n_triangles > 0;
   report->crossing = report->crossing || hidden;
   if (report->crossing) RF_TRY(sign_by_windings(s, g, run, err));
@@ -347,7 +357,7 @@ static rf_status settle_inside(const rf_surface *s, filling *f, rf_grid *g, bool
   report->depth_error = RF_UNION_PIECE * least;
   const rf_surface boundary = {3 * around.n_triangles, around.n_triangles, around.vertices,
                                around.triangles};
-  RF_TRY(rf_closest_create(&boundary, &closest, err));
+  RF_TRY(rf_closest_create(&boundary, run, &closest, err));
   f->closest = closest;
   f->rule = SIGN_DEEPER;
   RF_TRY(fill(f, band, run, err));
@@ -456,8 +466,9 @@ static rf_status place_box(const rf_surface *s, const rf_field_settings *set, do
   if (!(longest > 0.0))
     return rf_fail(err, RF_ERR_MESH,
                    "the surface has no extent: all its vertices are at one place");
-  if (!(longest < 1e100 && longest > 1e-100))
-    return rf_fail(err, RF_ERR_ARG, "the surface is %g m long; possible are 1e-100 to 1e100 m",
+  // what samples of four bytes can hold, and squares of areas too
+  if (!(longest < 1e30 && longest > 1e-30))
+    return rf_fail(err, RF_ERR_ARG, "the surface is %g m long; possible are 1e-30 to 1e30 m",
                    longest);
   if (set->fitted && !(isfinite(set->expand) && set->expand >= 1.0))
     return rf_fail(err, RF_ERR_ARG, "expand must be finite and at least 1, got %g", set->expand);
@@ -471,20 +482,32 @@ static rf_status place_box(const rf_surface *s, const rf_field_settings *set, do
       high[c] = low[c] + set->expand * longest;
     }
     if (!(isfinite(low[c]) && isfinite(high[c]) && low[c] < high[c]))
-      return rf_fail(err, RF_ERR_ARG, "box: low[%d] must be below high[%d], got %g and %g", c, c,
+      return rf_fail(err, RF_ERR_ARG, "box[0, %d] must be below box[1, %d], got %g and %g", c, c,
                      low[c], high[c]);
     spacing[c] = (high[c] - low[c]) / set->resolution[c];
   }
   return RF_OK;
 }
 
-// refuses what does not fit the memory, before it is tried
-static rf_status check_memory(const int32_t n[3], const rf_field_settings *set, rf_error *err) {
+static double bytes_needed(const int32_t n[3], const rf_surface *s) {
   const double samples = (double)n[0] * n[1] * n[2];
   // of the coarse samples, of an iso-surface and the tree over it: by the number of voxels in the
   // box's sides, which a surface of usual shape does not exceed by much
   const double faces = (double)n[0] * n[1] + (double)n[1] * n[2] + (double)n[2] * n[0];
-  const double need = 4.1 * samples + 2000.0 * faces;
+  return 4.1 * samples + 2000.0 * faces + TREE_BYTES * (double)s->n_triangles;
+}
+
+// how many pieces of a boundary fit into what is left
+static int64_t room_for_pieces(const int32_t n[3], const rf_surface *s,
+                               const rf_field_settings *set) {
+  const double left = (set->memory - bytes_needed(n, s)) / PIECE_BYTES;
+  return set->memory > 0.0 && left < (double)INT64_MAX / 2 ? (int64_t)fmax(left, 0.0) : INT64_MAX;
+}
+
+// refuses what does not fit the memory, before it is tried
+static rf_status check_memory(const int32_t n[3], const rf_surface *s, const rf_field_settings *set,
+                              rf_error *err) {
+  const double need = bytes_needed(n, s);
   if (set->memory > 0.0 && need > set->memory)
     return rf_fail(
         err, RF_ERR_MEMORY,
@@ -523,17 +546,17 @@ static rf_status by_offset(const rf_surface *s, filling *f, rf_grid *g, double b
   const rf_run first = rf_run_of_part(&parts[0]), second = rf_run_of_part(&parts[1]),
                third = rf_run_of_part(&parts[2]);
   // far ones are only to be known to be far
-  f->rule = report->closed ? SIGN_NORMAL : SIGN_NONE;
+  f->rule = report->closed && !report->crossing ? SIGN_NORMAL : SIGN_NONE;
   RF_TRY(fill(f, offset + rf_vec3_length(f->spacing), &first, err));
   if (report->closed) {
-    RF_TRY(check_signs(g, whole, run, &report->crossing, err));
+    if (!report->crossing) RF_TRY(check_signs(g, whole, run, &report->crossing, err));
     if (report->crossing) RF_TRY(sign_by_windings(s, g, run, err));
   } else {
     RF_TRY(fill_cavities(g, offset, &report->n_removed, err));
   }
   RF_TRY(rf_isosurface_create(g->n, g->origin, g->spacing, g->values, offset, &second, &iso, err));
   const rf_surface around = rf_isosurface_view(&iso);
-  RF_TRY(rf_closest_create(&around, &closest, err));
+  RF_TRY(rf_closest_create(&around, run, &closest, err));
   f->closest = closest;
   f->rule = SIGN_LEVEL;
   f->level = offset;
@@ -558,7 +581,7 @@ rf_status rf_grid_from_surface(const rf_surface *s, const rf_field_settings *set
   RF_TRY(place_box(s, set, low, high, spacing, err));
   for (int c = 0; c < 3; ++c)
     n[c] = set->resolution[c] < INT32_MAX ? set->resolution[c] + 1 : INT32_MAX;
-  RF_TRY(check_memory(n, set, err));
+  RF_TRY(check_memory(n, s, set, err));
   if (!(set->automatic || (isfinite(set->offset) && set->offset >= 0.0))) {
     st = rf_fail(err, RF_ERR_ARG, "offset must be finite and not negative, got %g", set->offset);
     goto done;
@@ -574,7 +597,9 @@ rf_status rf_grid_from_surface(const rf_surface *s, const rf_field_settings *set
     goto done;
   }
   RF_TRY(rf_grid_allocate(n, low, spacing, &g, err));
-  RF_TRY(rf_closest_create(s, &closest, err));
+  RF_TRY(rf_closest_create(s, run, &closest, err));
+  bool meet = false;
+  if (report->closed) RF_TRY(rf_crossings_any(s, closest, run, &meet, &report->crossing, err));
 
   filling f = {.closest = closest, .values = g->values, .turn = report->turned ? -1.0 : 1.0};
   double largest = 0.0;
@@ -593,9 +618,10 @@ rf_status rf_grid_from_surface(const rf_surface *s, const rf_field_settings *set
   if (report->closed && (set->automatic || set->offset == 0.0)) {
     rf_run_part parts[2] = {{run, 0, 80, 100}, {run, 80, 100, 100}};
     const rf_run first = rf_run_of_part(&parts[0]), second = rf_run_of_part(&parts[1]);
-    f.rule = SIGN_NORMAL;
+    f.rule = report->crossing ? SIGN_NONE : SIGN_NORMAL;
     RF_TRY(fill(&f, report->band, &first, err));
-    RF_TRY(settle_inside(s, &f, g, !measures.manifold, whole, report->band, &second, report, err));
+    RF_TRY(settle_inside(s, &f, g, meet || !measures.manifold, whole, report->band,
+                         room_for_pieces(n, s, set), &second, report, err));
     RF_TRY(rf_run_progress(run, 100, 100, err));
   } else {
     report->offset = set->automatic ? RF_SOUP_OFFSET * largest : set->offset;

@@ -3,10 +3,11 @@
 // Closed surfaces directly: near the surface the sign is that of the pseudonormal (mesh/closest.h),
 // and from there it is carried along the rows of samples: two neighbours have the same sign where
 // their distances add up to more than the way between them, for then no surface is in between.
-// Where a closed surface bounds no solid (it crosses itself, parts face different ways), this
-// contradicts itself somewhere.  Signs are then those of winding numbers, as where parts touch:
-// inside is what the surface winds around, in whichever sense, and the distances there are those
-// from its boundary: walls hidden inside (of parts that overlap) do not count (build_union.h).
+// A closed surface that crosses itself bounds no solid: whether it does is found exactly
+// (mesh/crossings.h).  Where parts face different ways, the signs contradict each other somewhere.
+// Signs are then those of winding numbers, as where parts touch: inside is what the surface winds
+// around, in whichever sense, and the distances there are those from its boundary: walls hidden
+// inside (of parts that overlap) do not count (build_union.h).
 //
 // Polygon soups by way of an offset (B07 3.6): distances without sign, their iso-surface at
 // the offset, of which parts inside others are left out, then the signed distances from that.
@@ -19,7 +20,7 @@
 #ifndef RF_SDF_BUILD_H
 #define RF_SDF_BUILD_H
 
-#include "base/run.h"
+#include "base/status.h"
 #include "mesh/surface.h"
 #include "sdf/field.h"
 

@@ -1,38 +1,43 @@
 #include "sdf/build_union.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/disjoint.h"
+#include "base/run.h"
 #include "linalg/vec3.h"
+#include "mesh/crossings.h"
 
-enum { HALVINGS = 80, POLL = 256 };  // deepest; triangles between looks at whether to stop
+enum { HALVINGS = 80, CHUNK = 256 };  // deepest; triangles a task
 
 typedef struct piece {
   double x[3][3];
   int depth;
 } piece;
 
+// what remains of the triangles of a task
+typedef struct pieces {
+  double *vertices;  // (n, 3, 3)
+  int64_t n, room;
+  int32_t n_hidden;
+} pieces;
+
 typedef struct cutting {
   const rf_surface *surface;
   const rf_closest *closest;
+  double *corners;  // of rf_crossings_corners
   double size, gap;
-  rf_union_boundary made;
-  int64_t room;  // triangles that `made` has memory for
+  int64_t most;  // pieces
+  atomic_llong count;
+  pieces *made;  // of each task
 } cutting;
 
 void rf_union_boundary_free(rf_union_boundary *b) {
   rf_free(b->vertices);
   rf_free(b->triangles);
   *b = (rf_union_boundary){0};
-}
-
-static int32_t root_of(int32_t *root, int32_t i) {
-  while (root[i] != i) {
-    root[i] = root[root[i]];
-    i = root[i];
-  }
-  return i;
 }
 
 rf_status rf_union_has_parts(const rf_surface *s, const rf_closest *closest, bool *out,
@@ -44,12 +49,11 @@ rf_status rf_union_has_parts(const rf_surface *s, const rf_closest *closest, boo
   for (int32_t t = 0; t < closest->n_triangles; ++t)
     for (int k = 1; k < 3; ++k) {
       const int32_t *v = closest->vertex + 3 * (size_t)t;
-      root[root_of(root, v[k])] = root_of(root, v[0]);
+      rf_disjoint_join(root, v[k], v[0]);
     }
   *out = false;
   for (int32_t t = 1; t < closest->n_triangles; ++t)
-    *out =
-        *out || root_of(root, closest->vertex[3 * (size_t)t]) != root_of(root, closest->vertex[0]);
+    *out = *out || rf_disjoint_join(root, closest->vertex[3 * (size_t)t], closest->vertex[0]);
 done:
   rf_free(root);
   return st;
@@ -89,25 +93,22 @@ static int winding_of(const rf_surface *s, int32_t t, const double p[3]) {
   return left[0] ? 1 : -1;
 }
 
+typedef struct counting {
+  const cutting *c;
+  const double *p;
+  int windings;
+} counting;
+
+static int count_winding(void *context, int32_t at) {
+  counting *n = context;
+  n->windings += winding_of(n->c->surface, n->c->closest->bvh.item[at], n->p);
+  return 0;
+}
+
 static int winding_at(const cutting *c, const double p[3]) {
-  const rf_bvh *b = &c->closest->bvh;
-  int32_t stack[RF_BVH_STACK];
-  int depth = 0, windings = 0;
-  stack[depth++] = 0;
-  while (depth > 0) {
-    const int32_t node = stack[--depth];
-    const double *box = b->box + 6 * (size_t)node;
-    if (!(box[0] <= p[0] && p[0] <= box[3] && box[1] <= p[1] && p[1] <= box[4] && p[2] <= box[5]))
-      continue;
-    if (b->count[node] == 0) {
-      stack[depth++] = b->first[node];
-      stack[depth++] = b->first[node] + 1;
-      continue;
-    }
-    for (int32_t at = b->first[node]; at < b->first[node] + b->count[node]; ++at)
-      windings += winding_of(c->surface, b->item[at], p);
-  }
-  return windings;
+  counting n = {c, p, 0};
+  rf_bvh_overlap(&c->closest->bvh, p, (const double[3]){p[0], p[1], INFINITY}, count_winding, &n);
+  return n.windings;
 }
 
 // whether there is inside on both sides of a piece, at a place with these weights of its corners
@@ -178,63 +179,54 @@ static bool share_corner(const rf_closest *c, int32_t s, int32_t t) {
   return false;
 }
 
+typedef struct meeting {
+  const cutting *c;
+  int32_t of;
+  const piece *p;
+} meeting;
+
+static int look_at(void *context, int32_t at) {
+  const meeting *m = context;
+  const rf_closest *all = m->c->closest;
+  return at != m->of && all->triangle[at].one > 0.0 &&
+         meets(m->p, all->triangle[m->of].normal, &all->triangle[at], m->c->gap) &&
+         // near a common corner everything is near
+         (!share_corner(all, m->of, at) || rf_crossings_meet(all, m->c->corners, m->of, at));
+}
+
 // whether a piece of a triangle may be met by others
 static bool is_met(const cutting *c, int32_t of, const piece *p) {
-  const rf_closest *all = c->closest;
-  const rf_bvh *b = &all->bvh;
-  const double *normal = all->triangle[of].normal;
   double low[3], high[3];
   for (int i = 0; i < 3; ++i) {
     low[i] = fmin(fmin(p->x[0][i], p->x[1][i]), p->x[2][i]) - c->gap;
     high[i] = fmax(fmax(p->x[0][i], p->x[1][i]), p->x[2][i]) + c->gap;
   }
-  int32_t stack[RF_BVH_STACK];
-  int depth = 0;
-  stack[depth++] = 0;
-  while (depth > 0) {
-    const int32_t node = stack[--depth];
-    const double *box = b->box + 6 * (size_t)node;
-    bool apart = false;
-    for (int i = 0; i < 3; ++i) apart = apart || box[i] > high[i] || box[3 + i] < low[i];
-    if (apart) continue;
-    if (b->count[node] == 0) {
-      stack[depth++] = b->first[node];
-      stack[depth++] = b->first[node] + 1;
-      continue;
-    }
-    for (int32_t at = b->first[node]; at < b->first[node] + b->count[node]; ++at)
-      if (at != of && all->triangle[at].one > 0.0 && !share_corner(all, of, at) &&
-          meets(p, normal, &all->triangle[at], c->gap))
-        return true;
-  }
-  return false;
+  meeting m = {c, of, p};
+  return rf_bvh_overlap(&c->closest->bvh, low, high, look_at, &m) != 0;
 }
 
 // ---- pieces -----------------------------------------------------------------------------
 
-static rf_status keep(cutting *c, const piece *p, rf_error *err) {
+static rf_status keep(cutting *c, pieces *made, const piece *p, rf_error *err) {
   rf_status st = RF_OK;
   double *vertices = NULL;
-  const size_t n = (size_t)c->made.n_triangles;
-  if (c->made.n_triangles == c->room) {
-    const int64_t room = c->room > 0 ? 2 * c->room : 1024;
-    if (room > INT32_MAX / 6) {
-      st = rf_fail(err, RF_ERR_ARG,
-                   "the parts of the surface meet along too many places; choose a lower "
-                   "resolution");
-      goto done;
-    }
+  const size_t n = (size_t)made->n;
+  if (atomic_fetch_add_explicit(&c->count, 1, memory_order_relaxed) >= c->most)
+    return rf_fail(err, RF_ERR_MEMORY,
+                   "the parts of the surface meet along so many places that its boundary, in "
+                   "pieces of %g m, does not fit into memory; choose a lower resolution",
+                   c->size);
+  if (made->n == made->room) {
+    const int64_t room = made->room > 0 ? 2 * made->room : CHUNK;
     RF_ALLOC(vertices, 9 * (size_t)room);
-    if (n > 0) memcpy(vertices, c->made.vertices, 9 * n * sizeof *vertices);
-    double *old = c->made.vertices;
-    c->made.vertices = vertices;
-    vertices = old;
-    c->room = room;
+    if (n > 0) memcpy(vertices, made->vertices, 9 * n * sizeof *vertices);
+    rf_free(made->vertices);
+    made->vertices = vertices;
+    made->room = room;
   }
-  memcpy(c->made.vertices + 9 * n, p->x, sizeof p->x);
-  ++c->made.n_triangles;
+  memcpy(made->vertices + 9 * n, p->x, sizeof p->x);
+  ++made->n;
 done:
-  rf_free(vertices);
   return st;
 }
 
@@ -250,7 +242,7 @@ static double longest_side(const piece *p, int *side) {
   return longest;
 }
 
-static rf_status cut_triangle(cutting *c, int32_t at, rf_error *err) {
+static rf_status cut_triangle(cutting *c, pieces *made, int32_t at, rf_error *err) {
   // not on diagonals of what is regular
   static const double middle[3] = {0.3291, 0.3142, 0.3567};
   static const double corners[3][3] = {{0.90, 0.06, 0.04}, {0.04, 0.90, 0.06}, {0.06, 0.04, 0.90}};
@@ -286,29 +278,62 @@ static rf_status cut_triangle(cutting *c, int32_t at, rf_error *err) {
     for (int k = 0; k < 3 && met && hidden; ++k) hidden = is_hidden(c, &p, normal, corners[k]);
     whole = whole && !hidden;
     if (hidden) continue;
-    const rf_status st = keep(c, &p, err);
+    const rf_status st = keep(c, made, &p, err);
     if (st < 0) return st;
   }
-  c->made.n_hidden += !whole;
+  made->n_hidden += !whole;
+  return RF_OK;
+}
+
+static rf_status cut_chunk(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker;
+  cutting *c = context;
+  const int32_t from = (int32_t)task * CHUNK, n = c->closest->n_triangles;
+  for (int32_t at = from; at < n && at - from < CHUNK; ++at) {
+    // without area: on the sides of others
+    if (!(c->closest->triangle[at].one > 0.0)) continue;
+    const rf_status st = cut_triangle(c, &c->made[task], at, err);
+    if (st < 0) return st;
+  }
   return RF_OK;
 }
 
 rf_status rf_union_boundary_create(const rf_surface *s, const rf_closest *closest, double size,
-                                   double gap, const rf_run *run, rf_union_boundary *out,
-                                   rf_error *err) {
+                                   double gap, int64_t room, const rf_run *run,
+                                   rf_union_boundary *out, rf_error *err) {
   rf_status st = RF_OK;
   cutting c = {.surface = s, .closest = closest, .size = size, .gap = gap};
-  *out = (rf_union_boundary){0};
-  for (int32_t at = 0; at < closest->n_triangles; ++at) {
-    if (at % POLL == 0) RF_TRY(rf_run_progress(run, -1, -1, err));
-    // without area: on the sides of others
-    if (closest->triangle[at].one > 0.0) RF_TRY(cut_triangle(&c, at, err));
+  const int64_t tasks = (closest->n_triangles - 1) / CHUNK + 1;
+  rf_union_boundary made = {0};
+  int64_t n = 0;
+  *out = made;
+  // of which a tree can be made
+  c.most = room < INT32_MAX / 6 ? room : INT32_MAX / 6;
+  RF_ALLOC(c.made, tasks);
+  RF_TRY(rf_crossings_corners(s, closest, &c.corners, err));
+  RF_TRY(rf_run_tasks(run, tasks, 0, cut_chunk, &c, err));
+  for (int64_t k = 0; k < tasks; ++k) {
+    n += c.made[k].n;
+    made.n_hidden += c.made[k].n_hidden;
   }
-  RF_ALLOC(c.made.triangles, 3 * (size_t)c.made.n_triangles);
-  for (int32_t i = 0; i < 3 * c.made.n_triangles; ++i) c.made.triangles[i] = i;
-  *out = c.made;
-  c.made = (rf_union_boundary){0};
+  made.n_triangles = (int32_t)n;
+  RF_ALLOC(made.vertices, 9 * (size_t)n);
+  RF_ALLOC(made.triangles, 3 * (size_t)n);
+  n = 0;
+  for (int64_t k = 0; k < tasks; ++k) {
+    const size_t some = 9 * (size_t)c.made[k].n;
+    if (some > 0) memcpy(made.vertices + 9 * n, c.made[k].vertices, some * sizeof *made.vertices);
+    n += c.made[k].n;
+    rf_free(c.made[k].vertices);
+    c.made[k].vertices = NULL;
+  }
+  for (int32_t i = 0; i < 3 * made.n_triangles; ++i) made.triangles[i] = i;
+  *out = made;
+  made = (rf_union_boundary){0};
 done:
-  rf_union_boundary_free(&c.made);
+  for (int64_t k = 0; c.made && k < tasks; ++k) rf_free(c.made[k].vertices);
+  rf_free(c.made);
+  rf_free(c.corners);
+  rf_union_boundary_free(&made);
   return st;
 }

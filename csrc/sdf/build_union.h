@@ -6,14 +6,14 @@
 // latter those remain that are on the boundary at one of four places.  So what remains is within
 // `size` of the boundary, and but for such slivers none of it is missing.
 //
-// Walls with less than `gap` between them count as one.  Triangles that share a corner are taken
-// not to cross.
+// Walls with less than `gap` between them count as one.  Triangles that share a corner meet as they
+// do exactly (mesh/crossings.h): there, near is not met.
 #ifndef RF_SDF_BUILD_UNION_H
 #define RF_SDF_BUILD_UNION_H
 
 #include <stdbool.h>
 
-#include "base/run.h"
+#include "base/status.h"
 #include "mesh/closest.h"
 
 typedef struct rf_union_boundary {
@@ -26,11 +26,11 @@ typedef struct rf_union_boundary {
 RF_MUST_CHECK rf_status rf_union_has_parts(const rf_surface *surface, const rf_closest *closest,
                                            bool *out, rf_error *err);
 
-// closest: of the surface, which is closed.
+// closest: of the surface, which is closed; room: triangles that may remain.
 RF_MUST_CHECK rf_status rf_union_boundary_create(const rf_surface *surface,
                                                  const rf_closest *closest, double size, double gap,
-                                                 const rf_run *run, rf_union_boundary *out,
-                                                 rf_error *err);
+                                                 int64_t room, const rf_run *run,
+                                                 rf_union_boundary *out, rf_error *err);
 void rf_union_boundary_free(rf_union_boundary *b);  // zeroed is fine
 
 #endif

@@ -1,8 +1,11 @@
 // Signed distance as a function of place, m, in the field's own frame; d < 0 is inside.
 //
-// A field is a list of parts, shapes with a formula or regular grids of float32 samples.  Its
-// value is the smallest of the parts' values less their offsets; as min(a, b) - c is
-// min(a - c, b - c), any nesting of unions and offsets is such a list, and queries recurse not.
+// A field is a list of parts, shapes with a formula or regular grids of float32 samples, in groups.
+// A part's value is that of its shape or grid, or minus that (what is outside of it), less an
+// offset; a group's value is the largest of its parts', the field's value the smallest of its
+// groups'.  As min and max distribute over each other, and -max(a, b) is min(-a, -b), any nesting
+// of unions, intersections, complements and offsets is such a list, and queries recurse not. Fields
+// without intersections have groups of one part.
 //
 // A grid is interpolated trilinearly inside its box.  Outside, what a box holds is at least as
 // far as the box is, and further by what the sides of the box are away from it (B07 3.14):
@@ -15,7 +18,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "linalg/simd.h"
 
@@ -67,17 +69,21 @@ typedef enum rf_shape {
 typedef struct rf_field_part {
   rf_shape shape;
   double a[3], b[3], radius;
-  double offset;        // taken off the value: positive ones make the shape larger
+  double offset;  // taken off the value: positive ones make the shape, or what is outside, larger
+  bool outside;   // what is outside of the shape
+  bool joined;    // to the group of the part before
   const rf_grid *grid;  // borrowed; NULL for others
 } rf_field_part;
 
 typedef struct rf_field {
   int32_t n_parts;
   rf_field_part *parts;  // (n_parts)
+  bool plain;            // no part is joined to others, or outside
   rf_simd simd;          // variant of the queries
   // for rf_field_slack_rt; derived in field.c
   double lipschitz;                 // of the field where it is continuous, 1 or more
-  double error;                     // interpolant less function, m; infinite where unknown
+  double error;                     // of samples of distances, m; infinite where unknown
+  double bend;                      // half the diagonal of a cell, m
   double cap, top;                  // values at which the field drops at the side of a box
   double shrink;                    // of values outside of boxes that cut their contents
   double rounding;                  // m
@@ -92,10 +98,41 @@ RF_MUST_CHECK rf_status rf_field_create(int32_t n_parts, const rf_field_part *pa
                                         rf_error *err);
 void rf_field_free(rf_field *field);  // NULL is fine
 
+typedef enum rf_field_join {
+  RF_FIELD_UNION,         // the smallest value
+  RF_FIELD_INTERSECTION,  // the largest
+  RF_FIELD_COMPLEMENT     // minus the value, of one field
+} rf_field_join;
+
+// A field of others, whose grids it borrows, less an offset.
+RF_MUST_CHECK rf_status rf_field_create_joined(int32_t n, const rf_field *const *fields,
+                                               rf_field_join how, double offset, rf_field **out,
+                                               rf_error *err);
+
+// A box outside of which no value is below a given one, m; infinite where there is none, low above
+// high where no value is.
+void rf_field_bounds(const rf_field *field, double value, double low[3], double high[3]);
+
+// Whether there may be values below a given one beside the box of a grid, where they are lower
+// bounds only: on the level set of that value is then the box, in place of what it holds.
+bool rf_field_leaves_box(const rf_field *field, double value);
+
 // distance (n) and, unless NULL, gradient (n, 3) on the threads of a run.
 RF_MUST_CHECK rf_status rf_field_evaluate(const rf_field *field, int64_t n, const double *points,
                                           double *distance, double *gradient, const rf_run *run,
                                           rf_error *err);
+
+// Values at the samples of a grid, float32 (n0, n1, n2), z fastest; report: whether progress is
+// told.
+RF_MUST_CHECK rf_status rf_field_sample(const rf_field *field, const int32_t n[3],
+                                        const double origin[3], const double spacing[3], int report,
+                                        const rf_run *run, float *values, rf_error *err);
+// A grid of them.  Its error is 0 where they are sure to be distances, outside, from something:
+// those of shapes with a formula, none of them smaller than it, and of unions of them.  Values of
+// grids, and where there are intersections or complements, are any samples.
+RF_MUST_CHECK rf_status rf_grid_from_field(const rf_field *field, const int32_t n[3],
+                                           const double origin[3], const double spacing[3],
+                                           const rf_run *run, rf_grid **out, rf_error *err);
 
 // Places that are no numbers give values that are no numbers.
 double rf_field_distance_rt(const rf_field *f, const double p[3]);
@@ -103,6 +140,9 @@ double rf_field_distance_rt(const rf_field *f, const double p[3]);
 double rf_field_gradient_rt(const rf_field *f, const double p[3], double gradient[3]);
 // points (n, 3), distance (n); the same bits as one by one.
 void rf_field_distances_rt(const rf_field *f, int32_t n, const double *points, double *distance);
+// and gradient (n, 3)
+void rf_field_gradients_rt(const rf_field *f, int32_t n, const double *points, double *distance,
+                           double *gradient);
 // Asks for the samples around p; without effect on results.
 void rf_field_prefetch_rt(const rf_field *f, const double p[3]);
 

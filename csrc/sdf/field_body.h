@@ -17,6 +17,7 @@
 #include "sdf/field_kernels.h"
 
 enum { RING = 32, AHEAD = 28 };  // places: their samples, 4 lines each, fit into the first cache
+enum { BLOCK = 64 };             // places of which groups of parts are put together
 
 typedef float rf_f4 __attribute__((vector_size(16)));
 typedef uint64_t rf_u2 __attribute__((vector_size(16)));
@@ -96,16 +97,7 @@ RF_INLINE double grid_value(const rf_grid *g, const double *p, double *gradient)
   return interpolate(g, locate(g, p[0], p[1], p[2]), gradient);
 }
 
-// the same for four places at once
-RF_INLINE bool any(rf_m4 mask) {
-#ifdef __AVX__
-  return __builtin_ia32_movmskpd256((rf_v4)mask) != 0;
-#else
-  return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
-#endif
-}
-
-// what is known of places that are to be interpolated
+// The same for four places at once; what is known of those that are to be interpolated.
 typedef struct ring {
   int32_t at[RING];
   double into[3][RING];
@@ -163,35 +155,62 @@ RF_INLINE void eight_samples(const float *v, const int32_t *at, rf_v4 *near, rf_
 #endif
 }
 
-RF_INLINE rf_v4 use_four(const rf_grid *g, const ring *r, int32_t i) {
+// gradient: of four places its x, its y and its z, of those inside the box; nullable
+RF_INLINE rf_v4 use_four(const rf_grid *g, const ring *r, int32_t i, rf_v4 *gradient) {
   const size_t row = (size_t)g->n[2], plane = (size_t)g->n[1] * row;
   const rf_v4 x = rf_load4(r->into[0] + i), y = rf_load4(r->into[1] + i),
               z = rf_load4(r->into[2] + i);
-  rf_v4 line[2][2];
+  rf_v4 line[2][2], step[2][2];
   for (int b = 0; b < 2; ++b) {
     rf_v4 low[2], high[2];
     const float *v = g->values + (b ? row : 0);
     eight_samples(v, r->at + i, &low[0], &low[1]);
     eight_samples(v + plane, r->at + i, &high[0], &high[1]);
-    for (int c = 0; c < 2; ++c) line[b][c] = low[c] + x * (high[c] - low[c]);
+    for (int c = 0; c < 2; ++c) {
+      step[b][c] = high[c] - low[c];
+      line[b][c] = low[c] + x * step[b][c];
+    }
   }
-  const rf_v4 near = line[0][0] + y * (line[1][0] - line[0][0]),
-              far = line[0][1] + y * (line[1][1] - line[0][1]);
-  rf_v4 value = near + z * (far - near);
-  if (any((rf_m4)(rf_load4(r->square + i) != 0.0)))
+  rf_v4 across[2], end[2];
+  for (int c = 0; c < 2; ++c) {
+    across[c] = line[1][c] - line[0][c];
+    end[c] = line[0][c] + y * across[c];
+  }
+  if (gradient) {
+    const rf_v4 near = step[0][0] + y * (step[1][0] - step[0][0]),
+                far = step[0][1] + y * (step[1][1] - step[0][1]);
+    gradient[0] = (near + z * (far - near)) * rf_splat(g->inverse[0]);
+    gradient[1] = (across[0] + z * (across[1] - across[0])) * rf_splat(g->inverse[1]);
+    gradient[2] = (end[1] - end[0]) * rf_splat(g->inverse[2]);
+  }
+  rf_v4 value = end[0] + z * (end[1] - end[0]);
+  if (rf_any4((rf_m4)(rf_load4(r->square + i) != 0.0)))
     for (int k = 0; k < 4; ++k)
       if (r->square[i + k] != 0.0) value[k] = outside_value(g, r->square[i + k]);
   return value;
 }
 
-static void grid_values(const rf_grid *g, int32_t n, const double *p, double offset, bool least_of,
-                        double *distance) {
+// gradient is nullable
+RF_INLINE void grid_values(const rf_grid *g, int32_t n, const double *p, double offset,
+                           bool least_of, double *distance, double *gradient) {
   ring r;
   for (int32_t i = 0; i < n && i < AHEAD; i += 4) find_some(g, n - i, p + 3 * (size_t)i, i, &r);
   for (int32_t i = 0; i < n; i += 4) {
     if (i < n - AHEAD)
       find_some(g, n - i - AHEAD, p + 3 * (size_t)(i + AHEAD), (i + AHEAD) % RING, &r);
-    rf_v4 d = use_four(g, &r, i % RING) - rf_splat(offset);
+    rf_v4 slope[4] = {0};
+    rf_v4 d = use_four(g, &r, i % RING, gradient ? slope : NULL) - rf_splat(offset);
+    if (gradient) {
+      rf_transpose4(slope);
+      for (int32_t k = i; k < n && k < i + 4; ++k) {
+        if (least_of && !(d[k - i] < distance[k])) continue;
+        distance[k] = d[k - i];
+        memcpy(gradient + 3 * (size_t)k, &slope[k - i], 3 * sizeof *gradient);
+        if (r.square[i % RING + k - i] != 0.0)
+          grid_value(g, p + 3 * (size_t)k, gradient + 3 * (size_t)k);
+      }
+      continue;
+    }
     if (n - i >= 4) {
       if (least_of) d = rf_least4(d, rf_load4(distance + i));
       rf_store4(distance + i, d);
@@ -276,9 +295,86 @@ static double part_value(const rf_field_part *s, const double *p, double *gradie
   }
 }
 
+// ---- groups -----------------------------------------------------------------------
+
+// a part's value, whichever side of it is meant
+static double side_value(const rf_field_part *s, const double *p, double *gradient) {
+  rf_field_part part = *s;
+  part.offset = 0.0;
+  const double d = part_value(&part, p, gradient);
+  if (!s->outside) return d - s->offset;
+  for (int c = 0; c < 3 && gradient; ++c) gradient[c] = -gradient[c];
+  return -d - s->offset;
+}
+
+// Out of line, for which fields without groups do not pay.
+#define APART static __attribute__((noinline))
+
+// the field's value where there are intersections
+APART double grouped_value(const rf_field *f, const double *p, double *gradient) {
+  double best = INFINITY;
+  for (int32_t k = 0; k < f->n_parts;) {
+    double slope[3], largest = side_value(&f->parts[k], p, gradient ? slope : NULL);
+    const bool first = k == 0;
+    for (++k; k < f->n_parts && f->parts[k].joined; ++k) {
+      double other[3];
+      const double d = side_value(&f->parts[k], p, gradient ? other : NULL);
+      if (!(d > largest)) continue;
+      largest = d;
+      if (gradient) memcpy(slope, other, sizeof slope);
+    }
+    if (!first && !(largest < best)) continue;
+    best = largest;
+    if (gradient) memcpy(gradient, slope, sizeof slope);
+  }
+  return best;
+}
+
+// the same for n places, no more than BLOCK; gradient is nullable
+static void grouped_block(const rf_field *f, int32_t n, const double *points, double *distance,
+                          double *gradient) {
+  double part[BLOCK], part_slope[3 * BLOCK], group[BLOCK], group_slope[3 * BLOCK];
+  bool first = true;  // group
+  for (int32_t k = 0; k < f->n_parts; ++k) {
+    const rf_field_part *s = &f->parts[k];
+    const bool last = k + 1 == f->n_parts || !f->parts[k + 1].joined;
+    double *slope = gradient ? &part_slope[0] : NULL;
+    if (s->shape == RF_SHAPE_GRID)
+      grid_values(s->grid, n, points, s->outside ? 0.0 : s->offset, false, part, slope);
+    for (int32_t i = 0; i < n; ++i) {
+      const size_t at = 3 * (size_t)i;
+      if (s->shape != RF_SHAPE_GRID) {
+        part[i] = side_value(s, points + at, slope ? slope + at : NULL);
+      } else if (s->outside) {
+        part[i] = -part[i] - s->offset;
+        for (int c = 0; c < 3 && slope; ++c) slope[at + (size_t)c] = -slope[at + (size_t)c];
+      }
+      if (!s->joined || part[i] > group[i]) {
+        group[i] = part[i];
+        if (slope) memcpy(group_slope + at, slope + at, 3 * sizeof *slope);
+      }
+      if (last && (first || group[i] < distance[i])) {
+        distance[i] = group[i];
+        if (slope) memcpy(gradient + at, group_slope + at, 3 * sizeof *slope);
+      }
+    }
+    first = first && !last;
+  }
+}
+
+APART void grouped_values(const rf_field *f, int32_t n, const double *points, double *distance,
+                          double *gradient) {
+  for (int32_t i = 0; i < n; i += BLOCK) {
+    const size_t at = 3 * (size_t)i;
+    grouped_block(f, n - i < BLOCK ? n - i : BLOCK, points + at, distance + i,
+                  gradient ? gradient + at : NULL);
+  }
+}
+
 // ---- fields -----------------------------------------------------------------------
 
 double RF_NAME(rf_field_distance)(const rf_field *f, const double p[3]) {
+  if (!f->plain) return grouped_value(f, p, NULL);
   double best = part_value(&f->parts[0], p, NULL);
   for (int32_t i = 1; i < f->n_parts; ++i) {
     const double d = part_value(&f->parts[i], p, NULL);
@@ -288,6 +384,7 @@ double RF_NAME(rf_field_distance)(const rf_field *f, const double p[3]) {
 }
 
 double RF_NAME(rf_field_gradient)(const rf_field *f, const double p[3], double gradient[3]) {
+  if (!f->plain) return grouped_value(f, p, gradient);
   double best = part_value(&f->parts[0], p, gradient);
   for (int32_t i = 1; i < f->n_parts; ++i) {
     double other[3];
@@ -301,15 +398,41 @@ double RF_NAME(rf_field_gradient)(const rf_field *f, const double p[3], double g
 
 void RF_NAME(rf_field_distances)(const rf_field *f, int32_t n, const double *points,
                                  double *distance) {
+  if (!f->plain) {
+    grouped_values(f, n, points, distance, NULL);
+    return;
+  }
   for (int32_t k = 0; k < f->n_parts; ++k) {
     const rf_field_part *s = &f->parts[k];
     if (s->shape == RF_SHAPE_GRID) {
-      grid_values(s->grid, n, points, s->offset, k > 0, distance);
+      grid_values(s->grid, n, points, s->offset, k > 0, distance, NULL);
       continue;
     }
     for (int32_t i = 0; i < n; ++i) {
       const double d = part_value(s, points + 3 * (size_t)i, NULL);
       distance[i] = k == 0 || d < distance[i] ? d : distance[i];
+    }
+  }
+}
+
+void RF_NAME(rf_field_gradients)(const rf_field *f, int32_t n, const double *points,
+                                 double *distance, double *gradient) {
+  if (!f->plain) {
+    grouped_values(f, n, points, distance, gradient);
+    return;
+  }
+  for (int32_t k = 0; k < f->n_parts; ++k) {
+    const rf_field_part *s = &f->parts[k];
+    if (s->shape == RF_SHAPE_GRID) {
+      grid_values(s->grid, n, points, s->offset, k > 0, distance, gradient);
+      continue;
+    }
+    for (int32_t i = 0; i < n; ++i) {
+      double slope[3];
+      const double d = part_value(s, points + 3 * (size_t)i, slope);
+      if (k > 0 && !(d < distance[i])) continue;
+      distance[i] = d;
+      memcpy(gradient + 3 * (size_t)i, slope, sizeof slope);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 
 // Corners of a cube are numbered 4 dx + 2 dy + dz.  An edge is 8 times its axis plus its corner
 // at the lower end: 12 of 24 numbers are in use.

@@ -19,7 +19,6 @@
 
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "mesh/surface.h"
 

@@ -17,33 +17,12 @@ typedef struct work {
 RF_INLINE rf_v4 choose(rf_m4 mask, rf_v4 yes, rf_v4 no) {
   return (rf_v4)((mask & (rf_m4)yes) | (~mask & (rf_m4)no));
 }
-RF_INLINE bool any(rf_m4 mask) {
-#ifdef __AVX__
-  return __builtin_ia32_movmskpd256((rf_v4)mask) != 0;
-#else
-  return (mask[0] | mask[1] | mask[2] | mask[3]) != 0;
-#endif
-}
-RF_INLINE rf_v4 least(rf_v4 a, rf_v4 b) {
-#ifdef __AVX__
-  return __builtin_ia32_minpd256(a, b);
-#else
-  return choose((rf_m4)(a < b), a, b);
-#endif
-}
-RF_INLINE rf_v4 most(rf_v4 a, rf_v4 b) {
-#ifdef __AVX__
-  return __builtin_ia32_maxpd256(a, b);
-#else
-  return choose((rf_m4)(a > b), a, b);
-#endif
-}
 
 // squared distance from a side: the way (wx, wy, wz) from its begin, the side (ex, ey, ez), the
 // product of the two, the inverse of its squared length
 RF_INLINE rf_v4 side_square(double wx, double wy, rf_v4 wz, double ex, double ey, double ez,
                             rf_v4 along, double inverse) {
-  const rf_v4 t = least(most(along * rf_splat(inverse), rf_splat(0.0)), rf_splat(1.0));
+  const rf_v4 t = rf_least4(rf_most4(along * rf_splat(inverse), rf_splat(0.0)), rf_splat(1.0));
   const rf_v4 dx = rf_splat(wx) - t * rf_splat(ex), dy = rf_splat(wy) - t * rf_splat(ey),
               dz = wz - t * rf_splat(ez);
   return dx * dx + dy * dy + dz * dz;
@@ -63,7 +42,7 @@ static void look_at_triangle(work *w, const rf_closest_triangle *t, int64_t at, 
     const rf_v4 height = hz + rf_splat(n[0] * wx + n[1] * wy);
     const rf_v4 above = height * height;
     // no place of the triangle is nearer than its plane
-    if (!flat && !any((rf_m4)(above < best))) continue;
+    if (!flat && !rf_any4((rf_m4)(above < best))) continue;
     const rf_v4 a = uz + rf_splat(u[0] * wx + u[1] * wy), b = vvz + rf_splat(v[0] * wx + v[1] * wy);
     const rf_m4 inside = (rf_m4)(a >= 0.0) & (rf_m4)(b >= 0.0) & (rf_m4)(a + b <= t->one);
     const double vx = wx - ab[0], vy = wy - ab[1];
@@ -73,9 +52,9 @@ static void look_at_triangle(work *w, const rf_closest_triangle *t, int64_t at, 
                                   acz + rf_splat(ac[0] * wx + ac[1] * wy), t->iac);
     const rf_v4 sbc = side_square(vx, vy, vz, bc[0], bc[1], bc[2],
                                   bcz + rf_splat(bc[0] * vx + bc[1] * vy), t->ibc);
-    const rf_v4 square = choose(inside, above, least(least(sab, sac), sbc));
+    const rf_v4 square = choose(inside, above, rf_least4(rf_least4(sab, sac), sbc));
     const rf_m4 nearer = (rf_m4)(square < best);
-    w->best[column] = least(square, best);
+    w->best[column] = rf_least4(square, best);
     w->nearest[column] = (nearer & (at - (rf_m4){0})) | (~nearer & w->nearest[column]);
   }
 }
@@ -89,12 +68,13 @@ RF_INLINE unsigned columns_near(const work *w, const double *box, unsigned activ
     dx[i] = x * x;
     dy[i] = y * y;
   }
-  const rf_v4 z = most(most(rf_splat(box[2]) - w->z, w->z - rf_splat(box[5])), rf_splat(0.0));
+  const rf_v4 z =
+      rf_most4(rf_most4(rf_splat(box[2]) - w->z, w->z - rf_splat(box[5])), rf_splat(0.0));
   const rf_v4 zz = z * z;
   unsigned near = 0;
   for (unsigned left = active; left; left &= left - 1) {
     const int column = __builtin_ctz(left);
-    if (any((rf_m4)(zz + rf_splat(dx[column >> 2] + dy[column & 3]) < w->best[column])))
+    if (rf_any4((rf_m4)(zz + rf_splat(dx[column >> 2] + dy[column & 3]) < w->best[column])))
       near |= 1u << column;
   }
   return near;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/run.h"
 #include "mesh/voxelize.h"
 
 static rf_status allocate(const int32_t n[3], const double origin[3], double edge, rf_voxmap **out,

@@ -11,7 +11,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/run.h"
 #include "base/status.h"
 #include "mesh/surface.h"
 

@@ -25,14 +25,20 @@ Motion
     `FreeBody`, `FreeBodyState`, `step_free_bodies`: bodies that nothing holds.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
-    on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField` or
-    `OffsetField` of others. The other is a `Pointshell`: points of its surface with inward
-    normals (`Uniformity`: how evenly they lie), in a `PointTree`, which a reduced model may
-    carry and deform. Grids and shells are saved and loaded as models are.
+    on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField`,
+    `IntersectionField`, `ComplementField` or `OffsetField` of others. The other is a
+    `Pointshell`: points of its surface with inward normals (`Uniformity`: how evenly they lie),
+    in a `PointTree`, which a reduced model may carry and deform. Files are as those of models.
     `PenaltyContact` of a tree with a field, at a pose of the field's object, in bounded time:
     `ContactForce` (with `ContactPoints`), of many poses `ContactTrajectory`. Where the field's
     object deforms too: `DeformedField` in place of the field.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 to compare with.
+Haptics
+    `VirtualCoupling`, `DynamicCoupling` (`CouplingStep`, `CouplingWrench`): what ties object and
+    hand. `HapticSession` (`HapticSnapshot`, `HapticReport`, `HapticRecords`, `Workspace`) runs
+    it with contact and simulations, in a thread of C, against a `Device`: `ReplayDevice`,
+    `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`, `ForceDimension`, `OpenHaptics`;
+    `probe_devices` (`DeviceProbe`) finds them. ``reducedfem.scenes``: sessions to run and copy.
 Systems that are no solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 The machine
@@ -40,7 +46,7 @@ The machine
 Errors
     `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
-    `DivergedError`, `MissingMatplotlibError`, `InternalError`.
+    `DivergedError`, `DeviceError`, `MissingMatplotlibError`, `InternalError`; `GeometryWarning`.
 """
 
 from __future__ import annotations
@@ -67,13 +73,33 @@ from reducedfem.contact import (  # noqa: E402
     ContactTrajectory,
     PenaltyContact,
 )
+from reducedfem.coupling import (  # noqa: E402
+    CouplingStep,
+    CouplingWrench,
+    DynamicCoupling,
+    VirtualCoupling,
+)
 from reducedfem.damping import StrainRateDamping  # noqa: E402
 from reducedfem.deformed_field import DeformedField  # noqa: E402
+from reducedfem.devices import (  # noqa: E402
+    Device,
+    DeviceProbe,
+    ForceDimension,
+    OpenHaptics,
+    ReplayDevice,
+    SimulatedHand,
+    SpaceMouse,
+    UdpCounts,
+    UdpDevice,
+    probe_devices,
+)
 from reducedfem.embedding import Embedding  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
+    DeviceError,
     DivergedError,
     FileFormatError,
+    GeometryWarning,
     InputError,
     InputTypeError,
     InternalError,
@@ -93,14 +119,18 @@ from reducedfem.explicit import (  # noqa: E402
 from reducedfem.field import (  # noqa: E402
     BoxField,
     CapsuleField,
+    ComplementField,
     DistanceField,
     Field,
+    IntersectionField,
     OffsetField,
     PlaneField,
     SphereField,
     UnionField,
 )
 from reducedfem.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
+from reducedfem.haptic_records import HapticRecords  # noqa: E402
+from reducedfem.haptics import HapticReport, HapticSession, HapticSnapshot  # noqa: E402
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
 from reducedfem.linear_model import LinearModel  # noqa: E402
 from reducedfem.material import LinearElastic, StVK  # noqa: E402
@@ -124,6 +154,7 @@ from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
 from reducedfem.thinning import thin_samples, thin_shapes  # noqa: E402
 from reducedfem.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
+from reducedfem.workspace import Workspace  # noqa: E402
 
 __all__ = [
     "Basis",
@@ -132,23 +163,37 @@ __all__ = [
     "CapsuleField",
     "CentralDifferences",
     "CentralReport",
+    "ComplementField",
     "ContactForce",
     "ContactPoints",
     "ContactTrajectory",
     "ConvergenceError",
+    "CouplingStep",
+    "CouplingWrench",
     "DeformedField",
+    "Device",
+    "DeviceError",
+    "DeviceProbe",
     "DistanceField",
     "DivergedError",
+    "DynamicCoupling",
     "Embedding",
     "Field",
     "FileFormatError",
+    "ForceDimension",
     "ForceSketch",
     "FreeBody",
     "FreeBodyState",
+    "GeometryWarning",
+    "HapticRecords",
+    "HapticReport",
+    "HapticSession",
+    "HapticSnapshot",
     "ImplicitNewmark",
     "InputError",
     "InputTypeError",
     "InternalError",
+    "IntersectionField",
     "LinearElastic",
     "LinearModel",
     "Mesh",
@@ -157,6 +202,7 @@ __all__ = [
     "Modes",
     "NewmarkReport",
     "OffsetField",
+    "OpenHaptics",
     "PenaltyContact",
     "Pick",
     "PlaneField",
@@ -167,12 +213,15 @@ __all__ = [
     "ReducedFEMError",
     "ReducedSolid",
     "ReducedStrainRateDamping",
+    "ReplayDevice",
     "RigidBody",
     "SecondOrderSystem",
+    "SimulatedHand",
     "SingularMatrixError",
     "SketchReport",
     "Skin",
     "Solid",
+    "SpaceMouse",
     "Spectrum",
     "SphereField",
     "StVK",
@@ -183,16 +232,21 @@ __all__ = [
     "Surface",
     "SystemBasis",
     "SystemModes",
-    "UnionField",
+    "UdpCounts",
+    "UdpDevice",
     "Uniformity",
+    "UnionField",
+    "VirtualCoupling",
     "Voxmap",
     "VoxmapContact",
     "VoxmapForce",
+    "Workspace",
     "load",
     "mass_pca",
     "merge_bases",
     "modal_derivative_basis",
     "pod_basis",
+    "probe_devices",
     "read_fixed",
     "read_mesh",
     "read_surface",

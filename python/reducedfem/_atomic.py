@@ -14,8 +14,8 @@ from reducedfem.errors import FileFormatError, InputTypeError
 __all__ = ["as_path", "replacing"]
 
 
-def as_path(path: str | os.PathLike[str]) -> Path:
-    """Return the argument `path` of a public function as a Path.
+def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
+    """Return the argument `name` of a public function as a Path.
 
     Raises
     ------
@@ -27,7 +27,9 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     try:
         result = Path(path)
     except TypeError:
-        raise InputTypeError(f"path must be a str or a Path, got {type(path).__name__}") from None
+        raise InputTypeError(f"{name} must be a str or a Path, got {type(path).__name__}") from None
+    if not os.fspath(path):  # Path("") is the present folder
+        raise FileFormatError("no file can be called '': the path is empty")
     try:
         possible = b"\0" not in os.fsencode(result)
     except UnicodeEncodeError:

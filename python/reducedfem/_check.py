@@ -23,6 +23,8 @@ __all__ = [
     "number",
     "places",
     "reals",
+    "require",
+    "rotations",
 ]
 
 _Value = TypeVar("_Value")
@@ -31,6 +33,8 @@ _Value = TypeVar("_Value")
 _ARRAYS = {
     "Basis": "vectors",
     "CSC": "to_dense()",
+    "ContactForce": "force or .reduced_force",
+    "ContactTrajectory": "force or .reduced_force",
     "DeformedField": "proxies",
     "DistanceField": "values",
     "Embedding": "points",
@@ -44,6 +48,30 @@ _ARRAYS = {
     "Surface": "vertices",
     "Voxmap": "values",
 }
+
+# how to make what is not there
+_MAKERS = {
+    "Field": "DistanceField.from_surface(surface)",
+    "PointTree": "PointTree(shell)",
+    "Pointshell": "Pointshell.from_surface(surface)",
+    "ReducedSolid": "reduce(solid, basis)",
+    "Solid": "Solid(mesh, material)",
+    "Surface": "Surface(vertices, triangles), read_surface(path) or mesh.surface()",
+    "Voxmap": "Voxmap.from_surface(surface)",
+}
+
+
+def require(value: object, kind: type[_Value], name: str, more: str = "") -> _Value:
+    """Return an object of a class of this package; refuse others, with how to make one.
+
+    `more` says what else is taken, which the caller has looked for.
+    """
+    if not isinstance(value, kind):
+        raise InputTypeError(
+            f"{name} must be a {kind.__name__}{more}, got {type(value).__name__}; make one with "
+            f"{_MAKERS[kind.__name__]}"
+        )
+    return value
 
 
 def number(value: object, name: str) -> float:
@@ -102,6 +130,17 @@ def array_like(value: _Value, name: str, wanted: str = "real numbers") -> _Value
         hint = f"; pass its attribute .{instead}, if that is meant" if instead else ""
         raise InputTypeError(f"{name} must be an array of {wanted}, got {kind.__name__}{hint}")
     return value
+
+
+def rotations(value: ArrayLike, name: str) -> ArrayLike:
+    """Return the argument as it is; refuse a rotation of SciPy, which has another order."""
+    if hasattr(value, "as_quat"):
+        raise InputTypeError(
+            f"{name} must be an array of real numbers (order w, x, y, z), got "
+            f"{type(value).__name__}, whose as_quat() has x, y, z, w: pass "
+            "np.roll(rotation.as_quat(), 1, axis=-1)"
+        )
+    return array_like(value, name)
 
 
 def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, Literal, final, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -138,6 +138,27 @@ def shell_normals(
 ) -> NDArray[np.float64]: ...
 def farthest_order(points: ArrayLike, progress: object, threads: int, /) -> NDArray[np.int32]: ...
 def surface_merge(vertices: ArrayLike, /) -> NDArray[np.int32]: ...
+@overload
+def surface_crossings(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    all: Literal[True],
+    progress: object,
+    threads: int,
+    /,
+) -> NDArray[np.int32]: ...
+@overload
+def surface_crossings(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    all: Literal[False],
+    progress: object,
+    threads: int,
+    /,
+) -> tuple[bool, bool]: ...
+def surface_bounds_solid(
+    vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, /
+) -> bool: ...
 def voxelize(
     vertices: ArrayLike,
     triangles: ArrayLike,
@@ -402,7 +423,7 @@ class Contact:
         budget_us: float,
         max_points: int,
         coherence: bool,
-        along_normal: bool,
+        direction: int,
         grasp: ArrayLike,
         /,
     ) -> Contact: ...
@@ -416,11 +437,21 @@ class Contact:
         field_q: ArrayLike | None = None,
         /,
     ) -> tuple[Any, ...]: ...
+    def derivatives(
+        self,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        q: ArrayLike | None,
+        all_of: int,
+        /,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]: ...
     def evaluate_many(
         self,
         positions: ArrayLike,
         quaternions: ArrayLike,
         qs: ArrayLike | None,
+        all_of: int,
+        contacts: bool,
         progress: Callable[[int, int], object] | None,
         field_qs: ArrayLike | None = None,
         /,
@@ -815,13 +846,22 @@ class VoxmapContact:
 # csrc/pyext/py_field.c
 @final
 class Field:
-    def __new__(cls, fields: tuple[Field, ...], offset: float, simd: int = 0, /) -> Field: ...
+    def __new__(
+        cls,
+        fields: tuple[Field, ...],
+        offset: float,
+        simd: int = 0,
+        join: Literal["union", "intersection", "complement"] = "union",
+        /,
+    ) -> Field: ...
     @property
     def values(self) -> NDArray[np.float32] | None: ...
     @property
     def origin(self) -> NDArray[np.float64] | None: ...
     @property
     def spacing(self) -> NDArray[np.float64] | None: ...
+    @property
+    def bounds(self) -> NDArray[np.float64]: ...
     @property
     def boundary(self) -> float | None: ...
     @property
@@ -854,6 +894,14 @@ def surface_closest(
     NDArray[np.int32],
     NDArray[np.int32],
 ]: ...
+def field_from_field(
+    field: Field,
+    resolution: tuple[int, int, int],
+    box: ArrayLike,
+    progress: object,
+    threads: int,
+    /,
+) -> Field: ...
 def field_from_surface(
     vertices: ArrayLike,
     triangles: ArrayLike,
@@ -908,3 +956,100 @@ def field_domains(
     NDArray[np.int32],
     list[tuple[NDArray[np.bool_], NDArray[np.float32], tuple[int, int, int]]],
 ]: ...
+
+# csrc/pyext/py_coupling.c
+_CouplingSettings = tuple[float, ...]
+_PlacedFrame = tuple[ArrayLike, ArrayLike]
+_Load = tuple[ArrayLike, ArrayLike, ArrayLike, float]
+
+def coupling_check(settings: _CouplingSettings, /) -> None: ...
+def coupling_wrench(
+    settings: _CouplingSettings, manipulandum: _PlacedFrame, object: _PlacedFrame, /
+) -> tuple[NDArray[np.float64], ...]: ...
+def coupling_step(
+    settings: _CouplingSettings,
+    manipulandum: _PlacedFrame,
+    object: _PlacedFrame,
+    share: float,
+    load: _Load,
+    /,
+) -> tuple[Any, ...]: ...
+def dynamic_step(
+    settings: _CouplingSettings,
+    dynamics: tuple[Any, ...],
+    manipulandum: _PlacedFrame,
+    manipulandum_velocity: ArrayLike,
+    object: _PlacedFrame,
+    velocity: ArrayLike,
+    share: float,
+    load: _Load,
+    /,
+) -> tuple[Any, NDArray[np.float64]]: ...
+
+# csrc/pyext/py_device.c
+_Trajectory = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike | None]
+
+_DeviceInfo = tuple[str, float, float, float, int, int, float]
+
+@final
+class Device:
+    def __new__(cls) -> Device: ...
+
+def replay_device(trajectory: _Trajectory, /) -> Device: ...
+def hand_device(
+    trajectory: _Trajectory,
+    position: tuple[float, float, float],
+    rotation: tuple[float, float, float],
+    max_force: float,
+    max_torque: float,
+    /,
+) -> Device: ...
+def udp_device(
+    address: tuple[str, int], client: tuple[str, int] | None, wait: float, /
+) -> Device: ...
+def udp_counts(device: Device, /) -> tuple[int, int, int, int, int, int, int]: ...
+def spacemouse_device(
+    path: str, speed: float, turn: float, full: float, deadband: float, /
+) -> Device: ...
+def force_dimension_device(
+    libraries: tuple[str, ...], max_force: float, max_torque: float, /
+) -> Device: ...
+def openhaptics_device(
+    libraries: tuple[str, ...], name: str, max_torque: float, torque_unit: float, /
+) -> Device: ...
+def probe_device(device: Device, /) -> _DeviceInfo: ...
+def leave_device(device: Device, /) -> None: ...
+
+# csrc/pyext/py_session.c
+@final
+class Session:
+    def __new__(
+        cls,
+        device: Device,
+        contacts: tuple[Contact, ...],
+        simulations: tuple[Any, ...],
+        field_simulation: Any,
+        tick: tuple[float, float, bool, bool],
+        coupling: _CouplingSettings,
+        dynamics: tuple[Any, ...] | None,
+        workspace: tuple[Any, ...],
+        safety: tuple[Any, ...],
+        session: tuple[Any, ...],
+        /,
+    ) -> Session: ...
+    def start(self, file: int, /) -> None: ...
+    def advance(self, n: int, /) -> None: ...
+    def stop(self, /) -> None: ...
+    def close(self, /) -> None: ...
+    def wait(self, seconds: float, /) -> bool: ...
+    def command(
+        self, kind: int, value: float, dt: float, coupling: Any, dynamics: Any, /
+    ) -> bool: ...
+    def snapshot(self, /) -> tuple[bool, bytes] | None: ...
+    def records(self, most: int, /) -> bytes: ...
+    def status(self, /) -> dict[str, Any]: ...
+    def device(self, /) -> _DeviceInfo: ...
+    def times(self, shares: ArrayLike, /) -> NDArray[np.float64]: ...
+    def restore(self, k: int, simulation: Any, /) -> None: ...
+
+def record_layout() -> tuple[list[str], list[str], list[int], int]: ...

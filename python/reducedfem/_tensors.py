@@ -46,6 +46,10 @@ class Refused(Exception):
     """Why a file is not usable; becomes a FileFormatError that names the file."""
 
 
+class _NoTensors(Refused):
+    """What is no safetensors file is not a bad one of any kind, either."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """What a kind of file holds.
@@ -185,6 +189,8 @@ def read(
             flat = np.frombuffer(memoryview(body)[begin:end], dtype=_DTYPES[header[array]["dtype"]])
             arrays[array] = flat.astype(flat.dtype.newbyteorder("=")).reshape(shape)
         return assemble(header["__metadata__"], arrays)
+    except _NoTensors as why:
+        raise FileFormatError(f"{name} is no safetensors file{why}") from None
     except Refused as why:
         raise FileFormatError(f"{name} is not a usable {layout.what} file: {why}") from None
 
@@ -229,11 +235,11 @@ def format_of(stream: BinaryIO) -> str:
 def _read_header(layout: Layout, stream: BinaryIO, size: int) -> tuple[dict[str, Any], int]:
     """Return the header and the number of bytes before the arrays."""
     if size == 0:
-        raise Refused("it is empty")
+        raise _NoTensors(": it is empty")
     start = stream.read(9)
     length = int.from_bytes(start[:8], "little")
     if len(start) < 9 or start[8:] != b"{" or length < 2:
-        raise Refused("it is no safetensors file")
+        raise _NoTensors
     if length > _MAX_HEADER:
         raise Refused(
             f"its header claims to have {length} bytes; that of a {layout.what} has "

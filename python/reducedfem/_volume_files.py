@@ -356,6 +356,12 @@ def _quiet() -> Iterator[None]:
 def _read_meshio(path: Path) -> VolumeData:
     import meshio
 
+    if path.suffix.lower() == ".safetensors":
+        raise FileFormatError(
+            f"cannot read {str(path)!r}: a .safetensors file is what this package saved (a model, "
+            "field or pointshell), no mesh or surface; load() reads it, and `reducedfem info` "
+            "tells what it is"
+        )
     suffixes = meshio.extension_to_filetypes
     if not any("".join(path.suffixes[-n:]).lower() in suffixes for n in (1, 2)):
         raise FileFormatError(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, flag, integer, number, reals
+from reducedfem._check import array_like, count, flag, integer, number, reals, require, rotations
 from reducedfem._run import Progress, callback
 from reducedfem.deformed_field import DeformedField
 from reducedfem.errors import InputError, InputTypeError
@@ -20,10 +20,11 @@ from reducedfem.point_tree import PointTree
 
 __all__ = ["ContactForce", "ContactPoints", "ContactTrajectory", "PenaltyContact"]
 
-_DIRECTIONS = ("field", "normal")
+_DIRECTIONS = ("field", "normal", None)
+_WARM_NODES = 2500
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ContactPoints:
     """The points that touch, in the order in which their forces were added up.
 
@@ -47,8 +48,11 @@ class ContactPoints:
     normals: NDArray[np.float64]
     forces: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return f"<ContactPoints: {_points(len(self.indices))}>"
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ContactForce:
     """What `PenaltyContact.evaluate` found.
 
@@ -67,9 +71,10 @@ class ContactForce:
     reduced_force
         On the shell, U^T f [N kg^-1/2], shape (r,); None for a rigid shell.
     visited
-        Number of tree nodes that were looked at.
+        Number of tree nodes that were looked at, with `budget_us` also on a level that was left
+        out.
     skipped
-        Number of nodes that needed no look, by temporal coherence.
+        Number of nodes of rendered levels that needed no look, by temporal coherence.
     touching
         Number of points that touch.
     level
@@ -98,8 +103,19 @@ class ContactForce:
     contacts: ContactPoints | None = None
     field_reduced_force: NDArray[np.float64] | None = None
 
+    def __repr__(self) -> str:
+        digits = 1 if self.microseconds < 100.0 else 0
+        tail = f"levels 0 to {self.level}, {self.microseconds:,.{digits}f} us>"
+        if self.touching == 0:
+            return f"<ContactForce: no contact, {tail}"
+        force, torque = _vector_text(self.force, "N"), _vector_text(self.torque, "N m")
+        return (
+            f"<ContactForce: {force}, {torque}, {_points(self.touching)} up to "
+            f"{self.depth:.3g} m deep, {tail}"
+        )
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class ContactTrajectory:
     """What `PenaltyContact.evaluate_many` found: `ContactForce` as arrays over n cycles.
 
@@ -119,6 +135,8 @@ class ContactTrajectory:
         What each cycle took, shape (n,).
     field_reduced_force
         On a field that deforms [N kg^-1/2], shape (n, its r); None for others.
+    contacts
+        The points that touch, one `ContactPoints` a cycle, where they were asked for.
     """
 
     force: NDArray[np.float64]
@@ -131,7 +149,19 @@ class ContactTrajectory:
     level: NDArray[np.int32]
     depth: NDArray[np.float64]
     microseconds: NDArray[np.float64]
-    field_reduced_force: NDArray[np.float64] | None
+    field_reduced_force: NDArray[np.float64] | None = None
+    contacts: tuple[ContactPoints, ...] | None = None
+
+    def __repr__(self) -> str:
+        n = len(self.level)
+        if n == 0:
+            return "<ContactTrajectory: 0 cycles>"
+        cycles = "1 cycle" if n == 1 else f"{n} cycles"
+        return (
+            f"<ContactTrajectory: {cycles}, {int((self.touching > 0).sum())} with contact, of at "
+            f"most {_points(int(self.touching.max()))}, up to {self.depth.max():.3g} m deep, "
+            f"deepest level {self.level.min()} to {self.level.max()}>"
+        )
 
 
 class PenaltyContact:
@@ -145,12 +175,15 @@ class PenaltyContact:
     converge under refinement of the shell (equation 3.2) and the contact does not get ever
     stiffer.
 
-    The tree is traversed level by level, and a level is finished or not begun (3.10.3): what
+    The tree is traversed level by level, and a level is finished or left out (3.10.3): what
     comes out is what all points up to that level give, one by one. A level that was rendered
     in the last cycle begins while fewer than `warm_nodes` nodes have been counted, a deeper one
     while fewer than `cold_ratio` times that; level 0 is always rendered. With `budget_us` it is
-    time that counts: a level begins if what it is expected to take, by the measured cost of a
-    node, fits into what is left; levels, and so forces, then depend on the speed of the moment.
+    time that counts, and a level is left out if by the measured costs of nodes and touching points
+    it would end late; levels, and so forces, then depend on the speed of the moment. What is left
+    of the budget prepares the next level: a cycle may take all of it.
+    With ``warm_nodes=None`` and no budget nothing is left out: all levels are rendered in every
+    cycle, however long it takes.
 
     Nodes whose sphere is outside of the field are culled with a margin that holds for the
     interpolated field, rounding included, so that without degradation the points that touch
@@ -187,9 +220,13 @@ class PenaltyContact:
     stiffness
         Of one point, k [N/m].
     warm_nodes
-        Number of nodes below which levels rendered in the last cycle begin.
+        Number of nodes below which levels rendered in the last cycle begin; None: nodes are not
+        counted, and without `budget_us` every cycle renders all levels.
     budget_us
-        Time of a cycle [us], in place of `warm_nodes`; None: nodes are counted.
+        Time of a cycle [us], in place of `warm_nodes`, of which no other value may be given then;
+        None: time does not count. Level 0 is rendered whatever it takes. A cycle that the machine
+        interrupts for longer than that finishes the levels of the last one, for the force not to
+        jump.
     cold_ratio
         Above 0 and at most 1: which part of either deeper levels may use.
     max_points
@@ -204,13 +241,15 @@ class PenaltyContact:
         The point about which torques are, in the frame of the field, shape (3,) [m]; None: its
         origin.
     gradient_direction
-        "field": g is the exact gradient of the field; "normal": g = N, as Barbic has it.
+        "field": g is the exact gradient of the field; "normal": g = N, as Barbic has it. None:
+        the exact one here, where it is the derivative of the force, and N in a `HapticSession`,
+        whose hand is calmer with it (see there).
 
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type or a value that is not allowed, or areas are to be used
-        and the shell has none.
+        An argument has a wrong type or a value that is not allowed, both `warm_nodes` and
+        `budget_us` are given, or areas are to be used and the shell has none.
     """
 
     __slots__ = ("__weakref__", "_core", "_field", "_options", "_tree")
@@ -220,7 +259,7 @@ class PenaltyContact:
         tree: PointTree,
         field: Field | DeformedField,
         stiffness: float,
-        warm_nodes: int = 2500,
+        warm_nodes: int | None = _WARM_NODES,
         *,
         budget_us: float | None = None,
         cold_ratio: float = 0.8,
@@ -228,34 +267,44 @@ class PenaltyContact:
         area_weights: bool = False,
         temporal_coherence: bool = True,
         grasp: ArrayLike | None = None,
-        gradient_direction: str = "field",
+        gradient_direction: str | None = None,
     ) -> None:
-        if not isinstance(tree, PointTree):
-            raise InputTypeError(f"tree must be a PointTree, got {type(tree).__name__}")
-        if not isinstance(field, Field | DeformedField):
-            raise InputTypeError(
-                f"field must be a Field, got {type(field).__name__}; a DeformedField may be "
-                "given too"
-            )
+        require(tree, PointTree, "tree")
+        if not isinstance(field, DeformedField):
+            require(field, Field, "field", " or a DeformedField")
         if gradient_direction not in _DIRECTIONS:
             raise InputError(
-                f'gradient_direction must be "field" or "normal", got {gradient_direction!r}'
+                'gradient_direction must be "field", "normal" or None, got '
+                f"{gradient_direction!r}"
             )
         weights = None
         if flag(area_weights, "area_weights"):
             weights = tree.shell.areas
             if weights is None:
-                raise InputError("area_weights is set, but the pointshell has no areas")
-        budget = 0.0
+                raise InputError(
+                    "area_weights is set, but the pointshell has no areas; make it with areas=True "
+                    "or give it areas"
+                )
+        if warm_nodes is not None:
+            try:
+                warm_nodes = count(warm_nodes, "warm_nodes", why="None: all levels")
+            except InputTypeError as error:
+                raise InputTypeError(f"{error}; None: all levels") from None
         if budget_us is not None:
-            budget = number(budget_us, "budget_us")
-            if not budget > 0.0:
-                raise InputError(f"budget_us must be positive or None, got {budget:g}")
+            budget_us = number(budget_us, "budget_us")
+            if not budget_us > 0.0:
+                raise InputError(f"budget_us must be positive or None, got {budget_us:g}")
+            if warm_nodes not in (_WARM_NODES, None):
+                raise InputError(
+                    f"warm_nodes is {warm_nodes} and budget_us is {budget_us:g}; a cycle ends by "
+                    "nodes or by time: give one of them"
+                )
+            warm_nodes = None
         place = _frozen((0.0, 0.0, 0.0) if grasp is None else grasp)
         options: dict[str, Any] = {
             "stiffness": number(stiffness, "stiffness"),
-            "warm_nodes": count(warm_nodes, "warm_nodes"),
-            "budget_us": None if budget_us is None else budget,
+            "warm_nodes": warm_nodes,
+            "budget_us": budget_us,
             "cold_ratio": number(cold_ratio, "cold_ratio"),
             "max_points": None if max_points is None else count(max_points, "max_points"),
             "area_weights": weights is not None,
@@ -268,12 +317,12 @@ class PenaltyContact:
             field._core,
             weights,
             options["stiffness"],
-            options["warm_nodes"],
+            options["warm_nodes"] or 0,
             options["cold_ratio"],
-            budget,
+            options["budget_us"] or 0.0,
             options["max_points"] or 0,
             options["temporal_coherence"],
-            gradient_direction == "normal",
+            _DIRECTIONS.index(gradient_direction),
             place,
         )
         self._tree, self._field, self._options = tree, field, MappingProxyType(options)
@@ -306,8 +355,8 @@ class PenaltyContact:
         position: ArrayLike,
         quaternion: ArrayLike,
         q: ArrayLike | None = None,
-        *,
         field_q: ArrayLike | None = None,
+        *,
         contacts: bool = False,
         treeless: bool = False,
         level: int | None = None,
@@ -320,7 +369,8 @@ class PenaltyContact:
             Of the origin of the field's frame in the world [m], shape (3,).
         quaternion
             Its rotation, (w, x, y, z), body to world. Its norm must be 1 to within 1e-6, and is
-            made exactly 1.
+            made exactly 1. That of a SciPy Rotation is in another order:
+            ``np.roll(rotation.as_quat(), 1, axis=-1)``.
         q
             Reduced coordinates of the shell [kg^1/2 m], shape (r,); None: at rest.
         field_q
@@ -344,25 +394,63 @@ class PenaltyContact:
             rigid shell; `field_q` for a rigid field, or too large; `level` out of range, or
             given with a tree.
         """
-        all_of = -1
-        if flag(treeless, "treeless"):
-            all_of = self._tree.n_levels - 1 if level is None else integer(level, "level")
-            if all_of < 0:
-                raise InputError(
-                    f"level must be between 0 and {self._tree.n_levels - 1}, got {all_of}"
-                )
-        elif level is not None:
-            raise InputError("level is for treeless=True only; the tree chooses its own")
         found = self._core.evaluate(
             array_like(position, "position"),
-            array_like(quaternion, "quaternion"),
+            rotations(quaternion, "quaternion"),
             None if q is None else array_like(q, "q"),
-            all_of,
+            self._all_of(treeless, level),
             flag(contacts, "contacts"),
             None if field_q is None else array_like(field_q, "field_q"),
         )
         points = None if found[-1] is None else ContactPoints(*found[-1])
         return ContactForce(*(*found[:-2], points, found[-2]))
+
+    def derivatives(
+        self,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        q: ArrayLike | None = None,
+        *,
+        treeless: bool = False,
+        level: int | None = None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Return how forces change with the shell's coordinates; a cycle, as `evaluate`.
+
+        What a solve for the motion of the field object and the change of q together takes (end
+        of Barbic 2007, section 4.2; `HapticSession` with ``coupled=True``), besides
+        `ContactForce.gradient`. With x = P + U q, the lever r and g = grad d, the field object
+        at rest and the shell's normals N as they are,
+
+        - dF/dq = k N (U^T g)^T, dT/dq = k (r x N) (U^T g)^T + the torque of F by U dq,
+        - df/dx = k U^T N g^T, df/dw = -k U^T N (g x r)^T, df/dq = -k U^T N (U^T g)^T,
+
+        summed over the points, in axes that do not turn; f is the reduced force on the shell.
+        That q turns the normals is left out.
+
+        Parameters
+        ----------
+        position, quaternion, q, treeless, level
+            As of `evaluate`; a field that deforms is at rest.
+
+        Returns
+        -------
+        tuple of ndarray
+            Of (force, torque) by q, shape (6, r), of the reduced force by (dx, dw), (r, 6), and
+            by q, (r, r).
+
+        Raises
+        ------
+        InputError, InputTypeError
+            As `evaluate`; the shell is rigid.
+        """
+        result: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+        result = self._core.derivatives(
+            array_like(position, "position"),
+            rotations(quaternion, "quaternion"),
+            None if q is None else array_like(q, "q"),
+            self._all_of(treeless, level),
+        )
+        return result
 
     def evaluate_many(
         self,
@@ -371,22 +459,36 @@ class PenaltyContact:
         qs: ArrayLike | None = None,
         field_qs: ArrayLike | None = None,
         *,
+        contacts: bool = False,
+        treeless: bool = False,
+        level: int | None = None,
         progress: Progress = False,
     ) -> ContactTrajectory:
         """Return what `evaluate` gives for a whole trajectory, cycle after cycle.
 
-        All poses are checked before the first cycle.
+        What the contact knows of the last cycle (levels rendered, nodes that are clear, measured
+        costs) is carried on from call to call, as from cycle to cycle: the first cycle goes on
+        from whatever was evaluated before, and may for that render other levels than that of a
+        new contact. `reset` begins anew. Poses and `qs` are checked before the first cycle.
 
         Parameters
         ----------
         positions
             Shape (n, 3) [m].
         quaternions
-            (w, x, y, z), each of norm 1, shape (n, 4).
+            (w, x, y, z), each of norm 1, shape (n, 4); of SciPy as of `evaluate`.
         qs
             Shape (n, r) [kg^1/2 m]; None: at rest.
         field_qs
-            Of a field that deforms, shape (n, its r); None: at rest.
+            Of a field that deforms, shape (n, its r) [kg^1/2 m]; None: at rest.
+        contacts
+            Whether the touching points of every cycle are returned too, which takes 84 bytes a
+            point and cycle.
+        treeless
+            Look at all points one by one in every cycle, to compare with; nothing is remembered
+            of it, nor does it depend on earlier cycles.
+        level
+            Without the tree: points of levels up to this one only; None: all.
         progress
             True for a bar, or a callable ``f(done, total)``.
 
@@ -399,16 +501,31 @@ class PenaltyContact:
         InputError, InputTypeError
             As `evaluate`; the message says of which cycle.
         """
+        all_of = self._all_of(treeless, level)
         with callback(progress, "contact") as tell:
-            return ContactTrajectory(
-                *self._core.evaluate_many(
-                    array_like(positions, "positions"),
-                    array_like(quaternions, "quaternions"),
-                    None if qs is None else array_like(qs, "qs"),
-                    tell,
-                    None if field_qs is None else array_like(field_qs, "field_qs"),
-                )
+            found = self._core.evaluate_many(
+                array_like(positions, "positions"),
+                rotations(quaternions, "quaternions"),
+                None if qs is None else array_like(qs, "qs"),
+                all_of,
+                flag(contacts, "contacts"),
+                tell,
+                None if field_qs is None else array_like(field_qs, "field_qs"),
             )
+        points = None if found[-1] is None else tuple(ContactPoints(*one) for one in found[-1])
+        return ContactTrajectory(*(*found[:-1], points))
+
+    def _all_of(self, treeless: bool, level: int | None) -> int:
+        """Return the level up to which all points are looked at one by one; -1: by the tree."""
+        if not flag(treeless, "treeless"):
+            if level is not None:
+                raise InputError("level is for treeless=True only; the tree chooses its own")
+            return -1
+        deepest = self._tree.n_levels - 1
+        chosen = deepest if level is None else integer(level, "level")
+        if not 0 <= chosen <= deepest:
+            raise InputError(f"level must be between 0 and {deepest}, got {chosen}")
+        return chosen
 
     def reset(self) -> None:
         """Forget all earlier cycles: levels rendered, clear nodes, measured costs."""
@@ -420,6 +537,18 @@ class PenaltyContact:
     def __reduce__(self) -> tuple[Any, ...]:
         # a copy begins anew: two that share the memory of one would disturb each other
         return _again, (self._tree, self._field, dict(self._options))
+
+
+def _vector_text(vector: NDArray[np.float64], unit: str) -> str:
+    """Return a vector with its unit, a large one with a prefix rather than powers of ten."""
+    largest = float(np.abs(vector).max())
+    factor, prefix = (1e6, "M") if largest >= 1e6 else (1e3, "k") if largest >= 1e3 else (1.0, "")
+    text = ", ".join(f"{x / factor + 0.0:.4g}" for x in vector)  # + 0.0: no -0
+    return f"({text}) {prefix}{unit}"
+
+
+def _points(n: int) -> str:
+    return "1 point" if n == 1 else f"{n} points"
 
 
 def _again(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, integer, number, places, reals
+from reducedfem._check import array_like, count, integer, number, places, reals, require
 from reducedfem._run import Progress, callback, threads
-from reducedfem.embedding import Embedding
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.embedding import Embedding, beside_mesh
+from reducedfem.errors import GeometryWarning, InputError, InputTypeError
 from reducedfem.field import DistanceField, Field
+from reducedfem.mesh import Mesh
 from reducedfem.pointshell import Pointshell
 from reducedfem.reduced import ReducedSolid
 
@@ -64,9 +66,12 @@ class DeformedField:
         Seed or generator for fitting.
     domains
         None: one. A number: proxies far from each other along the object become seeds, and
-        each part is what is nearest to one of them. Labels of the proxies, integers from 0 on,
-        shape (m,): parts that are given. Or a sequence of pairs (field, proxies), the domains
-        themselves; `field` and `proxies` are then not used for anything else.
+        each part is what is nearest to one of them. Integer labels: parts that are given, by
+        labels of the m proxies, from 0 on, or of the elements or nodes of the mesh, any integers
+        (``reduced.mesh.regions``): then a proxy is of the element that carries it, or of the node
+        next to it, and what has no proxy is no part; the lengths tell which. Or a sequence of
+        pairs (field, proxies), the domains themselves; `field` and `proxies` are then not used for
+        anything else.
     overlap
         By how much automatic domains go beyond their parts, along the object [m]. At rest
         values are those of `field` outside and down to a depth of overlap / 1.13 less a voxel;
@@ -84,6 +89,12 @@ class DeformedField:
     InputError, InputTypeError
         An argument has a wrong type, shape or value; the field has no inside; there are more
         domains than proxies.
+
+    Warns
+    -----
+    GeometryWarning
+        Proxies lie farther outside of the solid's mesh than an element there is large, and than
+        5 % of the mesh: the unit or the place of the field or of the mesh is likely to be wrong.
 
     Notes
     -----
@@ -120,10 +131,8 @@ class DeformedField:
         safety: float = 1.5,
         progress: Progress = False,
     ) -> None:
-        if not isinstance(field, Field):
-            raise InputTypeError(f"field must be a Field, got {type(field).__name__}")
-        if not isinstance(reduced, ReducedSolid):
-            raise InputTypeError(f"reduced must be a ReducedSolid, got {type(reduced).__name__}")
+        require(field, Field, "field")
+        require(reduced, ReducedSolid, "reduced")
         self._field, self._reduced = field, reduced
         self._k, self._safety = integer(k, "k"), number(safety, "safety")
         self._labels: NDArray[np.int32] | None = None
@@ -137,24 +146,35 @@ class DeformedField:
         else:
             whole = _proxies(field, proxies, rng)
             parts = [(field, whole)]
+            if embedding is not None:
+                _check_embedding(embedding, reduced, whole)
             if domains is not None:
+                if np.ndim(domains) != 0:  # type: ignore[arg-type]
+                    domains = _labels(domains, whole, embedding, reduced.mesh)
                 parts = self._cut(field, whole, domains, overlap, progress)
         if overlap is not None and self._overlap is None:
             raise InputError("overlap is for automatic domains; there are none")
+        self._make(parts, embedding)
+        beside = beside_mesh(self._embedding, "field", "proxies")
+        if beside:
+            warnings.warn(beside, GeometryWarning, stacklevel=2)
+
+    def _make(
+        self, parts: Sequence[tuple[Field, NDArray[np.float64]]], embedding: Embedding | None
+    ) -> None:
+        """Put the domains together; an embedding of their proxies in another order is not used."""
         self._first = np.cumsum([0, *(len(points) for _, points in parts)]).astype(np.int32)
         self._points = np.concatenate([points for _, points in parts])
         self._points.flags.writeable = False
         self._domains = tuple(one for one, _ in parts)
-        if embedding is not None:
-            _check_embedding(embedding, reduced, whole)
-        if embedding is None or len(self._points) != len(whole):
-            embedding = Embedding(reduced.mesh, self._points)
+        if embedding is None or not np.array_equal(self._points, embedding.points):
+            embedding = Embedding(self._reduced.mesh, self._points)
         self._embedding = embedding
         self._core = _core.DeformedField(
             tuple(one._core for one in self._domains),
             self._first,
-            reduced._core,
-            reduced.mesh._core,
+            self._reduced._core,
+            self._reduced.mesh._core,
             embedding._core,
             self._points,
             self._k,
@@ -173,14 +193,14 @@ class DeformedField:
         """Return the fields and proxies of automatic domains."""
         if not isinstance(field, DistanceField):
             raise InputTypeError(
-                f"automatic domains need a DistanceField, got {type(field).__name__}; give a "
-                "sequence of (field, proxies)"
+                f"automatic domains need a DistanceField, got {type(field).__name__}; make "
+                "one with DistanceField.from_field(field), or give a sequence of (field, proxies)"
             )
         labels: NDArray[np.int32] | None = None
         if np.ndim(domains) == 0:  # type: ignore[arg-type]
             n = count(domains, "domains")
         else:
-            labels = _labels(domains, len(points))
+            labels = np.asarray(domains, dtype=np.int32)
             n = int(labels.max()) + 1
         grown = -1.0
         if overlap is not None:
@@ -407,13 +427,14 @@ class DeformedField:
         labels: NDArray[np.int32] | None,
         overlap: float | None,
     ) -> DeformedField:
-        """Return one with the domains of another."""
-        made = cls(field, reduced, k=k, domains=domains, safety=safety)
+        """Return one with the domains of another, of which nothing needs to be said twice."""
+        made = cls.__new__(cls)
+        made._field, made._reduced, made._k, made._safety = field, reduced, k, safety
         made._overlap = overlap
-        if labels is not None:
-            own = labels.copy()
-            own.flags.writeable = False
-            made._labels = own
+        made._labels = None if labels is None else labels.copy()
+        if made._labels is not None:
+            made._labels.flags.writeable = False
+        made._make(domains, None)
         return made
 
     def __repr__(self) -> str:
@@ -472,18 +493,32 @@ def _pairs(domains: object) -> list[tuple[Field, NDArray[np.float64]]] | None:
     return pairs
 
 
-def _labels(value: object, n: int) -> NDArray[np.int32]:
-    """Return labels of proxies, each from 0 to the largest used."""
+def _labels(
+    value: object, points: NDArray[np.float64], embedding: Embedding | None, mesh: Mesh
+) -> NDArray[np.int32]:
+    """Return labels of proxies, from those of proxies, elements or nodes."""
     array = np.asarray(array_like(value, "domains", "integers"))
+    n = len(points)
+    if array.size == 0:
+        raise InputError("domains must hold a label or a pair (field, proxies) at least, got none")
     if array.dtype.kind not in "iu":
         raise InputTypeError(
-            "domains must be a number, integer labels of the proxies or pairs (field, proxies), "
-            f"got dtype {array.dtype}"
+            "domains must be a number, integer labels of the proxies or of the mesh, or pairs "
+            f"(field, proxies), got dtype {array.dtype}"
+        )
+    if array.shape not in ((n,), (mesh.n_elements,), (mesh.n_nodes,)):
+        raise InputError(
+            f"domains must have shape ({n},), a label for each proxy, ({mesh.n_elements},), for "
+            f"each element, or ({mesh.n_nodes},), for each node, got {array.shape}"
         )
     if array.shape != (n,):
-        raise InputError(
-            f"domains must have shape ({n},), a label for each proxy, got {array.shape}"
-        )
+        embedding = Embedding(mesh, points) if embedding is None else embedding
+        if len(array) == mesh.n_elements:
+            of_proxies = array[embedding.elements]
+        else:
+            nearest = np.argmax(embedding.weights, axis=1)[:, None]
+            of_proxies = array[np.take_along_axis(embedding.nodes, nearest, axis=1)[:, 0]]
+        return np.unique(of_proxies, return_inverse=True)[1].reshape(-1).astype(np.int32)
     bad = np.flatnonzero((array < 0) | (array >= n))
     if bad.size:
         i = bad[0]

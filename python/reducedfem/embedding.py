@@ -14,7 +14,13 @@ from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputTypeError
 from reducedfem.mesh import Mesh
 
-__all__ = ["Embedding"]
+__all__ = ["Embedding", "beside_mesh"]
+
+# part of the size of a mesh by which points may lie outside, coarse as its elements may be
+_BESIDE = 0.05
+# what has so many points, or more, is not so many times smaller than the mesh that carries it
+_MANY = 100
+_SMALLER = 500.0
 
 
 class _HasVectors(Protocol):
@@ -177,3 +183,35 @@ class Embedding:
 
     def __reduce__(self) -> tuple[type[Embedding], tuple[Any, ...]]:
         return Embedding, (self._mesh, self._points)
+
+
+def beside_mesh(embedding: Embedding, whole: str, points: str) -> str:
+    """Say in what way points do not fit their mesh, so that something is wrong; empty: none.
+
+    `whole` is what the points are of, `points` the name of their array.
+    """
+    nodes, x, distance = embedding.mesh.nodes, embedding.points, embedding.distance
+    side, extent = np.linalg.norm(np.ptp(nodes, axis=0)), np.linalg.norm(np.ptp(x, axis=0))
+    where = (
+        f"The {whole} reaches {_reach(x)}, the mesh {_reach(nodes)}: check that both are in "
+        "metres and in the same place"
+    )
+    suspects = np.flatnonzero(distance > _BESIDE * side)
+    size = np.linalg.norm(np.ptp(nodes[embedding.nodes[suspects]], axis=1), axis=1)
+    far = distance[suspects] > size
+    if not far.any():
+        if len(x) < _MANY or _SMALLER * extent > side:
+            return ""
+        return f"the {whole} is {extent:.3g} m large, the mesh of the solid {side:.3g} m. {where}"
+    suspects, size = suspects[far], size[far]
+    k = int(np.argmax(distance[suspects]))
+    return (
+        f"{len(suspects)} of {len(x)} {points} of the {whole} lie farther outside of the mesh of "
+        f"the solid than its elements are large: {points}[{suspects[k]}] by "
+        f"{distance[suspects[k]]:.3g} m, the element next to it is {size[k]:.3g} m large. {where}"
+    )
+
+
+def _reach(points: NDArray[np.float64]) -> str:
+    low, high = (", ".join(f"{x:.3g}" for x in corner) for corner in (points.min(0), points.max(0)))
+    return f"from ({low}) to ({high})"

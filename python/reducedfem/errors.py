@@ -1,6 +1,6 @@
-"""The exceptions of reducedfem.
+"""The exceptions of reducedfem, and its warning.
 
-Every one derives from `ReducedFEMError` and from the built-in exception that
+Every exception derives from `ReducedFEMError` and from the built-in exception that
 fits, so both ``except rf.ReducedFEMError`` and ``except ValueError`` work.
 """
 
@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ConvergenceError",
+    "DeviceError",
     "DivergedError",
     "FileFormatError",
+    "GeometryWarning",
     "InputError",
     "InputTypeError",
     "InternalError",
@@ -87,9 +89,21 @@ class DivergedError(ReducedFEMError, RuntimeError):
     """A simulation left the finite numbers; its last good state is kept."""
 
 
+class DeviceError(ReducedFEMError, OSError):
+    """A device is missing, cannot be opened or has failed; the message says what was looked for."""
+
+
 class FileFormatError(ReducedFEMError, OSError):
     """A file is missing, unreadable, damaged or not what it claims to be."""
 
 
 class InternalError(ReducedFEMError, RuntimeError):
     """A bug in reducedfem; please report it with the script that caused it."""
+
+
+class GeometryWarning(UserWarning):
+    """A shell or a field lies beside the mesh that carries it: a unit or place is likely wrong.
+
+    ``warnings.simplefilter("error", rf.GeometryWarning)`` makes it an error, and ``"ignore"``
+    silences it.
+    """

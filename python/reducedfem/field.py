@@ -1,16 +1,16 @@
-"""Signed distance fields: regular grids of samples, shapes with a formula, unions, offsets."""
+"""Signed distance fields: regular grids of samples, shapes with a formula, and what joins them."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, number, places, reals
+from reducedfem._check import array_like, count, number, places, reals, require
 from reducedfem._core import Field as _CoreField
 from reducedfem._frozen import freeze, thaw
 from reducedfem._memory import available
@@ -21,8 +21,10 @@ from reducedfem.surface import Surface
 __all__ = [
     "BoxField",
     "CapsuleField",
+    "ComplementField",
     "DistanceField",
     "Field",
+    "IntersectionField",
     "OffsetField",
     "PlaneField",
     "SphereField",
@@ -39,8 +41,9 @@ class Field:
     """Signed distance as a function of place: negative inside, in metres.
 
     This is the base of `DistanceField`, `SphereField`, `BoxField`, `PlaneField`, `CapsuleField`,
-    `UnionField` and `OffsetField`; it is not made itself. Fields cannot be changed and may be
-    shared by threads.
+    `UnionField`, `IntersectionField`, `ComplementField` and `OffsetField`; it is not made itself.
+    Fields cannot be changed and may be shared by threads. ``a | b`` is the union of two, ``a & b``
+    the intersection, ``a - b`` the difference and ``~a`` the complement.
 
     Attributes
     ----------
@@ -55,7 +58,8 @@ class Field:
     def __init__(self) -> None:
         raise InputTypeError(
             "a Field is made as one of its kinds: DistanceField, SphereField, BoxField, "
-            "PlaneField, CapsuleField, UnionField or OffsetField"
+            "PlaneField, CapsuleField, or of other fields: UnionField, IntersectionField, "
+            "ComplementField or OffsetField"
         )
 
     def distance(self, points: ArrayLike) -> NDArray[np.float64]:
@@ -143,7 +147,80 @@ class Field:
         InputTypeError
             One of them is no Field.
         """
-        return UnionField([self, *others])
+        return UnionField([self, *_fields(others, "others")])
+
+    def intersection(self, *others: Field) -> IntersectionField:
+        """Return the field of what this object and others have in common.
+
+        Parameters
+        ----------
+        *others
+            Fields.
+
+        Returns
+        -------
+        IntersectionField
+            Outside it is a lower bound of the distance.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            One of them is no Field; unions make it too large.
+        """
+        return IntersectionField([self, *_fields(others, "others")])
+
+    def difference(self, *others: Field) -> IntersectionField:
+        """Return the field of this object without what others take away.
+
+        Parameters
+        ----------
+        *others
+            Fields.
+
+        Returns
+        -------
+        IntersectionField
+            Of this field and the complements of the others. Outside it is a lower bound of the
+            distance.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            One of them is no Field; intersections among them make it too large.
+        """
+        return IntersectionField([self, *map(ComplementField, _fields(others, "others"))])
+
+    def complement(self) -> ComplementField:
+        """Return the field of what is outside of this object: minus this one.
+
+        Returns
+        -------
+        ComplementField
+
+        Raises
+        ------
+        InputError
+            Intersections of unions make it too large.
+        """
+        return ComplementField(self)
+
+    def __or__(self, other: Field) -> UnionField:
+        if not isinstance(other, Field):
+            return NotImplemented
+        return self.union(other)
+
+    def __and__(self, other: Field) -> IntersectionField:
+        if not isinstance(other, Field):
+            return NotImplemented
+        return self.intersection(other)
+
+    def __sub__(self, other: Field) -> IntersectionField:
+        if not isinstance(other, Field):
+            return NotImplemented
+        return self.difference(other)
+
+    def __invert__(self) -> ComplementField:
+        return ComplementField(self)
 
     def offset(self, by: float) -> OffsetField:
         """Return the field of the object made larger all round.
@@ -270,9 +347,10 @@ class DistanceField(Field):
         """Return the signed distance field of a triangle surface.
 
         A closed surface is the boundary of the object, whichever way it faces; its distances are
-        signed by angle-weighted pseudonormals. Where these contradict each other, as the surface
-        crosses itself or parts of it face different ways, they are signed by winding numbers:
-        inside is what the surface winds around. Distances inside are then those from the boundary
+        signed by angle-weighted pseudonormals. If the surface crosses itself (which is found
+        exactly, see `Surface.self_intersections`), or parts of it are inside others or face
+        different ways, they are signed by winding numbers: inside is what the surface winds
+        around. Distances inside are then those from the boundary
         of that: walls hidden in parts that overlap do not count; where they come to the boundary
         it is known to a quarter of a voxel, and parts less than a thousandth of a voxel apart
         count as one. Any other surface, a polygon soup, has no inside: the object is then
@@ -282,6 +360,7 @@ class DistanceField(Field):
         ----------
         surface
             The surface; closed ones are recognised with vertices at the same place made one.
+            Triangles less than 1e-14 times as high as they are long count as lines.
         resolution
             Voxels along the side of the box, or three numbers, along x, y and z (as a `box` that
             is no cube asks for); samples are one more.
@@ -315,8 +394,7 @@ class DistanceField(Field):
         MemoryError
             The resolution needs more memory than there is; the message says how much.
         """
-        if not isinstance(surface, Surface):
-            raise InputTypeError(f"surface must be a Surface, got {type(surface).__name__}")
+        require(surface, Surface, "surface")
         if mode not in ("exact", "fast"):
             raise InputError(f'mode must be "exact" or "fast", got {mode!r}')
         voxels = _resolution(resolution)
@@ -355,6 +433,80 @@ class DistanceField(Field):
         if mode == "fast":
             provenance |= {"exact_up_to_m": band, "error_m": error}
         return cls._made(core, provenance)
+
+    @classmethod
+    def from_field(
+        cls,
+        field: Field,
+        resolution: int | Sequence[int] = 256,
+        expand: float = 1.5,
+        *,
+        box: ArrayLike | None = None,
+        progress: Progress = False,
+    ) -> DistanceField:
+        """Return another field's values, sampled on a grid.
+
+        One look-up in place of many parts: for fields of several objects, or to save one. For a
+        `DeformedField` at its coordinates q, ``DistanceField(values, origin, spacing)`` takes its
+        distances at the places of samples.
+
+        Between samples the values are interpolated, so corners of the object are rounded by less
+        than a voxel. Samples of unions of shapes with a formula are known to be distances; those
+        of intersections, complements, shapes made smaller and grids are not, and balls far from
+        them are seen to be clear somewhat later in contact.
+
+        Parameters
+        ----------
+        field
+            The field. What the box does not hold of its object is left out.
+        resolution
+            Voxels along the side of the box, or three numbers, along x, y and z; samples are one
+            more.
+        expand
+            The box is the cube about the middle of what holds the object (of a grid: its box)
+            whose side is that many times the longest side of that; 1 or more.
+        box
+            Corners [m], shape (2, 3), in place of the cube: needed where an object has no end.
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        DistanceField
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument is not allowed; the object has no end, or there is none.
+        MemoryError
+            The resolution needs more memory than there is; the message says how much.
+        """
+        require(field, Field, "field")
+        voxels, times = _resolution(resolution), number(expand, "expand")
+        if box is None:
+            corners = field._core.bounds
+            if not times >= 1.0:
+                raise InputError(f"expand must be at least 1, got {times:g}")
+            if (corners[0] > corners[1]).any():
+                raise InputError("field is nowhere negative, so there is no object; give a box")
+            if not np.isfinite(corners).all():
+                raise InputError(
+                    "field has an object without end, as planes and complements have: give a box"
+                )
+            half = 0.5 * times * (corners[1] - corners[0]).max()
+            corners = corners.mean(axis=0) + [[-half], [half]] * np.ones(3)
+        else:
+            corners = reals(box, "box")
+        need, there = 4.0 * float(np.prod([n + 1.0 for n in voxels])), available()
+        if need > there > 0.0:
+            raise MemoryError(
+                f"a field of {' x '.join(str(n + 1) for n in voxels)} samples needs "
+                f"{1e-9 * need:.1f} GB of memory, {1e-9 * there:.1f} GB are available; choose a "
+                "lower resolution"
+            )
+        with callback(progress, "samples of a field") as told:
+            core = _core.field_from_field(field._core, voxels, corners, told, threads())
+        return cls._made(core, {"method": "samples of a field", "field": repr(field)})
 
     @property
     def provenance(self) -> Mapping[str, Any]:
@@ -593,7 +745,76 @@ class CapsuleField(Field):
         return CapsuleField, (self._start, self._end, self._radius)
 
 
-class UnionField(Field):
+def _fields(given: Sequence[Field], name: str) -> tuple[Field, ...]:
+    """Return fields, all of them checked."""
+    try:
+        found = tuple(given)
+    except TypeError:
+        raise InputTypeError(
+            f"{name} must be a sequence of Field, got {type(given).__name__}; put one or more in "
+            "a list"
+        ) from None
+    for i, field in enumerate(found):
+        if isinstance(field, list | tuple):
+            raise InputTypeError(
+                f"{name}[{i}] must be a Field, got {type(field).__name__}; give the fields in it "
+                "one by one: *fields"
+            )
+        require(field, Field, f"{name}[{i}]")
+    return found
+
+
+_DEPTH = 4  # of fields in fields whose texts are shown
+_SHOWN = 8  # fields of a union or an intersection
+
+
+def _text(field: Field, depth: int = 0) -> str:
+    """Return what repr does, of fields in fields to some depth."""
+    if not isinstance(field, _JoinedField | OffsetField | ComplementField):
+        return repr(field)
+    name = type(field).__name__
+    if depth == _DEPTH:
+        return f"<{name}: ...>"
+    if isinstance(field, OffsetField):
+        return f"<{name}: {field.by:g} m around {_text(field.field, depth + 1)}>"
+    if isinstance(field, ComplementField):
+        return f"<{name}: outside of {_text(field.field, depth + 1)}>"
+    shown = [_text(one, depth + 1) for one in field.fields[:_SHOWN]]
+    if len(field.fields) > _SHOWN:
+        shown.append(f"... ({len(field.fields)} in all)")
+    return f"<{name}: {', '.join(shown)}>"
+
+
+class _JoinedField(Field):
+    """Several fields as one."""
+
+    __slots__ = ("_fields",)
+
+    _join: ClassVar[Literal["union", "intersection"]]
+    _fields: tuple[Field, ...]
+
+    def __init__(self, fields: Sequence[Field]) -> None:
+        given, kind = _fields(fields, "fields"), type(self)
+        if not given:
+            raise InputError("fields must hold one field or more, got none")
+        self._core = _core.Field(tuple(field._core for field in given), 0.0, 0, self._join)
+        self._fields = tuple(
+            one for f in given for one in (f._fields if isinstance(f, kind) else (f,))
+        )
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields it consists of, none of them one of its own kind."""
+        return self._fields
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._fields,)
+
+
+class UnionField(_JoinedField):
     """The distance from several objects: the smallest of theirs.
 
     Outside it is exact where the parts are; inside, where they overlap, it is nearer to zero than
@@ -602,7 +823,7 @@ class UnionField(Field):
     Parameters
     ----------
     fields
-        Fields of any kind, one or more.
+        Fields of any kind, one or more; of unions among them those they consist of are taken.
 
     Raises
     ------
@@ -610,32 +831,82 @@ class UnionField(Field):
         There is none, or something else.
     """
 
-    __slots__ = ("_fields",)
+    __slots__ = ()
 
-    def __init__(self, fields: Sequence[Field]) -> None:
-        try:
-            self._fields = tuple(fields)
-        except TypeError:
-            raise InputTypeError(
-                f"fields must be a sequence of Field, got {type(fields).__name__}"
-            ) from None
-        for i, field in enumerate(self._fields):
-            if not isinstance(field, Field):
-                raise InputTypeError(f"fields[{i}] must be a Field, got {type(field).__name__}")
-        if not self._fields:
-            raise InputError("fields must hold one field or more, got none")
-        self._core = _core.Field(tuple(field._core for field in self._fields), 0.0)
+    _join = "union"
+
+
+class IntersectionField(_JoinedField):
+    """The distance from what several objects have in common: the largest of theirs.
+
+    Inside it is exact where theirs are. Outside it is a lower bound: beside an edge in which two
+    of them meet it is less than the way to that edge. As where it is negative is exact, so is
+    contact with it; only depths and gaps of offsets and of other level sets differ. `DistanceField`
+    has the distances, of a surface.
+
+    Parameters
+    ----------
+    fields
+        Fields of any kind, one or more; of intersections among them those they consist of are
+        taken. A field is kept as a union of intersections: an intersection of unions of n and m
+        parts has 2 n m.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        There is none, or something else; it would have too many parts.
+    """
+
+    __slots__ = ()
+
+    _join = "intersection"
+
+
+class ComplementField(Field):
+    """The distance from what is outside of an object: minus that of the object.
+
+    Parameters
+    ----------
+    field
+        The field of the object.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `field` is no Field; intersections of unions would have too many parts.
+    """
+
+    __slots__ = ("_field",)
+
+    def __init__(self, field: Field) -> None:
+        require(field, Field, "field")
+        self._field = field
+        self._core = _outside(field)
 
     @property
-    def fields(self) -> tuple[Field, ...]:
-        """The fields it consists of."""
-        return self._fields
+    def field(self) -> Field:
+        """The field of the object."""
+        return self._field
 
     def __repr__(self) -> str:
-        return f"<UnionField: {', '.join(map(repr, self._fields))}>"
+        return _text(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return UnionField, (self._fields,)
+        return ComplementField, (self._field,)
+
+
+def _outside(field: Field) -> _CoreField:
+    """Return the complement in as few parts as it has: by De Morgan's laws."""
+    if isinstance(field, ComplementField):
+        return field.field._core
+    if isinstance(field, OffsetField):
+        return _core.Field((_outside(field.field),), -field.by)
+    if isinstance(field, _JoinedField):
+        cores = tuple(map(_outside, field.fields))
+        joined: Literal["union", "intersection"]
+        joined = "union" if isinstance(field, IntersectionField) else "intersection"
+        return _core.Field(cores, 0.0, 0, joined)
+    return _core.Field((field._core,), 0.0, 0, "complement")
 
 
 class OffsetField(Field):
@@ -644,7 +915,7 @@ class OffsetField(Field):
     Parameters
     ----------
     field
-        The field of the object.
+        The field of the object; of an offset field the object of that is taken, and both offsets.
     by
         How much larger [m]; negative makes it smaller.
 
@@ -657,10 +928,16 @@ class OffsetField(Field):
     __slots__ = ("_by", "_field")
 
     def __init__(self, field: Field, by: float) -> None:
-        if not isinstance(field, Field):
-            raise InputTypeError(f"field must be a Field, got {type(field).__name__}")
+        require(field, Field, "field")
         self._field, self._by = field, number(by, "by")
-        self._core = _core.Field((field._core,), self._by)
+        if isinstance(field, OffsetField):
+            self._field, self._by = field._field, field._by + self._by
+        self._core = _core.Field((self._field._core,), self._by)
+
+    @property
+    def field(self) -> Field:
+        """The field of the object, no offset field."""
+        return self._field
 
     @property
     def by(self) -> float:
@@ -668,7 +945,7 @@ class OffsetField(Field):
         return self._by
 
     def __repr__(self) -> str:
-        return f"<OffsetField: {self._by:g} m around {self._field!r}>"
+        return _text(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return OffsetField, (self._field, self._by)

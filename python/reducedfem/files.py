@@ -57,7 +57,7 @@ from numpy.typing import NDArray
 
 from reducedfem import _core, _tensors
 from reducedfem._atomic import replacing
-from reducedfem._check import number
+from reducedfem._check import number, require
 from reducedfem._tensors import Refused as _Refused
 from reducedfem.errors import InputTypeError, ReducedFEMError
 from reducedfem.material import LINEAR_LAW, STVK_LAW, LinearElastic
@@ -152,8 +152,7 @@ def to_bytes(model: ReducedSolid) -> bytes:
     InputTypeError
         `model` is no ReducedSolid.
     """
-    if not isinstance(model, ReducedSolid):
-        raise InputTypeError(f"model must be a ReducedSolid, got {type(model).__name__}")
+    require(model, ReducedSolid, "model")
     mesh = model.mesh
     arrays: dict[str, NDArray[Any]] = {
         "basis": model.basis,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, number
+from reducedfem._check import array_like, count, number, require, rotations
 from reducedfem._run import Progress, callback, threads
 from reducedfem.damping import damping_argument
 from reducedfem.errors import InputError, InputTypeError
@@ -99,8 +99,7 @@ class FreeBody:
         gravity: ArrayLike = (0.0, 0.0, 0.0),
         strain_rate: ReducedStrainRateDamping | None = None,
     ) -> None:
-        if not isinstance(reduced, ReducedSolid):
-            raise InputTypeError(f"reduced must be a ReducedSolid, got {type(reduced).__name__}")
+        require(reduced, ReducedSolid, "reduced")
         body = reduced.rigid_body
         if body is None:
             raise InputError(
@@ -205,6 +204,7 @@ class FreeBody:
             "q": q,
             "qdot": qdot,
         }
+        rotations(quaternion, "quaternion")
         for name, value in given.items():
             array_like(value, name)
         self._core.reset(place, quaternion, velocity, angular_velocity, q, qdot)

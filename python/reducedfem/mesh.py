@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
-from reducedfem._check import array_like, flag, integer, node_indices, number
+from reducedfem._check import array_like, flag, integer, node_indices, number, require
 from reducedfem._core import Mesh as _CoreMesh
 from reducedfem._run import Progress, callback, threads
 from reducedfem._volume_files import (
@@ -606,11 +606,7 @@ def voxelize(
     MeshError
         The surface has no size, or lies too far from the origin for its size.
     """
-    if not isinstance(surface, Surface):
-        raise InputTypeError(
-            f"surface must be a Surface, got {type(surface).__name__}; make one with "
-            "Surface(vertices, triangles) or read_surface(path)"
-        )
+    require(surface, Surface, "surface")
     with callback(progress, "voxelize") as call:
         core = _core.voxelize(
             surface.vertices,

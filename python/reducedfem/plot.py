@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem._atomic import replacing
-from reducedfem.errors import FileFormatError, InputError, MissingMatplotlibError
+from reducedfem.errors import FileFormatError, InputError, InputTypeError, MissingMatplotlibError
+from reducedfem.haptic_records import HapticRecords
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,6 +30,7 @@ __all__ = [
     "length_unit",
     "render",
     "save_figure",
+    "session_figure",
     "shapes_figure",
     "traces_figure",
 ]
@@ -605,4 +607,93 @@ def traces_figure(
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, weight="bold", color=_INK)
     axes.set_title(note, loc="left", fontsize=9, color=_INK)
     figure.legend(frameon=False, loc="outside upper right", ncols=min(len(traces), 4))
+    return figure
+
+
+def session_figure(
+    records: HapticRecords | NDArray[np.void], title: str = "", max_depth: float | None = None
+) -> Figure:
+    """Plot what happened in a haptic session: forces, times, level of detail, paths.
+
+    Parameters
+    ----------
+    records
+        Of the cycles: `HapticRecords`, or their array.
+    title
+        Text above.
+    max_depth
+        Penetration from which on the coupling is relieved [m]: a red line, as is the period in
+        the times.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError, InputTypeError
+        There are no records, or they are something else.
+    MissingMatplotlibError
+        Matplotlib is not installed.
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    if not isinstance(records, HapticRecords):
+        try:
+            records = HapticRecords(records)
+        except InputTypeError:
+            raise InputTypeError(
+                f"records must be HapticRecords or their array, got {type(records).__name__}"
+            ) from None
+    if not len(records):
+        raise InputError("records are empty: the session has made no cycle")
+    red, blue, yellow, grey = "#c8383f", "#2a8ca0", "#e0a030", "#c9ccd1"
+    time = records["time_s"]
+    figure = Figure(figsize=(10.0, 9.0), layout="constrained")
+    axes = figure.subplots(5, 1, sharex=True, height_ratios=[3, 3, 2, 2, 4])
+    thin: dict[str, Any] = {"linewidth": 1.0}
+    force = [np.linalg.norm(records[name], axis=1) for name in ("force", "contact_force")]
+    axes[0].plot(time, force[0], color=red, label="on the hand", **thin)
+    axes[0].plot(time, force[1], color=blue, label="of contact", **thin)
+    axes[0].set_ylabel("force [N]")
+    # by design (Barbic 2007, section 4.9), and yet it looks like a mistake
+    if force[0].max() > 1.5 * force[1].max() > 0.0:
+        note = 'with render="linear" the coupling saturates for the object, not for the hand'
+        axes[0].set_title(note, loc="left", fontsize=9, color=_INK)
+    for name, label, colour in (
+        ("compute_us", "a cycle", grey),
+        ("contact_us", "of it contact", blue),
+    ):
+        dots = {"color": colour, "marker": ".", "markersize": 2.0, "linestyle": ""}
+        axes[1].plot(time, records[name], label=label, **dots)
+    if len(records) > 1:
+        period = 1e6 * float(np.diff(time).min())
+        axes[1].axhline(period, color=red, linewidth=0.8, label="the period")
+    # a cycle that failed has none
+    if (records["contact_us"] > 0.0).any():
+        axes[1].set_yscale("log")
+    axes[1].set_ylabel("time [us]")
+    axes[2].plot(time, records["level"], color=blue, drawstyle="steps-post", label="level", **thin)
+    axes[2].set_ylabel("deepest level")
+    axes[2].set_ylim(-0.5, records["level"].max() + 0.5)
+    axes[2].yaxis.get_major_locator().set_params(integer=True)
+    axes[3].plot(time, 1e3 * records["depth_m"], color=yellow, label="penetration", **thin)
+    if max_depth is not None:
+        axes[3].axhline(1e3 * max_depth, color=red, linewidth=0.8, label="coupling relieved")
+    axes[3].set_ylabel("depth [mm]")
+    for k, colour in enumerate((red, yellow, blue)):
+        axis = "xyz"[k]
+        path = 1e3 * records["hand_position"][:, k]
+        axes[4].plot(time, path, "--", color=colour, label=f"hand, {axis}", **thin)
+        path = 1e3 * records["object_position"][:, k]
+        axes[4].plot(time, path, color=colour, label=f"object, {axis}", linewidth=1.6)
+    axes[4].set_ylabel("place [mm]")
+    axes[4].set_xlabel("time [s]")
+    for one in axes:
+        one.spines[["top", "right"]].set_visible(False)
+        one.margins(x=0.0)
+    for one in (axes[0], axes[1], axes[3], axes[4]):
+        one.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, weight="bold", color=_INK)
     return figure

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, integer
+from reducedfem._check import array_like, integer, require
 from reducedfem._run import Progress, callback, threads
-from reducedfem.embedding import Embedding
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.embedding import Embedding, beside_mesh
+from reducedfem.errors import GeometryWarning, InputError, InputTypeError
 from reducedfem.mesh import Mesh
 from reducedfem.pointshell import Pointshell
 from reducedfem.reduced import ReducedSolid
@@ -49,6 +51,14 @@ class PointTree:
     InputError, InputTypeError
         `embedding` is given without `reduced`, or is one of another mesh or other points; the
         shell has more than 32 levels.
+
+    Warns
+    -----
+    GeometryWarning
+        Points lie farther outside of the solid's mesh than an element there is large, and than
+        5 % of the mesh, or the mesh is 500 times as large as all of many points: the unit or
+        the place of one of them is likely to be wrong. Deformations are magnified with the
+        distance outside.
     """
 
     __slots__ = ("__weakref__", "_core", "_embedding", "_reduced", "_shell")
@@ -61,12 +71,9 @@ class PointTree:
         *,
         progress: Progress = False,
     ) -> None:
-        if not isinstance(shell, Pointshell):
-            raise InputTypeError(f"shell must be a Pointshell, got {type(shell).__name__}")
-        if reduced is not None and not isinstance(reduced, ReducedSolid):
-            raise InputTypeError(
-                f"reduced must be a ReducedSolid or None, got {type(reduced).__name__}"
-            )
+        require(shell, Pointshell, "shell")
+        if reduced is not None:
+            require(reduced, ReducedSolid, "reduced", " or None")
         if embedding is not None:
             if not isinstance(embedding, Embedding):
                 raise InputTypeError(
@@ -80,18 +87,30 @@ class PointTree:
                 raise InputError(
                     "embedding is of other points; make it from shell.points, in their order"
                 )
-        self._shell, self._reduced = shell, reduced
-        self._embedding = embedding
+        elif reduced is not None:
+            embedding = Embedding(reduced.mesh, shell.points)
+        if embedding is not None:
+            beside = beside_mesh(embedding, "shell", "points")
+            if beside:
+                warnings.warn(beside, GeometryWarning, stacklevel=2)
+        self._make(shell, reduced, embedding, progress)
+
+    def _make(
+        self,
+        shell: Pointshell,
+        reduced: ReducedSolid | None,
+        embedding: Embedding | None,
+        progress: Progress = False,
+    ) -> None:
+        self._shell, self._reduced, self._embedding = shell, reduced, embedding
         motion: NDArray[np.float64] | None = None
         tilt: NDArray[np.float64] | None = None
         with callback(progress, "tree") as tell:
-            if reduced is not None:
-                if self._embedding is None:
-                    self._embedding = Embedding(reduced.mesh, shell.points)
+            if reduced is not None and embedding is not None:
                 skin = _core.Skin(
                     reduced._core,
                     reduced.mesh._core,
-                    self._embedding._core,
+                    embedding._core,
                     shell.points,
                     shell.normals,
                     None,
@@ -156,7 +175,7 @@ class PointTree:
         Returns
         -------
         (node_counts[level],) array
-            Metres, in the order of the shell.
+            Metres, in the order of the shell; infinite if beyond single precision.
 
         Raises
         ------
@@ -238,8 +257,17 @@ class PointTree:
         levels = "1 level" if self.n_levels == 1 else f"{self.n_levels} levels"
         return f"<PointTree: {points}, {levels}, {kind}>"
 
-    def __reduce__(self) -> tuple[type[PointTree], tuple[Any, ...]]:
-        return PointTree, (self._shell, self._reduced, self._embedding)
+    def __reduce__(self) -> tuple[Callable[..., PointTree], tuple[Any, ...]]:
+        return _again, (self._shell, self._reduced, self._embedding)
+
+
+def _again(
+    shell: Pointshell, reduced: ReducedSolid | None, embedding: Embedding | None
+) -> PointTree:
+    """Return a copy of a tree, of which nothing needs to be said twice."""
+    tree = PointTree.__new__(PointTree)
+    tree._make(shell, reduced, embedding)
+    return tree
 
 
 def _same(a: Mesh, b: Mesh) -> bool:

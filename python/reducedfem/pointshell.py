@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core, _shell_files
-from reducedfem._check import array_like, count, flag, number, reals
+from reducedfem._check import array_like, count, flag, integer, number, reals, require
 from reducedfem._frozen import freeze, owned, thaw
 from reducedfem._memory import available
 from reducedfem._run import Progress, callback, threads
@@ -30,7 +30,11 @@ _AREA_SAMPLES = 32
 _GAP_SAMPLES = 8
 _FEWEST_GAP_SAMPLES = 20_000
 # memory of repulsion, about
-_BYTES_A_POINT = 450
+_BYTES_A_POINT = 475
+# of a point of voxels or rays, about, its place in the order of the farthest included
+_BYTES_A_HIT = 260
+# voxels and rays along a side, as of the core
+_MOST_VOXELS, _MOST_RAYS = 2048, 1 << 14
 # of grids on which fields that are no grid are sampled to draw points from
 _RESOLUTION = 128
 # voxels of the field around a surface, on both sides together
@@ -63,7 +67,8 @@ class Uniformity:
     spread
         Standard deviation of that distance over its mean, shape (levels,).
     least
-        Smallest distance between two points, shape (levels,).
+        Smallest distance between two points, shape (levels,). Repulsion is finite: at sharp
+        edges single pairs may be pushed together, to a tenth of the spacing or less.
     gap
         Largest distance found from a place of the surface to the nearest point, shape (levels,).
     """
@@ -187,10 +192,10 @@ class Pointshell:
     def provenance(self) -> Mapping[str, Any]:
         """How it was made, plain data that cannot be changed; files do not keep it.
 
-        Of `from_surface`: ``method`` says whether the points lie on the surface or on a level
-        set; whether the surface is ``closed``, crosses itself (``crossing``) and was found too
-        thin for that (``thin``), the offset from it (``offset_m``), and the voxels of the field
-        if they matter (``voxel_m``).
+        ``method`` says how. Of `from_surface` it says whether the points lie on the surface or
+        on a level set; with it come whether the surface is ``closed``, crosses itself
+        (``crossing``) and was found too thin for that (``thin``), the offset from it
+        (``offset_m``), and the voxels of the field if they matter (``voxel_m``).
         """
         return self._provenance
 
@@ -216,7 +221,8 @@ class Pointshell:
         Parameters
         ----------
         field
-            The signed distance. Its level set must be closed.
+            The signed distance. Its level set must be closed. Of a field that is no
+            `DistanceField`, what is thinner than 1/128 of the longest side may be overlooked.
         points
             Number of points of all levels.
         levels
@@ -243,8 +249,7 @@ class Pointshell:
         ConvergenceError
             Points do not find the way to the level set.
         """
-        if not isinstance(field, Field):
-            raise InputTypeError(f"field must be a Field, got {type(field).__name__}")
+        require(field, Field, "field")
         points, levels = _counts(points, levels)
         value = number(level_set, "level_set")
         with_areas = flag(areas, "areas")
@@ -291,7 +296,7 @@ class Pointshell:
             What is drawn at random: a seed or a generator.
         resolution
             Voxels of the field along its side, which is somewhat longer than the surface: those
-            of the level set, if there is one, and by which crossing parts are noticed.
+            of the level set, if there is one.
         offset
             Distance from the surface [m] at which the points lie, as of
             `DistanceField.from_surface`. None: 0 of closed surfaces, 1.4 voxels of polygon soups
@@ -299,7 +304,7 @@ class Pointshell:
         areas
             Whether to find the area that each point stands for.
         progress
-            True: a bar; or a callable that is told (done, total), of the field first.
+            True: a bar; or a callable that is told (done, total), of the surface first.
 
         Returns
         -------
@@ -313,11 +318,11 @@ class Pointshell:
         MeshError
             The surface has no extent, or `offset` is 0 and it encloses nothing.
         MemoryError
-            The field does not fit into memory; the message says what it needs.
+            A field is needed that does not fit into memory; the message says how much it needs.
         ConvergenceError
             Points do not find the way to the level set.
         """
-        _require_surface(surface)
+        require(surface, Surface, "surface")
         points, levels = _counts(points, levels)
         voxels, with_areas, seed = count(resolution, "resolution"), flag(areas, "areas"), _seed(rng)
         # room for the offset and some voxels on each side
@@ -325,13 +330,28 @@ class Pointshell:
         expand = 1.0 + _MARGIN / voxels
         if offset is not None and side > 0.0:
             expand *= 1.0 + 2.0 * abs(number(offset, "offset")) / side
+        arrays: tuple[NDArray[np.float64], NDArray[np.int32]]
+        arrays = surface.vertices, surface.triangles
         with callback(progress, "pointshell") as call:
+            # most surfaces bound a solid, of which no field is needed
+            if not offset and _core.surface_bounds_solid(
+                *arrays, _share(call, 0, 15) or None, threads()
+            ):
+                made_of = {
+                    "method": "repulsion on a surface",
+                    "closed": True,
+                    "crossing": False,
+                    "thin": False,
+                    "offset_m": 0.0,
+                }
+                return cls._repelled(
+                    None, (arrays[0], _outwards(surface)), points, levels, seed, 0.0, with_areas,
+                    made_of, _share(call, 15, 100) or None,
+                )  # fmt: skip
             field = DistanceField.from_surface(
                 surface, voxels, expand, offset, mode="fast", progress=_share(call, 0, 15)
             )
             facts, thin = field.provenance, False
-            arrays: tuple[NDArray[np.float64], NDArray[np.int32]]
-            arrays = surface.vertices, surface.triangles
             if facts["turned"]:
                 arrays = arrays[0], arrays[1][:, ::-1]
             if facts["crossing"] and offset is None:
@@ -373,6 +393,7 @@ class Pointshell:
         expand: float = 1.2,
         branching: int = 8,
         *,
+        areas: bool = False,
         progress: Progress = False,
     ) -> Pointshell:
         """Take the centres of the voxels that a surface touches (B07 3.8.2).
@@ -389,6 +410,9 @@ class Pointshell:
             The voxels, as of `voxelize`.
         branching
             The levels, as of `farthest_point_order`.
+        areas
+            Whether to find the area that each point stands for: of the part of the surface that
+            is nearest to it.
         progress
             True: a bar; or a callable that is told (done, total).
 
@@ -400,14 +424,14 @@ class Pointshell:
         ------
         InputError, InputTypeError
             An argument is out of its range.
+        MemoryError
+            There would be more points than fit into memory; the message says what they need.
         """
-        _require_surface(surface)
         voxels, sides = count(resolution, "resolution"), number(expand, "expand")
-        with callback(progress, "voxels of a pointshell") as call:
-            points, normals = _core.shell_from_voxels(
-                surface.vertices, surface.triangles, voxels, sides, call, threads()
-            )
-        return cls._ordered(points, normals, branching, progress)
+        return cls._sampled(
+            "centres of voxels", _core.shell_from_voxels, surface, (voxels, sides),
+            _MOST_VOXELS, branching, areas, progress,
+        )  # fmt: skip
 
     @classmethod
     def from_depth_cube(
@@ -416,24 +440,21 @@ class Pointshell:
         resolution: int = 64,
         branching: int = 8,
         *,
+        areas: bool = False,
         progress: Progress = False,
     ) -> Pointshell:
         """Take the places where rays along x, y and z meet a surface (B07 3.8.2).
 
         This is the layered depth cube of point-based rendering, to compare with: every place
         of the surface is near a point, but some are near three. The normals are those of the
-        triangles, the levels those of `farthest_point_order`.
+        triangles.
 
         Parameters
         ----------
-        surface
-            Any surface; normals point inwards if it is closed, or faces outwards.
         resolution
-            Rays along the longest side of its bounding box.
-        branching
-            The levels, as of `farthest_point_order`.
-        progress
-            True: a bar; or a callable that is told (done, total).
+            Rays along the longest side of the bounding box.
+        surface, branching, areas, progress
+            As of `from_voxels`.
 
         Returns
         -------
@@ -443,26 +464,48 @@ class Pointshell:
         ------
         InputError, InputTypeError
             An argument is out of its range, or no ray meets the surface.
+        MemoryError
+            As of `from_voxels`.
         """
-        _require_surface(surface)
         rays = count(resolution, "resolution")
-        with callback(progress, "rays of a pointshell") as call:
-            points, normals = _core.shell_from_depth_cube(
-                surface.vertices, surface.triangles, rays, call, threads()
-            )
-        return cls._ordered(points, normals, branching, progress)
+        return cls._sampled(
+            "layered depth cube", _core.shell_from_depth_cube, surface, (rays,),
+            _MOST_RAYS, branching, areas, progress,
+        )  # fmt: skip
 
     @classmethod
-    def _ordered(
+    def _sampled(
         cls,
-        points: NDArray[np.float64],
-        normals: NDArray[np.float64],
+        method: str,
+        sample: Callable[..., tuple[NDArray[np.float64], NDArray[np.float64]]],
+        surface: Surface,
+        arguments: tuple[float, ...],
+        most: int,
         branching: int,
+        areas: bool,
         progress: Progress,
     ) -> Pointshell:
-        """Return a shell of points with levels by farthest-point order."""
-        order, levels = cls.farthest_point_order(points, branching, progress=progress)
-        return cls(points[order], normals[order], levels)
+        """Return the points that `sample` finds on a surface, by farthest-point order."""
+        require(surface, Surface, "surface")
+        base, with_areas = count(branching, "branching"), flag(areas, "areas")
+        if arguments[0] <= most:
+            _require_memory(surface, *arguments)
+        vertices, triangles = surface.vertices, surface.triangles
+        with callback(progress, method) as call:
+            points, normals = sample(
+                vertices, triangles, *arguments, _share(call, 0, 30) or None, threads()
+            )
+            order, levels = cls.farthest_point_order(
+                points, base, progress=_share(call, 30, 70 if with_areas else 100)
+            )
+            points, normals, area = points[order], normals[order], None
+            if with_areas:
+                triangles = _outwards(surface)
+                area = _core.shell_areas(
+                    vertices, triangles, points, normals, _AREA_SAMPLES, 0,
+                    _share(call, 70, 100) or None, threads(),
+                )  # fmt: skip
+        return cls(points, normals, levels, area)._made({"method": method})
 
     @classmethod
     def _repelled(
@@ -527,13 +570,41 @@ class Pointshell:
         array = _vectors(points, "points")
         with callback(progress, "ordering points") as call:
             order = _core.farthest_order(array, call, threads())
-        levels, size = np.zeros(len(array), dtype=np.int32), base
-        start = size
-        while start < len(array):
-            levels[start:] += 1
+        starts, size = [base], base
+        while starts[-1] < len(array):
             size = min(size * base, len(array))
-            start += size
-        return order, levels
+            starts.append(starts[-1] + size)
+        levels = np.searchsorted(starts, np.arange(len(array)), side="right")
+        return order, levels.astype(np.int32)
+
+    def up_to(self, level: int) -> Pointshell:
+        """Return the points of levels up to one as a shell of their own.
+
+        It has the upper levels of the `PointTree` of this shell. `areas` are kept as they are,
+        those of points among all points of this shell: as weights of a contact they count in
+        proportion, but their sum is no longer the area of the surface. `provenance` is kept too.
+
+        Parameters
+        ----------
+        level
+            0 to ``n_levels - 1``.
+
+        Returns
+        -------
+        Pointshell
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `level` is out of range.
+        """
+        deepest = integer(level, "level")
+        if not 0 <= deepest < self.n_levels:
+            raise InputError(f"level must be between 0 and {self.n_levels - 1}, got {deepest}")
+        n = int(np.searchsorted(self._levels, deepest, "right"))
+        areas = None if self._areas is None else self._areas[:n]
+        shell = Pointshell(self._points[:n], self._normals[:n], self._levels[:n], areas)
+        return shell._made(self._provenance)
 
     def uniformity(
         self, surface: Surface | Field, level_set: float = 0.0, *, progress: Progress = False
@@ -543,7 +614,7 @@ class Pointshell:
         Parameters
         ----------
         surface
-            The surface, facing outwards, or the field on whose level set the points lie.
+            The surface, closed or facing outwards, or the field on whose level set the points lie.
         level_set
             The value of the field there [m]; of no meaning for a surface.
         progress
@@ -563,12 +634,9 @@ class Pointshell:
         if isinstance(surface, Field):
             core = surface._core
             vertices, triangles = _core.level_set(core, value, _RESOLUTION, None, threads())
-        elif isinstance(surface, Surface):
-            vertices, triangles = surface.vertices, surface.triangles
         else:
-            raise InputTypeError(
-                f"surface must be a Surface or a Field, got {type(surface).__name__}"
-            )
+            require(surface, Surface, "surface", " or a Field")
+            vertices, triangles = surface.vertices, _outwards(surface)
         ends = np.cumsum(self.level_counts)
         found = []
         with callback(progress, "measuring a pointshell") as call:
@@ -679,11 +747,6 @@ def _levels(value: ArrayLike, n: int) -> NDArray[np.int32]:
     return result
 
 
-def _require_surface(surface: object) -> None:
-    if not isinstance(surface, Surface):
-        raise InputTypeError(f"surface must be a Surface, got {type(surface).__name__}")
-
-
 def _counts(points: int, levels: int) -> tuple[int, int]:
     """Check the sizes of a shell, and that memory holds them."""
     points, levels = count(points, "points"), count(levels, "levels")
@@ -695,6 +758,27 @@ def _counts(points: int, levels: int) -> tuple[int, int]:
             f"memory; {there / 2**30:.1f} GiB are available"
         )
     return points, levels
+
+
+def _outwards(surface: Surface) -> NDArray[np.int32]:
+    """Return triangles that face outwards, those of closed surfaces turned if need be."""
+    turn = surface.is_closed and surface.volume < 0.0
+    return surface.triangles[:, ::-1] if turn else surface.triangles
+
+
+def _require_memory(surface: Surface, resolution: float, expand: float = 1.0) -> None:
+    """Refuse more rays or voxels than memory holds: about one for each cell of the shadows."""
+    side = float(np.ptp(surface.bounds, axis=0).max())
+    if not (resolution >= 1 and 1.0 <= expand < np.inf and 0.0 < side < np.inf):
+        return  # the core says what is wrong
+    a, b, c = ((surface.vertices / side)[surface.triangles[:, k]] for k in range(3))
+    points = 0.5 * float(np.abs(np.cross(b - a, c - a)).sum()) * (resolution / expand) ** 2
+    there, needed = available(), _BYTES_A_HIT * points
+    if needed > there > 0.0:
+        raise MemoryError(
+            f"resolution is {resolution}, which gives about {points:.3g} points and needs "
+            f"{needed / 1e9:.1f} GB of memory; {there / 1e9:.1f} GB are available"
+        )
 
 
 def _seed(rng: int | np.random.Generator) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, finite_result
+from reducedfem._check import array_like, finite_result, require
 from reducedfem._run import Progress, callback, threads
 from reducedfem.embedding import Embedding
 from reducedfem.errors import InputError, InputTypeError
@@ -79,10 +79,8 @@ class Skin:
         *,
         progress: Progress = False,
     ) -> None:
-        if not isinstance(reduced, ReducedSolid):
-            raise InputTypeError(f"reduced must be a ReducedSolid, got {type(reduced).__name__}")
-        if not isinstance(surface, Surface):
-            raise InputTypeError(f"surface must be a Surface, got {type(surface).__name__}")
+        require(reduced, ReducedSolid, "reduced")
+        require(surface, Surface, "surface")
         given: ArrayLike = surface.normals if normals is None else normals
         array_like(given, "normals")
         self._reduced, self._surface = reduced, surface

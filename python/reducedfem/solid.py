@@ -20,6 +20,7 @@ from reducedfem._check import (
     flag,
     node_indices,
     number,
+    require,
 )
 from reducedfem._frozen import owned
 from reducedfem._run import Progress, callback, threads
@@ -589,12 +590,7 @@ class Solid:
 
 def require_solid(solid: object) -> Solid:
     """Return the argument `solid` of a public function, or refuse it."""
-    if not isinstance(solid, Solid):
-        raise InputTypeError(
-            f"solid must be a Solid, got {type(solid).__name__}; make one with "
-            "Solid(mesh, material)"
-        )
-    return solid
+    return require(solid, Solid, "solid")
 
 
 def mode_count(solid: Solid, k: int) -> int:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
 from reducedfem._check import array_like
+from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import FileFormatError, InputError, MeshError
 
 __all__ = ["SURFACE_SUFFIXES", "Surface", "read_surface"]
@@ -26,7 +27,8 @@ class Surface:
     """A triangle surface of any kind.
 
     Polygon soups are welcome: vertices need not be merged, the surface may be open,
-    non-manifold and self-intersecting, and triangles without area are tolerated. The
+    non-manifold and self-intersecting, and triangles without area are tolerated. What is wrong
+    with a surface `is_closed`, `is_manifold`, `n_degenerate` and `self_intersections` tell. The
     arrays are read-only.
 
     Parameters
@@ -137,6 +139,42 @@ class Surface:
         """
         return _core.surface_normals(self._vertices, self._triangles)
 
+    def self_intersections(self, *, progress: Progress = False) -> NDArray[np.int32]:
+        """Return the pairs of triangles that meet where they should not.
+
+        Two triangles of a pair have a place in common that is not on a corner or a side of both:
+        they cross, touch, or lie on each other. Vertices at exactly the same place count as one,
+        triangles without area (`n_degenerate`) are left out. There is no tolerance: the answer
+        is exact for the coordinates as given.
+
+        Parameters
+        ----------
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        (n, 2) array
+            Indices of triangles, the lower first, sorted; no rows: the surface does not meet
+            itself.
+
+        Raises
+        ------
+        MemoryError
+            The pairs do not fit into memory.
+        MeshError
+            The surface is less than 1e-70 m long, or more than 1e70 m.
+
+        Examples
+        --------
+        >>> import reducedfem as rf
+        >>> vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, -1], [0.2, 0.2, 1], [3, 3, 0]]
+        >>> rf.Surface(vertices, [[0, 1, 2], [3, 4, 5]]).self_intersections()
+        array([[0, 1]], dtype=int32)
+        """
+        with callback(progress, "self-intersections") as call:
+            return _core.surface_crossings(self._vertices, self._triangles, True, call, threads())
+
     def merged(self) -> Surface:
         """Return the surface with vertices at exactly the same place made one.
 
@@ -176,7 +214,8 @@ class Surface:
             temporary.write_bytes(encode(self))
 
     def __repr__(self) -> str:
-        return f"<Surface: {self.n_vertices} vertices, {self.n_triangles} triangles>"
+        triangles = "1 triangle" if self.n_triangles == 1 else f"{self.n_triangles} triangles"
+        return f"<Surface: {self.n_vertices} vertices, {triangles}>"
 
     def __reduce__(self) -> tuple[type[Surface], tuple[Any, ...]]:
         return Surface, (self._vertices, self._triangles)
@@ -222,7 +261,8 @@ def read_surface(path: str | os.PathLike[str]) -> Surface:
     if suffix not in SURFACE_SUFFIXES:
         raise FileFormatError(
             f"cannot read {str(file)!r} as a surface: known are {', '.join(SURFACE_SUFFIXES)}"
-            " (volume meshes are read by read_mesh)"
+            " (volume meshes are read by read_mesh; .safetensors files, which this package saved,"
+            " by load)"
         )
     try:
         data = file.read_bytes()

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, integer, number, places
+from reducedfem._check import array_like, integer, number, places, require, rotations
 from reducedfem._memory import available
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
@@ -109,8 +109,7 @@ class Voxmap:
         MemoryError
             The resolution needs more memory than there is; the message says how much.
         """
-        if not isinstance(surface, Surface):
-            raise InputTypeError(f"surface must be a Surface, got {type(surface).__name__}")
+        require(surface, Surface, "surface")
         voxels = integer(resolution, "resolution")
         there, needed = available(), _BYTES_A_VOXEL * float(voxels) ** 3
         if 0 < voxels <= _MOST and needed > there > 0.0:
@@ -232,10 +231,8 @@ class VoxmapContact:
     __slots__ = ("__weakref__", "_core", "_shell", "_stiffness", "_voxmap")
 
     def __init__(self, shell: Pointshell, voxmap: Voxmap, stiffness: float) -> None:
-        if not isinstance(shell, Pointshell):
-            raise InputTypeError(f"shell must be a Pointshell, got {type(shell).__name__}")
-        if not isinstance(voxmap, Voxmap):
-            raise InputTypeError(f"voxmap must be a Voxmap, got {type(voxmap).__name__}")
+        require(shell, Pointshell, "shell")
+        require(voxmap, Voxmap, "voxmap")
         self._stiffness = number(stiffness, "stiffness")
         self._core = _core.VoxmapContact(voxmap._core, shell.points, shell.normals, self._stiffness)
         self._shell, self._voxmap = shell, voxmap
@@ -277,7 +274,7 @@ class VoxmapContact:
         """
         return VoxmapForce(
             *self._core.evaluate(
-                array_like(position, "position"), array_like(quaternion, "quaternion")
+                array_like(position, "position"), rotations(quaternion, "quaternion")
             )
         )
 

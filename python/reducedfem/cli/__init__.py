@@ -1,6 +1,6 @@
 """The command ``reducedfem``: one module a command, which adds its options and runs it.
 
-Exit status: 0 on success, 1 with one line on standard error on failure, 2 on wrong use, 130
+Exit status: 0 on success, 1 with one line on standard error for each failure, 2 on wrong use, 130
 when interrupted.
 """
 
@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 from reducedfem._run import set_threads
 from reducedfem._version import __version__
-from reducedfem.cli import demo, info, reduce, simulate
-from reducedfem.cli.options import Parser, UsageError
+from reducedfem.cli import demo, haptics, info, reduce, simulate
+from reducedfem.cli.options import Parser, UsageError, fail
 from reducedfem.errors import ReducedFEMError
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, reduce, info, simulate)
+_COMMANDS = (demo, reduce, info, simulate, haptics)
 
 
 def _parser() -> Parser:
@@ -32,11 +32,6 @@ def _parser() -> Parser:
     for command in _COMMANDS:
         command.add_to(commands)
     return parser
-
-
-def _fail(message: str) -> int:
-    print("reducedfem: error: " + " ".join(message.split()), file=sys.stderr)
-    return 1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -73,9 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # who read our output has had enough; what is left must not fail at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except ReducedFEMError as error:
-        return _fail(str(error))
+    except (ReducedFEMError, OSError) as error:
+        return fail(error)
     except MemoryError:
-        return _fail("out of memory: try a lower resolution, or fewer modes, coordinates and steps")
-    except OSError as error:
-        return _fail(f"{error.filename or 'operating system'}: {error.strerror or error}")
+        return fail("out of memory: try a lower resolution, or fewer modes, coordinates and steps")

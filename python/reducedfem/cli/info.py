@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 
 from reducedfem._console import Console, bytes_text, count_text, size_text
 from reducedfem._load import load
-from reducedfem.cli.options import Commands, UsageError
+from reducedfem.cli.options import Commands, UsageError, fail
 from reducedfem.cli.paths import is_surface, open_surface
 from reducedfem.cli.texts import (
     materials_text,
@@ -20,8 +21,9 @@ from reducedfem.cli.texts import (
     quadrature_text,
     viscosity_text,
 )
-from reducedfem.errors import MeshError
+from reducedfem.errors import MeshError, ReducedFEMError
 from reducedfem.field import DistanceField
+from reducedfem.haptic_records import HapticRecords
 from reducedfem.material import from_plain
 from reducedfem.mesh import read_mesh
 from reducedfem.pointshell import Pointshell
@@ -31,6 +33,7 @@ from reducedfem.system import system_report
 __all__ = ["add_to"]
 
 _LEVELS_SHOWN = 8
+_FAILURES = ("broken", "device_failed", "diverged")
 
 
 def add_to(commands: Commands) -> None:
@@ -38,18 +41,20 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser(
         "info",
         help="tell what a file is, or what the package runs on",
-        description="Tell what a file is (a reduced model, distance field, pointshell, mesh or\n"
-        "surface), or what the package runs on.",
+        description="Tell what a file is (a reduced model, distance field, pointshell, mesh,\n"
+        "surface or the records of a haptic session), or what the package runs on.",
         epilog="examples:\n"
         "  reducedfem info spoon.safetensors\n"
         "  reducedfem info bunny.ply bunny_field.safetensors bunny_shell.safetensors\n"
+        "  reducedfem info cheat.npy\n"
         "  reducedfem info --system",
     )
     parser.add_argument(
         "file",
         metavar="FILE",
         nargs="*",
-        help="reduced model, distance field, pointshell, mesh or surface, of any number",
+        help="reduced model, distance field, pointshell, mesh, surface or records of a haptic "
+        "session, of any number",
     )
     parser.add_argument(
         "--system",
@@ -65,9 +70,16 @@ def _run(args: argparse.Namespace) -> int:
         console.say(system_report())
     elif not args.file:
         raise UsageError("name a file, or ask for --system")
+    status = 0
     for name in args.file:
-        _info_file(name, console)
-    return 0
+        try:
+            _info_file(name, console)
+        except BrokenPipeError:
+            raise
+        except (ReducedFEMError, OSError) as error:
+            sys.stdout.flush()
+            status = fail(error)  # the others are told of all the same
+    return status
 
 
 def _info_file(name: str, console: Console) -> None:
@@ -77,6 +89,9 @@ def _info_file(name: str, console: Console) -> None:
         return
     if path.suffix.lower() == ".safetensors" or _looks_saved(path):
         _info_saved(path, console)
+        return
+    if path.suffix.lower() == ".npy":
+        _info_records(path, console)
         return
     mesh = read_mesh(name)
     console.say(f"{name}: volume mesh")
@@ -120,6 +135,8 @@ def _info_surface(name: str, console: Console) -> None:
     except MeshError:
         console.fact("volume", "none: the surface is not closed")
     console.fact("manifold", "yes" if surface.is_manifold else "no")
+    met = len(surface.self_intersections())
+    console.fact("meets itself", f"in {count_text(met, 'pair')} of triangles" if met else "no")
 
 
 def _info_saved(path: Path, console: Console) -> None:
@@ -171,6 +188,28 @@ def _info_shell(shell: Pointshell, path: Path, console: Console) -> None:
     console.fact("from", point_text(bounds[0]) + " to " + point_text(bounds[1]))
     areas = shell.areas
     console.fact("areas", "none" if areas is None else f"{areas.sum():.6g} m^2 in all")
+
+
+def _info_records(path: Path, console: Console) -> None:
+    records = HapticRecords.load(path)
+    console.say(f"{path}: records of a haptic session")
+    console.fact("cycles", f"{len(records):,}")
+    if len(records):
+        time, touching = records["time_s"], records["touching"]
+        console.fact("time", f"{time[0]:.6g} to {time[-1]:.6g} s")
+        console.fact(
+            "contact",
+            f"{(touching > 0).mean():.0%} of the cycles, up to "
+            f"{count_text(int(touching.max()), 'point')}, {1e3 * records['depth_m'].max():.3g} mm "
+            "deep",
+        )
+        most = np.linalg.norm(records["force"], axis=1).max()
+        console.fact("force on the hand", f"up to {most:.4g} N")
+        computed = records["compute_us"]
+        console.fact("computing", f"p50 {np.median(computed):.1f}, max {computed.max():.1f} us")
+        failed = [name for name in _FAILURES if records.flagged(name).any()]
+        console.fact("failed", ", ".join(failed) if failed else "no")
+    console.fact("file", bytes_text(path.stat().st_size))
 
 
 def _product(numbers: Iterable[object]) -> str:

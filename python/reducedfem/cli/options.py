@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
 
 from reducedfem._run import MAX_THREADS
+from reducedfem.errors import ReducedFEMError
 
 __all__ = [
     "Commands",
@@ -19,6 +20,7 @@ __all__ = [
     "checked",
     "count",
     "counted",
+    "fail",
     "not_negative",
     "number",
     "positive",
@@ -27,6 +29,15 @@ __all__ = [
 
 class UsageError(Exception):
     """Options that do not go together: exit status 2."""
+
+
+def fail(why: str | ReducedFEMError | OSError) -> int:
+    """Say in one line on standard error what went wrong; return the exit status."""
+    text = str(why)
+    if isinstance(why, OSError) and not isinstance(why, ReducedFEMError):
+        text = f"{why.filename or 'operating system'}: {why.strerror or why}"
+    print("reducedfem: error: " + " ".join(text.split()), file=sys.stderr)
+    return 1
 
 
 def number(text: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -25,6 +26,14 @@ def check_writable(path: Path, option: str) -> None:
         )
     if not os.access(folder, os.W_OK):
         raise FileFormatError(f"cannot write {str(path)!r} ({option}): the folder is not writable")
+    try:
+        # the superuser may write everywhere, though not every file system takes files
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise FileFormatError(
+            f"cannot write {str(path)!r} ({option}): {error.strerror or error}"
+        ) from None
 
 
 def refuse_same(read: Sequence[str], written: Mapping[str, str | None]) -> None:

@@ -1,4 +1,4 @@
-#include "contact/pose.h"
+#include "linalg/pose.h"
 
 rf_status rf_pose_check(const rf_pose *pose, rf_error *err) {
   if (rf_pose_usable_rt(pose)) return RF_OK;

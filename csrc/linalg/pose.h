@@ -1,6 +1,6 @@
 // Where a moving object is: its frame in the world.
-#ifndef RF_CONTACT_POSE_H
-#define RF_CONTACT_POSE_H
+#ifndef RF_LINALG_POSE_H
+#define RF_LINALG_POSE_H
 
 #include <math.h>
 #include <stdbool.h>

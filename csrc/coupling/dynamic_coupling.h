@@ -1,0 +1,44 @@
+// Dynamic virtual coupling: the simulation object has a mass and follows the manipulandum by
+// springs and dampers (McNeely, Puterbaugh and Troy 1999), the baseline of B07 chapter 4.
+//
+// With v the velocity of the grasp point and the angular velocity, M mass and inertia, B the
+// dampers and F the forces of springs and contact, a cycle makes some linearly implicit Euler
+// steps of length h,
+//     (M + h B - h^2 G) v_next = M v + h (F + B v_m),   x_next = x + h v_next,
+// G the gradient of F in fixed axes at the beginning of the cycle.  The springs are evaluated anew
+// in each step; contact, known at the beginning of the cycle only, follows its gradient.  Where a
+// spring saturates its damper is less, by the root of the part that the force is of k r: the
+// damping ratio stays what it is.
+#ifndef RF_COUPLING_DYNAMIC_COUPLING_H
+#define RF_COUPLING_DYNAMIC_COUPLING_H
+
+#include "coupling/virtual_coupling.h"
+
+typedef struct rf_dynamic_settings {
+  rf_coupling_settings spring;  // damping and degenerate are those of static coupling: not used
+  double mass_kg;               // > 0
+  double inertia_kg_m2;         // about the grasp point, the same about all axes, > 0
+  double damping_n_s_per_m;     // >= 0
+  double torsion_damping_nm_s;  // >= 0
+  double dt_s;                  // of a cycle, > 0
+  int32_t substeps;             // 1 to RF_DYNAMIC_MOST_SUBSTEPS
+} rf_dynamic_settings;
+
+enum { RF_DYNAMIC_MOST_SUBSTEPS = 64 };
+
+typedef struct rf_dynamic_state {
+  rf_coupling_state coupling;
+  double velocity[6];  // m/s, rad/s
+} rf_dynamic_state;
+
+RF_MUST_CHECK rf_status rf_dynamic_check(const rf_dynamic_settings *set, rf_error *err);
+
+// One cycle; manipulandum_velocity: m/s, rad/s (6).  RF_ERR_DIVERGED where something is not
+// finite: the state is then as before.
+RF_MUST_CHECK rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set,
+                                           const rf_pose *manipulandum,
+                                           const double manipulandum_velocity[6],
+                                           const rf_coupling_load *load, rf_dynamic_state *state,
+                                           rf_coupling_report *report);
+
+#endif

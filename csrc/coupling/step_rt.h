@@ -1,0 +1,38 @@
+// What both couplings do with poses, and limits of vectors; for real-time files only.
+#ifndef RF_COUPLING_STEP_RT_H
+#define RF_COUPLING_STEP_RT_H
+
+#include "coupling/virtual_coupling.h"
+#include "linalg/quat.h"
+#include "linalg/vec3.h"
+
+// at most `most` long; whether it was longer
+static inline bool rf_limit(double v[3], double most) {
+  const double length = rf_vec3_length(v);
+  if (!(length > most)) return false;
+  for (int i = 0; i < 3; ++i) v[i] *= most / length;
+  return true;
+}
+
+// pose moved by a displacement and then turned by a rotation vector about its own place
+static inline rf_pose rf_moved(const rf_pose *pose, const double move[6]) {
+  rf_pose next;
+  double step[4], turned[4];
+  for (int i = 0; i < 3; ++i) next.position_m[i] = pose->position_m[i] + move[i];
+  rf_quat_of_rotation(move + 3, step);
+  rf_quat_multiply(step, pose->quaternion, turned);
+  rf_quat_normalize(turned, next.quaternion);
+  return next;
+}
+
+// Share of the coupling that acts next, by the depth of the contact.
+double rf_coupling_relief_rt(const rf_coupling_settings *set, const rf_coupling_load *load,
+                             double share);
+
+// How far an object that is `depth_m` deep may be led without looking: half of what is left of the
+// largest depth, of which a quarter counts as left in any case (coupling/hold.h).
+static inline double rf_travel_left(double most_m, double depth_m) {
+  return 0.5 * fmax(most_m - depth_m, 0.25 * most_m);
+}
+
+#endif

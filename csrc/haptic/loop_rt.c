@@ -1,0 +1,144 @@
+#define _POSIX_C_SOURCE 200112L
+
+#include "haptic/loop.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#if defined(__x86_64__) || defined(_M_X64)
+#include <xmmintrin.h>
+#endif
+
+#include "base/clock_rt.h"
+
+enum { STACK_BYTES = 256 * 1024 };
+
+#define LOAD(a) atomic_load_explicit(&(a), memory_order_relaxed)
+#define STORE(a, value) atomic_store_explicit(&(a), (value), memory_order_relaxed)
+#define COUNT(a, more) STORE(a, LOAD(a) + (more))
+
+#if defined(__x86_64__) || defined(_M_X64)
+enum { FLUSH_RESULTS_AND_OPERANDS = 0x8040 };
+uint64_t rf_loop_flush_denormals_rt(void) {
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | FLUSH_RESULTS_AND_OPERANDS);
+  return before;
+}
+void rf_loop_restore_denormals_rt(uint64_t before) { _mm_setcsr((unsigned)before); }
+#elif defined(__aarch64__)
+uint64_t rf_loop_flush_denormals_rt(void) {
+  uint64_t before;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+  __asm__ volatile("msr fpcr, %0" : : "r"(before | (1ULL << 24)));
+  return before;
+}
+void rf_loop_restore_denormals_rt(uint64_t before) {
+  __asm__ volatile("msr fpcr, %0" : : "r"(before));
+}
+#else
+uint64_t rf_loop_flush_denormals_rt(void) { return 0; }
+void rf_loop_restore_denormals_rt(uint64_t before) { (void)before; }
+#endif
+
+void rf_loop_touch_stack_rt(void) {
+  volatile char here[STACK_BYTES];
+  for (int32_t k = 0; k < STACK_BYTES; k += 1024) here[k] = 0;
+  (void)here[0];
+}
+
+static void obey(rf_loop *loop) {
+  rf_command command;
+  for (int k = 0; k < RF_LOOP_COMMANDS && rf_ring_read_rt(&loop->commands, 1, &command); ++k) {
+    switch (command.kind) {
+      case RF_COMMAND_ENABLE: rf_tick_enable_rt(loop->tick, command.value != 0.0); break;
+      case RF_COMMAND_RECENTRE: rf_tick_recentre_rt(loop->tick); break;
+      case RF_COMMAND_COUPLING: rf_tick_set_coupling_rt(loop->tick, &command.settings); break;
+      default: break;
+    }
+  }
+}
+
+rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
+  rf_tick_record record;
+  obey(loop);
+  const double time_s = 1e-6 * loop->period_us * (double)loop->slot;
+  const rf_status st = rf_tick_run_rt(loop->tick, loop->device, time_s, &record);
+  record.late_us = late_us;
+  rf_tick_snapshot_rt(loop->tick, &record, loop->value);
+  rf_exchange_write_rt(&loop->newest, loop->value);
+  if (!rf_ring_write_rt(&loop->records, &record)) COUNT(loop->unrecorded, 1);
+  rf_histogram_add_rt(&loop->compute, record.compute_us);
+  rf_histogram_add_rt(&loop->contact, record.contact_us);
+  rf_histogram_add_rt(&loop->late, late_us);
+  if (record.compute_us > loop->period_us) COUNT(loop->over, 1);
+  STORE(loop->energy_j, record.energy_j);
+  if (record.energy_j > LOAD(loop->most_energy_j)) STORE(loop->most_energy_j, record.energy_j);
+  if (record.depth_m > LOAD(loop->most_depth_m)) STORE(loop->most_depth_m, record.depth_m);
+  ++loop->slot;
+  ++loop->this_run;
+  // others that see the cycle counted see all of it
+  atomic_store_explicit(&loop->ticks, LOAD(loop->ticks) + 1, memory_order_release);
+  return st;
+}
+
+// Cycles whose time is over, `late_us` after the one that comes next was due.
+static void leave_out(rf_loop *loop, double late_us) {
+  const int64_t missed = (int64_t)(late_us / loop->period_us);
+  if (missed <= 0) return;
+  COUNT(loop->skipped, missed);
+  loop->slot += missed;
+}
+
+static double due_us(const rf_loop *loop) {
+  return loop->begun_us + loop->period_us * (double)loop->slot;
+}
+
+rf_status rf_loop_called_rt(rf_loop *loop) {
+  const double now_us = rf_clock_us_rt(), period_us = loop->period_us;
+  double late_us = 0.0;
+  if (loop->this_run > 0) {
+    late_us = fmax(now_us - loop->called_us - period_us, 0.0);
+    leave_out(loop, late_us);
+  }
+  loop->called_us = now_us;
+  return rf_loop_cycle_rt(loop, late_us);
+}
+
+static void sleep_until(double us) {
+  struct timespec then;
+  then.tv_sec = (time_t)floor(1e-6 * us);
+  then.tv_nsec = (long)(1e3 * (us - 1e6 * (double)then.tv_sec));
+  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL) == EINTR) {
+  }
+}
+
+bool rf_loop_ended_rt(rf_loop *loop) {
+  if (!atomic_load_explicit(&loop->stop, memory_order_acquire) &&
+      !(loop->most_ticks > 0 && loop->this_run >= loop->most_ticks))
+    return false;
+  rf_tick_enable_rt(loop->tick, false);
+  return rf_tick_faded_rt(loop->tick);
+}
+
+rf_status rf_loop_run_rt(rf_loop *loop) {
+  // the first cycle of this run has the slot that comes next
+  loop->begun_us = rf_clock_us_rt() - loop->period_us * (double)loop->slot;
+  for (;;) {
+    if (rf_loop_ended_rt(loop)) return RF_OK;
+    double now_us = rf_clock_us_rt(), late_us;
+    if (now_us < due_us(loop)) {
+      sleep_until(due_us(loop));
+      now_us = rf_clock_us_rt();
+      // woken much too late, the cycle is that of the time it is
+      late_us = now_us - due_us(loop);
+      leave_out(loop, late_us);
+    } else {
+      leave_out(loop, now_us - due_us(loop));
+      late_us = now_us - due_us(loop);
+    }
+    const rf_status st = rf_loop_cycle_rt(loop, late_us);
+    if (st < 0) return st;
+  }
+}

@@ -1,0 +1,54 @@
+// What stands between the simulation and a hand.
+//
+// Forces and torques go to the device only through here: nothing that is not finite, no larger and
+// no faster than allowed, faded in at the beginning, and none at all once something has failed.
+// The passivity controller works between the two steps: what a slew rate holds back is in what it
+// sees, and what it lowers at once is not held back again.
+// The limits hold whatever the coupling does; they replace none of the device's own.
+#ifndef RF_HAPTIC_SAFETY_H
+#define RF_HAPTIC_SAFETY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "device/device.h"
+
+typedef struct rf_safety_settings {
+  double max_force_n, max_torque_nm;   // in size, >= 0; INFINITY: any
+  double slew_n_per_s, slew_nm_per_s;  // of changes, > 0; INFINITY: any
+  double ramp_s;                       // from nothing to all of it, >= 0
+  double silent_s;                     // without a new sample, after which there is no force
+} rf_safety_settings;
+
+typedef struct rf_safety_state {
+  rf_device_wrench last;  // by the slew rates, before a controller lowered it
+  double ramp;            // share that goes out, 0 to 1
+  double quiet_s;         // since the last new sample
+  uint64_t count;         // of that sample
+  bool enabled;           // else the forces fade out
+} rf_safety_state;
+
+// What limited a wrench, bits of a record's flags.
+enum {
+  RF_SAFETY_CLAMPED = 1,  // in size
+  RF_SAFETY_SLEWED = 2,   // in its change
+  RF_SAFETY_SILENT = 4,   // the device told nothing new for too long
+  RF_SAFETY_BROKEN = 8,   // not finite: zero
+  RF_SAFETY_FADING = 16   // not all of it goes out
+};
+
+RF_MUST_CHECK rf_status rf_safety_check(const rf_safety_settings *set, rf_error *err);
+
+// Looks at a sample, the last one was `elapsed_s` ago; flags to add.
+uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
+                            const rf_device_sample *sample, rf_safety_state *state);
+// What may go out of `wanted` in this cycle, in place; flags to add.  Slews and ramps count cycles,
+// of `dt_s` each: after a pause a step of the force is no larger than after any other cycle.
+uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safety_state *state,
+                            rf_device_wrench *wanted);
+// The last look at what goes out, after the controller: finite and no larger than allowed.
+uint32_t rf_safety_last_rt(const rf_safety_settings *set, rf_safety_state *state,
+                           rf_device_wrench *wanted);
+
+#endif

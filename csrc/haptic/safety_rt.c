@@ -1,0 +1,76 @@
+#include <math.h>
+#include <string.h>
+
+#include "coupling/step_rt.h"
+#include "haptic/safety.h"
+#include "linalg/vec3.h"
+
+uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
+                            const rf_device_sample *sample, rf_safety_state *state) {
+  state->quiet_s = sample->count != state->count ? 0.0 : state->quiet_s + elapsed_s;
+  state->count = sample->count;
+  return state->quiet_s > set->silent_s ? RF_SAFETY_SILENT : 0;
+}
+
+static bool finite(const rf_device_wrench *w) {
+  bool good = true;
+  for (int i = 0; i < 3; ++i) good = good && isfinite(w->force_n[i]) && isfinite(w->torque_nm[i]);
+  return good;
+}
+
+// from `last`, no farther than `most` towards `v`
+static bool slow(const double last[3], double most, double v[3]) {
+  double step[3];
+  rf_vec3_sub(v, last, step);
+  if (!rf_limit(step, most)) return false;
+  for (int i = 0; i < 3; ++i) v[i] = last[i] + step[i];
+  return true;
+}
+
+// at once, whatever the slew rate: nothing that follows can be trusted
+static uint32_t broken(rf_safety_state *state, rf_device_wrench *wanted) {
+  memset(wanted, 0, sizeof *wanted);
+  memset(&state->last, 0, sizeof state->last);
+  state->enabled = false;
+  state->ramp = 0.0;
+  return RF_SAFETY_BROKEN;
+}
+
+static uint32_t clamp(const rf_safety_settings *set, rf_device_wrench *wanted) {
+  const bool force = rf_limit(wanted->force_n, set->max_force_n);
+  const bool torque = rf_limit(wanted->torque_nm, set->max_torque_nm);
+  return force || torque ? RF_SAFETY_CLAMPED : 0;
+}
+
+uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safety_state *state,
+                            rf_device_wrench *wanted) {
+  uint32_t flags = 0;
+  if (!finite(wanted)) return broken(state, wanted);
+  const bool out = state->enabled && state->quiet_s <= set->silent_s;
+  const double way = set->ramp_s > 0.0 ? dt_s / set->ramp_s : 1.0;
+  // a device that is silent gets nothing at once: it may have gone
+  if (!out && state->quiet_s > set->silent_s) state->ramp = 0.0;
+  state->ramp = out ? fmin(state->ramp + way, 1.0) : fmax(state->ramp - way, 0.0);
+  if (state->ramp < 1.0) flags |= RF_SAFETY_FADING;
+  for (int i = 0; i < 3; ++i) {
+    wanted->force_n[i] *= state->ramp;
+    wanted->torque_nm[i] *= state->ramp;
+  }
+  flags |= clamp(set, wanted);
+  if (state->quiet_s <= set->silent_s) {
+    if (slow(state->last.force_n, dt_s * set->slew_n_per_s, wanted->force_n))
+      flags |= RF_SAFETY_SLEWED;
+    if (slow(state->last.torque_nm, dt_s * set->slew_nm_per_s, wanted->torque_nm))
+      flags |= RF_SAFETY_SLEWED;
+  }
+  // steps between finite forces may not be
+  if (!finite(wanted)) return broken(state, wanted);
+  state->last = *wanted;
+  return flags;
+}
+
+uint32_t rf_safety_last_rt(const rf_safety_settings *set, rf_safety_state *state,
+                           rf_device_wrench *wanted) {
+  if (!finite(wanted)) return broken(state, wanted);
+  return clamp(set, wanted);
+}

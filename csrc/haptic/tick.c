@@ -1,0 +1,142 @@
+#include "haptic/tick.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "haptic/tick_state.h"
+
+// the simulation again, in the same state, and how many of its steps make a cycle
+static rf_status copy_simulation(const rf_newmark *from, double dt_s, rf_newmark **out,
+                                 int64_t *steps, rf_error *err) {
+  const double ratio = dt_s / from->set.dt_s;
+  const double whole = round(ratio);
+  if (!(whole >= 1.0 && whole < 1e6 && fabs(ratio - whole) < 1e-6 * whole))
+    return rf_fail(err, RF_ERR_ARG,
+                   "a simulation has steps of %g s, of which no whole number makes a cycle of %g s",
+                   from->set.dt_s, dt_s);
+  *steps = (int64_t)whole;
+  rf_status st = rf_newmark_create(from->model, &from->set, out, err);
+  if (st >= 0) st = rf_newmark_take(*out, from, err);
+  return st;
+}
+
+static rf_status check(const rf_tick_settings *set, int32_t n_contacts, rf_error *err) {
+  if (!(isfinite(set->dt_s) && set->dt_s > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "dt must be positive and finite, got %g", set->dt_s);
+  if (!(isfinite(set->budget_us) && set->budget_us >= 0.0))
+    return rf_fail(err, RF_ERR_ARG, "budget_us must be finite and not negative, got %g",
+                   set->budget_us);
+  if (!(n_contacts >= 1 && n_contacts <= RF_TICK_MOST_CONTACTS))
+    return rf_fail(err, RF_ERR_ARG, "a session takes 1 to %d contacts, got %d",
+                   RF_TICK_MOST_CONTACTS, (int)n_contacts);
+  if (!(isfinite(set->passivity.allowance_j) && set->passivity.allowance_j >= 0.0))
+    return rf_fail(err, RF_ERR_ARG, "energy_allowance must be finite and not negative, got %g",
+                   set->passivity.allowance_j);
+  rf_status st =
+      set->dynamic ? rf_dynamic_check(&set->dynamics, err) : rf_coupling_check(&set->coupling, err);
+  if (st >= 0) st = rf_workspace_check(&set->workspace, err);
+  if (st >= 0) st = rf_safety_check(&set->safety, err);
+  return st;
+}
+
+static rf_status check_coupled(const rf_tick *t, rf_error *err) {
+  const char *what = NULL;
+  if (t->n_parts != 1)
+    what = "takes one contact, there are several";
+  else if (!t->part[0].shell)
+    what = "needs the simulation of the shell";
+  else if (t->field)
+    what = "takes no simulation of the object with the field";
+  else if (t->part[0].steps != 1)
+    what = "takes a simulation whose step is the period";
+  return what ? rf_fail(err, RF_ERR_ARG, "coupled %s", what) : RF_OK;
+}
+
+rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
+                         const rf_tick_contact *contacts, const rf_newmark *field, rf_tick **out,
+                         rf_error *err) {
+  rf_status st = check(set, n_contacts, err);
+  if (st < 0) return st;
+  rf_tick *t = NULL;
+  RF_ALLOC(t, 1);
+  t->set = *set;
+  t->n_parts = n_contacts;
+  rf_penalty_grasp(contacts[0].penalty, t->grasp_m);
+  for (int32_t k = 0; k < n_contacts; ++k) {
+    rf_tick_part *part = &t->part[k];
+    const rf_penalty *penalty = contacts[k].penalty;
+    const int32_t r = rf_penalty_coordinates(penalty);
+    const int32_t of_field = rf_penalty_field_coordinates(penalty);
+    double grasp[3];
+    rf_penalty_grasp(penalty, grasp);
+    if (memcmp(grasp, t->grasp_m, sizeof grasp) != 0) {
+      st = rf_fail(
+          err, RF_ERR_ARG,
+          "contact %d has the grasp point (%g, %g, %g), contact 0 (%g, %g, %g): the object "
+          "is held at one point",
+          (int)k, grasp[0], grasp[1], grasp[2], t->grasp_m[0], t->grasp_m[1], t->grasp_m[2]);
+      goto done;
+    }
+    if (contacts[k].shell && contacts[k].shell->model->r != r) {
+      st = rf_fail(err, RF_ERR_ARG,
+                   "the simulation of contact %d has %d reduced coordinates, its shell has %d",
+                   (int)k, (int)contacts[k].shell->model->r, (int)r);
+      goto done;
+    }
+    if (of_field != 0 && of_field != (field ? field->model->r : 0)) {
+      st = rf_fail(err, RF_ERR_ARG,
+                   "the field of contact %d has %d reduced coordinates, its simulation has %d",
+                   (int)k, (int)of_field, (int)(field ? field->model->r : 0));
+      goto done;
+    }
+    RF_TRY(rf_penalty_copy(penalty, &part->penalty, err));
+    rf_penalty_suit_coupling(part->penalty);
+    if (contacts[k].shell)
+      RF_TRY(copy_simulation(contacts[k].shell, set->dt_s, &part->shell, &part->steps, err));
+    RF_ALLOC(part->reduced, r + 1);
+  }
+  if (field) {
+    RF_TRY(copy_simulation(field, set->dt_s, &t->field, &t->field_steps, err));
+    RF_ALLOC(t->field_reduced, field->model->r);
+    RF_ALLOC(t->field_sum, field->model->r);
+  }
+  if (set->coupled) {
+    RF_TRY(check_coupled(t, err));
+    RF_TRY(rf_coupled_create(t->part[0].shell, &t->coupled, err));
+  }
+  for (int32_t k = 0; field && k < n_contacts; ++k) {
+    if (rf_penalty_field_coordinates(contacts[k].penalty) != 0) continue;
+    st = rf_fail(err, RF_ERR_ARG,
+                 "field_simulation is given, but the field of contact %d does not deform: it takes "
+                 "a DeformedField",
+                 (int)k);
+    goto done;
+  }
+  rf_tick_recentre_rt(t);
+  rf_tick_begin_rt(t);
+  *out = t;
+  t = NULL;
+done:
+  rf_tick_free(t);
+  return st;
+}
+
+void rf_tick_free(rf_tick *t) {
+  if (!t) return;
+  for (int32_t k = 0; k < t->n_parts; ++k) {
+    rf_penalty_free(t->part[k].penalty);
+    rf_newmark_free(t->part[k].shell);
+    rf_free(t->part[k].reduced);
+  }
+  rf_coupled_free(t->coupled);
+  rf_newmark_free(t->field);
+  rf_free(t->field_reduced);
+  rf_free(t->field_sum);
+  rf_free(t);
+}
+
+const rf_newmark *rf_tick_simulation(const rf_tick *t, int32_t k) {
+  if (k < 0) return t->field;
+  return k < t->n_parts ? t->part[k].shell : NULL;
+}

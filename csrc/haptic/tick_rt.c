@@ -1,0 +1,282 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/clock_rt.h"
+#include "haptic/tick_state.h"
+#include "linalg/quat.h"
+
+// What the rest of a cycle takes is believed for about as many cycles as this after it was
+// measured.
+static const double FORGET = 1e-3;
+// how many times as long as lately a cycle may take for that to count; never under this time
+static const double PAUSE = 2.0, SHORTEST_US = 1.0;
+
+void rf_tick_begin_rt(rf_tick *t) {
+  t->last_s = -1.0;
+  // as after a clutch: the object is where it was left, the hand wherever it is by now
+  if (t->workspace.begun) {
+    t->workspace.manipulandum = t->coupling.coupling.object;
+    t->workspace.held = true;
+    memset(t->coupling.velocity, 0, sizeof t->coupling.velocity);
+  }
+  memset(&t->safety, 0, sizeof t->safety);
+  t->safety.enabled = true;
+  memset(&t->passivity.last, 0, sizeof t->passivity.last);
+  t->passivity.begun = false;
+}
+
+void rf_tick_enable_rt(rf_tick *t, bool enabled) { t->safety.enabled = enabled; }
+
+void rf_tick_limit_rt(rf_tick *t, double max_force_n, double max_torque_nm) {
+  rf_safety_settings *set = &t->set.safety;
+  if (max_force_n < set->max_force_n) set->max_force_n = max_force_n;
+  if (max_torque_nm < set->max_torque_nm) set->max_torque_nm = max_torque_nm;
+}
+
+bool rf_tick_faded_rt(const rf_tick *t) { return !t->safety.enabled && t->safety.ramp == 0.0; }
+
+void rf_tick_recentre_rt(rf_tick *t) {
+  const rf_pose *start = &t->set.workspace.start;
+  rf_workspace_recentre_rt(start, &t->workspace);
+  memset(&t->coupling, 0, sizeof t->coupling);
+  t->coupling.coupling.object = *start;
+  t->coupling.coupling.share = 1.0;
+  memset(&t->hold, 0, sizeof t->hold);
+}
+
+void rf_tick_set_coupling_rt(rf_tick *t, const rf_tick_settings *set) {
+  // velocities are those of the last dynamic cycle, however long ago
+  if (!t->set.dynamic) memset(t->coupling.velocity, 0, sizeof t->coupling.velocity);
+  t->set.dynamic = set->dynamic;
+  t->set.coupling = set->coupling;
+  t->set.dynamics = set->dynamics;
+}
+
+// pose of the field object of that of its grasp frame
+static rf_pose frame_of(const double grasp[3], const rf_pose *held) {
+  rf_pose pose = *held;
+  double arm[3];
+  rf_quat_rotate(held->quaternion, grasp, arm);
+  for (int i = 0; i < 3; ++i) pose.position_m[i] -= arm[i];
+  return pose;
+}
+
+// Forces of all contacts on the object that is held.
+static rf_status touch(rf_tick *t, double start_us, rf_coupling_load *load, rf_tick_record *out) {
+  const rf_pose pose = frame_of(t->grasp_m, &t->coupling.coupling.object);
+  memset(load, 0, sizeof *load);
+  load->clearance_m = INFINITY;
+  out->level = INT32_MAX;
+  if (t->field) memset(t->field_sum, 0, (size_t)t->field->model->r * sizeof *t->field_sum);
+  for (int32_t k = 0; k < t->n_parts; ++k) {
+    rf_tick_part *part = &t->part[k];
+    rf_penalty_result found;
+    if (t->set.budget_us > 0.0) {
+      // of what is left, in equal parts
+      const double left = t->set.budget_us - t->rest_us - (rf_clock_us_rt() - start_us);
+      rf_penalty_set_budget_rt(part->penalty, fmax(left / (t->n_parts - k), 1.0));
+    }
+    if (t->field) {
+      const rf_status st = rf_penalty_deform_field_rt(part->penalty, t->field->q);
+      if (st < 0) return st;
+    }
+    const rf_status st = rf_penalty_evaluate_rt(
+        part->penalty, &pose, part->shell ? part->shell->q : NULL, -1, &found, part->reduced,
+        t->field ? t->field_reduced : NULL, t->coupled ? &t->coupled->blocks : NULL);
+    if (st < 0) return st;
+    for (int i = 0; i < 3; ++i) {
+      load->force_n[i] += found.force_n[i];
+      load->torque_nm[i] += found.torque_nm[i];
+    }
+    for (int i = 0; i < 36; ++i) load->gradient[i] += found.gradient[i];
+    for (int32_t j = 0; t->field && j < t->field->model->r; ++j)
+      t->field_sum[j] += t->field_reduced[j];
+    load->depth_m = fmax(load->depth_m, found.depth_m);
+    load->clearance_m = fmin(load->clearance_m, found.clearance_m);
+    out->visited += found.visited;
+    out->touching += found.touching;
+    if (found.level < out->level) out->level = found.level;
+  }
+  for (int i = 0; i < 3; ++i) {
+    out->contact_force[i] = load->force_n[i];
+    out->contact_torque[i] = load->torque_nm[i];
+  }
+  out->depth_m = load->depth_m;
+  return RF_OK;
+}
+
+// velocity of the manipulandum between two cycles
+static void velocity_of(const rf_pose *from, const rf_pose *to, double dt_s, double out[6]) {
+  rf_quat_rotation_between(from->quaternion, to->quaternion, out + 3);
+  for (int i = 0; i < 3; ++i) {
+    out[i] = (to->position_m[i] - from->position_m[i]) / dt_s;
+    out[i + 3] /= dt_s;
+  }
+}
+
+static rf_status couple(rf_tick *t, const rf_pose *before, double elapsed_s,
+                        const rf_coupling_load *load, rf_coupling_report *report) {
+  const rf_pose *hand = &t->workspace.manipulandum;
+  const rf_pose start = t->coupling.coupling.object;
+  const rf_coupling_settings *set = &t->set.coupling;
+  double *moving = NULL, velocity[6];
+  rf_status st;
+  if (t->set.dynamic) {
+    set = &t->set.dynamics.spring;
+    moving = t->coupling.velocity;
+    velocity_of(before, hand, elapsed_s, velocity);
+    st = rf_dynamic_step_rt(&t->set.dynamics, hand, velocity, load, &t->coupling, report);
+  } else {
+    st = rf_coupling_step_rt(set, hand, load, &t->coupling.coupling, report);
+  }
+  if (st >= 0) rf_hold_rt(set, hand, &start, load, &t->hold, &t->coupling.coupling, moving, report);
+  return st;
+}
+
+// Whether what follows is coupled: then `load` has the shell's answer in it.
+static rf_status condense(rf_tick *t, rf_coupling_load *load, bool *together, rf_tick_record *out) {
+  *together = false;
+  if (!t->coupled) return RF_OK;
+  const rf_status st = rf_coupled_condense_rt(t->coupled, t->part[0].reduced, load);
+  *together = st >= 0;
+  if (st != RF_ERR_SINGULAR) return st;
+  out->flags |= RF_TICK_SPLIT;
+  return RF_OK;
+}
+
+static rf_status deform(rf_tick *t) {
+  for (int32_t k = 0; k < t->n_parts; ++k) {
+    rf_tick_part *part = &t->part[k];
+    if (!part->shell) continue;
+    const rf_status st = rf_newmark_step_rt(part->shell, part->reduced, part->steps);
+    if (st < 0) return st;
+  }
+  if (t->field) return rf_newmark_step_rt(t->field, t->field_sum, t->field_steps);
+  return RF_OK;
+}
+
+static void put_pose(const rf_pose *pose, double position[3], double quaternion[4]) {
+  memcpy(position, pose->position_m, sizeof pose->position_m);
+  memcpy(quaternion, pose->quaternion, sizeof pose->quaternion);
+}
+
+// what went out is of no use any more: nothing goes out from now on
+static rf_status fail(rf_tick *t, const rf_device *device, double time_s, rf_status st,
+                      uint32_t flag, rf_tick_record *out) {
+  rf_device_wrench zero;
+  memset(&zero, 0, sizeof zero);
+  t->safety.enabled = false;
+  t->safety.ramp = 0.0;
+  t->safety.last = zero;
+  out->flags |= flag;
+  memset(out->force, 0, sizeof out->force);
+  memset(out->torque, 0, sizeof out->torque);
+  out->energy_j = t->passivity.energy_j;
+  const rf_status written = device->table->write_rt(device->self, time_s, &zero);
+  return written < 0 && st >= 0 ? written : st;
+}
+
+rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_tick_record *out) {
+  rf_device_sample sample = {.count = 0};
+  rf_coupling_load load;
+  rf_coupling_report report;
+  rf_device_wrench wrench;
+  memset(out, 0, sizeof *out);
+  out->tick = t->ticks++;
+  out->time_s = time_s;
+
+  const double before_us = rf_clock_us_rt();
+  rf_status st = device->table->read_rt(device->self, time_s, &sample);
+  const double start_us = rf_clock_us_rt();
+  if (st < 0 || !rf_pose_usable_rt(&sample.pose))
+    return fail(t, device, time_s, RF_ERR_DEVICE, RF_TICK_DEVICE_FAILED, out);
+  put_pose(&sample.pose, out->device_position, out->device_quaternion);
+  out->buttons = sample.buttons;
+  // cycles may have been left out since the last sample
+  const bool follows = t->last_s >= 0.0 && time_s > t->last_s;
+  const double elapsed_s = follows ? time_s - t->last_s : t->set.dt_s;
+  t->last_s = time_s;
+  out->flags = rf_safety_watch_rt(&t->set.safety, elapsed_s, &sample, &t->safety);
+
+  const bool first = !t->workspace.begun;
+  rf_pose before = t->workspace.manipulandum;
+  rf_workspace_map_rt(&t->set.workspace, &sample.pose, sample.buttons, &t->workspace);
+  // at first nothing pulls the object, wherever the hand is
+  if (first) {
+    before = t->coupling.coupling.object = t->workspace.manipulandum;
+    t->hold.begun = false;
+  }
+  if (t->workspace.held) out->flags |= RF_TICK_CLUTCHED;
+  st = touch(t, start_us, &load, out);
+  const double touched_us = rf_clock_us_rt();
+  bool together = false;
+  if (st >= 0) st = condense(t, &load, &together, out);
+  if (st >= 0) st = couple(t, &before, elapsed_s, &load, &report);
+  if (st < 0) return fail(t, device, time_s, RF_ERR_DIVERGED, RF_TICK_DIVERGED, out);
+  out->rank = report.rank;
+  out->share = t->coupling.coupling.share;
+  if (report.limited) out->flags |= RF_TICK_LIMITED;
+  put_pose(&t->workspace.manipulandum, out->hand_position, out->hand_quaternion);
+  put_pose(&t->coupling.coupling.object, out->object_position, out->object_quaternion);
+
+  // the hand feels the opposite of what pulls the object, without saturation (4.9) or with it
+  const rf_coupling_wrench *w = &report.wrench;
+  double force[3], torque[3];
+  for (int i = 0; i < 3; ++i) {
+    force[i] = t->set.saturated ? -out->share * w->force_n[i] : -w->linear_force_n[i];
+    torque[i] = t->set.saturated ? -out->share * w->torque_nm[i] : -w->linear_torque_nm[i];
+  }
+  rf_workspace_render_rt(&t->set.workspace, force, torque, wrench.force_n, wrench.torque_nm);
+  const rf_safety_settings *limits = &t->set.safety;
+  out->flags |= rf_safety_limit_rt(limits, t->set.dt_s, &t->safety, &wrench);
+  rf_passivity_step_rt(&t->set.passivity, limits, t->set.dt_s, elapsed_s, t->safety.ramp,
+                       &sample.pose, &t->passivity, &wrench);
+  out->flags |= rf_safety_last_rt(limits, &t->safety, &wrench);
+  rf_passivity_hold_rt(&wrench, &t->passivity);
+  out->energy_j = t->passivity.energy_j;
+  memcpy(out->force, wrench.force_n, sizeof wrench.force_n);
+  memcpy(out->torque, wrench.torque_nm, sizeof wrench.torque_nm);
+  const double coupled_us = rf_clock_us_rt();
+  st = device->table->write_rt(device->self, time_s, &wrench);
+  const double written_us = rf_clock_us_rt();
+  if (st < 0) return fail(t, device, time_s, RF_ERR_DEVICE, RF_TICK_DEVICE_FAILED, out);
+  if (out->flags & RF_SAFETY_BROKEN) return RF_ERR_DIVERGED;
+
+  st = together && t->coupled ? rf_coupled_finish_rt(t->coupled, report.move) : deform(t);
+  // of the next cycle, what can be known before its force has to go out
+  if (st >= 0 && t->coupled) rf_newmark_prepare_rt(t->coupled->shell);
+  const double end_us = rf_clock_us_rt();
+  if (st < 0) return fail(t, device, time_s, RF_ERR_DIVERGED, RF_TICK_DIVERGED, out);
+  out->device_us = (start_us - before_us) + (written_us - coupled_us);
+  out->contact_us = touched_us - start_us;
+  out->coupling_us = coupled_us - touched_us;
+  out->deform_us = end_us - written_us;
+  out->compute_us = out->contact_us + out->coupling_us + out->deform_us;
+  // A pause of the machine is no cost of a cycle: it is not to starve the contact of the next
+  // thousand.  What does take longer is known after some cycles.
+  const double rest =
+      fmin(out->coupling_us + out->deform_us, PAUSE * fmax(t->rest_us, SHORTEST_US));
+  t->rest_us = rest > t->rest_us ? rest : t->rest_us + FORGET * (rest - t->rest_us);
+  return RF_OK;
+}
+
+static size_t put_coordinates(const rf_newmark *s, char *out) {
+  const size_t bytes = s ? (size_t)s->model->r * sizeof *s->q : 0;
+  if (out && bytes) memcpy(out, s->q, bytes);
+  return bytes;
+}
+
+// one function measures and fills, so that the two agree
+static size_t put_all(const rf_tick *t, const rf_tick_record *record, char *out) {
+  size_t used = sizeof *record;
+  if (out) memcpy(out, record, sizeof *record);
+  for (int32_t k = 0; k < t->n_parts; ++k)
+    used += put_coordinates(t->part[k].shell, out ? out + used : NULL);
+  return used + put_coordinates(t->field, out ? out + used : NULL);
+}
+
+size_t rf_tick_snapshot_bytes_rt(const rf_tick *t) { return put_all(t, NULL, NULL); }
+
+void rf_tick_snapshot_rt(const rf_tick *t, const rf_tick_record *record, char *out) {
+  (void)put_all(t, record, out);
+}

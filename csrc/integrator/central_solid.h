@@ -1,0 +1,31 @@
+// Explicit central differences for the unreduced solid: the scheme of central.h with lumped mass.
+#ifndef RF_INTEGRATOR_CENTRAL_SOLID_H
+#define RF_INTEGRATOR_CENTRAL_SOLID_H
+
+#include "integrator/central.h"
+#include "integrator/solid_motion.h"
+
+// The stable step at u (NULL: rest), as rf_reduced_stable_step, of the rates that
+// rf_solid_highest_bound gives: a guarantee for the linear system there.
+RF_MUST_CHECK rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run,
+                                             const double *u, double damping_stiff,
+                                             const double *viscosity, double *step, rf_error *err);
+
+typedef struct rf_solid_central {
+  rf_central_settings set;
+  rf_solid_motion motion;  // and the state
+  double time_s;
+  int64_t steps;  // since the last reset
+} rf_solid_central;
+
+RF_MUST_CHECK rf_status rf_solid_central_create(const rf_solid *solid, const rf_run *run,
+                                                const rf_central_settings *set,
+                                                rf_solid_central **out, rf_error *err);
+void rf_solid_central_free(rf_solid_central *s);  // NULL is fine
+RF_MUST_CHECK rf_status rf_solid_central_reset(rf_solid_central *s, const rf_run *run,
+                                               const double *u, const double *v, const double *a,
+                                               rf_error *err);
+RF_MUST_CHECK rf_status rf_solid_central_step(rf_solid_central *s, const rf_run *run,
+                                              const double *force, int64_t n, rf_error *err);
+
+#endif

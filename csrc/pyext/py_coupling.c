@@ -1,0 +1,189 @@
+// Virtual coupling from Python: functions of settings, poses and contact; no state of their own.
+#include <stdio.h>
+
+#include "coupling/dynamic_coupling.h"
+#include "coupling/virtual_coupling.h"
+#include "pyext/py_convert.h"
+
+#define SETTINGS "(dddddddddd)"
+#define SETTINGS_OF(s)                                                                             \
+  &(s).stiffness_n_per_m, &(s).torsion_nm, &(s).max_force_n, &(s).max_torque_nm, &(s).max_depth_m, \
+      &(s).reach_m, &(s).damping, &(s).max_step_m, &(s).max_turn_rad, &(s).degenerate
+
+// n numbers of an argument
+static int numbers_in(PyObject *object, const char *name, npy_intp n, double *out) {
+  py_in in;
+  if (py_in_f64(&in, object, name, 1, &n) < 0) return -1;
+  for (npy_intp i = 0; i < n; ++i) out[i] = ((double *)in.data)[i];
+  py_in_release(&in);
+  return 0;
+}
+
+static PyObject *numbers_out(int ndim, const npy_intp *shape, const double *data) {
+  PyObject *out = py_new_f64(ndim, shape);
+  for (npy_intp i = 0; out && i < PyArray_SIZE((PyArrayObject *)out); ++i) py_f64(out)[i] = data[i];
+  return out;
+}
+
+// Errors say "position" and "quaternion": `what` says of which.
+static int pose_in(py_state *state, PyObject *position, PyObject *quaternion, const char *what,
+                   rf_pose *out) {
+  rf_error err = {0};
+  char of[2][40];
+  (void)snprintf(of[0], sizeof of[0], "position of %s", what);
+  (void)snprintf(of[1], sizeof of[1], "quaternion of %s", what);
+  if (numbers_in(position, of[0], 3, out->position_m) < 0 ||
+      numbers_in(quaternion, of[1], 4, out->quaternion) < 0)
+    return -1;
+  if (rf_pose_check(out, &err) < 0) {
+    py_fail(state, "InputError", "%s: %s", what, err.text);
+    return -1;
+  }
+  const double norm = rf_pose_norm_rt(out);
+  for (int i = 0; i < 4; ++i) out->quaternion[i] /= norm;
+  return 0;
+}
+
+static int load_in(PyObject *load, rf_coupling_load *out) {
+  PyObject *force, *torque, *gradient;
+  py_in matrix;
+  if (!PyArg_ParseTuple(load, "OOOd:load", &force, &torque, &gradient, &out->depth_m)) return -1;
+  out->clearance_m = 0.0;
+  if (numbers_in(force, "force", 3, out->force_n) < 0 ||
+      numbers_in(torque, "torque", 3, out->torque_nm) < 0 ||
+      py_in_f64(&matrix, gradient, "gradient", 2, (npy_intp[]){6, 6}) < 0)
+    return -1;
+  for (int i = 0; i < 36; ++i) out->gradient[i] = ((double *)matrix.data)[i];
+  py_in_release(&matrix);
+  return 0;
+}
+
+static PyObject *wrench_out(const rf_coupling_wrench *w) {
+  const npy_intp three = 3, six[2] = {6, 6};
+  return Py_BuildValue(
+      "(NNNNN)", numbers_out(1, &three, w->force_n), numbers_out(1, &three, w->torque_nm),
+      numbers_out(1, &three, w->linear_force_n), numbers_out(1, &three, w->linear_torque_nm),
+      numbers_out(2, six, w->gradient));
+}
+
+static PyObject *pose_out(const rf_pose *pose) {
+  const npy_intp three = 3, four = 4;
+  return Py_BuildValue("(NN)", numbers_out(1, &three, pose->position_m),
+                       numbers_out(1, &four, pose->quaternion));
+}
+
+static PyObject *report_out(const rf_coupling_state *state, const rf_coupling_report *report) {
+  const npy_intp six = 6;
+  return Py_BuildValue("(NdNNiO)", pose_out(&state->object), state->share,
+                       wrench_out(&report->wrench), numbers_out(1, &six, report->move),
+                       (int)report->rank, report->limited ? Py_True : Py_False);
+}
+
+PyDoc_STRVAR(check_doc,
+             "coupling_check(settings, /)\n--\n\n"
+             "Raise InputError unless the settings of a static coupling are allowed.");
+static PyObject *coupling_check(PyObject *module, PyObject *args) {
+  rf_coupling_settings set;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, SETTINGS ":coupling_check", SETTINGS_OF(set))) return NULL;
+  const rf_status st = rf_coupling_check(&set, &err);
+  return py_result(py_state_of_module(module), st, &err, Py_NewRef(Py_None));
+}
+
+PyDoc_STRVAR(wrench_doc,
+             "coupling_wrench(settings, manipulandum, object, /)\n--\n\n"
+             "(force, torque, linear_force, linear_torque, gradient) at two poses, each\n"
+             "(position, quaternion) of the grasp frame.");
+static PyObject *coupling_wrench(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  rf_coupling_settings set;
+  PyObject *at[4];
+  rf_pose manipulandum, object;
+  rf_coupling_wrench wrench;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, SETTINGS "(OO)(OO):coupling_wrench", SETTINGS_OF(set), &at[0], &at[1],
+                        &at[2], &at[3]))
+    return NULL;
+  const rf_status st = rf_coupling_check(&set, &err);
+  if (st < 0) return py_raise(state, st, &err);
+  if (pose_in(state, at[0], at[1], "manipulandum", &manipulandum) < 0 ||
+      pose_in(state, at[2], at[3], "object", &object) < 0)
+    return NULL;
+  rf_coupling_wrench_rt(&set, &manipulandum, &object, &wrench);
+  return wrench_out(&wrench);
+}
+
+PyDoc_STRVAR(step_doc,
+             "coupling_step(settings, manipulandum, object, share, load, /)\n--\n\n"
+             "One cycle of static coupling under load = (force, torque, gradient, depth):\n"
+             "(object, share, wrench, move, rank, limited).");
+static PyObject *coupling_step(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  rf_coupling_settings set;
+  PyObject *at[4], *load_obj;
+  rf_pose manipulandum;
+  rf_coupling_state coupling;
+  rf_coupling_load load;
+  rf_coupling_report report;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, SETTINGS "(OO)(OO)dO!:coupling_step", SETTINGS_OF(set), &at[0],
+                        &at[1], &at[2], &at[3], &coupling.share, &PyTuple_Type, &load_obj))
+    return NULL;
+  rf_status st = rf_coupling_check(&set, &err);
+  if (st < 0) return py_raise(state, st, &err);
+  if (pose_in(state, at[0], at[1], "manipulandum", &manipulandum) < 0 ||
+      pose_in(state, at[2], at[3], "object", &coupling.object) < 0 || load_in(load_obj, &load) < 0)
+    return NULL;
+  st = rf_coupling_step_rt(&set, &manipulandum, &load, &coupling, &report);
+  if (st < 0)
+    return py_fail(state, "DivergedError",
+                   "the coupling has no finite step: forces or gradients are too large");
+  return report_out(&coupling, &report);
+}
+
+PyDoc_STRVAR(dynamic_doc,
+             "dynamic_step(settings, dynamics, manipulandum, manipulandum_velocity, object, "
+             "velocity, share, load, /)\n--\n\n"
+             "One cycle of dynamic coupling, dynamics = (mass, inertia, viscosity,\n"
+             "torsional_viscosity, dt, substeps); as coupling_step, then the velocity (6,).");
+static PyObject *dynamic_step(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  rf_dynamic_settings set;
+  PyObject *at[4], *load_obj, *manipulandum_velocity, *velocity;
+  rf_pose manipulandum;
+  rf_dynamic_state dynamic;
+  rf_coupling_load load;
+  rf_coupling_report report;
+  double moving[6];
+  int substeps;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, SETTINGS "(dddddi)(OO)O(OO)OdO!:dynamic_step",
+                        SETTINGS_OF(set.spring), &set.mass_kg, &set.inertia_kg_m2,
+                        &set.damping_n_s_per_m, &set.torsion_damping_nm_s, &set.dt_s, &substeps,
+                        &at[0], &at[1], &manipulandum_velocity, &at[2], &at[3], &velocity,
+                        &dynamic.coupling.share, &PyTuple_Type, &load_obj))
+    return NULL;
+  set.substeps = substeps;
+  rf_status st = rf_dynamic_check(&set, &err);
+  if (st < 0) return py_raise(state, st, &err);
+  if (pose_in(state, at[0], at[1], "manipulandum", &manipulandum) < 0 ||
+      pose_in(state, at[2], at[3], "object", &dynamic.coupling.object) < 0 ||
+      numbers_in(manipulandum_velocity, "manipulandum_velocity", 6, moving) < 0 ||
+      numbers_in(velocity, "velocity", 6, dynamic.velocity) < 0 || load_in(load_obj, &load) < 0)
+    return NULL;
+  st = rf_dynamic_step_rt(&set, &manipulandum, moving, &load, &dynamic, &report);
+  if (st < 0)
+    return py_fail(state, "DivergedError",
+                   "the coupling has no finite step: forces or gradients are too large");
+  const npy_intp six = 6;
+  return Py_BuildValue("(NN)", report_out(&dynamic.coupling, &report),
+                       numbers_out(1, &six, dynamic.velocity));
+}
+
+PyMethodDef py_coupling_functions[] = {
+    {"coupling_check", coupling_check, METH_VARARGS, check_doc},
+    {"coupling_wrench", coupling_wrench, METH_VARARGS, wrench_doc},
+    {"coupling_step", coupling_step, METH_VARARGS, step_doc},
+    {"dynamic_step", dynamic_step, METH_VARARGS, dynamic_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,313 @@
+// The type _core.Device, what a session reads and writes, and the functions that make devices.
+#include "pyext/py_device.h"
+
+#include <string.h>
+
+#include "device/force_dimension.h"
+#include "device/hand.h"
+#include "device/openhaptics.h"
+#include "device/replay.h"
+#include "device/spacemouse.h"
+#include "device/udp.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_object.h"
+
+static void release(void *device) { rf_device_free(device); }
+
+rf_device *py_device_get(py_state *state, PyObject *object) {
+  return py_require_type(state, object, PY_DEVICE, "device", "device") < 0 ? NULL : py_held(object);
+}
+
+PyObject *py_device_info(const rf_device_info *info) {
+  PyObject *name = py_text(info->name);
+  if (!name) return NULL;
+  return Py_BuildValue("(Ndddiid)", name, info->max_force_n, info->max_torque_nm,
+                       info->max_stiffness_n_per_m, (int)info->sensed, (int)info->actuated,
+                       info->rate_hz);
+}
+
+static PyObject *device_out(py_state *state, rf_status st, const rf_error *err, rf_device *device) {
+  if (st < 0) return py_raise(state, st, err);
+  return py_object_new(state->types[PY_DEVICE], device, release, NULL);
+}
+
+// times (n), positions (n, 3), quaternions (n, 4), buttons (n) or None
+static rf_trajectory *trajectory_in(py_state *state, PyObject *tuple) {
+  PyObject *objects[4];
+  py_in times = {0}, positions = {0}, quaternions = {0}, buttons = {0};
+  rf_trajectory *trajectory = NULL;
+  if (!PyArg_ParseTuple(tuple, "OOOO:trajectory", &objects[0], &objects[1], &objects[2],
+                        &objects[3]))
+    return NULL;
+  if (py_in_f64(&times, objects[0], "times", 1, (npy_intp[]){PY_ANY}) < 0) return NULL;
+  const npy_intp n = times.shape[0];
+  if (py_in_f64(&positions, objects[1], "positions", 2, (npy_intp[]){n, 3}) < 0 ||
+      py_in_f64(&quaternions, objects[2], "quaternions", 2, (npy_intp[]){n, 4}) < 0)
+    goto done;
+  if (objects[3] != Py_None && py_in_u32(&buttons, objects[3], "buttons", 1, &n) < 0) goto done;
+  rf_error err = {0};
+  const rf_status st = rf_trajectory_create(n, times.data, positions.data, quaternions.data,
+                                            buttons.data, &trajectory, &err);
+  if (st < 0) py_raise(state, st, &err);
+done:
+  py_in_release(&times);
+  py_in_release(&positions);
+  py_in_release(&quaternions);
+  py_in_release(&buttons);
+  return trajectory;
+}
+
+PyDoc_STRVAR(replay_doc,
+             "replay_device(trajectory, /)\n--\n\n"
+             "A device that plays (times, positions, quaternions, buttons or None).");
+static PyObject *replay_device(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *tuple;
+  rf_device *device = NULL;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "O!:replay_device", &PyTuple_Type, &tuple)) return NULL;
+  rf_trajectory *trajectory = trajectory_in(state, tuple);
+  if (!trajectory) return NULL;
+  const rf_status st = rf_replay_create(trajectory, &device, &err);
+  return device_out(state, st, &err, device);
+}
+
+PyDoc_STRVAR(hand_doc,
+             "hand_device(trajectory, position, rotation, max_force, max_torque, /)\n--\n\n"
+             "A simulated hand: (mass, damping, stiffness) of position and rotation.");
+static PyObject *hand_device(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *tuple;
+  rf_device *device = NULL;
+  rf_hand_settings set;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "O!(ddd)(ddd)dd:hand_device", &PyTuple_Type, &tuple,
+                        &set.position.mass, &set.position.damping, &set.position.stiffness,
+                        &set.rotation.mass, &set.rotation.damping, &set.rotation.stiffness,
+                        &set.max_force_n, &set.max_torque_nm))
+    return NULL;
+  rf_trajectory *trajectory = trajectory_in(state, tuple);
+  if (!trajectory) return NULL;
+  const rf_status st = rf_hand_create(&set, trajectory, &device, &err);
+  return device_out(state, st, &err, device);
+}
+
+// ---- devices outside of the process -------------------------------------------------------
+
+// As the system has it, which may be no UTF-8.  0, or -1 with InputError: longer than C keeps, or
+// none that a system can have.
+static int text_in(py_state *state, PyObject *text, const char *name, size_t size, char *out) {
+  PyObject *encoded = PyUnicode_EncodeFSDefault(text);
+  if (!encoded) {
+    if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return -1;
+    PyErr_Clear();
+    py_fail(state, "InputError", "%s has a lone surrogate, which no system can have", name);
+    return -1;
+  }
+  const char *bytes = PyBytes_AS_STRING(encoded);
+  const size_t n = (size_t)PyBytes_GET_SIZE(encoded);
+  const int fits = n < size && strlen(bytes) == n;
+  if (fits)
+    memcpy(out, bytes, n + 1);
+  else if (n < size)
+    py_fail(state, "InputError", "%s has a null character", name);
+  else
+    py_fail(state, "InputError", "%s has %zu bytes, at most %zu are possible", name, n, size - 1);
+  Py_DECREF(encoded);
+  return fits ? 0 : -1;
+}
+
+static int library_in(py_state *state, PyObject *tuple, rf_library_names *out) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
+  if (n < 1 || n > RF_LIBRARY_MOST_NAMES) {
+    py_fail(state, "InputError", "a library has 1 to %d names, got %zd", RF_LIBRARY_MOST_NAMES, n);
+    return -1;
+  }
+  out->n = (int32_t)n;
+  for (Py_ssize_t k = 0; k < n; ++k) {
+    PyObject *text = PyTuple_GET_ITEM(tuple, k);
+    if (!PyUnicode_Check(text)) {
+      py_fail(state, "InputTypeError", "library %zd must be a str", k);
+      return -1;
+    }
+    if (text_in(state, text, "library", RF_LIBRARY_NAME, out->name[k]) < 0) return -1;
+  }
+  return 0;
+}
+
+static int address_in(py_state *state, PyObject *host, int port, const char *name, int least,
+                      rf_udp_address *out) {
+  char text[256];
+  if (text_in(state, host, name, sizeof text, text) < 0) return -1;
+  if (!rf_udp_parse(text, &out->host)) {
+    py_fail(state, "InputError",
+            "%s: '%s' is no IPv4 address in numbers, such as '127.0.0.1' (names are not looked up)",
+            name, text);
+    return -1;
+  }
+  if (port < least || port > UINT16_MAX) {
+    py_fail(state, "InputError", "%s: a port is between %d and 65535, got %d", name, least, port);
+    return -1;
+  }
+  out->port = (uint16_t)port;
+  return 0;
+}
+
+PyDoc_STRVAR(udp_doc,
+             "udp_device(address, client, wait, /)\n--\n\n"
+             "A bridge over UDP: (host, port) of the socket, of the client or None.");
+static PyObject *udp_device(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  int port, client_port;
+  PyObject *host, *client_host, *client;
+  rf_udp_settings set = {.wait_s = 0.0};
+  rf_device *device = NULL;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "(Ui)Od:udp_device", &host, &port, &client, &set.wait_s)) return NULL;
+  if (address_in(state, host, port, "address", 0, &set.here) < 0) return NULL;
+  if (client != Py_None) {
+    if (!PyTuple_Check(client)) return py_fail(state, "InputTypeError", "client must be a tuple");
+    if (!PyArg_ParseTuple(client, "Ui:client", &client_host, &client_port) ||
+        address_in(state, client_host, client_port, "client", 1, &set.client) < 0)
+      return NULL;
+  }
+  const rf_status st = rf_udp_create(&set, &device, &err);
+  return device_out(state, st, &err, device);
+}
+
+PyDoc_STRVAR(udp_counts_doc,
+             "udp_counts(device, /)\n--\n\n"
+             "(port or 0, accepted, old, foreign, malformed, sent, unsent) of a bridge.");
+static PyObject *udp_counts(PyObject *module, PyObject *object) {
+  py_state *state = py_state_of_module(module);
+  rf_udp_counts c;
+  const rf_device *device = py_device_get(state, object);
+  if (!device) return NULL;
+  if (!rf_udp_read_counts(device, &c))
+    return py_fail(state, "InputTypeError", "the device is no bridge over UDP");
+  return Py_BuildValue("(iLLLLLL)", (int)c.port, (long long)c.accepted, (long long)c.old,
+                       (long long)c.foreign, (long long)c.malformed, (long long)c.sent,
+                       (long long)c.unsent);
+}
+
+PyDoc_STRVAR(spacemouse_doc,
+             "spacemouse_device(path, speed, turn, full, deadband, /)\n--\n\n"
+             "A SpaceMouse, by the socket of its daemon.");
+static PyObject *spacemouse_device(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *path;
+  rf_spacemouse_settings set;
+  rf_device *device = NULL;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "Udddd:spacemouse_device", &path, &set.speed_m_s, &set.turn_rad_s,
+                        &set.full, &set.deadband) ||
+      text_in(state, path, "socket", sizeof set.path, set.path) < 0)
+    return NULL;
+  const rf_status st = rf_spacemouse_create(&set, &device, &err);
+  return device_out(state, st, &err, device);
+}
+
+PyDoc_STRVAR(force_dimension_doc,
+             "force_dimension_device(libraries, max_force, max_torque, /)\n--\n\n"
+             "A device of Force Dimension, by the first of these libraries that is one.");
+static PyObject *force_dimension_device(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *libraries;
+  rf_force_dimension_settings set;
+  rf_device *device = NULL;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "O!dd:force_dimension_device", &PyTuple_Type, &libraries,
+                        &set.max_force_n, &set.max_torque_nm) ||
+      library_in(state, libraries, &set.library) < 0)
+    return NULL;
+  const rf_status st = rf_force_dimension_create(&set, &device, &err);
+  return device_out(state, st, &err, device);
+}
+
+PyDoc_STRVAR(openhaptics_doc,
+             "openhaptics_device(libraries, name, max_torque, torque_unit, /)\n--\n\n"
+             "A device of OpenHaptics, by the first of these libraries that is one; name '': the\n"
+             "default device; max_torque 0: forces only.");
+static PyObject *openhaptics_device(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *libraries;
+  PyObject *name;
+  rf_openhaptics_settings set;
+  rf_device *device = NULL;
+  rf_error err = {0};
+  if (!PyArg_ParseTuple(args, "O!Udd:openhaptics_device", &PyTuple_Type, &libraries, &name,
+                        &set.max_torque_nm, &set.torque_unit_nm) ||
+      library_in(state, libraries, &set.library) < 0 ||
+      text_in(state, name, "name", sizeof set.name, set.name) < 0)
+    return NULL;
+  const rf_status st = rf_openhaptics_create(&set, &device, &err);
+  return device_out(state, st, &err, device);
+}
+
+PyDoc_STRVAR(
+    probe_doc,
+    "probe_device(device, /)\n--\n\n"
+    "(name, max_force, max_torque, max_stiffness, sensed, actuated, rate) of a device that\n"
+    "is there; DeviceError says why it is not.");
+static PyObject *probe_device(PyObject *module, PyObject *object) {
+  py_state *state = py_state_of_module(module);
+  rf_device_info info;
+  rf_error err = {0};
+  rf_status st;
+  rf_device *device = py_device_get(state, object);
+  if (!device) return NULL;
+  do {
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_device_probe(device, &info, &err);
+    Py_END_ALLOW_THREADS
+  } while (st == RF_ERR_INTERRUPTED && PyErr_CheckSignals() == 0);
+  return st < 0 ? py_raise(state, st, &err) : py_device_info(&info);
+}
+
+PyDoc_STRVAR(leave_doc,
+             "leave_device(device, /)\n--\n\n"
+             "In the child of a fork: let go of what the device shares with the parent.");
+static PyObject *leave_device(PyObject *module, PyObject *object) {
+  rf_device *device = py_device_get(py_state_of_module(module), object);
+  if (!device) return NULL;
+  rf_device_leave(device);
+  Py_RETURN_NONE;
+}
+
+PyMethodDef py_device_functions[] = {
+    {"replay_device", replay_device, METH_VARARGS, replay_doc},
+    {"hand_device", hand_device, METH_VARARGS, hand_doc},
+    {"udp_device", udp_device, METH_VARARGS, udp_doc},
+    {"udp_counts", udp_counts, METH_O, udp_counts_doc},
+    {"spacemouse_device", spacemouse_device, METH_VARARGS, spacemouse_doc},
+    {"force_dimension_device", force_dimension_device, METH_VARARGS, force_dimension_doc},
+    {"openhaptics_device", openhaptics_device, METH_VARARGS, openhaptics_doc},
+    {"probe_device", probe_device, METH_O, probe_doc},
+    {"leave_device", leave_device, METH_O, leave_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  (void)args;
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  return py_fail(PyType_GetModuleState(type), "InputTypeError",
+                 "devices are made by functions, such as replay_device");
+}
+
+PyDoc_STRVAR(device_doc,
+             "Device()\n--\n\n"
+             "What a session reads poses from and writes forces to; made by functions.");
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, device_new},
+    {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_doc, (void *)device_doc},
+    {0, NULL},
+};
+
+PyType_Spec py_device_spec = {
+    .name = "reducedfem._core.Device",
+    .basicsize = sizeof(py_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};

@@ -1,0 +1,492 @@
+// The type _core.Session: a haptic session, guarded by a lock of its own.
+//
+// It keeps contacts and device for what the loop borrows, and copies simulations: the loop touches
+// no Python object.
+#include <stddef.h>
+
+#include "base/alloc.h"
+#include "haptic/session.h"
+#include "pyext/py_contact.h"
+#include "pyext/py_convert.h"
+#include "pyext/py_device.h"
+#include "pyext/py_object.h"
+#include "pyext/py_simulation.h"
+
+static rf_session *self_session(PyObject *self) { return py_held(self); }
+
+// In the child of a fork whoever held it at that moment is not there to let go of it, and nothing
+// changes any more.
+static void lock(PyObject *self) {
+  if (rf_session_here(self_session(self))) py_lock(self);
+}
+static void unlock(PyObject *self) {
+  if (rf_session_here(self_session(self))) py_unlock(self);
+}
+
+static void release(void *held) { (void)rf_session_free(held); }
+
+static void session_dealloc(PyObject *self) {
+  py_object *o = (py_object *)self;
+  // what a cycle that never ends still uses is lost, rather than taken from under it
+  if (!rf_session_free(o->held)) o->kept = NULL;
+  o->held = NULL;
+  py_object_dealloc(self);
+}
+
+// ---- settings ---------------------------------------------------------------------------
+
+static int coupling_in(PyObject *coupling, PyObject *dynamics, rf_tick_settings *set) {
+  rf_coupling_settings *c = &set->coupling;
+  if (!PyArg_ParseTuple(coupling, "dddddddddd:coupling", &c->stiffness_n_per_m, &c->torsion_nm,
+                        &c->max_force_n, &c->max_torque_nm, &c->max_depth_m, &c->reach_m,
+                        &c->damping, &c->max_step_m, &c->max_turn_rad, &c->degenerate))
+    return -1;
+  set->dynamic = dynamics != Py_None;
+  if (!set->dynamic) return 0;
+  rf_dynamic_settings *d = &set->dynamics;
+  int substeps;
+  if (!PyArg_ParseTuple(dynamics, "dddddi:dynamics", &d->mass_kg, &d->inertia_kg_m2,
+                        &d->damping_n_s_per_m, &d->torsion_damping_nm_s, &d->dt_s, &substeps))
+    return -1;
+  d->substeps = substeps;
+  d->spring = *c;
+  return 0;
+}
+
+static int workspace_in(PyObject *tuple, rf_workspace_settings *set) {
+  double *w = set->alignment, *x = set->start.position_m, *q = set->start.quaternion;
+  int absolute;
+  if (!PyArg_ParseTuple(tuple, "dd(dddd)p((ddd)(dddd))I:workspace", &set->scale, &set->force_scale,
+                        &w[0], &w[1], &w[2], &w[3], &absolute, &x[0], &x[1], &x[2], &q[0], &q[1],
+                        &q[2], &q[3], &set->clutch_buttons))
+    return -1;
+  set->absolute = absolute != 0;
+  return 0;
+}
+
+static int safety_in(PyObject *tuple, rf_tick_settings *set) {
+  rf_safety_settings *s = &set->safety;
+  int control;
+  if (!PyArg_ParseTuple(tuple, "ddddddpddd:safety", &s->max_force_n, &s->max_torque_nm,
+                        &s->slew_n_per_s, &s->slew_nm_per_s, &s->ramp_s, &s->silent_s, &control,
+                        &set->passivity.allowance_j, &set->passivity.max_damping_n_s_per_m,
+                        &set->passivity.max_damping_nm_s))
+    return -1;
+  set->passivity.control = control != 0;
+  return 0;
+}
+
+// ---- making -----------------------------------------------------------------------------
+
+typedef struct copies {
+  rf_tick_contact contact[RF_TICK_MOST_CONTACTS];
+  rf_newmark *shell[RF_TICK_MOST_CONTACTS], *field;
+} copies;
+
+static void release_copies(copies *c) {
+  for (int k = 0; k < RF_TICK_MOST_CONTACTS; ++k) rf_newmark_free(c->shell[k]);
+  rf_newmark_free(c->field);
+}
+
+static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyObject *field,
+                     copies *c) {
+  const Py_ssize_t n = PyTuple_GET_SIZE(contacts);
+  if (n > RF_TICK_MOST_CONTACTS || PyTuple_GET_SIZE(shells) != n) {
+    py_fail(state, "InputError",
+            "a session takes 1 to %d contacts and as many simulations, got %zd and %zd",
+            RF_TICK_MOST_CONTACTS, n, PyTuple_GET_SIZE(shells));
+    return -1;
+  }
+  for (Py_ssize_t k = 0; k < n; ++k) {
+    c->contact[k].penalty = py_contact_get(state, PyTuple_GET_ITEM(contacts, k));
+    if (!c->contact[k].penalty) return -1;
+    if (py_newmark_copy(state, PyTuple_GET_ITEM(shells, k), &c->shell[k]) < 0) return -1;
+    c->contact[k].shell = c->shell[k];
+  }
+  return py_newmark_copy(state, field, &c->field);
+}
+
+static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *device_obj, *contacts, *shells, *field, *coupling, *dynamics, *workspace, *safety;
+  PyObject *kept = NULL, *self = NULL;
+  rf_tick_settings set = {0};
+  rf_session_settings how;
+  int priority, lock, coupled, saturated;
+  long long records;
+  copies c = {0};
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "OO!O!O(ddpp)O!OO!O!(ddipLdd):Session", &device_obj, &PyTuple_Type,
+                        &contacts, &PyTuple_Type, &shells, &field, &set.dt_s, &set.budget_us,
+                        &coupled, &saturated, &PyTuple_Type, &coupling, &dynamics, &PyTuple_Type,
+                        &workspace, &PyTuple_Type, &safety, &how.duration_s, &how.stall_s,
+                        &priority, &lock, &records, &how.patience_s, &how.hang_s))
+    return NULL;
+  set.coupled = coupled != 0;
+  set.saturated = saturated != 0;
+  how.priority = priority;
+  how.lock_memory = lock != 0;
+  how.records = records;
+  rf_device *device = py_device_get(state, device_obj);
+  if (!device || coupling_in(coupling, dynamics, &set) < 0 ||
+      workspace_in(workspace, &set.workspace) < 0 || safety_in(safety, &set) < 0)
+    return NULL;
+  if (copies_in(state, contacts, shells, field, &c) < 0) goto done;
+  // simulations too: the copies borrow their models
+  kept = PyTuple_Pack(4, device_obj, contacts, shells, field);
+  if (!kept) goto done;
+  rf_session *session = NULL;
+  rf_tick *tick = NULL;
+  rf_error err = {0};
+  rf_status st;
+  const int32_t n = (int32_t)PyTuple_GET_SIZE(contacts);
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_tick_create(&set, n, c.contact, c.field, &tick, &err);
+  if (st >= 0) st = rf_session_create(&how, set.dt_s, tick, device, &session, &err);
+  Py_END_ALLOW_THREADS
+  self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, session, release, kept);
+done:
+  release_copies(&c);
+  Py_XDECREF(kept);
+  return self;
+}
+
+// ---- running ----------------------------------------------------------------------------
+
+PyDoc_STRVAR(start_doc,
+             "start($self, file, /)\n--\n\n"
+             "Open the device and begin; file: a descriptor for the records, or -1.");
+static PyObject *start(PyObject *self, PyObject *args) {
+  int file;
+  rf_error err = {0};
+  rf_status st;
+  if (!PyArg_ParseTuple(args, "i:start", &file)) return NULL;
+  // opening a device may wait: signals are answered, and if nothing comes of that it goes on
+  do {
+    Py_BEGIN_ALLOW_THREADS
+    lock(self);
+    st = rf_session_start(self_session(self), file, &err);
+    unlock(self);
+    Py_END_ALLOW_THREADS
+  } while (st == RF_ERR_INTERRUPTED && PyErr_CheckSignals() == 0);
+  return py_result(py_state_of_object(self), st, &err, Py_NewRef(Py_None));
+}
+
+PyDoc_STRVAR(advance_doc,
+             "advance($self, n, /)\n--\n\n"
+             "Make n cycles here and now.");
+static PyObject *advance(PyObject *self, PyObject *args) {
+  long long n;
+  rf_error err = {0};
+  rf_status st;
+  if (!PyArg_ParseTuple(args, "L:advance", &n)) return NULL;
+  // interrupted is only who waited for the device to open: no cycle has been made
+  do {
+    Py_BEGIN_ALLOW_THREADS
+    lock(self);
+    st = rf_session_advance(self_session(self), n, &err);
+    unlock(self);
+    Py_END_ALLOW_THREADS
+  } while (st == RF_ERR_INTERRUPTED && PyErr_CheckSignals() == 0);
+  return py_result(py_state_of_object(self), st, &err, Py_NewRef(Py_None));
+}
+
+PyDoc_STRVAR(stop_doc,
+             "stop($self, /)\n--\n\n"
+             "Forces out, threads joined, the device closed.");
+static PyObject *stop(PyObject *self, PyObject *unused) {
+  (void)unused;
+  Py_BEGIN_ALLOW_THREADS
+  lock(self);
+  rf_session_stop(self_session(self));
+  unlock(self);
+  Py_END_ALLOW_THREADS
+  Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(close_doc,
+             "close($self, /)\n--\n\n"
+             "As stop, for good: the device is free.");
+static PyObject *close_session(PyObject *self, PyObject *unused) {
+  (void)unused;
+  Py_BEGIN_ALLOW_THREADS
+  lock(self);
+  rf_session_close(self_session(self));
+  unlock(self);
+  Py_END_ALLOW_THREADS
+  Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(wait_doc,
+             "wait($self, seconds, /)\n--\n\n"
+             "Whether the thread has ended, after waiting for it no longer than that.");
+static PyObject *wait_for_end(PyObject *self, PyObject *args) {
+  double seconds;
+  bool ended;
+  if (!PyArg_ParseTuple(args, "d:wait", &seconds)) return NULL;
+  Py_BEGIN_ALLOW_THREADS
+  lock(self);
+  ended = rf_session_wait(self_session(self), seconds);
+  unlock(self);
+  Py_END_ALLOW_THREADS
+  return PyBool_FromLong(ended);
+}
+
+PyDoc_STRVAR(
+    command_doc,
+    "command($self, kind, value, dt, coupling, dynamics, /)\n--\n\n"
+    "Ask something of the loop; False: too much waits already. kind: 0 forces in (value 1)\n"
+    "or out (0), 1 recentre, 2 coupling.");
+static PyObject *command(PyObject *self, PyObject *args) {
+  PyObject *coupling, *dynamics;
+  int kind;
+  rf_command out = {0};
+  rf_error err = {0};
+  bool taken;
+  if (!PyArg_ParseTuple(args, "iddOO:command", &kind, &out.value, &out.settings.dt_s, &coupling,
+                        &dynamics))
+    return NULL;
+  py_state *state = py_state_of_object(self);
+  out.kind = (rf_command_kind)kind;
+  if (out.kind == RF_COMMAND_COUPLING) {
+    if (!PyTuple_Check(coupling))
+      return py_fail(state, "InputTypeError", "coupling must be a tuple");
+    if (coupling_in(coupling, dynamics, &out.settings) < 0) return NULL;
+    const rf_status st = out.settings.dynamic ? rf_dynamic_check(&out.settings.dynamics, &err)
+                                              : rf_coupling_check(&out.settings.coupling, &err);
+    if (st < 0) return py_raise(state, st, &err);
+  }
+  Py_BEGIN_ALLOW_THREADS
+  lock(self);
+  taken = rf_session_command(self_session(self), &out);
+  unlock(self);
+  Py_END_ALLOW_THREADS
+  return PyBool_FromLong(taken);
+}
+
+// ---- looking ----------------------------------------------------------------------------
+
+PyDoc_STRVAR(
+    snapshot_doc,
+    "snapshot($self, /)\n--\n\n"
+    "(whether it is new, bytes): a record, then the coordinates of all simulations. None:\n"
+    "no cycle has ended yet.");
+static PyObject *snapshot(PyObject *self, PyObject *unused) {
+  (void)unused;
+  rf_session *session = self_session(self);
+  const size_t bytes = rf_tick_snapshot_bytes_rt(rf_session_loop(session)->tick);
+  // a cycle is counted once its state is there
+  if (atomic_load(&rf_session_loop(session)->ticks) == 0) Py_RETURN_NONE;
+  PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+  bool fresh;
+  if (!out) return NULL;
+  char *to = PyBytes_AS_STRING(out);
+  Py_BEGIN_ALLOW_THREADS
+  lock(self);
+  fresh = rf_session_snapshot(session, to);
+  unlock(self);
+  Py_END_ALLOW_THREADS
+  return Py_BuildValue("(NN)", PyBool_FromLong(fresh), out);
+}
+
+PyDoc_STRVAR(records_doc,
+             "records($self, most, /)\n--\n\n"
+             "The next records that nobody has had, up to so many, as bytes.");
+static PyObject *records(PyObject *self, PyObject *args) {
+  long long most;
+  int64_t n;
+  if (!PyArg_ParseTuple(args, "L:records", &most)) return NULL;
+  if (most < 0 || most > 1 << 20)
+    return py_fail(py_state_of_object(self), "InputError",
+                   "most must be between 0 and %d, got %lld", 1 << 20, most);
+  PyObject *out =
+      PyBytes_FromStringAndSize(NULL, (Py_ssize_t)most * (Py_ssize_t)sizeof(rf_tick_record));
+  if (!out) return NULL;
+  rf_tick_record *to = (rf_tick_record *)PyBytes_AS_STRING(out);
+  Py_BEGIN_ALLOW_THREADS
+  lock(self);
+  n = rf_session_records(self_session(self), most, to);
+  unlock(self);
+  Py_END_ALLOW_THREADS
+      // on failure `out` is NULL, with the exception set
+      (void)
+  _PyBytes_Resize(&out, (Py_ssize_t)(n * (int64_t)sizeof(rf_tick_record)));
+  return out;
+}
+
+PyDoc_STRVAR(status_doc,
+             "status($self, /)\n--\n\n"
+             "A dict of what has happened so far.");
+static PyObject *status(PyObject *self, PyObject *unused) {
+  (void)unused;
+  static const char *const phases[] = {"ready", "running", "stopped", "finished", "failed"};
+  rf_session_status s;
+  Py_BEGIN_ALLOW_THREADS
+  lock(self);
+  rf_session_read_status(self_session(self), &s);
+  unlock(self);
+  Py_END_ALLOW_THREADS
+  return Py_BuildValue(
+      "{s:s,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,s:d}", "phase", phases[s.phase],
+      "failure", py_text(s.failure.text), "priority", PyBool_FromLong(s.priority), "locked",
+      PyBool_FromLong(s.locked), "not_allowed", s.not_allowed, "ticks", (long long)s.ticks, "over",
+      (long long)s.over, "skipped", (long long)s.skipped, "unrecorded", (long long)s.unrecorded,
+      "written", (long long)s.written, "file_error", s.file_error, "writing",
+      PyBool_FromLong(s.writing), "energy", s.energy_j, "most_energy", s.most_energy_j, "depth",
+      atomic_load(&rf_session_loop(self_session(self))->most_depth_m));
+}
+
+PyDoc_STRVAR(
+    device_doc,
+    "device($self, /)\n--\n\n"
+    "(name, max_force, max_torque, max_stiffness, sensed, actuated, rate) as it was opened.");
+static PyObject *device(PyObject *self, PyObject *unused) {
+  (void)unused;
+  rf_device_info info;
+  Py_BEGIN_ALLOW_THREADS
+  lock(self);
+  info = *rf_session_device(self_session(self));
+  unlock(self);
+  Py_END_ALLOW_THREADS
+  return py_device_info(&info);
+}
+
+PyDoc_STRVAR(times_doc,
+             "times($self, shares, /)\n--\n\n"
+             "Times [us] that these shares of all cycles do not exceed, shape (3, n): computing,\n"
+             "lateness, contact.");
+static PyObject *times(PyObject *self, PyObject *args) {
+  PyObject *shares_obj;
+  py_in shares;
+  if (!PyArg_ParseTuple(args, "O:times", &shares_obj) ||
+      py_in_f64(&shares, shares_obj, "shares", 1, (npy_intp[]){PY_ANY}) < 0)
+    return NULL;
+  const npy_intp n = shares.shape[0];
+  PyObject *out = py_new_f64(2, (npy_intp[]){3, n});
+  const rf_loop *loop = rf_session_loop(self_session(self));
+  const rf_histogram *all[3] = {&loop->compute, &loop->late, &loop->contact};
+  for (npy_intp k = 0; out && k < 3 * n; ++k)
+    py_f64(out)[k] = rf_histogram_percentile_rt(all[k / n], ((double *)shares.data)[k % n]);
+  py_in_release(&shares);
+  return out;
+}
+
+PyDoc_STRVAR(restore_doc,
+             "restore($self, k, simulation, /)\n--\n\n"
+             "The simulation gets the state of the copy of contact k, or of the field (-1).");
+static PyObject *restore(PyObject *self, PyObject *args) {
+  PyObject *simulation;
+  int k;
+  if (!PyArg_ParseTuple(args, "iO:restore", &k, &simulation)) return NULL;
+  py_state *state = py_state_of_object(self);
+  PyObject *result = NULL;
+  Py_BEGIN_ALLOW_THREADS
+  lock(self);
+  Py_END_ALLOW_THREADS
+  // locked until it is copied: another thread may start the session
+  const rf_newmark *from = rf_tick_simulation(rf_session_loop(self_session(self))->tick, k);
+  if (!rf_session_wait(self_session(self), 0.0))
+    py_fail(state, "InputError", "the session is running: stop it first");
+  else if (!from)
+    py_fail(state, "InputError", "the session has no simulation %d", k);
+  else if (py_newmark_restore(state, simulation, from) == 0)
+    result = Py_NewRef(Py_None);
+  unlock(self);
+  return result;
+}
+
+static PyMethodDef methods[] = {
+    {"start", start, METH_VARARGS, start_doc},
+    {"advance", advance, METH_VARARGS, advance_doc},
+    {"stop", stop, METH_NOARGS, stop_doc},
+    {"close", close_session, METH_NOARGS, close_doc},
+    {"wait", wait_for_end, METH_VARARGS, wait_doc},
+    {"command", command, METH_VARARGS, command_doc},
+    {"snapshot", snapshot, METH_NOARGS, snapshot_doc},
+    {"records", records, METH_VARARGS, records_doc},
+    {"status", status, METH_NOARGS, status_doc},
+    {"device", device, METH_NOARGS, device_doc},
+    {"times", times, METH_VARARGS, times_doc},
+    {"restore", restore, METH_VARARGS, restore_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+PyDoc_STRVAR(session_doc,
+             "Session(device, contacts, simulations, field_simulation, tick, coupling, dynamics, "
+             "workspace, safety, session, /)\n--\n\n"
+             "A haptic session.");
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, session_new},
+    {Py_tp_dealloc, session_dealloc},
+    {Py_tp_traverse, py_object_traverse},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, (void *)session_doc},
+    {0, NULL},
+};
+
+PyType_Spec py_session_spec = {
+    .name = "reducedfem._core.Session",
+    .basicsize = sizeof(py_object),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};
+
+// ---- records ----------------------------------------------------------------------------
+
+PyDoc_STRVAR(layout_doc,
+             "record_layout(/)\n--\n\n"
+             "(names, formats, offsets, bytes) of a record, as numpy.dtype takes them.");
+static PyObject *record_layout(PyObject *module, PyObject *unused) {
+  (void)module;
+  (void)unused;
+#define FIELD(name, format) \
+  { #name, format, offsetof(rf_tick_record, name) }
+  static const struct {
+    const char *name, *format;
+    size_t offset;
+  } all[] = {
+      FIELD(tick, "<i8"),
+      FIELD(time_s, "<f8"),
+      FIELD(late_us, "<f8"),
+      FIELD(compute_us, "<f8"),
+      FIELD(device_us, "<f8"),
+      FIELD(contact_us, "<f8"),
+      FIELD(coupling_us, "<f8"),
+      FIELD(deform_us, "<f8"),
+      FIELD(device_position, "(3,)<f8"),
+      FIELD(device_quaternion, "(4,)<f8"),
+      FIELD(hand_position, "(3,)<f8"),
+      FIELD(hand_quaternion, "(4,)<f8"),
+      FIELD(object_position, "(3,)<f8"),
+      FIELD(object_quaternion, "(4,)<f8"),
+      FIELD(contact_force, "(3,)<f8"),
+      FIELD(contact_torque, "(3,)<f8"),
+      FIELD(force, "(3,)<f8"),
+      FIELD(torque, "(3,)<f8"),
+      FIELD(depth_m, "<f8"),
+      FIELD(share, "<f8"),
+      FIELD(energy_j, "<f8"),
+      FIELD(visited, "<i4"),
+      FIELD(touching, "<i4"),
+      FIELD(level, "<i4"),
+      FIELD(rank, "<i4"),
+      FIELD(buttons, "<u4"),
+      FIELD(flags, "<u4"),
+  };
+#undef FIELD
+  const Py_ssize_t n = sizeof all / sizeof *all;
+  PyObject *names = PyList_New(n), *formats = PyList_New(n), *offsets = PyList_New(n);
+  for (Py_ssize_t k = 0; names && formats && offsets && k < n; ++k) {
+    PyList_SET_ITEM(names, k, PyUnicode_FromString(all[k].name));
+    PyList_SET_ITEM(formats, k, PyUnicode_FromString(all[k].format));
+    PyList_SET_ITEM(offsets, k, PyLong_FromSize_t(all[k].offset));
+  }
+  // a NULL anywhere makes this fail, with the exception that is set
+  return Py_BuildValue("(NNNn)", names, formats, offsets, (Py_ssize_t)sizeof(rf_tick_record));
+}
+
+PyMethodDef py_session_functions[] = {
+    {"record_layout", record_layout, METH_NOARGS, layout_doc},
+    {NULL, NULL, 0, NULL},
+};

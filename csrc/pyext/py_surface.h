@@ -1,0 +1,18 @@
+// Triangle surfaces as arguments.
+#ifndef RF_PYEXT_PY_SURFACE_H
+#define RF_PYEXT_PY_SURFACE_H
+
+#include "mesh/surface.h"
+#include "pyext/py_convert.h"
+
+typedef struct py_surface {
+  py_in vertices, triangles;
+  rf_surface view;  // of these arrays
+} py_surface;
+
+// From vertices (v, 3) and triangles (t, 3), checked in full, neither of them empty: 0, or -1 with
+// an exception set.  Release in either case.
+int py_in_surface(py_state *state, py_surface *in, PyObject *vertices, PyObject *triangles);
+void py_surface_release(py_surface *in);
+
+#endif

@@ -1,0 +1,189 @@
+"""The files that records of haptic sessions are written to, and what a record is."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import struct
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core
+from reducedfem.errors import FileFormatError
+
+
+def _record_dtype() -> np.dtype[Any]:
+    names, formats, offsets, size = _core.record_layout()
+    return np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": size})
+
+
+RECORD = _record_dtype()
+
+
+def announces_records(file: BinaryIO) -> bool:
+    """Look at the header: of what holds no numbers NumPy says how to load it all the same."""
+    magic = np.lib.format.MAGIC_PREFIX
+    start = file.read(len(magic) + 2)
+    if start[: len(magic)] != magic:
+        raise ValueError("it is no file of NumPy's format, .npy")
+    if start[len(magic) :] != b"\x01\x00":  # the version that records have
+        return False
+    try:
+        dtype = np.lib.format.read_array_header_1_0(file)[2]
+    except ValueError:
+        return False
+    file.seek(0)
+    return bool(dtype == RECORD)
+
+
+class RecordFile:
+    """A file of NumPy's format that grows; its length is told now and then.
+
+    What was told first makes it appear at its path. Until then, and at its end, there is more
+    than its header tells, which readers pass over.
+    """
+
+    HEADER = 4096
+    PART = ".part"  # at the end of its name until it appears
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._owner = os.getpid()
+        self.part: Path | None = None  # where it is until it appears
+        self._told = 0
+        self._place: tuple[int, int] | None = None  # what has appeared
+        self.descriptor = -1
+
+    def begin(self) -> None:
+        """Create it, or go on at the end of what appeared before."""
+        if self._path.is_dir():
+            raise FileFormatError(f"cannot write {str(self._path)!r}: it is a folder")
+        try:
+            if self._place is None or not self._go_on():
+                self._create()
+        except FileFormatError:
+            raise
+        except OSError as error:
+            self.drop()
+            raise self._failed(error) from None
+
+    def _create(self) -> None:
+        self._told, self._place = 0, None
+        for k in itertools.count():
+            # others may write to the same path, or have been ended while they did
+            part = self._path.with_name(f".{self._path.name}.{self._owner}-{k}{self.PART}")
+            try:
+                self.descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+            except FileExistsError:
+                continue
+            self.part = part
+            break
+        self._write(self._header(0))
+
+    def _go_on(self) -> bool:
+        try:
+            self.descriptor = os.open(self._path, os.O_WRONLY)
+        except FileNotFoundError:
+            return False  # it was moved: what comes now has a file of its own
+        found, end = os.fstat(self.descriptor), self.HEADER + self._told * RECORD.itemsize
+        if (found.st_dev, found.st_ino) != self._place or found.st_size < end:
+            self.close()
+            raise FileFormatError(
+                f"cannot go on in {str(self._path)!r}: it is no longer what this session wrote "
+                "there; move it elsewhere"
+            )
+        os.ftruncate(self.descriptor, end)  # a part of a record, when a disk was full
+        os.lseek(self.descriptor, end, os.SEEK_SET)
+        return True
+
+    def _failed(self, error: OSError) -> FileFormatError:
+        return FileFormatError(f"cannot write {str(self._path)!r}: {error.strerror}")
+
+    def _write(self, data: bytes) -> None:
+        # however many turns the system takes
+        left = memoryview(data)
+        while left:
+            left = left[os.write(self.descriptor, left) :]
+
+    def write(self, records: NDArray[np.void]) -> None:
+        """Write records, all of them."""
+        try:
+            self._write(np.ascontiguousarray(records).tobytes())
+        except OSError as error:
+            raise self._failed(error) from None
+
+    def append(self, records: NDArray[np.void]) -> None:
+        """Write records, all of them, as all since it began; of a part of them nothing stays."""
+        try:
+            self.write(records)
+            self.finish(len(records))
+        finally:
+            self.drop()
+
+    def _header(self, n: int) -> bytes:
+        text = repr(
+            {
+                "descr": np.lib.format.dtype_to_descr(RECORD),
+                "fortran_order": False,
+                "shape": (n,),
+            }
+        )
+        start = b"\x93NUMPY\x01\x00" + struct.pack("<H", self.HEADER - 10)
+        return start + text.ljust(self.HEADER - 11).encode("ascii") + b"\n"
+
+    def tell(self, n: int) -> None:
+        """Say how many records it has had since it began, this time, and let it appear."""
+        # a fork shares the file, which belongs to the process that made it
+        if self.descriptor < 0 or os.getpid() != self._owner:
+            return
+        try:
+            # at its place: a thread that is stuck may go on where it was
+            os.pwrite(self.descriptor, self._header(self._told + n), 0)
+            if self.part is not None:
+                self._appear(self.part)
+        except OSError as error:
+            raise self._failed(error) from None
+        self.part = None
+        found = os.fstat(self.descriptor)
+        self._place = (found.st_dev, found.st_ino)
+
+    def _appear(self, part: Path) -> None:
+        try:
+            os.replace(part, self._path)
+        except FileNotFoundError:
+            # it has, and then the handler of a signal raised
+            if not os.path.samestat(os.stat(self._path), os.fstat(self.descriptor)):
+                raise
+
+    def finish(self, n: int) -> None:
+        """Tell it for the last time, until it begins again.
+
+        Handlers of signals raise where they like: then it is there to be finished once more.
+        """
+        if self.descriptor < 0:
+            return
+        try:
+            self.tell(n)
+        except FileFormatError:
+            self.close()
+            raise
+        # handlers run at calls: there is none between these two
+        self._told += n
+        descriptor, self.descriptor = self.descriptor, -1
+        os.close(descriptor)
+
+    def close(self) -> None:
+        """Leave it as it is."""
+        descriptor, self.descriptor = self.descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def drop(self) -> None:
+        """Leave nothing of what has not appeared."""
+        self.close()
+        if self.part is not None and os.getpid() == self._owner:
+            self.part.unlink(missing_ok=True)
+        self.part = None

@@ -1,0 +1,222 @@
+"""What ``reducedfem haptics SCENE`` does."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core, plot, scenes
+from reducedfem._console import Console, count_text
+from reducedfem.cli.options import Parser, UsageError, counted, positive
+from reducedfem.cli.paths import check_writable, refuse_same
+from reducedfem.devices import (
+    Device,
+    ForceDimension,
+    OpenHaptics,
+    ReplayDevice,
+    SpaceMouse,
+    UdpDevice,
+)
+from reducedfem.errors import DeviceError, DivergedError, FileFormatError
+from reducedfem.haptic_records import HapticRecords
+from reducedfem.haptics import HapticSession
+
+__all__ = ["add_options", "refuse_options", "run"]
+
+_OPTIONS = ("device", "seconds", "points", "resolution", "plot", "record")
+_TOLD_EARLY = ("spacemouse", "force-dimension", "openhaptics")
+_LONGEST = 3600.0  # s; all records are kept in memory
+
+
+def _replay(where: str) -> Device:
+    if Path(where).suffix.lower() == ".csv":
+        return ReplayDevice.from_csv(where)
+    # whichever way the axes of that device lay
+    return ReplayDevice.from_records(HapticRecords.load(where), hand=True)
+
+
+def _udp(where: str) -> Device:
+    return UdpDevice(("127.0.0.1", int(where)), wait=30.0) if where else UdpDevice(wait=30.0)
+
+
+# what stands behind the colon: "" nothing, "FILE" something, "[PORT]" perhaps a number
+_DEVICES: dict[str, tuple[str, Callable[[str], Device | None]]] = {
+    "hand": ("", lambda _: None),
+    "replay": ("FILE", _replay),
+    "udp": ("[PORT]", _udp),
+    "spacemouse": ("", lambda _: SpaceMouse()),
+    "force-dimension": ("", lambda _: ForceDimension()),
+    "openhaptics": ("", lambda _: OpenHaptics()),
+}
+
+
+def _device(text: str) -> tuple[str, str]:
+    kind, colon, where = text.partition(":")
+    if kind not in _DEVICES:
+        raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(_DEVICES)}")
+    wanted = _DEVICES[kind][0]
+    port = wanted == "[PORT]" and where.isdecimal() and 0 < int(where) < 65536
+    if not (port or (wanted == "FILE" and where) or (wanted != "FILE" and not colon)):
+        form = {"": kind, "FILE": f"{kind}:FILE", "[PORT]": f"{kind} or {kind}:PORT"}[wanted]
+        raise argparse.ArgumentTypeError(f"{text!r} must be {form}")
+    return kind, where
+
+
+def _seconds(text: str) -> float:
+    value = positive(text)
+    if value > _LONGEST:
+        raise argparse.ArgumentTypeError(f"must be {_LONGEST:g} or less, got {text}")
+    return value
+
+
+def add_options(parser: Parser) -> None:
+    """Add the scene and its options."""
+    parser.add_argument(
+        "scene",
+        metavar="SCENE",
+        nargs="?",
+        choices=tuple(scenes.STORIES),
+        help="one of " + ", ".join(scenes.STORIES),
+    )
+    parser.add_argument(
+        "--device",
+        type=_device,
+        metavar="KIND",
+        help="hand: a simulated one, which does what the scene tells (default); replay:FILE: what "
+        "the hand did when FILE was recorded, or a table of poses, .csv; udp or udp:PORT: a "
+        "program that sends poses to this machine; spacemouse; force-dimension; openhaptics",
+    )
+    parser.add_argument(
+        "--seconds",
+        type=_seconds,
+        metavar="S",
+        help="when to end (default: when the device has no more to do, or after a minute)",
+    )
+    parser.add_argument(
+        "--points",
+        type=counted(10_000_000),
+        metavar="N",
+        help="of the pointshell (default: as the scene tells)",
+    )
+    parser.add_argument(
+        "--resolution",
+        type=counted(1024),
+        metavar="N",
+        help="voxels of the distance field along a side (default: as the scene tells)",
+    )
+    parser.add_argument(
+        "--record", metavar="FILE", help="a record of each cycle, .npy (see HapticRecords)"
+    )
+    parser.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="picture of forces, times, level of detail and paths (.png, .pdf)",
+    )
+
+
+def refuse_options(args: argparse.Namespace) -> None:
+    """Refuse options that need a scene where there is none."""
+    for name in _OPTIONS:
+        if getattr(args, name) is not None:
+            raise UsageError(f"--{name} needs a scene: one of {', '.join(scenes.STORIES)}")
+
+
+def _check_outputs(args: argparse.Namespace) -> None:
+    read = [args.device[1]] if args.device is not None and args.device[0] == "replay" else []
+    refuse_same(read, {"--record": args.record, "--plot": args.plot})
+    if args.record is not None:
+        check_writable(Path(args.record), "--record")
+        if Path(args.record).suffix.lower() != ".npy":
+            raise UsageError(f"--record: records go to .npy, got {args.record!r}")
+    if args.plot is not None:
+        check_writable(Path(args.plot), "--plot")
+        try:
+            plot.check_picture(args.plot)
+        except FileFormatError as error:
+            raise UsageError(f"--plot: {error}") from None
+
+
+def run(args: argparse.Namespace, console: Console) -> int:
+    """Run the scene, print what happened, and draw it."""
+    _check_outputs(args)
+    kind, where = args.device or ("hand", "")
+    device = _DEVICES[kind][1](where)
+    seconds = args.seconds
+    if seconds is None and device is not None and np.isinf(device.duration):
+        seconds = 60.0
+    options: dict[str, Any] = {"record": args.record, "duration": seconds}
+    for name in ("points", "resolution"):
+        if getattr(args, name) is not None:
+            options[name] = getattr(args, name)
+    # to build takes up to a minute: what is not there is told before
+    if kind in _TOLD_EARLY and device is not None:
+        _core.probe_device(device._core)
+    if isinstance(device, UdpDevice):
+        console.fact("device", device._looked_for[0] + ": awaited when the scene is built")
+    with console.stage("build") as stage:
+        session = scenes.session(args.scene, device, **options)
+        stage.result = scenes.STORIES[args.scene]
+    failure = None
+    try:
+        with session:
+            records = _watched(session, console)
+    except (DeviceError, DivergedError) as error:
+        if not session.report().ticks:
+            raise
+        failure = error
+    if args.record is not None:
+        records = HapticRecords.load(args.record).array
+    for line in str(session.report()).splitlines():
+        console.say("  " + line)
+    _tell(records, session, console)
+    if args.record is not None:
+        console.fact("records", args.record)
+    if args.plot is not None:
+        title = f"{args.scene}: {scenes.STORIES[args.scene]}"
+        max_depth = session.coupling.max_depth
+        HapticRecords(records).plot(args.plot, title=title, max_depth=max_depth)
+        console.fact("plot", args.plot)
+    if failure is not None:
+        raise failure
+    return 0
+
+
+def _watched(session: HapticSession, console: Console) -> NDArray[np.void]:
+    """Wait for the end; return the records, which are taken out in time."""
+    parts = []
+    with console.stage("run") as stage:
+        try:
+            while not session.wait(0.25):
+                parts.append(session.records().array)
+        except KeyboardInterrupt:
+            stage.result = "interrupted, "
+        session.stop()
+        parts.append(session.records().array)
+        stage.result += count_text(session.report().ticks, "cycle")
+    return np.concatenate(parts)
+
+
+def _tell(records: NDArray[np.void], session: HapticSession, console: Console) -> None:
+    """Say what the report of a session does not: contact, levels and penetration."""
+    if not len(records):  # it was ended before the first cycle
+        return
+    allowed = session.coupling.max_depth
+    depth, touching = records["depth_m"], records["touching"]
+    console.say(
+        f"  {'penetration':<22}{1e3 * depth.max():.3f} mm"
+        + ("" if allowed is None else f" at most, of {1e3 * allowed:g} mm allowed")
+    )
+    levels = np.bincount(records["level"])
+    console.say(
+        f"  {'contact':<22}{(touching > 0).mean():.0%} of the time, up to "
+        f"{count_text(int(touching.max()), 'point')}; up to {int(records['visited'].max()):,} nodes"
+    )
+    shares = ", ".join(
+        f"{n}: {count / len(records):.1%}" for n, count in enumerate(levels) if count
+    )
+    console.say(f"  {'deepest level':<22}{shares}")

@@ -1,0 +1,534 @@
+"""Virtual coupling: what ties the object in the simulation to the hand that holds it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._check import array_like, count, number, rotations
+from reducedfem.contact import ContactForce, PenaltyContact
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.field import DistanceField
+
+__all__ = ["CouplingStep", "CouplingWrench", "DynamicCoupling", "VirtualCoupling"]
+
+Pose: TypeAlias = tuple[ArrayLike, ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class CouplingWrench:
+    """What a coupling does at two poses.
+
+    Attributes
+    ----------
+    force, torque
+        On the simulation object, torque about its grasp point, in the world [N], [N m],
+        shape (3,). On the hand they are the opposite.
+    linear_force, linear_torque
+        The same without saturation, shape (3,): what a device renders, up to its own limits.
+    gradient
+        Of (force, torque) by a displacement [m] of the simulation object and a rotation of it
+        [rad] about its grasp point, in fixed axes, shape (6, 6).
+    """
+
+    force: NDArray[np.float64]
+    torque: NDArray[np.float64]
+    linear_force: NDArray[np.float64]
+    linear_torque: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class CouplingStep:
+    """Where the simulation object is after one cycle.
+
+    Attributes
+    ----------
+    position, quaternion
+        Grasp point in the world [m] and rotation (w, x, y, z), shapes (3,) and (4,).
+    wrench
+        Of the coupling there.
+    move
+        Displacement of the grasp point [m] and rotation [rad] of this cycle, shape (6,).
+    rank
+        How many of the six directions resisted; the others follow the manipulandum.
+    limited
+        Whether a largest speed cut the motion.
+    share
+        Which part of the coupling acted, in (0, 1]; below 1 where more than half of `max_depth`
+        relieved it.
+    velocity
+        Of a dynamic coupling [m/s], [rad/s], shape (6,); None for a static one.
+    """
+
+    position: NDArray[np.float64]
+    quaternion: NDArray[np.float64]
+    wrench: CouplingWrench
+    move: NDArray[np.float64]
+    rank: int
+    limited: bool
+    share: float
+    velocity: NDArray[np.float64] | None = None
+
+
+def _pose(pose: Pose, name: str) -> tuple[ArrayLike, ArrayLike]:
+    try:
+        position, quaternion = pose
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            f"{name} must be a pair (position, quaternion), got {type(pose).__name__}"
+        ) from None
+    return (
+        array_like(position, f"position of {name}"),
+        rotations(quaternion, f"quaternion of {name}"),
+    )
+
+
+def _load(contact: ContactForce | None) -> tuple[ArrayLike, ArrayLike, ArrayLike, float]:
+    if contact is None:
+        return np.zeros(3), np.zeros(3), np.zeros((6, 6)), 0.0
+    if not isinstance(contact, ContactForce):
+        hint = "; pass what its evaluate returns" if isinstance(contact, PenaltyContact) else ""
+        raise InputTypeError(f"contact must be a ContactForce, got {type(contact).__name__}{hint}")
+    return contact.force, contact.torque, contact.gradient, contact.depth
+
+
+def _limit(value: float | None, name: str) -> float:
+    return math.inf if value is None else number(value, name)
+
+
+class _Coupling:
+    """What the two kinds of coupling share; they are dataclasses with these fields."""
+
+    stiffness: float
+    torsional_stiffness: float
+    max_force: float | None
+    max_torque: float | None
+    max_depth: float | None
+    reach: float | None
+    max_speed: float | None
+    max_turn_rate: float | None
+
+    def _settings(self, dt: float, damping: float, degenerate: float) -> tuple[float, ...]:
+        """Return the settings as the core takes them."""
+        return (
+            self.stiffness,
+            self.torsional_stiffness,
+            _limit(self.max_force, "max_force"),
+            _limit(self.max_torque, "max_torque"),
+            _limit(self.max_depth, "max_depth"),
+            0.0 if self.reach is None else number(self.reach, "reach"),
+            damping,
+            _limit(self.max_speed, "max_speed") * dt,
+            _limit(self.max_turn_rate, "max_turn_rate") * dt,
+            degenerate,
+        )
+
+    def _check(self, settings: tuple[float, ...]) -> None:
+        _core.coupling_check(settings)
+
+    def _numbers(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if field.name != "substeps" and value is not None:
+                object.__setattr__(self, field.name, number(value, field.name))
+
+
+@dataclass(frozen=True)
+class VirtualCoupling(_Coupling):
+    """Static virtual coupling: springs without masses (Barbic 2007, chapter 4).
+
+    The simulation object is pulled to the manipulandum by the force k e, e the way to its
+    grasp point, and by the torque k_T p, where p has the axis of the rotation that is missing
+    and the length sin(theta / 2) (4.13, 4.14). A cycle moves it to where, by the gradients of
+    coupling and contact, no net force and torque are left (4.1, 4.2). The stiffness that the
+    hand feels is never above k (theorem of section 4.7).
+
+    What `PenaltyContact.evaluate` returns has the exact gradient, -k N g^T, unless the contact was
+    made with ``gradient_direction="normal"``. By that a point whose normal N is not along the
+    gradient g of the field, at edges and far inside, pulls in some direction, and the object may
+    be led deeper on its way to where forces are in balance; -k N N^T, as Barbic has it, resists or
+    lets go in every direction. A `HapticSession` takes the latter unless told otherwise.
+
+    Parameters
+    ----------
+    stiffness
+        k [N/m]; the most that is felt. Where the coupling saturates this is so of what acts on
+        the object; the whole spring, which a `HapticSession` renders unless told otherwise, was
+        felt with up to 1.23 k, over planes at random about as soft as the coupling.
+    torsional_stiffness
+        k_T [N m]; for small rotations the spring has k_T / 2 a radian.
+    max_force
+        Force [N] at which the coupling saturates; linear up to half of it (4.40). With the
+        stiffness of a contact point times a depth, no object is pushed deeper than that by a
+        force (section 4.9). None: never. What deforms gives way to this force at most, though
+        the hand of a `HapticSession` feels k e: give contacts with it a stiffness at which that
+        is as much as the hand is to feel (see ``render`` there).
+    max_torque
+        The same of the torque [N m], which B07 leaves open; None: never. What a torque can do
+        depends on lever arms: max_force times the shortest that contact may have is safe.
+    max_depth
+        Penetration D [m] that is allowed; None: not looked at. Beyond D / 2 the whole coupling is
+        relieved until the object is no deeper, whatever levers and wedges multiply its force. In
+        a session, moreover, no point of the object travels farther in a cycle than half of what
+        is left, (D - depth) / 2, and in free space, where that is a largest speed of D / 2 a
+        cycle, than that and a clearance that the contact search has found; and a pose deeper than
+        3/4 D is left for the one before, from where shorter motions, and such straight to the
+        manipulandum, are tried. No recorded depth is then above::
+
+            3/4 D + (D - 3/4 D) / 2 = 7/8 D
+
+        however fast, strong or well levered a hand is, if the shell is rigid, the first pose is
+        not deeper than 3/4 D, `reach` is not too short, and distances change by no more than a
+        point travels. Those of a grid can change sqrt(3) times as fast: 0.967 D at the very
+        most. In ``benchmarks/b07_4_9_attacks.py``, of which that is the subject, it was 0.88 D;
+        static couplings that only saturate came to 4.3 D there, half the width of the object.
+
+        Slides, too, are no faster than D / 2 a cycle: at 1 kHz 0.5 m/s for each mm of D; a hand
+        that is faster feels the object lag. Slower ones that are less than D / 2 deep feel as
+        without `max_depth`, to the bit. No clearance is known beside a `DeformedField`, nor where
+        time does not allow all levels. What begins too deep, because a session begins there or D
+        has been made smaller, gets at most D / 4 deeper on its way out; an object jammed between
+        walls that it is too thick for may stay there: `HapticSession.recentre`.
+
+        What is not bounded: points that are not there, as a spike passes between those of a
+        coarse shell, or are left out for want of time; and what moves by itself. A plate of
+        10 kPa came up to 1.0 D into an object with a dynamic coupling, and up to 0.82 D into one
+        with a static coupling, coupled or not. `step` alone bounds nothing: it knows of one cycle.
+    damping
+        Part of each motion that is not made, in [0, 1) (4.8).
+    max_speed, max_turn_rate
+        Of the grasp point [m/s] and of the rotation [rad/s] of the simulation object (4.6);
+        None: any.
+    degenerate
+        Directions in which the system resists less than this part of the most follow the
+        manipulandum (4.10), also where contact does resist a little in them. So under contact
+        about 1 / `degenerate` times as stiff as k, or more, the object need not come to rest, and
+        more than k may be felt: 8.6 times k, with points of 10 to 1000 k on one to eight planes at
+        random, in 20 of 48 runs without rest. With 1e-9 all of them came to rest, at no more
+        than k.
+    reach
+        Of the object from its grasp point [m]: how far a rotation of 1 rad may move a point of
+        it, for `max_depth`. None: rotations are not looked at.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value that is not allowed or not a number.
+    """
+
+    stiffness: float
+    torsional_stiffness: float
+    max_force: float | None = None
+    max_torque: float | None = None
+    max_depth: float | None = None
+    damping: float = 0.5
+    max_speed: float | None = None
+    max_turn_rate: float | None = None
+    degenerate: float = 1e-3
+    reach: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        self._numbers()
+        self._check(self._core_settings(1.0))
+
+    def _core_settings(self, dt: float) -> tuple[float, ...]:
+        return self._settings(dt, self.damping, self.degenerate)
+
+    @classmethod
+    def for_contact(
+        cls,
+        contact: PenaltyContact,
+        stiffness: float,
+        *,
+        depth: float | None = None,
+        dt: float = 1e-3,
+        **options: Any,
+    ) -> VirtualCoupling:
+        """Return a coupling whose limits fit a contact.
+
+        With d the penetration that is allowed and l the radius of gyration of the object that
+        is held about its grasp point: the force saturates at that of one point as deep as d
+        (section 4.9), the torque at l times that, the torsional spring has 2 k l^2, so that a
+        rotation meets what the displacements that it causes would meet, the coupling is
+        relieved beyond d and no point gets deeper than 2 d (`max_depth`), and no point at l moves
+        farther than one spacing of the samples a cycle.
+
+        Parameters
+        ----------
+        contact
+            Between the object that is held, a `DistanceField`, and another one.
+        stiffness
+            k [N/m].
+        depth
+            d [m]; None: half the largest spacing of the field's samples.
+        dt
+            Length of a cycle [s].
+        **options
+            Of `VirtualCoupling`, in place of what is chosen here.
+
+        Returns
+        -------
+        VirtualCoupling
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A wrong value, or a field without samples.
+        """
+        if not isinstance(contact, PenaltyContact):
+            raise InputTypeError(f"contact must be a PenaltyContact, got {type(contact).__name__}")
+        field = contact.field
+        if not isinstance(field, DistanceField):
+            raise InputTypeError(
+                f"contact.field must be a DistanceField, got {type(field).__name__}: give the "
+                "settings to VirtualCoupling instead"
+            )
+        k = _positive(stiffness, "stiffness")
+        spacing = float(np.max(field.spacing))
+        allowed = 0.5 * spacing if depth is None else _positive(depth, "depth")
+        lever, reach = _levers(field, contact.options["grasp"])
+        force = contact.stiffness * allowed
+        chosen: dict[str, Any] = {
+            "torsional_stiffness": 2.0 * k * lever**2,
+            "max_force": force,
+            "max_torque": force * lever,
+            "max_depth": 2.0 * allowed,
+            "reach": reach,
+            "max_speed": spacing / _positive(dt, "dt"),
+            "max_turn_rate": spacing / lever / dt,
+        }
+        return cls(k, **(chosen | options))
+
+    def wrench(
+        self, manipulandum: Pose, position: ArrayLike, quaternion: ArrayLike
+    ) -> CouplingWrench:
+        """Return force and torque at two poses.
+
+        Parameters
+        ----------
+        manipulandum
+            The pose of the grasp frame in the hand: position [m] (3,), quaternion
+            (w, x, y, z).
+        position, quaternion
+            That of the simulation object.
+
+        Returns
+        -------
+        CouplingWrench
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A wrong shape, a value that is not finite, a quaternion whose norm is not 1.
+        """
+        hand = _pose(manipulandum, "manipulandum")
+        found = _core.coupling_wrench(
+            self._core_settings(1.0), hand, _pose((position, quaternion), "object")
+        )
+        return CouplingWrench(*found)
+
+    def step(
+        self,
+        manipulandum: Pose,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        contact: ContactForce | None = None,
+        *,
+        share: float = 1.0,
+        dt: float = 1e-3,
+    ) -> CouplingStep:
+        """Return where one cycle takes the simulation object.
+
+        Parameters
+        ----------
+        manipulandum
+            The pose of the grasp frame in the hand: position [m] (3,), quaternion
+            (w, x, y, z).
+        position, quaternion
+            That of the simulation object.
+        contact
+            What acts on it there, about its grasp point; None: nothing.
+        share
+            That of the last cycle.
+        dt
+            Length of the cycle [s]; speeds are limited by it.
+
+        Returns
+        -------
+        CouplingStep
+
+        Raises
+        ------
+        InputError, InputTypeError
+            As `wrench`.
+        DivergedError
+            Forces or gradients are so large that there is no finite step.
+        """
+        hand = _pose(manipulandum, "manipulandum")
+        settings = self._core_settings(_positive(dt, "dt"))
+        found = _core.coupling_step(
+            settings,
+            hand,
+            _pose((position, quaternion), "object"),
+            _share(share),
+            _load(contact),
+        )
+        return _step(found)
+
+
+def _step(found: tuple[Any, ...], velocity: NDArray[np.float64] | None = None) -> CouplingStep:
+    (position, quaternion), share, wrench, move, rank, limited = found
+    return CouplingStep(
+        position, quaternion, CouplingWrench(*wrench), move, rank, limited, share, velocity
+    )
+
+
+def _positive(value: float, name: str) -> float:
+    result = number(value, name)
+    if not result > 0.0:
+        raise InputError(f"{name} must be positive, got {result:g}")
+    return result
+
+
+def _levers(field: DistanceField, grasp: NDArray[np.float64]) -> tuple[float, float]:
+    """Return root mean square and maximum of the distance of what is inside from the grasp."""
+    inside = np.argwhere(np.asarray(field.values) < 0.0)
+    if not len(inside):
+        raise InputError("no sample of contact.field is inside: its resolution is too low")
+    way = field.origin + field.spacing * inside - grasp
+    square = np.sum(way * way, axis=1)
+    # what is inside may reach up to the next sample
+    farthest = np.sqrt(square.max()) + np.linalg.norm(field.spacing)
+    return float(np.sqrt(np.mean(square))), float(farthest)
+
+
+def _share(value: float) -> float:
+    share = number(value, "share")
+    if not 0.0 < share <= 1.0:
+        raise InputError(f"share must be above 0 and at most 1, got {share:g}")
+    return share
+
+
+@dataclass(frozen=True)
+class DynamicCoupling(_Coupling):
+    """Dynamic virtual coupling: the simulation object has a mass (McNeely et al. 1999).
+
+    Springs as those of `VirtualCoupling`, with dampers beside them, pull an object of the given
+    mass and inertia; a cycle makes linearly implicit Euler steps under the contact of its
+    beginning and its gradient. It is what static coupling is compared with.
+
+    Parameters
+    ----------
+    stiffness, torsional_stiffness, reach
+        As of `VirtualCoupling`.
+    max_force, max_torque, max_depth, max_speed, max_turn_rate
+        As of `VirtualCoupling`. Neither dampers nor momentum saturate: without `max_depth` a fast
+        hand drives the object through any contact.
+    mass
+        Of the simulation object [kg].
+    inertia
+        About the grasp point, the same about all axes [kg m^2].
+    damping_ratio
+        Of the springs with this mass and inertia; 1: critical. Where a spring saturates the
+        damper is less, so that this is that of the stiffness that is left.
+    substeps
+        Steps a cycle, up to 64.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value that is not allowed or not a number.
+    """
+
+    stiffness: float
+    torsional_stiffness: float
+    mass: float
+    inertia: float
+    damping_ratio: float = 1.0
+    substeps: int = 1
+    max_force: float | None = None
+    max_torque: float | None = None
+    max_depth: float | None = None
+    max_speed: float | None = None
+    max_turn_rate: float | None = None
+    reach: float | None = None
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        self._numbers()
+        object.__setattr__(self, "substeps", count(self.substeps, "substeps", 64))
+        for name in ("mass", "inertia"):
+            _positive(getattr(self, name), name)
+        if not self.damping_ratio >= 0.0:
+            raise InputError(f"damping_ratio must not be negative, got {self.damping_ratio:g}")
+        self._check(self._core_settings(1.0)[0])
+
+    def _core_settings(self, dt: float) -> tuple[tuple[float, ...], tuple[Any, ...]]:
+        twice = 2.0 * self.damping_ratio
+        return (
+            self._settings(dt, 0.0, 1e-3),
+            (
+                self.mass,
+                self.inertia,
+                twice * math.sqrt(self.stiffness * self.mass),
+                twice * math.sqrt(0.5 * self.torsional_stiffness * self.inertia),
+                dt,
+                self.substeps,
+            ),
+        )
+
+    def step(
+        self,
+        manipulandum: Pose,
+        position: ArrayLike,
+        quaternion: ArrayLike,
+        contact: ContactForce | None = None,
+        *,
+        velocity: ArrayLike | None = None,
+        manipulandum_velocity: ArrayLike | None = None,
+        share: float = 1.0,
+        dt: float = 1e-3,
+    ) -> CouplingStep:
+        """Return where one cycle takes the simulation object.
+
+        Parameters
+        ----------
+        manipulandum, position, quaternion, contact, share
+            As of `VirtualCoupling.step`.
+        velocity
+            Of the simulation object's grasp point, and its angular velocity [m/s], [rad/s],
+            shape (6,); None: at rest.
+        manipulandum_velocity
+            The same of the manipulandum.
+        dt
+            Length of the cycle [s].
+
+        Returns
+        -------
+        CouplingStep
+
+        Raises
+        ------
+        InputError, InputTypeError, DivergedError
+            As `VirtualCoupling.step`.
+        """
+        settings, dynamics = self._core_settings(_positive(dt, "dt"))
+        rest = np.zeros(6)
+        found, after = _core.dynamic_step(
+            settings,
+            dynamics,
+            _pose(manipulandum, "manipulandum"),
+            rest if manipulandum_velocity is None else manipulandum_velocity,
+            _pose((position, quaternion), "object"),
+            rest if velocity is None else velocity,
+            _share(share),
+            _load(contact),
+        )
+        return _step(found, after)

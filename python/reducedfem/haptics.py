@@ -1,0 +1,981 @@
+"""Haptic sessions: contact, virtual coupling and deformation at 1 kHz, in a thread of C."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import math
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core
+from reducedfem._atomic import as_path
+from reducedfem._check import count, flag, integer, number
+from reducedfem._record_file import RECORD, RecordFile
+from reducedfem._run import Progress, callback
+from reducedfem.contact import PenaltyContact
+from reducedfem.coupling import DynamicCoupling, VirtualCoupling
+from reducedfem.deformed_field import DeformedField
+from reducedfem.devices import Device
+from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
+from reducedfem.haptic_records import HapticRecords
+from reducedfem.integrator import ImplicitNewmark
+from reducedfem.reduced import ReducedSolid
+from reducedfem.workspace import Workspace
+
+__all__ = ["HapticReport", "HapticSession", "HapticSnapshot"]
+
+# s without a cycle after which the device is halted, without progress after which a file is given
+# up, and longer than the first, without a cycle after which a thread that is to end is
+_STALL = 0.05
+_PATIENCE = 5.0
+_HANG = 2.0
+# of the passivity controller's damper, N s/m and N m s: what a 1 kHz loop renders stably with a
+# hand of 0.1 kg
+_MOST_DAMPING = 20.0
+_MOST_TORSIONAL_DAMPING = 0.02
+_SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HapticSnapshot:
+    """The newest state of a session.
+
+    Attributes
+    ----------
+    record
+        Of the last cycle, by name: see `HapticRecords`.
+    q
+        Reduced coordinates of the simulations of the contacts [kg^1/2 m]; None for those
+        without.
+    field_q
+        Those of the object with the field; None where it does not deform.
+    fresh
+        Whether a cycle has ended since the last snapshot.
+    """
+
+    record: np.void
+    q: tuple[NDArray[np.float64] | None, ...]
+    field_q: NDArray[np.float64] | None
+    fresh: bool
+
+    def __repr__(self) -> str:
+        force = ", ".join(f"{x + 0.0:.3g}" for x in self.record["force"])  # no -0
+        touching = int(self.record["touching"])
+        points = "1 point touches" if touching == 1 else f"{touching} points touch"
+        return f"<HapticSnapshot: at {self.time:.6g} s, ({force}) N on the hand, {points}>"
+
+    @property
+    def time(self) -> float:
+        """By the schedule, since the session began [s]."""
+        return float(self.record["time_s"])
+
+    @property
+    def position(self) -> NDArray[np.float64]:
+        """Grasp point of the simulation object in the world [m], shape (3,)."""
+        return np.array(self.record["object_position"])
+
+    @property
+    def quaternion(self) -> NDArray[np.float64]:
+        """Rotation of the simulation object (w, x, y, z)."""
+        return np.array(self.record["object_quaternion"])
+
+    @property
+    def force(self) -> NDArray[np.float64]:
+        """On the hand, in the frame of the device [N], shape (3,)."""
+        return np.array(self.record["force"])
+
+    @property
+    def torque(self) -> NDArray[np.float64]:
+        """On the hand, in the frame of the device [N m], shape (3,)."""
+        return np.array(self.record["torque"])
+
+
+@dataclass(frozen=True)
+class HapticReport:
+    """What a session has done so far.
+
+    Attributes
+    ----------
+    phase
+        "ready", "running", "stopped", "finished" or "failed".
+    failure
+        What failed; empty otherwise.
+    device
+        Name of the device; empty before it is opened for the first time.
+    ticks
+        Cycles.
+    rate
+        Cycles a second [Hz].
+    over
+        Cycles that computed longer than a period.
+    skipped
+        Cycles that were left out because one before them ended, or the thread was woken, too
+        late.
+    unrecorded
+        Records that found no room.
+    compute_us, late_us, contact_us
+        Times of computing, of the beginning of cycles after their time, and of contact: by
+        name "p50", "p99", "p99.9", "max" [us]; the first three are known to 1 %.
+    depth
+        Deepest penetration so far [m]; 0 without contact.
+    energy, most_energy
+        Given to the hand so far, and the most of it at any time [J]; a passive session never
+        gives more than it took. What makes it give more: see `HapticSession`.
+    priority, locked
+        Whether the thread has a real-time priority, and memory is locked.
+    not_allowed
+        What of these the system refused, and why.
+    """
+
+    phase: str
+    failure: str
+    device: str
+    ticks: int
+    rate: float
+    over: int
+    skipped: int
+    unrecorded: int
+    compute_us: dict[str, float]
+    late_us: dict[str, float]
+    contact_us: dict[str, float]
+    depth: float
+    energy: float
+    most_energy: float
+    priority: bool
+    locked: bool
+    not_allowed: str
+
+    def __str__(self) -> str:
+        """Return a table."""
+
+        def times(all_of: dict[str, float]) -> str:
+            return ", ".join(f"{name} {value:.1f}" for name, value in all_of.items()) + " us"
+
+        rows = [
+            ("session", self.phase + (f": {self.failure}" if self.failure else "")),
+            ("device", self.device or "not opened yet"),
+            ("cycles", f"{self.ticks} at {self.rate:g} Hz"),
+            ("computing", times(self.compute_us)),
+            ("of it contact", times(self.contact_us)),
+            ("begun late by", times(self.late_us)),
+            ("longer than a period", f"{self.over}; left out {self.skipped}"),
+            ("deepest contact", f"{1e3 * self.depth:.3g} mm"),
+            ("energy to the hand", f"{self.energy:.3g} J, at most {self.most_energy:.3g} J"),
+            ("real-time priority", "yes" if self.priority else "no"),
+            ("memory locked", "yes" if self.locked else "no"),
+        ]
+        if self.unrecorded:
+            rows.append(("not recorded", f"{self.unrecorded} cycles"))
+        if self.not_allowed:
+            rows.append(("refused", self.not_allowed))
+        return "\n".join(f"{name:<22}{value}" for name, value in rows)
+
+
+_live: weakref.WeakSet[HapticSession] = weakref.WeakSet()
+
+
+@atexit.register
+def _close_all() -> None:
+    with contextlib.ExitStack() as all_of_them:
+        for session in list(_live):
+            all_of_them.callback(session.close)
+
+
+class HapticSession:
+    """Contact, virtual coupling and deformation, cycle by cycle, against a device.
+
+    A cycle reads the device, searches contact at the pose of the simulation object, moves that
+    by the virtual coupling, writes the coupling's force to the device and steps the deformable
+    objects (Barbic 2007, figure 4.2). `start`, or a ``with`` block, runs it in a thread of C,
+    once a period, which never waits for Python; `run` makes cycles one after the other in
+    this thread, by the same code.
+
+    Sessions have copies of contacts and simulations of their own, in the state in which those
+    are when the session is made; when it is stopped, the simulations get the state of the
+    copies.
+
+    Parameters
+    ----------
+    contact
+        Between the object that is held, the one with the distance field, and another one, the
+        shell; or several, with the same `field` and grasp point. Unless a contact was made
+        with a ``gradient_direction`` of its own, here it takes "normal": over the `scenes`, with
+        fewer points, the second differences of the force from cycle to cycle are then 0.08 to 0.9
+        times as large as with "field" (root mean square, in mN: statue 15 of 181, peg 0.7 of 8.3,
+        alpha-cheat 1.5 of 5.3, soft 2.2 of 6.1, hoses 0.35 of 0.48, dragon 6.8 of 8.3, alpha 0.13
+        of 0.14), all six directions resist in every cycle of contact, not in all but 253, and
+        none gives energy to the hand, of which "peg" gave 1.7 mJ.
+    device
+        What the hand holds.
+    coupling
+        What ties the simulation object to it.
+    simulation
+        Of the shell, of the model under its `PointTree`, with steps that divide the period; None:
+        it stays at rest. Of several contacts a sequence, one each.
+    field_simulation
+        Of the object that is held, of the model of its field, where that is a `DeformedField`.
+    workspace
+        From the device's frame to the world; None: they are the same.
+    rate
+        Cycles a second [Hz].
+    budget_us
+        Computing time of a cycle [us]: contact stops descending when it would take longer.
+        None: half a period, and a whole one at most; 0: contacts stop as they were made to.
+    coupled
+        Whether the object's motion and the shell's step are solved for together, the system of
+        6 + r unknowns that Barbic 2007 leaves for later (end of section 4.2), for one contact
+        with a simulation of the shell whose step is the period. Otherwise, as there, the object
+        moves against a shell that stands still, which then steps under the force of before that
+        motion. That force is explicit, and contact oscillates where it is stiff for the mass
+        that is hit and for the rate; coupled it is implicit, and in
+        ``benchmarks/b07_4_2_coupled.py`` contact with ``gradient_direction="field"``, which
+        suits a ball that rolls on a plane, may be some 500 times as stiff at 250 Hz, 20 times at
+        1 kHz and 3 times at 4 kHz. There a cycle takes 1.6 us longer at r = 8 and 7 us
+        at r = 30, all of it before the force goes out.
+        Where contact is soft for the rate the two differ little: errors over time, of first
+        order in the period, are about a third less, and vibrations of a shell without damping
+        die out more slowly, as the object's lag damps them less. Forces are linear within a
+        cycle: an object that leaves contact in it pulls the shell along until its end.
+        Cycles in which contact makes the matrix indefinite are split: see
+        `HapticRecords.flagged`.
+    max_force, max_torque
+        To the device [N], [N m]; None: what that can render.
+    force_slew, torque_slew
+        Fastest change of them [N/s], [N m/s]; None: any. What `passivity` takes away, and its
+        damper, change at once; what it gives back comes as slowly as all else.
+    ramp
+        Time in which forces fade in and out [s].
+    silence
+        Time without a new sample of the device after which there is no force [s]; None: 0.01 s
+        for a `UdpDevice`, 0.05 s for others.
+    passivity
+        Whether a controller keeps the energy that is given to the hand within an allowance; it
+        is observed in any case. It fades forces out before they have given too much, by
+        velocities of the last cycle, and damps where that was not enough. See below. It comes
+        after `force_slew` and `torque_slew`: a force that one of them keeps up may give no more
+        than any other.
+    energy_allowance
+        Of that controller [J].
+    render
+        What the hand feels of a coupling that saturates: "linear", k e, up to the limits of the
+        device, as Barbic has it (end of section 4.9), or "saturated", the opposite of what acts
+        on the object. The first can be much larger. See below.
+    duration
+        After which forces fade out and the session ends [s]; None: that of the device, if it
+        has one. To fade out takes as long as they have faded in, up to `ramp`, and is added.
+    record
+        A file for a record of each cycle, ``.npy``; it appears when the session is stopped, or
+        `run` returns, and one that was there is replaced then. Started or run again, the session
+        goes on at its end, or in a new one where that was moved away. None: `records` gives the
+        last ones.
+    keep_records
+        How many cycles `records` can look back, or a file may lag behind.
+    priority
+        Real-time priority of the thread (SCHED_FIFO), 1 to 99; 0: none. The one that watches it
+        runs one above. Where the system refuses it the report says so.
+    lock_memory
+        Whether the memory of the process is kept from being swapped, where allowed.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type or a value that is not allowed; the device belongs to
+        another session.
+
+    Notes
+    -----
+    A hand may get more energy than it gave (`HapticReport.energy` above zero) for two reasons.
+
+    A force is held for a period T. A hand that moves at v in a wall feels it T / 2 late, and
+    gets k v^2 T / 2 for each second in it, k the stiffness of coupling and wall in series; with
+    static damping a the object lags, which takes a / (1 - a) k_VC^2 / (k_VC + K) v^2 T, much
+    where contact (K) is soft, nothing in a stiff wall. Of hand and device a damping of k T / 2 is
+    needed to stay at rest: rates and dampers allow stiff walls, not the coupling.
+
+    And with ``render="linear"`` a coupling that saturates at f renders k e, which is more. Where
+    an object at rest does not give way this adds nothing, but what moves, because the shell
+    swings back, does the work of k e on the hand and loses that of f. This is as large at any
+    rate: a hose of 5 N/m on a spoon of rubber, saturated at 15 mN, gave back 0.57 N and 1.5 mJ at
+    1 kHz, 4.2 mJ at 8 kHz. Contact that is stiff enough not to saturate, ``render="saturated"``, or
+    ``passivity`` prevents it.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_closed",
+        "_contacts",
+        "_core",
+        "_coupling",
+        "_device",
+        "_dt",
+        "_field_simulation",
+        "_file",
+        "_keep_records",
+        "_kept",
+        "_life",
+        "_lost",
+        "_owner",
+        "_rate",
+        "_record_path",
+        "_restored",
+        "_simulations",
+        "_sizes",
+        "_written",
+    )
+
+    def __init__(
+        self,
+        contact: PenaltyContact | Sequence[PenaltyContact],
+        device: Device,
+        *,
+        coupling: VirtualCoupling | DynamicCoupling,
+        simulation: ImplicitNewmark | Sequence[ImplicitNewmark | None] | None = None,
+        field_simulation: ImplicitNewmark | None = None,
+        workspace: Workspace | None = None,
+        rate: float = 1000.0,
+        budget_us: float | None = None,
+        coupled: bool = False,
+        max_force: float | None = None,
+        max_torque: float | None = None,
+        force_slew: float | None = None,
+        torque_slew: float | None = None,
+        ramp: float = 0.2,
+        silence: float | None = None,
+        passivity: bool = False,
+        energy_allowance: float = 1e-4,
+        render: str = "linear",
+        duration: float | None = None,
+        record: str | os.PathLike[str] | None = None,
+        keep_records: int = 10_000,
+        priority: int = 80,
+        lock_memory: bool = True,
+    ) -> None:
+        contacts = _sequence(contact, "contact", PenaltyContact, none=False)
+        if simulation is None:
+            simulation = [None] * len(contacts)
+        simulations = _sequence(simulation, "simulation", ImplicitNewmark, none=True)
+        if len(simulations) != len(contacts):
+            raise InputError(
+                f"simulation has {len(simulations)} elements, contact has {len(contacts)}: one "
+                "each, None for a shell at rest"
+            )
+        if field_simulation is not None and not isinstance(field_simulation, ImplicitNewmark):
+            raise InputTypeError(
+                "field_simulation must be an ImplicitNewmark, got "
+                f"{type(field_simulation).__name__}"
+            )
+        if not isinstance(device, Device):
+            raise InputTypeError(
+                f"device must be a Device, such as SimulatedHand, got {type(device).__name__}"
+            )
+        if not isinstance(coupling, VirtualCoupling | DynamicCoupling):
+            raise InputTypeError(
+                "coupling must be a VirtualCoupling or a DynamicCoupling, got "
+                f"{type(coupling).__name__}"
+            )
+        hertz = number(rate, "rate")
+        if not 10.0 <= hertz <= 20_000.0:
+            raise InputError(f"rate must be between 10 and 20000 Hz, got {hertz:g}")
+        self._dt = 1.0 / hertz
+        self._rate = hertz
+        place = Workspace() if workspace is None else workspace
+        if not isinstance(place, Workspace):
+            raise InputTypeError(f"workspace must be a Workspace, got {type(place).__name__}")
+        period = 1e6 * self._dt
+        budget = 0.5 * period if budget_us is None else number(budget_us, "budget_us")
+        if budget > period * (1.0 + 1e-9):
+            raise InputError(
+                f"budget_us is {budget:g}, a cycle at {hertz:g} Hz lasts {period:g} us; 0 is for "
+                "no budget"
+            )
+        lasts = device.duration if duration is None else number(duration, "duration")
+        if duration is not None and not lasts > 0.0:
+            raise InputError(f"duration must be positive or None, got {lasts:g}")
+        if render not in ("linear", "saturated"):
+            raise InputError(f'render must be "linear" or "saturated", got {render!r}')
+        _check_parts(contacts, simulations, field_simulation, self._dt)
+        self._coupling = coupling
+        self._contacts, self._simulations = contacts, simulations
+        self._field_simulation, self._device = field_simulation, device
+        self._sizes = [0 if s is None else len(s.state.q) for s in (*simulations, field_simulation)]
+        self._record_path = None if record is None else as_path(record, "record")
+        self._file = None if self._record_path is None else RecordFile(self._record_path)
+        self._written = self._lost = 0
+        self._keep_records = count(keep_records, "keep_records", 1 << 24)
+        self._kept: list[bytes] = []
+        self._owner = os.getpid()
+        self._life = threading.RLock()  # whose thread begins or ends it, file and all
+        self._restored = True
+        static, dynamics = _split(coupling, self._dt)
+        self._core = _core.Session(
+            device._core,
+            tuple(c._core for c in contacts),
+            tuple(None if s is None else s._core for s in simulations),
+            None if field_simulation is None else field_simulation._core,
+            (self._dt, budget, flag(coupled, "coupled"), render == "saturated"),
+            static,
+            dynamics,
+            place._core_settings(),
+            (
+                _or_infinite(max_force, "max_force"),
+                _or_infinite(max_torque, "max_torque"),
+                _or_infinite(force_slew, "force_slew"),
+                _or_infinite(torque_slew, "torque_slew"),
+                number(ramp, "ramp"),
+                number(device._silence if silence is None else silence, "silence"),
+                flag(passivity, "passivity"),
+                number(energy_allowance, "energy_allowance"),
+                _MOST_DAMPING,
+                _MOST_TORSIONAL_DAMPING,
+            ),
+            (
+                0.0 if math.isinf(lasts) else lasts,
+                max(_STALL, 10.0 * self._dt),
+                integer(priority, "priority"),
+                flag(lock_memory, "lock_memory"),
+                self._keep_records,
+                _PATIENCE,
+                _HANG,
+            ),
+        )
+        self._closed = False
+        _live.add(self)
+
+    def __del__(self) -> None:
+        # what nobody has any more ends as if it had been closed; so does no half-made one
+        if not hasattr(self, "_closed"):
+            return
+        # closing may have been interrupted
+        if not self._closed or (self._file is not None and self._file.descriptor >= 0):
+            self.close()
+
+    def __repr__(self) -> str:
+        status = self._core.status()
+        return (
+            f"<HapticSession: {status['phase']}, {status['ticks']} cycles at {self._rate:g} Hz, "
+            f"{self._device!r}>"
+        )
+
+    def __reduce__(self) -> Any:
+        """Refuse copies and pickles: there is one thread, and one device."""
+        raise InputTypeError("a HapticSession can be neither copied nor pickled")
+
+    @property
+    def contacts(self) -> tuple[PenaltyContact, ...]:
+        """The contacts that it was made of; those that it runs are copies."""
+        return self._contacts
+
+    @property
+    def device(self) -> Device:
+        """What the hand holds."""
+        return self._device
+
+    @property
+    def rate(self) -> float:
+        """Cycles a second [Hz]."""
+        return self._rate
+
+    @property
+    def dt(self) -> float:
+        """Length of a cycle [s]."""
+        return self._dt
+
+    def __enter__(self) -> HapticSession:
+        """Start it."""
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it; what failed in it is raised unless something else is on its way."""
+        self.close()
+        if kind is None:
+            self._raise_failure()
+
+    def start(self) -> None:
+        """Open the device and begin; again after `stop` it goes on where it was.
+
+        The object, and what deforms, are then where they were left, and the hand takes the object
+        up wherever it has gone in between, as after a clutch: nothing pulls the two together, and
+        the workspace has moved by as much. `recentre` puts it where it began.
+
+        Raises
+        ------
+        DeviceError
+            The device cannot be opened.
+        InputError
+            The session is running, closed, or has failed; it belongs to another process, which
+            was forked.
+        FileFormatError
+            The file for the records cannot be written.
+        """
+        self._refuse_a_fork()
+        with self._life:
+            self._start()
+
+    def _start(self) -> None:
+        began = self._file is not None and self._file.descriptor < 0 and not self._closed
+        before = self._core.status()
+        try:
+            if self._file is not None and began:
+                self._file.begin()
+                self._written, self._lost = before["written"], before["unrecorded"]
+            self._core.start(-1 if self._file is None else self._file.descriptor)
+        except BaseException:
+            # the handler of a signal may have raised when it had begun
+            if not _goes_on(before) and _goes_on(self._core.status()):
+                self._restored = False
+                with contextlib.suppress(FileFormatError):
+                    self.stop()
+            # not that of a session that runs already
+            elif self._file is not None and began:
+                self._file.drop()
+            raise
+        self._restored = False
+
+    def run(
+        self,
+        cycles: int | None = None,
+        *,
+        seconds: float | None = None,
+        progress: Progress = False,
+    ) -> HapticRecords:
+        """Make cycles one after the other, without waiting, and return their records.
+
+        Ctrl-C ends it between two cycles; `records` has all that were made until then. It is for
+        scripts and tests: a device goes on rendering the last force when `run` returns, and nobody
+        watches it. A hand is for `start`.
+
+        Parameters
+        ----------
+        cycles
+            How many; or else
+        seconds
+            how much time of the session they are to cover [s].
+        progress
+            True: a progress bar; a callable: called as ``f(done, total)`` now and then.
+
+        Returns
+        -------
+        HapticRecords
+
+        Raises
+        ------
+        DeviceError, DivergedError
+            The device or the simulation failed; the records up to then are in `records`.
+        FileFormatError
+            The file for the records cannot be written: told before the first cycle or, of a disk
+            that is full, after the last one; then they are in `records`.
+        InputError, InputTypeError
+            `cycles` and `seconds` are both given, or none of them is; one of them or `progress` has
+            a value that is not allowed. The session is running in its thread, is closed, has failed
+            or belongs to another process, which was forked.
+        """
+        self._refuse_a_fork()
+        if (cycles is None) == (seconds is None):
+            raise InputError("run takes either cycles or seconds")
+        if seconds is None:
+            total = count(cycles, "cycles")
+        else:
+            wanted = number(seconds, "seconds")
+            if not wanted > 0.0:
+                raise InputError(f"seconds must be positive, got {wanted:g}")
+            total = count(max(1, math.ceil(wanted * self._rate - 1e-9)), "seconds * rate")
+        with callback(progress, "cycles") as tell:
+            self._core.advance(0)  # refuses what is no time for cycles
+            self._restored = False
+            self._fetch()
+            first = len(self._kept)
+            with self._life:
+                self._finish_file()  # of a thread that has ended by itself
+                if self._file is not None:  # what cannot be written is told before
+                    self._file.begin()
+                    self._file.drop()
+            try:
+                done, told = 0, time.monotonic()
+                while done < total:
+                    # the ring holds at least 64, and signals are looked at in between
+                    n = min(total - done, 64)
+                    try:
+                        self._core.advance(n)
+                    finally:
+                        self._fetch()
+                    done += n
+                    now = time.monotonic()
+                    if tell is not None and (now >= told + 0.05 or done == total):
+                        told = now
+                        tell(done, total)
+            finally:
+                array = np.frombuffer(bytearray().join(self._kept[first:]), RECORD)
+                with self._life:
+                    # another thread may have started the session meanwhile
+                    if self._file is not None and self._file.descriptor < 0:
+                        self._file.begin()
+                        self._file.append(array)
+        del self._kept[first:]
+        return HapticRecords(array)
+
+    def _refuse_a_fork(self) -> None:
+        if os.getpid() != self._owner:
+            raise InputError("the session belongs to the process that made it")
+
+    def _fetch(self) -> None:
+        # one call: no signal comes between taking records out and keeping them
+        self._kept.extend(iter(functools.partial(self._core.records, 4096), b""))
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the session has ended by itself.
+
+        Parameters
+        ----------
+        timeout
+            The longest time to wait [s]; None: any.
+
+        Returns
+        -------
+        bool
+            Whether it has; so has one that was stopped or closed.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `timeout` is no finite number; the session was never started, or belongs to another
+            process, which was forked.
+        """
+        self._refuse_a_fork()
+        if self._core.status()["phase"] == "ready":
+            if self._closed:
+                raise InputError("the session is closed: it was never started")
+            raise InputError("the session was not started: use it in a with block, or call start")
+        until = math.inf if timeout is None else time.monotonic() + number(timeout, "timeout")
+        # nobody who looks at the session meanwhile is to wait for this
+        while not self._core.wait(0.0):
+            if time.monotonic() >= until:
+                return False
+            time.sleep(0.005)
+        return True
+
+    def stop(self) -> None:
+        """Fade the forces out, end the thread, close the device; fine at any time.
+
+        In a forked copy of the process it does nothing.
+
+        Raises
+        ------
+        FileFormatError
+            Not all records could be written to the file. On a full disk, say, the file has those
+            of before, `records` the last ones. Of a disk that does not answer the message tells
+            where what was written is; the next `stop` or `close` waits for the rest again. Where
+            a file could not follow for longer than `keep_records`, it has all but the cycles that
+            the message counts.
+        """
+        if os.getpid() == self._owner:
+            self._end(self._core.stop)
+
+    def _end(self, end: Callable[[], None]) -> None:
+        with self._life:
+            end()
+            try:
+                self._finish_file()
+            finally:
+                self._restore()
+
+    def _restore(self) -> None:
+        # of a thread that is stuck nothing can be had
+        if self._restored or not self._core.wait(0.0):
+            return
+        self._restored = True
+        for k, simulation in enumerate((*self._simulations, self._field_simulation)):
+            if simulation is not None:
+                index = -1 if k == len(self._simulations) else k
+                self._core.restore(index, simulation._core)
+
+    def close(self) -> None:
+        """As `stop`, for good: the device is free for another session.
+
+        A session that is dropped, or left when the interpreter ends, is closed as well.
+
+        Raises
+        ------
+        FileFormatError
+            As of `stop`.
+        """
+        self._closed = True
+        if os.getpid() != self._owner:
+            return
+        try:
+            self._end(self._core.close)
+        finally:
+            # of a thread or a file that is stuck there may be more at the end
+            if self._file is None or self._file.descriptor < 0:
+                _live.discard(self)
+
+    def snapshot(self) -> HapticSnapshot:
+        """Return the newest state, without disturbing the loop.
+
+        Returns
+        -------
+        HapticSnapshot
+
+        Raises
+        ------
+        InputError
+            No cycle has ended yet.
+        """
+        newest = self._core.snapshot()
+        if newest is None:
+            raise InputError("no cycle has ended yet: start or run the session first")
+        fresh, data = newest
+        record = np.frombuffer(data, RECORD, 1)[0]
+        place, found = RECORD.itemsize, []
+        for r in self._sizes:
+            found.append(np.frombuffer(data, float, r, place).copy() if r else None)
+            place += 8 * r
+        return HapticSnapshot(record, tuple(found[:-1]), found[-1], fresh)
+
+    def records(self) -> HapticRecords:
+        """Return the records since the last call, as many as `keep_records`.
+
+        While a file takes them, there are none here.
+
+        Returns
+        -------
+        HapticRecords
+        """
+        self._fetch()
+        array = np.frombuffer(bytearray().join(self._kept), RECORD)
+        self._kept = []
+        return HapticRecords(array)
+
+    def enable(self, forces: bool = True) -> None:
+        """Fade forces in, or out.
+
+        Parameters
+        ----------
+        forces
+            Whether there are to be any.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            Too many commands wait, the session is closed, has failed or belongs to another
+            process, which was forked; `forces` is no bool.
+        """
+        self._command(0, 1.0 if flag(forces, "forces") else 0.0)
+
+    def recentre(self) -> None:
+        """Put manipulandum and simulation object where the workspace begins.
+
+        Raises
+        ------
+        InputError
+            Too many commands wait, the session is closed, has failed or belongs to another
+            process, which was forked.
+        """
+        self._command(1, 0.0)
+
+    @property
+    def coupling(self) -> VirtualCoupling | DynamicCoupling:
+        """The coupling; it may be replaced while the session runs."""
+        return self._coupling
+
+    @coupling.setter
+    def coupling(self, coupling: VirtualCoupling | DynamicCoupling) -> None:
+        if not isinstance(coupling, VirtualCoupling | DynamicCoupling):
+            raise InputTypeError(
+                "coupling must be a VirtualCoupling or a DynamicCoupling, got "
+                f"{type(coupling).__name__}"
+            )
+        self._command(2, 0.0, *_split(coupling, self._dt))
+        self._coupling = coupling
+
+    def _command(self, kind: int, value: float, static: Any = None, dynamics: Any = None) -> None:
+        self._refuse_a_fork()
+        if self._closed:
+            raise InputError("the session is closed: make another one")
+        status = self._core.status()
+        if status["phase"] == "failed":
+            raise InputError(f"the session has failed: {status['failure']}")
+        if not self._core.command(kind, value, self._dt, static, dynamics):
+            raise InputError(
+                "64 commands wait already: the session must run for them to be carried out"
+            )
+
+    def report(self) -> HapticReport:
+        """Return what the session has done so far.
+
+        Returns
+        -------
+        HapticReport
+        """
+        status = self._core.status()
+        times = self._core.times(list(_SHARES.values()))
+        named = [dict(zip(_SHARES, row.tolist(), strict=True)) for row in times]
+        return HapticReport(
+            phase=status["phase"],
+            failure=status["failure"],
+            device=self._core.device()[0],
+            ticks=status["ticks"],
+            rate=self._rate,
+            over=status["over"],
+            skipped=status["skipped"],
+            unrecorded=status["unrecorded"],
+            compute_us=named[0],
+            late_us=named[1],
+            contact_us=named[2],
+            depth=status["depth"],
+            energy=status["energy"],
+            most_energy=status["most_energy"],
+            priority=status["priority"],
+            locked=status["locked"],
+            not_allowed=status["not_allowed"],
+        )
+
+    def _raise_failure(self) -> None:
+        status = self._core.status()
+        if status["phase"] == "failed":
+            raise DeviceError(status["failure"])
+
+    def _finish_file(self) -> None:
+        if self._file is None or self._file.descriptor < 0:
+            return
+        status = self._core.status()
+        n = status["written"] - self._written
+        if not self._core.wait(0.0):
+            # a cycle is stuck, and more may come
+            self._file.tell(n)
+            return
+        if status["writing"]:
+            raise FileFormatError(
+                f"{str(self._record_path)!r} has taken no record for {_PATIENCE:g} s: {n} of them "
+                f"are in {str(self._file.part or self._record_path)!r}; stop or close the session "
+                "again to wait for the others"
+            )
+        try:
+            self._file.finish(n)
+        except FileFormatError as error:
+            kept = f"; {n} records are in {str(self._file.part)!r}" if self._file.part else ""
+            raise FileFormatError(f"{error}{kept}") from None
+        if status["file_error"]:
+            raise FileFormatError(
+                f"only {n} records could be written to {str(self._record_path)!r}: "
+                f"{os.strerror(status['file_error'])}"
+            )
+        lost = status["unrecorded"] - self._lost
+        if lost:
+            raise FileFormatError(
+                f"{str(self._record_path)!r} has gaps: {lost} cycles found no room in "
+                f"keep_records={self._keep_records} while it took no records"
+            )
+
+
+def _goes_on(status: dict[str, Any]) -> bool:
+    return status["phase"] == "running" or bool(status["writing"])
+
+
+def _a(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+
+
+def _sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
+    items = (value,) if isinstance(value, kind) else value
+    try:
+        result = tuple(items)
+    except TypeError:
+        result = (value,)
+    for k, item in enumerate(result):
+        if not (isinstance(item, kind) or (none and item is None)):
+            place = name if len(result) == 1 else f"{name}[{k}]"
+            raise InputTypeError(f"{place} must be {_a(kind)}, got {type(item).__name__}")
+    if not result:
+        raise InputError(f"{name} is empty")
+    return result
+
+
+def _same_motion(model: ReducedSolid, other: ReducedSolid) -> bool:
+    """Return whether the same coordinates are the same displacements, whatever the material."""
+    if model is other:
+        return True
+    return model.r == other.r and np.array_equal(model.basis, other.basis)
+
+
+def _check_simulation(
+    simulation: ImplicitNewmark, name: str, moved: ReducedSolid | None, what: str, dt: float
+) -> None:
+    model = simulation.system
+    if not isinstance(model, ReducedSolid):
+        raise InputTypeError(
+            f"{name} must be an ImplicitNewmark of a ReducedSolid, got one of {_a(type(model))}"
+        )
+    # of one that does not deform, or has other coordinates, C says more
+    if moved is not None and moved.r == model.r and not _same_motion(model, moved):
+        raise InputError(
+            f"{name} is of another model than {what}: their coordinates are other displacements"
+        )
+    ratio = dt / simulation.dt
+    if not (ratio > 0.5 and abs(ratio - round(ratio)) < 1e-6 * ratio):
+        near = dt / max(1, round(ratio))
+        raise InputError(
+            f"{name} has steps of {simulation.dt:g} s, of which no whole number makes a cycle of "
+            f"{dt:g} s (rate {1.0 / dt:g}): make it with dt={near:g}"
+        )
+
+
+def _check_parts(
+    contacts: tuple[PenaltyContact, ...],
+    simulations: tuple[ImplicitNewmark | None, ...],
+    field_simulation: ImplicitNewmark | None,
+    dt: float,
+) -> None:
+    """Refuse contacts and simulations that do not belong together."""
+    n = len(contacts)
+    which = [""] if n == 1 else [f"[{k}]" for k in range(n)]
+    names = [f"simulation{k}" for k in which]
+    for k, contact in enumerate(contacts):
+        if contact.field is not contacts[0].field:
+            raise InputError(
+                f"contact[{k}] has another field than contact[0]: make them with the same one, as "
+                "one object is held"
+            )
+    for k, (contact, simulation) in enumerate(zip(contacts, simulations, strict=True)):
+        if simulation is None:
+            continue
+        shell = f"contact{which[k]}.tree.reduced"
+        _check_simulation(simulation, names[k], contact.tree.reduced, shell, dt)
+        for before in range(k):
+            if simulation is simulations[before]:
+                raise InputError(f"{names[k]} is that of {names[before]}: each shell has its own")
+    if field_simulation is not None:
+        field = contacts[0].field
+        moved = field.reduced if isinstance(field, DeformedField) else None
+        _check_simulation(field_simulation, "field_simulation", moved, "that of the field", dt)
+        for k, simulation in enumerate(simulations):
+            if simulation is field_simulation:
+                raise InputError(f"field_simulation is that of {names[k]}: each body has its own")
+
+
+def _split(
+    coupling: VirtualCoupling | DynamicCoupling, dt: float
+) -> tuple[tuple[float, ...], tuple[Any, ...] | None]:
+    if isinstance(coupling, DynamicCoupling):
+        return coupling._core_settings(dt)
+    return coupling._core_settings(dt), None
+
+
+def _or_infinite(value: float | None, name: str) -> float:
+    return math.inf if value is None else number(value, name)

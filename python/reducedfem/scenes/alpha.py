@@ -1,0 +1,68 @@
+"""The alpha puzzle: two bent tubes that come apart in one way only.
+
+The tubes are helices of one and a half turns, one between the turns of the other. A screw about
+their axis takes each helix to itself, so that the one that is held can be turned out without
+touching the other: the motion that solves the puzzle is known in closed form. The hand makes it
+with errors larger than the gap. Or it cheats: it pulls to the side and levers. Then the tubes
+stay linked, because the coupling saturates at the force of one point at the depth that is allowed,
+gives way where a lever gets deeper, and lets nothing get twice as deep.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import reducedfem as rf
+from reducedfem.scenes import shapes
+
+__all__ = ["session"]
+
+
+def session(
+    device: rf.Device | None = None,
+    *,
+    cheat: bool = False,
+    points: int = 32_000,
+    resolution: int = 160,
+    **options: Any,
+) -> rf.HapticSession:
+    """Return a session.
+
+    Parameters
+    ----------
+    device
+        What the hand holds; None: a simulated hand, which does all this in ten seconds.
+    cheat
+        Whether the hand pulls and levers.
+    points
+        Of the shell of the tube that is fixed.
+    resolution
+        Voxels of the field of the other one.
+    **options
+        Of `HapticSession`.
+
+    Returns
+    -------
+    HapticSession
+    """
+    pitch, turns = 0.026, 1.5
+    bent = shapes.tube(shapes.helix(0.03, pitch, turns), 0.004)
+    tree = rf.PointTree(rf.Pointshell.from_surface(bent, points, resolution=resolution))
+    field = rf.DistanceField.from_surface(bent, resolution, mode="fast")
+    contact = rf.PenaltyContact(tree, field, 200.0)
+    start = np.array([0, 0, 0, 0, 0, np.pi])  # half a turn from the other tube
+    if cheat:
+        ways = [(0.1, 0, 0.7, 0), (0, 0.1, 0, -0.7), (-0.1, 0.05, -0.7, 0.7)]
+        pulls = [np.add(start, [x, y, 0, a, b, 0]) for x, y, a, b in ways]
+        keys = np.stack([start, *pulls, start])
+    else:
+        steps = np.arange(10)[:, None]
+        screw = start + steps / 4 * [0, 0, pitch, 0, 0, 2 * np.pi]
+        errors = [0.004, 0.003, 0.006, 0, 0, 0] * np.cos([1.7, 2.3, np.pi, 0, 0, 0] * steps)
+        away = screw[-1:] + [0.06, 0, 0.06, 0, 0, 0]
+        keys = np.concatenate([[start], (screw + errors)[1:], away])
+    hand, options = shapes.hand(device, keys, options)
+    coupling = rf.VirtualCoupling.for_contact(contact, stiffness=600.0, depth=1e-3)
+    return rf.HapticSession(contact, hand, coupling=coupling, **options)

@@ -1,0 +1,61 @@
+"""A dragon that deforms, and a club: 256,000 points, 15 reduced coordinates.
+
+The dragon, whose tail is held on the ground, rears up; it is the shell. The club, a ball on a
+stick, is rigid: it strokes the comb on the dragon's back, pushes its neck, passes over its head
+and slaps its cheek.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import reducedfem as rf
+from reducedfem.scenes import shapes
+
+__all__ = ["session"]
+
+
+def session(
+    device: rf.Device | None = None,
+    *,
+    points: int = 256_000,
+    resolution: int = 128,
+    r: int = 15,
+    **options: Any,
+) -> rf.HapticSession:
+    """Return a session.
+
+    Parameters
+    ----------
+    device
+        What the hand holds; None: a simulated hand, which does all this in ten seconds.
+    points
+        Of the shell of the dragon.
+    resolution
+        Voxels of the field of the club.
+    r
+        Reduced coordinates of the dragon.
+    **options
+        Of `HapticSession`.
+
+    Returns
+    -------
+    HapticSession
+    """
+    dragon = shapes.dragon()
+    model = shapes.soften(dragon, lambda x: x[:, 0] < -0.05, r, young=2e5)
+    tree = rf.PointTree(rf.Pointshell.from_surface(dragon, points, resolution=resolution), model)
+    ball = rf.SphereField((0, 0, 0), 0.02)
+    club = ball | rf.CapsuleField((0, 0, 0), (0, -0.1, 0), 0.008)
+    field = rf.DistanceField.from_field(club, resolution, expand=1.2)
+    contact = rf.PenaltyContact(tree, field, 300.0)
+    places = [  # of the middle of the ball
+        *((-0.1, 0, 0.1), (-0.07, 0, 0.066), (0.0, 0, 0.072), (0.03, 0, 0.11), (-0.02, 0, 0.17)),
+        *((0.07, 0, 0.24), (0.09, 0, 0.2), (0.13, 0, 0.2), (0.08, 0, 0.17), (0.1, -0.07, 0.18)),
+        *((0.1, -0.02, 0.18), (0.1, -0.01, 0.16), (-0.1, -0.05, 0.1)),
+    ]
+    keys = [(*place, 0.1 * k, 0, 0.05 * k) for k, place in enumerate(places)]
+    hand, options = shapes.hand(device, keys, options)
+    coupling = rf.VirtualCoupling.for_contact(contact, stiffness=600.0, depth=2e-3)
+    moves = rf.ImplicitNewmark(model, 1e-3, damping=(2.0, 0.003))
+    return rf.HapticSession(contact, hand, coupling=coupling, simulation=moves, **options)

@@ -1,0 +1,66 @@
+"""A rigid part between two hoses: several contacts, several simulations.
+
+The hoses cross each other and are held at both ends; each deforms by a reduced model of its
+own, under a shell of its own. The part, a valve with a pipe through it, is pushed in between them,
+pressed down on the lower one and lifted against the upper one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import reducedfem as rf
+from reducedfem.scenes import shapes
+
+__all__ = ["session"]
+
+
+def session(
+    device: rf.Device | None = None,
+    *,
+    points: int = 64_000,
+    resolution: int = 128,
+    r: int = 12,
+    **options: Any,
+) -> rf.HapticSession:
+    """Return a session.
+
+    Parameters
+    ----------
+    device
+        What the hand holds; None: a simulated hand, which does all this in ten seconds.
+    points
+        Of the shell of each hose.
+    resolution
+        Voxels of the field of the part.
+    r
+        Reduced coordinates of each hose.
+    **options
+        Of `HapticSession`.
+
+    Returns
+    -------
+    HapticSession
+    """
+    valve = rf.BoxField((-0.02, -0.02, -0.008), (0.02, 0.02, 0.008)).offset(0.003)
+    pipe = rf.CapsuleField((-0.05, 0, 0), (0.05, 0, 0), 0.009)
+    part = rf.DistanceField.from_field(valve | pipe, resolution, expand=1.2)
+    contacts, simulations = [], []
+    for axis, height in ((0, -0.02), (1, 0.04)):
+        hose = shapes.hose(axis, height)
+        model = shapes.soften(hose, lambda x: np.abs(x[:, :2]).max(axis=1) > 0.14, r, resolution=48)
+        tree = rf.PointTree(rf.Pointshell.from_surface(hose, points, resolution=resolution), model)
+        contacts.append(rf.PenaltyContact(tree, part, 300.0))
+        simulations.append(rf.ImplicitNewmark(model, 1e-3, damping=(2.0, 0.003)))
+    keys = [
+        (0.16, 0.16, 0, 0, 0, 0.8),
+        (0.03, 0.03, 0, 0, 0, 0.4),
+        (0, 0, 0, 0, 0, 0),
+        (0, 0, -0.03, 0.2, 0.1, 0),
+        (0, 0.01, 0.03, 0, -0.2, 0),
+    ]
+    hand, options = shapes.hand(device, keys + keys[1::-1], options)
+    coupling = rf.VirtualCoupling.for_contact(contacts[0], stiffness=600.0, depth=2e-3)
+    return rf.HapticSession(contacts, hand, coupling=coupling, simulation=simulations, **options)

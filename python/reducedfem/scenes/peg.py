@@ -1,0 +1,61 @@
+"""A peg with a cross for a section, and the hole in a block that matches it.
+
+The peg is held; the block, from which it was cut with some clearance, is the shell. The hand
+comes askew, finds the hole, presses the peg home, tries to turn it there, and pulls it out:
+very large conforming contact, on all sides at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import reducedfem as rf
+from reducedfem.scenes import shapes
+
+__all__ = ["session"]
+
+
+def session(
+    device: rf.Device | None = None,
+    *,
+    points: int = 128_000,
+    resolution: int = 256,
+    **options: Any,
+) -> rf.HapticSession:
+    """Return a session.
+
+    Parameters
+    ----------
+    device
+        What the hand holds; None: a simulated hand, which does all this in ten seconds.
+    points
+        Of the shell of the block.
+    resolution
+        Voxels of the field of the peg.
+    **options
+        Of `HapticSession`.
+
+    Returns
+    -------
+    HapticSession
+    """
+    bars = [rf.BoxField((-a, -b, 0), (a, b, 0.05)) for a, b in ((0.015, 0.006), (0.006, 0.015))]
+    cross = rf.UnionField(bars)
+    block = rf.BoxField((-0.03, -0.03, -0.02), (0.03, 0.03, 0.03)) - cross.offset(4e-4)
+    tree = rf.PointTree(rf.Pointshell.from_field(block, points))
+    peg = rf.DistanceField.from_field(cross, resolution, expand=1.2)
+    contact = rf.PenaltyContact(tree, peg, 100.0, grasp=(0, 0, 0.04))
+    keys = [
+        (0.02, -0.01, 0.09, 0.1, 0.2, 0.3),
+        (0.004, 0.003, 0.071, 0.05, 0.05, 0.1),  # it stands on the block, beside the hole
+        (-0.001, 0, 0.069, 0, 0.01, 0),
+        (0, 0, 0.0695, 0, 0, 0),
+        (0, 0.0005, 0.036, 0, -0.01, 0),  # home, and pressed
+        (0.002, 0, 0.036, 0.02, 0, 0.2),
+        (-0.002, 0.002, 0.036, 0, 0.05, -0.2),
+        (0.001, -0.001, 0.06, 0.02, 0, 0.02),
+        (0, 0.02, 0.1, 0.1, 0, 0),
+    ]
+    hand, options = shapes.hand(device, keys, options)
+    coupling = rf.VirtualCoupling.for_contact(contact, stiffness=600.0, depth=3e-4)
+    return rf.HapticSession(contact, hand, coupling=coupling, **options)

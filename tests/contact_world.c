@@ -1,0 +1,219 @@
+// A contact in which all that is done takes as long as a test says.
+//
+// The traversal is the real one; tree and field are stand-ins that move the hands of a clock of
+// their own.  A point is a height, and so is the pose; the field is the half-space below it.  Each
+// node has `brood` children, itself included, all of them at its height; a level has one radius.
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/clock_rt.h"
+#include "contact/penalty_state.h"
+
+typedef struct costs {
+  double node_us, copy_us, contact_us, look_us, start_us;
+} costs;
+
+static struct {
+  costs cost;
+  double now_us;
+  bool placed;       // the nodes whose spheres come next are paid for
+  int64_t pause_in;  // nodes and contacts until the machine pauses; below 0: it does not
+  double pause_us;
+  double radius[RF_TREE_MAX_LEVELS];
+} world;
+
+static void take(double us, int32_t n) {
+  world.now_us += us * n;
+  if (world.pause_in < 0) return;
+  world.pause_in -= n;
+  if (world.pause_in < 0) world.now_us += world.pause_us;
+}
+
+double rf_clock_us_rt(void) {
+  take(world.cost.look_us, 1);
+  return world.now_us;
+}
+
+// ---- the field
+
+void rf_field_distances_rt(const rf_field *f, int32_t n, const double *points, double *distance) {
+  (void)f;
+  take(world.cost.node_us, n);
+  world.placed = true;
+  for (int32_t k = 0; k < n; ++k) distance[k] = points[3 * k + 2];
+}
+
+void rf_field_gradients_rt(const rf_field *f, int32_t n, const double *points, double *distance,
+                           double *gradient) {
+  (void)f;
+  for (int32_t k = 0; k < n; ++k) {
+    distance[k] = points[3 * k + 2];
+    memcpy(gradient + 3 * k, (double[]){0.0, 0.0, 1.0}, 3 * sizeof *gradient);
+  }
+}
+
+void rf_field_prefetch_rt(const rf_field *f, const double p[3]) { (void)f, (void)p; }
+
+double rf_field_slack_rt(const rf_field *f, double d, double radius) {
+  (void)f;
+  return d - radius;
+}
+
+// ---- the tree
+
+double rf_point_tree_reach_rt(const rf_point_tree *t, const double *q) {
+  (void)q;
+  take(world.cost.start_us, 1);  // before the traversal, up to twice
+  return t->extent;
+}
+
+rf_status rf_point_tree_check(const rf_point_tree *t, const double *q, rf_error *err) {
+  (void)t, (void)q, (void)err;
+  return RF_OK;
+}
+
+void rf_point_tree_pad_rt(const rf_point_tree *t, const double *q, double *row, double *bound) {
+  (void)t, (void)q, (void)row, (void)bound;
+}
+
+void rf_point_tree_positions_rt(const rf_point_tree *t, int32_t n, const int32_t *place,
+                                const double *row, double *positions) {
+  (void)row;
+  for (int32_t k = 0; k < n; ++k)
+    memcpy(positions + 3 * k, t->rest + 3 * (size_t)place[k], 3 * sizeof *positions);
+}
+
+void rf_point_tree_normals_rt(const rf_point_tree *t, int32_t n, const int32_t *place,
+                              const double *row, double *normals) {
+  (void)t, (void)place, (void)row;
+  take(world.cost.contact_us, n);
+  for (int32_t k = 0; k < n; ++k)
+    memcpy(normals + 3 * k, (double[]){0.0, 0.0, 1.0}, 3 * sizeof *normals);
+}
+
+void rf_point_tree_bounds_rt(const rf_point_tree *t, int32_t n, const int64_t *node,
+                             const double *bound, double *radii) {
+  (void)bound;
+  if (!world.placed) take(world.cost.copy_us, n);
+  world.placed = false;
+  int32_t level = 0;
+  while (node[0] >= t->node[level + 1]) ++level;
+  for (int32_t k = 0; k < n; ++k) radii[k] = world.radius[level];
+}
+
+void rf_point_tree_project_rt(const rf_point_tree *t, int32_t place, const double f[3],
+                              double *reduced) {
+  (void)t, (void)place, (void)f, (void)reduced;
+}
+
+void rf_dense_add_products_rt(rf_simd simd, int32_t m, int32_t n, int32_t count, const double *a,
+                              int32_t lda, const double *b, int32_t ld, double *out) {
+  (void)simd, (void)m, (void)n, (void)count, (void)a, (void)lda, (void)b, (void)ld, (void)out;
+}
+
+// ---- no field here deforms
+
+rf_status rf_deformed_pose_create(const rf_deformed_field *f, rf_deformed_pose **out,
+                                  rf_error *err) {
+  (void)f, (void)out, (void)err;
+  return RF_ERR_ARG;
+}
+void rf_deformed_pose_free(rf_deformed_pose *pose) { (void)pose; }
+bool rf_deformed_pose_update_rt(const rf_deformed_field *f, const double *q,
+                                rf_deformed_pose *pose) {
+  (void)f, (void)q, (void)pose;
+  return false;
+}
+void rf_deformed_field_distances_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                    int32_t n, const double *points, double *distance,
+                                    int32_t *proxy) {
+  (void)f, (void)pose, (void)n, (void)points, (void)distance, (void)proxy;
+}
+void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                    int32_t n, const double *points, double *distance,
+                                    double *gradient, int32_t *proxy) {
+  (void)f, (void)pose, (void)n, (void)points, (void)distance, (void)gradient, (void)proxy;
+}
+void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const double force[3],
+                               double *reduced) {
+  (void)f, (void)proxy, (void)force, (void)reduced;
+}
+double rf_deformed_field_slack_rt(const rf_deformed_field *f, double distance, double radius) {
+  (void)f, (void)distance, (void)radius;
+  return 0.0;
+}
+
+// ---- what tests call; one world at a time
+
+static rf_point_tree tree;
+static rf_penalty *penalty;
+
+void world_end(void) {
+  rf_penalty_free(penalty);
+  rf_free(tree.count);
+  rf_free(tree.node);
+  rf_free(tree.child);
+  rf_free(tree.rest);
+  penalty = NULL;
+  memset(&tree, 0, sizeof tree);
+}
+
+// heights of the points of level 0 (n), radii of levels (n_levels)
+int world_begin(int32_t n, const double *heights, int32_t n_levels, const double *radii,
+                int32_t brood, double budget_us, double cold_ratio, int coherence) {
+  world_end();
+  memset(&world, 0, sizeof world);
+  memcpy(world.radius, radii, (size_t)n_levels * sizeof *radii);
+  world.pause_in = -1;
+  tree.count = rf_alloc((size_t)n_levels, sizeof *tree.count);
+  tree.node = rf_alloc((size_t)n_levels + 1, sizeof *tree.node);
+  if (!tree.count || !tree.node) return 0;
+  tree.n_levels = n_levels;
+  tree.extent = 100.0;
+  tree.bound = 8;  // of a rigid shell: 1, padded
+  tree.n_points = n;
+  for (int32_t j = 0; j < n_levels; ++j) {
+    tree.count[j] = j > 0 ? brood * tree.count[j - 1] : n;
+    tree.node[j + 1] = tree.node[j] + tree.count[j];
+    tree.n_points = tree.count[j];
+  }
+  tree.child = rf_alloc((size_t)(tree.node[n_levels - 1] + n_levels - 1), sizeof *tree.child);
+  tree.rest = rf_alloc(3 * (size_t)tree.n_points, sizeof *tree.rest);
+  if (!tree.child || !tree.rest) return 0;
+  for (int32_t p = 0; p < n; ++p) tree.rest[3 * p + 2] = heights[p];
+  for (int32_t j = 0; j + 1 < n_levels; ++j)
+    for (int32_t p = 0; p <= tree.count[j]; ++p) {
+      const int32_t first = tree.count[j] + (brood - 1) * p;
+      tree.child[j + tree.node[j] + p] = first;
+      for (int32_t k = first; p < tree.count[j] && k < first + brood - 1; ++k)
+        tree.rest[3 * k + 2] = tree.rest[3 * p + 2];
+    }
+  const rf_oracle oracle = {.field = (const rf_field *)&world};
+  const rf_penalty_settings set = {.stiffness_n_per_m = 1.0,
+                                   .warm_nodes = 1,
+                                   .cold_ratio = cold_ratio,
+                                   .budget_us = budget_us,
+                                   .coherence = coherence};
+  rf_error err = {0};
+  return rf_penalty_create(&tree, &oracle, &set, NULL, &penalty, &err) == RF_OK;
+}
+
+void world_costs(double node_us, double copy_us, double contact_us, double look_us,
+                 double start_us) {
+  world.cost = (costs){node_us, copy_us, contact_us, look_us, start_us};
+}
+
+// The machine pauses once, after so many nodes, contacts and looks at the clock.
+void world_pause(int64_t after, double us) {
+  world.pause_in = after;
+  world.pause_us = us;
+}
+
+int world_cycle(double height, rf_penalty_result *out) {
+  const rf_pose pose = {.position_m = {0.0, 0.0, height}, .quaternion = {1.0, 0.0, 0.0, 0.0}};
+  world.placed = false;
+  return rf_penalty_evaluate_rt(penalty, &pose, NULL, -1, out, NULL, NULL, NULL);
+}
+
+double world_node_us(void) { return penalty->node_us; }
+double world_contact_us(void) { return penalty->contact_us; }

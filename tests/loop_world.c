@@ -1,0 +1,127 @@
+// A haptic loop in which time passes as a test says.
+//
+// Cycles, couplings, limits and the loop are the real ones; the clock, sleep, the contact, which
+// has no force, and the device are stand-ins.  The hand moves along x at a constant velocity.
+#define _POSIX_C_SOURCE 200112L
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock_rt.h"
+#include "haptic/loop.h"
+
+enum { MOST = 1 << 12 };
+
+static struct {
+  double now_us, velocity;
+  bool fresh;  // a new sample each cycle
+  uint64_t count;
+  int64_t slept;               // times
+  const double *overslept_us;  // each time
+  int64_t n_overslept;
+  rf_device_table table;
+  rf_device device;
+  rf_loop loop;
+  rf_tick_record ring[MOST];
+  rf_command commands[RF_LOOP_COMMANDS];
+  char value[4096], newest[4 * 4096];
+} world;
+
+double rf_clock_us_rt(void) { return world.now_us; }
+
+static int world_sleep(clockid_t clock, int flags, const struct timespec *until,
+                       struct timespec *left) {
+  (void)clock, (void)flags, (void)left;
+  const double then_us = 1e6 * (double)until->tv_sec + 1e-3 * (double)until->tv_nsec;
+  const int64_t k = world.slept++;
+  world.now_us = then_us + (k < world.n_overslept ? world.overslept_us[k] : 0.0);
+  return 0;
+}
+
+#define clock_nanosleep world_sleep
+#undef _POSIX_C_SOURCE
+#include "haptic/loop_rt.c"
+
+#include "no_contact.h"
+
+// ---- the device
+
+static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
+  (void)self;
+  memset(out, 0, sizeof *out);
+  out->pose.quaternion[0] = 1.0;
+  out->pose.position_m[0] = world.velocity * time_s;
+  if (world.fresh || world.count == 0) ++world.count;
+  out->count = world.count;
+  return RF_OK;
+}
+
+static rf_status write_hand(void *self, double time_s, const rf_device_wrench *wrench) {
+  (void)self, (void)time_s, (void)wrench;
+  return RF_OK;
+}
+
+// ---- what a test does
+
+// Springs of the coupling: 500 N/m, 1 N m; a mass of 0.02 kg, 1e-5 kg m^2 and these dampers.
+int world_begin(double dt_s, double velocity, double silent_s, int fresh, double viscosity,
+                double torsion) {
+  rf_tick_settings set = {.dt_s = dt_s, .dynamic = true};
+  rf_error err = {0};
+  set.coupling = (rf_coupling_settings){.stiffness_n_per_m = 500.0,
+                                        .torsion_nm = 1.0,
+                                        .max_force_n = INFINITY,
+                                        .max_torque_nm = INFINITY,
+                                        .max_depth_m = INFINITY,
+                                        .max_step_m = INFINITY,
+                                        .max_turn_rad = INFINITY,
+                                        .degenerate = 1e-3};
+  set.dynamics = (rf_dynamic_settings){set.coupling, 0.02, 1e-5, viscosity, torsion, dt_s, 1};
+  set.workspace = (rf_workspace_settings){.scale = 1.0, .force_scale = 1.0, .absolute = true};
+  set.workspace.alignment[0] = set.workspace.start.quaternion[0] = 1.0;
+  set.safety = (rf_safety_settings){INFINITY, INFINITY, INFINITY, INFINITY, 0.0, silent_s};
+  const rf_tick_contact contact = {NULL, NULL};
+  memset(&world, 0, sizeof world);
+  world.velocity = velocity;
+  world.fresh = fresh != 0;
+  world.table.read_rt = read_hand;
+  world.table.write_rt = write_hand;
+  world.device.table = &world.table;
+  if (rf_tick_create(&set, 1, &contact, NULL, &world.loop.tick, &err) < 0) return 0;
+  world.loop.device = &world.device;
+  world.loop.period_us = 1e6 * dt_s;
+  world.loop.value = world.value;
+  const size_t bytes = rf_tick_snapshot_bytes_rt(world.loop.tick);
+  if (rf_exchange_bytes_rt(bytes) > sizeof world.newest) return 0;
+  rf_exchange_begin_rt(&world.loop.newest, bytes, world.newest);
+  rf_ring_begin_rt(&world.loop.records, sizeof(rf_tick_record), MOST, world.ring);
+  rf_ring_begin_rt(&world.loop.commands, sizeof(rf_command), RF_LOOP_COMMANDS, world.commands);
+  return 1;
+}
+
+void world_end(void) { rf_tick_free(world.loop.tick); }
+
+static int64_t records(rf_tick_record *out) {
+  return (int64_t)rf_ring_read_rt(&world.loop.records, MOST, out);
+}
+
+// A run whose k-th sleep is too long by overslept_us[k]; how many records.
+int64_t world_run(int64_t ticks, int64_t n, const double *overslept_us, rf_tick_record *out) {
+  world.overslept_us = overslept_us;
+  world.n_overslept = n;
+  world.loop.most_ticks = ticks;
+  return rf_loop_run_rt(&world.loop) < 0 ? -1 : records(out);
+}
+
+// Cycles in a device's own thread, the k-th interval_us[k] after the one before.
+int64_t world_called(int64_t n, const double *interval_us, rf_tick_record *out) {
+  for (int64_t k = 0; k < n; ++k) {
+    world.now_us += interval_us[k];
+    if (rf_loop_called_rt(&world.loop) < 0) return -1;
+  }
+  return records(out);
+}
+
+int64_t world_skipped(void) { return atomic_load(&world.loop.skipped); }

@@ -1,0 +1,64 @@
+// In place of contacts and simulations, for tests of what is around them: a contact without force,
+// and no simulations.
+#ifndef NO_CONTACT_H
+#define NO_CONTACT_H
+
+#include <string.h>
+
+#include "haptic/coupled.h"
+
+rf_status rf_penalty_copy(const rf_penalty *from, rf_penalty **out, rf_error *err) {
+  (void)from, (void)err;
+  *out = NULL;
+  return RF_OK;
+}
+void rf_penalty_free(rf_penalty *p) { (void)p; }
+void rf_penalty_suit_coupling(rf_penalty *p) { (void)p; }
+int32_t rf_penalty_coordinates(const rf_penalty *p) { return p ? 1 : 0; }
+int32_t rf_penalty_field_coordinates(const rf_penalty *p) { return p ? 1 : 0; }
+void rf_penalty_grasp(const rf_penalty *p, double grasp[3]) {
+  (void)p;
+  memset(grasp, 0, 3 * sizeof *grasp);
+}
+void rf_penalty_set_budget_rt(rf_penalty *p, double us) { (void)p, (void)us; }
+rf_status rf_penalty_deform_field_rt(rf_penalty *p, const double *q) {
+  (void)p, (void)q;
+  return RF_OK;
+}
+rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const double *q,
+                                 int32_t most_level, rf_penalty_result *out, double *reduced,
+                                 double *field_reduced, const rf_penalty_blocks *blocks) {
+  (void)p, (void)pose, (void)q, (void)most_level, (void)reduced, (void)field_reduced, (void)blocks;
+  memset(out, 0, sizeof *out);
+  return RF_OK;
+}
+rf_status rf_newmark_create(const rf_reduced *m, const rf_newmark_settings *s, rf_newmark **out,
+                            rf_error *err) {
+  (void)m, (void)s, (void)out, (void)err;
+  return RF_ERR_ARG;
+}
+rf_status rf_newmark_take(rf_newmark *to, const rf_newmark *from, rf_error *err) {
+  (void)to, (void)from, (void)err;
+  return RF_ERR_ARG;
+}
+void rf_newmark_free(rf_newmark *s) { (void)s; }
+rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n) {
+  (void)s, (void)force, (void)n;
+  return RF_ERR_ARG;
+}
+void rf_newmark_prepare_rt(rf_newmark *s) { (void)s; }
+rf_status rf_coupled_create(rf_newmark *shell, rf_coupled **out, rf_error *err) {
+  (void)shell, (void)out, (void)err;
+  return RF_ERR_ARG;
+}
+void rf_coupled_free(rf_coupled *c) { (void)c; }
+rf_status rf_coupled_condense_rt(rf_coupled *c, const double *reduced, rf_coupling_load *load) {
+  (void)c, (void)reduced, (void)load;
+  return RF_ERR_ARG;
+}
+rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]) {
+  (void)c, (void)move;
+  return RF_ERR_ARG;
+}
+
+#endif

@@ -1,0 +1,190 @@
+"""Sessions whose parts do not fit are refused when they are made, not in their first cycle."""
+
+from __future__ import annotations
+
+import contextlib
+import pickle
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from shapes import box_hexes
+
+
+@pytest.fixture(scope="module")
+def block():
+    """Return a model, its distance field, and points above it."""
+    mesh = rf.Mesh(*box_hexes(3, 2, 2, (0.06, 0.04, 0.04)))
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=mesh.nodes[:, 0] < 1e-6)
+    model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=5))
+    field = rf.DistanceField.from_surface(mesh.surface(), 16)
+    shell = rf.Pointshell([[0.05, 0.02, 0.05], [0.04, 0.02, 0.05]], [[0, 0, 1]] * 2)
+    return model, field, rf.PointTree(shell)
+
+
+def test_a_field_that_does_not_deform_takes_no_simulation(block):
+    model, field, tree = block
+    rigid = rf.PenaltyContact(tree, field, 10.0)
+    soft = rf.PenaltyContact(tree, rf.DeformedField(field, model, 8), 10.0)
+    sim = rf.ImplicitNewmark(model, 1e-3)
+    coupling = rf.VirtualCoupling(100.0, 0.1)
+    hand = rf.SimulatedHand([0.0, 1.0], np.zeros((2, 3)))
+    with pytest.raises(rf.InputError, match="field of contact 0 does not deform"):
+        rf.HapticSession(rigid, hand, coupling=coupling, field_simulation=sim)
+    hand = rf.SimulatedHand([0.0, 1.0], np.zeros((2, 3)))
+    session = rf.HapticSession([soft, soft], hand, coupling=coupling, field_simulation=sim)
+    assert len(session.run(3)) == 3
+    session.close()
+
+
+def made(contact, **options):
+    """Return a session with a hand that goes nowhere; to be closed."""
+    hand = rf.ReplayDevice([0.0, 1.0], [[0.0, 0.0, 1.0]] * 2)
+    return contextlib.closing(
+        rf.HapticSession(contact, hand, coupling=rf.VirtualCoupling(100.0, 0.1), **options)
+    )
+
+
+@pytest.fixture(scope="module")
+def bodies(block):
+    """Return contacts, and simulations of their model, of another one and of what is none."""
+    model, field, tree = block
+    solid = rf.Solid(model.mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=model.mesh.nodes[:, 2] < 1e-6)
+    other = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=5))
+    shell = rf.PointTree(tree.shell, model)
+    ball = rf.SphereField((0.0, 0.0, 0.0), 0.01)
+    soft = rf.PenaltyContact(shell, ball, 10.0)
+    return {
+        "soft": soft,
+        "bends": rf.PenaltyContact(shell, rf.DeformedField(field, model, 8), 10.0),
+        "elsewhere": rf.PenaltyContact(shell, rf.SphereField((0.0, 0.0, 0.0), 0.01), 10.0),
+        "sim": rf.ImplicitNewmark(model, 1e-3),
+        "twin": rf.ImplicitNewmark(pickle.loads(pickle.dumps(model)), 1e-3),
+        "other": rf.ImplicitNewmark(other, 1e-3),
+        "solid": rf.ImplicitNewmark(solid, 1e-3),
+        "slow": rf.ImplicitNewmark(model, 3e-3),
+    }
+
+
+@pytest.mark.parametrize(
+    ("contact", "simulation", "field_simulation", "message"),
+    [
+        ("soft", "other", None, "^simulation is of another model than contact.tree.reduced"),
+        (
+            ["soft", "soft"],
+            ["sim", "other"],
+            None,
+            r"^simulation\[1\] is of another model than contact\[1\].tree.reduced",
+        ),
+        ("bends", "sim", "other", "^field_simulation is of another model than that of the field"),
+        (["soft", "elsewhere"], None, None, r"^contact\[1\] has another field than contact\[0\]"),
+        (["soft", "soft"], ["sim", "sim"], None, r"^simulation\[1\] is that of simulation\[0\]"),
+        ("bends", "sim", "sim", "^field_simulation is that of simulation:"),
+        ("soft", "solid", None, "^simulation must be .* of a ReducedSolid, got one of a Solid$"),
+        ("bends", None, "solid", "^field_simulation must be .*, got one of a Solid$"),
+        ("soft", "slow", None, r"^simulation has steps of 0.003 s, .*: make it with dt=0.001$"),
+        (["soft"] * 2, [None, "slow"], None, r"^simulation\[1\] has steps of 0.003 s"),
+        ("bends", None, "slow", "^field_simulation has steps of 0.003 s"),
+        (["soft"] * 100, None, None, "a session takes 1 to 16 contacts .* got 100"),
+    ],
+)
+def test_parts_of_different_bodies_are_refused(
+    bodies, contact, simulation, field_simulation, message
+):
+    def named(value):
+        if isinstance(value, list):
+            return [named(one) for one in value]
+        return None if value is None else bodies[value]
+
+    options = {"simulation": named(simulation), "field_simulation": named(field_simulation)}
+    with pytest.raises(rf.ReducedFEMError, match=message):
+        made(named(contact), **options)
+
+
+def test_a_model_again_is_the_same_model(bodies):
+    with made([bodies["soft"]] * 2, simulation=[bodies["sim"], bodies["twin"]]) as session:
+        assert len(session.run(2)) == 2
+
+
+def test_a_budget_is_at_most_a_period(bodies):
+    with made(bodies["soft"], budget_us=4000.0, rate=250.0):
+        pass
+    with pytest.raises(rf.InputError, match="^budget_us is 4001, a cycle at 250 Hz lasts 4000 us"):
+        made(bodies["soft"], budget_us=4001.0, rate=250.0)
+
+
+def test_run_writes_its_records_too(bodies, tmp_path):
+    path = tmp_path / "session.npy"
+    with made(bodies["soft"], record=path, duration=0.02, ramp=0.0) as session:
+        ticks = [session.run(70)["tick"]]
+        assert np.array_equal(rf.HapticRecords.load(path)["tick"], ticks[0])
+        session.start()
+        assert session.wait(60.0)
+        # without a stop in between
+        ticks.append(session.run(3)["tick"])
+        assert not len(session.records())
+    found = rf.HapticRecords.load(path)["tick"]
+    assert np.array_equal(found, np.arange(session.report().ticks))
+    assert np.array_equal(found[-3:], ticks[1])
+    assert len(found) > 70 + 3
+    assert [place.name for place in tmp_path.iterdir()] == ["session.npy"]
+
+
+def test_run_keeps_what_was_made_before_it_failed(bodies, tmp_path):
+    path = tmp_path / "session.npy"
+
+    def enough(done, total):
+        if done >= 64:
+            raise KeyboardInterrupt
+
+    with made(bodies["soft"], record=path) as session:
+        with pytest.raises(KeyboardInterrupt):
+            session.run(10_000_000, progress=enough)
+        kept = session.records()["tick"]
+        assert len(kept) >= 64
+        assert np.array_equal(rf.HapticRecords.load(path)["tick"], kept)
+    with made(bodies["soft"], record=tmp_path / "none" / "session.npy") as session:
+        with pytest.raises(rf.FileFormatError, match="cannot write"):
+            session.run(3)
+        assert session.report().ticks == 0
+
+
+def test_what_is_no_file_of_records_is_told_without_advice(tmp_path):
+    (tmp_path / "x.obj").write_text("v 0 0 0\n")
+    np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
+    np.save(tmp_path / "two.npy", np.zeros((2, 2), rf._record_file.RECORD))
+    for name, told in (
+        ("x.obj", "it is no file of NumPy's format, .npy"),
+        ("objects.npy", "holds no records of a session"),
+        ("two.npy", "holds no records of a session"),
+        ("none.npy", "No such file or directory"),
+    ):
+        with pytest.raises(rf.FileFormatError) as refused:
+            rf.HapticRecords.load(tmp_path / name)
+        text = str(refused.value)
+        assert text.endswith(told)
+        assert text.count(name) == 1
+        assert "pickle" not in text
+    with pytest.raises(rf.FileFormatError, match="': No such file or directory$"):
+        rf.ReplayDevice.from_csv(tmp_path / "none.csv")
+
+
+def test_records_are_those_of_cycles():
+    array = np.zeros(3, rf._record_file.RECORD)
+    records = rf.HapticRecords(array)
+    assert isinstance(records[None], np.ndarray)
+    assert len(records[1:]) == 2
+    assert "2 cycles" in repr(records[[True, False, True]])
+    with pytest.raises(rf.InputError, match=r"array must have the shape \(n,\), got \(1, 3\)"):
+        rf.HapticRecords(array[None])
+
+
+def test_reports_and_snapshots_are_to_be_read(bodies):
+    with made(bodies["soft"]) as session:
+        assert "not opened yet" in str(session.report())
+        session.run(1)
+        assert "not opened yet" not in str(session.report())
+    record = np.zeros(1, rf._record_file.RECORD)
+    record["force"] = -0.0
+    assert "(0, 0, 0) N" in repr(rf.HapticSnapshot(record[0], (None,), None, True))

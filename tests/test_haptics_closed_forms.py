@@ -1,0 +1,362 @@
+"""Sessions against closed forms: ranks of contact, stiffness that is felt (B07 4.7, 4.10)."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+
+X, Y, Z = np.eye(3)
+R = 0.02  # m, of what is held
+FIT = 1e-5  # m, how much smaller a socket is than what is in it
+STIFFNESS = 1e4  # N/m, of a point
+LEVER = 0.02  # m, at which the two springs of a coupling are equally stiff
+
+
+def product(q, p):
+    """Return the product of two quaternions."""
+    w = q[0] * p[0] - q[1:] @ p[1:]
+    return np.concatenate([[w], q[0] * p[1:] + p[0] * q[1:] + np.cross(q[1:], p[1:])])
+
+
+def turned(rotation):
+    """Return the quaternion of a rotation vector."""
+    angle = np.linalg.norm(rotation)
+    axis = rotation / angle if angle else np.zeros(3)
+    return np.concatenate([[np.cos(0.5 * angle)], np.sin(0.5 * angle) * axis])
+
+
+def turn_between(start, end):
+    """Return the rotation vector from one quaternion to another."""
+    q = product(end, start * [1, -1, -1, -1])
+    q = q if q[0] >= 0.0 else -q
+    size = np.linalg.norm(q[1:])
+    return 2.0 * np.arctan2(size, q[0]) * q[1:] / size if size else np.zeros(3)
+
+
+def wall(centre, normal, along, across, spacing, n):
+    """Return (2 n + 1)^2 points of a plane and their normals, into the wall."""
+    steps = spacing * np.arange(-n, n + 1)
+    points = [centre + i * along + j * across for i, j in itertools.product(steps, steps)]
+    return np.array(points), np.tile(normal, (len(points), 1))
+
+
+def joined(*parts):
+    points, normals = (np.concatenate(of) for of in zip(*parts, strict=True))
+    return points, normals
+
+
+# ---- what is held, in what: field, points and normals, directions that are free ----------------
+
+
+def ball_on_a_plane():
+    floor = wall(-R * Z, -Z, X, Y, 0.003, 6)
+    return rf.SphereField([0, 0, 0], R), floor, [0, 1, 3, 4, 5]
+
+
+def ball_in_a_wedge():
+    left, right = -(X + Z) / np.sqrt(2.0), (X - Z) / np.sqrt(2.0)
+    sides = [wall(R * n, n, Y, np.cross(Y, n), 0.003, 6) for n in (left, right)]
+    return rf.SphereField([0, 0, 0], R), joined(*sides), [1, 3, 4, 5]
+
+
+def ball_in_a_shaft():
+    angle = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+    rings = [((R - FIT) * ring + 0.003 * i * Z, ring) for i in range(-6, 7)]
+    return rf.SphereField([0, 0, 0], R), joined(*rings), [2, 3, 4, 5]
+
+
+def ball_in_a_socket():
+    one = np.array(list(itertools.permutations([1.0, 2.0, 4.0]))) / np.sqrt(21.0)
+    signs = np.array(list(itertools.product([-1.0, 1.0], repeat=3)))
+    normals = (one[:, None] * signs).reshape(-1, 3)
+    return rf.SphereField([0, 0, 0], R), ((R - FIT) * normals, normals), [3, 4, 5]
+
+
+def box_between_planes():
+    sides = [wall((R - FIT) * n, n, X, Y, 0.01, 1) for n in (Z, -Z)]
+    return rf.BoxField([-0.1, -0.1, -R], [0.1, 0.1, R]), joined(*sides), [0, 1, 5]
+
+
+def peg_in_a_shaft():
+    angle = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
+    ring = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], axis=1)
+    rings = [((R - FIT) * ring + 0.005 * i * Z, ring) for i in range(-4, 5)]
+    return rf.CapsuleField(-0.1 * Z, 0.1 * Z, R), joined(*rings), [2, 5]
+
+
+def box_in_a_shaft():
+    sides = [wall((R - FIT) * n, n, Z, np.cross(Z, n), 0.005, 2) for n in (X, -X, Y, -Y)]
+    return rf.BoxField([-R, -R, -0.1], [R, R, 0.1]), joined(*sides), [2]
+
+
+def box_in_a_box():
+    ways = [(X, Y, Z), (Y, Z, X), (Z, X, Y)]
+    sides = [wall(s * (R - FIT) * n, s * n, u, v, 0.005, 2) for n, u, v in ways for s in (1, -1)]
+    return rf.BoxField([-R] * 3, [R] * 3), joined(*sides), []
+
+
+HELD = {
+    "ball on a plane": (ball_on_a_plane, 1),
+    "ball in a wedge": (ball_in_a_wedge, 2),
+    "ball in a round shaft": (ball_in_a_shaft, 2),
+    "ball in a socket": (ball_in_a_socket, 3),
+    "box between planes": (box_between_planes, 3),
+    "round peg in a round shaft": (peg_in_a_shaft, 4),
+    "box in a square shaft": (box_in_a_shaft, 5),
+    "box in a box": (box_in_a_box, 6),
+}
+# what is free goes to other points of the same lattice, and turns; what is not is pulled
+AWAY = np.array([0.012, 0.012, 0.012, 0.3, -0.2, 0.4])
+PULL = np.array([0.01, -0.02, -0.02, 0.02, 0.03, -0.02])
+
+
+def run(field, shell, hands, coupling, **options):
+    """Return the records of a session of which each of the poses is the hand's for so long."""
+    contact = rf.PenaltyContact(
+        rf.PointTree(rf.Pointshell(*shell)), field, options.pop("stiffness", STIFFNESS),
+        warm_nodes=None, max_points=None, grasp=options.pop("grasp", None),
+    )  # fmt: skip
+    times = 1e-3 * np.arange(len(hands))
+    device = rf.ReplayDevice(times, [p for p, _ in hands], [q for _, q in hands])
+    session = rf.HapticSession(
+        contact, device, coupling=coupling, ramp=0.0, budget_us=0.0, **options
+    )
+    records = session.run(len(hands)).array
+    session.close()
+    return records
+
+
+def springs(shell, touched, at):
+    """Return the stiffness of points that touch, by (dx, dw) about a grasp point, shape (6, 6)."""
+    points, normals = (of[touched] for of in shell)
+    rows = np.concatenate([normals, np.cross(points - at, normals)], axis=1)
+    return STIFFNESS * rows.T @ rows
+
+
+def scene(name):
+    """Return field, points and normals, which directions are free and held, and a first pose."""
+    make, rank = HELD[name]
+    field, shell, free = make()
+    assert rank == 6 - len(free)
+    first = np.zeros(3)
+    if rank == 1 or "wedge" in name:
+        first[2] = -FIT  # what is open is pressed together, what is closed is tight
+    return field, shell, free, [i for i in range(6) if i not in free], first
+
+
+def held_at(field, shell, position, quaternion, n):
+    """Return the springs of all points that touch there, of which there are n."""
+    back = rf.Pointshell(*shell).points - position
+    w, v = quaternion[0], -quaternion[1:]
+    back = back + 2.0 * np.cross(v, np.cross(v, back) + w * back)
+    touched = field.distance(back) < 1e-9
+    assert touched.sum() == n
+    return springs(shell, touched, position)
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_resists_is_held_and_what_does_not_follows(name):
+    """4.10 with a soft coupling: springs in series where points resist, nothing elsewhere."""
+    field, shell, free, kept, first = scene(name)
+    k, torsion = 1.0, 2.0 * LEVER**2
+    coupling = rf.VirtualCoupling(k, torsion, damping=0.0)
+    away, pull = np.zeros(6), np.zeros(6)
+    away[free], pull[kept] = AWAY[free], PULL[kept]
+    there = turned(away[3:])
+    hands = [
+        (first, turned(np.zeros(3))),
+        (away[:3] + first, there),
+        (away[:3] + pull[:3], product(turned(pull[3:]), there)),
+    ]
+    n = 12
+    records = run(field, shell, [hand for hand in hands for _ in range(n)], coupling)
+    assert (records["rank"] == len(kept)).all()
+
+    # along what is free nothing but the hand counts, and it feels nothing
+    r = records[2 * n - 1]
+    begin = records[n - 1]
+    np.testing.assert_allclose(
+        r["object_position"] - begin["object_position"], away[:3], rtol=0, atol=1e-12
+    )
+    turn = turn_between(begin["object_quaternion"], r["object_quaternion"])
+    np.testing.assert_allclose(turn, away[3:], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(r["force"], begin["force"], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(r["torque"], 0.0, atol=1e-14)
+
+    # against what resists: points and coupling in series
+    r = records[-1]
+    resists = held_at(field, shell, away[:3], there, r["touching"])
+    both = np.diag([k] * 3 + [0.5 * torsion] * 3)
+    expected = np.linalg.solve(resists + both, both @ pull)
+    moved = np.concatenate([r["object_position"] - away[:3],
+                            turn_between(there, r["object_quaternion"])])  # fmt: skip
+    length = np.array([1.0] * 3 + [LEVER] * 3)
+    missed, most = np.abs(length * (moved - expected)), np.abs(length * expected).max()
+    assert missed[kept].max() <= 1e-3 * most
+    # what is dropped is tilted by up to the share that counts as nothing
+    assert missed.max() <= coupling.degenerate * np.linalg.norm(length * pull)
+    assert np.abs(length * moved)[kept].max() <= np.abs(length * pull).max() * k / STIFFNESS * 3
+    e = r["hand_position"] - r["object_position"]
+    np.testing.assert_allclose(r["force"], -k * e, rtol=0, atol=1e-15)
+    missing = product(r["hand_quaternion"], r["object_quaternion"] * [1, -1, -1, -1])
+    np.testing.assert_allclose(r["torque"], -torsion * missing[1:], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_a_saturated_coupling_lets_go_of_what_is_free_only(name):
+    """4.9 and 4.10: a hand far away in all directions at once; what is free comes in a cycle."""
+    field, shell, free, kept, first = scene(name)
+    k, force = 500.0, 0.1
+    torsion, torque = 2.0 * k * LEVER**2, force * LEVER
+    coupling = rf.VirtualCoupling(k, torsion, force, torque, damping=0.0)
+    far = 20.0 * PULL
+    far[free] = AWAY[free]
+    hands = [(first, turned(np.zeros(3)))] + [(far[:3], turned(far[3:]))] * 40
+    records = run(field, shell, hands, coupling)
+    assert records["rank"][1] == len(kept)
+    length = np.array([1.0] * 3 + [LEVER] * 3)
+    tilt = coupling.degenerate * np.linalg.norm(length * far)  # of directions that are dropped
+    missed = np.abs(records["object_position"][1:] - far[:3])
+    assert missed[:, [i for i in free if i < 3]].max(initial=0.0) <= tilt
+
+    r = records[-1]
+    hand, at = (tuple(r[f"{of}_{what}"] for what in ("position", "quaternion"))
+                for of in ("hand", "object"))  # fmt: skip
+    e = np.concatenate([hand[0] - at[0], turn_between(at[1], hand[1])])
+    assert np.abs(length * e)[free].max(initial=0.0) <= tilt
+    # what is held is pulled as hard as it may be, and no harder: so far does it move
+    wrench = coupling.wrench(hand, *at)
+    acts = np.concatenate([wrench.force, wrench.torque])
+    contact = np.concatenate([r["contact_force"], r["contact_torque"]])
+    np.testing.assert_allclose(
+        (contact / length)[kept], -(acts / length)[kept], rtol=0, atol=1e-3 * force
+    )
+    assert np.linalg.norm(acts[:3]) == pytest.approx(force, rel=1e-4)
+    assert np.linalg.norm(acts[3:]) <= torque * (1.0 + 1e-12)
+    place = np.where(np.isin(np.arange(6), free), far, 0.0)[:3]
+    resists = held_at(field, shell, place, at[1], r["touching"])
+    expected = np.linalg.pinv(resists, 1e-6) @ acts
+    moved = at[0] - place
+    ways = [i for i in kept if i < 3]
+    np.testing.assert_allclose(
+        moved[ways], expected[ways], rtol=0.02, atol=1e-3 * force / STIFFNESS
+    )
+    assert np.linalg.norm(moved[ways]) <= 1.02 * force / STIFFNESS
+    # while the hand feels the whole spring
+    np.testing.assert_allclose(r["force"], -k * e[:3], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(r["torque"], -wrench.linear_torque, rtol=1e-12, atol=1e-15)
+
+
+# ---- stiffness -----------------------------------------------------------------------------------
+
+
+def test_a_ball_on_a_plane_feels_like_two_springs_in_series():
+    """(4.31), to the last digits: the depth of the one point that touches is linear."""
+    k = 700.0
+    coupling = rf.VirtualCoupling(k, 1.0)
+    steps = 1e-4 * np.arange(1, 6)
+    hands = [((0.0, 0.0, -z), turned(np.zeros(3))) for z in steps for _ in range(60)]
+    hands[0] = ((0.0, 0.0, -1e-6), hands[0][1])  # not farther in than coupling and point allow
+    field, shell, _ = ball_on_a_plane()
+    force = run(field, shell, hands, coupling)["force"][59::60]
+    series = k * STIFFNESS / (k + STIFFNESS)
+    np.testing.assert_allclose(force[:, 2], series * steps, rtol=1e-12)
+    np.testing.assert_allclose(force[:, :2], 0.0, atol=1e-15)
+
+
+def many_planes(rng, n):
+    """Return a convex body of so many planes, and points a little inside each of them."""
+    normals = []
+    while len(normals) < n:
+        normal = rng.normal(size=3)
+        normal /= np.linalg.norm(normal)
+        if all(normal @ other < 0.9 for other in normals):
+            normals.append(normal)
+    planes = [rf.PlaneField(R * normal, normal) for normal in normals]
+    field = rf.IntersectionField(planes) if n > 1 else planes[0]
+    sides = []
+    for normal in normals:
+        along = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
+        along /= np.linalg.norm(along)
+        depth = FIT * rng.uniform(0.5, 2.0)
+        sides.append(wall((R - depth) * normal, normal, along, np.cross(normal, along), 5e-4, 1))
+    return field, joined(*sides)
+
+
+def felt(rng, n, saturated, render, harder=1.0, degenerate=1e-3):
+    """Return, of small random steps of the hand, k dx, k_T / 2 dw, dF and dT at rest, all in N."""
+    field, shell = many_planes(rng, n)
+    k, stiffness = np.array([1.0, harder]) * 10.0 ** rng.uniform(2.0, 3.0, 2)
+    lever = 0.01
+    most = (2e-5 * k, 2e-5 * k * lever) if saturated else (None, None)
+    coupling = rf.VirtualCoupling(k, 2.0 * k * lever**2, *most, degenerate=degenerate)
+    position, quaternion = np.zeros(3), turned(np.zeros(3))
+    grasp = 0.5 * R * rng.uniform(-1.0, 1.0, 3)
+    hands = [(grasp, quaternion)]
+    for i in range(24):
+        if i % 2:
+            position = position + 3e-6 * rng.normal(size=3)
+        else:
+            quaternion = product(turned(3e-4 * rng.normal(size=3)), quaternion)
+            quaternion /= np.linalg.norm(quaternion)
+        hands.append((position + grasp, quaternion))
+    n_still = 80
+    records = run(
+        field, shell, [hand for hand in hands for _ in range(n_still)], coupling,
+        grasp=grasp, stiffness=stiffness, render=render,
+    )  # fmt: skip
+    # what follows where directions are dropped is no equilibrium
+    assert (records["rank"] == 6).all()
+    rest, before = records[n_still - 1 :: n_still], records[n_still - 2 :: n_still]
+    left = np.linalg.norm(rest["force"] - before["force"], axis=1)
+    assert left.max() < 1e-5 * np.linalg.norm(rest["force"], axis=1).max()
+    assert rest["touching"].max() > 0
+    return np.array(
+        [
+            (
+                k * np.linalg.norm(b["hand_position"] - a["hand_position"]),
+                k
+                * lever
+                * np.linalg.norm(turn_between(a["hand_quaternion"], b["hand_quaternion"])),
+                np.linalg.norm(b["force"] - a["force"]),
+                np.linalg.norm(b["torque"] - a["torque"]) / lever,
+            )
+            for a, b in itertools.pairwise(rest)
+        ]
+    )
+
+
+# contact that is as hard as the coupling, about, and a hundred times as hard
+@pytest.mark.parametrize("options", [(1.0, 1e-3), (100.0, 1e-9)])
+@pytest.mark.parametrize("saturated", [False, True])
+@pytest.mark.parametrize("n", range(1, 9))
+def test_no_stiffness_above_that_of_the_coupling_is_felt(n, saturated, options):
+    """Theorem of 4.7, rotations included: planes at random, off the grasp point, opening, closing.
+
+    Of a coupling that saturates it holds for what acts on the object. The whole spring, which
+    the hand feels with ``render="linear"``, is that of another force than the one in balance.
+    """
+    render = "saturated" if saturated else "linear"
+    for seed in range(3):
+        rng = np.random.default_rng([n, seed])
+        dx, dw, force, torque = felt(rng, n, saturated, render, *options).T
+        shifts, turns = slice(1, None, 2), slice(0, None, 2)
+        assert (force[shifts] <= dx[shifts] * (1.0 + 1e-6)).all()
+        assert (torque[turns] <= dw[turns] * (1.0 + 1e-6)).all()
+        # of both at once, in which a shift makes torques, too
+        assert (np.hypot(force, torque) <= np.hypot(dx, dw) * (1.0 + 1e-6)).all()
+        assert np.hypot(force, torque).max() > 0.1 * np.hypot(dx, dw).min()
+
+
+def test_a_whole_spring_is_felt_stiffer_than_it_is_where_the_coupling_saturates():
+    """No theorem there: by up to a quarter, where contact is about as soft as the coupling."""
+    most = 0.0
+    for n, seed in itertools.product((2, 4, 6, 8), range(3)):
+        dx, _, force, _ = felt(np.random.default_rng([n, seed]), n, True, "linear").T
+        most = max(most, (force / np.where(dx > 0.0, dx, np.inf)).max())
+    assert 1.0 < most < 1.3

@@ -1,0 +1,275 @@
+"""Energy at the hand: what a held force gives, where loops shake, and what the controller does."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from shapes import box_hexes
+
+UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+
+
+def wall(stiffness, **options):
+    """Return the contact of a half-space that is held, above z = 0, with one point there."""
+    point = rf.PointTree(rf.Pointshell(np.zeros((1, 3)), [[0.0, 0.0, -1.0]]))
+    half = rf.BoxField((-1.0, -1.0, 0.0), (1.0, 1.0, 2.0))
+    return rf.PenaltyContact(point, half, stiffness, None, **options)
+
+
+def session(contact, device, coupling, **options):
+    options = {"ramp": 0.0, "budget_us": 0.0} | options
+    return rf.HapticSession(contact, device, coupling=coupling, **options)
+
+
+def ran(made, cycles):
+    """Return what a session records, and close it."""
+    records = made.run(cycles).array
+    made.close()
+    return records
+
+
+def down_and_up(depth, speed):
+    """Return times and places of a hand that goes into the wall and out again."""
+    turn = depth / speed
+    return [0.0, turn, 2.0 * turn], [[0.0, 0.0, 0.0], [0.0, 0.0, -depth], [0.0, 0.0, 0.0]]
+
+
+# ---- what a held force gives ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [500.0, 1000.0, 4000.0])
+@pytest.mark.parametrize(
+    ("stiffness", "damping"), [(1e7, 0.0), (1e7, 0.5), (400.0, 0.0), (400.0, 0.5), (400.0, 0.8)]
+)
+def test_energy_of_a_wall_is_that_of_the_formula(rate, stiffness, damping):
+    """A force that is held for T lags by T / 2; the object lags by its damping.
+
+    With the coupling k against the wall K, and the part a of each motion not made, a hand that
+    moves at v feels k K / (k + K) x + a / (1 - a) k^2 / (k + K) v T, x and v of the last sample.
+    """
+    k, depth, speed = 400.0, 0.02, 0.05
+    hand = rf.ReplayDevice(*down_and_up(depth, speed))
+    coupling = rf.VirtualCoupling(k, 1.0, damping=damping)
+    cycles = round(2.0 * depth / speed * rate)
+    records = ran(session(wall(stiffness), hand, coupling, rate=rate), cycles + 1)
+    step, whole = speed / rate, k + stiffness
+    held, lag = 0.5 * k * stiffness / whole, damping / (1.0 - damping) * k * k / whole
+    given = 2.0 * depth * step * (held - lag)
+    # it begins at rest, turns round, and leaves: some cycles of what is never in balance
+    scale = 2.0 * depth * step * (held + lag)
+    assert records["energy_j"][-1] == pytest.approx(given, abs=scale * 8.0 / cycles / (1 - damping))
+    # a wall gives energy to the hand, however stiff, and only as far as it is stiffer than the
+    # coupling's drag
+    assert (given > 0.0) == (stiffness > 2.0 * k * damping / (1.0 - damping))
+
+
+# ---- how stiff a wall may be ---------------------------------------------------------------------
+
+
+HAND = {"mass": 0.1, "stiffness": 100.0, "damping": 1.0}
+
+
+def spectral_radius(k, rate):
+    """Return of the hand against a spring k whose force is held between samples."""
+    m, w, b = HAND["mass"], HAND["stiffness"], HAND["damping"]
+    t = 1.0 / rate
+    # the exponential of [[A, B], [0, 0]] t, by squaring a short step
+    motion = np.array([[0.0, 1.0, 0.0], [-w / m, -b / m, 1.0 / m], [0.0, 0.0, 0.0]]) * t / 1024.0
+    step = np.eye(3) + motion + motion @ motion / 2.0 + motion @ motion @ motion / 6.0
+    step = np.linalg.matrix_power(step, 1024)
+    loop = step[:2, :2] - np.outer(step[:2, 2], [k, 0.0])
+    return np.abs(np.linalg.eigvals(loop)).max()
+
+
+def border(rate):
+    """Return the largest stiffness that does not shake."""
+    low, high = 0.0, 1e6
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if spectral_radius(middle, rate) < 1.0 else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize("rate", [250.0, 500.0, 1000.0, 2000.0])
+def test_walls_shake_where_the_held_force_says(rate):
+    """The hand presses on a wall: at rest below the border that the rate sets, never above it."""
+    moves = []
+    for share in (0.85, 1.15):
+        k = share * border(rate)
+        # 2 mm in the wall where at rest, deeper in the beginning
+        times, depth = [0.0, 1.0], 0.002 * (1.0 + k / HAND["stiffness"])
+        hand = rf.SimulatedHand(times, [[0.0, 0.0, -depth]] * 2, **HAND)
+        coupling = rf.VirtualCoupling(k, 1.0, damping=0.0)
+        made = session(wall(1e9), hand, coupling, rate=rate)
+        made.enable(False)
+        made.run(1)
+        made.enable(True)
+        z = ran(made, int(8 * rate))["device_position"][:, 2]
+        moves.append(np.ptp(z[-int(0.5 * rate) :]))
+    assert moves[0] < 2e-4
+    assert moves[1] > 4e-3
+
+
+def test_the_border_is_that_of_damping_and_rate():
+    """A little damping b takes what is held: k T / 2 < b, as for any sampled spring."""
+    for rate in (250.0, 500.0, 1000.0, 2000.0):
+        assert border(rate) == pytest.approx(2.0 * HAND["damping"] * rate, rel=0.1)
+
+
+# ---- what is felt and what acts ------------------------------------------------------------------
+
+
+def test_what_is_felt_is_linear_or_what_acts():
+    """A spring that saturates: the hand feels k e all the same, or what the object feels."""
+    coupling = rf.VirtualCoupling(500.0, 1.0, max_force=1.0)
+    hand = rf.ReplayDevice([0.0, 1.0], [[0.0, 0.0, -0.01]] * 2)
+    felt, acts = {}, {}
+    for render in ("linear", "saturated"):
+        # it begins where the hand is, and is pushed out
+        last = ran(session(wall(2000.0), hand, coupling, render=render), 300)[-1]
+        felt[render], acts[render] = last["force"][2], last["contact_force"][2]
+        apart = last["object_position"][2] + 0.01
+    assert felt["linear"] == pytest.approx(500.0 * apart, rel=1e-9)
+    assert felt["linear"] > 4.0
+    assert acts["linear"] == acts["saturated"] == pytest.approx(felt["saturated"], rel=1e-9)
+    assert felt["saturated"] == pytest.approx(1.0, rel=1e-3)
+    # relieved, it feels the part that acts
+    relieved = dataclasses.replace(coupling, max_depth=2e-4)
+    last = ran(session(wall(2000.0), hand, relieved, render="saturated"), 600)[-1]
+    assert last["share"] < 0.5
+    assert last["force"][2] == pytest.approx(last["contact_force"][2], rel=1e-6)
+    with pytest.raises(rf.InputError, match='render must be "linear" or "saturated", got'):
+        session(wall(1.0), hand, coupling, render="none")
+
+
+@pytest.fixture(scope="module")
+def beam():
+    """Return a soft beam that one end holds, and points on its upper side."""
+    mesh = rf.Mesh(*box_hexes(12, 3, 3, (0.2, 0.03, 0.03)))
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.4, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
+    reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, k=5, r=9))
+    x, y = np.linspace(0.01, 0.2, 40), np.linspace(0.0, 0.03, 9)
+    points = np.stack(np.meshgrid(x, y, [0.03], indexing="ij"), axis=-1).reshape(-1, 3)
+    shell = rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1)))
+    return rf.PointTree(shell, reduced, rf.Embedding(mesh, points)), reduced
+
+
+def stroke(beam, coupling, rate=1000.0, **options):
+    """Return a hand that presses a ball on the beam, which swings back, and lifts it again."""
+    tree, reduced = beam
+    times = np.linspace(0.0, 1.4, 101)
+    z = 0.052 - 0.03 * np.sin(np.pi * times / 1.4) ** 2
+    hand = rf.SimulatedHand(times, np.stack([0.18 + 0 * z, 0.015 + 0 * z, z], axis=1))
+    contact = rf.PenaltyContact(tree, rf.SphereField((0.0, 0.0, 0.0), 0.02), 20.0, None)
+    moves = rf.ImplicitNewmark(reduced, 1.0 / rate, damping=(0.0, 1e-3))
+    made = session(contact, hand, coupling, simulation=moves, rate=rate, **options)
+    return ran(made, int(1.4 * rate))
+
+
+def test_a_saturated_spring_that_is_felt_whole_gives_what_it_did_not_take(beam):
+    """What swings back works on the object by f, on the hand by k e: at any rate, unlike a lag."""
+    coupling = rf.VirtualCoupling(300.0, 1.0, max_force=0.05)
+    most = {}
+    for rate in (1000.0, 4000.0):
+        for options in ({}, {"render": "saturated"}):
+            records = stroke(beam, coupling, rate, **options)
+            most[rate, bool(options)] = records["energy_j"].max()
+            assert records["touching"].max() > 5
+    assert most[1000.0, False] > 1e-3 < most[4000.0, False]
+    assert most[1000.0, True] < 1e-6 > most[4000.0, True]
+    # where nothing saturates nothing is given
+    assert stroke(beam, rf.VirtualCoupling(300.0, 1.0))["energy_j"].max() < 1e-6
+
+
+# ---- the controller ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("allowance", [0.0, 1e-5, 1e-4, 1e-3])
+def test_the_controller_keeps_energy_within_its_allowance(beam, allowance):
+    coupling = rf.VirtualCoupling(300.0, 1.0, max_force=0.05)
+    options = {"passivity": True, "energy_allowance": allowance}
+    for rate in (1000.0, 4000.0):
+        records = stroke(beam, coupling, rate, **options)
+        assert records["energy_j"].max() <= allowance + 1e-9
+        # without a shake: it feels as much as without the controller, and no faster
+        assert records["force"][:, 2].max() > 1.0
+        force = np.diff(records["force"][:, 2], n=2)
+        assert np.sqrt(np.mean(force**2)) < 0.02
+
+
+@pytest.mark.parametrize("slew", [1.0, 10.0])
+def test_the_controller_keeps_energy_within_its_allowance_behind_slew_rates(beam, slew):
+    """It lowers at once what a slew rate keeps up; what comes back is as slow as that."""
+    coupling, allowance = rf.VirtualCoupling(300.0, 1.0, max_force=0.05), 1e-4
+    assert stroke(beam, coupling, force_slew=slew)["energy_j"].max() > 10.0 * allowance
+    for rate in (1000.0, 4000.0):
+        options = {"passivity": True, "energy_allowance": allowance, "force_slew": slew}
+        records = stroke(beam, coupling, rate, **options)
+        assert records["energy_j"].max() <= allowance + 1e-9
+        force = np.linalg.norm(records["force"], axis=1)
+        assert force.max() > 0.5
+        assert np.diff(force).max() <= slew / rate * (1.0 + 1e-9)
+
+
+def test_forces_that_have_faded_out_stay_out_whatever_the_controller_would_damp():
+    """Too much has been given, and the damper would take it back: not without forces."""
+    # at rest in the wall, then moved by a jerk, and slowly on
+    way = [[0.0, 0.0, z] for z in (-0.01, -0.01, -0.007, -0.005)]
+    hand = rf.ReplayDevice([0.0, 0.1, 0.101, 0.141], way)
+    coupling = rf.VirtualCoupling(500.0, 1.0)
+    options = {"passivity": True, "energy_allowance": 0.0, "max_force": 1.0}
+    made = session(wall(1e7), hand, coupling, **options)
+    records = made.run(102)
+    assert records["energy_j"][-1] > 2e-3
+    # against the motion, and within the limits all the same
+    assert records["force"][-1] == pytest.approx([0.0, 0.0, -1.0], rel=1e-9)
+    made.enable(False)
+    assert not ran(made, 20)["force"].any()
+
+
+def test_the_controller_leaves_alone_what_is_passive(beam):
+    coupling = rf.VirtualCoupling(300.0, 1.0)
+    plain = stroke(beam, coupling)
+    assert plain["energy_j"].max() < 1e-6
+    watched = stroke(beam, coupling, passivity=True)
+    contact = plain["touching"] > 0
+    assert contact.sum() > 200
+    # but for the last moments of contact, when nearly all that was taken has been given back
+    same = np.abs(watched["force"] - plain["force"]).max(axis=1) < 1e-12
+    assert same[: np.argmax(plain["force"][:, 2]) + 1].all()
+    assert same[contact].mean() > 0.9
+
+
+def test_an_allowance_is_not_negative():
+    hand = rf.ReplayDevice([0.0], [[0.0, 0.0, 1.0]])
+    for wrong in (-1e-6, math.inf):
+        with pytest.raises(rf.InputError, match="energy_allowance must be finite"):
+            session(wall(1.0), hand, rf.VirtualCoupling(1.0, 1.0), energy_allowance=wrong)
+
+
+# ---- the direction of gradients ------------------------------------------------------------------
+
+
+def test_sessions_take_normals_unless_told(beam):
+    """Not told, a contact gives the derivative of its force, and a session what is calm."""
+    coupling = rf.VirtualCoupling(500.0, 1.0)
+    x = np.linspace(-0.1, 0.1, 41)
+    points = np.stack(np.meshgrid(x, x, [0.0], indexing="ij"), axis=-1).reshape(-1, 3)
+    tree = rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1))))
+    ball = rf.SphereField((0.0, 0.0, 0.0), 0.02)
+    found, gradient = {}, {}
+    for direction in (None, "normal", "field"):
+        contact = rf.PenaltyContact(tree, ball, 200.0, gradient_direction=direction)
+        assert contact.options["gradient_direction"] == direction
+        gradient[direction] = contact.evaluate([0.001, 0.0, 0.018], UPRIGHT).gradient
+        hand = rf.ReplayDevice([0.0, 1.0], [[0.0, 0.0, 0.03], [0.002, 0.0, 0.01]])
+        found[direction] = ran(session(contact, hand, coupling), 900)["object_position"]
+    assert np.array_equal(gradient[None], gradient["field"])
+    assert np.abs(gradient[None] - gradient["normal"]).max() > 1.0
+    assert np.array_equal(found[None], found["normal"])
+    assert np.abs(found[None] - found["field"]).max() > 1e-7

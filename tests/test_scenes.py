@@ -1,0 +1,518 @@
+"""Scenes for the hand: that they are short, run, and show what they are for."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import inspect
+import socket
+import time
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from reducedfem import plot, scenes
+from reducedfem.cli import main
+from reducedfem.scenes import shapes
+
+SMALL = {
+    "statue": {"points": 12_000, "resolution": 96},
+    "hoses": {"points": 2_000, "resolution": 48, "r": 6},
+    "dragon": {"points": 4_000, "resolution": 48, "r": 8},
+    "soft": {"points": 2_000, "resolution": 48, "r": 6},
+    "peg": {"points": 20_000, "resolution": 96},
+    "alpha": {"points": 4_000, "resolution": 64},
+    "alpha-cheat": {"points": 4_000, "resolution": 64},
+}
+
+CONTACT = rf.PenaltyContact
+
+
+@functools.cache
+def ran(name):
+    """Return what a scene did in ten seconds of the hand, its coupling, and shapes on the way."""
+    # without a budget of time the levels, and so all results, are the same on any machine
+    session = scenes.session(name, budget_us=0.0, duration=0.1, **SMALL[name])
+    parts, deformed = [], []
+    for _ in range(10):
+        parts.append(session.run(1000).array)
+        newest = session.snapshot()
+        deformed.append([q for q in (*newest.q, newest.field_q) if q is not None])
+    # and a tenth of a second in the thread, up to the end
+    with session:
+        assert session.wait(5.0)
+    assert session.report().phase == "finished"
+    assert session.report().ticks >= 10_100
+    return np.concatenate(parts), session.coupling, deformed
+
+
+@pytest.mark.parametrize("name", scenes.STORIES)
+def test_scenes_meet_what_they_promise(name):
+    records, coupling, deformed = ran(name)
+    assert len(records) == 10_000
+    assert records["depth_m"].max() <= coupling.max_depth
+    touching = records["touching"] > 0
+    assert 0.2 < touching.mean() < 0.9
+    assert not touching[0]
+    assert not touching[-1]
+    force = np.linalg.norm(records["force"], axis=1)
+    assert np.isfinite(force).all()
+    assert 0.1 < force.max() < 20.0
+    for flag in ("broken", "diverged", "device_failed", "silent"):
+        assert not rf.HapticRecords(records).flagged(flag).any()
+    # nothing holds the object back at the end
+    apart = records["object_position"][-1] - records["hand_position"][-1]
+    assert np.linalg.norm(apart) < 1e-4
+    # a hand does work on what resists
+    assert records["energy_j"].max() < 1e-6
+    bodies = {"hoses": 2, "dragon": 1, "soft": 2}.get(name, 0)
+    for k in range(bodies):
+        moved = [np.linalg.norm(at[k]) for at in deformed]
+        assert max(moved) > 5e-4
+        assert max(moved) > 3.0 * moved[-1]
+    assert all(len(at) == bodies for at in deformed)
+
+
+def held_tube(records, cycle):
+    """Return the vertices of the tube that is held, at a cycle, and those of the other one."""
+    tube = shapes.tube(shapes.helix(0.03, 0.026, 1.5), 0.004).vertices
+    w, *v = records["object_quaternion"][cycle]
+    turned = tube + 2.0 * np.cross(v, np.cross(v, tube) + w * tube)
+    return turned + records["object_position"][cycle], tube
+
+
+def test_the_alpha_puzzle_is_solved():
+    records, _, _ = ran("alpha")
+    held, other = held_tube(records, 0)
+    assert held[:, 2].min() < other[:, 2].min() + 1e-3  # they share the same heights
+    held, other = held_tube(records, -1)
+    assert held[:, 2].min() > other[:, 2].max() + 0.01
+    # and not by luck: it was touched on the way
+    assert (records["touching"] > 0).sum() > 1000
+
+
+def test_the_way_out_of_the_alpha_puzzle_is_free():
+    """The screw in closed form: nothing touches, and the gap stays what it is."""
+    tube = shapes.tube(shapes.helix(0.03, 0.026, 1.5), 0.004)
+    shell = rf.Pointshell.from_surface(tube, 2000, resolution=64)
+    contact = rf.PenaltyContact(rf.PointTree(shell), rf.DistanceField.from_surface(tube, 96), 1.0)
+    turn = np.linspace(0.0, 4.0 * np.pi, 60)
+    position = np.stack([0 * turn, 0 * turn, 0.026 * turn / (2 * np.pi)], axis=1)
+    half = 0.5 * (turn + np.pi)
+    quaternion = np.stack([np.cos(half), 0 * half, 0 * half, np.sin(half)], axis=1)
+    assert contact.evaluate_many(position, quaternion).touching.max() == 0
+    # while the same turn without the way up runs into it
+    assert contact.evaluate_many(0.0 * position, quaternion).touching.max() > 0
+
+
+def test_the_alpha_puzzle_is_not_to_be_cheated():
+    """Tubes that never are a radius deep in each other, and move by less a cycle, stay linked."""
+    records, coupling, _ = ran("alpha-cheat")
+    hand = np.linalg.norm(records["hand_position"], axis=1)
+    held = np.linalg.norm(records["object_position"], axis=1)
+    assert hand.max() > held.max() + 0.015  # it was pulled hard
+    assert held.max() < 2 * 0.03  # the other one is still inside of it
+    assert records["depth_m"].max() <= coupling.max_depth <= 0.5 * 0.004
+    steps = np.linalg.norm(np.diff(records["object_position"], axis=0), axis=1)
+    assert steps.max() < 0.5 * 0.004
+    # back where it was
+    assert records["object_quaternion"][-1] == pytest.approx(
+        records["object_quaternion"][0], abs=1e-3
+    )
+
+
+@pytest.mark.parametrize("name", ["alpha", "alpha-cheat"])
+def test_a_recorded_hand_solves_the_alpha_puzzle_or_is_held(name, tmp_path):
+    """What was recorded, written and read, plays the same again: solved, or cheated in vain."""
+    first, coupling, _ = ran(name)
+    path = tmp_path / "hand.npy"
+    rf.HapticRecords(first).save(path)
+    device = rf.ReplayDevice.from_records(rf.HapticRecords.load(path), hand=True)
+    session = scenes.session(name, device, budget_us=0.0, **SMALL[name])
+    with contextlib.closing(session):
+        records = session.run(10_000).array
+    np.testing.assert_allclose(records["hand_position"], first["hand_position"], atol=1e-12)
+    np.testing.assert_allclose(records["object_position"], first["object_position"], atol=1e-6)
+    assert records["depth_m"].max() <= coupling.max_depth
+    assert (records["touching"] > 0).sum() > 1000
+    begin, end = held_tube(records, 0), held_tube(records, -1)
+    if name == "alpha":
+        assert begin[0][:, 2].min() < begin[1][:, 2].min() + 1e-3
+        assert end[0][:, 2].min() > end[1][:, 2].max() + 0.01
+        assert records["touching"][-1] == 0
+    else:
+        # pulled and levered far, held on the other one, and where it was when let go
+        missed = np.linalg.norm(records["hand_position"] - records["object_position"], axis=1)
+        assert missed.max() > 0.015
+        assert np.linalg.norm(records["object_position"], axis=1).max() < 2 * 0.03
+        np.testing.assert_allclose(end[0], begin[0], atol=1e-4)
+
+
+def test_without_limits_the_cheat_succeeds():
+    """The same hand against a spring that neither saturates nor is relieved tears them apart."""
+    session = scenes.session("alpha-cheat", budget_us=0.0, **SMALL["alpha-cheat"])
+    limited = session.coupling
+    session.coupling = rf.VirtualCoupling(limited.stiffness, limited.torsional_stiffness)
+    records = session.run(10_000).array
+    session.close()
+    assert records["depth_m"].max() > 0.75 * 0.004
+    assert np.linalg.norm(records["object_position"], axis=1).max() > 2 * 0.03
+
+
+def test_the_peg_goes_home():
+    records, _, _ = ran("peg")
+    height = records["object_position"][:, 2] - 0.04
+    assert height.min() == pytest.approx(0.0, abs=6e-4)  # the floor of the hole, less the clearance
+    home = height < 0.001
+    assert records["touching"][home].max() > 200
+    # there the hand cannot turn it, though it tries to by 0.2 rad
+    turn = 2.0 * np.abs(records["object_quaternion"][home, 3])
+    assert turn.max() < 0.05
+
+
+def test_normals_never_pull():
+    """Contact by -k N N^T resists everywhere; by -k N g^T it pulls where N is not along g."""
+    body = rf.BoxField((-0.01, -0.01, -0.01), (0.01, 0.01, 0.01))
+    tree = rf.PointTree(rf.Pointshell.from_field(body, 4000))
+    pulls = {}
+    for direction in ("normal", "field"):
+        contact = rf.PenaltyContact(tree, body, 1.0, None, gradient_direction=direction)
+        largest = []
+        for way in np.linspace(-1.0, 1.0, 9):
+            # a corner of one box in an edge of the other
+            found = contact.evaluate([0.019, 0.019, 0.01 * way], [1.0, 0.0, 0.0, 0.0])
+            by_place = found.gradient[:3, :3]
+            largest.append(np.linalg.eigvalsh(0.5 * (by_place + by_place.T))[-1])
+            assert found.touching > 0
+        pulls[direction] = max(largest)
+    assert pulls["normal"] < 1e-9
+    assert pulls["field"] > 0.1
+
+
+@functools.cache
+def small(name, points, resolution, direction, passivity=False):
+    """Return what a scene does in ten seconds, with a direction of gradients of all contacts."""
+    of_one = functools.partial(CONTACT, gradient_direction=direction)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rf, "PenaltyContact", of_one)
+        session = scenes.session(
+            name, budget_us=0.0, points=points, resolution=resolution, passivity=passivity
+        )
+    with contextlib.closing(session):
+        return session.run(10_000).array
+
+
+@pytest.mark.parametrize("scene", [("statue", 3000, 48), ("peg", 6000, 64)])
+def test_normals_are_calmer(scene):
+    """Which is why sessions take them: by second differences of the force, 15 and 25 times."""
+    shakes = {}
+    for direction in ("normal", "field"):
+        force = small(*scene, direction)["force"]
+        second = np.linalg.norm(np.diff(force, n=2, axis=0), axis=1)
+        shakes[direction] = np.sqrt(np.mean(second**2))
+    assert shakes["normal"] < 0.2 * shakes["field"]
+
+
+def test_the_controller_holds_in_a_scene():
+    """A peg that shakes in its hole may give energy; what is passive is left alone, bit for bit."""
+    peg = functools.partial(small, "peg", 6000, 64)
+    # how much without is a matter of chance: 0.8 and 1.9 mJ were seen
+    assert peg("field", passivity=True)["energy_j"].max() <= 1e-4
+    assert np.array_equal(peg("normal", passivity=True)["force"], peg("normal")["force"])
+
+
+# ---- what they are made of -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["alpha", "dragon", "hoses", "peg", "soft", "statue"])
+def test_scenes_are_short(name):
+    module = getattr(scenes, name)
+    tree = ast.parse(inspect.getsource(module))
+    (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef))
+    lines = function.end_lineno - function.body[1].lineno + 1
+    assert lines <= 25
+
+
+def test_tubes_are_closed_and_as_large_as_they_should_be():
+    length, radius = 0.2, 0.01
+    straight = shapes.tube([[0.0, 0.0, 0.0], [length, 0.0, 0.0]], radius, sides=96)
+    volume = np.pi * radius**2 * (length - 2 * radius) + 4 / 3 * np.pi * radius**3
+    assert straight.is_closed
+    assert straight.is_manifold
+    assert straight.volume == pytest.approx(volume, rel=0.01)
+    # Pappus: the section times the way of its middle
+    ring, pitch = 0.03, 0.026
+    bent = shapes.tube(shapes.helix(ring, pitch, 1.5), 0.004, sides=96)
+    way = 1.5 * np.hypot(2 * np.pi * ring, pitch) - 2 * 0.004
+    expected = np.pi * 0.004**2 * way + 4 / 3 * np.pi * 0.004**3
+    assert bent.volume == pytest.approx(expected, rel=0.01)
+    for body in (shapes.statue(), shapes.dragon(), shapes.paddle(), shapes.hose(1, 0.0)):
+        assert body.is_closed
+        assert body.volume > 0.0
+    with pytest.raises(rf.InputError, match="spine must have a length, got 0 m"):
+        shapes.tube(np.zeros((3, 3)), 0.01)
+
+
+def test_hands_rest_at_each_key():
+    keys = np.array([[0, 0, 0, 0, 0, 0], [0.1, 0, 0.05, 0, 0, 4.0], [0, 0.2, 0, 0, 0, 4.0]])
+    times, positions, quaternions = shapes.through(keys, 2.0)
+    assert times[-1] == 2.0
+    at = [0, 1000, 2000]
+    assert positions[at] == pytest.approx(keys[:, :3], abs=1e-12)
+    assert np.linalg.norm(quaternions, axis=1) == pytest.approx(1.0, abs=1e-12)
+    turned = [np.cos(0.5 * keys[:, 5]), np.sin(0.5 * keys[:, 5])]
+    assert quaternions[at][:, [0, 3]] == pytest.approx(np.transpose(turned), abs=1e-12)
+    speed = np.diff(positions, axis=0)
+    assert np.abs(speed[[0, 999, 1000, -1]]).max() < 1e-6
+    # a screw: what is turned by so much has risen by so much
+    turn = 2.0 * np.unwrap(np.arctan2(quaternions[:1001, 3], quaternions[:1001, 0]))
+    assert positions[:1001, 2] == pytest.approx(0.05 * turn / 4.0, abs=1e-12)
+
+
+def test_unknown_scenes_are_named():
+    with pytest.raises(rf.InputError, match=r"one of statue, hoses, .*got 'knight'"):
+        scenes.session("knight")
+
+
+@pytest.mark.parametrize(
+    ("name", "device", "options", "message"),
+    [
+        ("peg", "hand", {}, r"device must be a Device, such as SpaceMouse\(\), or None .* got str"),
+        ("statue", None, {"rate": 0}, "^rate must be between 10 and 20000 Hz, got 0"),
+        ("statue", None, {"colour": 3}, "^statue has no option 'colour': it has points, resol"),
+        ("peg", None, {"r": 5}, "^peg has no option 'r'"),
+        ("peg", None, {"coupling": None}, "^peg has no option 'coupling'"),
+        ("soft", None, {"r": 0}, "^r must be between 1 and 44, got 0"),
+        ("soft", None, {"rate": 300}, "^rate is 300 Hz, a cycle of 3.33333 ms; .* soft"),
+        ("dragon", None, {"points": 0}, "^points must be between 1 and"),
+        ("hoses", None, {"resolution": 0.5}, "^resolution must be an int"),
+        ("statue", None, {"coupled": True}, "^coupled is for one shell that deforms"),
+        ("alpha", None, {"cheat": "no"}, "^cheat must be True or False"),
+        ("statue", None, {"max_force": -1.0}, "max_force"),
+        ("statue", None, {"record": 3}, "^record must be a str or a Path, got int"),
+    ],
+)
+def test_wrong_options_are_refused_before_anything_is_built(
+    monkeypatch, name, device, options, message
+):
+    def build(*_, **__):
+        pytest.fail("a scene was built for nobody")
+
+    for kind, maker in ((rf.Pointshell, "from_surface"), (rf.Pointshell, "from_field"),
+                        (rf.DistanceField, "from_field"), (rf.DistanceField, "from_surface"),
+                        (rf, "voxelize")):  # fmt: skip
+        monkeypatch.setattr(kind, maker, build)
+    with pytest.raises(rf.ReducedFEMError, match=message):
+        scenes.session(name, device, **options)
+
+
+def test_a_device_that_has_a_session_is_refused_before_anything_is_built(monkeypatch):
+    hand = rf.SimulatedHand([0.0], [[0.0, 0.0, 0.0]])
+    with contextlib.closing(scenes.session("alpha", hand, **SMALL["alpha"])):
+        monkeypatch.setattr(rf.Pointshell, "from_surface", None)
+        with pytest.raises(rf.InputError, match="the device belongs to another session"):
+            scenes.session("alpha", hand)
+
+
+def test_bodies_have_as_many_coordinates_as_their_modes_span():
+    with pytest.raises(rf.InputError, match="^r must be between 1 and 44, got 45"):
+        shapes.soften(shapes.post(), lambda x: x[:, 2] < 0.02, 45)
+    with pytest.raises(rf.InputTypeError, match=r"device must be a Device, .* got str"):
+        shapes.hand("hand", [[0.0] * 6] * 2, {})
+
+
+def test_pictures_say_why_the_hand_feels_more_than_contact():
+    pytest.importorskip("matplotlib")
+    records = np.zeros(20, rf._record_file.RECORD)
+    records["time_s"] = 0.001 * np.arange(20)
+    for more, told in ((1.0, False), (4.0, True)):
+        records["contact_force"], records["force"] = [0.0, 0.0, 1.0], [0.0, 0.0, more]
+        note = plot.session_figure(records).axes[0].get_title(loc="left")
+        assert ('render="linear"' in note) == told
+
+
+def test_a_picture_of_no_cycles_is_refused():
+    pytest.importorskip("matplotlib")
+    records = ran("alpha")[0]
+    with pytest.raises(rf.InputError, match="records are empty"):
+        plot.session_figure(records[:0])
+    with pytest.raises(rf.InputError, match="records are empty"):
+        plot.session_figure(rf.HapticRecords(records[:0]))
+    assert plot.session_figure(rf.HapticRecords(records[:9])).axes
+    for wrong in (3, np.zeros(9), "run.npy"):
+        kind = type(wrong).__name__
+        with pytest.raises(rf.InputTypeError, match=f"HapticRecords or their array, got {kind}"):
+            plot.session_figure(wrong)
+
+
+def test_pictures_tell_what_their_red_lines_are():
+    pytest.importorskip("matplotlib")
+    records = np.zeros(20, rf._record_file.RECORD)
+    records["time_s"] = 0.002 * np.delete(np.arange(21), 7)
+    figure = plot.session_figure(records, max_depth=1e-3)
+    told = {}
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        lines = [line for line in axes.get_lines() if len(set(line.get_ydata())) == 1]
+        told |= {line.get_label(): line.get_ydata()[0] for line in lines}
+        red = [line for line in lines if line.get_label() in ("the period", "coupling relieved")]
+        names = [text.get_text() for text in legend.get_texts()] if legend else []
+        assert all(line.get_label() in names for line in red)
+    # of a session at 500 Hz that left a cycle out
+    assert told["the period"] == pytest.approx(2000.0)
+    assert told["coupling relieved"] == pytest.approx(1.0)
+    plot.session_figure(records[:1])
+
+
+def test_hands_begin_at_their_scene_and_go_up_where_the_device_does():
+    keys = [[0.1, 0.2, 0.3, 0.0, 0.0, 1.0], [0.0] * 6]
+    chosen, options = shapes.hand(None, keys, {"ramp": 0.0})
+    assert chosen.duration == 10.0
+    assert options["ramp"] == 0.0
+    assert options["workspace"].start[0] == pytest.approx((0.1, 0.2, 0.3))
+    device = rf.OpenHaptics()
+    _, options = shapes.hand(device, keys, {})
+    assert options["workspace"].alignment == pytest.approx(device.alignment)
+    mine = rf.Workspace(scale=2.0)
+    assert shapes.hand(device, keys, {"workspace": mine})[1]["workspace"] is mine
+
+
+# ---- from the command line -----------------------------------------------------------------------
+
+
+def test_the_command_lists_the_scenes(capsys):
+    assert main(["haptics"]) == 0
+    out = capsys.readouterr().out
+    for name, story in scenes.STORIES.items():
+        assert f"{name} " in out
+        assert story in out
+
+
+def test_the_command_runs_records_draws_and_plays_again(capsys, tmp_path):
+    pytest.importorskip("matplotlib")
+    record, picture = tmp_path / "run.npy", tmp_path / "run.png"
+    small = ["--points", "2000", "--resolution", "48", "--seconds", "0.4"]
+    alpha = ["haptics", "alpha", *small]
+    assert main([*alpha, "--record", str(record), "--plot", str(picture)]) == 0
+    out = capsys.readouterr().out
+    for text in ("finished", "simulated hand", "penetration", "deepest level", "of 2 mm allowed"):
+        assert text in out
+    first = rf.HapticRecords.load(record).array
+    assert len(first) >= 300
+    assert picture.stat().st_size > 20_000
+    table = tmp_path / "run.csv"
+    columns = [first["time_s"], *first["device_position"].T, *first["device_quaternion"].T]
+    header = "time,x,y,z,qw,qx,qy,qz"
+    np.savetxt(table, np.column_stack(columns), "%.17g", ",", header=header, comments="")
+    for file in (record, table):
+        assert main([*alpha, "--device", f"replay:{file}", "--quiet"]) == 0
+        assert capsys.readouterr().out == ""
+
+
+def test_ctrl_c_ends_a_scene_with_its_report(capsys, monkeypatch):
+    nothing = np.empty(0, rf._record_file.RECORD)
+
+    def interrupted(self, timeout=None):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(rf.HapticSession, "wait", interrupted)
+    assert main(["haptics", "alpha", "--points", "2000", "--resolution", "48"]) == 0
+    out = capsys.readouterr().out
+    assert "interrupted, " in out
+    assert "stopped" in out
+    # before the first cycle, too
+    monkeypatch.setattr(rf.HapticSession, "records", lambda self: rf.HapticRecords(nothing))
+    assert main(["haptics", "alpha", "--points", "2000", "--resolution", "48"]) == 0
+    assert "penetration" not in capsys.readouterr().out
+
+
+def test_a_device_that_is_not_there_is_told_in_one_line(capsys, monkeypatch, tmp_path):
+    monkeypatch.setenv("SPNAV_SOCKET", str(tmp_path / "none"))
+
+    def build(*_, **__):
+        pytest.fail("a million points were made for nobody")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(scenes, "session", build)
+        assert main(["haptics", "statue", "--device", "spacemouse"]) == 1
+    lines = capsys.readouterr().err.strip().splitlines()
+    assert len(lines) == 1
+    assert str(tmp_path / "none") in lines[0]
+
+
+def test_a_device_that_goes_leaves_the_report_and_the_picture(capsys, monkeypatch, tmp_path):
+    pytest.importorskip("matplotlib")
+    record, picture = tmp_path / "run.npy", tmp_path / "run.png"
+    monkeypatch.setenv("SPNAV_SOCKET", str(tmp_path / "spnav.sock"))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        server.bind(str(tmp_path / "spnav.sock"))
+        server.listen(2)
+        started = rf.HapticSession.start
+
+        def unplugged(session):
+            started(session)
+            for _ in range(2):  # one was there to look
+                connection, _ = server.accept()
+                connection.recv(4)
+                while session.report().ticks < 10:
+                    time.sleep(0.001)
+                connection.close()
+
+        monkeypatch.setattr(rf.HapticSession, "start", unplugged)
+        command = ["haptics", "alpha", "--points", "2000", "--resolution", "48"]
+        command += ["--device", "spacemouse", "--record", str(record), "--plot", str(picture)]
+        assert main(command) == 1
+    told = capsys.readouterr()
+    assert len(told.err.strip().splitlines()) == 1
+    assert "the Spacenav daemon has closed the connection" in told.err
+    assert "the device SpaceMouse failed" in told.out
+    assert "penetration" in told.out
+    assert len(rf.HapticRecords.load(record)) >= 10
+    assert picture.stat().st_size > 20_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["knight"], "invalid choice: 'knight'"),
+        (["--seconds", "3"], "--seconds needs a scene: one of statue"),
+        (["alpha", "--seconds", "0"], "--seconds: must be positive"),
+        (["alpha", "--seconds", "1e9"], "must be 3600 or less"),
+        (["alpha", "--points", "0"], "1 or more"),
+        (["alpha", "--device", "glove"], "'glove' is none of hand, replay, udp,"),
+        (["alpha", "--device", "replay:"], "must be replay:FILE"),
+        (["alpha", "--device", "hand:left"], "'hand:left' must be hand"),
+        (["alpha", "--device", "udp:99999"], "must be udp or udp:PORT"),
+        (["alpha", "--probe"], "--probe and a scene do not go together"),
+        (["alpha", "--record", "run.csv"], "records go to .npy, got 'run.csv'"),
+        (["alpha", "--plot", "run.txt"], "a picture goes to"),
+        (["alpha", "--plot", "a.npy", "--record", "a.npy"], "are the same file"),
+    ],
+)
+def test_wrong_use_is_told_in_one_line(capsys, arguments, message):
+    with pytest.raises(SystemExit) as left:
+        main(["haptics", *arguments])
+    assert left.value.code == 2
+    error = capsys.readouterr().err.strip().splitlines()[-1]
+    assert error.startswith("reducedfem haptics: error:")
+    assert message in error
+
+
+def test_what_cannot_be_read_or_written_is_told_in_one_line(capsys, tmp_path):
+    (tmp_path / "text.npy").write_text("no records")
+    np.save(tmp_path / "numbers.npy", np.arange(3))
+    wrong = [
+        (["--device", f"replay:{tmp_path / 'none.npy'}"], "cannot read"),
+        (["--device", f"replay:{tmp_path / 'none.csv'}"], "cannot read"),
+        (["--device", f"replay:{tmp_path / 'text.npy'}"], "cannot read"),
+        (["--device", f"replay:{tmp_path / 'numbers.npy'}"], "holds no records of a session"),
+        (["--record", str(tmp_path / "no" / "run.npy")], "there is no folder"),
+    ]
+    for arguments, message in wrong:
+        assert main(["haptics", "alpha", *arguments]) == 1
+        lines = capsys.readouterr().err.strip().splitlines()
+        assert len(lines) == 1
+        assert lines[0].startswith("reducedfem: error:")
+        assert message in lines[0]
