@@ -25,6 +25,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from failures import check_live_blocks, fail_each_allocation, live_blocks
 from reducedfem import _core
 from shapes import box_hexes, box_tet10s, box_tets
 
@@ -195,10 +196,6 @@ FOREIGN = [
 ]
 
 
-def live_blocks() -> int:
-    return _core.alloc_counters()["live_blocks"]
-
-
 @pytest.fixture(scope="module", autouse=True)
 def _quick_collections() -> Iterator[None]:
     """Spare the collector what other tests have left; it runs thousands of times here."""
@@ -234,9 +231,7 @@ def sweep(
         finally:
             fail_from(-1)
         assert message, f"k = {k}: a MemoryError without explanation"
-        if live_blocks() != before:
-            gc.collect()  # a cycle of Python objects is no loss
-        assert live_blocks() == before, f"k = {k}: blocks were lost"
+        check_live_blocks(before, f"after failure {k}")
     raise AssertionError("unreachable")
 
 
@@ -255,7 +250,7 @@ def test_every_allocation_may_fail(name, world):
     # the objects it works on are as good as before, and its result is released
     for now, then in zip(arrays(operation(world)), expected, strict=True):
         np.testing.assert_array_equal(now, then)
-    assert live_blocks() == before
+    check_live_blocks(before)
 
 
 # those in which CHOLMOD works
@@ -334,7 +329,7 @@ def test_every_allocation_of_cholmod_may_fail(name, world, suitesparse_fail_from
     assert sweep(operation, world, suitesparse_fail_from) > 5, "CHOLMOD does not ask here"
     for now, then in zip(arrays(operation(world)), expected, strict=True):
         np.testing.assert_array_equal(now, then)
-    assert live_blocks() == before
+    check_live_blocks(before)
 
 
 @pytest.mark.skipif("RF_SANITIZED" in os.environ, reason="the sanitizer brings a heap of its own")
@@ -394,8 +389,48 @@ def test_the_instrument_sees_what_is_kept(world):
     before = live_blocks()
     kept = rf.Mesh(world.nodes, world.elements)
     assert live_blocks() > before
+    with pytest.raises(
+        AssertionError, match=f"^{before} blocks .* before, {live_blocks()} are kept"
+    ):
+        check_live_blocks(before, "kept")
     del kept
-    assert live_blocks() == before
+    check_live_blocks(before)
+
+
+def in_a_cycle(thing: object) -> list[object]:
+    cycle = [thing]
+    cycle.append(cycle)
+    return cycle
+
+
+def test_garbage_of_before_is_no_loss(world):
+    """Collected in the middle: Python chooses when."""
+    gc.disable()
+    try:
+        cycle = in_a_cycle(rf.Mesh(world.nodes, world.elements))
+        held = _core.alloc_counters()["live_blocks"]
+        del cycle
+        assert _core.alloc_counters()["live_blocks"] == held, "it is not left to the collector"
+
+        def work() -> rf.Mesh:
+            gc.collect()
+            return rf.Mesh(world.nodes, world.elements)
+
+        fail_each_allocation(work, 1)
+    finally:
+        gc.enable()
+    assert live_blocks() < held
+
+
+def test_garbage_of_the_work_is_no_loss_but_what_is_kept(world):
+    kept: list[object] = []
+
+    def mesh() -> rf.Mesh:
+        return rf.Mesh(world.nodes, world.elements)
+
+    fail_each_allocation(lambda: in_a_cycle(mesh()), 1)
+    with pytest.raises(AssertionError, match="blocks of the core were in use before"):
+        fail_each_allocation(lambda: kept.append(mesh()) or kept, 1)
 
 
 def heap_bytes() -> int:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from failures import fail_each_allocation
+from failures import check_live_blocks, fail_each_allocation, live_blocks
 from reducedfem import _core
 
 
@@ -255,13 +255,13 @@ def test_signals_are_seen_while_large_surfaces_are_prepared(use):
             signal.setitimer(signal.ITIMER_REAL, 0.0)
         # unseen, they would be told once before and once afterwards
         assert len(ticks) >= 4
-        live = _core.alloc_counters()["live_blocks"]
+        live = live_blocks()
         ticks.clear()
         stop_at = 2
         signal.setitimer(signal.ITIMER_REAL, 0.06, 0.01)
         with pytest.raises(KeyboardInterrupt):
             call()
-        assert _core.alloc_counters()["live_blocks"] == live
+        check_live_blocks(live)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         signal.signal(signal.SIGALRM, before)

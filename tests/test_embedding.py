@@ -5,6 +5,7 @@ import pytest
 from scipy.sparse import csr_array
 
 import reducedfem as rf
+from failures import check_live_blocks, live_blocks
 from reducedfem import _core
 from reducedfem._run import set_threads, threads
 from shapes import box_hexes, box_tet10s, box_tets
@@ -262,7 +263,7 @@ def test_progress_can_stop():
 
 def test_every_failing_allocation_is_reported_and_nothing_leaks():
     mesh = rf.Mesh(*box_hexes(2, 2, 2))
-    before = _core.alloc_counters()["live_blocks"]
+    before = live_blocks()
     for k in range(40):
         _core.alloc_fail_from(k)
         try:
@@ -272,11 +273,11 @@ def test_every_failing_allocation_is_reported_and_nothing_leaks():
             pass
         finally:
             _core.alloc_fail_from(-1)
-        assert _core.alloc_counters()["live_blocks"] == before
+        check_live_blocks(before)
     # arrays 5, tree of elements 5, boundary 4, tree of its triangles 5
     assert k == 19
     del e
-    assert _core.alloc_counters()["live_blocks"] == before
+    check_live_blocks(before)
 
 
 @pytest.mark.parametrize(

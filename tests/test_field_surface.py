@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial import KDTree
 
 import reducedfem as rf
-from failures import fail_each_allocation
+from failures import check_live_blocks, fail_each_allocation, live_blocks
 from reducedfem import _core
 from shapes import ball as ball_of_hexes
 from test_closest import cube, plain_closest, winding
@@ -528,10 +528,10 @@ def test_progress_and_stop():
     def stop(done, total):
         raise KeyboardInterrupt
 
-    live = _core.alloc_counters()["live_blocks"]
+    live = live_blocks()
     with pytest.raises(KeyboardInterrupt):
         rf.DistanceField.from_surface(surface, 60, progress=stop)
-    assert _core.alloc_counters()["live_blocks"] == live
+    check_live_blocks(live)
 
 
 def test_copies():

@@ -5,6 +5,7 @@ import pytest
 from scipy import ndimage
 
 import reducedfem as rf
+from failures import check_live_blocks, live_blocks
 from reducedfem import _core
 from shapes import BOXES, box_hexes, box_tet10s, box_tets
 
@@ -120,7 +121,7 @@ def test_core_type_is_sealed():
 
 
 def test_every_failing_allocation_is_reported_and_nothing_leaks():
-    before = _core.alloc_counters()["live_blocks"]
+    before = live_blocks()
     succeeded = False
     for k in range(20):
         _core.alloc_fail_from(k)
@@ -132,7 +133,7 @@ def test_every_failing_allocation_is_reported_and_nothing_leaks():
             pass
         finally:
             _core.alloc_fail_from(-1)
-        assert _core.alloc_counters()["live_blocks"] == before
+        check_live_blocks(before)
         if succeeded:
             break
     assert succeeded
@@ -284,7 +285,7 @@ def test_every_failing_allocation_of_topology_is_reported():
     mesh = two_cubes((1, 1, 0))
     for ask in (mesh.components, lambda: mesh.components("face"), mesh._core.boundary):
         ask()
-        before = _core.alloc_counters()["live_blocks"]
+        before = live_blocks()
         failures = 0
         for k in range(20):
             _core.alloc_fail_from(k)
@@ -295,5 +296,5 @@ def test_every_failing_allocation_of_topology_is_reported():
                 failures += 1
             finally:
                 _core.alloc_fail_from(-1)
-            assert _core.alloc_counters()["live_blocks"] == before
+            check_live_blocks(before)
         assert failures in (2, 4)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reducedfem as rf
-from failures import fail_each_allocation
+from failures import check_live_blocks, fail_each_allocation, live_blocks
 from reducedfem import _core, samples, threads
 from shapes import box_hexes
 
@@ -413,10 +413,10 @@ def test_making_one_can_be_stopped():
     def stop(done: int, total: int) -> None:
         raise Stop
 
-    live = _core.alloc_counters()["live_blocks"]
+    live = live_blocks()
     with pytest.raises(Stop):
         rf.PointTree(sphere_shell((20, 80, 320, 2000)), progress=stop)
-    assert _core.alloc_counters()["live_blocks"] == live
+    check_live_blocks(live)
     told = []
     rf.PointTree(sphere_shell(), progress=lambda done, total: told.append((done, total)))
     assert told[-1] == (640, 640)

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 import reducedfem as rf
-from failures import fail_each_allocation
+from failures import check_live_blocks, fail_each_allocation, live_blocks
 from reducedfem import _core
 
 
@@ -371,11 +371,11 @@ def test_progress_and_stop():
         assert len(set(total)) == 1
         assert done[-1] == total[-1]
         # calls are some time apart: the work goes on behind the share for a while
-        live = _core.alloc_counters()["live_blocks"]
+        live = live_blocks()
         for share in (0.0, 0.5, 1.0):
             with pytest.raises(Enough):
                 make(lambda *count, share=share: stop_from(share, *count))
-            assert _core.alloc_counters()["live_blocks"] == live
+            check_live_blocks(live)
 
 
 @pytest.mark.parametrize(

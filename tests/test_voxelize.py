@@ -6,6 +6,7 @@ import pytest
 from scipy import ndimage
 
 import reducedfem as rf
+from failures import check_live_blocks, live_blocks
 from reducedfem import _core
 from reducedfem._run import set_threads, threads
 
@@ -286,7 +287,7 @@ def test_progress_is_told_and_can_stop():
 
 def test_every_failing_allocation_is_reported_and_nothing_leaks():
     gc.collect()
-    before = _core.alloc_counters()["live_blocks"]
+    before = live_blocks()
     s = cube(0, 1)
     for k in itertools.count():
         _core.alloc_fail_from(k)
@@ -298,10 +299,10 @@ def test_every_failing_allocation_is_reported_and_nothing_leaks():
             _core.alloc_fail_from(-1)
         if mesh is not None:
             break
-        assert _core.alloc_counters()["live_blocks"] == before
+        check_live_blocks(before)
     assert k == 13  # grid 1, marking 3, filling 3, mesh rows 2, mesh 4
     del mesh
-    assert _core.alloc_counters()["live_blocks"] == before
+    check_live_blocks(before)
 
 
 def test_every_shared_surface_voxelizes(shared):
