@@ -215,5 +215,7 @@ int world_cycle(double height, rf_penalty_result *out) {
   return rf_penalty_evaluate_rt(penalty, &pose, NULL, -1, out, NULL, NULL, NULL);
 }
 
+void world_ask_clearance(int asked) { rf_penalty_ask_clearance_rt(penalty, asked); }
+
 double world_node_us(void) { return penalty->node_us; }
 double world_contact_us(void) { return penalty->contact_us; }

@@ -14,6 +14,7 @@ rf_status rf_penalty_copy(const rf_penalty *from, rf_penalty **out, rf_error *er
 }
 void rf_penalty_free(rf_penalty *p) { (void)p; }
 void rf_penalty_suit_coupling(rf_penalty *p) { (void)p; }
+void rf_penalty_ask_clearance_rt(rf_penalty *p, bool asked) { (void)p, (void)asked; }
 int32_t rf_penalty_coordinates(const rf_penalty *p) { return p ? 1 : 0; }
 int32_t rf_penalty_field_coordinates(const rf_penalty *p) { return p ? 1 : 0; }
 void rf_penalty_grasp(const rf_penalty *p, double grasp[3]) {

@@ -72,6 +72,7 @@ class World:
             ("world_costs", None, REAL, REAL, REAL, REAL, REAL),
             ("world_pause", None, ctypes.c_int64, REAL),
             ("world_cycle", ctypes.c_int, REAL, ptr),
+            ("world_ask_clearance", None, ctypes.c_int),
             ("world_node_us", REAL),
             ("world_contact_us", REAL),
         ):
@@ -293,6 +294,37 @@ def test_a_machine_that_slows_down_does_not_pause(world):
     assert world.cycles(100).level == 3
     world.costs = Costs(node=1.0)
     assert world.cycle().microseconds < budget + 3 * LAP * 1.0
+
+
+# ---- clearance
+
+
+@pytest.mark.parametrize("coherence", [False, True])
+def test_nobody_pays_for_a_clearance_that_nobody_asks_for(world, coherence):
+    """It is none that the nearest point has not, and all else is the same with and without it."""
+    radii = [0.6, 0.4, 0.2, 0.1]
+    heights = 0.2 + np.random.default_rng(0).uniform(0.0, 2.0, N)
+    path = np.repeat(0.25 * np.sin(np.linspace(0.0, 9.0, 300)), 2)
+    found = []
+    for asked in (True, False):
+        world.begin(heights, 1e9, radii=radii, coherence=coherence)
+        world.library.world_ask_clearance(asked)
+        found.append([world.cycle(height) for height in path])
+    for height, out, without in zip(path, *found, strict=True):
+        nearest = heights.min() - height
+        assert out.clearance <= max(nearest, 0.0)
+        assert without.clearance == 0.0
+        for name in ("microseconds", "visited", "skipped", "touching", "level", "depth"):
+            assert getattr(out, name) == getattr(without, name), name
+        for name in ("force", "torque", "gradient"):
+            assert bytes(getattr(out, name)) == bytes(getattr(without, name)), name
+    free = np.array([out.clearance for out in found[0]])
+    assert (free > 0.0).sum() > 100
+    if not coherence:
+        # of the first sphere of a point that is clear, or of the point
+        high = heights - path[:, None]
+        radius = np.select([high > r for r in radii[:-1]], radii[:-1], 0.0)
+        assert free == pytest.approx(np.maximum((high - radius).min(axis=1), 0.0), abs=1e-8)
 
 
 # ---- what is left over

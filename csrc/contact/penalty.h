@@ -63,7 +63,7 @@ typedef struct rf_penalty_result {
   double force_n[3], torque_nm[3];  // on the field object, in the world
   double gradient[36];              // of (force, torque) by (dx, dw)                  (6, 6)
   double depth_m;                   // deepest penetration; 0: none
-  double clearance_m;               // how far any point can travel before one touches; 0: unknown
+  double clearance_m;  // how far any point can travel before one touches; 0: unknown, not asked for
   double microseconds;
   int32_t visited, skipped;  // nodes looked at, and those known to be clear on rendered levels
   int32_t touching;          // points
@@ -100,6 +100,9 @@ RF_MUST_CHECK rf_status rf_penalty_check(const rf_penalty *penalty, const rf_pos
 
 // Time of the next cycles, > 0, in place of nodes.
 void rf_penalty_set_budget_rt(rf_penalty *penalty, double budget_us);
+
+// Whether the next cycles find the clearance; at first they do not.  Nothing else depends on it.
+void rf_penalty_ask_clearance_rt(rf_penalty *penalty, bool asked);
 
 // Where a field that deforms is from now on (rest at first, and for NULL); RF_ERR_ARG where q
 // puts it nowhere, and rf_penalty_evaluate_rt then finds no contact.

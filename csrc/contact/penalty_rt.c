@@ -217,20 +217,22 @@ static bool clear(rf_penalty *p, int32_t level, int64_t node, double distance, d
 // Nodes of a list that are due, moved to its front; the others are clear still.
 static int32_t keep_due_copies(rf_penalty *p, int32_t level, int32_t n, rf_node_copy *list) {
   const double *due = p->due + p->tree->node[level], travel = p->travel[level];
+  const bool asked = p->clearance > 0.0;
   double first = INFINITY;
   int32_t kept = 0;
   for (int32_t k = 0; k < n; ++k) {
     const double until = due[list[k].place];
     list[kept] = list[k];
     kept += !(travel < until);
-    first = travel < until && until < first ? until : first;
+    if (asked) first = travel < until && until < first ? until : first;
   }
-  p->clearance = fmin(p->clearance, first - travel);
+  if (asked) p->clearance = fmin(p->clearance, first - travel);
   return kept;
 }
 
 static int32_t keep_due_fresh(rf_penalty *p, int32_t level, int32_t n, int32_t *list) {
   const double *due = p->due + p->tree->node[level], travel = p->travel[level];
+  const bool asked = p->clearance > 0.0;
   double first = INFINITY;
   int32_t kept = 0;
   for (int32_t k = 0; k < n; ++k) {
@@ -238,9 +240,9 @@ static int32_t keep_due_fresh(rf_penalty *p, int32_t level, int32_t n, int32_t *
     const double until = due[place];
     list[kept] = place;
     kept += !(travel < until);
-    first = travel < until && until < first ? until : first;
+    if (asked) first = travel < until && until < first ? until : first;
   }
-  p->clearance = fmin(p->clearance, first - travel);
+  if (asked) p->clearance = fmin(p->clearance, first - travel);
   return kept;
 }
 
@@ -338,7 +340,8 @@ static void traverse(rf_penalty *p, rf_penalty_result *out) {
   int64_t counted = 0;
   int32_t level = 0;
   bool whole = true;
-  p->clearance = INFINITY;
+  // without clearance nothing below looks for one
+  p->clearance = p->asks_clearance ? INFINITY : 0.0;
   p->n_copies = 0;
   p->n_fresh = t->count[0];
   for (int32_t k = 0; k < t->count[0]; ++k) p->fresh[0][k] = k;
@@ -510,6 +513,8 @@ static void add_contacts(rf_penalty *p, rf_penalty_result *out, const rf_penalty
   out->depth_m = 0.0 - deepest;  // no contact: 0, not -0
   out->touching = p->touching;
 }
+
+void rf_penalty_ask_clearance_rt(rf_penalty *p, bool asked) { p->asks_clearance = asked; }
 
 void rf_penalty_set_budget_rt(rf_penalty *p, double budget_us) {
   p->set.budget_us = budget_us;

@@ -48,7 +48,8 @@ struct rf_penalty {
   int32_t *fresh[2];
   int32_t n_copies, n_fresh;  // of the list that is being filled
 
-  double clearance;  // what any point may travel until it touches, of the nodes looked at
+  bool asks_clearance;
+  double clearance;  // what any point may travel until it touches, of the nodes looked at; 0: none
   int32_t touching;
   int32_t *touch_place;    //                                                        (n_points)
   double *touch_distance;  // m                                                      (n_points)

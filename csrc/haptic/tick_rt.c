@@ -61,16 +61,22 @@ static rf_pose frame_of(const double grasp[3], const rf_pose *held) {
   return pose;
 }
 
+static double most_depth(const rf_tick *t) {
+  return t->set.dynamic ? t->set.dynamics.spring.max_depth_m : t->set.coupling.max_depth_m;
+}
+
 // Forces of all contacts on the object that is held.
 static rf_status touch(rf_tick *t, double start_us, rf_coupling_load *load, rf_tick_record *out) {
   const rf_pose pose = frame_of(t->grasp_m, &t->coupling.coupling.object);
   memset(load, 0, sizeof *load);
   load->clearance_m = INFINITY;
+  const bool bounded = isfinite(most_depth(t));
   out->level = INT32_MAX;
   if (t->field) memset(t->field_sum, 0, (size_t)t->field->model->r * sizeof *t->field_sum);
   for (int32_t k = 0; k < t->n_parts; ++k) {
     rf_tick_part *part = &t->part[k];
     rf_penalty_result found;
+    rf_penalty_ask_clearance_rt(part->penalty, bounded);
     if (t->set.budget_us > 0.0) {
       // of what is left, in equal parts
       const double left = t->set.budget_us - t->rest_us - (rf_clock_us_rt() - start_us);
