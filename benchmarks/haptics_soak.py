@@ -75,7 +75,8 @@ class Soak:
         if len(self.records) != r.ticks:
             found.append(f"{len(self.records)} records of {r.ticks} cycles")
         if r.over:
-            found.append(f"{r.over} cycles longer than a period")
+            paused = f", {r.interrupted} of them paused by the machine" if r.interrupted else ""
+            found.append(f"{r.over} cycles longer than a period{paused}")
         if r.unrecorded:
             found.append(f"{r.unrecorded} cycles not recorded")
         if self.grown(self.resident) > growth:
@@ -89,8 +90,8 @@ class Soak:
         """Return the numbers, line by line."""
         r = self.report
         yield (
-            f"{r.ticks} cycles at {r.rate:g} Hz: {r.over} longer than a period, {r.skipped} left "
-            f"out, {r.unrecorded} not recorded"
+            f"{r.ticks} cycles at {r.rate:g} Hz: {r.over} longer than a period ({r.interrupted} "
+            f"paused by the machine), {r.skipped} left out, {r.unrecorded} not recorded"
         )
         yield (
             f"built in {self.built:.1f} s; real-time priority {'yes' if r.priority else 'no'}, "
@@ -101,6 +102,7 @@ class Soak:
         for what, us in (
             ("computing", self.records["compute_us"]),
             *((f"  quarter {k + 1}", quarter["compute_us"]) for k, quarter in enumerate(quarters)),
+            ("on a processor", self.records["processor_us"]),
             ("begun late by", self.records["late_us"]),
             ("snapshots", np.array(self.snapshots)),
         ):

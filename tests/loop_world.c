@@ -15,12 +15,15 @@
 enum { MOST = 1 << 12 };
 
 static struct {
-  double now_us, velocity;
+  double now_us, processor_us, velocity;
   bool fresh;  // a new sample each cycle
   uint64_t count;
   int64_t slept;               // times
   const double *overslept_us;  // each time
   int64_t n_overslept;
+  int64_t searched;           // contact, times
+  const double (*search)[2];  // how long each time, and how long of that on a processor
+  int64_t n_searches;
   rf_device_table table;
   rf_device device;
   rf_loop loop;
@@ -30,6 +33,7 @@ static struct {
 } world;
 
 double rf_clock_us_rt(void) { return world.now_us; }
+double rf_processor_us_rt(void) { return world.processor_us; }
 
 static int world_sleep(clockid_t clock, int flags, const struct timespec *until,
                        struct timespec *left) {
@@ -44,6 +48,14 @@ static int world_sleep(clockid_t clock, int flags, const struct timespec *until,
 #undef _POSIX_C_SOURCE
 #include "haptic/loop_rt.c"
 
+static void search(void) {
+  const int64_t k = world.searched++;
+  if (k >= world.n_searches) return;
+  world.now_us += world.search[k][0];
+  world.processor_us += world.search[k][1];
+}
+
+#define WHILE_CONTACT_IS_SEARCHED search
 #include "no_contact.h"
 
 // ---- the device
@@ -124,4 +136,12 @@ int64_t world_called(int64_t n, const double *interval_us, rf_tick_record *out) 
   return records(out);
 }
 
+// From now on the k-th search of contact takes us[k][0], of which us[k][1] on a processor.
+void world_search(int64_t n, const double (*us)[2]) {
+  world.search = us;
+  world.n_searches = n;
+}
+
 int64_t world_skipped(void) { return atomic_load(&world.loop.skipped); }
+int64_t world_over(void) { return atomic_load(&world.loop.over); }
+int64_t world_interrupted(void) { return atomic_load(&world.loop.interrupted); }

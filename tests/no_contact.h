@@ -7,6 +7,11 @@
 
 #include "haptic/coupled.h"
 
+// what happens meanwhile
+#ifndef WHILE_CONTACT_IS_SEARCHED
+#define WHILE_CONTACT_IS_SEARCHED() (void)0
+#endif
+
 rf_status rf_penalty_copy(const rf_penalty *from, rf_penalty **out, rf_error *err) {
   (void)from, (void)err;
   *out = NULL;
@@ -31,6 +36,7 @@ rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const doubl
                                  double *field_reduced, const rf_penalty_blocks *blocks) {
   (void)p, (void)pose, (void)q, (void)most_level, (void)reduced, (void)field_reduced, (void)blocks;
   memset(out, 0, sizeof *out);
+  WHILE_CONTACT_IS_SEARCHED();
   return RF_OK;
 }
 rf_status rf_newmark_create(const rf_reduced *m, const rf_newmark_settings *s, rf_newmark **out,

@@ -61,6 +61,10 @@ def test_every_fault_is_found(seen):
     assert dataclasses.replace(right, resident=early).faults() == []
     for change, fault in (
         ({"report": dataclasses.replace(report, over=2)}, "2 cycles longer than a period"),
+        (
+            {"report": dataclasses.replace(report, over=2, interrupted=1)},
+            "2 cycles longer than a period, 1 of them paused by the machine",
+        ),
         ({"report": dataclasses.replace(report, unrecorded=3)}, "3 cycles not recorded"),
         ({"report": dataclasses.replace(report, phase="failed", failure="as it should")},
          "the session failed: as it should"),

@@ -40,7 +40,10 @@ def library(tmp_path_factory):
         getattr(made, f"world_{name}").restype = LONG
     made.world_run.argtypes = [LONG, LONG, POINTER, POINTER]
     made.world_called.argtypes = [LONG, POINTER, POINTER]
-    made.world_skipped.restype = LONG
+    made.world_search.argtypes = [LONG, POINTER]
+    made.world_search.restype = None
+    for name in ("skipped", "over", "interrupted"):
+        getattr(made, f"world_{name}").restype = LONG
     return made
 
 
@@ -81,6 +84,19 @@ def test_periods_without_a_cycle_are_counted(world):
     assert skipped == 3
     assert records["late_us"][11] == pytest.approx(3600.0, abs=1e-6)
     assert records["late_us"][21] == pytest.approx(999.0, abs=1e-6)
+
+
+def test_pauses_of_the_machine_are_told_from_computing(world):
+    """Cycles that take too long: one that works, one that is paused, two that are both."""
+    took = np.full((20, 2), 100.0)
+    took[[3, 7, 11, 15]] = (1500.0, 1400.0), (1500.0, 200.0), (3000.0, 1001.0), (3000.0, 999.0)
+    library = world()
+    library.world_search(len(took), took.ctypes.data)
+    records, skipped = run(library, len(took), [])
+    np.testing.assert_allclose(records["compute_us"][: len(took)], took[:, 0], atol=1e-6)
+    np.testing.assert_allclose(records["processor_us"][: len(took)], took[:, 1], atol=1e-6)
+    assert (library.world_over(), library.world_interrupted()) == (4, 2)
+    assert skipped > 0
 
 
 def test_the_hands_velocity_is_that_of_the_time_that_went_by(world):

@@ -4,8 +4,12 @@
 
 #include <time.h>
 
-double rf_clock_us_rt(void) {
+static double read_us(clockid_t which) {
   struct timespec now = {0};
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(which, &now);
   return 1e6 * (double)now.tv_sec + 1e-3 * (double)now.tv_nsec;
 }
+
+double rf_clock_us_rt(void) { return read_us(CLOCK_MONOTONIC); }
+
+double rf_processor_us_rt(void) { return read_us(CLOCK_THREAD_CPUTIME_ID); }

@@ -42,9 +42,9 @@ typedef struct rf_loop {
 
   rf_exchange newest;
   rf_ring records, commands;
-  rf_histogram compute, late, contact;
+  rf_histogram compute, processor, late, contact;
   atomic_bool stop;
-  _Atomic int64_t ticks, over, skipped, unrecorded;
+  _Atomic int64_t ticks, over, interrupted, skipped, unrecorded;
   _Atomic double energy_j, most_energy_j, most_depth_m;
 } rf_loop;
 

@@ -70,9 +70,13 @@ rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
   rf_exchange_write_rt(&loop->newest, loop->value);
   if (!rf_ring_write_rt(&loop->records, &record)) COUNT(loop->unrecorded, 1);
   rf_histogram_add_rt(&loop->compute, record.compute_us);
+  rf_histogram_add_rt(&loop->processor, record.processor_us);
   rf_histogram_add_rt(&loop->contact, record.contact_us);
   rf_histogram_add_rt(&loop->late, late_us);
-  if (record.compute_us > loop->period_us) COUNT(loop->over, 1);
+  if (record.compute_us > loop->period_us) {
+    COUNT(loop->over, 1);
+    if (!(record.processor_us > loop->period_us)) COUNT(loop->interrupted, 1);
+  }
   STORE(loop->energy_j, record.energy_j);
   if (record.energy_j > LOAD(loop->most_energy_j)) STORE(loop->most_energy_j, record.energy_j);
   if (record.depth_m > LOAD(loop->most_depth_m)) STORE(loop->most_depth_m, record.depth_m);

@@ -659,6 +659,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   memcpy(out->not_allowed, s->not_allowed, sizeof out->not_allowed);
   out->ticks = atomic_load(&loop->ticks);
   out->over = atomic_load(&loop->over);
+  out->interrupted = atomic_load(&loop->interrupted);
   out->skipped = atomic_load(&loop->skipped);
   out->unrecorded = atomic_load(&loop->unrecorded);
   out->written = atomic_load(&s->written);

@@ -46,12 +46,13 @@ typedef struct rf_session_status {
   bool priority, locked;  // as asked for
   char not_allowed[256];  // why one of them was not had; empty: all was as asked for
   int64_t ticks;
-  int64_t over;        // cycles that computed longer than a period
-  int64_t skipped;     // that were left out: one before them ended, or the thread woke, too late
-  int64_t unrecorded;  // records that found no room in the ring
-  int64_t written;     // records in the file
-  int file_error;      // why later ones are not there, an errno; 0: none
-  bool writing;        // the file is still in use; after a stop: it does not take the rest
+  int64_t over;         // cycles that computed longer than a period
+  int64_t interrupted;  // of them, those that were on a processor for less
+  int64_t skipped;      // that were left out: one before them ended, or the thread woke, too late
+  int64_t unrecorded;   // records that found no room in the ring
+  int64_t written;      // records in the file
+  int file_error;       // why later ones are not there, an errno; 0: none
+  bool writing;         // the file is still in use; after a stop: it does not take the rest
   double energy_j, most_energy_j;
 } rf_session_status;
 

@@ -58,7 +58,10 @@ typedef struct rf_tick_record {
   double time_s;      // by the schedule, since the beginning
   double late_us;     // how much later than it should it was woken; set by who runs it
   double compute_us;  // all of it but the device
-  double device_us;   // reading and writing
+  // of that, while the thread was on a processor, the rest is the machine's, not the cycle's;
+  // rather too much: what writing the device takes of it counts too
+  double processor_us;
+  double device_us;  // reading and writing
   double contact_us, coupling_us, deform_us;
   double device_position[3], device_quaternion[4];  // of the handle, in the frame of the device
   double hand_position[3], hand_quaternion[4];      // the manipulandum, grasp point, in the world

@@ -193,6 +193,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
 
   const double before_us = rf_clock_us_rt();
   rf_status st = device->table->read_rt(device->self, time_s, &sample);
+  const double read_us = rf_clock_us_rt(), processor_us = rf_processor_us_rt();
   const double start_us = rf_clock_us_rt();
   if (st < 0 || !rf_pose_usable_rt(&sample.pose))
     return fail(t, device, time_s, RF_ERR_DEVICE, RF_TICK_DEVICE_FAILED, out);
@@ -251,13 +252,14 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   st = together && t->coupled ? rf_coupled_finish_rt(t->coupled, report.move) : deform(t);
   // of the next cycle, what can be known before its force has to go out
   if (st >= 0 && t->coupled) rf_newmark_prepare_rt(t->coupled->shell);
-  const double end_us = rf_clock_us_rt();
+  const double end_us = rf_clock_us_rt(), processed_us = rf_processor_us_rt() - processor_us;
   if (st < 0) return fail(t, device, time_s, RF_ERR_DIVERGED, RF_TICK_DIVERGED, out);
-  out->device_us = (start_us - before_us) + (written_us - coupled_us);
+  out->device_us = (read_us - before_us) + (written_us - coupled_us);
   out->contact_us = touched_us - start_us;
   out->coupling_us = coupled_us - touched_us;
   out->deform_us = end_us - written_us;
   out->compute_us = out->contact_us + out->coupling_us + out->deform_us;
+  out->processor_us = fmin(processed_us, out->compute_us);
   // A pause of the machine is no cost of a cycle: it is not to starve the contact of the next
   // thousand.  What does take longer is known after some cycles.
   const double rest =

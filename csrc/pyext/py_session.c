@@ -327,13 +327,13 @@ static PyObject *status(PyObject *self, PyObject *unused) {
   unlock(self);
   Py_END_ALLOW_THREADS
   return Py_BuildValue(
-      "{s:s,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,s:d}", "phase", phases[s.phase],
+      "{s:s,s:N,s:N,s:N,s:s,s:L,s:L,s:L,s:L,s:L,s:L,s:i,s:N,s:d,s:d,s:d}", "phase", phases[s.phase],
       "failure", py_text(s.failure.text), "priority", PyBool_FromLong(s.priority), "locked",
       PyBool_FromLong(s.locked), "not_allowed", s.not_allowed, "ticks", (long long)s.ticks, "over",
-      (long long)s.over, "skipped", (long long)s.skipped, "unrecorded", (long long)s.unrecorded,
-      "written", (long long)s.written, "file_error", s.file_error, "writing",
-      PyBool_FromLong(s.writing), "energy", s.energy_j, "most_energy", s.most_energy_j, "depth",
-      atomic_load(&rf_session_loop(self_session(self))->most_depth_m));
+      (long long)s.over, "interrupted", (long long)s.interrupted, "skipped", (long long)s.skipped,
+      "unrecorded", (long long)s.unrecorded, "written", (long long)s.written, "file_error",
+      s.file_error, "writing", PyBool_FromLong(s.writing), "energy", s.energy_j, "most_energy",
+      s.most_energy_j, "depth", atomic_load(&rf_session_loop(self_session(self))->most_depth_m));
 }
 
 PyDoc_STRVAR(
@@ -353,8 +353,8 @@ static PyObject *device(PyObject *self, PyObject *unused) {
 
 PyDoc_STRVAR(times_doc,
              "times($self, shares, /)\n--\n\n"
-             "Times [us] that these shares of all cycles do not exceed, shape (3, n): computing,\n"
-             "lateness, contact.");
+             "Times [us] that these shares of all cycles do not exceed, shape (4, n): computing,\n"
+             "of it on a processor, lateness, contact.");
 static PyObject *times(PyObject *self, PyObject *args) {
   PyObject *shares_obj;
   py_in shares;
@@ -362,10 +362,10 @@ static PyObject *times(PyObject *self, PyObject *args) {
       py_in_f64(&shares, shares_obj, "shares", 1, (npy_intp[]){PY_ANY}) < 0)
     return NULL;
   const npy_intp n = shares.shape[0];
-  PyObject *out = py_new_f64(2, (npy_intp[]){3, n});
+  PyObject *out = py_new_f64(2, (npy_intp[]){4, n});
   const rf_loop *loop = rf_session_loop(self_session(self));
-  const rf_histogram *all[3] = {&loop->compute, &loop->late, &loop->contact};
-  for (npy_intp k = 0; out && k < 3 * n; ++k)
+  const rf_histogram *all[4] = {&loop->compute, &loop->processor, &loop->late, &loop->contact};
+  for (npy_intp k = 0; out && k < 4 * n; ++k)
     py_f64(out)[k] = rf_histogram_percentile_rt(all[k / n], ((double *)shares.data)[k % n]);
   py_in_release(&shares);
   return out;
@@ -450,6 +450,7 @@ static PyObject *record_layout(PyObject *module, PyObject *unused) {
       FIELD(time_s, "<f8"),
       FIELD(late_us, "<f8"),
       FIELD(compute_us, "<f8"),
+      FIELD(processor_us, "<f8"),
       FIELD(device_us, "<f8"),
       FIELD(contact_us, "<f8"),
       FIELD(coupling_us, "<f8"),

@@ -41,10 +41,11 @@ class HapticRecords:
     ----------
     array
         A structured array, one element a cycle. Its names are ``tick``, ``time_s``, times in
-        microseconds (``late_us``, ``compute_us``, ``device_us``, ``contact_us``,
-        ``coupling_us``, ``deform_us``), poses (``device_position``, ``device_quaternion``,
-        ``hand_position`` and ``hand_quaternion`` of the manipulandum, ``object_position`` and
-        ``object_quaternion`` of the simulation object), ``contact_force`` and
+        microseconds (``late_us``, ``compute_us`` and what of it was on a processor,
+        ``processor_us``, ``device_us``, ``contact_us``, ``coupling_us``, ``deform_us``), poses
+        (``device_position``, ``device_quaternion``, ``hand_position`` and ``hand_quaternion`` of
+        the manipulandum, ``object_position`` and ``object_quaternion`` of the simulation object),
+        ``contact_force`` and
         ``contact_torque`` on the simulation object, ``force`` and ``torque`` on the hand,
         ``depth_m``, ``share``, ``energy_j``, ``visited``, ``touching``, ``level``, ``rank``,
         ``buttons`` and ``flags``.

@@ -119,14 +119,18 @@ class HapticReport:
         Cycles a second [Hz].
     over
         Cycles that computed longer than a period.
+    interrupted
+        Of them, those that were on a processor for less than that: the machine paused them.
     skipped
         Cycles that were left out because one before them ended, or the thread was woken, too
         late.
     unrecorded
         Records that found no room.
-    compute_us, late_us, contact_us
-        Times of computing, of the beginning of cycles after their time, and of contact: by
-        name "p50", "p99", "p99.9", "max" [us]; the first three are known to 1 %.
+    compute_us, processor_us, late_us, contact_us
+        Times of computing, of it on a processor, of the beginning of cycles after their time, and
+        of contact: by name "p50", "p99", "p99.9", "max" [us]; the first three are known to 1 %.
+        What cycles compute for longer than they are on a processor, a hypervisor or another
+        thread of the machine took.
     depth
         Deepest penetration so far [m]; 0 without contact.
     energy, most_energy
@@ -144,9 +148,11 @@ class HapticReport:
     ticks: int
     rate: float
     over: int
+    interrupted: int
     skipped: int
     unrecorded: int
     compute_us: dict[str, float]
+    processor_us: dict[str, float]
     late_us: dict[str, float]
     contact_us: dict[str, float]
     depth: float
@@ -162,14 +168,16 @@ class HapticReport:
         def times(all_of: dict[str, float]) -> str:
             return ", ".join(f"{name} {value:.1f}" for name, value in all_of.items()) + " us"
 
+        paused = f" ({self.interrupted} paused by the machine)" if self.interrupted else ""
         rows = [
             ("session", self.phase + (f": {self.failure}" if self.failure else "")),
             ("device", self.device or "not opened yet"),
             ("cycles", f"{self.ticks} at {self.rate:g} Hz"),
             ("computing", times(self.compute_us)),
+            ("of it on a processor", times(self.processor_us)),
             ("of it contact", times(self.contact_us)),
             ("begun late by", times(self.late_us)),
-            ("longer than a period", f"{self.over}; left out {self.skipped}"),
+            ("longer than a period", f"{self.over}{paused}; left out {self.skipped}"),
             ("deepest contact", f"{1e3 * self.depth:.3g} mm"),
             ("energy to the hand", f"{self.energy:.3g} J, at most {self.most_energy:.3g} J"),
             ("real-time priority", "yes" if self.priority else "no"),
@@ -833,11 +841,13 @@ class HapticSession:
             ticks=status["ticks"],
             rate=self._rate,
             over=status["over"],
+            interrupted=status["interrupted"],
             skipped=status["skipped"],
             unrecorded=status["unrecorded"],
             compute_us=named[0],
-            late_us=named[1],
-            contact_us=named[2],
+            processor_us=named[1],
+            late_us=named[2],
+            contact_us=named[3],
             depth=status["depth"],
             energy=status["energy"],
             most_energy=status["most_energy"],
