@@ -318,7 +318,7 @@ def test_singular_values_do_not_depend_on_the_unit_of_length():
 def test_relief_brings_the_object_back_to_half_the_depth_allowed():
     """Against a plane, by a hand that is far below it: the depth settles."""
     k, allowed = 2000.0, 1e-3
-    coupling = rf.VirtualCoupling(500.0, 20.0, max_depth=2.0 * allowed)
+    coupling = rf.VirtualCoupling(500.0, 20.0, max_depth=2.0 * allowed, reach=0.0)
     at, share = REST, 1.0
     # the hand is far below the plane z = 0; the object a point at its grasp
     hand = (np.array([0.0, 0.0, -0.2]), REST[1])

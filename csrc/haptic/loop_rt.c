@@ -77,6 +77,7 @@ rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
     COUNT(loop->over, 1);
     if (!(record.processor_us > loop->period_us)) COUNT(loop->interrupted, 1);
   }
+  if (record.flags & RF_TICK_TOO_DEEP) COUNT(loop->too_deep, 1);
   STORE(loop->energy_j, record.energy_j);
   if (record.energy_j > LOAD(loop->most_energy_j)) STORE(loop->most_energy_j, record.energy_j);
   if (record.depth_m > LOAD(loop->most_depth_m)) STORE(loop->most_depth_m, record.depth_m);

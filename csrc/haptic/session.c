@@ -661,6 +661,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->over = atomic_load(&loop->over);
   out->interrupted = atomic_load(&loop->interrupted);
   out->skipped = atomic_load(&loop->skipped);
+  out->too_deep = atomic_load(&loop->too_deep);
   out->unrecorded = atomic_load(&loop->unrecorded);
   out->written = atomic_load(&s->written);
   out->file_error = atomic_load(&s->file_error);

@@ -48,6 +48,7 @@ typedef struct rf_session_status {
   int64_t ticks;
   int64_t over;         // cycles that computed longer than a period
   int64_t interrupted;  // of them, those that were on a processor for less
+  int64_t too_deep;     // cycles in which contact was deeper than the coupling allowed
   int64_t skipped;      // that were left out: one before them ended, or the thread woke, too late
   int64_t unrecorded;   // records that found no room in the ring
   int64_t written;      // records in the file

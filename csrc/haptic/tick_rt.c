@@ -216,6 +216,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   if (t->workspace.held) out->flags |= RF_TICK_CLUTCHED;
   st = touch(t, start_us, &load, out);
   const double touched_us = rf_clock_us_rt();
+  if (st >= 0 && load.depth_m > most_depth(t)) out->flags |= RF_TICK_TOO_DEEP;
   bool together = false;
   if (st >= 0) st = condense(t, &load, &together, out);
   if (st >= 0) st = couple(t, &before, elapsed_s, &load, &report);

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import Any, TypeAlias
+import warnings
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,12 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._check import array_like, count, number, rotations
 from reducedfem.contact import ContactForce, PenaltyContact
+from reducedfem.deformed_field import DeformedField
 from reducedfem.errors import InputError, InputTypeError
-from reducedfem.field import DistanceField
+from reducedfem.field import DistanceField, Field, SphereField, UnionField
 
 __all__ = ["CouplingStep", "CouplingWrench", "DynamicCoupling", "VirtualCoupling"]
 
 Pose: TypeAlias = tuple[ArrayLike, ArrayLike]
+_Kind = TypeVar("_Kind", bound="_Coupling")
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +132,29 @@ class _Coupling:
             degenerate,
         )
 
+    def _reaching(self: _Kind, contact: PenaltyContact) -> _Kind:
+        """Return it with a reach, where it needs one: that of what the contact has a field of."""
+        if self.max_depth is None or self.reach is not None:
+            return self
+        field = contact.field.field if isinstance(contact.field, DeformedField) else contact.field
+        reach = _reach(field, contact.options["grasp"])
+        if not math.isfinite(reach):
+            raise InputError(
+                "coupling has a max_depth and no reach, and the object that is held has no end: "
+                "give the coupling a reach, 0 if rotations are not to be looked at"
+            )
+        return replace(self, reach=reach)  # type: ignore[type-var]
+
+    def _warn_of_reach(self) -> None:
+        """Tell that a step of its own knows of no object."""
+        if self.max_depth is not None and self.reach is None:
+            warnings.warn(
+                "the coupling has a max_depth and no reach: step takes no rotation for a way that "
+                "points travel; give it a reach, 0 if that is meant",
+                UserWarning,
+                stacklevel=3,
+            )
+
     def _check(self, settings: tuple[float, ...]) -> None:
         _core.coupling_check(settings)
 
@@ -214,7 +240,10 @@ class VirtualCoupling(_Coupling):
         than k.
     reach
         Of the object from its grasp point [m]: how far a rotation of 1 rad may move a point of
-        it, for `max_depth`. None: rotations are not looked at.
+        it, for `max_depth`. None: a `HapticSession` finds it, from the field of its contacts: how
+        far what is inside of that is from the grasp point, at rest of a `DeformedField`. `step`,
+        which knows of no object, takes it for 0 then, and warns where there is a `max_depth`. 0:
+        rotations are not looked at.
 
     Raises
     ------
@@ -371,6 +400,7 @@ class VirtualCoupling(_Coupling):
         DivergedError
             Forces or gradients are so large that there is no finite step.
         """
+        self._warn_of_reach()
         hand = _pose(manipulandum, "manipulandum")
         settings = self._core_settings(_positive(dt, "dt"))
         found = _core.coupling_step(
@@ -407,6 +437,21 @@ def _levers(field: DistanceField, grasp: NDArray[np.float64]) -> tuple[float, fl
     # what is inside may reach up to the next sample
     farthest = np.sqrt(square.max()) + np.linalg.norm(field.spacing)
     return float(np.sqrt(np.mean(square))), float(farthest)
+
+
+def _reach(field: Field, grasp: NDArray[np.float64]) -> float:
+    """Return how far from the grasp point, at most, what is inside of a field is."""
+    if isinstance(field, DistanceField):
+        return _levers(field, grasp)[1]
+    if isinstance(field, UnionField):
+        return max(_reach(part, grasp) for part in field.fields)
+    corners = field._core.bounds
+    far = np.maximum(np.abs(corners[0] - grasp), np.abs(corners[1] - grasp))
+    if isinstance(field, SphereField):
+        # not that of the box around it
+        half = 0.5 * (corners[1] - corners[0])
+        return float(np.linalg.norm(corners.mean(axis=0) - grasp) + half.max())
+    return float(np.linalg.norm(far))
 
 
 def _share(value: float) -> float:
@@ -519,6 +564,7 @@ class DynamicCoupling(_Coupling):
         InputError, InputTypeError, DivergedError
             As `VirtualCoupling.step`.
         """
+        self._warn_of_reach()
         settings, dynamics = self._core_settings(_positive(dt, "dt"))
         rest = np.zeros(6)
         found, after = _core.dynamic_step(

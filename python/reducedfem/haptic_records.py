@@ -28,6 +28,7 @@ _FLAGS = {
     "device_failed": 1 << 10,
     "diverged": 1 << 11,
     "split": 1 << 12,
+    "too_deep": 1 << 13,
 }
 
 
@@ -95,8 +96,9 @@ class HapticRecords:
         name
             "clamped", "slewed" or "fading": forces were limited; "silent": the device told
             nothing new; "limited": a largest speed or depth cut the motion; "clutched"; "split":
-            a coupled session made the cycle as one that is not; "broken", "device_failed" or
-            "diverged": the session failed.
+            a coupled session made the cycle as one that is not; "too_deep": contact was deeper
+            than `max_depth` of the coupling; "broken", "device_failed" or "diverged": the session
+            failed.
 
         Returns
         -------

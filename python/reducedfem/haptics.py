@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from reducedfem import _core
 from reducedfem._atomic import as_path
 from reducedfem._check import count, flag, integer, number
+from reducedfem._console import count_text
 from reducedfem._record_file import RECORD, RecordFile
 from reducedfem._run import Progress, callback
 from reducedfem.contact import PenaltyContact
@@ -133,6 +134,11 @@ class HapticReport:
         thread of the machine took.
     depth
         Deepest penetration so far [m]; 0 without contact.
+    max_depth
+        What the coupling allows of it [m]; None: it does not look at it.
+    too_deep
+        Cycles in which contact was deeper than the coupling of that cycle allowed. When that is
+        not bounded tells `VirtualCoupling`.
     energy, most_energy
         Given to the hand so far, and the most of it at any time [J]; a passive session never
         gives more than it took. What makes it give more: see `HapticSession`.
@@ -156,6 +162,8 @@ class HapticReport:
     late_us: dict[str, float]
     contact_us: dict[str, float]
     depth: float
+    max_depth: float | None
+    too_deep: int
     energy: float
     most_energy: float
     priority: bool
@@ -178,7 +186,7 @@ class HapticReport:
             ("of it contact", times(self.contact_us)),
             ("begun late by", times(self.late_us)),
             ("longer than a period", f"{self.over}{paused}; left out {self.skipped}"),
-            ("deepest contact", f"{1e3 * self.depth:.3g} mm"),
+            ("deepest contact", self._deepest()),
             ("energy to the hand", f"{self.energy:.3g} J, at most {self.most_energy:.3g} J"),
             ("real-time priority", "yes" if self.priority else "no"),
             ("memory locked", "yes" if self.locked else "no"),
@@ -188,6 +196,16 @@ class HapticReport:
         if self.not_allowed:
             rows.append(("refused", self.not_allowed))
         return "\n".join(f"{name:<22}{value}" for name, value in rows)
+
+    def _deepest(self) -> str:
+        found = f"{1e3 * self.depth:.3g} mm"
+        if self.max_depth is not None:
+            found += f"; allowed are {1e3 * self.max_depth:.3g} mm"
+        if self.too_deep:
+            found += f"; DEEPER THAN ALLOWED in {count_text(self.too_deep, 'cycle')}"
+        elif self.max_depth is not None:
+            found += ", in no cycle exceeded"
+        return found
 
 
 _live: weakref.WeakSet[HapticSession] = weakref.WeakSet()
@@ -227,7 +245,8 @@ class HapticSession:
     device
         What the hand holds.
     coupling
-        What ties the simulation object to it.
+        What ties the simulation object to it. Where it has a `max_depth`, and its `reach` is None,
+        it gets that of the object with the field.
     simulation
         Of the shell, of the model under its `PointTree`, with steps that divide the period; None:
         it stays at rest. Of several contacts a sequence, one each.
@@ -413,8 +432,8 @@ class HapticSession:
         if render not in ("linear", "saturated"):
             raise InputError(f'render must be "linear" or "saturated", got {render!r}')
         _check_parts(contacts, simulations, field_simulation, self._dt)
-        self._coupling = coupling
         self._contacts, self._simulations = contacts, simulations
+        self._coupling = coupling._reaching(contacts[0])
         self._field_simulation, self._device = field_simulation, device
         self._sizes = [0 if s is None else len(s.state.q) for s in (*simulations, field_simulation)]
         self._record_path = None if record is None else as_path(record, "record")
@@ -425,7 +444,7 @@ class HapticSession:
         self._owner = os.getpid()
         self._life = threading.RLock()  # whose thread begins or ends it, file and all
         self._restored = True
-        static, dynamics = _split(coupling, self._dt)
+        static, dynamics = _split(self._coupling, self._dt)
         self._core = _core.Session(
             device._core,
             tuple(c._core for c in contacts),
@@ -799,7 +818,10 @@ class HapticSession:
 
     @property
     def coupling(self) -> VirtualCoupling | DynamicCoupling:
-        """The coupling; it may be replaced while the session runs."""
+        """The coupling; it may be replaced while the session runs.
+
+        Where it has a `max_depth` and no `reach`, this has the reach that was found.
+        """
         return self._coupling
 
     @coupling.setter
@@ -809,8 +831,10 @@ class HapticSession:
                 "coupling must be a VirtualCoupling or a DynamicCoupling, got "
                 f"{type(coupling).__name__}"
             )
-        self._command(2, 0.0, *_split(coupling, self._dt))
-        self._coupling = coupling
+        # what an object reaches that the last coupling was told or found
+        known = coupling._reaching(self._contacts[0])
+        self._command(2, 0.0, *_split(known, self._dt))
+        self._coupling = known
 
     def _command(self, kind: int, value: float, static: Any = None, dynamics: Any = None) -> None:
         self._refuse_a_fork()
@@ -849,6 +873,8 @@ class HapticSession:
             late_us=named[2],
             contact_us=named[3],
             depth=status["depth"],
+            max_depth=self._coupling.max_depth,
+            too_deep=status["too_deep"],
             energy=status["energy"],
             most_energy=status["most_energy"],
             priority=status["priority"],
