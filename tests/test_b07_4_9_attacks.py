@@ -154,16 +154,16 @@ def test_nodes_that_are_not_looked_at_have_no_clearance():
     assert first[1] >= 10 + 40 - 1
 
 
-@pytest.mark.parametrize("reach", [None, RADIUS + 0.1])
+@pytest.mark.parametrize("reach", [0.0, None, RADIUS + 0.1])
 def test_reach_bounds_what_a_turn_does(reach):
-    """A ball at the end of an arm of 0.1 m, which a hand swings down."""
+    """A ball at the end of an arm of 0.1 m, which a hand swings down; None: sessions find it."""
     angle = np.concatenate([np.zeros(10), np.linspace(0.0, 1.2, 12), np.full(200, 1.2)])
     turns = np.stack([np.cos(angle / 2), 0 * angle, np.sin(angle / 2), 0 * angle], axis=1)
     places = np.tile([-0.1, 0.0, RADIUS + 0.02], (len(angle), 1))
     times = 1e-3 * np.arange(len(angle))
     records = run(times, places, turns, grasp=(-0.1, 0.0, 0.0), reach=reach, damping=0.0)
     deepest = records["depth_m"].max() / ALLOWED
-    assert (deepest <= 7 / 8 * (1.0 + 1e-9)) == (reach is not None)
+    assert (deepest <= 7 / 8 * (1.0 + 1e-9)) == (reach != 0.0)
     assert (records["touching"] > 0).any()
 
 
@@ -177,6 +177,99 @@ def test_what_begins_too_deep_gets_out():
     assert depth[-1] < ALLOWED
     records = run([0.0, 0.01, 0.4], [inside, inside, [0.001, 0.002, 0.05]])
     assert records["object_position"][-1] == pytest.approx([0.001, 0.002, 0.05], abs=3e-4)
+
+
+@pytest.mark.parametrize(
+    ("field", "grasp", "farthest"),
+    [
+        (rf.SphereField((0.0, 0.0, 0.3), RADIUS), (0.0, 0.0, 0.0), 0.32),
+        (rf.BoxField((-1.0, -1.0, 0.0), (1.0, 2.0, 3.0)), (0.5, 0.0, 1.0), 3.2015621),
+        (
+            rf.SphereField((0.0, 0.0, 0.3), 0.1) | rf.CapsuleField((1.0, 0, 0), (2.0, 0, 0), 0.1),
+            (0.0, 0.0, 0.0),
+            2.1047565,
+        ),
+    ],
+)
+def test_sessions_find_the_reach_of_what_is_held(field, grasp, farthest):
+    """As far as any point of it, or of a box that holds it, is from the grasp point."""
+    contact = rf.PenaltyContact(rf.PointTree(ground()), field, 200.0, grasp=grasp)
+    loose = rf.VirtualCoupling(500.0, 1.0)
+    session = rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=loose)
+    assert session.coupling is loose
+    for kind in (loose, rf.DynamicCoupling(500.0, 1.0, mass=0.1, inertia=1e-4)):
+        session.coupling = dataclasses.replace(kind, max_depth=ALLOWED)
+        assert session.coupling.reach == pytest.approx(farthest, rel=1e-7)
+        session.coupling = told = dataclasses.replace(kind, max_depth=ALLOWED, reach=7.0)
+        assert session.coupling is told
+    session.close()
+    # of samples, by a diagonal of their grid longer at most
+    sampled = rf.DistanceField.from_field(field, 48, expand=1.2)
+    contact = rf.PenaltyContact(rf.PointTree(ground()), sampled, 200.0, grasp=grasp)
+    bounded = dataclasses.replace(loose, max_depth=ALLOWED)
+    session = rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=bounded)
+    inside = np.argwhere(np.asarray(sampled.values) < 0.0) * sampled.spacing + sampled.origin
+    far = np.linalg.norm(inside - grasp, axis=1).max()
+    assert far < session.coupling.reach <= far + 1.01 * np.linalg.norm(sampled.spacing)
+    session.close()
+
+
+def test_what_has_no_end_has_no_reach():
+    half = rf.PlaneField((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+    contact = rf.PenaltyContact(rf.PointTree(ground()), half, 200.0)
+    coupling = rf.VirtualCoupling(500.0, 1.0, max_depth=ALLOWED)
+    with pytest.raises(rf.InputError, match="give the coupling a reach, 0 if"):
+        rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=coupling)
+    told = dataclasses.replace(coupling, reach=0.0)
+    rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=told).close()
+
+
+@pytest.mark.parametrize(
+    "coupling",
+    [
+        rf.VirtualCoupling(500.0, 1.0, max_depth=ALLOWED),
+        rf.DynamicCoupling(500.0, 1.0, mass=0.1, inertia=1e-4, max_depth=ALLOWED),
+    ],
+)
+def test_a_step_without_reach_warns(coupling):
+    """It knows of no object."""
+    still = ((0.0, 0.0, 0.0), UPRIGHT)
+    with pytest.warns(UserWarning, match="give it a reach, 0 if that is meant"):
+        coupling.step(still, *still)
+    dataclasses.replace(coupling, reach=0.0).step(still, *still)
+
+
+def test_reports_tell_whether_the_bound_held():
+    """Of each cycle by the coupling of that cycle."""
+    ball = rf.SphereField((0.0, 0.0, 0.0), RADIUS)
+    contact = rf.PenaltyContact(rf.PointTree(ground()), ball, 200.0, None)
+    place = [0.001, 0.002, RADIUS - 2.0 * ALLOWED]
+    coupling = rf.VirtualCoupling(500.0, 1.0, max_depth=4.0 * ALLOWED)
+    device = rf.ReplayDevice([0.0, 1.0], [place, place])
+    session = rf.HapticSession(contact, device, coupling=coupling, budget_us=0.0)
+    held = session.run(20)
+    assert held["depth_m"].max() > ALLOWED
+    report = session.report()
+    assert (report.max_depth, report.too_deep) == (4.0 * ALLOWED, 0)
+    assert "; allowed are 4 mm, in no cycle exceeded" in str(report)
+    assert not held.flagged("too_deep").any()
+    less = 0.5 * held["depth_m"][-1]
+    session.coupling = dataclasses.replace(coupling, max_depth=less)
+    found = session.run(60)
+    deep = found["depth_m"] > less
+    assert deep[0]
+    assert not deep[-1]
+    assert np.array_equal(found.flagged("too_deep"), deep)
+    report = session.report()
+    assert report.too_deep == deep.sum()
+    exceeded = f"; DEEPER THAN ALLOWED in {deep.sum()} cycles"
+    assert f"; allowed are {1e3 * less:.3g} mm{exceeded}" in str(report)
+    session.coupling = dataclasses.replace(coupling, max_depth=None)
+    session.run(10)
+    report = session.report()
+    session.close()
+    assert (report.max_depth, report.too_deep) == (None, deep.sum())
+    assert f" mm{exceeded}" in str(report)
 
 
 def test_ordinary_slides_feel_as_without_a_largest_depth():
