@@ -4,6 +4,7 @@
 #include "device/openhaptics.h"
 #include "device/udp.h"
 
+#include <math.h>
 #include <string.h>
 
 static rf_status sample(rf_device *device, rf_device_sample *out, rf_error *err) {
@@ -18,7 +19,10 @@ static rf_status sample(rf_device *device, rf_device_sample *out, rf_error *err)
 }
 
 rf_status sample_of_udp(uint16_t port, rf_device_sample *out, rf_error *err) {
-  const rf_udp_settings set = {.here = {0x7f000001, port}, .wait_s = 5.0};
+  const rf_udp_settings set = {.here = {0x7f000001, port},
+                               .wait_s = 5.0,
+                               .max_force_n = INFINITY,
+                               .max_torque_nm = INFINITY};
   rf_device *device = NULL;
   const rf_status st = rf_udp_create(&set, &device, err);
   return st < 0 ? st : sample(device, out, err);

@@ -211,7 +211,7 @@ int main(int n_arguments, char **arguments) {
   } priorities[] = {{80, 99, 81, true, true},
                     {80, 80, 80, true, false},
                     {80, 79, 0, false, false},
-                    {99, 99, 99, true, true},
+                    {98, 99, 99, true, true},
                     {0, 99, 0, false, true}};
   for (size_t k = 0; k < sizeof priorities / sizeof *priorities; ++k) {
     const int64_t before = status().ticks;

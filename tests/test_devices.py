@@ -298,7 +298,7 @@ def bridged(ball, client, number=1, **options):
     """A session with a bridge whose first cycle was made of a client's first sample."""
     port = free_port()
     only = options.pop("only", None)
-    device = rf.UdpDevice(("127.0.0.1", port), client=only, wait=5.0)
+    device = rf.UdpDevice(("127.0.0.1", port), client=only, wait=5.0, **options.pop("limits", {}))
     client.to = ("127.0.0.1", port)
     made = session(ball, device, **options)
     opened = threading.Event()
@@ -350,6 +350,27 @@ def test_samples_come_in_and_wrenches_go_out(ball, raw):
     # the last one is zero, whatever went before
     assert client.newest()[3] == (0.0, 0.0, 0.0)
     assert device.address == ("127.0.0.1", 0)
+
+
+@pytest.mark.parametrize(
+    ("limits", "most"), [({}, 5.0), ({"max_force": 0.75}, 0.75), ({"max_force": None}, 12.0)]
+)
+def test_no_more_is_sent_than_a_bridge_is_for(ball, raw, limits, most):
+    """A program that renders whatever comes gets 5 N at most, unless it is told otherwise.
+
+    The hand presses by 30 mm: 500 N/m and 2000 N/m in series are 12 N.
+    """
+    stiff = rf.PenaltyContact(ball.tree, ball.field, 2000.0)
+    client = raw()
+    with bridged(stiff, client, limits=limits, silence=10.0) as (made, _):
+        client.send(client.packet(7, (0.0, 0.0, -0.01)))
+        records = made.run(100)
+        force = np.linalg.norm(records["force"], axis=1)
+        assert force[-1] == pytest.approx(most, rel=1e-6)
+        # what is not limited is more on the way there, as the object lags
+        assert most == 12.0 or force.max() <= most * (1.0 + 1e-12)
+        assert client.newest()[3] == tuple(records["force"][-1])
+        assert records.flagged("clamped").any() == (most < 12.0)
 
 
 def test_the_newest_of_several_packets_counts(ball, raw):
@@ -662,6 +683,9 @@ def test_a_socket_that_breaks_stops_the_session(ball, raw):
         ({"address": ("\ud800", 1)}, "address has a lone surrogate"),
         ({"address": ("9" * 300, 1)}, "address has 300 bytes, at most 255 are possible"),
         ({"wait": -1.0}, "wait must be between 0 and 3600 s, got -1"),
+        ({"max_force": 0.0}, "^max_force must be positive, got 0"),
+        ({"max_torque": -1.0}, "^max_torque must be positive, got -1"),
+        ({"max_force": "5 N"}, "^max_force must be a number, got str"),
     ],
 )
 def test_wrong_bridges_are_refused(arguments, message):

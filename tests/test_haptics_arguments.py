@@ -187,4 +187,4 @@ def test_reports_and_snapshots_are_to_be_read(bodies):
         assert "not opened yet" not in str(session.report())
     record = np.zeros(1, rf._record_file.RECORD)
     record["force"] = -0.0
-    assert "(0, 0, 0) N" in repr(rf.HapticSnapshot(record[0], (None,), None, True))
+    assert "(0, 0, 0) N" in repr(rf.HapticSnapshot(True, record.tobytes(), (0, 0)))

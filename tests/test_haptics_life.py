@@ -128,6 +128,7 @@ METHODS = {
     "device": lambda s: s.device and None,
 }
 IS_RUNNING = "^the session is running: stop it first$"
+BEING_MADE = "^`run` makes cycles of the session, in another thread or around this call: wait"
 IS_CLOSED = "^the session is closed: make another one$"
 NOT_STARTED = "^the session was not started: use it in a with block, or call start$"
 NO_CYCLE = "^no cycle has ended yet: start or run the session first$"
@@ -767,6 +768,109 @@ def test_cycles_made_here_leave_the_records_of_the_thread(ball):
     threaded = made.report().ticks
     assert np.array_equal(made.run(100)["tick"], threaded + np.arange(100))
     assert np.array_equal(made.records()["tick"], np.arange(threaded))
+    made.close()
+
+
+def in_another_thread(function, *arguments):
+    """Return what a function returns, or raises, in a thread that is waited for."""
+    found = []
+
+    def call():
+        try:
+            found.append(function(*arguments))
+        except Exception as error:
+            found.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    thread.join(LONG)
+    assert found, "it does not return"
+    return found[0]
+
+
+def test_cycles_made_here_are_nobody_elses(ball, tmp_path):
+    """What another thread asks while `run` makes cycles has an answer, or is refused."""
+    made = running(ball)
+    made.stop()
+    threaded = made.report().ticks
+    seen = {}
+
+    def look(done, total):
+        if done < total:
+            return
+        seen["records"] = in_another_thread(made.records)
+        for name in ("start", "run"):
+            seen[name] = in_another_thread(METHODS[name], made)
+        with pytest.raises(rf.InputError, match=BEING_MADE):
+            made.run(1)
+
+    ticks = made.run(100, progress=look)["tick"]
+    assert np.array_equal(ticks, threaded + np.arange(100))
+    # what was there before is had at once, and nothing twice
+    assert np.array_equal(seen["records"]["tick"], np.arange(threaded))
+    for name in ("start", "run"):
+        assert isinstance(seen[name], rf.InputError), name
+        assert re.search(BEING_MADE, str(seen[name])), name
+    assert len(made.records()) == 0
+    # and then it is as free as before
+    assert len(made.run(3)) == 3
+    made.start()
+    made.close()
+    made = session(ball, at_rest(), record=tmp_path / "none" / "session.npy")
+    with pytest.raises(rf.FileFormatError, match="cannot write"):
+        made.run(3)
+    with pytest.raises(rf.FileFormatError, match="cannot write"):
+        made.start()
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [("stop", r"stopped when \d+ of 10000000 cycles were made"), ("close", IS_CLOSED)],  # fmt: skip
+)
+def test_another_thread_ends_a_run(ball, tmp_path, end, message):
+    path = tmp_path / "session.npy"
+    made = session(ball, at_rest(), record=path)
+    with pytest.raises(rf.InputError, match=message):
+        made.run(10_000_000, progress=lambda *_: in_another_thread(getattr(made, end)))
+    ticks = made.records()["tick"]
+    assert len(ticks) >= 64
+    assert np.array_equal(ticks, np.arange(made.report().ticks))
+    assert np.array_equal(ticks_of(path), ticks)
+    # its device is closed: it can be opened again
+    made.close()
+    session(ball, made.device).close()
+
+
+def test_one_thread_at_a_time_takes_records_out(ball):
+    """Between taking them from the ring and keeping them no other one may come."""
+    made = running(ball)
+    after(made, 100)
+    made.stop()
+    total, core = made.report().ticks, made._core
+    others, there = [], []
+
+    class InTheMiddle:
+        def __getattr__(self, name):
+            return getattr(core, name)
+
+        def records(self, most):
+            found = core.records(min(most, 16))
+            if not others:
+                other = threading.Thread(target=lambda: there.append(made.records()["tick"]))
+                others.append(other)
+                other.start()
+                # it never comes while this one reads, however long that takes
+                other.join(0.2)
+                assert other.is_alive()
+            return found
+
+    made._core = InTheMiddle()
+    mine = made.records()["tick"]
+    others[0].join(LONG)
+    made._core = core
+    assert np.array_equal(mine, np.arange(total))
+    assert [len(ticks) for ticks in there] == [0]
     made.close()
 
 

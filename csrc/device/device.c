@@ -14,6 +14,14 @@ done:
   return st;
 }
 
+rf_status rf_device_check_limits(double max_force_n, double max_torque_nm, rf_error *err) {
+  if (!(max_force_n > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "max_force must be positive, got %g", max_force_n);
+  if (!(max_torque_nm > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "max_torque must be positive, got %g", max_torque_nm);
+  return RF_OK;
+}
+
 void rf_device_free(rf_device *device) {
   if (!device) return;
   if (device->table) device->table->release(device->self);

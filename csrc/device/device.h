@@ -75,6 +75,9 @@ typedef struct rf_device {
 // `self` is let go by table->release, once this has succeeded.
 RF_MUST_CHECK rf_status rf_device_create(const rf_device_table *table, void *self, rf_device **out,
                                          rf_error *err);
+// Whether they are limits of what a device renders: positive, or infinite for any.
+RF_MUST_CHECK rf_status rf_device_check_limits(double max_force_n, double max_torque_nm,
+                                               rf_error *err);
 void rf_device_free(rf_device *device);  // NULL is fine; it must be closed
 
 // Whether it is there: no session may have it, and it is as before afterwards.

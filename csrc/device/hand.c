@@ -67,11 +67,7 @@ rf_status rf_hand_create(const rf_hand_settings *set, rf_trajectory *intended, r
   rf_status st = check(&set->position, "mass", "damping", "stiffness", err);
   if (st < 0) goto done;
   RF_TRY(check(&set->rotation, "inertia", "torsional_damping", "torsional_stiffness", err));
-  if (!(set->max_force_n > 0.0))
-    st = rf_fail(err, RF_ERR_ARG, "max_force must be positive, got %g", set->max_force_n);
-  else if (!(set->max_torque_nm > 0.0))
-    st = rf_fail(err, RF_ERR_ARG, "max_torque must be positive, got %g", set->max_torque_nm);
-  if (st < 0) goto done;
+  RF_TRY(rf_device_check_limits(set->max_force_n, set->max_torque_nm, err));
   RF_ALLOC(h, 1);
   h->set = *set;
   h->intended = intended;

@@ -108,9 +108,8 @@ static rf_status udp_open(void *self, rf_device_info *info, rf_error *err) {
     udp_close(u);
     return st;
   }
-  // what the client renders only the client knows
-  *info = (rf_device_info){.max_force_n = INFINITY,
-                           .max_torque_nm = INFINITY,
+  *info = (rf_device_info){.max_force_n = u->set.max_force_n,
+                           .max_torque_nm = u->set.max_torque_nm,
                            .max_stiffness_n_per_m = INFINITY,
                            .sensed = 6,
                            .actuated = 6};
@@ -164,6 +163,7 @@ rf_status rf_udp_create(const rf_udp_settings *set, rf_device **out, rf_error *e
   rf_status st = RF_OK;
   if (!(set->wait_s >= 0.0 && set->wait_s <= 3600.0))
     return rf_fail(err, RF_ERR_ARG, "wait must be between 0 and 3600 s, got %g", set->wait_s);
+  RF_TRY(rf_device_check_limits(set->max_force_n, set->max_torque_nm, err));
   RF_ALLOC(u, 1);
   u->set = *set;
   atomic_store(&u->socket, -1);

@@ -43,8 +43,9 @@ typedef struct rf_udp_address {
 
 typedef struct rf_udp_settings {
   rf_udp_address here;
-  rf_udp_address client;  // port 0: the first one that sends
-  double wait_s;          // for the first sample when it is opened, >= 0
+  rf_udp_address client;              // port 0: the first one that sends
+  double wait_s;                      // for the first sample when it is opened, >= 0
+  double max_force_n, max_torque_nm;  // that the client renders, > 0; infinite: any
 } rf_udp_settings;
 
 // Packets since it was opened.

@@ -120,9 +120,11 @@ rf_status rf_session_create(const rf_session_settings *set, double period_s, rf_
   else if (!(isfinite(set->stall_s) && set->stall_s > period_s))
     st = rf_fail(err, RF_ERR_ARG, "stall must be finite and longer than a period, got %g",
                  set->stall_s);
-  else if (!(set->priority >= 0 && set->priority <= sched_get_priority_max(SCHED_FIFO)))
-    st = rf_fail(err, RF_ERR_ARG, "priority must be between 0 and %d, got %d",
-                 sched_get_priority_max(SCHED_FIFO), (int)set->priority);
+  else if (!(set->priority >= 0 && set->priority < sched_get_priority_max(SCHED_FIFO)))
+    st = rf_fail(err, RF_ERR_ARG,
+                 "priority must be between 0 and %d, got %d: the thread that watches the loop, and "
+                 "halts the device when that hangs, runs one above it",
+                 sched_get_priority_max(SCHED_FIFO) - 1, (int)set->priority);
   else if (!(isfinite(set->patience_s) && set->patience_s > 0.0))
     st = rf_fail(err, RF_ERR_ARG, "patience must be finite and positive, got %g", set->patience_s);
   else if (!(isfinite(set->hang_s) && set->hang_s > 0.0))
@@ -421,16 +423,13 @@ static int begin_thread(pthread_t *thread, int priority, void *(*function)(void 
   return error;
 }
 
-// Above the loop, where that is allowed and there is a priority above: a loop that hangs and does
-// not sleep may have the only core.  `refused`: why it has none, or 0.
+// Above the loop, where that is allowed: a loop that hangs and does not sleep may have the only
+// core.  `refused`: why it has none, or 0.
 static int start_keeper(rf_session *s, int *refused) {
-  const int most = sched_get_priority_max(SCHED_FIFO);
   int error = -1;
   *refused = 0;
-  if (s->set.priority > 0) {
-    const int above = s->set.priority < most ? s->set.priority + 1 : most;
-    error = *refused = begin_thread(&s->keeper, above, keep, s);
-  }
+  if (s->set.priority > 0)
+    error = *refused = begin_thread(&s->keeper, s->set.priority + 1, keep, s);
   if (error) error = begin_thread(&s->keeper, 0, keep, s);
   name_thread(s->keeper, error, "rf-keeper");
   return error;

@@ -7,7 +7,7 @@
 // are left out and counted.  Where the system allows it the thread has a real-time priority and
 // memory is locked; what was not allowed is in the status.  Denormal numbers count as zero there.
 //
-// A keeper, a second thread without priority, watches the first: when no cycle has ended for too
+// A keeper, a second thread, watches the first: when no cycle has ended for too
 // long, it takes the force from the device by its `halt`.  A pause of the whole process, in which
 // the keeper slept too, is over by then and counts for little.  A third thread writes the records
 // to a file, so that a disk that does not answer holds up nobody but itself.
@@ -25,7 +25,7 @@
 typedef struct rf_session_settings {
   double duration_s;  // of a run; 0: until stopped
   double stall_s;     // without a cycle after which the keeper halts the device, > 0
-  int32_t priority;   // of SCHED_FIFO; 0: none
+  int32_t priority;   // of SCHED_FIFO, below the highest: the keeper's is one above; 0: none
   bool lock_memory;
   int64_t records;    // that the ring holds, rounded up to a power of two
   double patience_s;  // at the end, with a file that takes no record in that time, > 0

@@ -154,7 +154,7 @@ static int address_in(py_state *state, PyObject *host, int port, const char *nam
 }
 
 PyDoc_STRVAR(udp_doc,
-             "udp_device(address, client, wait, /)\n--\n\n"
+             "udp_device(address, client, wait, max_force, max_torque, /)\n--\n\n"
              "A bridge over UDP: (host, port) of the socket, of the client or None.");
 static PyObject *udp_device(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
@@ -163,7 +163,9 @@ static PyObject *udp_device(PyObject *module, PyObject *args) {
   rf_udp_settings set = {.wait_s = 0.0};
   rf_device *device = NULL;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "(Ui)Od:udp_device", &host, &port, &client, &set.wait_s)) return NULL;
+  if (!PyArg_ParseTuple(args, "(Ui)Oddd:udp_device", &host, &port, &client, &set.wait_s,
+                        &set.max_force_n, &set.max_torque_nm))
+    return NULL;
   if (address_in(state, host, port, "address", 0, &set.here) < 0) return NULL;
   if (client != Py_None) {
     if (!PyTuple_Check(client)) return py_fail(state, "InputTypeError", "client must be a tuple");

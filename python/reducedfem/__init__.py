@@ -130,7 +130,8 @@ from reducedfem.field import (  # noqa: E402
 )
 from reducedfem.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
 from reducedfem.haptic_records import HapticRecords  # noqa: E402
-from reducedfem.haptics import HapticReport, HapticSession, HapticSnapshot  # noqa: E402
+from reducedfem.haptic_report import HapticReport, HapticSnapshot  # noqa: E402
+from reducedfem.haptics import HapticSession  # noqa: E402
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
 from reducedfem.linear_model import LinearModel  # noqa: E402
 from reducedfem.material import LinearElastic, StVK  # noqa: E402

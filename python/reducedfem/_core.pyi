@@ -1005,7 +1005,12 @@ def hand_device(
     /,
 ) -> Device: ...
 def udp_device(
-    address: tuple[str, int], client: tuple[str, int] | None, wait: float, /
+    address: tuple[str, int],
+    client: tuple[str, int] | None,
+    wait: float,
+    max_force: float,
+    max_torque: float,
+    /,
 ) -> Device: ...
 def udp_counts(device: Device, /) -> tuple[int, int, int, int, int, int, int]: ...
 def spacemouse_device(

@@ -105,6 +105,10 @@ def _trajectory(
     )
 
 
+def _most(value: float | None, name: str) -> float:
+    return math.inf if value is None else number(value, name)
+
+
 def _lasts(times: NDArray[np.float64]) -> float:
     """Return when a trajectory ends; what stays where it is does not."""
     return float(times[-1]) if times[-1] > 0.0 else math.inf
@@ -374,8 +378,8 @@ class SimulatedHand(Device):
                 number(torsional_damping, "torsional_damping"),
                 number(torsional_stiffness, "torsional_stiffness"),
             ),
-            math.inf if max_force is None else number(max_force, "max_force"),
-            math.inf if max_torque is None else number(max_torque, "max_torque"),
+            _most(max_force, "max_force"),
+            _most(max_torque, "max_torque"),
         )
         self._duration = _lasts(trajectory[0])
 
@@ -402,11 +406,15 @@ class UdpDevice(Device):
         Address of the client; None: who sends the first good sample.
     wait
         How long to wait for the first sample when it is opened [s].
+    max_force, max_torque
+        The most that is sent [N], [N m]: what the client's device renders, which only the client
+        knows; None: any. Beyond the default ones `UdpClient` does not render either, unless it is
+        told to.
 
     Raises
     ------
     InputError, InputTypeError
-        An address is none; `wait` is negative.
+        An address is none; `wait` is negative; a limit is not positive.
     """
 
     __slots__ = ("_host",)
@@ -419,10 +427,18 @@ class UdpDevice(Device):
         *,
         client: tuple[str, int] | None = None,
         wait: float = 5.0,
+        max_force: float | None = 5.0,
+        max_torque: float | None = 0.1,
     ) -> None:
         here = _address(address, "address")
         there = None if client is None else _address(client, "client")
-        self._core = _core.udp_device(here, there, number(wait, "wait"))
+        self._core = _core.udp_device(
+            here,
+            there,
+            number(wait, "wait"),
+            _most(max_force, "max_force"),
+            _most(max_torque, "max_torque"),
+        )
         self._duration = math.inf
         self._host = here[0]
         self._looked_for = (f"packets at {here[0]}:{here[1]} (UDP)",)

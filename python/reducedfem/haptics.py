@@ -11,30 +11,27 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from reducedfem import _core
 from reducedfem._atomic import as_path
 from reducedfem._check import count, flag, integer, number
-from reducedfem._console import count_text
 from reducedfem._record_file import RECORD, RecordFile
 from reducedfem._run import Progress, callback
+from reducedfem._session_parts import check_parts, sequence
 from reducedfem.contact import PenaltyContact
 from reducedfem.coupling import DynamicCoupling, VirtualCoupling
-from reducedfem.deformed_field import DeformedField
 from reducedfem.devices import Device
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
 from reducedfem.haptic_records import HapticRecords
+from reducedfem.haptic_report import HapticReport, HapticSnapshot
 from reducedfem.integrator import ImplicitNewmark
-from reducedfem.reduced import ReducedSolid
 from reducedfem.workspace import Workspace
 
-__all__ = ["HapticReport", "HapticSession", "HapticSnapshot"]
+__all__ = ["HapticSession"]
 
 # s without a cycle after which the device is halted, without progress after which a file is given
 # up, and longer than the first, without a cycle after which a thread that is to end is
@@ -46,167 +43,6 @@ _HANG = 2.0
 _MOST_DAMPING = 20.0
 _MOST_TORSIONAL_DAMPING = 0.02
 _SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class HapticSnapshot:
-    """The newest state of a session.
-
-    Attributes
-    ----------
-    record
-        Of the last cycle, by name: see `HapticRecords`.
-    q
-        Reduced coordinates of the simulations of the contacts [kg^1/2 m]; None for those
-        without.
-    field_q
-        Those of the object with the field; None where it does not deform.
-    fresh
-        Whether a cycle has ended since the last snapshot.
-    """
-
-    record: np.void
-    q: tuple[NDArray[np.float64] | None, ...]
-    field_q: NDArray[np.float64] | None
-    fresh: bool
-
-    def __repr__(self) -> str:
-        force = ", ".join(f"{x + 0.0:.3g}" for x in self.record["force"])  # no -0
-        touching = int(self.record["touching"])
-        points = "1 point touches" if touching == 1 else f"{touching} points touch"
-        return f"<HapticSnapshot: at {self.time:.6g} s, ({force}) N on the hand, {points}>"
-
-    @property
-    def time(self) -> float:
-        """By the schedule, since the session began [s]."""
-        return float(self.record["time_s"])
-
-    @property
-    def position(self) -> NDArray[np.float64]:
-        """Grasp point of the simulation object in the world [m], shape (3,)."""
-        return np.array(self.record["object_position"])
-
-    @property
-    def quaternion(self) -> NDArray[np.float64]:
-        """Rotation of the simulation object (w, x, y, z)."""
-        return np.array(self.record["object_quaternion"])
-
-    @property
-    def force(self) -> NDArray[np.float64]:
-        """On the hand, in the frame of the device [N], shape (3,)."""
-        return np.array(self.record["force"])
-
-    @property
-    def torque(self) -> NDArray[np.float64]:
-        """On the hand, in the frame of the device [N m], shape (3,)."""
-        return np.array(self.record["torque"])
-
-
-@dataclass(frozen=True)
-class HapticReport:
-    """What a session has done so far.
-
-    Attributes
-    ----------
-    phase
-        "ready", "running", "stopped", "finished" or "failed".
-    failure
-        What failed; empty otherwise.
-    device
-        Name of the device; empty before it is opened for the first time.
-    ticks
-        Cycles.
-    rate
-        Cycles a second [Hz].
-    over
-        Cycles that computed longer than a period.
-    interrupted
-        Of them, those that were on a processor for less than that: the machine paused them.
-    skipped
-        Cycles that were left out because one before them ended, or the thread was woken, too
-        late.
-    unrecorded
-        Records that found no room.
-    compute_us, processor_us, late_us, contact_us
-        Times of computing, of it on a processor, of the beginning of cycles after their time, and
-        of contact: by name "p50", "p99", "p99.9", "max" [us]; the first three are known to 1 %.
-        What cycles compute for longer than they are on a processor, a hypervisor or another
-        thread of the machine took.
-    depth
-        Deepest penetration so far [m]; 0 without contact.
-    max_depth
-        What the coupling allows of it [m]; None: it does not look at it.
-    too_deep
-        Cycles in which contact was deeper than the coupling of that cycle allowed. When that is
-        not bounded tells `VirtualCoupling`.
-    energy, most_energy
-        Given to the hand so far, and the most of it at any time [J]; a passive session never
-        gives more than it took. What makes it give more: see `HapticSession`.
-    priority, locked
-        Whether the thread has a real-time priority, and memory is locked.
-    not_allowed
-        What of these the system refused, and why.
-    """
-
-    phase: str
-    failure: str
-    device: str
-    ticks: int
-    rate: float
-    over: int
-    interrupted: int
-    skipped: int
-    unrecorded: int
-    compute_us: dict[str, float]
-    processor_us: dict[str, float]
-    late_us: dict[str, float]
-    contact_us: dict[str, float]
-    depth: float
-    max_depth: float | None
-    too_deep: int
-    energy: float
-    most_energy: float
-    priority: bool
-    locked: bool
-    not_allowed: str
-
-    def __str__(self) -> str:
-        """Return a table."""
-
-        def times(all_of: dict[str, float]) -> str:
-            return ", ".join(f"{name} {value:.1f}" for name, value in all_of.items()) + " us"
-
-        paused = f" ({self.interrupted} paused by the machine)" if self.interrupted else ""
-        rows = [
-            ("session", self.phase + (f": {self.failure}" if self.failure else "")),
-            ("device", self.device or "not opened yet"),
-            ("cycles", f"{self.ticks} at {self.rate:g} Hz"),
-            ("computing", times(self.compute_us)),
-            ("of it on a processor", times(self.processor_us)),
-            ("of it contact", times(self.contact_us)),
-            ("begun late by", times(self.late_us)),
-            ("longer than a period", f"{self.over}{paused}; left out {self.skipped}"),
-            ("deepest contact", self._deepest()),
-            ("energy to the hand", f"{self.energy:.3g} J, at most {self.most_energy:.3g} J"),
-            ("real-time priority", "yes" if self.priority else "no"),
-            ("memory locked", "yes" if self.locked else "no"),
-        ]
-        if self.unrecorded:
-            rows.append(("not recorded", f"{self.unrecorded} cycles"))
-        if self.not_allowed:
-            rows.append(("refused", self.not_allowed))
-        return "\n".join(f"{name:<22}{value}" for name, value in rows)
-
-    def _deepest(self) -> str:
-        found = f"{1e3 * self.depth:.3g} mm"
-        if self.max_depth is not None:
-            found += f"; allowed are {1e3 * self.max_depth:.3g} mm"
-        if self.too_deep:
-            found += f"; DEEPER THAN ALLOWED in {count_text(self.too_deep, 'cycle')}"
-        elif self.max_depth is not None:
-            found += ", in no cycle exceeded"
-        return found
-
 
 _live: weakref.WeakSet[HapticSession] = weakref.WeakSet()
 
@@ -309,8 +145,9 @@ class HapticSession:
     keep_records
         How many cycles `records` can look back, or a file may lag behind.
     priority
-        Real-time priority of the thread (SCHED_FIFO), 1 to 99; 0: none. The one that watches it
-        runs one above. Where the system refuses it the report says so.
+        Real-time priority of the thread (SCHED_FIFO), 1 to 98; 0: none. The one that watches it,
+        and halts the device when it hangs, runs one above. Where the system refuses it the report
+        says so.
     lock_memory
         Whether the memory of the process is kept from being swapped, where allowed.
 
@@ -352,12 +189,15 @@ class HapticSession:
         "_kept",
         "_life",
         "_lost",
+        "_making",
         "_owner",
         "_rate",
+        "_reading",
         "_record_path",
         "_restored",
         "_simulations",
         "_sizes",
+        "_stopping",
         "_written",
     )
 
@@ -388,10 +228,10 @@ class HapticSession:
         priority: int = 80,
         lock_memory: bool = True,
     ) -> None:
-        contacts = _sequence(contact, "contact", PenaltyContact, none=False)
+        contacts = sequence(contact, "contact", PenaltyContact, none=False)
         if simulation is None:
             simulation = [None] * len(contacts)
-        simulations = _sequence(simulation, "simulation", ImplicitNewmark, none=True)
+        simulations = sequence(simulation, "simulation", ImplicitNewmark, none=True)
         if len(simulations) != len(contacts):
             raise InputError(
                 f"simulation has {len(simulations)} elements, contact has {len(contacts)}: one "
@@ -431,7 +271,7 @@ class HapticSession:
             raise InputError(f"duration must be positive or None, got {lasts:g}")
         if render not in ("linear", "saturated"):
             raise InputError(f'render must be "linear" or "saturated", got {render!r}')
-        _check_parts(contacts, simulations, field_simulation, self._dt)
+        check_parts(contacts, simulations, field_simulation, self._dt)
         self._contacts, self._simulations = contacts, simulations
         self._coupling = coupling._reaching(contacts[0])
         self._field_simulation, self._device = field_simulation, device
@@ -443,6 +283,8 @@ class HapticSession:
         self._kept: list[bytes] = []
         self._owner = os.getpid()
         self._life = threading.RLock()  # whose thread begins or ends it, file and all
+        self._reading = threading.RLock()  # whose thread takes records out, in their order
+        self._making = self._stopping = False  # cycles in `run`; it is to end
         self._restored = True
         static, dynamics = _split(self._coupling, self._dt)
         self._core = _core.Session(
@@ -546,13 +388,14 @@ class HapticSession:
         DeviceError
             The device cannot be opened.
         InputError
-            The session is running, closed, or has failed; it belongs to another process, which
-            was forked.
+            The session is running, closed, or has failed; `run` makes its cycles; it belongs to
+            another process, which was forked.
         FileFormatError
             The file for the records cannot be written.
         """
         self._refuse_a_fork()
         with self._life:
+            self._refuse_a_run()
             self._start()
 
     def _start(self) -> None:
@@ -584,9 +427,9 @@ class HapticSession:
     ) -> HapticRecords:
         """Make cycles one after the other, without waiting, and return their records.
 
-        Ctrl-C ends it between two cycles; `records` has all that were made until then. It is for
-        scripts and tests: a device goes on rendering the last force when `run` returns, and nobody
-        watches it. A hand is for `start`.
+        Ctrl-C ends it between two cycles; `records` has all that were made until then, and none of
+        them before. It is for scripts and tests: a device goes on rendering the last force when
+        `run` returns, and nobody watches it. A hand is for `start`.
 
         Parameters
         ----------
@@ -610,8 +453,9 @@ class HapticSession:
             that is full, after the last one; then they are in `records`.
         InputError, InputTypeError
             `cycles` and `seconds` are both given, or none of them is; one of them or `progress` has
-            a value that is not allowed. The session is running in its thread, is closed, has failed
-            or belongs to another process, which was forked.
+            a value that is not allowed. The session is running in its thread or in another `run`,
+            is closed, has failed or belongs to another process, which was forked. It was stopped
+            or closed meanwhile: the records up to then are in `records`.
         """
         self._refuse_a_fork()
         if (cycles is None) == (seconds is None):
@@ -623,47 +467,78 @@ class HapticSession:
             if not wanted > 0.0:
                 raise InputError(f"seconds must be positive, got {wanted:g}")
             total = count(max(1, math.ceil(wanted * self._rate - 1e-9)), "seconds * rate")
-        with callback(progress, "cycles") as tell:
-            self._core.advance(0)  # refuses what is no time for cycles
-            self._restored = False
-            self._fetch()
-            first = len(self._kept)
-            with self._life:
-                self._finish_file()  # of a thread that has ended by itself
-                if self._file is not None:  # what cannot be written is told before
-                    self._file.begin()
-                    self._file.drop()
-            try:
-                done, told = 0, time.monotonic()
-                while done < total:
-                    # the ring holds at least 64, and signals are looked at in between
-                    n = min(total - done, 64)
-                    try:
-                        self._core.advance(n)
-                    finally:
-                        self._fetch()
-                    done += n
-                    now = time.monotonic()
-                    if tell is not None and (now >= told + 0.05 or done == total):
-                        told = now
-                        tell(done, total)
-            finally:
-                array = np.frombuffer(bytearray().join(self._kept[first:]), RECORD)
+        mine = False
+        try:
+            with callback(progress, "cycles") as tell:
                 with self._life:
-                    # another thread may have started the session meanwhile
-                    if self._file is not None and self._file.descriptor < 0:
+                    self._refuse_a_run()
+                    self._core.advance(0)  # refuses what is no time for cycles
+                    self._stopping, self._restored = False, False
+                    self._making = mine = True
+                    self._finish_file()  # of a thread that has ended by itself
+                    if self._file is not None:  # what cannot be written is told before
+                        self._file.begin()
+                        self._file.drop()
+                with self._reading:
+                    self._fetch(self._kept)
+                return self._make(total, tell)
+        finally:
+            if mine:
+                self._making = False
+
+    def _make(self, total: int, tell: Callable[[int, int], object] | None) -> HapticRecords:
+        made: list[bytes] = []
+        whole = False
+        try:
+            done, told = 0, time.monotonic()
+            while done < total:
+                # the ring holds at least 64, and signals are looked at in between
+                n = min(total - done, 64)
+                try:
+                    self._core.advance(n)
+                finally:
+                    self._fetch(made)
+                done += n
+                if self._stopping:
+                    self._core.stop()  # the device may have been opened again
+                    raise InputError(
+                        f"the session was stopped when {done} of {total} cycles were made"
+                    )
+                now = time.monotonic()
+                if tell is not None and (now >= told + 0.05 or done == total):
+                    told = now
+                    tell(done, total)
+            whole = True
+        finally:
+            array = np.frombuffer(bytearray().join(made), RECORD)
+            try:
+                if self._file is not None:
+                    with self._life:
                         self._file.begin()
                         self._file.append(array)
-        del self._kept[first:]
+            except BaseException:
+                whole = False
+                raise
+            finally:
+                if not whole:
+                    with self._reading:
+                        self._kept.extend(made)
         return HapticRecords(array)
+
+    def _refuse_a_run(self) -> None:
+        if self._making:
+            raise InputError(
+                "`run` makes cycles of the session, in another thread or around this call: wait "
+                "until it returns, or stop the session"
+            )
 
     def _refuse_a_fork(self) -> None:
         if os.getpid() != self._owner:
             raise InputError("the session belongs to the process that made it")
 
-    def _fetch(self) -> None:
+    def _fetch(self, into: list[bytes]) -> None:
         # one call: no signal comes between taking records out and keeping them
-        self._kept.extend(iter(functools.partial(self._core.records, 4096), b""))
+        into.extend(iter(functools.partial(self._core.records, 4096), b""))
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the session has ended by itself.
@@ -715,6 +590,7 @@ class HapticSession:
             self._end(self._core.stop)
 
     def _end(self, end: Callable[[], None]) -> None:
+        self._stopping = True
         with self._life:
             end()
             try:
@@ -767,27 +643,27 @@ class HapticSession:
         newest = self._core.snapshot()
         if newest is None:
             raise InputError("no cycle has ended yet: start or run the session first")
-        fresh, data = newest
-        record = np.frombuffer(data, RECORD, 1)[0]
-        place, found = RECORD.itemsize, []
-        for r in self._sizes:
-            found.append(np.frombuffer(data, float, r, place).copy() if r else None)
-            place += 8 * r
-        return HapticSnapshot(record, tuple(found[:-1]), found[-1], fresh)
+        return HapticSnapshot(*newest, self._sizes)
 
     def records(self) -> HapticRecords:
         """Return the records since the last call, as many as `keep_records`.
 
-        While a file takes them, there are none here.
+        While a file takes them, there are none here; those of a `run` are what that returns. Any
+        thread may call it: each record is returned once.
 
         Returns
         -------
         HapticRecords
         """
-        self._fetch()
-        array = np.frombuffer(bytearray().join(self._kept), RECORD)
-        self._kept = []
-        return HapticRecords(array)
+        # of a fork the other threads are not there to let go of it
+        with contextlib.ExitStack() as alone:
+            if os.getpid() == self._owner:
+                alone.enter_context(self._reading)
+            if not self._making:
+                self._fetch(self._kept)
+            # nothing comes between these two: handlers of signals run at calls
+            kept, self._kept = self._kept, []
+        return HapticRecords(np.frombuffer(bytearray().join(kept), RECORD))
 
     def enable(self, forces: bool = True) -> None:
         """Fade forces in, or out.
@@ -922,87 +798,6 @@ class HapticSession:
 
 def _goes_on(status: dict[str, Any]) -> bool:
     return status["phase"] == "running" or bool(status["writing"])
-
-
-def _a(kind: type) -> str:
-    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
-
-
-def _sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
-    items = (value,) if isinstance(value, kind) else value
-    try:
-        result = tuple(items)
-    except TypeError:
-        result = (value,)
-    for k, item in enumerate(result):
-        if not (isinstance(item, kind) or (none and item is None)):
-            place = name if len(result) == 1 else f"{name}[{k}]"
-            raise InputTypeError(f"{place} must be {_a(kind)}, got {type(item).__name__}")
-    if not result:
-        raise InputError(f"{name} is empty")
-    return result
-
-
-def _same_motion(model: ReducedSolid, other: ReducedSolid) -> bool:
-    """Return whether the same coordinates are the same displacements, whatever the material."""
-    if model is other:
-        return True
-    return model.r == other.r and np.array_equal(model.basis, other.basis)
-
-
-def _check_simulation(
-    simulation: ImplicitNewmark, name: str, moved: ReducedSolid | None, what: str, dt: float
-) -> None:
-    model = simulation.system
-    if not isinstance(model, ReducedSolid):
-        raise InputTypeError(
-            f"{name} must be an ImplicitNewmark of a ReducedSolid, got one of {_a(type(model))}"
-        )
-    # of one that does not deform, or has other coordinates, C says more
-    if moved is not None and moved.r == model.r and not _same_motion(model, moved):
-        raise InputError(
-            f"{name} is of another model than {what}: their coordinates are other displacements"
-        )
-    ratio = dt / simulation.dt
-    if not (ratio > 0.5 and abs(ratio - round(ratio)) < 1e-6 * ratio):
-        near = dt / max(1, round(ratio))
-        raise InputError(
-            f"{name} has steps of {simulation.dt:g} s, of which no whole number makes a cycle of "
-            f"{dt:g} s (rate {1.0 / dt:g}): make it with dt={near:g}"
-        )
-
-
-def _check_parts(
-    contacts: tuple[PenaltyContact, ...],
-    simulations: tuple[ImplicitNewmark | None, ...],
-    field_simulation: ImplicitNewmark | None,
-    dt: float,
-) -> None:
-    """Refuse contacts and simulations that do not belong together."""
-    n = len(contacts)
-    which = [""] if n == 1 else [f"[{k}]" for k in range(n)]
-    names = [f"simulation{k}" for k in which]
-    for k, contact in enumerate(contacts):
-        if contact.field is not contacts[0].field:
-            raise InputError(
-                f"contact[{k}] has another field than contact[0]: make them with the same one, as "
-                "one object is held"
-            )
-    for k, (contact, simulation) in enumerate(zip(contacts, simulations, strict=True)):
-        if simulation is None:
-            continue
-        shell = f"contact{which[k]}.tree.reduced"
-        _check_simulation(simulation, names[k], contact.tree.reduced, shell, dt)
-        for before in range(k):
-            if simulation is simulations[before]:
-                raise InputError(f"{names[k]} is that of {names[before]}: each shell has its own")
-    if field_simulation is not None:
-        field = contacts[0].field
-        moved = field.reduced if isinstance(field, DeformedField) else None
-        _check_simulation(field_simulation, "field_simulation", moved, "that of the field", dt)
-        for k, simulation in enumerate(simulations):
-            if simulation is field_simulation:
-                raise InputError(f"field_simulation is that of {names[k]}: each body has its own")
 
 
 def _split(

@@ -1,0 +1,96 @@
+"""Whether contacts and simulations make a haptic session: told before anything is copied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from reducedfem.contact import PenaltyContact
+from reducedfem.deformed_field import DeformedField
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.integrator import ImplicitNewmark
+from reducedfem.reduced import ReducedSolid
+
+__all__ = ["check_parts", "sequence"]
+
+
+def _a(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+
+
+def sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
+    items = (value,) if isinstance(value, kind) else value
+    try:
+        result = tuple(items)
+    except TypeError:
+        result = (value,)
+    for k, item in enumerate(result):
+        if not (isinstance(item, kind) or (none and item is None)):
+            place = name if len(result) == 1 else f"{name}[{k}]"
+            raise InputTypeError(f"{place} must be {_a(kind)}, got {type(item).__name__}")
+    if not result:
+        raise InputError(f"{name} is empty")
+    return result
+
+
+def _same_motion(model: ReducedSolid, other: ReducedSolid) -> bool:
+    """Return whether the same coordinates are the same displacements, whatever the material."""
+    if model is other:
+        return True
+    return model.r == other.r and np.array_equal(model.basis, other.basis)
+
+
+def _check_simulation(
+    simulation: ImplicitNewmark, name: str, moved: ReducedSolid | None, what: str, dt: float
+) -> None:
+    model = simulation.system
+    if not isinstance(model, ReducedSolid):
+        raise InputTypeError(
+            f"{name} must be an ImplicitNewmark of a ReducedSolid, got one of {_a(type(model))}"
+        )
+    # of one that does not deform, or has other coordinates, C says more
+    if moved is not None and moved.r == model.r and not _same_motion(model, moved):
+        raise InputError(
+            f"{name} is of another model than {what}: their coordinates are other displacements"
+        )
+    ratio = dt / simulation.dt
+    if not (ratio > 0.5 and abs(ratio - round(ratio)) < 1e-6 * ratio):
+        near = dt / max(1, round(ratio))
+        raise InputError(
+            f"{name} has steps of {simulation.dt:g} s, of which no whole number makes a cycle of "
+            f"{dt:g} s (rate {1.0 / dt:g}): make it with dt={near:g}"
+        )
+
+
+def check_parts(
+    contacts: tuple[PenaltyContact, ...],
+    simulations: tuple[ImplicitNewmark | None, ...],
+    field_simulation: ImplicitNewmark | None,
+    dt: float,
+) -> None:
+    """Refuse contacts and simulations that do not belong together."""
+    n = len(contacts)
+    which = [""] if n == 1 else [f"[{k}]" for k in range(n)]
+    names = [f"simulation{k}" for k in which]
+    for k, contact in enumerate(contacts):
+        if contact.field is not contacts[0].field:
+            raise InputError(
+                f"contact[{k}] has another field than contact[0]: make them with the same one, as "
+                "one object is held"
+            )
+    for k, (contact, simulation) in enumerate(zip(contacts, simulations, strict=True)):
+        if simulation is None:
+            continue
+        shell = f"contact{which[k]}.tree.reduced"
+        _check_simulation(simulation, names[k], contact.tree.reduced, shell, dt)
+        for before in range(k):
+            if simulation is simulations[before]:
+                raise InputError(f"{names[k]} is that of {names[before]}: each shell has its own")
+    if field_simulation is not None:
+        field = contacts[0].field
+        moved = field.reduced if isinstance(field, DeformedField) else None
+        _check_simulation(field_simulation, "field_simulation", moved, "that of the field", dt)
+        for k, simulation in enumerate(simulations):
+            if simulation is field_simulation:
+                raise InputError(f"field_simulation is that of {names[k]}: each body has its own")

@@ -1,0 +1,209 @@
+"""What a haptic session tells of itself: its newest state, and what it has done so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem._console import count_text
+from reducedfem._record_file import RECORD
+
+__all__ = ["HapticReport", "HapticSnapshot"]
+
+
+class HapticSnapshot:
+    """The newest state of a session.
+
+    It is a copy: what it holds stays as it was then.
+
+    Attributes
+    ----------
+    record
+        Of the last cycle, by name: see `HapticRecords`.
+    q
+        Reduced coordinates of the simulations of the contacts [kg^1/2 m]; None for those
+        without.
+    field_q
+        Those of the object with the field; None where it does not deform.
+    fresh
+        Whether a cycle has ended since the last snapshot.
+    """
+
+    __slots__ = ("_data", "_fresh", "_sizes")
+
+    # Arrays are made when they are asked for: each takes some 30 us where caches are cold, as after
+    # a collection of garbage, and of a snapshot little is looked at.
+    def __init__(self, fresh: bool, data: bytes, sizes: Sequence[int]) -> None:
+        self._fresh, self._data, self._sizes = fresh, data, sizes
+
+    def __repr__(self) -> str:
+        force = ", ".join(f"{x + 0.0:.3g}" for x in self.record["force"])  # no -0
+        touching = int(self.record["touching"])
+        points = "1 point touches" if touching == 1 else f"{touching} points touch"
+        return f"<HapticSnapshot: at {self.time:.6g} s, ({force}) N on the hand, {points}>"
+
+    @property
+    def record(self) -> np.void:
+        """Of the last cycle, by name."""
+        record: np.void = np.frombuffer(self._data, RECORD, 1)[0]
+        return record
+
+    @property
+    def q(self) -> tuple[NDArray[np.float64] | None, ...]:
+        """Reduced coordinates of the simulations of the contacts [kg^1/2 m]."""
+        return self._coordinates()[:-1]
+
+    @property
+    def field_q(self) -> NDArray[np.float64] | None:
+        """Those of the object with the field."""
+        return self._coordinates()[-1]
+
+    @property
+    def fresh(self) -> bool:
+        """Whether a cycle has ended since the last snapshot."""
+        return self._fresh
+
+    def _array(self, name: str) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = np.array(self.record[name])
+        return found
+
+    def _coordinates(self) -> tuple[NDArray[np.float64] | None, ...]:
+        place, found = RECORD.itemsize, []
+        for r in self._sizes:
+            found.append(np.frombuffer(self._data, float, r, place).copy() if r else None)
+            place += 8 * r
+        return tuple(found)
+
+    @property
+    def time(self) -> float:
+        """By the schedule, since the session began [s]."""
+        return float(self._array("time_s"))
+
+    @property
+    def position(self) -> NDArray[np.float64]:
+        """Grasp point of the simulation object in the world [m], shape (3,)."""
+        return self._array("object_position")
+
+    @property
+    def quaternion(self) -> NDArray[np.float64]:
+        """Rotation of the simulation object (w, x, y, z)."""
+        return self._array("object_quaternion")
+
+    @property
+    def force(self) -> NDArray[np.float64]:
+        """On the hand, in the frame of the device [N], shape (3,)."""
+        return self._array("force")
+
+    @property
+    def torque(self) -> NDArray[np.float64]:
+        """On the hand, in the frame of the device [N m], shape (3,)."""
+        return self._array("torque")
+
+
+@dataclass(frozen=True)
+class HapticReport:
+    """What a session has done so far.
+
+    Attributes
+    ----------
+    phase
+        "ready", "running", "stopped", "finished" or "failed".
+    failure
+        What failed; empty otherwise.
+    device
+        Name of the device; empty before it is opened for the first time.
+    ticks
+        Cycles.
+    rate
+        Cycles a second [Hz].
+    over
+        Cycles that computed longer than a period.
+    interrupted
+        Of them, those that were on a processor for less than that: the machine paused them.
+    skipped
+        Cycles that were left out because one before them ended, or the thread was woken, too
+        late.
+    unrecorded
+        Records that found no room.
+    compute_us, processor_us, late_us, contact_us
+        Times of computing, of it on a processor, of the beginning of cycles after their time, and
+        of contact: by name "p50", "p99", "p99.9", "max" [us]; the first three are known to 1 %.
+        What cycles compute for longer than they are on a processor, a hypervisor or another
+        thread of the machine took.
+    depth
+        Deepest penetration so far [m]; 0 without contact.
+    max_depth
+        What the coupling allows of it [m]; None: it does not look at it.
+    too_deep
+        Cycles in which contact was deeper than the coupling of that cycle allowed. When that is
+        not bounded tells `VirtualCoupling`.
+    energy, most_energy
+        Given to the hand so far, and the most of it at any time [J]; a passive session never
+        gives more than it took. What makes it give more: see `HapticSession`.
+    priority, locked
+        Whether the thread has a real-time priority, and memory is locked.
+    not_allowed
+        What of these the system refused, and why.
+    """
+
+    phase: str
+    failure: str
+    device: str
+    ticks: int
+    rate: float
+    over: int
+    interrupted: int
+    skipped: int
+    unrecorded: int
+    compute_us: dict[str, float]
+    processor_us: dict[str, float]
+    late_us: dict[str, float]
+    contact_us: dict[str, float]
+    depth: float
+    max_depth: float | None
+    too_deep: int
+    energy: float
+    most_energy: float
+    priority: bool
+    locked: bool
+    not_allowed: str
+
+    def __str__(self) -> str:
+        """Return a table."""
+
+        def times(all_of: dict[str, float]) -> str:
+            return ", ".join(f"{name} {value:.1f}" for name, value in all_of.items()) + " us"
+
+        paused = f" ({self.interrupted} paused by the machine)" if self.interrupted else ""
+        rows = [
+            ("session", self.phase + (f": {self.failure}" if self.failure else "")),
+            ("device", self.device or "not opened yet"),
+            ("cycles", f"{self.ticks} at {self.rate:g} Hz"),
+            ("computing", times(self.compute_us)),
+            ("of it on a processor", times(self.processor_us)),
+            ("of it contact", times(self.contact_us)),
+            ("begun late by", times(self.late_us)),
+            ("longer than a period", f"{self.over}{paused}; left out {self.skipped}"),
+            ("deepest contact", self._deepest()),
+            ("energy to the hand", f"{self.energy:.3g} J, at most {self.most_energy:.3g} J"),
+            ("real-time priority", "yes" if self.priority else "no"),
+            ("memory locked", "yes" if self.locked else "no"),
+        ]
+        if self.unrecorded:
+            rows.append(("not recorded", f"{self.unrecorded} cycles"))
+        if self.not_allowed:
+            rows.append(("refused", self.not_allowed))
+        return "\n".join(f"{name:<22}{value}" for name, value in rows)
+
+    def _deepest(self) -> str:
+        found = f"{1e3 * self.depth:.3g} mm"
+        if self.max_depth is not None:
+            found += f"; allowed are {1e3 * self.max_depth:.3g} mm"
+        if self.too_deep:
+            found += f"; DEEPER THAN ALLOWED in {count_text(self.too_deep, 'cycle')}"
+        elif self.max_depth is not None:
+            found += ", in no cycle exceeded"
+        return found
