@@ -212,6 +212,43 @@ def degenerate_rows(seconds: float = 3.0) -> list[Row]:
     ]
 
 
+def buried_rows(
+    tree: rf.PointTree, simulation: rf.ImplicitNewmark | None, seconds: float
+) -> list[Row]:
+    """Return the row of a shell all of whose points are deep in the object for 0.7 s of each."""
+    ball = rf.SphereField((0, 0, 0), 0.3)
+    # so soft that the object stays where the hand is
+    contact = rf.PenaltyContact(tree, ball, 0.1, None, gradient_direction="normal")
+    t = np.linspace(0.0, seconds, round(100 * seconds) + 1)
+    way = np.stack([np.where(t % 1.0 < 0.3, 1.0, 0.0), 0 * t, 1e-3 * np.sin(9 * t)], axis=1)
+    session = rf.HapticSession(
+        contact,
+        rf.ReplayDevice(t, way),
+        coupling=rf.VirtualCoupling(1000.0, 10.0),
+        simulation=simulation,
+    )
+    with session:
+        session.wait()
+    records = session.records().array
+    # all points of the levels rendered touch
+    counts = np.cumsum(np.bincount(np.asarray(tree.shell.levels)))
+    buried = records[records["touching"] == counts[records["level"]]]
+    us = buried["processor_us"]
+    return [
+        Row(
+            "cycle, all points deep in contact, p99.9",
+            float(np.percentile(buried["compute_us"], 99.9)),
+            "us",
+            500.0,
+            f"{spread(buried['compute_us'])} us over {len(buried)} of {len(records)} cycles, "
+            f"{longest_processor(buried)}, {(us > 500.0).mean():.2%} longer than the budget; "
+            f"levels {buried['level'].min()} to {buried['level'].max()}",
+            ratio=float(np.percentile(buried["compute_us"], 99.9) / np.median(us)),
+            over="the median on a processor",
+        )
+    ]
+
+
 def snapshot_rows(tree: rf.PointTree, seconds: float = 2.5) -> list[Row]:
     """Return the rows of looks from Python: alone, while threads spin, while garbage goes."""
     contact = rf.PenaltyContact(tree, bumpy_ball(64), 1000.0, gradient_direction="normal")
@@ -299,6 +336,14 @@ def deformable() -> list[Row]:
     return session_rows("256,000 points, r = 15, on 256^3", tree, 0.147, simulation)
 
 
+def buried() -> list[Row]:
+    """Return the row of a shell, r = 15, that is all in contact."""
+    model = soft_ball()
+    tree = rf.PointTree(sphere([320, 1280, 5120, 20480, 228800]), model)
+    simulation = rf.ImplicitNewmark(model, 1e-3, damping=(1.0, 1e-3))
+    return buried_rows(tree, simulation, SCENE_SECONDS)
+
+
 def snapshot() -> list[Row]:
     """Return the rows of snapshots."""
     return snapshot_rows(rf.PointTree(sphere([320, 1280, 5120])))
@@ -308,6 +353,7 @@ ENTRIES: dict[str, Callable[[], list[Row]]] = {
     "rigid shell": rigid,
     "deformable shell": deformable,
     "degenerate coupling": degenerate_rows,
+    "all points deep": buried,
     "snapshots": snapshot,
     **{f"scene {name}": partial(scene_rows, name) for name in scenes.STORIES},
 }

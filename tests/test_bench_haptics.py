@@ -50,3 +50,10 @@ def test_rows_of_snapshots():
         "a snapshot from Python while it collects garbage",
     ]
     assert all(row.over == "cycles alone" for row in rows[1::2])
+
+
+def test_row_of_a_shell_that_is_all_in_contact():
+    (row,) = bench.buried_rows(bench.rf.PointTree(bench.sphere([64, 256])), None, 0.5)
+    assert row.mark == 500.0
+    assert row.value > 0.0
+    assert "longer than the budget; levels" in row.note

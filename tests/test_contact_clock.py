@@ -216,8 +216,8 @@ def test_a_pause_that_ends_in_time_counts(world):
 # ---- what follows
 
 
-def deepest(costs: Costs, budget: float) -> int:
-    return max([0] + [level for level in range(LEVELS) if costs.cycle(level) <= budget])
+def deepest(costs: Costs, budget: float, touching: int = 0) -> int:
+    return max([0] + [n for n in range(LEVELS) if costs.cycle(n, touching) <= budget])
 
 
 @pytest.mark.parametrize("coherence", [False, True])
@@ -278,6 +278,31 @@ def test_budgets_are_kept(world, seed, coherence):
     block = LAP * (costs.node + costs.look)
     assert kept[100:].any()
     assert (spent[100:] <= budget + block)[kept[100:]].all()
+
+
+@pytest.mark.parametrize("coherence", [False, True])
+@pytest.mark.parametrize("contact", [0.02, 0.1, 0.3, 1.0])
+def test_all_points_deep_at_once(world, contact, coherence):
+    """The most that contact can take, from one cycle to the next; costs are learned on the way.
+
+    Until points have touched they are taken to cost 0.1 us, and a cycle may be late in proportion.
+    """
+    budget, costs = 400.0, Costs(contact=contact, look=0.02)
+    block = LAP * (costs.node + costs.look)
+    world.begin(np.full(N, -0.01), budget, cold=0.8, coherence=coherence)
+    world.costs = costs
+    assert world.cycles(100, -0.5).touching == 0
+    spent = np.array([world.cycle().microseconds for _ in range(100)])
+    assert (spent > budget + block).sum() <= (2 if contact > 0.1 else 0)
+    assert (spent[2:] <= budget + block).all()
+    assert spent.max() <= budget * max(1.0, contact / 0.1)
+    # known from then on
+    for _ in range(3):
+        assert world.cycles(150, -0.5).touching == 0
+        found = [world.cycle() for _ in range(50)]
+        assert all(out.microseconds <= budget + block for out in found)
+        assert all(out.touching == N * BROOD**out.level for out in found)
+        assert found[-1].level == deepest(costs, budget, N)
 
 
 @pytest.mark.parametrize("coherence", [False, True])

@@ -35,7 +35,9 @@ void rf_penalty_reset(rf_penalty *p) {
   memset(p->travel, 0, sizeof p->travel);
   p->begun = false;
   p->last_level = -1;
-  p->node_us = p->contact_us = 0.1;
+  // too much rather than too little: many points may touch before any has been timed
+  p->node_us = 0.1;
+  p->contact_us = 0.1 + 0.01 * t->r;
   p->touching = 0;
 }
 

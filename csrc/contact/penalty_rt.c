@@ -440,19 +440,28 @@ static void end_blocks(const rf_penalty *p, const rf_penalty_blocks *out) {
   for (int32_t i = 0; i < row * row; ++i) out->reduced_by_q[i] *= p->scale;
 }
 
-static void add_contacts(rf_penalty *p, rf_penalty_result *out, const rf_penalty_blocks *blocks) {
+// `since_us`: when it begins, or negative, and its costs are not learned.
+static void add_contacts(rf_penalty *p, double since_us, rf_penalty_result *out,
+                         const rf_penalty_blocks *blocks) {
   const rf_point_tree *t = p->tree;
   const rf_deformed_field *deformed = p->oracle.deformed;
   double world[3 * BLOCK], body[3 * BLOCK], normal[3 * BLOCK], slope[3 * BLOCK], total = 0.0;
   double lefts[8 * BLOCK] = {0}, rights[8 * BLOCK] = {0};
   int32_t proxy[BLOCK];
   double sum[36] = {0}, force[3] = {0}, torque[3] = {0}, deepest = 0.0;
+  int32_t learned = 0;
   memset(p->reduced, 0, (size_t)t->row * sizeof *p->reduced);
   if (blocks) begin_blocks(p, blocks);
   if (deformed) memset(p->proxy_force, 0, 3 * (size_t)deformed->n_proxies * sizeof *p->proxy_force);
   for (int32_t first = 0; first < p->touching; first += BLOCK) {
     const int32_t n = p->touching - first < BLOCK ? p->touching - first : BLOCK;
     const int32_t *place = p->touch_place + first;
+    if (since_us >= 0.0 && first - learned >= LAP) {
+      const double now_us = rf_clock_us_rt();
+      learn(&p->contact_us, now_us - since_us, first - learned);
+      since_us = now_us;
+      learned = first;
+    }
     for (int32_t k = BLOCK; k < 2 * BLOCK && first + k < p->touching; ++k)
       rf_point_tree_prefetch_normal_rt(t, place[k]);
     locate(p, n, place, world, body);
@@ -512,6 +521,7 @@ static void add_contacts(rf_penalty *p, rf_penalty_result *out, const rf_penalty
   if (deformed) push_proxies(p);
   out->depth_m = 0.0 - deepest;  // no contact: 0, not -0
   out->touching = p->touching;
+  if (since_us >= 0.0) learn(&p->contact_us, rf_clock_us_rt() - since_us, p->touching - learned);
 }
 
 void rf_penalty_ask_clearance_rt(rf_penalty *p, bool asked) { p->asks_clearance = asked; }
@@ -543,10 +553,8 @@ rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const doubl
     add_travel(p);
     traverse(p, out);
   }
-  const double before_us = rf_clock_us_rt();
-  add_contacts(p, out, p->tree->r ? blocks : NULL);
+  add_contacts(p, all_of < 0 ? rf_clock_us_rt() : -1.0, out, p->tree->r ? blocks : NULL);
   const double end_us = rf_clock_us_rt();
-  if (all_of < 0) learn(&p->contact_us, end_us - before_us, p->touching);
   if (reduced) memcpy(reduced, p->reduced, (size_t)p->tree->r * sizeof *reduced);
   if (field_reduced && p->pose)
     memcpy(field_reduced, p->field_reduced, (size_t)p->oracle.deformed->r * sizeof *field_reduced);
