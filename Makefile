@@ -12,13 +12,14 @@ BIN := .venv/bin
 PREPARE := PYTHON="$(PYTHON)" bash .ci/prepare
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint test-asan bench build clean
+.PHONY: help demo test lint test-asan test-tsan bench build clean
 
 help:
 	@echo "make demo       build everything, reduce and simulate a sample, write pictures to $(OUT)"
 	@echo "make test       build everything, run the tests"
 	@echo "make lint       check format, types and warnings of the sources"
 	@echo "make test-asan  run the tests under the address and undefined-behaviour sanitizers"
+	@echo "make test-tsan  run the tests of several threads under the thread sanitizer"
 	@echo "make bench      print the table of timings"
 	@echo "make build      set up and build only (environment: .venv)"
 	@echo "make clean      remove everything that was built"
@@ -36,7 +37,11 @@ test:
 
 test-asan:
 	@$(PREPARE) build test
-	@bash .ci/sanitized $(PYTEST_ARGS)
+	@bash .ci/sanitized asan $(PYTEST_ARGS)
+
+test-tsan:
+	@$(PREPARE) build test
+	@bash .ci/sanitized tsan $(PYTEST_ARGS)
 
 lint:
 	@$(PREPARE) build lint

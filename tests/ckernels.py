@@ -58,8 +58,8 @@ def build(name: str, sources: Sequence[Path], folder: Path) -> ctypes.CDLL:
     if not shutil.which(compiler[0]):
         pytest.skip(f"no C compiler on this machine ({compiler[0]})")
     flags = ["-std=c11", "-O1", "-fPIC", "-Wno-psabi", f"-I{ROOT / 'csrc'}"]
-    if "RF_SANITIZED" in os.environ:
-        flags += ["-fsanitize=address,undefined", "-fno-omit-frame-pointer"]
+    if sanitizers := os.environ.get("RF_SANITIZED"):
+        flags += [f"-fsanitize={sanitizers}", "-fno-omit-frame-pointer"]
 
     def compiled(*words: str | Path) -> None:
         command = [*compiler, *flags, *map(str, words)]

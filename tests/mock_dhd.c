@@ -7,6 +7,7 @@
 #define OUT __attribute__((visibility("default")))
 
 OUT _Atomic int mock_devices = 1, mock_wrist = 1, mock_turns = 1, mock_guard, mock_hang, mock_slow;
+OUT _Atomic int mock_mute, mock_stuck;  // it has no names and words; it does not close
 OUT _Atomic unsigned int mock_buttons;
 OUT double mock_position[3], mock_rotation[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, mock_velocity[6];
 OUT _Atomic double mock_wrench[6], mock_max_force, mock_max_torque;
@@ -25,13 +26,14 @@ OUT int dhdOpen(void) {
   return 3;
 }
 OUT int dhdClose(char id) {
-  const struct timespec a_while = {0, 200000000};
+  const struct timespec a_while = {0, 200000000}, millisecond = {0, 1000000};
   if (mock_slow) nanosleep(&a_while, NULL);
+  while (mock_stuck) nanosleep(&millisecond, NULL);
   mock_id = id;
   ++mock_closed;
   return 0;
 }
-OUT const char *dhdGetSystemName(char id) { return id == 3 ? "omega.7" : NULL; }
+OUT const char *dhdGetSystemName(char id) { return id == 3 && !mock_mute ? "omega.7" : NULL; }
 OUT bool dhdHasActiveWrist(char id) { return id == 3 && mock_wrist; }
 OUT int dhdEnableForce(unsigned char on, char id) {
   if (on && outcome(ENABLE) < 0) return -1;
@@ -77,5 +79,5 @@ OUT int dhdSetForceAndTorqueAndGripperForce(double fx, double fy, double fz, dou
 }
 OUT unsigned int dhdGetButtonMask(char id) { return id == 3 ? mock_buttons : 0; }
 #ifndef WITHOUT_ERROR_TEXT
-OUT const char *dhdErrorGetLastStr(void) { return "the mock says no"; }
+OUT const char *dhdErrorGetLastStr(void) { return mock_mute ? NULL : "the mock says no"; }
 #endif

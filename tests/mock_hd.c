@@ -20,7 +20,8 @@ enum { DEVICE = 7, INVALID = 0xFFFFFFFF };
 OUT _Atomic unsigned int mock_init_error, mock_info_error, mock_start_error, mock_schedule_error;
 OUT _Atomic unsigned int mock_read_error, mock_write_error;
 OUT _Atomic int mock_rate = 1000, mock_deaf, mock_hang, mock_actuated = 3;
-OUT _Atomic int mock_buttons;
+OUT _Atomic int mock_buttons, mock_mute, mock_invalid;  // no words; no device and no error
+OUT double mock_max_force = 3.3, mock_stiffness = 0.5;
 OUT double mock_transform[16] = {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1};
 OUT double mock_velocity[6];
 OUT char mock_name[64];
@@ -53,7 +54,7 @@ static void *serve(void *unused) {
 OUT unsigned int hdInitDevice(const char *name) {
   strncpy(mock_name, name ? name : "(default)", sizeof mock_name - 1);
   leave(&mock_init_error);
-  if (mock_init_error) return INVALID;
+  if (mock_init_error || mock_invalid) return INVALID;
   ++mock_initialised;
   return DEVICE;
 }
@@ -92,9 +93,9 @@ OUT void hdGetDoublev(unsigned int what, double *values) {
       leave(&mock_read_error);
       break;
     case 0x2053: memcpy(values, mock_velocity + 3, 3 * sizeof *values); break;
-    case 0x2602: *values = 0.5; break;
+    case 0x2602: *values = mock_stiffness; break;
     case 0x2603:
-      *values = 3.3;
+      *values = mock_max_force;
       leave(&mock_info_error);
       break;
     default: ++mock_misused;
@@ -125,6 +126,7 @@ OUT error_info hdGetError(void) {
   return found;
 }
 OUT const char *hdGetErrorString(unsigned int code) {
+  if (mock_mute) return NULL;
   return code == 0x0302 ? "Device fault: the cable" : "another error";
 }
 OUT void hdStartScheduler(void) {

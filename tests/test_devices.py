@@ -514,7 +514,9 @@ def test_a_cycle_that_takes_too_long_is_halted(ball, raw):
     slow = rf.PenaltyContact(tree, field, 1e-3, max_points=None, warm_nodes=None)
     client = raw()
     client.to = ("127.0.0.1", free_port())
-    made = session([slow] * 16, rf.UdpDevice(client.to), duration=60.0)
+    # the thread sanitizer makes it a hundred times as slow
+    number = 1 if "thread" in os.environ.get("RF_SANITIZED", "") else 16
+    made = session([slow] * number, rf.UdpDevice(client.to), duration=60.0)
     starting = threading.Thread(target=made.start)
     starting.start()
     while starting.is_alive():
@@ -986,7 +988,7 @@ def dhd(built):
     mock = Mock(built("mock_dhd"))
     mock.ints(devices=1, wrist=1, turns=1, guard=0, hang=0, slow=0, buttons=0)
     mock.ints(enabled=0, was_enabled=0, opened=0, closed=0, id=0)
-    mock.ints(failing=0)
+    mock.ints(failing=0, mute=0, stuck=0)
     mock.reals("position", 3)[:] = [0.0, 0.0, LOW]
     mock.reals("rotation", 9)[:] = np.eye(3).ravel()
     mock.reals("wrench", 6)[:] = 9.0
@@ -1232,6 +1234,86 @@ def test_force_dimension_may_take_its_time_to_close(ball, dhd):
     assert let_go(dhd)
 
 
+def test_a_device_that_does_not_close_is_given_up(ball, dhd, monkeypatch):
+    """The caller goes on; the device stays taken until it has closed after all."""
+    monkeypatch.setattr(rf.haptics, "_HANG", 0.2)
+    monkeypatch.setattr(rf.haptics, "_STALL", 1.0)
+    device = rf.ForceDimension(library=dhd.path)
+    made = session(ball, device)
+    made.start()
+    while made.report().ticks < 10:
+        time.sleep(0.001)
+    dhd.ints(stuck=1)
+    try:
+        made.stop()
+        assert made.report().phase == "failed"
+        assert made.report().failure == (
+            "the device Force Dimension omega.7 has not closed for 0.2 s and is given up"
+        )
+        made.close()
+        with pytest.raises(rf.InputError, match="belongs to another session"):
+            session(ball, device)
+    finally:
+        dhd.ints(stuck=0)
+    assert made.wait(60.0)
+    made.close()
+    assert let_go(dhd)
+    session(ball, device).close()
+
+
+def test_libraries_that_have_no_words_are_told_all_the_same(ball, dhd, hd, monkeypatch):
+    monkeypatch.setattr(rf.haptics, "_STALL", 5.0)
+    dhd.ints(mute=1, failing=DHD_FUNCTIONS.index("dhdOpen"))
+    made = session(ball, rf.ForceDimension(library=dhd.path))
+    with pytest.raises(rf.DeviceError, match="^DHD cannot open the device: no error$"):
+        made.start()
+    dhd.ints(failing=0)
+    made.run(1)
+    assert made.report().device == "Force Dimension device"
+    dhd.ints(failing=DHD_FUNCTIONS.index("dhdGetLinearVelocity"))
+    with pytest.raises(rf.DeviceError, match="^cycle 1: the device Force Dimension device failed$"):
+        made.run(1)
+    assert let_go(dhd)
+    made.close()
+
+    hd.ints(mute=1, init_error=0x0302)
+    made = session(ball, rf.OpenHaptics(library=hd.path))
+    with pytest.raises(
+        rf.DeviceError, match=r"^OpenHaptics cannot open .*: it does not say why \(e"
+    ):
+        made.start()
+    hd.ints(init_error=0)
+    made.start()
+    while made.report().ticks < 10:
+        time.sleep(0.001)
+    hd.ints(read_error=0x0302)
+    assert made.wait(60.0)
+    assert made.report().failure.endswith("default device failed: OpenHaptics (error 0x0302)")
+    made.close()
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
+@pytest.mark.parametrize("of", ["position", "velocity"])
+def test_numbers_of_the_device_that_are_none_bring_no_force(ball, dhd, of, value):
+    """A pose that is none stops the session; the velocity is not what forces come from."""
+    made = session(ball, rf.ForceDimension(library=dhd.path))
+    made.run(20)
+    dhd.reals(of, 6 if of == "velocity" else 3)[0] = value
+    try:
+        if of == "velocity":
+            found = made.run(20).array["force"]
+            assert found[-1] == pytest.approx([0.0, 0.0, FORCE], rel=1e-3)
+        else:
+            with pytest.raises(rf.DeviceError, match=r"omega\.7 failed"):
+                made.run(1)
+            assert not made.records().array["force"][-1].any()
+            assert let_go(dhd)
+    finally:
+        dhd.reals("velocity", 6)[:] = 0.0
+        made.close()
+    assert let_go(dhd)
+
+
 # ---- OpenHaptics ---------------------------------------------------------------------------------
 
 _HD_ERRORS = "init_error info_error start_error schedule_error read_error write_error".split()
@@ -1241,6 +1323,8 @@ _HD_ERRORS = "init_error info_error start_error schedule_error read_error write_
 def hd(built):
     mock = Mock(built("mock_hd"))
     mock.ints(**dict.fromkeys(_HD_ERRORS, 0), rate=1000, deaf=0, hang=0, buttons=0, actuated=3)
+    mock.ints(mute=0, invalid=0)
+    mock.reals("max_force")[0], mock.reals("stiffness")[0] = 3.3, 0.5
     mock.reals("torque", 3)[:] = 9.0
     mock.ints(enabled=0, was_enabled=0, initialised=0, disabled=0, misused=0)
     place(mock, (0.0, 0.0, LOW))
@@ -1360,6 +1444,27 @@ def test_openhaptics_that_does_not_open_is_told(ball, hd, error, message):
     made.start()
     assert made.wait(5.0)
     made.close()
+
+
+@pytest.mark.parametrize("force", [0.0, -1.0, math.nan, math.inf, None])
+def test_openhaptics_that_tells_what_no_device_is_like_is_refused(ball, hd, force, monkeypatch):
+    monkeypatch.setattr(rf.haptics, "_STALL", 5.0)
+    if force is None:
+        hd.ints(invalid=1)
+    else:
+        hd.reals("max_force")[0] = force
+    what = "open the device" if force is None else "tell what the device can render"
+    made = session(ball, rf.OpenHaptics(library=hd.path), duration=0.02)
+    with pytest.raises(rf.DeviceError, match=f"^OpenHaptics cannot {what}: it does not say why"):
+        made.start()
+    # as it should be, but for a stiffness that it does not tell
+    hd.ints(invalid=0)
+    hd.reals("max_force")[0], hd.reals("stiffness")[0] = 3.3, 0.0
+    made.start()
+    assert made.wait(60.0)
+    assert made.report().phase == "finished"
+    made.close()
+    assert _core.probe_device(made.device._core)[3] == math.inf
 
 
 @pytest.mark.parametrize(

@@ -35,15 +35,17 @@ def built(tmp_path, name, sources, *flags):
     return program
 
 
+def alone(*command):
+    """Run a program without what the tests run under: they may preload another sanitizer."""
+    environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
 def run_watched(program, *arguments):
     """Run a program that was built with the thread sanitizer; it says nothing."""
     # its memory must lie where it expects it: without addresses chosen by chance
     fixed = ["setarch", platform.machine(), "-R"] if shutil.which("setarch") else []
-    # what the tests run under may preload another sanitizer: one at a time
-    alone = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-    done = subprocess.run(
-        [*fixed, program, *arguments], capture_output=True, text=True, check=False, env=alone
-    )
+    done = alone(*fixed, program, *arguments)
     if "unexpected memory mapping" in done.stderr:
         pytest.skip("the thread sanitizer does not run on this kernel")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
@@ -60,7 +62,7 @@ SESSION = (
 
 def test_two_threads_exchange_values_and_items(tmp_path):
     program = built(tmp_path, "exchange_threads", EXCHANGE)
-    done = subprocess.run([program], capture_output=True, text=True, check=False)
+    done = alone(program)
     assert (done.returncode, done.stdout) == (0, "")
 
 

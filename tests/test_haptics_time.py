@@ -211,6 +211,29 @@ def test_forces_between_which_no_step_is_finite_are_none(library):
     assert not state.enabled
 
 
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("stage", ["first", "last"])
+def test_forces_that_are_no_numbers_are_none(library, stage, value):
+    """Whether the coupling tells them or the passivity controller: no force, now and after it."""
+    settings = SafetySettings(*[math.inf] * 4, 0.0, 1.0)
+    for k in range(6):
+        parts = [0.0] * 6
+        parts[k] = value
+        state = SafetyState(Wrench((1.0, 2.0, 3.0)), 1.0, 0.0, 0, True)
+        wrench = Wrench(tuple(parts[:3]), tuple(parts[3:]))
+        if stage == "first":
+            limit, rest = library.rf_safety_limit_rt, (REAL(DT),)
+        else:
+            limit, rest = library.rf_safety_last_rt, ()
+        limit.argtypes, limit.restype = None, ctypes.c_uint32
+        flags = limit(ctypes.byref(settings), *rest, ctypes.byref(state), ctypes.byref(wrench))
+        assert flags == 8  # broken
+        for found in (wrench.force, wrench.torque, state.last.force, state.last.torque):
+            assert list(found) == [0.0, 0.0, 0.0]
+        assert not state.enabled
+        assert state.ramp == 0.0
+
+
 def test_openhaptics_tells_how_late_its_scheduler_is(tmp_path):
     """One that naps between its calls takes longer than a period each time."""
     library = ckernels.build("mock_hd", [ROOT / "tests/mock_hd.c"], tmp_path)

@@ -25,6 +25,7 @@ static void mouse_close(void *self) {
 static int connect_to(rf_spacemouse *m) {
   struct sockaddr_un to = {.sun_family = AF_UNIX};
   (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", m->set.path);
+  errno = 0;  // what takes a part of the greeting sets none
   m->socket = socket(AF_UNIX, SOCK_STREAM, 0);
   // a daemon that accepts nobody is told, not waited for
   if (m->socket >= 0 && fcntl(m->socket, F_SETFD, FD_CLOEXEC) == 0 &&
