@@ -235,6 +235,18 @@ def test_scenes_are_short(name):
     assert lines <= 25
 
 
+@pytest.mark.parametrize("name", ["alpha", "dragon", "hoses", "peg", "soft", "statue"])
+def test_scenes_tell_all_their_options(name):
+    function = getattr(scenes, name).session
+    parameters = inspect.signature(function).parameters.values()
+    own = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    assert own[-2:] == ["points", "resolution"] or own[-1] == "r"
+    told = inspect.getdoc(function)
+    assert told.startswith("Return a session of ")
+    for option in ("device", *own, "**options"):
+        assert f"\n{option}\n    " in told
+
+
 def test_tubes_are_closed_and_as_large_as_they_should_be():
     length, radius = 0.2, 0.01
     straight = shapes.tube([[0.0, 0.0, 0.0], [length, 0.0, 0.0]], radius, sides=96)
@@ -274,6 +286,8 @@ def test_hands_rest_at_each_key():
 def test_unknown_scenes_are_named():
     with pytest.raises(rf.InputError, match=r"one of statue, hoses, .*got 'knight'"):
         scenes.session("knight")
+    with pytest.raises(rf.InputError, match=r"one of statue, hoses, .*got \['peg'\]"):
+        scenes.session(["peg"])
 
 
 @pytest.mark.parametrize(
@@ -292,6 +306,8 @@ def test_unknown_scenes_are_named():
         ("alpha", None, {"cheat": "no"}, "^cheat must be True or False"),
         ("statue", None, {"max_force": -1.0}, "max_force"),
         ("statue", None, {"record": 3}, "^record must be a str or a Path, got int"),
+        ("statue", None, {"record": "/nowhere/x.npy"}, "^cannot write '/nowhere/x.npy': No such"),
+        ("dragon", None, {"workspace": 1.0}, "^workspace must be a Workspace, got float"),
     ],
 )
 def test_wrong_options_are_refused_before_anything_is_built(
@@ -306,6 +322,9 @@ def test_wrong_options_are_refused_before_anything_is_built(
         monkeypatch.setattr(kind, maker, build)
     with pytest.raises(rf.ReducedFEMError, match=message):
         scenes.session(name, device, **options)
+    # nor by its module
+    with pytest.raises(rf.ReducedFEMError, match=message):
+        getattr(scenes, name).session(device, **options)
 
 
 def test_a_device_that_has_a_session_is_refused_before_anything_is_built(monkeypatch):

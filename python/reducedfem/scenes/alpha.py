@@ -16,10 +16,12 @@ import numpy as np
 
 import reducedfem as rf
 from reducedfem.scenes import shapes
+from reducedfem.scenes._scene import scene
 
 __all__ = ["session"]
 
 
+@scene
 def session(
     device: rf.Device | None = None,
     *,
@@ -28,25 +30,7 @@ def session(
     resolution: int = 160,
     **options: Any,
 ) -> rf.HapticSession:
-    """Return a session.
-
-    Parameters
-    ----------
-    device
-        What the hand holds; None: a simulated hand, which does all this in ten seconds.
-    cheat
-        Whether the hand pulls and levers.
-    points
-        Of the shell of the tube that is fixed.
-    resolution
-        Voxels of the field of the other one.
-    **options
-        Of `HapticSession`.
-
-    Returns
-    -------
-    HapticSession
-    """
+    """Return a session of the alpha puzzle."""
     pitch, turns = 0.026, 1.5
     bent = shapes.tube(shapes.helix(0.03, pitch, turns), 0.004)
     tree = rf.PointTree(rf.Pointshell.from_surface(bent, points, resolution=resolution))

@@ -11,10 +11,12 @@ from typing import Any
 
 import reducedfem as rf
 from reducedfem.scenes import shapes
+from reducedfem.scenes._scene import scene
 
 __all__ = ["session"]
 
 
+@scene
 def session(
     device: rf.Device | None = None,
     *,
@@ -23,25 +25,7 @@ def session(
     r: int = 15,
     **options: Any,
 ) -> rf.HapticSession:
-    """Return a session.
-
-    Parameters
-    ----------
-    device
-        What the hand holds; None: a simulated hand, which does all this in ten seconds.
-    points
-        Of the shell of the dragon.
-    resolution
-        Voxels of the field of the club.
-    r
-        Reduced coordinates of the dragon.
-    **options
-        Of `HapticSession`.
-
-    Returns
-    -------
-    HapticSession
-    """
+    """Return a session of a dragon that deforms, and a club."""
     dragon = shapes.dragon()
     model = shapes.soften(dragon, lambda x: x[:, 0] < -0.05, r, young=2e5)
     tree = rf.PointTree(rf.Pointshell.from_surface(dragon, points, resolution=resolution), model)

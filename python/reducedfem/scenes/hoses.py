@@ -13,10 +13,12 @@ import numpy as np
 
 import reducedfem as rf
 from reducedfem.scenes import shapes
+from reducedfem.scenes._scene import scene
 
 __all__ = ["session"]
 
 
+@scene
 def session(
     device: rf.Device | None = None,
     *,
@@ -25,25 +27,7 @@ def session(
     r: int = 12,
     **options: Any,
 ) -> rf.HapticSession:
-    """Return a session.
-
-    Parameters
-    ----------
-    device
-        What the hand holds; None: a simulated hand, which does all this in ten seconds.
-    points
-        Of the shell of each hose.
-    resolution
-        Voxels of the field of the part.
-    r
-        Reduced coordinates of each hose.
-    **options
-        Of `HapticSession`.
-
-    Returns
-    -------
-    HapticSession
-    """
+    """Return a session of a rigid part between two hoses."""
     valve = rf.BoxField((-0.02, -0.02, -0.008), (0.02, 0.02, 0.008)).offset(0.003)
     pipe = rf.CapsuleField((-0.05, 0, 0), (0.05, 0, 0), 0.009)
     part = rf.DistanceField.from_field(valve | pipe, resolution, expand=1.2)

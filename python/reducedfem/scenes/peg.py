@@ -11,10 +11,12 @@ from typing import Any
 
 import reducedfem as rf
 from reducedfem.scenes import shapes
+from reducedfem.scenes._scene import scene
 
 __all__ = ["session"]
 
 
+@scene
 def session(
     device: rf.Device | None = None,
     *,
@@ -22,23 +24,7 @@ def session(
     resolution: int = 256,
     **options: Any,
 ) -> rf.HapticSession:
-    """Return a session.
-
-    Parameters
-    ----------
-    device
-        What the hand holds; None: a simulated hand, which does all this in ten seconds.
-    points
-        Of the shell of the block.
-    resolution
-        Voxels of the field of the peg.
-    **options
-        Of `HapticSession`.
-
-    Returns
-    -------
-    HapticSession
-    """
+    """Return a session of a peg and its hole."""
     bars = [rf.BoxField((-a, -b, 0), (a, b, 0.05)) for a, b in ((0.015, 0.006), (0.006, 0.015))]
     cross = rf.UnionField(bars)
     block = rf.BoxField((-0.03, -0.03, -0.02), (0.03, 0.03, 0.03)) - cross.offset(4e-4)

@@ -17,10 +17,12 @@ from typing import Any
 
 import reducedfem as rf
 from reducedfem.scenes import shapes
+from reducedfem.scenes._scene import scene
 
 __all__ = ["session"]
 
 
+@scene
 def session(
     device: rf.Device | None = None,
     *,
@@ -29,25 +31,7 @@ def session(
     r: int = 12,
     **options: Any,
 ) -> rf.HapticSession:
-    """Return a session.
-
-    Parameters
-    ----------
-    device
-        What the hand holds; None: a simulated hand, which does all this in ten seconds.
-    points
-        Of the shell of the post.
-    resolution
-        Voxels of the field of the paddle.
-    r
-        Reduced coordinates of each.
-    **options
-        Of `HapticSession`.
-
-    Returns
-    -------
-    HapticSession
-    """
+    """Return a session of a soft paddle and a soft post."""
     paddle = shapes.paddle()
     post = shapes.post()
     bends = shapes.soften(paddle, lambda x: x[:, 0] < -0.1, r)

@@ -13,10 +13,12 @@ import numpy as np
 
 import reducedfem as rf
 from reducedfem.scenes import shapes
+from reducedfem.scenes._scene import scene
 
 __all__ = ["session"]
 
 
+@scene
 def session(
     device: rf.Device | None = None,
     *,
@@ -24,23 +26,7 @@ def session(
     resolution: int = 256,
     **options: Any,
 ) -> rf.HapticSession:
-    """Return a session.
-
-    Parameters
-    ----------
-    device
-        What the hand holds; None: a simulated hand, which does all this in ten seconds.
-    points
-        Of the shell of the statue.
-    resolution
-        Voxels of the field of the axe.
-    **options
-        Of `HapticSession`.
-
-    Returns
-    -------
-    HapticSession
-    """
+    """Return a session of a statue and an axe."""
     tree = rf.PointTree(
         rf.Pointshell.from_surface(shapes.statue(), points, levels=7, resolution=resolution)
     )
