@@ -216,6 +216,30 @@ def test_the_controller_keeps_energy_within_its_allowance_behind_slew_rates(beam
         assert np.diff(force).max() <= slew / rate * (1.0 + 1e-9)
 
 
+def knocking(slew):
+    """Return what a session records of a hand that knocks on a wall at up to 0.3 m/s."""
+    times = np.linspace(0.0, 2.0, 401)
+    places = np.zeros((401, 3))
+    places[:, 2] = 0.015 * np.cos(6.0 * np.pi * times) - 0.01
+    hand = rf.SimulatedHand(times, places, mass=0.1, stiffness=300.0, damping=5.0)
+    made = session(wall(2000.0), hand, rf.VirtualCoupling(2000.0, 1.0), force_slew=slew)
+    return ran(made, 2000)
+
+
+def test_without_a_slew_rate_forces_follow_at_once_and_a_slow_one_gives_energy():
+    """Why there is none unless one is asked for: what is late pushes a hand that is leaving."""
+    free = knocking(None)
+    fastest = 1e3 * np.abs(np.diff(free["force"][:, 2])).max()
+    assert 100.0 < fastest < 2000.0  # N/s; of the order of the stiffness times the speed
+    assert not rf.HapticRecords(free).flagged("slewed").any()
+    assert free["energy_j"].max() < 1e-5
+    # above what is needed it changes nothing, far below it much
+    assert np.array_equal(knocking(1.01 * fastest)["force"], free["force"])
+    slow = knocking(0.25 * fastest)
+    assert rf.HapticRecords(slow).flagged("slewed").any()
+    assert slow["energy_j"].max() > 0.05
+
+
 def test_forces_that_have_faded_out_stay_out_whatever_the_controller_would_damp():
     """Too much has been given, and the damper would take it back: not without forces."""
     # at rest in the wall, then moved by a jerk, and slowly on
