@@ -141,20 +141,54 @@ static PyObject *touching_out(const touching *c) {
   return Py_BuildValue("(NNNNN)", points, out[0], out[1], out[2], out[3]);
 }
 
-// One cycle, with the lock held; `list`: what touches, nullable.
-static rf_status one_cycle(rf_penalty *penalty, const double *position, const double *quaternion,
-                           const double *q, const double *field_q, int32_t all_of,
-                           rf_penalty_result *found, double *reduced, double *field_reduced,
-                           const rf_penalty_blocks *blocks, touching *list, rf_error *err) {
+static rf_pose pose_of(const double *position, const double *quaternion) {
   rf_pose pose;
   memcpy(pose.position_m, position, sizeof pose.position_m);
   memcpy(pose.quaternion, quaternion, sizeof pose.quaternion);
+  return pose;
+}
+
+static int check_level(PyObject *self, int all_of) {
+  const int levels = rf_penalty_levels(self_penalty(self));
+  if (all_of < levels) return 0;
+  py_fail(py_state_of_object(self), "InputError", "level must be between 0 and %d, got %d",
+          levels - 1, all_of);
+  return -1;
+}
+
+// Where the object is, and how the shell is deformed; `q` is to be released, also on failure.
+static int place_in(PyObject *self, PyObject *position_obj, PyObject *quaternion_obj,
+                    PyObject *q_obj, rf_pose *pose, py_in *q) {
+  py_in position = {0}, quaternion = {0};
+  rf_error err = {0};
+  int result = -1;
+  if (py_in_f64(&position, position_obj, "position", 1, (npy_intp[]){3}) < 0 ||
+      py_in_f64(&quaternion, quaternion_obj, "quaternion", 1, (npy_intp[]){4}) < 0 ||
+      q_in(self, q, q_obj, -1) < 0)
+    goto done;
+  *pose = pose_of(position.data, quaternion.data);
+  const rf_status st = rf_penalty_check(self_penalty(self), pose, q->data, &err);
+  if (st < 0)
+    py_raise(py_state_of_object(self), st, &err);
+  else
+    result = 0;
+done:
+  py_in_release(&position);
+  py_in_release(&quaternion);
+  return result;
+}
+
+// One cycle, with the lock held; `list`: what touches, nullable.
+static rf_status one_cycle(rf_penalty *penalty, const rf_pose *pose, const double *q,
+                           const double *field_q, int32_t all_of, rf_penalty_result *found,
+                           double *reduced, double *field_reduced, const rf_penalty_blocks *blocks,
+                           touching *list, rf_error *err) {
   rf_status st = rf_penalty_deform_field_rt(penalty, field_q);
   // what the checks before let pass, only a field refuses
   if (st == RF_ERR_ARG)
     return rf_fail(err, st, "field_q is so large that places of proxies are no usable numbers");
   if (st >= 0)
-    st = rf_penalty_evaluate_rt(penalty, &pose, q, all_of, found, reduced, field_reduced, blocks);
+    st = rf_penalty_evaluate_rt(penalty, pose, q, all_of, found, reduced, field_reduced, blocks);
   if (st >= 0 && list) st = copy_touching(penalty, found->touching, list, err);
   return st;
 }
@@ -169,18 +203,16 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   PyObject *position_obj, *quaternion_obj, *q_obj, *field_q_obj = Py_None, *result = NULL,
                                                    *reduced = NULL;
   PyObject *contacts = NULL, *field_reduced = NULL, *out[3] = {NULL};
-  py_in position = {0}, quaternion = {0}, q = {0}, field_q = {0};
+  py_in q = {0}, field_q = {0};
+  rf_pose pose;
   touching list = {0};
   int all_of, wanted;
   if (!PyArg_ParseTuple(args, "OOOip|O:evaluate", &position_obj, &quaternion_obj, &q_obj, &all_of,
                         &wanted, &field_q_obj))
     return NULL;
-  if (all_of >= rf_penalty_levels(self_penalty(self)))
-    return py_fail(state, "InputError", "level must be between 0 and %d, got %d",
-                   rf_penalty_levels(self_penalty(self)) - 1, all_of);
-  if (py_in_f64(&position, position_obj, "position", 1, (npy_intp[]){3}) < 0 ||
-      py_in_f64(&quaternion, quaternion_obj, "quaternion", 1, (npy_intp[]){4}) < 0 ||
-      q_in(self, &q, q_obj, -1) < 0 || field_q_in(self, &field_q, field_q_obj, -1) < 0)
+  if (check_level(self, all_of) < 0) return NULL;
+  if (place_in(self, position_obj, quaternion_obj, q_obj, &pose, &q) < 0 ||
+      field_q_in(self, &field_q, field_q_obj, -1) < 0)
     goto done;
   const npy_intp r = rf_penalty_coordinates(self_penalty(self));
   const npy_intp s = rf_penalty_field_coordinates(self_penalty(self));
@@ -188,20 +220,13 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   field_reduced = s ? py_new_f64(1, &s) : Py_NewRef(Py_None);
   if (!reduced || !field_reduced) goto done;
   double *to = r ? py_f64(reduced) : NULL, *field_to = s ? py_f64(field_reduced) : NULL;
-  rf_pose pose;
-  memcpy(pose.position_m, position.data, sizeof pose.position_m);
-  memcpy(pose.quaternion, quaternion.data, sizeof pose.quaternion);
   rf_penalty_result found = {0};
   rf_error err = {0};
-  rf_status st = rf_penalty_check(self_penalty(self), &pose, q.data, &err);
-  if (st < 0) {
-    py_raise(state, st, &err);
-    goto done;
-  }
+  rf_status st;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  st = one_cycle(self_penalty(self), position.data, quaternion.data, q.data, field_q.data, all_of,
-                 &found, to, field_to, NULL, wanted ? &list : NULL, &err);
+  st = one_cycle(self_penalty(self), &pose, q.data, field_q.data, all_of, &found, to, field_to,
+                 NULL, wanted ? &list : NULL, &err);
   py_unlock(self);
   Py_END_ALLOW_THREADS
   if (st < 0) {
@@ -223,8 +248,6 @@ done:
   Py_XDECREF(reduced);
   Py_XDECREF(field_reduced);
   release_touching(&list);
-  py_in_release(&position);
-  py_in_release(&quaternion);
   py_in_release(&q);
   py_in_release(&field_q);
   return result;
@@ -238,7 +261,8 @@ PyDoc_STRVAR(
 static PyObject *derivatives(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   PyObject *position_obj, *quaternion_obj, *q_obj, *out[3] = {NULL}, *result = NULL;
-  py_in position = {0}, quaternion = {0}, q = {0};
+  py_in q = {0};
+  rf_pose pose;
   rf_penalty_blocks found = {0};
   int all_of;
   const npy_intp r = rf_penalty_coordinates(self_penalty(self));
@@ -246,35 +270,24 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
     return NULL;
   if (!r)
     return py_fail(state, "InputError", "the shell is rigid: it has no coordinates to derive by");
-  if (all_of >= rf_penalty_levels(self_penalty(self)))
-    return py_fail(state, "InputError", "level must be between 0 and %d, got %d",
-                   rf_penalty_levels(self_penalty(self)) - 1, all_of);
-  if (py_in_f64(&position, position_obj, "position", 1, (npy_intp[]){3}) < 0 ||
-      py_in_f64(&quaternion, quaternion_obj, "quaternion", 1, (npy_intp[]){4}) < 0 ||
-      q_in(self, &q, q_obj, -1) < 0)
-    goto done;
+  if (check_level(self, all_of) < 0) return NULL;
+  if (place_in(self, position_obj, quaternion_obj, q_obj, &pose, &q) < 0) goto done;
   const npy_intp ld = rf_dense_ld((int32_t)r);
-  rf_pose pose;
-  memcpy(pose.position_m, position.data, sizeof pose.position_m);
-  memcpy(pose.quaternion, quaternion.data, sizeof pose.quaternion);
   rf_penalty_result cycle = {0};
   rf_error err = {0};
-  rf_status st = rf_penalty_check(self_penalty(self), &pose, q.data, &err);
-  if (st >= 0) {
-    found.wrench_by_q = rf_alloc(8 * (size_t)ld, sizeof(double));
-    found.reduced_by_x = rf_alloc(8 * (size_t)ld, sizeof(double));
-    found.reduced_by_q = rf_alloc((size_t)(ld * ld), sizeof(double));
-    if (!found.wrench_by_q || !found.reduced_by_x || !found.reduced_by_q)
-      st = rf_fail(&err, RF_ERR_MEMORY, "out of memory: derivatives of a contact");
-  }
-  if (st < 0) {
+  rf_status st = RF_OK;
+  found.wrench_by_q = rf_alloc(8 * (size_t)ld, sizeof(double));
+  found.reduced_by_x = rf_alloc(8 * (size_t)ld, sizeof(double));
+  found.reduced_by_q = rf_alloc((size_t)(ld * ld), sizeof(double));
+  if (!found.wrench_by_q || !found.reduced_by_x || !found.reduced_by_q) {
+    st = rf_fail(&err, RF_ERR_MEMORY, "out of memory: derivatives of a contact");
     py_raise(state, st, &err);
     goto done;
   }
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  st = one_cycle(self_penalty(self), position.data, quaternion.data, q.data, NULL, all_of, &cycle,
-                 NULL, NULL, &found, NULL, &err);
+  st = one_cycle(self_penalty(self), &pose, q.data, NULL, all_of, &cycle, NULL, NULL, &found, NULL,
+                 &err);
   py_unlock(self);
   Py_END_ALLOW_THREADS
   if (st < 0) {
@@ -298,8 +311,6 @@ done:
   rf_free(found.wrench_by_q);
   rf_free(found.reduced_by_x);
   rf_free(found.reduced_by_q);
-  py_in_release(&position);
-  py_in_release(&quaternion);
   py_in_release(&q);
   return result;
 }
@@ -352,9 +363,7 @@ static PyObject *evaluate_many(PyObject *self, PyObject *args) {
                         &all_of, &wanted, &progress, &field_qs_obj) ||
       py_run_init(state, &run, progress, 1) < 0)
     return NULL;
-  if (all_of >= rf_penalty_levels(self_penalty(self)))
-    return py_fail(state, "InputError", "level must be between 0 and %d, got %d",
-                   rf_penalty_levels(self_penalty(self)) - 1, all_of);
+  if (check_level(self, all_of) < 0) return NULL;
   if (py_in_f64(&positions, positions_obj, "positions", 2, (npy_intp[]){PY_ANY, 3}) < 0) goto done;
   n = positions.shape[0];
   if (py_in_f64(&quaternions, quaternions_obj, "quaternions", 2, (npy_intp[]){n, 4}) < 0 ||
@@ -381,7 +390,8 @@ static PyObject *evaluate_many(PyObject *self, PyObject *args) {
     const npy_intp end = n - from < chunk ? n : from + chunk;
     py_lock(self);
     for (npy_intp k = from; k < end && st >= 0; ++k) {
-      st = one_cycle(self_penalty(self), x + 3 * k, a + 4 * k, q ? q + r * k : NULL,
+      const rf_pose pose = pose_of(x + 3 * k, a + 4 * k);
+      st = one_cycle(self_penalty(self), &pose, q ? q + r * k : NULL,
                      field_q ? field_q + s * k : NULL, all_of, found + k, to ? to + r * k : NULL,
                      field_to ? field_to + s * k : NULL, NULL, lists ? lists + k : NULL, &why);
       if (st < 0) st = rf_fail(&err, st, "cycle %lld: %.400s", (long long)k, why.text);
