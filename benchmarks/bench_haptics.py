@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -256,7 +257,7 @@ def snapshot_rows(tree: rf.PointTree, seconds: float = 2.5) -> list[Row]:
 
     def run(look: bool = True, spin: bool = False, collect: bool = False) -> list[np.ndarray]:
         session = rf.HapticSession(contact, rolling(0.1488), coupling=coupling, duration=seconds)
-        done, looks = threading.Event(), []
+        done, looks, reads = threading.Event(), [], []
 
         def spinning() -> None:
             while not done.is_set():
@@ -272,24 +273,43 @@ def snapshot_rows(tree: rf.PointTree, seconds: float = 2.5) -> list[Row]:
                     pass
                 while look and not session.wait(0.0):
                     start = time.perf_counter()
-                    session.snapshot()
+                    newest = session.snapshot()
                     looks.append(time.perf_counter() - start)
+                    start = time.perf_counter()
+                    newest.position, newest.force  # noqa: B018
+                    reads.append(time.perf_counter() - start)
                     if collect:
                         gc.collect()
                 session.wait()
         finally:
             done.set()
-        return [np.array(looks) * 1e6, session.records().array["compute_us"]]
+        times = [np.array(us) * 1e6 for us in (looks, reads)]
+        return [*times, session.records().array["compute_us"]]
 
-    _, alone = run(look=False)
-    copy = min(timed_copy() for _ in range(20))
+    _, _, alone = run(look=False)
+    copy, cold = min(timed_copy() for _ in range(20)), []
+    for _ in range(20):
+        gc.collect()
+        cold.append(timed_copy())
     rows = []
-    for beside, mark, disturbed in (
-        ("", 20.0, {}),
-        (" while Python spins", None, {"spin": True}),
-        (" while it collects garbage", None, {"collect": True}),
+    for beside, mark, why, disturbed in (
+        ("", 20.0, "", {}),
+        (
+            " while Python spins",
+            None,
+            f"; Python gives its lock from thread to thread every "
+            f"{1e6 * sys.getswitchinterval():.0f} us, which is what the slowest ones wait for",
+            {"spin": True},
+        ),
+        (
+            " while it collects garbage",
+            None,
+            f"; a collection walks through all objects and leaves caches cold: a copy in NumPy "
+            f"takes {np.median(cold):.1f} us then, and {copy:.2f} us else",
+            {"collect": True},
+        ),
     ):
-        looks, cycles = run(**disturbed)
+        looks, reads, cycles = run(**disturbed)
         slower = np.percentile(cycles, 99) / np.percentile(alone, 99)
         rows += [
             Row(
@@ -297,7 +317,8 @@ def snapshot_rows(tree: rf.PointTree, seconds: float = 2.5) -> list[Row]:
                 float(np.median(looks)),
                 "us",
                 mark,
-                f"p99 {np.percentile(looks, 99):.1f} us, of {len(looks)}",
+                f"p99 {np.percentile(looks, 99):.1f} us, of {len(looks)}; to read place and force "
+                f"from it p50 {np.median(reads):.1f}, p99 {np.percentile(reads, 99):.1f} us{why}",
                 ratio=float(np.median(looks) / copy),
                 over="a copy of as many numbers in NumPy",
             ),

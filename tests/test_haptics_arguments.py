@@ -185,6 +185,18 @@ def test_reports_and_snapshots_are_to_be_read(bodies):
         assert "not opened yet" in str(session.report())
         session.run(1)
         assert "not opened yet" not in str(session.report())
+        newest = session.snapshot()
+        assert newest.time == newest.record["time_s"]
+        for name, place in (("position", "object_position"), ("quaternion", "object_quaternion"),
+                            ("force", "force"), ("torque", "torque")):  # fmt: skip
+            assert np.array_equal(getattr(newest, name), newest.record[place]), name
+            assert newest.record[place].any() or name in ("force", "torque")
+            # a copy each, which may be changed
+            getattr(newest, name)[:] = 9.0
+            assert not (getattr(newest, name) == 9.0).any()
+        for name in ("record", "q", "field_q", "fresh", "force"):
+            with pytest.raises(AttributeError):
+                setattr(newest, name, None)
     record = np.zeros(1, rf._record_file.RECORD)
     record["force"] = -0.0
     assert "(0, 0, 0) N" in repr(rf.HapticSnapshot(True, record.tobytes(), (0, 0)))
