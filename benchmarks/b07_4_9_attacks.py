@@ -10,10 +10,12 @@ beyond what it meets, and then comes back.
 Printed is the deepest penetration of any point over the depth D that is allowed (`max_depth`),
 which is 2 d with the settings of `VirtualCoupling.for_contact`: for a static coupling that only
 saturates, as that of the thesis, for the static and the dynamic one with all limits, and on plates
-that deform for object and shell in one solve; then how far the static one swings while the hand
-rests, and how far from the hand it is at the end. An asterisk: the object came through. In rigid
-scenes the limits bound the depth by 7/8 D (see `VirtualCoupling`). Between the points of the last
-plate there is room for the rod, which they do not see.
+that deform for object and shell in one solve; then, of the static one while the hand rests, how far
+the object still slides, which takes long where a hand that is far away pulls with hardly any force,
+and how far it shakes from cycle to cycle; and how far from the hand it is in the end, a second
+after that has come back. An asterisk: the object came through. In rigid scenes the limits bound the
+depth by 7/8 D (see `VirtualCoupling`). Between the points of the coarse plate there is room for the
+rod, which they do not see.
 
 Run it for the numbers:  python benchmarks/b07_4_9_attacks.py [--help]
 """
@@ -42,6 +44,7 @@ MASS = 0.1  # kg, of dynamic couplings
 THICK = 0.004  # m, of plates
 FOIL = 4e-4  # m, of one that is thinner than the depth that is allowed
 SPEEDS = (0.05, 0.5, 2.0)
+HOME = 1.0  # s, at the end
 YOUNG = {"soft plate": 4e5, "slack plate": 1e4}  # Pa
 SCHEMES = ("saturated", "static", "dynamic", "coupled")
 
@@ -191,7 +194,8 @@ def tool(name: str, detail: float) -> tuple[rf.DistanceField, tuple[float, float
 def way(keys: ArrayLike, speed: float, turn: float = 20.0, rest: float = 0.15) -> shapes.Trajectory:
     """Return a motion past places [m] and rotation vectors [rad], (k, 6), and all the way back.
 
-    It rests at each; between them it has a steady speed [m/s] and turns at most so fast [rad/s].
+    It rests at each, a second at the last; between them it has a steady speed [m/s] and turns at
+    most so fast [rad/s].
     """
     poses = np.asarray(keys, dtype=np.float64)
     poses = np.concatenate([poses, poses[-2::-1]])
@@ -201,6 +205,7 @@ def way(keys: ArrayLike, speed: float, turn: float = 20.0, rest: float = 0.15) -
         steps = max(1, round(RATE * float(takes)))
         parts += [a + np.linspace(0.0, 1.0, steps + 1)[1:, None] * (b - a)]
         parts += [np.repeat(b[None], round(RATE * rest), axis=0)]
+    parts += [np.repeat(poses[-1:], round(RATE * (HOME - rest)), axis=0)]
     return posed(np.concatenate(parts))
 
 
@@ -212,9 +217,9 @@ def posed(x: Array) -> shapes.Trajectory:
 
 
 def homed(walk: Array) -> shapes.Trajectory:
-    """Return the motion of a walk, and then back in 0.2 s to where it began, and 0.15 s there."""
+    """Return the motion of a walk, and then back in 0.2 s to where it began, and a second there."""
     home = np.linspace(walk[-1], walk[0], 200)
-    return posed(np.concatenate([walk, home, np.repeat(walk[:1], 150, axis=0)]))
+    return posed(np.concatenate([walk, home, np.repeat(walk[:1], round(RATE * HOME), axis=0)]))
 
 
 def wander(start: ArrayLike, seconds: float, step: float, turn: float, seed: int) -> Array:
@@ -330,15 +335,18 @@ class Result:
         Penetration over the depth that is allowed.
     through
         Whether the object came through.
-    swing
-        Of the object while the hand has been at rest for 100 ms and more [m], the largest.
+    slide, shake
+        Of the object while the hand has been at rest for 100 ms and more [m], the largest: how far
+        it gets, and how far, on average, each place is from the middle of those of the cycles
+        before and after.
     left
-        How far the object is from the hand when that is back where it began [m].
+        How far the object is from the hand when that has been back for a second where it began [m].
     """
 
     deepest: float
     through: bool
-    swing: float
+    slide: float
+    shake: float
     left: float
 
 
@@ -398,25 +406,28 @@ def play(attack: Attack, scheme: str, detail: float = 1.0) -> Result:
     return Result(
         float(records["depth_m"].max() / np.max(field.spacing)),
         attack.beyond is not None and bool(x[:, 2].min() < attack.beyond),
-        swing(records),
+        *unrest(records),
         float(np.linalg.norm(x[-1] - hand[-1])),
     )
 
 
-def swing(records: NDArray[np.void]) -> float:
-    """Return how far the object moves while the hand has been at rest for 100 ms and more [m]."""
+def unrest(records: NDArray[np.void]) -> tuple[float, float]:
+    """Return `Result.slide` and `Result.shake`."""
     moves = np.any(np.diff(records["hand_position"], axis=0) != 0.0, axis=1)
     moves |= np.any(np.diff(records["hand_quaternion"], axis=0) != 0.0, axis=1)
     ends = [0, *(1 + np.flatnonzero(moves)), len(records)]
     rests = [(a + 100, b) for a, b in itertools.pairwise(ends) if b - a > 120]
     x = records["object_position"]
-    return max((float(np.linalg.norm(np.ptp(x[a:b], axis=0))) for a, b in rests), default=0.0)
+    slides = [np.linalg.norm(np.ptp(x[a:b], axis=0)) for a, b in rests]
+    shakes = [np.linalg.norm(0.5 * np.diff(x[a:b], 2, axis=0), axis=1).mean() for a, b in rests]
+    return float(max(slides, default=0.0)), float(max(shakes, default=0.0))
 
 
 def table(found: Sequence[Attack], detail: float = 1.0) -> Iterator[str]:
     """Return the lines of the numbers, one by one."""
     head = "".join(f"{scheme:>11}" for scheme in SCHEMES)
-    yield f"{'depth over what is allowed':<36}{head}{'swing [mm]':>13}{'left [mm]':>11}"
+    tail = "".join(f"{name + ' [mm]':>13}" for name in ("slide", "shake", "left"))
+    yield f"{'depth over what is allowed':<36}{head}{tail}"
     worst = dict.fromkeys(SCHEMES, 0.0)
     for attack in found:
         cells, static = "", None
@@ -429,7 +440,8 @@ def table(found: Sequence[Attack], detail: float = 1.0) -> Iterator[str]:
             worst[scheme] = max(worst[scheme], result.deepest)
             cells += f"{result.deepest:>10.3f}{'*' if result.through else ' '}"
         assert static is not None
-        yield f"{attack.name:<36}{cells}{1e3 * static.swing:>13.3f}{1e3 * static.left:>11.2f}"
+        tail = "".join(f"{1e3 * x:>13.3f}" for x in (static.slide, static.shake, static.left))
+        yield f"{attack.name:<36}{cells}{tail}"
     yield f"{'largest':<36}" + "".join(f"{worst[scheme]:>10.3f} " for scheme in SCHEMES)
 
 

@@ -223,7 +223,9 @@ class VirtualCoupling(_Coupling):
         walls that it is too thick for may stay there: `HapticSession.recentre`.
 
         What is not bounded: points that are not there, as a spike passes between those of a
-        coarse shell, or are left out for want of time; and what moves by itself. A plate of
+        coarse shell, or are left out for want of time; where an object is that is held and thinner
+        than 3/2 D, in which nothing is deeper than half of that, so that it may come through; and
+        what moves by itself. A plate of
         10 kPa came up to 1.0 D into an object with a dynamic coupling, and up to 0.82 D into one
         with a static coupling, coupled or not. `step` alone bounds nothing: it knows of one cycle.
     damping
