@@ -416,7 +416,13 @@ def test_the_command_runs_records_draws_and_plays_again(capsys, tmp_path):
     alpha = ["haptics", "alpha", *small]
     assert main([*alpha, "--record", str(record), "--plot", str(picture)]) == 0
     out = capsys.readouterr().out
-    for text in ("finished", "simulated hand", "penetration", "deepest level", "of 2 mm allowed"):
+    for text in (
+        "finished",
+        "simulated hand",
+        "deepest contact",
+        "deepest level",
+        "allowed are 2 mm",
+    ):
         assert text in out
     first = rf.HapticRecords.load(record).array
     assert len(first) >= 300
@@ -444,7 +450,7 @@ def test_ctrl_c_ends_a_scene_with_its_report(capsys, monkeypatch):
     # before the first cycle, too
     monkeypatch.setattr(rf.HapticSession, "records", lambda self: rf.HapticRecords(nothing))
     assert main(["haptics", "alpha", "--points", "2000", "--resolution", "48"]) == 0
-    assert "penetration" not in capsys.readouterr().out
+    assert "deepest level" not in capsys.readouterr().out
 
 
 def test_a_device_that_is_not_there_is_told_in_one_line(capsys, monkeypatch, tmp_path):
@@ -487,7 +493,7 @@ def test_a_device_that_goes_leaves_the_report_and_the_picture(capsys, monkeypatc
     assert len(told.err.strip().splitlines()) == 1
     assert "the Spacenav daemon has closed the connection" in told.err
     assert "the device SpaceMouse failed" in told.out
-    assert "penetration" in told.out
+    assert "deepest level" in told.out
     assert len(rf.HapticRecords.load(record)) >= 10
     assert picture.stat().st_size > 20_000
 

@@ -115,7 +115,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--plot",
         metavar="FILE",
-        help="picture of forces, times, level of detail and paths (.png, .pdf)",
+        help="picture of forces, times, level of detail and paths (.png, .pdf, .svg, .jpg)",
     )
 
 
@@ -173,7 +173,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         records = HapticRecords.load(args.record).array
     for line in str(session.report()).splitlines():
         console.say("  " + line)
-    _tell(records, session, console)
+    _tell(records, console)
     if args.record is not None:
         console.fact("records", args.record)
     if args.plot is not None:
@@ -201,16 +201,11 @@ def _watched(session: HapticSession, console: Console) -> NDArray[np.void]:
     return np.concatenate(parts)
 
 
-def _tell(records: NDArray[np.void], session: HapticSession, console: Console) -> None:
-    """Say what the report of a session does not: contact, levels and penetration."""
+def _tell(records: NDArray[np.void], console: Console) -> None:
+    """Say what the report of a session does not: contact and levels."""
     if not len(records):  # it was ended before the first cycle
         return
-    allowed = session.coupling.max_depth
-    depth, touching = records["depth_m"], records["touching"]
-    console.say(
-        f"  {'penetration':<22}{1e3 * depth.max():.3f} mm"
-        + ("" if allowed is None else f" at most, of {1e3 * allowed:g} mm allowed")
-    )
+    touching = records["touching"]
     levels = np.bincount(records["level"])
     console.say(
         f"  {'contact':<22}{(touching > 0).mean():.0%} of the time, up to "
