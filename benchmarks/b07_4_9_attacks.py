@@ -449,7 +449,7 @@ def main() -> int:
     """Run from the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__,
-        epilog="Takes about two minutes on two cores.",
+        epilog="Takes about a minute on two cores.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import pickle
 
 import numpy as np
@@ -105,6 +106,17 @@ def test_parts_of_different_bodies_are_refused(
 def test_a_model_again_is_the_same_model(bodies):
     with made([bodies["soft"]] * 2, simulation=[bodies["sim"], bodies["twin"]]) as session:
         assert len(session.run(2)) == 2
+
+
+def test_the_reach_of_a_field_that_deforms_is_that_at_rest(bodies):
+    contact = bodies["bends"]
+    rest = rf.PenaltyContact(contact.tree, contact.field.field, 10.0)
+    found = []
+    for one, simulation in ((contact, bodies["sim"]), (rest, None)):
+        with made(one, field_simulation=simulation) as session:
+            session.coupling = dataclasses.replace(session.coupling, max_depth=1e-3)
+            found.append(session.coupling.reach)
+    assert found[0] == found[1] > 0.0
 
 
 def test_a_budget_is_at_most_a_period(bodies):
