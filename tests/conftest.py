@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from pathlib import Path
@@ -9,6 +10,8 @@ from pathlib import Path
 import hypothesis
 import numpy as np
 import pytest
+
+import reducedfem as rf
 
 # shells start background jobs with Ctrl-C ignored; tests that interrupt would wait for ever
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -18,6 +21,17 @@ ROOT = Path(__file__).resolve().parent.parent
 # the same examples on every run; a slow machine is no failure
 hypothesis.settings.register_profile("house", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("house")
+
+# Haptic sessions go on where the machine has something else to do for a while.  What is tested
+# with a cycle that hangs sets a time of its own; programs of their own set this one.
+rf.haptics._STALL = 5.0
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let Matplotlib look for fonts now: where that takes long, it says so, amid any output."""
+    if not hasattr(config, "workerinput"):
+        with contextlib.suppress(ImportError):
+            import matplotlib.font_manager  # noqa: F401
 
 
 @pytest.fixture(scope="session")

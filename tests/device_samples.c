@@ -20,7 +20,7 @@ static rf_status sample(rf_device *device, rf_device_sample *out, rf_error *err)
 
 rf_status sample_of_udp(uint16_t port, rf_device_sample *out, rf_error *err) {
   const rf_udp_settings set = {.here = {0x7f000001, port},
-                               .wait_s = 5.0,
+                               .wait_s = 120.0,
                                .max_force_n = INFINITY,
                                .max_torque_nm = INFINITY};
   rf_device *device = NULL;

@@ -26,8 +26,8 @@ OUT int dhdOpen(void) {
   return 3;
 }
 OUT int dhdClose(char id) {
-  const struct timespec a_while = {0, 200000000}, millisecond = {0, 1000000};
-  if (mock_slow) nanosleep(&a_while, NULL);
+  const struct timespec a_second = {1, 0}, millisecond = {0, 1000000};
+  if (mock_slow) nanosleep(&a_second, NULL);
   while (mock_stuck) nanosleep(&millisecond, NULL);
   mock_id = id;
   ++mock_closed;

@@ -78,7 +78,7 @@ def misused(capsys, *arguments: object, match: str) -> None:
 def shell(*arguments: object, **options) -> subprocess.CompletedProcess:
     return subprocess.run(
         [sys.executable, "-m", "reducedfem", *map(str, arguments)],
-        capture_output=True, text=True, check=False, timeout=120, **options,
+        capture_output=True, text=True, check=False, timeout=1200, **options,
     )  # fmt: skip
 
 
@@ -843,7 +843,7 @@ def test_interrupt_leaves_one_line_and_no_file(tmp_path):
             break
     time.sleep(0.5)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=600)
     assert process.returncode == 130
     assert err == "reducedfem: interrupted\n"
     assert os.listdir(tmp_path) == []
@@ -912,7 +912,7 @@ def test_without_matplotlib(model, tmp_path):
     ):
         done = subprocess.run(
             [sys.executable, "-c", code, *arguments],
-            capture_output=True, text=True, check=False, timeout=60,
+            capture_output=True, text=True, check=False, timeout=600,
         )  # fmt: skip
         assert done.returncode == 1
         assert "pip install 'reducedfem[plot]'" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import math
 import os
 import re
@@ -24,6 +25,7 @@ import pytest
 import ckernels
 import reducedfem as rf
 from conftest import ROOT
+from moments import LONG, free_port, interrupted, wait_until
 from reducedfem import _core, cli, udp_client
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
@@ -36,6 +38,12 @@ def ball():
     points = np.stack(np.meshgrid(x, x, [0.0]), axis=-1).reshape(-1, 3)
     shell = rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (25, 1)))
     return rf.PenaltyContact(rf.PointTree(shell), rf.SphereField((0, 0, 0), 0.02), 200.0)
+
+
+@pytest.fixture
+def _half_a_second(monkeypatch):
+    """What hangs does so for half a second; a machine takes less from a loop alone."""
+    monkeypatch.setattr(rf.haptics, "_STALL", 0.5)
 
 
 def session(contact, device, **options):
@@ -240,7 +248,7 @@ class RawClient:
     def __init__(self):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", 0))
-        self.socket.settimeout(2.0)
+        self.socket.settimeout(LONG)
         self.to = None
 
     def packet(self, number, position=(0.0, 0.0, LOW), quaternion=UPRIGHT, buttons=0):
@@ -264,7 +272,7 @@ class RawClient:
         with contextlib.suppress(BlockingIOError):
             while True:
                 packet = self.socket.recv(1000)
-        self.socket.settimeout(2.0)
+        self.socket.settimeout(LONG)
         assert len(packet) == 80
         assert packet[:4] == b"RFDW"
         assert struct.unpack_from("<HH", packet, 4) == (1, 80)
@@ -272,12 +280,6 @@ class RawClient:
         return number, when, echo, struct.unpack_from("<3d", packet, 32), struct.unpack_from(
             "<3d", packet, 56
         )  # fmt: skip
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 @pytest.fixture
@@ -298,7 +300,7 @@ def bridged(ball, client, number=1, **options):
     """A session with a bridge whose first cycle was made of a client's first sample."""
     port = free_port()
     only = options.pop("only", None)
-    device = rf.UdpDevice(("127.0.0.1", port), client=only, wait=5.0, **options.pop("limits", {}))
+    device = rf.UdpDevice(("127.0.0.1", port), client=only, wait=LONG, **options.pop("limits", {}))
     client.to = ("127.0.0.1", port)
     made = session(ball, device, **options)
     opened = threading.Event()
@@ -315,7 +317,10 @@ def bridged(ball, client, number=1, **options):
     finally:
         opened.set()
         knocking.join()
-    made.run(1)
+    # a cycle looks at so many packets: until the others of the first sample are seen, too
+    seen = None
+    while seen != (seen := device.counts.old):
+        made.run(1)
     try:
         yield made, device
     finally:
@@ -505,8 +510,9 @@ def test_a_bridge_without_client_or_address_is_told(ball, raw):
     made.close()
 
 
-def test_a_cycle_that_takes_too_long_is_halted(ball, raw):
+def test_a_cycle_that_takes_too_long_is_halted(raw, monkeypatch):
     """The keeper sends no force, while the cycle is still under way."""
+    monkeypatch.setattr(rf.haptics, "_STALL", 0.05)
     x = np.linspace(-0.1, 0.1, 500)
     points = np.stack(np.meshgrid(x, x, [0.0]), axis=-1).reshape(-1, 3)
     tree = rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1))))
@@ -522,19 +528,20 @@ def test_a_cycle_that_takes_too_long_is_halted(ball, raw):
     while starting.is_alive():
         client.send(client.packet(1))
         time.sleep(0.002)
-    first = client.socket.recv(1000)
-    assert struct.unpack_from("<Q", first, 8) == (1,)
-    assert struct.unpack_from("<3d", first, 32) == (0.0, 0.0, 0.0)
-    assert made.wait(60.0)
+    assert made.wait(LONG)
     assert re.search(r"no cycle ended for 0\.05 s; the device UDP client .* was halted",
                      made.report().failure)  # fmt: skip
-    # what the cycle wrote when it ended was held back
-    assert made.records().array["force"][0].any()
     # one from the keeper, one a cycle, one at the end
-    for number in range(2, made.report().ticks + 3):
+    forces = []
+    for number in range(1, made.report().ticks + 3):
         packet = client.socket.recv(1000)
         assert struct.unpack_from("<Q", packet, 8) == (number,)
-        assert struct.unpack_from("<3d", packet, 32) == (0.0, 0.0, 0.0)
+        forces.append(struct.unpack_from("<3d", packet, 32))
+    # cycles may have ended before the keeper had its turn; what the next one wrote was held back
+    some = np.any(forces, axis=1)
+    sent = np.count_nonzero(some)
+    assert some[:sent].all()
+    assert made.records().array["force"][sent].any()
     made.close()
 
 
@@ -555,10 +562,10 @@ def test_the_child_of_a_fork_does_not_keep_the_port(tmp_path):
         mouse = rf.SpaceMouse(socket={str(tmp_path / "spnav.sock")!r})
         client = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         client.bind(("127.0.0.1", 0))
-        client.settimeout(10.0)
+        client.settimeout(100.0)
         port = {free_port()}
         def opened():
-            made = session(rf.UdpDevice(("127.0.0.1", port), wait=20.0))
+            made = session(rf.UdpDevice(("127.0.0.1", port), wait=100.0))
             packet = struct.pack("<4sHHQd3d4d6dII", b"RFDS", 1, 136, 1, 0, 0, 0, 1, 1, *[0] * 11)
             done = threading.Event()
             def knock():
@@ -589,11 +596,10 @@ def test_the_child_of_a_fork_does_not_keep_the_port(tmp_path):
         made.run(1)
         made.close(); other.close()
         numbers = []
-        client.settimeout(1.0)
         for _ in range(3):
             numbers.append(struct.unpack_from("<Q", client.recv(1000), 8)[0])
         again = opened()
-        daemon.settimeout(10.0)
+        daemon.settimeout(100.0)
         daemon.recv(100)
         print(numbers, daemon.recv(100))
         again.close()
@@ -602,28 +608,29 @@ def test_the_child_of_a_fork_does_not_keep_the_port(tmp_path):
     """
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", textwrap.dedent(program)],
-        capture_output=True, text=True, check=False, timeout=120,
+        capture_output=True, text=True, check=False, timeout=600,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "[1, 2, 3] b''\n"), done.stderr
 
 
 def test_ctrl_c_ends_waiting_for_a_client(ball):
-    made = session(ball, rf.UdpDevice(("127.0.0.1", 0), wait=60.0))
-    heard = []
+    device = rf.UdpDevice(("127.0.0.1", 0), wait=1000.0)
+    made, heard, main = session(ball, device), [], threading.get_ident()
+
+    def waits():
+        return device.address[1] != 0  # a port that the system chose
+
+    def ask_for_nothing():
+        before = len(heard)
+        signal.pthread_kill(main, signal.SIGUSR1)
+        wait_until(lambda: len(heard) > before)
+
     old = signal.signal(signal.SIGUSR1, lambda *_: heard.append(1))
     try:
         for begin in (made.start, lambda: made.run(1)):
-            main = threading.get_ident()
-            others = [
-                threading.Timer(0.05, signal.pthread_kill, (main, signal.SIGUSR1)),
-                threading.Timer(0.10, signal.pthread_kill, (main, signal.SIGINT)),
-            ]
-            for other in others:
-                other.start()
-            with pytest.raises(KeyboardInterrupt):
+            with interrupted(waits, first=ask_for_nothing):
                 begin()
-            for other in others:
-                other.join()
+            assert not waits()
     finally:
         signal.signal(signal.SIGUSR1, old)
     assert len(heard) == 2  # a signal that asks for nothing does not end it
@@ -648,6 +655,7 @@ def test_wrenches_that_cannot_be_sent_are_counted(ball, raw):
 
 def sockets():
     """Return the numbers of the sockets of this process."""
+    gc.collect()  # a number that becomes free is given to the next one
     found = set()
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
@@ -706,7 +714,7 @@ class Host:
         monkeypatch.setattr(udp_client, "time", SimpleNamespace(monotonic=lambda: self.now))
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", 0))
-        self.socket.settimeout(2.0)
+        self.socket.settimeout(LONG)
         self.number = 0
 
     def send(self, to, force, torque=(0.0, 0.0, 0.0), echo=1, head=b"RFDW", version=1, number=None):
@@ -777,23 +785,26 @@ def test_the_client_limits_forces_by_itself(host):
 
 def test_the_client_as_a_program_feels_the_session(ball):
     port = free_port()
-    command = [sys.executable, "-m", "reducedfem.udp_client", "--port", str(port)]
+    command = [sys.executable, "-u", "-m", "reducedfem.udp_client", "--port", str(port)]
     program = subprocess.Popen(
-        [*command, "--seconds", "1.5", "--high", "0.014", "--low", "0.014"],
+        [*command, "--seconds", "1000", "--high", "0.014", "--low", "0.014"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
+    until, felt = time.monotonic() + LONG, False
     try:
-        with session(ball, rf.UdpDevice(("127.0.0.1", port), wait=20.0)) as made:
-            out, err = program.communicate(timeout=30)
+        with session(ball, rf.UdpDevice(("127.0.0.1", port), wait=LONG)) as made:
+            # a busy machine may be silent for 10 ms now and then, and the force begins anew
+            while not felt:
+                assert time.monotonic() < until
+                force = program.stdout.readline().split("force")[1]
+                felt = f"(0.00, 0.00, {FORCE:.2f})" in force
             made.stop()
             assert made.report().phase == "stopped"
+        program.send_signal(signal.SIGINT)
+        _, err = program.communicate(timeout=LONG)
     finally:
         program.kill()
-    assert err == ""
-    forces = [line.split("force")[1] for line in out.splitlines()]
-    assert len(forces) == 8
-    # a busy machine may be silent for 10 ms now and then, and the force begins anew
-    assert any(f"(0.00, 0.00, {FORCE:.2f})" in force for force in forces)
+    assert (program.returncode, err) == (0, "")
 
 
 # ---- SpaceMouse ----------------------------------------------------------------------------------
@@ -890,12 +901,12 @@ def test_packets_of_the_daemon_come_in_pieces(ball, tmp_path):
 )
 def test_a_spacemouse_that_goes_stops_the_session(ball, tmp_path, event, message):
     with daemon(ball, tmp_path, threaded=True) as (made, connection):
-        time.sleep(0.02)
+        wait_until(lambda: made.report().ticks > 20)
         if event is None:
             connection.close()
         else:
             connection.sendall(event)
-        assert made.wait(5.0)
+        assert made.wait(LONG)
         report = made.report()
         assert report.phase == "failed"
         assert f"the device SpaceMouse failed: {message}" in report.failure
@@ -1156,32 +1167,28 @@ def test_force_dimension_that_fails_while_running_stops_the_session(ball, dhd, f
     made = session(ball, rf.ForceDimension(library=dhd.path))
     dhd.reals("wrench", 6)[:] = 0.0
     made.start()
-    while not np.abs(dhd.reals("wrench", 6)[2]) > 0.5:
-        time.sleep(0.001)
+    wait_until(lambda: abs(dhd.reals("wrench", 6)[2]) > 0.5)
     dhd.ints(failing=DHD_FUNCTIONS.index(failing))
     if not failing:
         dhd.reals("rotation", 9)[:3] = [1.1, 0.0, 0.0]
-    assert made.wait(5.0)
+    assert made.wait(LONG)
     wanted = "the mock says no" if failing else "it told a pose that is no rotation and position"
     assert f"the device Force Dimension omega.7 failed: {wanted}" in made.report().failure
     assert made.records().flagged("device_failed")[-1]
     assert let_go(dhd)
 
 
+@pytest.mark.usefixtures("_half_a_second")
 def test_force_dimension_that_hangs_is_halted(ball, dhd):
     """The keeper switches its forces off while a call of the library does not return."""
     made = session(ball, rf.ForceDimension(library=dhd.path))
     made.start()
-    while not dhd.int("enabled") or not made.report().ticks:
-        time.sleep(0.001)
+    wait_until(lambda: dhd.int("enabled") and made.report().ticks)
     dhd.ints(hang=1)
-    until = time.monotonic() + 2.0
-    while dhd.int("enabled") and time.monotonic() < until:
-        time.sleep(0.005)
-    assert not dhd.int("enabled")
+    wait_until(lambda: not dhd.int("enabled"))
     dhd.reals("most")[0] = 0.0
     dhd.ints(hang=0)
-    assert made.wait(5.0)
+    assert made.wait(LONG)
     assert "no cycle ended for" in made.report().failure
     assert "omega.7 was halted" in made.report().failure
     # the cycle that was under way is written without force
@@ -1191,13 +1198,13 @@ def test_force_dimension_that_hangs_is_halted(ball, dhd):
     assert let_go(dhd)
 
 
+@pytest.mark.usefixtures("_half_a_second")
 def test_a_cycle_that_never_ends_is_given_up(ball, dhd, tmp_path):
     """The caller goes on; the device stays taken until the cycle ends after all."""
     device = rf.ForceDimension(library=dhd.path)
     made = session(ball, device, record=tmp_path / "session.npy")
     made.start()
-    while made.report().ticks < 10:
-        time.sleep(0.001)
+    wait_until(lambda: made.report().ticks >= 10)
     dhd.ints(hang=1)
     made.stop()
     failure = made.report().failure
@@ -1210,7 +1217,7 @@ def test_a_cycle_that_never_ends_is_given_up(ball, dhd, tmp_path):
     # what its threads write now goes nowhere else
     other = (tmp_path / "other").open("wb")
     dhd.ints(hang=0)
-    assert made.wait(5.0)
+    assert made.wait(LONG)
     made.close()
     other.close()
     assert (tmp_path / "other").stat().st_size == 0
@@ -1221,13 +1228,13 @@ def test_a_cycle_that_never_ends_is_given_up(ball, dhd, tmp_path):
     session(ball, device).close()
 
 
+@pytest.mark.usefixtures("_half_a_second")
 def test_force_dimension_may_take_its_time_to_close(ball, dhd):
     """Longer than cycles may take: nothing is stuck."""
     made = session(ball, rf.ForceDimension(library=dhd.path))
     dhd.ints(slow=1)
     made.start()
-    while made.report().ticks < 10:
-        time.sleep(0.001)
+    wait_until(lambda: made.report().ticks >= 10)
     made.stop()
     assert (made.report().phase, made.report().failure) == ("stopped", "")
     made.close()
@@ -1352,8 +1359,7 @@ def test_openhaptics_makes_the_cycles(ball, hd):
     quaternion /= np.linalg.norm(quaternion)
     place(hd, (0.001, -0.002, LOW), rotation_of(quaternion))
     with session(ball, rf.OpenHaptics("Left", library=hd.path), ramp=0.02) as made:
-        while made.report().ticks < 100:
-            time.sleep(0.005)
+        wait_until(lambda: made.report().ticks >= 100)
         assert hd.int("enabled")
         assert np.linalg.norm(hd.reals("force", 3)) > 0.5
     assert hd.text("name") == "Left"
@@ -1371,7 +1377,7 @@ def test_openhaptics_ends_with_its_session(ball, hd):
     made = session(ball, rf.OpenHaptics(library=hd.path), duration=0.05)
     for _ in range(2):
         made.start()
-        assert made.wait(5.0)
+        assert made.wait(LONG)
         assert made.report().phase == "finished"
     assert hd.text("name") == "(default)"
     made.close()
@@ -1382,8 +1388,7 @@ def test_openhaptics_limits_forces_to_what_it_renders(ball, hd):
     place(hd, (0.0, 0.0, 0.001))
     stiff = rf.PenaltyContact(ball.tree, ball.field, 2000.0)
     with session(stiff, rf.OpenHaptics(library=hd.path), ramp=0.02) as made:
-        while made.report().ticks < 100:
-            time.sleep(0.005)
+        wait_until(lambda: made.report().ticks >= 100)
     force = np.linalg.norm(made.records().array["force"], axis=1)
     assert force.max() == pytest.approx(3.3, rel=1e-12)
 
@@ -1399,8 +1404,7 @@ def test_openhaptics_renders_torques_when_asked_for(ball, hd, actuated, unit, mo
     renders = actuated == 6 and most > 0.0
     assert _core.probe_device(device._core)[2:6:3] == (most * renders, 6 if renders else 3)
     with session(grasped, device, ramp=0.02) as made:
-        while made.report().ticks < 100:
-            time.sleep(0.005)
+        wait_until(lambda: made.report().ticks >= 100)
         felt = hd.reals("torque", 3) * unit
         told = made.snapshot().torque
     if not renders:
@@ -1442,7 +1446,7 @@ def test_openhaptics_that_does_not_open_is_told(ball, hd, error, message):
     assert not hd.int("enabled")
     hd.ints(**{error: 0})
     made.start()
-    assert made.wait(5.0)
+    assert made.wait(LONG)
     made.close()
 
 
@@ -1482,13 +1486,12 @@ def test_openhaptics_that_fails_while_running_stops_the_session(ball, hd, error,
         hd.ints(schedule_error=0x0302)
     made.start()
     if error != "schedule_error":
-        while not np.abs(hd.reals("force", 3)[2]) > 0.5:
-            time.sleep(0.001)
+        wait_until(lambda: abs(hd.reals("force", 3)[2]) > 0.5)
     if error:
         hd.ints(**{error: 0x0302})
     else:
         place(hd, (0.0, 0.0, LOW), 1.1 * np.eye(3))
-    assert made.wait(5.0)
+    assert made.wait(LONG)
     assert made.report().phase == "failed"
     assert re.search(message, made.report().failure)
     made.close()
@@ -1497,32 +1500,29 @@ def test_openhaptics_that_fails_while_running_stops_the_session(ball, hd, error,
         assert made.records().flagged("device_failed")[-1]
 
 
+@pytest.mark.usefixtures("_half_a_second")
 def test_openhaptics_that_makes_no_more_cycles_is_left(ball, hd):
     """As when the cable is pulled and the scheduler waits for ever."""
     made = session(ball, rf.OpenHaptics(library=hd.path))
     made.start()
-    while made.report().ticks < 10:
-        time.sleep(0.001)
+    wait_until(lambda: made.report().ticks >= 10)
     hd.ints(deaf=1)
-    assert made.wait(5.0)
+    assert made.wait(LONG)
     assert "the scheduler of OpenHaptics makes no more cycles" in made.report().failure
     assert not hd.int("enabled")
     made.close()
 
 
+@pytest.mark.usefixtures("_half_a_second")
 def test_openhaptics_that_hangs_is_halted(ball, hd):
     made = session(ball, rf.OpenHaptics(library=hd.path))
     made.start()
-    while made.report().ticks < 10:
-        time.sleep(0.001)
+    wait_until(lambda: made.report().ticks >= 10)
     hd.ints(hang=1)
-    until = time.monotonic() + 2.0
-    while hd.int("enabled") and time.monotonic() < until:
-        time.sleep(0.005)
-    assert not hd.int("enabled")
+    wait_until(lambda: not hd.int("enabled"))
     hd.reals("most")[0] = 0.0
     hd.ints(hang=0)
-    assert made.wait(5.0)
+    assert made.wait(LONG)
     assert "default device was halted" in made.report().failure
     assert made.records().array["force"][-2:].any()
     assert hd.reals("most")[0] == 0.0
@@ -1547,7 +1547,7 @@ def test_openhaptics_has_one_scheduler_and_its_own_rate(ball, hd):
     # what it tells is an average: a machine that was busy does not make it another rate
     hd.ints(rate=931)
     with session(ball, rf.OpenHaptics(library=hd.path), duration=0.02) as made:
-        assert made.wait(5.0)
+        assert made.wait(LONG)
 
 
 # ---- velocities ----------------------------------------------------------------------------------

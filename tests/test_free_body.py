@@ -175,7 +175,7 @@ def test_two_crowds_that_share_bodies_do_not_wait_for_ever(model):
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(60)
+        worker.join(600)
         assert not worker.is_alive()
     assert all(body.state.time == pytest.approx(120e-4) for body in bodies)
 

@@ -8,7 +8,6 @@ import dataclasses
 import gc
 import math
 import pickle
-import signal
 import socket
 import struct
 import subprocess
@@ -21,6 +20,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from moments import LONG, free_port, interrupted
 from reducedfem import _core
 
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
@@ -105,7 +105,7 @@ def test_the_thread_runs_the_same_cycles(ball):
     again = rf.SimulatedHand(*descent(), mass=0.1, stiffness=400.0, damping=6.0)
     threaded = session(ball, hand, duration=0.4)
     with threaded:
-        assert threaded.wait(5.0)
+        assert threaded.wait(LONG)
     found = threaded.records().array
     expected = session(ball, again)
     wanted = expected.run(400).array
@@ -306,11 +306,13 @@ def test_snapshots_are_the_newest_cycle(ball):
 
 def test_a_file_holds_every_cycle(ball, tmp_path):
     path = tmp_path / "session.npy"
-    made = session(ball, rf.SimulatedHand(*descent()), duration=0.3, record=path, keep_records=64)
+    # more than the thread keeps, which is enough for all that a machine may hold up the writer
+    made = session(ball, rf.SimulatedHand(*descent()), duration=2.5, record=path, keep_records=2048)
     with made:
         assert not path.exists()
-        assert made.wait(5.0)
+        assert made.wait(LONG)
     report = made.report()
+    assert report.ticks > 2048
     records = rf.HapticRecords.load(path)
     assert report.unrecorded == 0
     assert len(records) == report.ticks
@@ -373,8 +375,7 @@ def test_a_session_tells_what_it_is(ball):
 def test_cycles_made_before_ctrl_c_are_kept(ball):
     """A signal that comes while cycles are made ends them; what was made is not lost."""
     made = session(ball, rf.ReplayDevice(*held(0.014, 1e5)), keep_records=64)
-    threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
-    with pytest.raises(KeyboardInterrupt):
+    with interrupted(lambda: made.report().ticks > 64):
         made.run(50_000_000)
     records = made.records()
     assert made.report().ticks == len(records)
@@ -398,7 +399,7 @@ def test_a_full_disk_is_told(tmp_path):
         full.start()
         while not full._core.status()["file_error"]:
             time.sleep(0.001)
-        time.sleep(0.05)
+        after(full, 20)
         try:
             full.close()
         except reducedfem.FileFormatError as error:
@@ -655,13 +656,17 @@ def test_a_pause_of_the_process_ends_no_session():
     """The keeper has slept as long as the loop: nothing is stuck."""
     done = run_script(
         """
-        import signal, subprocess
-        pauses = "for i in 1 2 3 4 5; do kill -STOP $0; sleep 0.12; kill -CONT $0; sleep 0.05; done"
+        import subprocess
+        reducedfem.haptics._STALL = 0.5  # which the machine may take from the loop alone
+        made.close()
+        made = reducedfem.HapticSession(contact, device, coupling=coupling, ramp=0.0)
+        pauses = "for i in 1 2 3; do kill -STOP $0; sleep 1.2; kill -CONT $0; sleep 0.05; done"
         os.environ.pop("LD_PRELOAD", None)  # a sanitizer is for this program, not for the shell
         made.start()
         subprocess.run(["sh", "-c", pauses, str(os.getpid())], check=True)
+        after(made, 5)
         made.stop()
-        print(made.report().phase, made.report().failure, made.report().skipped > 100)
+        print(made.report().phase, made.report().failure, made.report().skipped > 2000)
         """
     )
     assert done.returncode == 0, done.stderr
@@ -709,10 +714,8 @@ class Listener:
     """A client of a bridge over UDP that hears what the device is told."""
 
     def __init__(self):
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-            free.bind(("127.0.0.1", 0))
-            self.to = free.getsockname()
-        self.device = rf.UdpDevice(self.to, wait=30.0)
+        self.to = ("127.0.0.1", free_port())
+        self.device = rf.UdpDevice(self.to, wait=LONG)
 
     def ran(self, made, place, cycles):
         """Return why cycles at a place fail, and all wrenches that were written."""
@@ -779,7 +782,7 @@ def test_forces_beyond_the_numbers_are_none(ball):
 def test_a_failure_in_the_thread_is_raised_at_the_end(beam):
     made, _ = exploding(beam)
     with pytest.raises(rf.DeviceError, match="left the finite numbers"), made:
-        assert made.wait(10.0)
+        assert made.wait(LONG)
 
 
 def test_commands_change_the_loop(ball):
@@ -839,7 +842,7 @@ def test_python_does_not_disturb_the_loop(ball):
     [("pass", 0), ("sys.exit(3)", 3), ("raise ValueError('mine')", 1), ("os._exit(4)", 4)],
 )
 def test_a_program_ends_while_a_session_runs(ending, code):
-    done = run_script(f"made.start(); time.sleep(0.05); {ending}")
+    done = run_script(f"made.start(); after(made, 20); {ending}")
     assert done.returncode == code
     if code != 1:
         assert done.stderr == ""
@@ -849,9 +852,12 @@ def test_ctrl_c_ends_a_session():
     done = run_script(
         """
         import signal, threading
-        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        def press():
+            after(made, 100)
+            os.kill(os.getpid(), signal.SIGINT)
         try:
             with made:
+                threading.Thread(target=press).start()
                 made.wait()
         except KeyboardInterrupt:
             print(made.report().phase)
@@ -864,7 +870,8 @@ def test_ctrl_c_ends_a_session():
 def test_a_fork_leaves_the_session_to_its_parent():
     done = run_script(
         """
-        made.start(); time.sleep(0.02)
+        made.start()
+        after(made, 20)
         child = os.fork()
         if child == 0:
             made.close()
@@ -874,14 +881,13 @@ def test_a_fork_leaves_the_session_to_its_parent():
                 print(error, flush=True)
             os._exit(0)
         os.waitpid(child, 0)
-        before = made.report().ticks
-        time.sleep(0.05)
-        print(made.report().ticks > before + 20)
+        after(made, 20)
+        print(made.report().phase)
         made.close()
         """
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "the session belongs to the process that made it\nTrue\n"
+    assert done.stdout == "the session belongs to the process that made it\nrunning\n"
 
 
 def test_a_fork_that_ends_leaves_the_file_to_its_parent(tmp_path):
@@ -891,12 +897,13 @@ def test_a_fork_that_ends_leaves_the_file_to_its_parent(tmp_path):
         kept = reducedfem.HapticSession(
             contact, reducedfem.ReplayDevice([0.0, 60.0], [[0, 0, 0.014]] * 2),
             coupling=coupling, record="session.npy")
-        kept.start(); time.sleep(0.05)
+        kept.start()
+        after(kept, 20)
         child = os.fork()
         if child == 0:
             sys.exit()  # with all that is done at an interpreter's exit
         os.waitpid(child, 0)
-        time.sleep(0.05)
+        after(kept, 20)
         kept.close()
         ticks = reducedfem.HapticRecords.load("session.npy").array["tick"]
         print(np.array_equal(ticks, np.arange(kept.report().ticks)), os.listdir())
@@ -913,6 +920,12 @@ def run_script(body):
         import os, sys, time
         import numpy as np
         import reducedfem
+        reducedfem.haptics._STALL = 5.0
+        def after(session, ticks):
+            wanted = session.report().ticks + ticks
+            while session.report().ticks < wanted:
+                assert session.report().phase == "running", session.report().failure
+                time.sleep(0.002)
         x = np.linspace(-0.1, 0.1, 5)
         points = np.stack(np.meshgrid(x, x, [0.0]), axis=-1).reshape(-1, 3)
         shell = reducedfem.Pointshell(points, np.tile([0.0, 0.0, -1.0], (25, 1)))
@@ -924,7 +937,7 @@ def run_script(body):
         """
     ) + textwrap.dedent(body)
     return subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False
     )
 
 

@@ -132,7 +132,7 @@ def test_run_writes_its_records_too(bodies, tmp_path):
         ticks = [session.run(70)["tick"]]
         assert np.array_equal(rf.HapticRecords.load(path)["tick"], ticks[0])
         session.start()
-        assert session.wait(60.0)
+        assert session.wait(600.0)
         # without a stop in between
         ticks.append(session.run(3)["tick"])
         assert not len(session.records())

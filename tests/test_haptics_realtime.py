@@ -37,9 +37,12 @@ contact = rf.PenaltyContact(rf.PointTree(shell), field, 200.0)
 times = np.linspace(0.0, 4.0, 81)
 hand = rf.SimulatedHand(times, np.stack([0 * times, 0 * times, 0.02 + 0.01 * np.cos(6 * times)], 1))
 coupling = rf.VirtualCoupling(500.0, 1.0)
+rf.haptics._STALL = 5.0  # on any machine
 made = rf.HapticSession(contact, hand, coupling=coupling, record=sys.argv[1])
 made.start()
-time.sleep(0.3)
+while made.report().ticks < 100:
+    assert made.report().phase == "running", str(made.report())
+    time.sleep(0.01)
 
 def thread(name):
     for tid in os.listdir("/proc/self/task"):
@@ -73,14 +76,16 @@ def test_a_cycle_waits_once_and_has_no_page_faults(tmp_path):
         def now():
             return np.array([made.report().ticks, status(tid, "voluntary_ctxt"), faults(tid)])
 
-        windows = []
-        for _ in range(4):
+        # the system may move a page now and then, or let time go by between two looks: what a
+        # cycle does it does in every window
+        for _ in range(40):
             before = now()
             while (after := now())[0] < before[0] + 250:
                 time.sleep(0.05)
-            windows.append(after - before)
-        # the system may move a page now and then: what a cycle does it does in every window
-        for number in np.min(windows, axis=0):
+            cycles, waits, faults = after - before
+            if waits <= cycles + 2 and faults == 0:
+                break
+        for number in (cycles, waits, faults):
             print(number)
         made.close()
         """,
@@ -116,7 +121,7 @@ def test_a_cycle_calls_nothing_that_allocates_locks_reads_or_writes(tmp_path, in
         count.restype = ctypes.c_long
         both = [int(tid), int(thread("rf-writer")), os.getpid()]
         before = [made.report().ticks, *map(count, both)]
-        while made.report().ticks < before[0] + 250:
+        while made.report().ticks < before[0] + 250 or count(both[1]) == before[2]:
             time.sleep(0.05)
         after = [made.report().ticks, *map(count, both)]
         for k in range(4):
@@ -135,13 +140,15 @@ def test_a_cycle_calls_nothing_that_allocates_locks_reads_or_writes(tmp_path, in
 
 # Each session in a process of its own, which ends while its haptic thread is still watched.
 EVERY_KIND = """
-import ctypes, os, socket, sys, threading
+import ctypes, os, sys, threading
 import numpy as np
 import reducedfem as rf
 from reducedfem.udp_client import UdpClient
 sys.path.insert(0, sys.argv[1])
+from moments import free_port
 from shapes import box_hexes
 
+rf.haptics._STALL = 5.0  # on any machine
 mesh = rf.Mesh(*box_hexes(6, 2, 2, (0.2, 0.03, 0.03)))
 solid = rf.Solid(mesh, rf.StVK(1e6, 0.4, 1000.0), fixed=mesh.nodes[:, 0] < 1e-9)
 model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=5))
@@ -169,10 +176,8 @@ def session(contact, device, coupling=None, **options):
     return rf.HapticSession(contact, device, coupling=coupling, silence=10.0, **options)
 
 def udp():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        at = probe.getsockname()
-    device = rf.UdpDevice(at, wait=20.0)
+    at = ("127.0.0.1", free_port())
+    device = rf.UdpDevice(at, wait=100.0)
     def move():
         with UdpClient(at) as client:
             for k in range(1000000):

@@ -75,7 +75,8 @@ def test_runs(path, tmp_path, monkeypatch):
     notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(
         notebook,
-        timeout=300,
+        timeout=3000,
+        startup_timeout=600,
         kernel_name="here",
         resources={"metadata": {"path": str(tmp_path)}},
     )

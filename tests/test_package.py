@@ -24,7 +24,7 @@ PACKAGE = ROOT / "python" / "reducedfem"
 
 def fresh(code: str) -> subprocess.CompletedProcess:
     return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=600
     )
 
 

@@ -42,7 +42,7 @@ def ran(name):
         deformed.append([q for q in (*newest.q, newest.field_q) if q is not None])
     # and a tenth of a second in the thread, up to the end
     with session:
-        assert session.wait(5.0)
+        assert session.wait(600.0)
     assert session.report().phase == "finished"
     assert session.report().ticks >= 10_100
     return np.concatenate(parts), session.coupling, deformed
