@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import mmap
 import sys
 
 import child
@@ -85,7 +86,13 @@ def test_peak_of_some_work():
     """An array that is filled and dropped shows in the peak, not in what was before."""
 
     def work() -> float:
-        return float(np.ones(100 * MB // 8).sum())
+        # pages of its own: the heap may still hold as many that were in use before
+        with mmap.mmap(-1, 100 * MB) as pages:
+            array = np.frombuffer(pages)
+            array[:] = 1.0
+            total = float(array.sum())
+            del array
+        return total
 
     gc.collect()  # what goes meanwhile would be missing in the peak
     result, seconds, memory = child.measured(work)

@@ -1248,8 +1248,7 @@ def test_a_device_that_does_not_close_is_given_up(ball, dhd, monkeypatch):
     device = rf.ForceDimension(library=dhd.path)
     made = session(ball, device)
     made.start()
-    while made.report().ticks < 10:
-        time.sleep(0.001)
+    wait_until(lambda: made.report().ticks >= 10)
     dhd.ints(stuck=1)
     try:
         made.stop()
@@ -1262,7 +1261,7 @@ def test_a_device_that_does_not_close_is_given_up(ball, dhd, monkeypatch):
             session(ball, device)
     finally:
         dhd.ints(stuck=0)
-    assert made.wait(60.0)
+    assert made.wait(LONG)
     made.close()
     assert let_go(dhd)
     session(ball, device).close()
@@ -1291,10 +1290,9 @@ def test_libraries_that_have_no_words_are_told_all_the_same(ball, dhd, hd, monke
         made.start()
     hd.ints(init_error=0)
     made.start()
-    while made.report().ticks < 10:
-        time.sleep(0.001)
+    wait_until(lambda: made.report().ticks >= 10)
     hd.ints(read_error=0x0302)
-    assert made.wait(60.0)
+    assert made.wait(LONG)
     assert made.report().failure.endswith("default device failed: OpenHaptics (error 0x0302)")
     made.close()
 
@@ -1465,7 +1463,7 @@ def test_openhaptics_that_tells_what_no_device_is_like_is_refused(ball, hd, forc
     hd.ints(invalid=0)
     hd.reals("max_force")[0], hd.reals("stiffness")[0] = 3.3, 0.0
     made.start()
-    assert made.wait(60.0)
+    assert made.wait(LONG)
     assert made.report().phase == "finished"
     made.close()
     assert _core.probe_device(made.device._core)[3] == math.inf

@@ -22,7 +22,7 @@ import pytest
 import reducedfem as rf
 import test_haptics_life as life
 from conftest import ROOT
-from failures import fail_each_allocation
+from failures import check_live_blocks, fail_each_allocation, live_blocks
 from reducedfem import _core
 from shapes import box_hexes
 from test_haptics import held, session
@@ -251,7 +251,7 @@ def test_a_bridge_whose_socket_fails_is_told(refuse, tmp_path):
     lines = run(
         refuse,
         """
-        device = rf.UdpDevice(("127.0.0.1", 0), wait=30.0)
+        device = rf.UdpDevice(("127.0.0.1", 0), wait=LONG)
         made = session(ball, device)
         before = left()
         for name, outcome in (
@@ -519,10 +519,10 @@ def replaced(place, index, value):
     ],
 )
 def test_what_no_session_can_be_made_of_is_refused(core_session, place, index, value, message):
-    before = _core.alloc_counters()["live_blocks"]
+    before = live_blocks()
     with pytest.raises(rf.ReducedFEMError, match=message):
         core_session(replaced(place, index, value))
-    assert _core.alloc_counters()["live_blocks"] <= before
+    check_live_blocks(before)
 
 
 @pytest.mark.parametrize(

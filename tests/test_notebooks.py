@@ -73,6 +73,9 @@ def test_runs(path, tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(p for p in paths if p))
 
     notebook = nbformat.read(path, as_version=4)
+    # sessions go on where the machine has something else to do for a while
+    patient = nbformat.v4.new_code_cell("import reducedfem\nreducedfem.haptics._STALL = 5.0")
+    notebook.cells.insert(0, patient)
     client = nbclient.NotebookClient(
         notebook,
         timeout=3000,
@@ -81,6 +84,7 @@ def test_runs(path, tmp_path, monkeypatch):
         resources={"metadata": {"path": str(tmp_path)}},
     )
     client.execute()
+    notebook.cells.remove(patient)
     pictures = 0
     for cell in notebook.cells:
         for output in cell.get("outputs", []):
