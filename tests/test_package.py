@@ -183,12 +183,15 @@ heavy = {"scipy", "matplotlib", "pandas", "IPython", "pytest"} & set(sys.modules
 assert not heavy, heavy
 print(end - middle, file=sys.stderr)
 """
-    done = fresh(code)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
+    took = []
+    while not took or (min(took) >= 1.0 and len(took) < 5):  # others may be at work meanwhile
+        done = fresh(code)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == ""
+        took.append(float(done.stderr))
     if "RF_SANITIZED" not in os.environ:
         # of the processor, without NumPy's own: 0.1 to 0.2 s here
-        assert float(done.stderr) < 1.0
+        assert min(took) < 1.0
 
 
 @pytest.mark.parametrize(
