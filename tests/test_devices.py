@@ -1309,7 +1309,7 @@ def test_numbers_of_the_device_that_are_none_bring_no_force(ball, dhd, of, value
             found = made.run(20).array["force"]
             assert found[-1] == pytest.approx([0.0, 0.0, FORCE], rel=1e-3)
         else:
-            with pytest.raises(rf.DeviceError, match=r"omega\.7 failed"):
+            with pytest.raises(rf.DeviceError, match=r"omega\.7 failed: it told a pose that is no"):
                 made.run(1)
             assert not made.records().array["force"][-1].any()
             assert let_go(dhd)

@@ -25,7 +25,7 @@ from conftest import ROOT
 from failures import check_live_blocks, fail_each_allocation, live_blocks
 from reducedfem import _core
 from shapes import box_hexes
-from test_haptics import held, session
+from test_haptics import COUPLING, held, session
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -69,7 +69,7 @@ import reducedfem as rf
 import test_devices as devices
 import test_haptics_life as life
 from reducedfem import _core
-from test_haptics import held, session
+from test_haptics import COUPLING, held, session
 
 os.chdir(sys.argv[1])
 HANG = -1000
@@ -645,6 +645,57 @@ def test_wrong_devices_are_refused_by_the_core():
     ):
         with pytest.raises(rf.InputError, match=message):
             make()
+
+
+HERE = ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
+
+
+def stepped(force=(0.0,) * 3, gradient=None, coupling=DYNAMIC, velocity=(0.0,) * 6):
+    """Make a step of the core's dynamic coupling, or static one, under a load."""
+    static, dynamics = DYNAMIC._core_settings(1e-3)
+    load = (force, (0.0,) * 3, np.zeros((6, 6)) if gradient is None else gradient, 0.0)
+    if coupling is not DYNAMIC:
+        return _core.coupling_step(COUPLING._core_settings(1e-3), HERE, HERE, 1.0, load)
+    return _core.dynamic_step(static, dynamics, HERE, (0.0,) * 6, HERE, velocity, 1.0, load)
+
+
+@pytest.mark.parametrize("coupling", [COUPLING, DYNAMIC], ids=["static", "dynamic"])
+def test_steps_of_couplings_that_are_not_finite_are_told(coupling):
+    stepped(coupling=coupling)
+    for load in ({"force": (1e308, 1e308, 0.0)}, {"gradient": np.full((6, 6), 1e308)}):
+        with pytest.raises(rf.DivergedError, match="^the coupling has no finite step: forces or"):
+            stepped(coupling=coupling, **load)
+
+
+def test_couplings_check_what_they_are_told():
+    settings, dynamics = DYNAMIC._core_settings(1e-3)
+    wrong = (math.nan, *settings[1:])
+    load, still = ((0.0,) * 3, (0.0,) * 3, np.zeros((6, 6)), 0.0), (0.0,) * 6
+    for work in (
+        lambda: _core.coupling_check(settings[:3]),
+        lambda: _core.coupling_wrench(settings, HERE),
+        lambda: _core.coupling_step(settings, HERE, HERE, 1.0, 3),
+        lambda: _core.coupling_step(settings, HERE, HERE, 1.0, load[:2]),
+        lambda: _core.dynamic_step(settings, dynamics, HERE, still, HERE, still, 1.0),
+        lambda: _core.dynamic_step(settings, dynamics, HERE, still, HERE, still, 1.0, load[:2]),
+    ):
+        with pytest.raises(TypeError):
+            work()
+    for work in (
+        lambda: _core.coupling_wrench(wrong, HERE, HERE),
+        lambda: _core.coupling_step(wrong, HERE, HERE, 1.0, load),
+        lambda: _core.dynamic_step(wrong, dynamics, HERE, still, HERE, still, 1.0, load),
+    ):
+        with pytest.raises(rf.InputError, match="^stiffness must be positive and finite, got nan"):
+            work()
+    for work, message in (
+        (lambda: stepped((0.0, math.nan, 0.0)), r"^force\[1\] is nan"),
+        (lambda: stepped(gradient=np.zeros((5, 6))), "^gradient must have"),
+        (lambda: stepped(velocity=(0.0,) * 5), "^velocity must have"),
+        (lambda: _core.coupling_wrench(settings, HERE, ((0.0, 0.0, 1e300), HERE[1])), "object"),
+    ):
+        with pytest.raises(rf.InputError, match=message):
+            work()
 
 
 # ---- numbers -------------------------------------------------------------------------------------
