@@ -19,7 +19,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 ROOT = Path(__file__).resolve().parent.parent
 
 # the same examples on every run; a slow machine is no failure
-hypothesis.settings.register_profile("house", deadline=None, derandomize=True)
+hypothesis.settings.register_profile(
+    "house",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+)
 hypothesis.settings.load_profile("house")
 
 # Haptic sessions go on where the machine has something else to do for a while.  What is tested
