@@ -174,7 +174,8 @@ def scene_rows(name: str) -> list[Row]:
 def degenerate_rows(seconds: float = 3.0) -> list[Row]:
     """Return the row of couplings by singular values: a ball on a plane of points, pushed hard.
 
-    Both springs are saturated, so that beside the plane's no direction resists by a thousandth.
+    Both springs are so far beyond saturation that of what they are at rest less than a thousandth
+    is left: beside the plane no direction resists.
     """
     at = np.linspace(-0.02, 0.02, 21)
     points = np.stack([*np.meshgrid(at, at), np.zeros((21, 21))], axis=-1).reshape(-1, 3)
@@ -188,7 +189,7 @@ def degenerate_rows(seconds: float = 3.0) -> list[Row]:
     )
     half = 0.4 * np.sin(3 * t)
     quaternions = np.stack([np.cos(half), np.sin(half), 0 * t, 0 * t], axis=1)
-    coupling = rf.VirtualCoupling(500.0, 1.0, max_force=0.5, max_torque=1e-3, max_depth=1e-3)
+    coupling = rf.VirtualCoupling(500.0, 1.0, max_force=0.05, max_torque=1e-4, max_depth=1e-3)
     session = rf.HapticSession(
         contact, rf.ReplayDevice(t, positions, quaternions), coupling=coupling
     )

@@ -283,12 +283,14 @@ def test_reports_tell_whether_the_bound_held():
 
 
 def test_ordinary_slides_feel_as_without_a_largest_depth():
-    """On a plate so stiff that nothing resists along it, by a hand that presses far below."""
+    """By a hand so far below that less than a thousandth of the coupling is left along it."""
     field, grasp = attacks.tool("block", DETAIL)
     stiff = rf.PenaltyContact(
         attacks.shell("plate", DETAIL), field, 2e5, None, grasp=grasp, gradient_direction="normal"
     )
-    coupling = rf.VirtualCoupling.for_contact(stiff, attacks.COUPLING)
+    coupling = rf.VirtualCoupling.for_contact(
+        stiff, attacks.COUPLING, max_force=1e-3, max_torque=1e-6
+    )
     x = np.concatenate([np.zeros(50), np.linspace(0.0, 0.02, 200), np.full(50, 0.02)])
     z = np.concatenate([np.linspace(0.012, 0.005, 30), np.full(270, 0.005)])
     hand = rf.ReplayDevice(1e-3 * np.arange(300), np.stack([x, 0.0 * x, z], axis=1))

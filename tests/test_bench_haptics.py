@@ -38,7 +38,7 @@ def test_directions_resist_nothing_where_that_is_timed():
     (row,) = bench.degenerate_rows(0.5)
     assert row.mark == 5.0
     assert row.value > 0.0
-    assert " 4 in " in row.note
+    assert " 3 in " in row.note
 
 
 def test_rows_of_snapshots():

@@ -234,7 +234,7 @@ def test_degenerate_directions_are_those_of_the_condensed_system(beam):
     """A hand that runs away from a saturated coupling, along a beam that it presses down."""
     reduced, tree = beam
     h = 1e-3
-    coupling = rf.VirtualCoupling(500.0, 1.0, max_force=0.1, max_torque=0.02, max_speed=0.1)
+    coupling = rf.VirtualCoupling(500.0, 1.0, max_force=0.02, max_torque=0.004, max_speed=0.1)
     contact, other = press(tree, 1000.0), press(tree, 1000.0)
     x, y, z = GRASP + np.array([0.18, 0.015, 0.05])
     places = [(x, y, z + 0.002), (x, y, z - 0.004), (x - 0.1, y, z - 0.004)]
@@ -274,7 +274,7 @@ def test_degenerate_directions_are_those_of_the_condensed_system(beam):
         acc = 4.0 / h**2 * (new - q) - 4.0 / h * v - a
         q, v, a = new, 2.0 / h * (new - q) - v, acc
     made.close()
-    # 4 and 5 in 62 of these cycles
+    # 4 in 71 of these cycles
     assert min(ranks) < 6
 
 

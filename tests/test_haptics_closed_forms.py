@@ -13,6 +13,7 @@ X, Y, Z = np.eye(3)
 R = 0.02  # m, of what is held
 FIT = 1e-5  # m, how much smaller a socket is than what is in it
 STIFFNESS = 1e4  # N/m, of a point
+AT_REST = 1e-5  # of the largest force: by how much a cycle may change it
 LEVER = 0.02  # m, at which the two springs of a coupling are equally stiff
 
 
@@ -175,7 +176,8 @@ def test_what_resists_is_held_and_what_does_not_follows(name):
     ]
     n = 12
     records = run(field, shell, [hand for hand in hands for _ in range(n)], coupling)
-    assert (records["rank"] == len(kept)).all()
+    # the coupling resists, too; at first contact at a lever may push harder than it holds
+    assert (records["rank"][1:] == 6).all()
 
     # along what is free nothing but the hand counts, and it feels nothing
     r = records[2 * n - 1]
@@ -197,9 +199,8 @@ def test_what_resists_is_held_and_what_does_not_follows(name):
                             turn_between(there, r["object_quaternion"])])  # fmt: skip
     length = np.array([1.0] * 3 + [LEVER] * 3)
     missed, most = np.abs(length * (moved - expected)), np.abs(length * expected).max()
-    assert missed[kept].max() <= 1e-3 * most
-    # what is dropped is tilted by up to the share that counts as nothing
-    assert missed.max() <= coupling.degenerate * np.linalg.norm(length * pull)
+    assert missed[kept].max() <= 1e-4 * most
+    assert missed.max() <= 1e-6 * np.linalg.norm(length * pull)
     assert np.abs(length * moved)[kept].max() <= np.abs(length * pull).max() * k / STIFFNESS * 3
     e = r["hand_position"] - r["object_position"]
     np.testing.assert_allclose(r["force"], -k * e, rtol=0, atol=1e-15)
@@ -211,7 +212,7 @@ def test_what_resists_is_held_and_what_does_not_follows(name):
 def test_a_saturated_coupling_lets_go_of_what_is_free_only(name):
     """4.9 and 4.10: a hand far away in all directions at once; what is free comes in a cycle."""
     field, shell, free, kept, first = scene(name)
-    k, force = 500.0, 0.1
+    k, force = 500.0, 0.004
     torsion, torque = 2.0 * k * LEVER**2, force * LEVER
     coupling = rf.VirtualCoupling(k, torsion, force, torque, damping=0.0)
     far = 20.0 * PULL
@@ -269,13 +270,18 @@ def test_a_ball_on_a_plane_feels_like_two_springs_in_series():
     np.testing.assert_allclose(force[:, :2], 0.0, atol=1e-15)
 
 
-def many_planes(rng, n):
-    """Return a convex body of so many planes, and points a little inside each of them."""
+def many_planes(rng, n, depth=FIT, near=False, across=1):
+    """Return a convex body of so many planes, and points a little inside each of them.
+
+    With `near`, every other plane is almost parallel to the one before, on either side.
+    """
     normals = []
     while len(normals) < n:
         normal = rng.normal(size=3)
+        if near and len(normals) % 2:
+            normal = rng.choice([-1.0, 1.0]) * normals[-1] + 10.0 ** rng.uniform(-4, -1) * normal
         normal /= np.linalg.norm(normal)
-        if all(normal @ other < 0.9 for other in normals):
+        if near or all(normal @ other < 0.9 for other in normals):
             normals.append(normal)
     planes = [rf.PlaneField(R * normal, normal) for normal in normals]
     field = rf.IntersectionField(planes) if n > 1 else planes[0]
@@ -283,59 +289,62 @@ def many_planes(rng, n):
     for normal in normals:
         along = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
         along /= np.linalg.norm(along)
-        depth = FIT * rng.uniform(0.5, 2.0)
-        sides.append(wall((R - depth) * normal, normal, along, np.cross(normal, along), 5e-4, 1))
+        inside = depth * rng.uniform(0.5, 2.0)
+        sides.append(
+            wall((R - inside) * normal, normal, along, np.cross(normal, along), 5e-4, across)
+        )
     return field, joined(*sides)
 
 
-def felt(rng, n, saturated, render, harder=1.0, degenerate=1e-3):
-    """Return, of small random steps of the hand, k dx, k_T / 2 dw, dF and dT at rest, all in N."""
-    field, shell = many_planes(rng, n)
+def felt(rng, body, saturated, render, harder=1.0, size=1.0, n_steps=24, n_still=80, dynamic=False):
+    """Return, of small random steps of the hand, k dx, k_T / 2 dw, dF and dT at rest, all in N.
+
+    Also which part of the largest force was still changing, at most, before the hand moved on.
+    """
+    field, shell = body
     k, stiffness = np.array([1.0, harder]) * 10.0 ** rng.uniform(2.0, 3.0, 2)
     lever = 0.01
-    most = (2e-5 * k, 2e-5 * k * lever) if saturated else (None, None)
-    coupling = rf.VirtualCoupling(k, 2.0 * k * lever**2, *most, degenerate=degenerate)
+    most = (2e-5 * size * k, 2e-5 * size * k * lever) if saturated else (None, None)
+    coupling = rf.VirtualCoupling(k, 2.0 * k * lever**2, *most)
+    if dynamic:
+        coupling = rf.DynamicCoupling(k, 2.0 * k * lever**2, 0.05, 0.05 * lever**2, 1.0, 1, *most)
     position, quaternion = np.zeros(3), turned(np.zeros(3))
     grasp = 0.5 * R * rng.uniform(-1.0, 1.0, 3)
     hands = [(grasp, quaternion)]
-    for i in range(24):
+    for i in range(n_steps):
         if i % 2:
-            position = position + 3e-6 * rng.normal(size=3)
+            position = position + 3e-6 * size * rng.normal(size=3)
         else:
-            quaternion = product(turned(3e-4 * rng.normal(size=3)), quaternion)
+            quaternion = product(turned(3e-4 * size * rng.normal(size=3)), quaternion)
             quaternion /= np.linalg.norm(quaternion)
         hands.append((position + grasp, quaternion))
-    n_still = 80
     records = run(
         field, shell, [hand for hand in hands for _ in range(n_still)], coupling,
         grasp=grasp, stiffness=stiffness, render=render,
     )  # fmt: skip
-    # what follows where directions are dropped is no equilibrium
-    assert (records["rank"] == 6).all()
     rest, before = records[n_still - 1 :: n_still], records[n_still - 2 :: n_still]
-    left = np.linalg.norm(rest["force"] - before["force"], axis=1)
-    assert left.max() < 1e-5 * np.linalg.norm(rest["force"], axis=1).max()
+    left = np.linalg.norm(rest["force"] - before["force"], axis=1).max()
     assert rest["touching"].max() > 0
-    return np.array(
-        [
-            (
-                k * np.linalg.norm(b["hand_position"] - a["hand_position"]),
-                k
-                * lever
-                * np.linalg.norm(turn_between(a["hand_quaternion"], b["hand_quaternion"])),
-                np.linalg.norm(b["force"] - a["force"]),
-                np.linalg.norm(b["torque"] - a["torque"]) / lever,
-            )
-            for a, b in itertools.pairwise(rest)
-        ]
-    )
+    left /= np.linalg.norm(rest["force"], axis=1).max()
+    # what follows where directions are dropped is no equilibrium
+    assert left >= AT_REST or (rest["rank"] == 6).all()
+    steps = [
+        (
+            k * np.linalg.norm(b["hand_position"] - a["hand_position"]),
+            k * lever * np.linalg.norm(turn_between(a["hand_quaternion"], b["hand_quaternion"])),
+            np.linalg.norm(b["force"] - a["force"]),
+            np.linalg.norm(b["torque"] - a["torque"]) / lever,
+        )
+        for a, b in itertools.pairwise(rest)
+    ]
+    return *np.array(steps).T, left
 
 
 # contact that is as hard as the coupling, about, and a hundred times as hard
-@pytest.mark.parametrize("options", [(1.0, 1e-3), (100.0, 1e-9)])
+@pytest.mark.parametrize("harder", [1.0, 100.0])
 @pytest.mark.parametrize("saturated", [False, True])
 @pytest.mark.parametrize("n", range(1, 9))
-def test_no_stiffness_above_that_of_the_coupling_is_felt(n, saturated, options):
+def test_no_stiffness_above_that_of_the_coupling_is_felt(n, saturated, harder):
     """Theorem of 4.7, rotations included: planes at random, off the grasp point, opening, closing.
 
     Of a coupling that saturates it holds for what acts on the object. The whole spring, which
@@ -344,7 +353,8 @@ def test_no_stiffness_above_that_of_the_coupling_is_felt(n, saturated, options):
     render = "saturated" if saturated else "linear"
     for seed in range(3):
         rng = np.random.default_rng([n, seed])
-        dx, dw, force, torque = felt(rng, n, saturated, render, *options).T
+        dx, dw, force, torque, left = felt(rng, many_planes(rng, n), saturated, render, harder)
+        assert left < AT_REST
         shifts, turns = slice(1, None, 2), slice(0, None, 2)
         assert (force[shifts] <= dx[shifts] * (1.0 + 1e-6)).all()
         assert (torque[turns] <= dw[turns] * (1.0 + 1e-6)).all()
@@ -353,10 +363,51 @@ def test_no_stiffness_above_that_of_the_coupling_is_felt(n, saturated, options):
         assert np.hypot(force, torque).max() > 0.1 * np.hypot(dx, dw).min()
 
 
+@pytest.mark.parametrize("near", [False, True])
+@pytest.mark.parametrize("saturated", [False, True])
+@pytest.mark.parametrize("harder", [1.0, 10.0, 100.0, 1e5])
+def test_stiff_contact_comes_to_rest_and_is_felt_no_stiffer(harder, saturated, near):
+    """As above: contact up to a million times as stiff as the coupling, wedges and slots.
+
+    As deep as the forces of a coupling lead, and with as small steps where that is next to
+    nothing. Where contact is more than a thousand times as stiff, Newton's step, which knows the
+    points that touch and no others, sometimes goes round in a circle; where directions count as
+    nothing that the coupling resists in, every other run did.
+    """
+    stiff = harder > 100.0
+    rests = []
+    for n, seed in itertools.product(range(2, 7), range(4)):
+        rng = np.random.default_rng([n, seed, near])
+        body = many_planes(rng, n, FIT / harder, near, 0 if stiff else 1)
+        dx, dw, force, torque, left = felt(
+            rng, body, saturated, "saturated", harder, min(1.0, 1e2 / harder) if stiff else 1.0, 8
+        )
+        rests.append(left < AT_REST)
+        if rests[-1]:
+            assert (np.hypot(force, torque) <= np.hypot(dx, dw) * (1.0 + 1e-6)).all()
+    assert sum(rests) >= (16 if stiff else 20)
+
+
+@pytest.mark.parametrize("near", [False, True])
+@pytest.mark.parametrize("harder", [1.0, 100.0])
+def test_a_dynamic_coupling_comes_to_rest_and_is_felt_no_stiffer(harder, near):
+    """No direction resists nothing where there is a mass."""
+    for n in range(2, 7):
+        rng = np.random.default_rng([n, near])
+        body = many_planes(rng, n, FIT / harder, near, 0)
+        dx, dw, force, torque, left = felt(
+            rng, body, n % 2 == 0, "saturated", harder, 1.0, 6, 400, dynamic=True
+        )
+        assert left < AT_REST
+        assert (np.hypot(force, torque) <= np.hypot(dx, dw) * (1.0 + 1e-6)).all()
+
+
 def test_a_whole_spring_is_felt_stiffer_than_it_is_where_the_coupling_saturates():
     """No theorem there: by up to a quarter, where contact is about as soft as the coupling."""
     most = 0.0
     for n, seed in itertools.product((2, 4, 6, 8), range(3)):
-        dx, _, force, _ = felt(np.random.default_rng([n, seed]), n, True, "linear").T
+        rng = np.random.default_rng([n, seed])
+        dx, _, force, _, left = felt(rng, many_planes(rng, n), True, "linear")
+        assert left < AT_REST
         most = max(most, (force / np.where(dx > 0.0, dx, np.inf)).max())
     assert 1.0 < most < 1.3

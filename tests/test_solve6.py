@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from reducedfem import _core
 
 K, K_T, DEGENERATE = 500.0, 0.3, 1e-3
 # the unit of length of the solve, which makes turns comparable with ways
@@ -97,3 +98,109 @@ def test_values_beside_the_threshold(rng):
             move, found = stepped(matrix)
             assert found == kept
             assert np.allclose(move, expected(matrix), rtol=1e-8, atol=1e-11)
+
+
+# ---- the solve itself ----------------------------------------------------------------------------
+
+
+def by_svd(matrix, right, degenerate, otherwise):
+    """Return solution and rank by NumPy's decomposition; and what roundings may change, about."""
+    u, values, vt = np.linalg.svd(matrix)
+    kept = values >= degenerate * values[0]
+    kept &= values > 0.0
+    x = vt[kept].T @ ((u[:, kept].T @ right) / values[kept])
+    x += vt[~kept].T @ (vt[~kept] @ otherwise)
+    condition = values[0] / values[kept][-1] if kept.any() else 1.0
+    return x, int(kept.sum()), 1e-14 * condition * np.abs(x).max()
+
+
+def compare(rng, matrix, degenerate, sure=math.inf):
+    right, otherwise = rng.normal(size=(2, 6))
+    right *= np.linalg.norm(matrix, 2)
+    expected, rank, rounding = by_svd(matrix, right, degenerate, otherwise)
+    found, found_rank = _core.solve6(matrix, right, degenerate, sure, otherwise)
+    assert found_rank == rank
+    assert np.abs(found - expected).max() <= rounding
+    return rank
+
+
+def test_values_over_twelve_decades(rng):
+    """One by one a hundred times smaller, the threshold between any two of them."""
+    for between in np.arange(-11.0, 0.0, 2.0):
+        for _ in range(50):
+            matrix = random_matrix(rng, 10.0 ** -np.arange(0.0, 12.0, 2.0))
+            assert compare(rng, matrix, 10.0**between) == round(0.5 * (1.0 - between))
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-200, 1e-100, 1.0, 1e100, 1e140])
+def test_sizes_from_the_smallest_to_the_largest(rng, size):
+    for rank in range(1, 7):
+        values = np.where(np.arange(6) < rank, rng.uniform(0.1, 1.0, 6), 1e-6)
+        matrix = random_matrix(rng, values)
+        otherwise = rng.normal(size=6)
+        right = matrix @ rng.normal(size=6)
+        if size < 1e-150:  # squares vanish: as nothing at all
+            found, found_rank = _core.solve6(size * matrix, size * right, 1e-3, 1.0, otherwise)
+            assert found_rank == 0
+            assert (found == otherwise).all()
+            continue
+        expected, _, rounding = by_svd(matrix, right, 1e-3, otherwise)
+        found, found_rank = _core.solve6(size * matrix, size * right, 1e-3, math.inf, otherwise)
+        assert found_rank == rank
+        assert np.abs(found - expected).max() <= 10.0 * rounding
+
+
+def test_rows_and_columns_of_nothing(rng):
+    for nothing in range(6):
+        for axis in (0, 1):
+            matrix = rng.normal(size=(6, 6))
+            np.moveaxis(matrix, axis, 0)[:nothing] = 0.0
+            assert compare(rng, matrix, 1e-6) == 6 - nothing
+    otherwise = rng.normal(size=6)
+    for matrix in (np.zeros((6, 6)), np.full((6, 6), 1e-320)):
+        found, rank = _core.solve6(matrix, np.ones(6), 1e-3, 0.0, otherwise)
+        assert rank == 0
+        assert (found == otherwise).all()
+
+
+def test_rows_of_any_size(rng):
+    """Graded by rows, by columns, by both: what pivots are for."""
+    for _ in range(50):
+        left, right = 10.0 ** rng.uniform(-4.0, 0.0, (2, 6))
+        matrix = rng.normal(size=(6, 6))
+        for graded in (left[:, None] * matrix, matrix * right, left[:, None] * matrix * right):
+            values = np.linalg.svd(graded, compute_uv=False) / np.linalg.norm(graded, 2)
+            degenerate = 10.0 ** rng.uniform(-6.0, -1.0)
+            if np.abs(values / degenerate - 1.0).min() > 1e-3:
+                compare(rng, graded, degenerate)
+
+
+def test_what_resists_in_every_direction_is_solved_however_stiff(rng):
+    """A stiff contact beside a soft spring: no direction is dropped; where one pulls, by 4.10."""
+    for stiff in 10.0 ** np.arange(0.0, 8.0):
+        for rank in range(1, 6):
+            u, _ = np.linalg.qr(rng.normal(size=(6, 6)))
+            skewed = rng.normal(size=(6, 6))
+            values = np.where(np.arange(6) < rank, stiff, 0.0)
+            matrix = -np.eye(6) - (u * values) @ u.T + 0.3 * (skewed - skewed.T)
+            right, otherwise = rng.normal(size=(2, 6))
+            found, found_rank = _core.solve6(matrix, right, 1e-3, 0.999, otherwise)
+            assert found_rank == 6
+            assert np.allclose(matrix @ found, right, rtol=0, atol=1e-13 * stiff)
+            # as much as that is not known of it, or it pulls
+            for other, sure in ((matrix, 1.001), (-matrix, 0.5)):
+                expected, kept, rounding = by_svd(other, right, 1e-3, otherwise)
+                found, found_rank = _core.solve6(other, right, 1e-3, sure, otherwise)
+                assert found_rank == kept
+                assert np.abs(found - expected).max() <= rounding + 1e-14 * stiff
+            assert kept < 6 or stiff < 1e4
+
+
+def test_what_is_not_finite_is_refused(rng):
+    good, b = rng.normal(size=(6, 6)), rng.normal(size=6)
+    large = good.copy()
+    large[2, 3] = 1e200  # its square is not finite
+    for matrix, right, otherwise in ((large, b, b), (good, 1e200 * b, b), (good, b, 1e200 * b)):
+        found, rank = _core.solve6(matrix, right, 1e-3, 0.0, otherwise)
+        assert rank == -1
+        assert (found == otherwise).all()

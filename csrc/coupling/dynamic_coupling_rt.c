@@ -59,7 +59,7 @@ rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set, const rf_pose *mani
     add_forces(w, share, load, fixed, move, force);
     for (int i = 0; i < 6; ++i)
       force[i] = mass[i] * velocity[i] + h * (force[i] + viscosity[i] * manipulandum_velocity[i]);
-    const int32_t rank = rf_solve6_rt(system, force, 1e-12, velocity, next);
+    const int32_t rank = rf_solve6_rt(system, force, 1e-12, INFINITY, velocity, next);
     if (rank < report->rank) report->rank = rank;
     report->limited |= rf_limit(next, spring->max_step_m / set->dt_s);
     report->limited |= rf_limit(next + 3, spring->max_turn_rad / set->dt_s);

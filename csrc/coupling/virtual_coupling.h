@@ -29,7 +29,13 @@
 // is deeper than half of that; coupling/hold.h then makes it a bound.  (4) Where f saturates, f'
 // vanishes and a step by (4.41) leads far beyond the manipulandum, which a hand feels as a buzz:
 // the system of a cycle has f/r in place of f', and t/u in place of t', which are above them and
-// lead to the same places of rest.
+// lead to the same places of rest.  (5) Singular values are called small beside the largest, which
+// is that of contact: where it is 1000 times as stiff as the coupling, all that the coupling does
+// would count as nothing, and the object would not come to rest nor k be the most that is felt
+// (4.7). So no direction is dropped where each is known to resist by a thousandth of k at least,
+// which it does if contact nowhere pulls and neither relief nor saturation take more than that.
+// 4.10 is for the others: springs that are saturated a thousand times farther away than they are
+// linear, an object that is relieved or turned by half a turn, contact that pulls.
 #ifndef RF_COUPLING_VIRTUAL_COUPLING_H
 #define RF_COUPLING_VIRTUAL_COUPLING_H
 
@@ -49,7 +55,7 @@ typedef struct rf_coupling_settings {
   double damping;            // in [0, 1)
   double max_step_m;         // of the grasp point in a cycle, > 0; INFINITY: any
   double max_turn_rad;       // in a cycle, > 0; INFINITY: any
-  double degenerate;         // in (0, 1): share of the largest singular value
+  double degenerate;         // in (0, 1): share of k, and of the largest singular value
 } rf_coupling_settings;
 
 // What the coupling does at two poses.

@@ -102,7 +102,8 @@ static int32_t solve(const rf_coupling_settings *set, const rf_coupling_load *lo
     const double most = rf_travel_left(set->max_depth_m, load->depth_m) + load->clearance_m;
     for (int i = 0; travel > most && i < 6; ++i) way[i] *= most / travel;
   }
-  const int32_t rank = rf_solve6_rt(a, b, set->degenerate, way, move);
+  const double sure = set->degenerate * set->stiffness_n_per_m;
+  const int32_t rank = rf_solve6_rt(a, b, set->degenerate, sure, way, move);
   for (int i = 3; i < 6; ++i) move[i] /= length;
   return rank;
 }

@@ -1,10 +1,17 @@
 #include "linalg/solve6_rt.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
-enum { N = 6, SWEEPS = 16 };
+// Rows of eight are whole vectors: six unknowns, the right side, and nothing.
+enum { N = 6, RHS = 6, LD = 8, SWEEPS = 16 };
+
+// of the largest singular value: what is below may be made of roundings
+static const double ROUNDING = 1e-12;
+// squared cosine of what counts as perpendicular
+static const double PERPENDICULAR = 1e-26;
 
 // a: an inverse by Gauss-Jordan elimination with partial pivoting.  False when singular.
 static bool invert(const double a[36], double out[36]) {
@@ -48,65 +55,103 @@ static double norm36(const double *a) {
   return sqrt(sum);
 }
 
-static void turn(double c, double s, double *x, double *y) {
-  for (int i = 0; i < N; ++i) {
-    const double keep = x[i];
-    x[i] = c * keep - s * y[i];
-    y[i] = s * keep + c * y[i];
+// Whether -x . A x >= least |x|^2 for all x: by the factors of a symmetric matrix, L D L^T.
+static bool resists(const double a[36], double least) {
+  double l[N][N];
+  for (int i = 0; i < N; ++i)
+    for (int j = 0; j <= i; ++j) {
+      double sum = -0.5 * (a[N * i + j] + a[N * j + i]) - (i == j ? least : 0.0);
+      for (int k = 0; k < j; ++k) sum -= l[i][k] * l[j][k] * l[k][k];
+      if (i == j && !(sum > 0.0)) return false;
+      l[i][j] = i == j ? sum : sum / l[j][j];
+    }
+  return true;
+}
+
+// (A, b) = Q (R, c) by the modified process of Gram and Schmidt, which keeps c as accurate as R
+// though Q may not be orthogonal.  The column that is left over longest is next, so that rows fall
+// in size; columns of R stay in the order of the unknowns.  m is used up.
+static void orthogonalize(double m[N][LD], double r[N][LD]) {
+  double left[LD] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};  // 0: has had its turn, or is none of A
+  for (int k = 0; k < N; ++k) {
+    double square[LD] = {0}, row[LD] = {0}, q[N];
+    for (int i = 0; i < N; ++i)
+      for (int j = 0; j < LD; ++j) square[j] += m[i][j] * m[i][j];
+    int next = 0;
+    double most = 0.0;
+    for (int j = 0; j < N; ++j)
+      if (left[j] > 0.0 && square[j] >= most) most = square[next = j];
+    const double length = sqrt(most), over = length > 0.0 ? 1.0 / length : 0.0;
+    for (int i = 0; i < N; ++i) q[i] = over * m[i][next];
+    for (int i = 0; i < N; ++i)
+      for (int j = 0; j < LD; ++j) row[j] += q[i] * m[i][j];
+    for (int i = 0; i < N; ++i)
+      for (int j = 0; j < LD; ++j) m[i][j] -= q[i] * row[j];
+    // of columns that have had their turn roundings are left
+    for (int j = 0; j < N; ++j) row[j] *= left[j];
+    row[next] = length;
+    left[next] = 0.0;
+    memcpy(r[k], row, sizeof row);
   }
 }
 
-// Jacobi's rotations from the right (Hestenes): the columns of A V become perpendicular, of
-// lengths S.  column[j] and v[j] are columns.  Sweeps converge quadratically; a few are enough.
-static void decompose(const double a[36], double column[N][N], double v[N][N]) {
-  for (int j = 0; j < N; ++j)
-    for (int i = 0; i < N; ++i) {
-      column[j][i] = a[N * i + j];
-      v[j][i] = i == j;
-    }
+// Jacobi's rotations (Hestenes) from the left: the rows of R become perpendicular, S V^T, and c
+// beside them U^T b.  The rows of a triangular factor that fall in size take half as many rotations
+// as those of A (Drmac and Veselic 2008); sweeps converge quadratically.
+static void rotate(double r[N][LD], double square[N]) {
   for (int sweep = 0; sweep < SWEEPS; ++sweep) {
     bool turned = false;
+    for (int i = 0; i < N; ++i) square[i] = dot(r[i], r[i]);
     for (int p = 0; p < N - 1; ++p)
       for (int q = p + 1; q < N; ++q) {
-        const double pq = dot(column[p], column[q]);
-        const double pp = dot(column[p], column[p]), qq = dot(column[q], column[q]);
-        if (!(pq * pq > 1e-26 * pp * qq)) continue;
-        const double half = 0.5 * (qq - pp) / pq;
-        const double t = (half >= 0.0 ? 1.0 : -1.0) / (fabs(half) + sqrt(half * half + 1.0));
-        const double c = 1.0 / sqrt(t * t + 1.0);
-        turn(c, t * c, column[p], column[q]);
-        turn(c, t * c, v[p], v[q]);
+        const double pq = dot(r[p], r[q]), pp = square[p], qq = square[q];
+        if (!(pq * pq > PERPENDICULAR * pp * qq)) continue;
+        const double gap = qq - pp, root = sqrt(gap * gap + 4.0 * pq * pq);
+        const double t = copysign(2.0, gap) * pq / (fabs(gap) + root);
+        const double c = sqrt(0.5 + 0.5 * fabs(gap) / root), s = t * c;
+        for (int j = 0; j < LD; ++j) {
+          const double keep = r[p][j];
+          r[p][j] = c * keep - s * r[q][j];
+          r[q][j] = s * keep + c * r[q][j];
+        }
+        square[p] = pp - t * pq;
+        square[q] = qq + t * pq;
         turned = true;
       }
     if (!turned) return;
   }
 }
 
-int32_t rf_solve6_rt(const double a[36], const double b[6], double degenerate,
+int32_t rf_solve6_rt(const double a[36], const double b[6], double degenerate, double sure,
                      const double otherwise[6], double x[6]) {
-  double inverse[36], column[N][N], v[N][N], square[N], largest = 0.0;
+  double inverse[36], m[N][LD], r[N][LD], square[N], largest = 0.0;
   memcpy(x, otherwise, N * sizeof *x);
   const double size = norm36(a);
   if (!(isfinite(size) && isfinite(dot(b, b)) && isfinite(dot(otherwise, otherwise)))) return -1;
-  if (invert(a, inverse) && size * norm36(inverse) * degenerate <= 1.0) {
-    for (int i = 0; i < N; ++i) x[i] = dot(inverse + N * i, b);
-    return N;
+  if (invert(a, inverse)) {
+    const double condition = size * norm36(inverse);
+    if (condition * degenerate <= 1.0 || (condition * ROUNDING <= 1.0 && resists(a, sure))) {
+      for (int i = 0; i < N; ++i) x[i] = dot(inverse + N * i, b);
+      return N;
+    }
   }
-  if (!(size > 0.0)) return 0;
+  // the inverse of a smaller number is none
+  if (!(size >= DBL_MIN)) return 0;
   // of size 1, so that no square underflows where it matters
-  double scaled[36];
-  for (int i = 0; i < N * N; ++i) scaled[i] = a[i] / size;
-  decompose(scaled, column, v);
-  for (int j = 0; j < N; ++j) {
-    square[j] = dot(column[j], column[j]);
-    largest = fmax(largest, square[j]);
+  for (int i = 0; i < N; ++i) {
+    for (int j = 0; j < N; ++j) m[i][j] = a[N * i + j] / size;
+    m[i][RHS] = b[i] / size;
+    m[i][RHS + 1] = 0.0;
   }
+  orthogonalize(m, r);
+  rotate(r, square);
+  for (int j = 0; j < N; ++j) largest = fmax(largest, square[j]);
   int32_t rank = 0;
   for (int j = 0; j < N; ++j) {
-    if (square[j] < degenerate * degenerate * largest) continue;
+    if (!(square[j] >= degenerate * degenerate * largest)) continue;
     ++rank;
-    const double along = dot(column[j], b) / (square[j] * size) - dot(v[j], otherwise);
-    for (int i = 0; i < N; ++i) x[i] += along * v[j][i];
+    const double along = (r[j][RHS] - dot(r[j], otherwise)) / square[j];
+    for (int i = 0; i < N; ++i) x[i] += along * r[j][i];
   }
   return rank;
 }

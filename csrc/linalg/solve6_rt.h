@@ -10,9 +10,14 @@
 //     x = V_kept S_kept^-1 U_kept^T b + V_dropped V_dropped^T otherwise.
 // Returns how many are kept, the rank; -1, and x as `otherwise`, where a number is not finite.
 //
-// No singular value is dropped where |A|_F |A^-1|_F <= 1 / degenerate, which is known from an
-// elimination alone; the decomposition is made for other matrices only.
-int32_t rf_solve6_rt(const double a[36], const double b[6], double degenerate,
+// None is dropped where every direction is known to resist, -x . A x >= sure |x|^2 for all x,
+// however much more the largest does (INFINITY: this is never known), and roundings allow a
+// solution: |A|_F |A^-1|_F <= 1e12.
+//
+// No singular value is below the threshold where |A|_F |A^-1|_F <= 1 / degenerate, which is known
+// from an elimination alone, as a bound from below is from another one; the decomposition, which
+// takes ten times as long, is made for other matrices only.
+int32_t rf_solve6_rt(const double a[36], const double b[6], double degenerate, double sure,
                      const double otherwise[6], double x[6]);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "coupling/dynamic_coupling.h"
 #include "coupling/virtual_coupling.h"
+#include "linalg/solve6_rt.h"
 #include "pyext/py_convert.h"
 
 #define SETTINGS "(dddddddddd)"
@@ -180,10 +181,34 @@ static PyObject *dynamic_step(PyObject *module, PyObject *args) {
                        numbers_out(1, &six, dynamic.velocity));
 }
 
+PyDoc_STRVAR(solve_doc,
+             "solve6(matrix, right, degenerate, sure, otherwise, /)\n--\n\n"
+             "What a cycle solves its system with: (solution, rank). Singular values below\n"
+             "degenerate times the largest are dropped, and there the solution is otherwise,\n"
+             "unless -matrix is known to be positive by sure.");
+static PyObject *solve6(PyObject *module, PyObject *args) {
+  (void)module;
+  PyObject *matrix_obj, *right_obj, *otherwise_obj;
+  double degenerate, sure, right[6], otherwise[6], x[6];
+  py_in matrix;
+  if (!PyArg_ParseTuple(args, "OOddO:solve6", &matrix_obj, &right_obj, &degenerate, &sure,
+                        &otherwise_obj) ||
+      numbers_in(right_obj, "right", 6, right) < 0 ||
+      numbers_in(otherwise_obj, "otherwise", 6, otherwise) < 0 ||
+      py_in_f64(&matrix, matrix_obj, "matrix", 2, (npy_intp[]){6, 6}) < 0)
+    return NULL;
+  const int32_t rank =
+      rf_solve6_rt((const double *)matrix.data, right, degenerate, sure, otherwise, x);
+  py_in_release(&matrix);
+  const npy_intp six = 6;
+  return Py_BuildValue("(Ni)", numbers_out(1, &six, x), (int)rank);
+}
+
 PyMethodDef py_coupling_functions[] = {
     {"coupling_check", coupling_check, METH_VARARGS, check_doc},
     {"coupling_wrench", coupling_wrench, METH_VARARGS, wrench_doc},
     {"coupling_step", coupling_step, METH_VARARGS, step_doc},
     {"dynamic_step", dynamic_step, METH_VARARGS, dynamic_doc},
+    {"solve6", solve6, METH_VARARGS, solve_doc},
     {NULL, NULL, 0, NULL},
 };

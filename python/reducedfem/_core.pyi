@@ -985,6 +985,14 @@ def dynamic_step(
     load: _Load,
     /,
 ) -> tuple[Any, NDArray[np.float64]]: ...
+def solve6(
+    matrix: ArrayLike,
+    right: ArrayLike,
+    degenerate: float,
+    sure: float,
+    otherwise: ArrayLike,
+    /,
+) -> tuple[NDArray[np.float64], int]: ...
 
 # csrc/pyext/py_device.c
 _Trajectory = tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike | None]
