@@ -24,6 +24,7 @@ static struct {
   int64_t searched;           // contact, times
   const double (*search)[2];  // how long each time, and how long of that on a processor
   int64_t n_searches;
+  double given_us[MOST];  // for the first searches
   rf_device_table table;
   rf_device device;
   rf_loop loop;
@@ -56,6 +57,8 @@ static void search(void) {
 }
 
 #define WHILE_CONTACT_IS_SEARCHED search
+#define WHEN_GIVEN_TIME(us) \
+  if (world.searched < MOST) world.given_us[world.searched] = us
 #include "no_contact.h"
 
 // ---- the device
@@ -79,8 +82,8 @@ static rf_status write_hand(void *self, double time_s, const rf_device_wrench *w
 
 // Springs of the coupling: 500 N/m, 1 N m; a mass of 0.02 kg, 1e-5 kg m^2 and these dampers.
 int world_begin(double dt_s, double velocity, double silent_s, int fresh, double viscosity,
-                double torsion) {
-  rf_tick_settings set = {.dt_s = dt_s, .dynamic = true};
+                double torsion, int32_t n_contacts, double budget_us) {
+  rf_tick_settings set = {.dt_s = dt_s, .dynamic = true, .budget_us = budget_us};
   rf_error err = {0};
   set.coupling = (rf_coupling_settings){.stiffness_n_per_m = 500.0,
                                         .torsion_nm = 1.0,
@@ -94,14 +97,15 @@ int world_begin(double dt_s, double velocity, double silent_s, int fresh, double
   set.workspace = (rf_workspace_settings){.scale = 1.0, .force_scale = 1.0, .absolute = true};
   set.workspace.alignment[0] = set.workspace.start.quaternion[0] = 1.0;
   set.safety = (rf_safety_settings){INFINITY, INFINITY, INFINITY, INFINITY, 0.0, silent_s};
-  const rf_tick_contact contact = {NULL, NULL};
+  const rf_tick_contact contact[2] = {{NULL, NULL}};
+  if (n_contacts > 2) return 0;
   memset(&world, 0, sizeof world);
   world.velocity = velocity;
   world.fresh = fresh != 0;
   world.table.read_rt = read_hand;
   world.table.write_rt = write_hand;
   world.device.table = &world.table;
-  if (rf_tick_create(&set, 1, &contact, NULL, &world.loop.tick, &err) < 0) return 0;
+  if (rf_tick_create(&set, n_contacts, contact, NULL, &world.loop.tick, &err) < 0) return 0;
   world.loop.device = &world.device;
   world.loop.period_us = 1e6 * dt_s;
   world.loop.value = world.value;
@@ -141,6 +145,8 @@ void world_search(int64_t n, const double (*us)[2]) {
   world.search = us;
   world.n_searches = n;
 }
+
+double world_given(int64_t search) { return world.given_us[search]; }
 
 int64_t world_skipped(void) { return atomic_load(&world.loop.skipped); }
 int64_t world_over(void) { return atomic_load(&world.loop.over); }

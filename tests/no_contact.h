@@ -7,6 +7,10 @@
 
 #include "haptic/coupled.h"
 
+// what is done with the time it is given
+#ifndef WHEN_GIVEN_TIME
+#define WHEN_GIVEN_TIME(us) (void)(us)
+#endif
 // what happens meanwhile
 #ifndef WHILE_CONTACT_IS_SEARCHED
 #define WHILE_CONTACT_IS_SEARCHED() (void)0
@@ -26,7 +30,10 @@ void rf_penalty_grasp(const rf_penalty *p, double grasp[3]) {
   (void)p;
   memset(grasp, 0, 3 * sizeof *grasp);
 }
-void rf_penalty_set_budget_rt(rf_penalty *p, double us) { (void)p, (void)us; }
+void rf_penalty_set_budget_rt(rf_penalty *p, double us) {
+  (void)p;
+  WHEN_GIVEN_TIME(us);
+}
 rf_status rf_penalty_deform_field_rt(rf_penalty *p, const double *q) {
   (void)p, (void)q;
   return RF_OK;

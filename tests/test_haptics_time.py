@@ -35,13 +35,14 @@ def library(tmp_path_factory):
     sources = [ROOT / "tests/loop_world.c", *(core / name for name in SOURCES)]
     sources += sorted((core / "coupling").glob("*.c"))
     made = ckernels.build("loop", sources, tmp_path_factory.mktemp("loop"))
-    made.world_begin.argtypes = [REAL, REAL, REAL, ctypes.c_int, REAL, REAL]
+    made.world_begin.argtypes = [*[REAL] * 3, ctypes.c_int, REAL, REAL, ctypes.c_int32, REAL]
     for name in ("run", "called"):
         getattr(made, f"world_{name}").restype = LONG
     made.world_run.argtypes = [LONG, LONG, POINTER, POINTER]
     made.world_called.argtypes = [LONG, POINTER, POINTER]
     made.world_search.argtypes = [LONG, POINTER]
     made.world_search.restype = None
+    made.world_given.argtypes, made.world_given.restype = [LONG], REAL
     for name in ("skipped", "over", "interrupted"):
         getattr(made, f"world_{name}").restype = LONG
     return made
@@ -52,9 +53,9 @@ def world(library):
     """Return a function that begins a loop."""
     begun = []
 
-    def begin(silence=math.inf, fresh=True):
+    def begin(silence=math.inf, fresh=True, contacts=1, budget=0.0):
         viscosity = 2.0 * math.sqrt(500.0 * 0.02), 2.0 * math.sqrt(0.5 * 1e-5)
-        assert library.world_begin(DT, VELOCITY, silence, fresh, *viscosity)
+        assert library.world_begin(DT, VELOCITY, silence, fresh, *viscosity, contacts, budget)
         begun.append(True)
         return library
 
@@ -97,6 +98,21 @@ def test_pauses_of_the_machine_are_told_from_computing(world):
     np.testing.assert_allclose(records["processor_us"][: len(took)], took[:, 1], atol=1e-6)
     assert (library.world_over(), library.world_interrupted()) == (4, 2)
     assert skipped > 0
+
+
+def test_a_pause_in_one_contact_takes_no_time_from_the_next(world):
+    """Nor do its forces jump then; what the first one computes does take time from it."""
+    took = np.full((20, 2, 2), 100.0)
+    took[5, 0] = 1500.0, 100.0  # paused
+    took[10, 0] = 300.0, 300.0
+    library = world(contacts=2, budget=500.0)
+    library.world_search(took[..., 0].size, took.ctypes.data)
+    run(library, len(took), [])
+    given = [[library.world_given(2 * k + one) for one in (0, 1)] for k in range(len(took))]
+    first, second = np.array(given).T
+    # in halves of what the coupling leaves, and then the rest
+    np.testing.assert_allclose(second - 2.0 * first, -took[:, 0, 1], atol=1e-6)
+    assert second[5] > 200.0
 
 
 def test_the_hands_velocity_is_that_of_the_time_that_went_by(world):

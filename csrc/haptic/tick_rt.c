@@ -65,8 +65,10 @@ static double most_depth(const rf_tick *t) {
   return t->set.dynamic ? t->set.dynamics.spring.max_depth_m : t->set.coupling.max_depth_m;
 }
 
-// Forces of all contacts on the object that is held.
-static rf_status touch(rf_tick *t, double start_us, rf_coupling_load *load, rf_tick_record *out) {
+// Forces of all contacts on the object that is held; the cycle began at `processor_us` of its
+// thread.
+static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
+                       rf_tick_record *out) {
   const rf_pose pose = frame_of(t->grasp_m, &t->coupling.coupling.object);
   memset(load, 0, sizeof *load);
   load->clearance_m = INFINITY;
@@ -78,8 +80,10 @@ static rf_status touch(rf_tick *t, double start_us, rf_coupling_load *load, rf_t
     rf_penalty_result found;
     rf_penalty_ask_clearance_rt(part->penalty, bounded);
     if (t->set.budget_us > 0.0) {
-      // of what is left, in equal parts
-      const double left = t->set.budget_us - t->rest_us - (rf_clock_us_rt() - start_us);
+      // Of what is left, in equal parts.  Had the machine paused the first contact, that would have
+      // left nothing for the others: their forces would jump for one cycle.
+      const double spent_us = k > 0 ? rf_processor_us_rt() - processor_us : 0.0;
+      const double left = t->set.budget_us - t->rest_us - spent_us;
       rf_penalty_set_budget_rt(part->penalty, fmax(left / (t->n_parts - k), 1.0));
     }
     if (t->field) {
@@ -214,7 +218,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
     t->hold.begun = false;
   }
   if (t->workspace.held) out->flags |= RF_TICK_CLUTCHED;
-  st = touch(t, start_us, &load, out);
+  st = touch(t, processor_us, &load, out);
   const double touched_us = rf_clock_us_rt();
   if (st >= 0 && load.depth_m > most_depth(t)) out->flags |= RF_TICK_TOO_DEEP;
   bool together = false;
