@@ -196,6 +196,16 @@ def test_what_resists_in_every_direction_is_solved_however_stiff(rng):
             assert kept < 6 or stiff < 1e4
 
 
+@pytest.mark.parametrize("degenerate", [1e-100, 1e-165, 1e-300])
+def test_nothing_is_divided_by_nothing(rng, degenerate):
+    """However little counts as degenerate, what does not resist at all does."""
+    matrix = np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 0.0])
+    right, otherwise = rng.normal(size=(2, 6))
+    found, rank = _core.solve6(matrix, right, degenerate, math.inf, otherwise)
+    assert rank == 5
+    assert found == pytest.approx([*right[:5] / np.arange(1.0, 6.0), otherwise[5]], rel=1e-14)
+
+
 def test_what_is_not_finite_is_refused(rng):
     good, b = rng.normal(size=(6, 6)), rng.normal(size=6)
     large = good.copy()

@@ -135,8 +135,7 @@ int32_t rf_solve6_rt(const double a[36], const double b[6], double degenerate, d
       return N;
     }
   }
-  // the inverse of a smaller number is none
-  if (!(size >= DBL_MIN)) return 0;
+  if (!(size > 0.0)) return 0;
   // of size 1, so that no square underflows where it matters
   for (int i = 0; i < N; ++i) {
     for (int j = 0; j < N; ++j) m[i][j] = a[N * i + j] / size;
@@ -146,9 +145,11 @@ int32_t rf_solve6_rt(const double a[36], const double b[6], double degenerate, d
   orthogonalize(m, r);
   rotate(r, square);
   for (int j = 0; j < N; ++j) largest = fmax(largest, square[j]);
+  // whatever is called degenerate: nothing is divided by a square that has vanished
+  const double least = fmax(degenerate * degenerate * largest, DBL_MIN);
   int32_t rank = 0;
   for (int j = 0; j < N; ++j) {
-    if (!(square[j] >= degenerate * degenerate * largest)) continue;
+    if (!(square[j] >= least)) continue;
     ++rank;
     const double along = (r[j][RHS] - dot(r[j], otherwise)) / square[j];
     for (int i = 0; i < N; ++i) x[i] += along * r[j][i];
