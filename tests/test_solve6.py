@@ -206,6 +206,25 @@ def test_nothing_is_divided_by_nothing(rng, degenerate):
     assert found == pytest.approx([*right[:5] / np.arange(1.0, 6.0), otherwise[5]], rel=1e-14)
 
 
+@pytest.mark.parametrize("k_t", [0.01, 0.3, 5.0])
+def test_a_force_on_one_point_twists_less_than_the_springs_resist_up_to_a_limit(rng, k_t):
+    """Of F = sqrt(2 k k_T): a stiff point at the grasp point, pushed in any direction."""
+    coupling = rf.VirtualCoupling(K, k_t, damping=0.0, degenerate=DEGENERATE)
+    still = (POSE[0], POSE[1])
+    for _ in range(20):
+        normal = rng.normal(size=3)
+        normal /= np.linalg.norm(normal)
+        for share, kept in ((0.5, True), (0.998, True), (1.002, False), (3.0, False)):
+            force = share * math.sqrt(2.0 * K * k_t) * normal
+            skew = np.cross(np.eye(3), -force)
+            gradient = np.zeros((6, 6))
+            gradient[:3, :3] = -1e5 * K * np.outer(normal, normal)
+            # in axes that turn with the object, about the grasp point
+            gradient[:3, 3:] = gradient[3:, :3] = skew
+            load = rf.ContactForce(force, np.zeros(3), gradient, None, 0, 0, 1, 0, 0.0, 0.0)
+            assert (coupling.step(still, *POSE, load).rank == 6) == kept
+
+
 def test_what_is_not_finite_is_refused(rng):
     good, b = rng.normal(size=(6, 6)), rng.normal(size=6)
     large = good.copy()

@@ -33,9 +33,11 @@
 // is that of contact: where it is 1000 times as stiff as the coupling, all that the coupling does
 // would count as nothing, and the object would not come to rest nor k be the most that is felt
 // (4.7). So no direction is dropped where each is known to resist by a thousandth of k at least,
-// which it does if contact nowhere pulls and neither relief nor saturation take more than that.
+// which it does if contact nowhere pulls, neither relief nor saturation take more than that, and
+// the force of contact is below sqrt(2 k k_T): its torque about the grasp point grows as that moves
+// aside, and beyond outweighs what both springs do, unless more points than one resist a turn.
 // 4.10 is for the others: springs that are saturated a thousand times farther away than they are
-// linear, an object that is relieved or turned by half a turn, contact that pulls.
+// linear, an object that is relieved or turned by half a turn, contact that pulls or twists.
 #ifndef RF_COUPLING_VIRTUAL_COUPLING_H
 #define RF_COUPLING_VIRTUAL_COUPLING_H
 

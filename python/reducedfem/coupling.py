@@ -236,13 +236,15 @@ class VirtualCoupling(_Coupling):
     degenerate
         Directions in which the system resists less than this part of the most follow the
         manipulandum (4.10), unless every direction is known to resist by this part of k at least,
-        as it does where contact does not pull, the coupling does not saturate 1 / `degenerate`
-        times farther away than where it begins to, and `max_depth` does not relieve it of so
-        much. B07 has no exception; contact 1000 times as stiff as k then leaves out what the
-        coupling does, and the object does not come to rest. With it, over two to six planes at
-        random, nearly parallel ones among them, 2399 of 2400 runs came to rest under contact of
-        up to 1000 k, and 792 of 800 under one of up to 10^6 k, where Newton's step may go round
-        in a circle; in those no more than k was felt.
+        as it does where contact does not pull, its force F is below sqrt(2 k k_T), the coupling
+        does not saturate 1 / `degenerate` times farther away than where it begins to, and
+        `max_depth` does not relieve it of so much. (A larger F on a single point turns the object
+        more, as the grasp point moves aside, than both springs resist.) B07 has no exception;
+        contact 1000 times as stiff as k then leaves out what the coupling does, and the object does
+        not come to rest. With it, over two to six planes at random, nearly parallel ones among
+        them, 2399 of 2400 runs came to rest under contact of up to 1000 k, and 792 of 800 under one
+        of up to 10^6 k, where Newton's step may go round in a circle; in those no more than k was
+        felt.
     reach
         Of the object from its grasp point [m]: how far a rotation of 1 rad may move a point of
         it, for `max_depth`. None: a `HapticSession` finds it, from the field of its contacts: how
