@@ -182,12 +182,42 @@ def test_what_is_no_file_of_records_is_told_without_advice(tmp_path):
         rf.ReplayDevice.from_csv(tmp_path / "none.csv")
 
 
+def test_no_limit_is_none(bodies):
+    way = [0.0, 1.0], np.zeros((2, 3))
+    endless = "must be finite, got inf: None is for no limit"
+    for make, names in (
+        (rf.UdpDevice, ("max_force", "max_torque")),
+        (lambda **most: rf.SimulatedHand(*way, **most), ("max_force", "max_torque")),
+        (lambda **most: made(bodies["soft"], **most), ("max_force", "torque_slew")),
+        (lambda **most: rf.VirtualCoupling(100.0, 0.1, **most), ("max_depth", "max_speed")),
+        (lambda **most: rf.DynamicCoupling(100.0, 0.1, 0.1, 1e-4, **most), ("max_turn_rate",)),
+    ):
+        for name in names:
+            with pytest.raises(rf.InputError, match=f"^{name} {endless}"):
+                make(**{name: np.inf})
+            with pytest.raises(rf.InputError, match=f"^{name} must be finite, got nan$"):
+                make(**{name: np.nan})
+            made_without = make(**{name: None})
+            if isinstance(made_without, contextlib.closing):
+                made_without.thing.close()
+
+
+def test_names_that_are_no_text_are_told(bodies):
+    for wrong in (["linear"], np.array([1.0, 2.0])):
+        with pytest.raises(rf.InputError, match='^render must be "linear" or "saturated", got'):
+            made(bodies["soft"], render=wrong)
+        with pytest.raises(rf.InputError, match="^name must be one of clamped, .* got"):
+            rf.HapticRecords(np.zeros(3, rf._record_file.RECORD)).flagged(wrong)
+
+
 def test_records_are_those_of_cycles():
     array = np.zeros(3, rf._record_file.RECORD)
     records = rf.HapticRecords(array)
     assert isinstance(records[None], np.ndarray)
     assert len(records[1:]) == 2
     assert "2 cycles" in repr(records[[True, False, True]])
+    with pytest.raises(rf.InputTypeError, match="^array must hold .* session, got list; .*load"):
+        rf.HapticRecords([1.0])
     with pytest.raises(rf.InputError, match=r"array must have the shape \(n,\), got \(1, 3\)"):
         rf.HapticRecords(array[None])
 

@@ -19,6 +19,7 @@ __all__ = [
     "finite_result",
     "flag",
     "integer",
+    "limit",
     "node_indices",
     "number",
     "places",
@@ -87,6 +88,15 @@ def number(value: object, name: str) -> float:
     if not math.isfinite(result):
         raise InputError(f"{name} must be finite, got {result}")
     return result
+
+
+def limit(value: object, name: str) -> float:
+    """Return a finite float, or infinity for None; say which argument is neither."""
+    if value is None:
+        return math.inf
+    if isinstance(value, float) and value == math.inf:
+        raise InputError(f"{name} must be finite, got inf: None is for no limit")
+    return number(value, name)
 
 
 def _index(value: object, name: str) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, number, rotations
+from reducedfem._check import array_like, count, limit, number, rotations
 from reducedfem.contact import ContactForce, PenaltyContact
 from reducedfem.deformed_field import DeformedField
 from reducedfem.errors import InputError, InputTypeError
@@ -101,10 +101,6 @@ def _load(contact: ContactForce | None) -> tuple[ArrayLike, ArrayLike, ArrayLike
     return contact.force, contact.torque, contact.gradient, contact.depth
 
 
-def _limit(value: float | None, name: str) -> float:
-    return math.inf if value is None else number(value, name)
-
-
 class _Coupling:
     """What the two kinds of coupling share; they are dataclasses with these fields."""
 
@@ -122,13 +118,13 @@ class _Coupling:
         return (
             self.stiffness,
             self.torsional_stiffness,
-            _limit(self.max_force, "max_force"),
-            _limit(self.max_torque, "max_torque"),
-            _limit(self.max_depth, "max_depth"),
+            limit(self.max_force, "max_force"),
+            limit(self.max_torque, "max_torque"),
+            limit(self.max_depth, "max_depth"),
             0.0 if self.reach is None else number(self.reach, "reach"),
             damping,
-            _limit(self.max_speed, "max_speed") * dt,
-            _limit(self.max_turn_rate, "max_turn_rate") * dt,
+            limit(self.max_speed, "max_speed") * dt,
+            limit(self.max_turn_rate, "max_turn_rate") * dt,
             degenerate,
         )
 
@@ -162,7 +158,8 @@ class _Coupling:
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
             if field.name != "substeps" and value is not None:
-                object.__setattr__(self, field.name, number(value, field.name))
+                taken = limit if field.name.startswith("max_") else number
+                object.__setattr__(self, field.name, taken(value, field.name))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._atomic import as_path
-from reducedfem._check import array_like, flag, integer, number, reals, rotations
+from reducedfem._check import array_like, flag, integer, limit, number, reals, rotations
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
 
 if TYPE_CHECKING:
@@ -103,10 +103,6 @@ def _trajectory(
         rotations(quaternions, "quaternions"),
         None if buttons is None else array_like(buttons, "buttons"),
     )
-
-
-def _most(value: float | None, name: str) -> float:
-    return math.inf if value is None else number(value, name)
 
 
 def _lasts(times: NDArray[np.float64]) -> float:
@@ -378,8 +374,8 @@ class SimulatedHand(Device):
                 number(torsional_damping, "torsional_damping"),
                 number(torsional_stiffness, "torsional_stiffness"),
             ),
-            _most(max_force, "max_force"),
-            _most(max_torque, "max_torque"),
+            limit(max_force, "max_force"),
+            limit(max_torque, "max_torque"),
         )
         self._duration = _lasts(trajectory[0])
 
@@ -436,8 +432,8 @@ class UdpDevice(Device):
             here,
             there,
             number(wait, "wait"),
-            _most(max_force, "max_force"),
-            _most(max_torque, "max_torque"),
+            limit(max_force, "max_force"),
+            limit(max_torque, "max_torque"),
         )
         self._duration = math.inf
         self._host = here[0]

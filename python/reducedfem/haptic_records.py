@@ -56,7 +56,10 @@ class HapticRecords:
 
     def __init__(self, array: NDArray[np.void]) -> None:
         if getattr(array, "dtype", None) != RECORD:
-            raise InputTypeError("array must hold the records of a session")
+            raise InputTypeError(
+                f"array must hold the records of a session, got {type(array).__name__}; "
+                "HapticRecords.load reads a file of them"
+            )
         if array.ndim != 1:
             raise InputError(f"array must have the shape (n,), got {array.shape}")
         self._array = array
@@ -110,7 +113,7 @@ class HapticRecords:
         InputError
             Another name.
         """
-        if name not in _FLAGS:
+        if not isinstance(name, str) or name not in _FLAGS:
             raise InputError(f"name must be one of {', '.join(_FLAGS)}, got {name!r}")
         result: NDArray[np.bool_] = (self.array["flags"] & _FLAGS[name]) != 0
         return result
@@ -151,7 +154,7 @@ class HapticRecords:
         title
             Text above.
         max_depth
-            Penetration from which on the coupling is relieved [m]: a line.
+            Penetration that the coupling allows [m], that of `HapticReport.max_depth`: a line.
 
         Returns
         -------
@@ -159,8 +162,8 @@ class HapticRecords:
 
         Raises
         ------
-        InputError
-            There are no records.
+        InputError, InputTypeError
+            There are no records; `max_depth` is not positive, or no number.
         FileFormatError
             The picture cannot be written, or has another suffix.
         MissingMatplotlibError

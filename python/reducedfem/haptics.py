@@ -18,7 +18,7 @@ import numpy as np
 
 from reducedfem import _core
 from reducedfem._atomic import as_path
-from reducedfem._check import count, flag, integer, number
+from reducedfem._check import count, flag, integer, limit, number
 from reducedfem._record_file import RECORD, RecordFile
 from reducedfem._run import Progress, callback
 from reducedfem._session_parts import check_parts, sequence
@@ -278,7 +278,7 @@ class HapticSession:
         lasts = device.duration if duration is None else number(duration, "duration")
         if duration is not None and not lasts > 0.0:
             raise InputError(f"duration must be positive or None, got {lasts:g}")
-        if render not in ("linear", "saturated"):
+        if not isinstance(render, str) or render not in ("linear", "saturated"):
             raise InputError(f'render must be "linear" or "saturated", got {render!r}')
         check_parts(contacts, simulations, field_simulation, self._dt)
         self._contacts, self._simulations = contacts, simulations
@@ -306,10 +306,10 @@ class HapticSession:
             dynamics,
             place._core_settings(),
             (
-                _or_infinite(max_force, "max_force"),
-                _or_infinite(max_torque, "max_torque"),
-                _or_infinite(force_slew, "force_slew"),
-                _or_infinite(torque_slew, "torque_slew"),
+                limit(max_force, "max_force"),
+                limit(max_torque, "max_torque"),
+                limit(force_slew, "force_slew"),
+                limit(torque_slew, "torque_slew"),
                 number(ramp, "ramp"),
                 number(device._silence if silence is None else silence, "silence"),
                 flag(passivity, "passivity"),
@@ -815,7 +815,3 @@ def _split(
     if isinstance(coupling, DynamicCoupling):
         return coupling._core_settings(dt)
     return coupling._core_settings(dt), None
-
-
-def _or_infinite(value: float | None, name: str) -> float:
-    return math.inf if value is None else number(value, name)
