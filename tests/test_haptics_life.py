@@ -704,7 +704,7 @@ def test_a_file_with_gaps_is_told(ball, tmp_path):
     thread.join()
     report = made.report()
     assert f"{report.unrecorded} cycles found no room in keep_records=64" in str(error.value)
-    assert f"not recorded          {report.unrecorded} cycles" in str(report)
+    assert f"not recorded            {report.unrecorded} cycles" in str(report)
     ticks = ticks_of(path)
     assert (np.diff(ticks) > 0).all()
     assert report.ticks - len(ticks) == report.unrecorded >= 50

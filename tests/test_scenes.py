@@ -15,7 +15,7 @@ import pytest
 import reducedfem as rf
 from reducedfem import plot, scenes
 from reducedfem.cli import main
-from reducedfem.scenes import shapes
+from reducedfem.scenes import _scene, shapes
 
 SMALL = {
     "statue": {"points": 12_000, "resolution": 96},
@@ -35,6 +35,9 @@ def ran(name):
     """Return what a scene did in ten seconds of the hand, its coupling, and shapes on the way."""
     # without a budget of time the levels, and so all results, are the same on any machine
     session = scenes.session(name, budget_us=0.0, duration=0.1, **SMALL[name])
+    # by which too few points are refused
+    levels = _scene._LEVELS.get(name, 5)
+    assert all(contact.tree.shell.n_levels == levels for contact in session.contacts)
     parts, deformed = [], []
     for _ in range(10):
         parts.append(session.run(1000).array)
@@ -301,6 +304,8 @@ def test_unknown_scenes_are_named():
         ("soft", None, {"r": 0}, "^r must be between 1 and 44, got 0"),
         ("soft", None, {"rate": 300}, "^rate is 300 Hz, a cycle of 3.33333 ms; .* soft"),
         ("dragon", None, {"points": 0}, "^points must be between 1 and"),
+        ("alpha", None, {"points": 170}, "^points must be 171 or more, got 170: .* alpha has 5 le"),
+        ("statue", None, {"points": 2730}, "^points must be 2731 or more, got 2730"),
         ("hoses", None, {"resolution": 0.5}, "^resolution must be an int"),
         ("statue", None, {"coupled": True}, "^coupled is for one shell that deforms"),
         ("alpha", None, {"cheat": "no"}, "^cheat must be True or False"),
@@ -325,6 +330,14 @@ def test_wrong_options_are_refused_before_anything_is_built(
     # nor by its module
     with pytest.raises(rf.ReducedFEMError, match=message):
         getattr(scenes, name).session(device, **options)
+
+
+def test_no_more_points_are_asked_for_than_levels_need():
+    ball = rf.SphereField((0.0, 0.0, 0.0), 0.1)
+    for levels, fewest in ((5, 171), (7, 2731)):
+        assert rf.Pointshell.from_field(ball, fewest, levels).n_levels == levels
+        with pytest.raises(rf.InputError, match=f"{fewest - 1} points are too few for {levels}"):
+            rf.Pointshell.from_field(ball, fewest - 1, levels)
 
 
 def test_a_device_that_has_a_session_is_refused_before_anything_is_built(monkeypatch):
@@ -364,6 +377,9 @@ def test_a_picture_of_no_cycles_is_refused():
         kind = type(wrong).__name__
         with pytest.raises(rf.InputTypeError, match=f"HapticRecords or their array, got {kind}"):
             plot.session_figure(wrong)
+    for depth, told in ((-1.0, "positive or None, got -1"), ("1", "a number, got str")):
+        with pytest.raises(rf.ReducedFEMError, match=f"^max_depth must be {told}"):
+            rf.HapticRecords(records[:9]).plot(max_depth=depth)
 
 
 def test_pictures_tell_what_their_red_lines_are():
@@ -376,12 +392,12 @@ def test_pictures_tell_what_their_red_lines_are():
         legend = axes.get_legend()
         lines = [line for line in axes.get_lines() if len(set(line.get_ydata())) == 1]
         told |= {line.get_label(): line.get_ydata()[0] for line in lines}
-        red = [line for line in lines if line.get_label() in ("the period", "coupling relieved")]
+        red = [line for line in lines if line.get_label() in ("the period", "allowed")]
         names = [text.get_text() for text in legend.get_texts()] if legend else []
         assert all(line.get_label() in names for line in red)
     # of a session at 500 Hz that left a cycle out
     assert told["the period"] == pytest.approx(2000.0)
-    assert told["coupling relieved"] == pytest.approx(1.0)
+    assert told["allowed"] == pytest.approx(1.0)
     plot.session_figure(records[:1])
 
 
@@ -416,6 +432,10 @@ def test_the_command_runs_records_draws_and_plays_again(capsys, tmp_path):
     alpha = ["haptics", "alpha", *small]
     assert main([*alpha, "--record", str(record), "--plot", str(picture)]) == 0
     out = capsys.readouterr().out
+    # before it is built, which takes its time
+    first = out.splitlines()[0]
+    assert first.split()[0] == "scene"
+    assert scenes.STORIES["alpha"] in first
     for text in (
         "finished",
         "simulated hand",

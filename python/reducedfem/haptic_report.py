@@ -134,7 +134,7 @@ class HapticReport:
         Records that found no room.
     compute_us, processor_us, late_us, contact_us
         Times of computing, of it on a processor, of the beginning of cycles after their time, and
-        of contact: by name "p50", "p99", "p99.9", "max" [us]; the first three are known to 1 %.
+        of contact: by name "p50", "p99", "p99.9", "max" [us], known to 1 %.
         What cycles compute for longer than they are on a processor, a hypervisor or another
         thread of the machine took.
     depth
@@ -200,7 +200,7 @@ class HapticReport:
             rows.append(("not recorded", f"{self.unrecorded} cycles"))
         if self.not_allowed:
             rows.append(("refused", self.not_allowed))
-        return "\n".join(f"{name:<22}{value}" for name, value in rows)
+        return "\n".join(f"{name:<24}{value}" for name, value in rows)
 
     def _deepest(self) -> str:
         found = f"{1e3 * self.depth:.3g} mm"

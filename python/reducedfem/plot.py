@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem._atomic import replacing
+from reducedfem._check import number
 from reducedfem.errors import FileFormatError, InputError, InputTypeError, MissingMatplotlibError
 from reducedfem.haptic_records import HapticRecords
 
@@ -622,7 +623,7 @@ def session_figure(
     title
         Text above.
     max_depth
-        Penetration from which on the coupling is relieved [m]: a red line, as is the period in
+        Penetration that the coupling allows [m]: a red line, as is the period in
         the times.
 
     Returns
@@ -632,7 +633,7 @@ def session_figure(
     Raises
     ------
     InputError, InputTypeError
-        There are no records, or they are something else.
+        There are no records, or they are something else; `max_depth` is not positive, or no number.
     MissingMatplotlibError
         Matplotlib is not installed.
     """
@@ -648,6 +649,10 @@ def session_figure(
             ) from None
     if not len(records):
         raise InputError("records are empty: the session has made no cycle")
+    if max_depth is not None:
+        max_depth = number(max_depth, "max_depth")
+        if not max_depth > 0.0:
+            raise InputError(f"max_depth must be positive or None, got {max_depth:g}")
     red, blue, yellow, grey = "#c8383f", "#2a8ca0", "#e0a030", "#c9ccd1"
     time = records["time_s"]
     figure = Figure(figsize=(10.0, 9.0), layout="constrained")
@@ -680,7 +685,7 @@ def session_figure(
     axes[2].yaxis.get_major_locator().set_params(integer=True)
     axes[3].plot(time, 1e3 * records["depth_m"], color=yellow, label="penetration", **thin)
     if max_depth is not None:
-        axes[3].axhline(1e3 * max_depth, color=red, linewidth=0.8, label="coupling relieved")
+        axes[3].axhline(1e3 * max_depth, color=red, linewidth=0.8, label="allowed")
     axes[3].set_ylabel("depth [mm]")
     for k, colour in enumerate((red, yellow, blue)):
         axis = "xyz"[k]

@@ -158,9 +158,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
         _core.probe_device(device._core)
     if isinstance(device, UdpDevice):
         console.fact("device", device._looked_for[0] + ": awaited when the scene is built")
+    # without a terminal no bar tells that something goes on
+    console.fact("scene", scenes.STORIES[args.scene] + "; to build it takes up to a minute")
     with console.stage("build") as stage:
         session = scenes.session(args.scene, device, **options)
-        stage.result = scenes.STORIES[args.scene]
+        points = sum(contact.tree.shell.n_points for contact in session.contacts)
+        stage.result = count_text(points, "point")
     failure = None
     try:
         with session:
@@ -207,11 +210,13 @@ def _tell(records: NDArray[np.void], console: Console) -> None:
         return
     touching = records["touching"]
     levels = np.bincount(records["level"])
-    console.say(
-        f"  {'contact':<22}{(touching > 0).mean():.0%} of the time, up to "
-        f"{count_text(int(touching.max()), 'point')}; up to {int(records['visited'].max()):,} nodes"
+    console.fact(
+        "contact",
+        f"{(touching > 0).mean():.0%} of the time, up to "
+        f"{count_text(int(touching.max()), 'point')}; up to "
+        f"{count_text(int(records['visited'].max()), 'node')}",
     )
     shares = ", ".join(
         f"{n}: {count / len(records):.1%}" for n, count in enumerate(levels) if count
     )
-    console.say(f"  {'deepest level':<22}{shares}")
+    console.fact("deepest level", shares)

@@ -50,8 +50,8 @@ def session(name: str, device: Device | None = None, **options: Any) -> HapticSe
     device
         What the hand holds; None: a simulated hand, which does what the story tells.
     **options
-        ``points``, ``resolution`` and, of what deforms, ``r``: see the module of the scene; and
-        those of `HapticSession`.
+        ``points``, ``resolution`` and, of what deforms, ``r``: see ``help(scenes.soft.session)``
+        and its like; and those of `HapticSession`.
 
     Returns
     -------

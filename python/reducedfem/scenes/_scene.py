@@ -30,6 +30,8 @@ _OPTIONS = {
     "resolution": "Voxels of the field of what is held, along its longest side.",
     "r": f"Reduced coordinates of each body that deforms, 1 to {shapes.MOST_R}.",
 }
+# of their pointshells, where those are not as many as by default
+_LEVELS = {"statue": 7}
 _DOC = """{summary}
 
     Parameters
@@ -97,8 +99,15 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
                 f"{name} has no option {option!r}: it has {', '.join(own)} and, of a session, "
                 f"{', '.join(theirs)}"
             )
-    for option in ("points", "resolution"):
-        count(options.get(option, 1), option)
+    levels = _LEVELS.get(name, 5)
+    fewest = (4**levels + 4) // 6  # with one on the first level, rounded
+    points = count(options.get("points", fewest), "points")
+    if points < fewest:
+        raise InputError(
+            f"points must be {fewest} or more, got {points}: the shell of {name} has {levels} "
+            "levels, each with four times as many as the one before"
+        )
+    count(options.get("resolution", 1), "resolution")
     if "r" in own:
         count(options.get("r", 1), "r", shapes.MOST_R)
     for option in ("cheat", "coupled"):
