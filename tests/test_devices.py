@@ -358,9 +358,14 @@ def test_samples_come_in_and_wrenches_go_out(ball, raw):
 
 
 @pytest.mark.parametrize(
-    ("limits", "most"), [({}, 5.0), ({"max_force": 0.75}, 0.75), ({"max_force": None}, 12.0)]
+    ("limits", "most", "torque"),
+    [
+        ({}, 5.0, 0.1),
+        ({"max_force": 0.75}, 0.75, 0.1),
+        ({"max_force": None, "max_torque": None}, 12.0, math.inf),
+    ],
 )
-def test_no_more_is_sent_than_a_bridge_is_for(ball, raw, limits, most):
+def test_no_more_is_sent_than_a_bridge_is_for(ball, raw, limits, most, torque):
     """A program that renders whatever comes gets 5 N at most, unless it is told otherwise.
 
     The hand presses by 30 mm: 500 N/m and 2000 N/m in series are 12 N.
@@ -376,6 +381,8 @@ def test_no_more_is_sent_than_a_bridge_is_for(ball, raw, limits, most):
         assert most == 12.0 or force.max() <= most * (1.0 + 1e-12)
         assert client.newest()[3] == tuple(records["force"][-1])
         assert records.flagged("clamped").any() == (most < 12.0)
+        # the ball turns freely, so that a torque is not to be had here
+        assert made._core.device()[2] == torque
 
 
 def test_the_newest_of_several_packets_counts(ball, raw):
