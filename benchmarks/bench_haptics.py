@@ -45,8 +45,8 @@ def spread(us: np.ndarray) -> str:
     )
 
 
-def longest_processor(records: NDArray[np.void]) -> str:
-    """Say how long the cycles had a processor: what is longer, the machine took."""
+def on_a_processor(records: NDArray[np.void]) -> str:
+    """Say how long the cycles were on a processor: what is longer, the machine took."""
     return f"on a processor {spread(records['processor_us'])} us"
 
 
@@ -88,7 +88,7 @@ def session_rows(
             float(compute.max()),
             "us",
             1000.0,
-            longest_processor(records),
+            on_a_processor(records),
             ratio=float(compute.max() / np.median(compute)),
             over="the median",
         ),
@@ -149,7 +149,7 @@ def scene_rows(name: str) -> list[Row]:
             float(compute.max()),
             "us",
             1000.0,
-            longest_processor(records),
+            on_a_processor(records),
             ratio=float(compute.max()) / median,
             over="the median",
         ),
@@ -243,7 +243,7 @@ def buried_rows(
             "us",
             500.0,
             f"{spread(buried['compute_us'])} us over {len(buried)} of {len(records)} cycles, "
-            f"{longest_processor(buried)}, {(us > 500.0).mean():.2%} longer than the budget; "
+            f"{on_a_processor(buried)}, {(us > 500.0).mean():.2%} longer than the budget; "
             f"levels {buried['level'].min()} to {buried['level'].max()}",
             ratio=float(np.percentile(buried["compute_us"], 99.9) / np.median(us)),
             over="the median on a processor",

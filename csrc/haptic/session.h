@@ -7,10 +7,10 @@
 // are left out and counted.  Where the system allows it the thread has a real-time priority and
 // memory is locked; what was not allowed is in the status.  Denormal numbers count as zero there.
 //
-// A keeper, a second thread, watches the first: when no cycle has ended for too
-// long, it takes the force from the device by its `halt`.  A pause of the whole process, in which
-// the keeper slept too, is over by then and counts for little.  A third thread writes the records
-// to a file, so that a disk that does not answer holds up nobody but itself.
+// A keeper, a second thread, above the first where that is allowed, watches it: when no cycle has
+// ended for too long, it takes the force from the device by its `halt`.  A pause of the whole
+// process, in which the keeper slept too, is over by then and counts for little.  A third thread
+// writes the records to a file, so that a disk that does not answer holds up nobody but itself.
 //
 // One thread at a time may call these functions.
 #ifndef RF_HAPTIC_SESSION_H

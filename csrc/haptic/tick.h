@@ -58,8 +58,8 @@ typedef struct rf_tick_record {
   double time_s;      // by the schedule, since the beginning
   double late_us;     // how much later than it should it was woken; set by who runs it
   double compute_us;  // all of it but the device
-  // of that, while the thread was on a processor, the rest is the machine's, not the cycle's;
-  // rather too much: what writing the device takes of it counts too
+  // Of that, while the thread was on a processor: the rest is the machine's, not the cycle's.
+  // Rather too much, as what writing to the device takes of a processor counts too.
   double processor_us;
   double device_us;  // reading and writing
   double contact_us, coupling_us, deform_us;
