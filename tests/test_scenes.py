@@ -209,7 +209,7 @@ def small(name, points, resolution, direction, passivity=False):
 
 @pytest.mark.parametrize("scene", [("statue", 3000, 48), ("peg", 6000, 64)])
 def test_normals_are_calmer(scene):
-    """Which is why sessions take them: by second differences of the force, 15 and 25 times."""
+    """Which is why sessions take them: by second differences of the force, 11 and 14 times."""
     shakes = {}
     for direction in ("normal", "field"):
         force = small(*scene, direction)["force"]

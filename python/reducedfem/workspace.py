@@ -59,7 +59,8 @@ class Workspace:
                 position, quaternion = self.start
             except (TypeError, ValueError):
                 raise InputTypeError(
-                    "start must be a pair (position, quaternion) or None"
+                    "start must be a pair (position, quaternion) or None, got "
+                    f"{type(self.start).__name__}"
                 ) from None
             pose = (
                 _numbers(position, "position of start", 3),
