@@ -657,8 +657,9 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->locked = s->was_locked;
   memcpy(out->not_allowed, s->not_allowed, sizeof out->not_allowed);
   out->ticks = atomic_load(&loop->ticks);
-  out->over = atomic_load(&loop->over);
+  // the part before the whole: the loop may run, and adds to the whole first
   out->interrupted = atomic_load(&loop->interrupted);
+  out->over = atomic_load(&loop->over);
   out->skipped = atomic_load(&loop->skipped);
   out->too_deep = atomic_load(&loop->too_deep);
   out->unrecorded = atomic_load(&loop->unrecorded);
