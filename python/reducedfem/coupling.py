@@ -210,7 +210,7 @@ class VirtualCoupling(_Coupling):
         not deeper than 3/4 D, `reach` is not too short, and distances change by no more than a
         point travels. Those of a grid can change sqrt(3) times as fast: 0.967 D at the very
         most. In ``benchmarks/b07_4_9_attacks.py``, of which that is the subject, it was 0.88 D;
-        static couplings that only saturate came to 4.3 D there, half the width of the object.
+        static couplings that only saturate came to 9.2 D there.
 
         Slides, too, are no faster than D / 2 a cycle: at 1 kHz 0.5 m/s for each mm of D; a hand
         that is faster feels the object lag. Slower ones that are less than D / 2 deep feel as
@@ -222,9 +222,10 @@ class VirtualCoupling(_Coupling):
         What is not bounded: points that are not there, as a spike passes between those of a
         coarse shell, or are left out for want of time; where an object is that is held and thinner
         than 3/2 D, in which nothing is deeper than half of that, so that it may come through; and
-        what moves by itself. A plate of
-        10 kPa came up to 1.0 D into an object with a dynamic coupling, and up to 0.82 D into one
-        with a static coupling, coupled or not. `step` alone bounds nothing: it knows of one cycle.
+        what moves by itself. A plate of 10 kPa came up to 1.3 D into an object with a static
+        coupling, in one of nine attacks on it (in the others up to 0.72 D), up to 1.0 D into one
+        with a dynamic coupling, and up to 0.79 D into a coupled one. `step` alone bounds nothing:
+        it knows of one cycle.
     damping
         Part of each motion that is not made, in [0, 1) (4.8).
     max_speed, max_turn_rate
