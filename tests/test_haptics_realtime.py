@@ -64,7 +64,7 @@ tid = thread("rf-haptic")
 def run(code, tmp_path, **environment):
     done = subprocess.run(
         [sys.executable, "-c", SESSION + textwrap.dedent(code), str(tmp_path / "record.npy")],
-        capture_output=True, text=True, check=False, env=os.environ | environment,
+        capture_output=True, text=True, check=False, env=os.environ | environment, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return [float(line) for line in done.stdout.split()]
