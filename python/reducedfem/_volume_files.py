@@ -14,11 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem._reading import read_regular, regular_file
 from reducedfem.errors import FileFormatError
 
 __all__ = ["ElasticData", "VolumeData", "read_indices", "read_volume", "write_volume"]
 
 _INCLUDE_DEPTH = 10
+# of all files that one includes; Vega's examples have a few lists of numbers
+_INCLUDED_FILES = 1000
+_INCLUDED_BYTES = 2**28
 _VEG_TYPES = {"TET": 4, "TETS": 4, "CUBIC": 8}
 _MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10}
 # cells that carry no volume are passed over
@@ -64,16 +68,9 @@ class VolumeData:
 
 def read_volume(path: Path) -> VolumeData:
     """Read a ``.veg`` file, or what meshio reads."""
-    if os.path.isdir(path):
-        raise FileFormatError(f"cannot read {str(path)!r}: it is a folder")
-    try:
-        with path.open("rb") as file:
-            if not file.read(4096).strip():
-                raise FileFormatError(f"{str(path)!r} is empty")
-    except OSError as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+    with regular_file(path) as (file, _):
+        if not file.read(4096).strip():
+            raise FileFormatError(f"{str(path)!r} is empty")
     return _read_veg(path) if path.suffix.lower() == ".veg" else _read_meshio(path)
 
 
@@ -103,15 +100,44 @@ class _Line(NamedTuple):
         return FileFormatError(f"{str(self.file)!r}, line {self.number}: {why}")
 
 
-def _lines(path: Path, depth: int = 0, included_by: _Line | None = None) -> Iterator[_Line]:
+class _Included:
+    """What one file may include: regular files of its own folder, so many of so many bytes."""
+
+    def __init__(self, first: Path) -> None:
+        self._folder = os.path.realpath(first.parent)
+        self._files, self._bytes = _INCLUDED_FILES, _INCLUDED_BYTES
+
+    def read(self, name: str, line: _Line) -> tuple[Path, bytes]:
+        """Return the place and the contents of a file that a line includes."""
+        path = line.file.parent / name
+        try:
+            real = os.path.realpath(path)
+            inside = os.path.commonpath([self._folder, real]) == self._folder
+        except ValueError as error:  # a null character; another drive
+            raise line.fail(f"*INCLUDE: no file can be called {name!r}: {error}") from None
+        if os.path.isabs(name) or not inside:
+            raise line.fail(
+                f"*INCLUDE: {name!r} is not in {self._folder!r}, the folder of the first file; "
+                "copy it there and include it by its name"
+            )
+        if self._files == 0:
+            raise line.fail(f"*INCLUDE: more than {_INCLUDED_FILES} files are included")
+        self._files -= 1
+        try:
+            data = read_regular(path, self._bytes)
+        except FileFormatError as error:
+            raise line.fail(f"*INCLUDE: {error}") from error
+        self._bytes -= len(data)
+        return path, data
+
+
+def _lines(path: Path) -> Iterator[_Line]:
     """Yield lines that say something, included files in place."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        why = f"cannot read {str(path)!r}: {error.strerror or error}"
-        if included_by is not None:
-            raise included_by.fail(f"*INCLUDE: {why}") from error
-        raise FileFormatError(why) from error
+    yield from _lines_of(path, read_regular(path), _Included(path), 0)
+
+
+def _lines_of(path: Path, data: bytes, included: _Included, depth: int) -> Iterator[_Line]:
+    text = data.decode("utf-8", errors="replace")
     for number, raw in enumerate(text.splitlines(), 1):
         content = raw.partition("#")[0]
         words = content.replace(",", " ").split()
@@ -127,7 +153,7 @@ def _lines(path: Path, depth: int = 0, included_by: _Line | None = None) -> Iter
         else:
             # a file name may hold blanks and commas
             name = content.strip().split(None, 1)[1].strip()
-            yield from _lines(path.parent / name, depth + 1, line)
+            yield from _lines_of(*included.read(name, line), included, depth + 1)
 
 
 class _Section(NamedTuple):
@@ -411,12 +437,9 @@ def _read_meshio(path: Path) -> VolumeData:
 
 def _require_header(path: Path) -> None:
     """Refuse a TetGen file without contents, for whose first line meshio looks forever."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            if any(line.partition("#")[0].strip() for line in file):
-                return
-    except OSError as error:
-        raise FileFormatError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+    with regular_file(path) as (file, _):
+        if any(line.partition(b"#")[0].strip() for line in file):
+            return
     raise FileFormatError(f"{str(path)!r} is empty")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem._atomic import as_path
+from reducedfem._reading import regular_file
 from reducedfem._record_file import RECORD, RecordFile, announces_records
 from reducedfem.errors import FileFormatError, InputError, InputTypeError
 
@@ -199,7 +200,7 @@ class HapticRecords:
         """
         place = as_path(path)
         try:
-            with place.open("rb") as file:
+            with regular_file(place) as (file, _):
                 if not announces_records(file):
                     array = None
                 elif place.suffix == RecordFile.PART:
@@ -207,11 +208,7 @@ class HapticRecords:
                     array = np.fromfile(file, RECORD)
                 else:
                     array = np.load(file, allow_pickle=False)
-        except OSError as error:
-            raise FileFormatError(
-                f"cannot read {str(place)!r}: {error.strerror or error}"
-            ) from None
-        except (ValueError, EOFError) as error:
+        except (ValueError, EOFError, MemoryError, OverflowError) as error:
             raise FileFormatError(f"cannot read {str(place)!r}: {error}") from None
         if array is None or array.ndim != 1:
             raise FileFormatError(f"{str(place)!r} holds no records of a session")

@@ -508,6 +508,9 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     integer per element that the format provides is taken (Gmsh: physical groups; Medit
     and TetGen: references), else sets that do not overlap (Abaqus: ELSET), numbered from 1.
 
+    ``*INCLUDE`` of a ``.veg`` file names a regular file in the same folder or below it; at most
+    1000 files of 256 MiB in all are included.
+
     Parameters
     ----------
     path
@@ -543,7 +546,8 @@ def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
     Parameters
     ----------
     path
-        Text file of 1-based node numbers, separated by commas, blanks or line ends.
+        Text file of 1-based node numbers, separated by commas, blanks or line ends. It may
+        ``*INCLUDE`` others as `read_mesh` allows.
 
     Returns
     -------

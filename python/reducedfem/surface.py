@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
 from reducedfem._check import array_like
+from reducedfem._reading import read_regular
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import FileFormatError, InputError, MeshError
 
@@ -264,10 +265,7 @@ def read_surface(path: str | os.PathLike[str]) -> Surface:
             " (volume meshes are read by read_mesh; .safetensors files, which this package saved,"
             " by load)"
         )
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise FileFormatError(f"cannot read {str(file)!r}: {error.strerror or error}") from error
+    data = read_regular(file)
     if not data.strip():
         raise FileFormatError(f"{str(file)!r} is empty")
     vertices, triangles = _from_obj(data, file) if suffix == ".obj" else _by_trimesh(data, file)
