@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import os
 import re
@@ -33,6 +34,7 @@ _WRITABLE = (
     *(".su2", ".dat", ".tec", ".xdmf", ".xmf", ".med", ".exo"),
 )
 _WRITABLE_TETS = (".ele", ".node")
+_PAIR = b"# reducedfem: files of one save"
 # names under which formats keep an integer per cell, most telling first
 _REGION_KEYS = (
     "region",
@@ -395,8 +397,7 @@ def _read_meshio(path: Path) -> VolumeData:
             f"format; known are .veg {' '.join(sorted(suffixes))}"
         )
     if path.suffix.lower() in _WRITABLE_TETS:
-        _require_header(path.with_suffix(".node"))
-        _require_header(path.with_suffix(".ele"))
+        _check_tetgen_pair(path)
     try:
         with _quiet():
             mesh: Any = meshio.read(path)
@@ -435,12 +436,38 @@ def _read_meshio(path: Path) -> VolumeData:
     return data
 
 
-def _require_header(path: Path) -> None:
-    """Refuse a TetGen file without contents, for whose first line meshio looks forever."""
+def _tetgen_head(path: Path) -> bytes:
+    """Return the first line; refuse a file without contents, which meshio reads for ever."""
     with regular_file(path) as (file, _):
-        if any(line.partition(b"#")[0].strip() for line in file):
-            return
+        first = file.readline()
+        if first.partition(b"#")[0].strip() or any(
+            line.partition(b"#")[0].strip() for line in file
+        ):
+            return first
     raise FileFormatError(f"{str(path)!r} is empty")
+
+
+def _check_tetgen_pair(path: Path) -> None:
+    """Refuse two files of which one is of another save, as a killed process leaves them."""
+    nodes, elements = path.with_suffix(".node"), path.with_suffix(".ele")
+    heads = [_tetgen_head(file) for file in (nodes, elements)]
+    stamps = [head if head.startswith(_PAIR) else b"" for head in heads]
+    if stamps[0] != stamps[1]:
+        raise FileFormatError(
+            f"{str(nodes)!r} and {str(elements)!r} are not of the same save: write the mesh again, "
+            f"or delete the line that begins with {_PAIR.decode()!r} to read them all the same"
+        )
+
+
+def _stamp_tetgen_pair(path: Path, data: VolumeData) -> None:
+    """Put the same line at the top of both files, which those of another mesh do not have."""
+    digest = hashlib.sha256()
+    for array in (data.nodes, data.elements, data.regions):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    stamp = _PAIR + b" " + digest.hexdigest()[:32].encode("ascii") + b"\n"
+    for suffix in _WRITABLE_TETS:
+        file = path.with_suffix(suffix)
+        file.write_bytes(stamp + file.read_bytes())
 
 
 def _missing(error: ImportError, suffix: str) -> FileFormatError:
@@ -520,6 +547,8 @@ def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
     try:
         with _quiet():
             mesh.write(path, **options)
+        if suffix in _WRITABLE_TETS:
+            _stamp_tetgen_pair(path, data)
     except (MemoryError, FileFormatError):
         raise
     except ImportError as error:

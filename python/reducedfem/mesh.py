@@ -447,7 +447,8 @@ class Mesh:
         """Write to a ``.veg`` file, or to what meshio writes (``.vtu``, ``.msh``, ...).
 
         Regions are kept where the format can hold them. The file is written whole or not at
-        all.
+        all; so is each of the two of TetGen (``.ele`` and ``.node``), of which `read_mesh` refuses
+        a pair that is of two saves.
 
         Parameters
         ----------
