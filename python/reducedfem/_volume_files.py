@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import json
 import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem._memory import available
 from reducedfem._reading import read_regular, regular_file
 from reducedfem.errors import FileFormatError
 
@@ -26,8 +31,6 @@ _INCLUDED_FILES = 1000
 _INCLUDED_BYTES = 2**28
 _VEG_TYPES = {"TET": 4, "TETS": 4, "CUBIC": 8}
 _MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10}
-# cells that carry no volume are passed over
-_FLAT_TYPES = ("vertex", "line", "triangle", "quad", "polygon")
 # formats that meshio writes and reads again as they were
 _WRITABLE = (
     *(".veg", ".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".nas"),
@@ -35,17 +38,9 @@ _WRITABLE = (
 )
 _WRITABLE_TETS = (".ele", ".node")
 _PAIR = b"# reducedfem: files of one save"
-# names under which formats keep an integer per cell, most telling first
-_REGION_KEYS = (
-    "region",
-    "gmsh:physical",
-    "medit:ref",
-    "tetgen:ref",
-    "avsucd:material",
-    "nastran:ref",
-    "cell_tags",
-    "gmsh:geometrical",
-)
+# processor time that meshio may take, and more for each byte: a tenth of its usual speed
+_SECONDS = 10
+_SECONDS_A_BYTE = 2e-5
 
 
 class ElasticData(NamedTuple):
@@ -382,58 +377,63 @@ def _quiet() -> Iterator[None]:
 
 
 def _read_meshio(path: Path) -> VolumeData:
-    import meshio
-
     if path.suffix.lower() == ".safetensors":
         raise FileFormatError(
             f"cannot read {str(path)!r}: a .safetensors file is what this package saved (a model, "
             "field or pointshell), no mesh or surface; load() reads it, and `reducedfem info` "
             "tells what it is"
         )
-    suffixes = meshio.extension_to_filetypes
-    if not any("".join(path.suffixes[-n:]).lower() in suffixes for n in (1, 2)):
-        raise FileFormatError(
-            f"cannot read {str(path)!r}: {path.suffix or 'a name without suffix'} tells no known "
-            f"format; known are .veg {' '.join(sorted(suffixes))}"
-        )
     if path.suffix.lower() in _WRITABLE_TETS:
         _check_tetgen_pair(path)
+    return read_apart(path, _SECONDS + int(_SECONDS_A_BYTE * path.stat().st_size))
+
+
+def read_apart(path: Path, seconds: int) -> VolumeData:
+    """Read a file by meshio in a process of its own, which may compute for so many seconds."""
+    request = {
+        "path": os.fsencode(path).hex(),
+        "sys_path": sys.path,
+        "seconds": seconds,
+        "bytes": int(available()) or 2**40,
+    }
+    child = Path(__file__).with_name("_meshio_child.py")
     try:
-        with _quiet():
-            mesh: Any = meshio.read(path)
-    except MemoryError:
-        raise
-    except ImportError as error:
-        raise _missing(error, path.suffix) from error
-    except (Exception, SystemExit) as error:
-        detail = f": {error}" if str(error) not in ("", "1") else ""
-        raise FileFormatError(f"{str(path)!r} is damaged or of another format{detail}") from error
-
-    kinds = {block.type for block in mesh.cells if not block.type.startswith(_FLAT_TYPES)}
-    if not kinds:
-        found = ", ".join(sorted({block.type for block in mesh.cells})) or "none"
-        raise FileFormatError(
-            f"{str(path)!r} has no volume elements (its cells: {found}); "
-            "surfaces are read by read_surface"
+        done = subprocess.run(
+            [sys.executable, "-I", str(child), json.dumps(request)],
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=10 * seconds,  # it may share the processor, or wait for a pipe that is named
         )
-    strange = sorted(kinds - set(_MESHIO_TYPES))
-    if strange or len(kinds) > 1:
+    except subprocess.TimeoutExpired:
+        raise _endless(path, seconds) from None
+    except (OSError, ValueError) as error:
         raise FileFormatError(
-            f"{str(path)!r} has volume elements {', '.join(sorted(kinds))}; a mesh is either all "
-            "tetra (4 nodes), all tetra10 (10 nodes) or all hexahedron (8 nodes): export it with "
-            "one of these kinds"
-        )
+            f"cannot read {str(path)!r}: no process could be started for it: {error}"
+        ) from error
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        raise _endless(path, seconds)
+    try:
+        with np.load(io.BytesIO(done.stdout), allow_pickle=False) as found:
+            result = dict(found)
+    except (ValueError, OSError, EOFError):
+        last = done.stderr.decode("utf-8", errors="replace").strip().rpartition("\n")[2]
+        raise FileFormatError(
+            f"{str(path)!r} could not be read: its reader ended with status {done.returncode}"
+            + (f" ({last})" if last else "")
+        ) from None
+    if "refused" in result:
+        raise FileFormatError(str(result["refused"]))
+    names = {int(tag): str(name) for tag, name in json.loads(str(result["names"]))}
+    return VolumeData(result["nodes"], result["elements"], result["regions"], names)
 
-    kind = kinds.pop()
-    blocks = [i for i, block in enumerate(mesh.cells) if block.type == kind]
-    elements = np.concatenate([np.asarray(mesh.cells[i].data) for i in blocks]).astype(np.int64)
-    data = VolumeData(
-        np.asarray(mesh.points, dtype=np.float64),
-        elements.reshape(-1, _MESHIO_TYPES[kind]),
-        np.zeros(len(elements), dtype=np.int64),
+
+def _endless(path: Path, seconds: int) -> FileFormatError:
+    return FileFormatError(
+        f"{str(path)!r} is damaged, or too large for its format: meshio did not get through it "
+        f"in {seconds} s of processor time; write it as .veg, .vtu or .msh"
     )
-    _take_regions(mesh, blocks, data)
-    return data
 
 
 def _tetgen_head(path: Path) -> bytes:
@@ -474,47 +474,6 @@ def _missing(error: ImportError, suffix: str) -> FileFormatError:
     return FileFormatError(
         f"{suffix} files need the Python package {error.name}: pip install {error.name}"
     )
-
-
-def _take_regions(mesh: Any, blocks: list[int], data: VolumeData) -> None:
-    """Find the integers or sets with which the file marks its elements."""
-    for key in _REGION_KEYS:
-        if key not in mesh.cell_data:
-            continue
-        values = np.concatenate([np.asarray(mesh.cell_data[key][i]).ravel() for i in blocks])
-        if values.dtype.kind not in "iu" and not (
-            values.dtype.kind == "f" and np.array_equal(values, np.rint(values))
-        ):
-            continue
-        if len(values) == len(data.regions) and np.abs(values).max() < 2**31:
-            data.regions[:] = values
-            for name, (tag, dimension) in _physical_names(mesh):
-                if dimension == 3:
-                    data.region_names[tag] = name
-            return
-
-    # sets that do not overlap are regions too; what is in none is region 0
-    starts = np.cumsum([0, *(len(mesh.cells[i].data) for i in blocks)])
-    sets: dict[str, NDArray[Any]] = {}
-    for name, members in mesh.cell_sets.items():
-        found = [
-            np.asarray(members[i], dtype=np.int64).ravel() + start
-            for i, start in zip(blocks, starts, strict=False)
-            if i < len(members) and members[i] is not None and len(members[i])
-        ]
-        if found:
-            sets[name] = np.concatenate(found)
-    if len(sets) > 0 and _disjoint(list(sets.values()), len(data.regions)):
-        for number, (name, members) in enumerate(sets.items(), 1):
-            data.regions[members] = number
-            data.region_names[number] = name
-
-
-def _physical_names(mesh: Any) -> Iterator[tuple[str, tuple[int, int]]]:
-    for name, value in mesh.field_data.items():
-        with contextlib.suppress(TypeError, ValueError):
-            tag, dimension = (int(v) for v in value)
-            yield name, (tag, dimension)
 
 
 def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
@@ -571,4 +530,6 @@ def read_indices(path: Path) -> NDArray[np.int64]:
                 numbers.append(int(word))
             except ValueError:
                 raise line.fail(f"{word!r} is not a whole number") from None
+            if abs(numbers[-1]) >= 2**62:
+                raise line.fail(f"{word} is far out of range")
     return np.array(numbers, dtype=np.int64)

@@ -302,9 +302,8 @@ def _by_trimesh(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
                 file_type=kind, process=False, maintain_order=True, force="mesh",
             )  # fmt: skip
         return mesh.vertices, np.asarray(mesh.faces)
-    except MemoryError:
-        raise
     except Exception as error:
+        # lengths that a damaged file announces may take all memory
         detail = f": {error}" if str(error) else ""
         raise FileFormatError(
             f"{str(file)!r} is not a readable {kind.upper()} file{detail}"
@@ -352,9 +351,9 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
             ]
     try:
         vertices = np.array(coordinates, dtype=bytes).astype(np.float64).reshape(-1, 3)
-    except ValueError as error:
+        return vertices, np.array(triangles, dtype=np.int64).reshape(-1, 3)
+    except (ValueError, OverflowError) as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
-    return vertices, np.array(triangles, dtype=np.int64).reshape(-1, 3)
 
 
 def _shown(word: bytes) -> str:
