@@ -253,6 +253,11 @@ def step_free_bodies(
     for i, body in enumerate(members):
         if not isinstance(body, FreeBody):
             raise InputTypeError(f"bodies[{i}] must be a FreeBody, got {type(body).__name__}")
+    if not (forces is None or isinstance(forces, Sequence | np.ndarray)) or isinstance(forces, str):
+        raise InputTypeError(
+            "forces must be a sequence of a force or None for each body, got "
+            f"{type(forces).__name__}"
+        )
     loads = None if forces is None else tuple(forces)
     if loads is not None and len(loads) != len(members):
         raise InputError(f"forces has {len(loads)} entries for {len(members)} bodies")

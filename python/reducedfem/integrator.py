@@ -96,9 +96,11 @@ def step_count(n: int) -> int:
     """Return the argument `n`, a number of steps, or refuse it."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer):
         raise InputTypeError(f"n must be an int, got {type(n).__name__}")
-    if not 0 <= n < 2**62:
-        raise InputError(f"n must be at least 0{' and less than 2**62' * (n > 0)}, got {n}")
-    return int(n)
+    steps = int(n)
+    if not 0 <= steps < 2**62:
+        most = " and less than 2**62" if steps > 0 else ""
+        raise InputError(f"n must be at least 0{most}, got {steps}")
+    return steps
 
 
 def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> InputTypeError:
