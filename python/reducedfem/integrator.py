@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -108,6 +108,9 @@ def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> I
     return InputTypeError(f"system must be {wanted}, got {type(system).__name__}")
 
 
+_Scheme = TypeVar("_Scheme", bound="Simulation")
+
+
 class Simulation:
     """What all schemes have in common: state, steps, reset; not made by users.
 
@@ -118,6 +121,7 @@ class Simulation:
     _core: _core._Simulation
     _system: ReducedSolid | ProjectedSolid | Solid
     _dt: float
+    _settings: tuple[Any, ...]  # arguments with which it was made
 
     @property
     def system(self) -> ReducedSolid | ProjectedSolid | Solid:
@@ -198,15 +202,42 @@ class Simulation:
             array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
 
-    def __reduce__(self) -> NoReturn:
-        raise InputTypeError(
-            f"a simulation ({type(self).__name__}) cannot be copied or pickled: keep its system, "
-            "its settings and its `state`, make a new one of them and hand it q, qdot and qddot "
-            "by `reset`"
-        )
+    def clone(self: _Scheme) -> _Scheme:
+        """Return another simulation of the same system, in the same state.
+
+        It moves on by itself, to the same bits under the same forces. Of the report only the
+        number of steps is kept. Copies and pickles are the same.
+
+        Returns
+        -------
+        ImplicitNewmark or CentralDifferences
+            Of the kind of this one.
+        """
+        return _restored(type(self), self._settings, self._now())
+
+    def _now(self) -> tuple[Any, ...]:
+        q, qdot, qddot, time = self._core.state()
+        return q, qdot, qddot, round(time / self._dt)
+
+    def __copy__(self: _Scheme) -> _Scheme:
+        return self.clone()
+
+    def __deepcopy__(self: _Scheme, memo: object) -> _Scheme:
+        return self.clone()  # systems cannot be changed: they are shared
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self._settings, self._now())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: dt = {self._dt:g} s, {self._system!r}>"
+
+
+def _restored(kind: type[_Scheme], settings: tuple[Any, ...], state: tuple[Any, ...]) -> _Scheme:
+    """Make a simulation that is in a state."""
+    made = kind(*settings)
+    q, qdot, qddot, steps = state
+    made._core.reset(q, qdot, qddot, threads(), steps)
+    return made
 
 
 class ImplicitNewmark(Simulation):
@@ -291,6 +322,9 @@ class ImplicitNewmark(Simulation):
             raise wrong_system(system, "a ReducedSolid, a ProjectedSolid or a Solid")
         self._system = system
         self._dt = float(dt)
+        self._settings = (
+            system, float(dt), arguments[1:3], newton_max, tol, beta, gamma, strain_rate
+        )  # fmt: skip
 
     @property
     def report(self) -> NewmarkReport:

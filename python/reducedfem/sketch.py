@@ -434,6 +434,12 @@ class Recording:
     def __len__(self) -> int:
         return len(self._times)
 
+    def __copy__(self) -> Recording:
+        other = Recording(self._model, self._dt, self._path)
+        for name in ("_times", "_nodes", "_forces", "_modal"):
+            setattr(other, name, list(getattr(self, name)))
+        return other
+
     def __enter__(self) -> Recording:
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -256,6 +257,9 @@ class Skin:
                 raise InputError(f"force must have shape (3,) at a pick, got {vector.shape}")
             return self._core.project(where.vertices, np.outer(where.weights, vector))
         return self._core.project(array_like(where, "where"), given)
+
+    def __reduce__(self) -> tuple[type[Skin], tuple[Any, ...]]:
+        return Skin, (self._reduced, self._surface, self._normals)
 
     def __repr__(self) -> str:
         outside = int(self._embedding.outside.sum())
