@@ -772,3 +772,21 @@ def test_random_damage_under_a_valid_checksum(which, request, rng):
         assert result.displacement(np.zeros(result.r)).shape == (result.mesh.n_nodes, 3)
         assert files.from_bytes(files.to_bytes(result)).r == result.r
     assert tried > 300
+
+
+def test_each_class_loads_its_own_files(model, tmp_path):
+    field = rf.DistanceField(np.ones((3, 3, 3)), [0, 0, 0], [1, 1, 1])
+    shell = rf.Pointshell([[0, 0, 0]], [[0, 0, 1]])
+    sketch = rf.ForceSketch(3, [0.0], [0, 1], [0], [[0.0, 0, 1]])
+    saved = {
+        kind: tmp_path / f"{kind.__name__}.safetensors"
+        for kind in (rf.ReducedSolid, rf.DistanceField, rf.Pointshell, rf.ForceSketch)
+    }
+    for one in (model, field, shell, sketch):
+        one.save(saved[type(one)])
+    for kind, path in saved.items():
+        assert type(kind.load(path)) is kind
+        for other, place in saved.items():
+            if other is not kind:
+                with pytest.raises(rf.FileFormatError, match=r"its format is 'reducedfem-\w+'"):
+                    kind.load(place)

@@ -543,6 +543,29 @@ class DistanceField(Field):
 
         save(self, path)
 
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DistanceField:
+        """Read a field from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        DistanceField
+            Equal, bit for bit, to the one that was saved; see `reducedfem.load`.
+
+        Raises
+        ------
+        FileFormatError
+            The file is missing, damaged, or holds something else; the message says which.
+        """
+        from reducedfem._load import load
+
+        return load(path, DistanceField)
+
     @property
     def values(self) -> NDArray[np.float32]:
         """Samples [m], read-only float32, shape (nx, ny, nz)."""

@@ -669,6 +669,29 @@ class Pointshell:
         """
         _shell_files.save(self, path)
 
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Pointshell:
+        """Read a pointshell from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        Pointshell
+            Equal, bit for bit, to the one that was saved; see `reducedfem.load`.
+
+        Raises
+        ------
+        FileFormatError
+            The file is missing, damaged, or holds something else; the message says which.
+        """
+        from reducedfem._load import load
+
+        return load(path, Pointshell)
+
     def __repr__(self) -> str:
         levels = "1 level" if self.n_levels == 1 else f"{self.n_levels} levels"
         counts = ", ".join(map(str, self.level_counts[:8].tolist()))

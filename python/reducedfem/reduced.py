@@ -518,6 +518,29 @@ class ReducedSolid:
 
         save(self, path)
 
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ReducedSolid:
+        """Read a model from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        ReducedSolid
+            Equal, bit for bit, to the one that was saved; see `reducedfem.load`.
+
+        Raises
+        ------
+        FileFormatError
+            The file is missing, damaged, or holds something else; the message says which.
+        """
+        from reducedfem._load import load
+
+        return load(path, ReducedSolid)
+
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         from reducedfem.files import from_bytes, to_bytes
 
