@@ -728,7 +728,7 @@ def test_cycles_are_counted_in_time_too(ball):
     for seconds, message in ((0.0, "seconds must be positive"), (1e9, r"seconds \* rate must be")):
         with pytest.raises(rf.InputError, match=message):
             made.run(seconds=seconds)
-    with pytest.raises(rf.InputTypeError, match="progress must be True, False or a callable"):
+    with pytest.raises(rf.InputTypeError, match="progress must be True, False, None or a callable"):
         made.run(3, progress=3)
     made.close()
 

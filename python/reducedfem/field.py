@@ -347,7 +347,7 @@ class DistanceField(Field):
         *,
         mode: str = "exact",
         box: ArrayLike | None = None,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> DistanceField:
         """Return the signed distance field of a triangle surface.
 
@@ -383,7 +383,7 @@ class DistanceField(Field):
         box
             Corners [m], shape (2, 3), in place of the cube.
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------
@@ -446,7 +446,7 @@ class DistanceField(Field):
         expand: float = 1.5,
         *,
         box: ArrayLike | None = None,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> DistanceField:
         """Return another field's values, sampled on a grid.
 
@@ -472,7 +472,7 @@ class DistanceField(Field):
         box
             Corners [m], shape (2, 3), in place of the cube: needed where an object has no end.
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------
@@ -596,7 +596,7 @@ class DistanceField(Field):
         """
         return _known(self._core.boundary)
 
-    def isosurface(self, value: float = 0.0, *, progress: Progress = False) -> Surface:
+    def isosurface(self, value: float = 0.0, *, progress: Progress = None) -> Surface:
         """Return the surface on which the interpolated distance has a value.
 
         It is closed, manifold, and faces away from the object. Where the surface would leave
@@ -607,7 +607,7 @@ class DistanceField(Field):
         value
             The distance [m]: positive ones give surfaces around the object.
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------

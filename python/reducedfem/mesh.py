@@ -575,7 +575,7 @@ def voxelize(
     fill: bool = False,
     expand: float = 1.2,
     *,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Mesh:
     """Make a mesh of equal cubes from the voxels that a surface touches.
 
@@ -596,7 +596,7 @@ def voxelize(
     expand
         Side of the grid over the longest side of the surface, 1 or more.
     progress
-        True for a progress bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Returns
     -------

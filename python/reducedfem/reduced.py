@@ -273,7 +273,7 @@ class ReducedSolid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: Literal[False] = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> NDArray[np.float64]: ...
 
     @overload
@@ -287,7 +287,7 @@ class ReducedSolid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: Literal[True],
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> tuple[NDArray[np.float64], StaticReport]: ...
 
     def solve_static(
@@ -300,7 +300,7 @@ class ReducedSolid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: bool = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
         """Return the reduced coordinates at which internal forces balance dead loads.
 
@@ -327,7 +327,7 @@ class ReducedSolid:
         report
             Return also what the solution took.
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------
@@ -603,7 +603,7 @@ def reduce(
     *,
     editable: bool = False,
     strain_rate: StrainRateDamping | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> ReducedSolid:
     """Return the reduced model of a solid in the span of a basis.
 
@@ -625,7 +625,8 @@ def reduce(
         Damping of this solid by the rate of its strain, to be part of the model: its
         simulations have it, files keep it. The basis has 128 vectors at most then.
     progress
-        True for a bar, or a callable ``f(done, total)``; with `strain_rate` there are two runs.
+        A bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``. With `strain_rate` there are two runs.
 
     Returns
     -------

@@ -62,7 +62,7 @@ class Skin:
     normals
         Unit normals of the vertices at rest, shape (v, 3); None: `Surface.normals`.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Raises
     ------
@@ -78,7 +78,7 @@ class Skin:
         surface: Surface,
         normals: ArrayLike | None = None,
         *,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> None:
         require(reduced, ReducedSolid, "reduced")
         require(surface, Surface, "surface")
