@@ -19,6 +19,7 @@ from safetensors.numpy import save_file
 
 import reducedfem as rf
 from reducedfem import files
+from reducedfem._record_file import RECORD
 from shapes import box_hexes, box_tet10s, box_tets
 
 ARRAYS = ("basis", "mass", "coefficients")
@@ -189,7 +190,7 @@ def test_pickle_goes_through_the_format(model, damped):
 @pytest.mark.parametrize("which", ["model", "damped"])
 def test_two_saves_give_the_same_bytes(which, request, tmp_path):
     model = request.getfixturevalue(which)
-    first, second = tmp_path / "a", tmp_path / "b"
+    first, second = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
     model.save(first)
     rf.load(first).save(second)
     assert first.read_bytes() == second.read_bytes()
@@ -202,15 +203,15 @@ def test_two_saves_give_the_same_bytes(which, request, tmp_path):
 @pytest.mark.parametrize("which", ["model", "damped"])
 def test_truncated_model_and_its_history(which, request, tmp_path):
     small = request.getfixturevalue(which).truncate(2)
-    small.save(tmp_path / "m")
-    loaded = rf.load(tmp_path / "m")
+    small.save(tmp_path / "m.safetensors")
+    loaded = rf.load(tmp_path / "m.safetensors")
     assert_same(small, loaded)
     assert loaded.provenance["truncated_to"] == 2
 
 
 def test_a_damped_model_moves_the_same_in_another_process(damped, tmp_path):
     """Without its solid: all that its damping needs is in the file."""
-    damped.save(tmp_path / "m")
+    damped.save(tmp_path / "m.safetensors")
     code = (
         "import sys, numpy as np, reducedfem as rf\n"
         "model = rf.load(sys.argv[1])\n"
@@ -219,7 +220,9 @@ def test_a_damped_model_moves_the_same_in_another_process(damped, tmp_path):
         "    print(sim.state.q.tobytes().hex())\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "m")], check=True, capture_output=True
+        [sys.executable, "-c", code, str(tmp_path / "m.safetensors")],
+        check=True,
+        capture_output=True,
     )
     expected = []
     for sim in (rf.ImplicitNewmark(damped, 1e-3), rf.CentralDifferences(damped)):
@@ -229,8 +232,8 @@ def test_a_damped_model_moves_the_same_in_another_process(damped, tmp_path):
 
 
 def test_the_safetensors_package_reads_a_damped_model(damped, tmp_path):
-    damped.save(tmp_path / "m")
-    with safe_open(tmp_path / "m", "np") as file:
+    damped.save(tmp_path / "m.safetensors")
+    with safe_open(tmp_path / "m.safetensors", "np") as file:
         coefficients, metadata = file.get_tensor("damping_coefficients"), file.metadata()
     # the Gram matrix at rest is D~(0), for the pairs (0, b) come first
     square = np.zeros((damped.r, damped.r))
@@ -248,8 +251,8 @@ def test_model_without_fixed_nodes_and_with_given_vectors(tmp_path, rng):
     nodes, elements = box_hexes(2, 1, 1)
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0))
     model = rf.reduce(solid, rng.standard_normal((2, len(nodes), 3)))
-    model.save(tmp_path / "m")
-    assert_same(model, rf.load(tmp_path / "m"))
+    model.save(tmp_path / "m.safetensors")
+    assert_same(model, rf.load(tmp_path / "m.safetensors"))
 
 
 def test_the_safetensors_package_reads_it(model, tmp_path):
@@ -286,11 +289,11 @@ def test_the_safetensors_package_reads_it(model, tmp_path):
 
 def test_a_file_rewritten_by_the_safetensors_package_loads(model, tmp_path):
     """Another order of names and metadata is the same file; the checksum does not mind."""
-    model.save(tmp_path / "m")
-    with safe_open(tmp_path / "m", "np") as file:
+    model.save(tmp_path / "m.safetensors")
+    with safe_open(tmp_path / "m.safetensors", "np") as file:
         arrays, metadata = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
     save_file(arrays, tmp_path / "n", metadata)
-    assert (tmp_path / "n").read_bytes() != (tmp_path / "m").read_bytes()
+    assert (tmp_path / "n").read_bytes() != (tmp_path / "m.safetensors").read_bytes()
     assert_same(model, rf.load(tmp_path / "n"))
 
 
@@ -307,7 +310,7 @@ def test_arrays_are_aligned(data):
 
 
 def test_a_failed_save_keeps_the_old_file(model, tmp_path, monkeypatch):
-    path = tmp_path / "m"
+    path = tmp_path / "m.safetensors"
     model.save(path)
     before = path.read_bytes()
 
@@ -318,11 +321,11 @@ def test_a_failed_save_keeps_the_old_file(model, tmp_path, monkeypatch):
     with pytest.raises(rf.FileFormatError, match="No space left"):
         model.truncate(1).save(path)
     assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["m"]
+    assert os.listdir(tmp_path) == ["m.safetensors"]
 
 
 def test_a_replaced_file_keeps_its_permissions(model, tmp_path):
-    path = tmp_path / "m"
+    path = tmp_path / "m.safetensors"
     model.save(path)
     for mode in (0o600, 0o664):
         path.chmod(mode)
@@ -338,7 +341,7 @@ def test_save_says_why_it_cannot(model, tmp_path):
     with pytest.raises(rf.InputTypeError, match="path"):
         model.save(7)
     with pytest.raises(rf.InputTypeError, match="ReducedSolid"):
-        files.save("model", tmp_path / "m")
+        files.save("model", tmp_path / "m.safetensors")
 
 
 def test_provenance_that_is_no_plain_data_is_refused(model, tmp_path):
@@ -349,16 +352,16 @@ def test_provenance_that_is_no_plain_data_is_refused(model, tmp_path):
         )
 
     # NumPy's numbers and arrays are plain enough
-    with_basis(k=np.int64(3), weights=np.arange(2.0)).save(tmp_path / "m")
-    assert rf.load(tmp_path / "m").provenance["basis"]["weights"] == (0.0, 1.0)
-    before = (tmp_path / "m").read_bytes()
+    with_basis(k=np.int64(3), weights=np.arange(2.0)).save(tmp_path / "m.safetensors")
+    assert rf.load(tmp_path / "m.safetensors").provenance["basis"]["weights"] == (0.0, 1.0)
+    before = (tmp_path / "m.safetensors").read_bytes()
     with pytest.raises(rf.InputTypeError, match="function"):
-        with_basis(f=print).save(tmp_path / "m")
+        with_basis(f=print).save(tmp_path / "m.safetensors")
     with pytest.raises(rf.InputError, match="provenance"):
-        with_basis(f=math.nan).save(tmp_path / "m")
+        with_basis(f=math.nan).save(tmp_path / "m.safetensors")
     with pytest.raises(rf.InputError, match="too long"):
-        with_basis(f="x" * 2_000_000).save(tmp_path / "m")
-    assert (tmp_path / "m").read_bytes() == before
+        with_basis(f="x" * 2_000_000).save(tmp_path / "m.safetensors")
+    assert (tmp_path / "m.safetensors").read_bytes() == before
 
 
 # --- no file does harm --------------------------------------------------------------------
@@ -386,10 +389,10 @@ def test_what_is_no_file(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_unreadable(model, tmp_path):
-    model.save(tmp_path / "m")
-    (tmp_path / "m").chmod(0)
+    model.save(tmp_path / "m.safetensors")
+    (tmp_path / "m.safetensors").chmod(0)
     with pytest.raises(rf.FileFormatError, match="Permission"):
-        rf.load(tmp_path / "m")
+        rf.load(tmp_path / "m.safetensors")
 
 
 def test_messages_name_the_file(tmp_path):
@@ -790,3 +793,23 @@ def test_each_class_loads_its_own_files(model, tmp_path):
             if other is not kind:
                 with pytest.raises(rf.FileFormatError, match=r"its format is 'reducedfem-\w+'"):
                     kind.load(place)
+
+
+def test_files_get_the_suffix_that_fits(model, tmp_path):
+    model.save(tmp_path / "spoon")
+    assert os.listdir(tmp_path) == ["spoon.safetensors"]
+    for name in ("spoon", "spoon.safetensors"):
+        assert rf.load(tmp_path / name).r == model.r
+        assert rf.ReducedSolid.load(tmp_path / name).r == model.r
+    for wrong in ("spoon.obj", "spoon.NPY", "spoon.png"):
+        with pytest.raises(rf.FileFormatError, match=r"its format is \.safetensors, .*spoon\.saf"):
+            model.save(tmp_path / wrong)
+    # of what is no other format it may be a part of the name
+    model.save(tmp_path / "spoon.v2")
+    assert rf.load(tmp_path / "spoon.v2").r == model.r
+    records = rf.HapticRecords(np.zeros(2, RECORD))
+    records.save(tmp_path / "touch")
+    assert len(rf.HapticRecords.load(tmp_path / "touch.npy")) == 2
+    with pytest.raises(rf.FileFormatError, match=r"its format is \.npy, not \.csv"):
+        records.save(tmp_path / "touch.csv")
+    assert sorted(os.listdir(tmp_path)) == ["spoon.safetensors", "spoon.v2", "touch.npy"]

@@ -13,6 +13,7 @@ import numpy as np
 from reducedfem._console import Console, bytes_text, count_text, size_text
 from reducedfem._load import load
 from reducedfem._reading import regular_file
+from reducedfem._tensors import saved_place
 from reducedfem.cli.options import Commands, UsageError, fail
 from reducedfem.cli.paths import is_surface, open_surface
 from reducedfem.cli.texts import (
@@ -84,8 +85,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _info_file(name: str, console: Console) -> None:
-    path = Path(name)
-    if is_surface(name):
+    path = saved_place(Path(name))
+    if path == Path(name) and is_surface(name):
         _info_surface(name, console)
         return
     if path.suffix.lower() == ".safetensors" or _looks_saved(path):
