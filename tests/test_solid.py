@@ -430,8 +430,14 @@ def test_fixed_nodes_as_mask_or_indices(box):
     np.testing.assert_array_equal(by_mask.fixed, by_index.fixed)
     np.testing.assert_array_equal(by_mask.free, np.flatnonzero(~mask))
     assert not by_mask.fixed.flags.writeable
-    for nothing in (None, [], np.zeros(12, dtype=bool), np.zeros(0)):
-        assert len(rf.Solid(box, RUBBER, fixed=nothing).fixed) == 0
+    assert len(rf.Solid(box, RUBBER, fixed=None).fixed) == 0
+
+
+@pytest.mark.parametrize("nothing", [[], np.zeros(12, dtype=bool), np.zeros(0)])
+def test_a_selection_of_no_node_is_refused(box, nothing):
+    """A threshold in millimetres, say, selects nothing, and the solid would fly."""
+    with pytest.raises(rf.InputError, match=r"fixed selects no node; .* <= x <= .*None"):
+        rf.Solid(box, RUBBER, fixed=nothing)
 
 
 def test_bad_fixed_nodes(box):

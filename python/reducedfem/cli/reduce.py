@@ -176,12 +176,12 @@ def _run(args: argparse.Namespace) -> int:
             console.fact(
                 "parts", f"{parts} that share no face (--keep-largest drops all but the largest)"
             )
-    fixed = fixed_nodes(args, mesh)
+    fixed = None if args.free else fixed_nodes(args, mesh)
     solid = Solid(mesh, _material(args, mesh), fixed, args.quadrature)
     console.fact(
         "solid",
         f"{solid.total_mass:.3g} kg, {materials_text(solid.materials.values())}, "
-        f"{count_text(int(fixed.sum()), 'node')} fixed",
+        f"{count_text(len(solid.fixed), 'node')} fixed",
     )
     modes = _modes(args, solid)
     with console.stage("modes and derivatives") as stage:
