@@ -68,12 +68,7 @@ def test_solids_mostly_fixed_are_noticed():
 
 
 def test_studies_of_elements_are_left_alone():
-    assert (
-        said(
-            rf.Mesh(*box_hexes(1, 1, 1, 50.0)), rf.StVK(1.0, 0.3, 1.0), [0, 1, 2, 3]
-        )
-        == []
-    )
+    assert said(rf.Mesh(*box_hexes(1, 1, 1, 50.0)), rf.StVK(1.0, 0.3, 1.0), [0, 1, 2, 3]) == []
 
 
 def test_the_command_shows_warnings_as_lines(tmp_path, capsys):
