@@ -97,6 +97,7 @@ class Mesh:
         "_materials",
         "_original_nodes",
         "_region_names",
+        "_source",
     )
 
     _core: _CoreMesh
@@ -104,6 +105,7 @@ class Mesh:
     _boundary: tuple[NDArray[np.int32], NDArray[np.int32]] | None
     _region_names: dict[int, str]
     _materials: dict[int, ElasticData]
+    _source: Surface | None
 
     def __init__(
         self,
@@ -133,6 +135,7 @@ class Mesh:
         original_nodes: NDArray[np.int32] | None = None,
         region_names: dict[int, str] | None = None,
         materials: dict[int, ElasticData] | None = None,
+        source: Surface | None = None,
     ) -> Mesh:
         """Fill in the fields, which every way of making a mesh comes to."""
         self._core = core
@@ -143,6 +146,7 @@ class Mesh:
         self._boundary = None
         self._region_names = dict(region_names or {})
         self._materials = dict(materials or {})
+        self._source = source
         return self
 
     @property
@@ -187,6 +191,11 @@ class Mesh:
     def region_names(self) -> dict[int, str]:
         """Names of regions that the file gave, by region."""
         return dict(self._region_names)
+
+    @property
+    def source(self) -> Surface | None:
+        """The surface that the mesh was made from; None where there was none."""
+        return self._source
 
     @property
     def materials(self) -> dict[int, StVK]:
@@ -379,7 +388,9 @@ class Mesh:
         count, label = self._components(by)
         if count == 1:
             return self
-        return self.submesh(label == np.bincount(label).argmax())
+        part = self.submesh(label == np.bincount(label).argmax())
+        part._source = self._source
+        return part
 
     def quadratic(self) -> Mesh:
         """Return this mesh of four-node tetrahedra with ten nodes each.
@@ -413,7 +424,9 @@ class Mesh:
         core = self._core.quadratic()
         original = np.full(len(core.nodes), -1, dtype=np.int32)
         original[: self.n_nodes] = self._original_nodes
-        return Mesh.__new__(Mesh)._adopt(core, original, self._region_names, self._materials)
+        return Mesh.__new__(Mesh)._adopt(
+            core, original, self._region_names, self._materials, self._source
+        )
 
     def with_mid_edge_nodes(self, nodes: ArrayLike) -> NDArray[np.int32]:
         """Return nodes and the mid-edge nodes of the edges that run between two of them.
@@ -481,6 +494,7 @@ class Mesh:
             self._original_nodes,
             self._region_names,
             self._materials,
+            self._source,
         )
 
 
@@ -491,10 +505,11 @@ def _restore(
     original_nodes: NDArray[np.int32],
     region_names: dict[int, str],
     materials: dict[int, ElasticData],
+    source: Surface | None,
 ) -> Mesh:
     """Make a mesh again from its pickle."""
     core = _core.Mesh(nodes, elements, regions)
-    return Mesh.__new__(Mesh)._adopt(core, original_nodes, region_names, materials)
+    return Mesh.__new__(Mesh)._adopt(core, original_nodes, region_names, materials, source)
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
@@ -617,4 +632,4 @@ def voxelize(
             call,
             threads(),
         )
-    return Mesh.__new__(Mesh)._adopt(core)
+    return Mesh.__new__(Mesh)._adopt(core, source=surface)

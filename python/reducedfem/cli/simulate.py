@@ -33,12 +33,12 @@ from reducedfem.free_body import FreeBody, FreeBodyState
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport
 from reducedfem.mesh import Mesh
 from reducedfem.reduced import ReducedSolid
+from reducedfem.skin import Skin
 
 __all__ = ["add_to"]
 
 _USUAL_PUSH = 0.02  # s
 _MAX_STEPS = 10_000_000  # all are kept in memory
-_ALL = slice(None)
 _MAX_NEWTON = 1000  # as in csrc/integrator/newmark.c
 
 
@@ -232,18 +232,21 @@ class _Motion:
     def steps(self) -> int:
         return len(self.q) - 1
 
-    def displacements(
-        self, model: ReducedSolid, nodes: Sequence[int] | NDArray[np.int32], at: slice = _ALL
+    def carried(
+        self, model: ReducedSolid, rest: NDArray[np.float64], u: NDArray[np.float64], at: slice
     ) -> NDArray[np.float64]:
-        """Return the displacements of some nodes in the world at some steps, (steps, nodes, 3)."""
-        u: NDArray[np.float64] = np.einsum("sr,rnc->snc", self.q[at], model.basis[:, nodes])
+        """Return displacements in the world of places moved by u in the body, at some steps."""
         if self.poses is None or model.rigid_body is None:
             return u
-        rest = model.mesh.nodes[nodes]
         w, v = self.poses[at, None, 3:4], self.poses[at, None, 4:]
         arm = rest - model.rigid_body.centre + u
-        turned = arm + 2.0 * np.cross(v, np.cross(v, arm) + w * arm)
-        return np.asarray(self.poses[at, None, :3] + turned - rest)
+        turned: NDArray[np.float64] = arm + 2.0 * np.cross(v, np.cross(v, arm) + w * arm)
+        return self.poses[at, None, :3] + turned - rest
+
+    def displacements(self, model: ReducedSolid, nodes: Sequence[int]) -> NDArray[np.float64]:
+        """Return the displacements of some nodes at every step, (steps + 1, nodes, 3)."""
+        u = np.einsum("sr,rnc->snc", self.q, model.basis[:, nodes])
+        return self.carried(model, model.mesh.nodes[nodes], u, slice(None))
 
 
 def _record(
@@ -367,11 +370,20 @@ def _picture(
     motion: _Motion,
     u: NDArray[np.float64],
 ) -> None:
-    surface, nodes = model.mesh.surface(), model.mesh.boundary_nodes
     axis = int(np.ptp(u, axis=0).argmax())
     # a shape at rest is there anyway
     instants = [i for i in demonstration.instants(u[:, axis], 2) if i > 0]
-    moved = [motion.displacements(model, nodes, slice(i, i + 1))[0] for i in instants]
+    skin = Skin(model, model.mesh.source or model.mesh.surface())
+    surface = skin.surface
+    moved = [
+        motion.carried(
+            model,
+            surface.vertices,
+            skin.positions(motion.q[i])[None] - surface.vertices,
+            slice(i, i + 1),
+        )[0]
+        for i in instants
+    ]
     figure = plot.shapes_figure(
         surface.vertices,
         surface.triangles,
