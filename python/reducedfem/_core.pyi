@@ -277,7 +277,7 @@ class Solid:
         NDArray[np.int32],
     ]: ...
     def time_evaluate(
-        self, u: ArrayLike, tangent: bool, runs: int, threads: int, /
+        self, u: ArrayLike, tangent: bool, runs: int, threads: int, upper: bool = False, /
     ) -> NDArray[np.float64]: ...
 
 # csrc/pyext/py_reduced.c
