@@ -544,11 +544,13 @@ def test_a_cycle_that_takes_too_long_is_halted(raw, monkeypatch):
         packet = client.socket.recv(1000)
         assert struct.unpack_from("<Q", packet, 8) == (number,)
         forces.append(struct.unpack_from("<3d", packet, 32))
-    # cycles may have ended before the keeper had its turn; what the next one wrote was held back
+    # cycles may have ended before the keeper had its turn; what the next one wrote was held back,
+    # or zero if that came too long after one that had ended in time
     some = np.any(forces, axis=1)
     sent = np.count_nonzero(some)
     assert some[:sent].all()
-    assert made.records().array["force"][sent].any()
+    records = made.records()
+    assert records["force"][sent].any() or records.flagged("paused")[sent]
     made.close()
 
 

@@ -218,6 +218,27 @@ def test_a_loop_that_is_woken_early_sleeps_on(refuse, tmp_path):
     )
 
 
+def test_a_loop_waits_where_the_clock_of_the_schedule_cannot(refuse, tmp_path):
+    """In a sandbox that knows CLOCK_BOOTTIME but does not wait by it."""
+    run(
+        refuse,
+        """
+        made = session(ball, at_rest())
+        made.start()
+        for _ in range(5):
+            library.refuse(b"clock_nanosleep", 0, 1, errno.EINVAL)
+            until(library.refused)
+            life.after(made, 3)
+        made.stop()
+        assert made.report().phase == "stopped", made.report().failure
+        # a cycle that had not waited would have begun too early
+        assert made.records()["late_us"].min() > -0.1
+        made.close()
+        """,
+        tmp_path,
+    )
+
+
 def test_a_cycle_that_does_not_end_is_halted_whatever_the_device(refuse, tmp_path):
     """A simulated hand takes no force from then on; one that is played has nothing to halt."""
     lines = run(
