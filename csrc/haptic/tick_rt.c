@@ -25,6 +25,13 @@ void rf_tick_begin_rt(rf_tick *t) {
   t->passivity.begun = false;
 }
 
+// Another hand, wherever it is: as when the device has just been opened.
+static void take_over(rf_tick *t) {
+  const bool enabled = t->safety.enabled;
+  rf_tick_begin_rt(t);
+  t->safety.enabled = enabled;
+}
+
 void rf_tick_pace_rt(rf_tick *t, double pause_s) { t->pause_us = 1e6 * pause_s; }
 
 void rf_tick_enable_rt(rf_tick *t, bool enabled) { t->safety.enabled = enabled; }
@@ -211,6 +218,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   const double start_us = rf_clock_us_rt();
   if (st < 0 || !rf_pose_usable_rt(&sample.pose))
     return fail(t, device, time_s, RF_ERR_DEVICE, RF_TICK_DEVICE_FAILED, out);
+  if (sample.other) take_over(t);
   put_pose(&sample.pose, out->device_position, out->device_quaternion);
   out->buttons = sample.buttons;
   // cycles may have been left out since the last sample
