@@ -1,5 +1,5 @@
 // In place of contacts and simulations, for tests of what is around them: a contact without force,
-// and no simulations.
+// unless a test gives it one, and no simulations.
 #ifndef NO_CONTACT_H
 #define NO_CONTACT_H
 
@@ -14,6 +14,11 @@
 // what happens meanwhile
 #ifndef WHILE_CONTACT_IS_SEARCHED
 #define WHILE_CONTACT_IS_SEARCHED() (void)0
+#endif
+
+// what is found, in `out`
+#ifndef WHAT_CONTACT_FINDS
+#define WHAT_CONTACT_FINDS(out) (void)0
 #endif
 
 rf_status rf_penalty_copy(const rf_penalty *from, rf_penalty **out, rf_error *err) {
@@ -44,6 +49,7 @@ rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const doubl
   (void)p, (void)pose, (void)q, (void)most_level, (void)reduced, (void)field_reduced, (void)blocks;
   memset(out, 0, sizeof *out);
   WHILE_CONTACT_IS_SEARCHED();
+  WHAT_CONTACT_FINDS(out);
   return RF_OK;
 }
 rf_status rf_newmark_create(const rf_reduced *m, const rf_newmark_settings *s, rf_newmark **out,

@@ -653,24 +653,34 @@ def test_forces_that_faded_out_with_a_thread_fade_in_again(ball):
 
 
 def test_a_pause_of_the_process_ends_no_session():
-    """The keeper has slept as long as the loop: nothing is stuck."""
+    """The watchdog has slept as long as the loop: nothing is stuck, and forces fade in again."""
     done = run_script(
         """
         import subprocess
         reducedfem.haptics._STALL = 0.5  # which the machine may take from the loop alone
         made.close()
-        made = reducedfem.HapticSession(contact, device, coupling=coupling, ramp=0.0)
+        made = reducedfem.HapticSession(contact, device, coupling=coupling, ramp=0.2)
         pauses = "for i in 1 2 3; do kill -STOP $0; sleep 1.2; kill -CONT $0; sleep 0.05; done"
         os.environ.pop("LD_PRELOAD", None)  # a sanitizer is for this program, not for the shell
         made.start()
         subprocess.run(["sh", "-c", pauses, str(os.getpid())], check=True)
         after(made, 5)
         made.stop()
-        print(made.report().phase, made.report().failure, made.report().skipped > 2000)
+        report = made.report()
+        print(report.phase, report.failure, report.skipped > 2000, report.paused > 0)
+        print(f"{report.paused}; forces faded in after each" in str(report))
+        records = made.records()
+        paused = records.flagged("paused")
+        share, most = 0.0, []
+        for late in paused:
+            share = 0.0 if late else min(share + 1e-3 / 0.2, 1.0)
+            most.append(share)
+        force = np.linalg.norm(records["force"], axis=1)
+        print(paused.sum() == report.paused, (force <= 0.9 * np.array(most)).all())
         """
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "stopped  True\n"
+    assert done.stdout == "stopped  True True\nTrue\nTrue True\n"
 
 
 def test_what_is_running_is_not_started_twice(ball):

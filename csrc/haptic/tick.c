@@ -115,6 +115,7 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
   }
   rf_tick_recentre_rt(t);
   rf_tick_begin_rt(t);
+  rf_tick_pace_rt(t, INFINITY);
   *out = t;
   t = NULL;
 done:

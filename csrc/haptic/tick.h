@@ -115,6 +115,10 @@ RF_MUST_CHECK rf_status rf_tick_run_rt(rf_tick *tick, const rf_device *device, d
 // closed, and forces fade in.  The hand takes the object up where that was left, as after a clutch:
 // the coupling is relaxed, and the workspace is moved by what the hand moved in between.
 void rf_tick_begin_rt(rf_tick *tick);
+// Cycles come by the clock from now on: a force that would go out later than `pause_s` after the
+// last one, because the process or the machine was paused between the two or within a cycle, is
+// zero, and forces fade in from there.  INFINITY: a script makes cycles, as slowly as it likes.
+void rf_tick_pace_rt(rf_tick *tick, double pause_s);
 // Forces fade in or out; whether they have faded out.
 void rf_tick_enable_rt(rf_tick *tick, bool enabled);
 bool rf_tick_faded_rt(const rf_tick *tick);

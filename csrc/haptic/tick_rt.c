@@ -12,7 +12,7 @@ static const double FORGET = 1e-3;
 static const double PAUSE = 2.0, SHORTEST_US = 1.0;
 
 void rf_tick_begin_rt(rf_tick *t) {
-  t->last_s = -1.0;
+  t->last_s = t->limited_us = -1.0;
   // as after a clutch: the object is where it was left, the hand wherever it is by now
   if (t->workspace.begun) {
     t->workspace.manipulandum = t->coupling.coupling.object;
@@ -24,6 +24,15 @@ void rf_tick_begin_rt(rf_tick *t) {
   memset(&t->passivity.last, 0, sizeof t->passivity.last);
   t->passivity.begun = false;
 }
+
+// Another hand, wherever it is: as when the device has just been opened.
+static void take_over(rf_tick *t) {
+  const bool enabled = t->safety.enabled;
+  rf_tick_begin_rt(t);
+  t->safety.enabled = enabled;
+}
+
+void rf_tick_pace_rt(rf_tick *t, double pause_s) { t->pause_us = 1e6 * pause_s; }
 
 void rf_tick_enable_rt(rf_tick *t, bool enabled) { t->safety.enabled = enabled; }
 
@@ -186,6 +195,14 @@ static rf_status fail(rf_tick *t, const rf_device *device, double time_s, rf_sta
   return written < 0 && st >= 0 ? written : st;
 }
 
+// Every pause lies between two of these calls, one a cycle.
+static uint32_t watch_clock(rf_tick *t) {
+  const double now_us = rf_clock_us_rt();
+  const bool paused = t->limited_us >= 0.0 && now_us - t->limited_us > t->pause_us;
+  t->limited_us = now_us;
+  return paused ? rf_safety_pause_rt(&t->safety) : 0;
+}
+
 rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_tick_record *out) {
   rf_device_sample sample = {.count = 0};
   rf_coupling_load load;
@@ -201,6 +218,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   const double start_us = rf_clock_us_rt();
   if (st < 0 || !rf_pose_usable_rt(&sample.pose))
     return fail(t, device, time_s, RF_ERR_DEVICE, RF_TICK_DEVICE_FAILED, out);
+  if (sample.other) take_over(t);
   put_pose(&sample.pose, out->device_position, out->device_quaternion);
   out->buttons = sample.buttons;
   // cycles may have been left out since the last sample
@@ -240,6 +258,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   }
   rf_workspace_render_rt(&t->set.workspace, force, torque, wrench.force_n, wrench.torque_nm);
   const rf_safety_settings *limits = &t->set.safety;
+  out->flags |= watch_clock(t);
   out->flags |= rf_safety_limit_rt(limits, t->set.dt_s, &t->safety, &wrench);
   rf_passivity_step_rt(&t->set.passivity, limits, t->set.dt_s, elapsed_s, t->safety.ramp,
                        &sample.pose, &t->passivity, &wrench);

@@ -25,6 +25,8 @@ struct rf_tick {
 
   int64_t ticks;
   double last_s;              // time of the last cycle; negative: none since the device was opened
+  double pause_us;            // between two forces, by the clock, that is a pause
+  double limited_us;          // by the clock, when the last force was limited; as last_s
   rf_dynamic_state coupling;  // velocities for the dynamic one only
   rf_hold hold;
   rf_workspace_state workspace;
