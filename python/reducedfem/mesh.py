@@ -460,7 +460,8 @@ class Mesh:
         """Write to a ``.veg`` file, or to what meshio writes (``.vtu``, ``.msh``, ...).
 
         Regions are kept where the format can hold them. The file is written whole or not at
-        all.
+        all; so is each of the two of TetGen (``.ele`` and ``.node``), of which `read_mesh` refuses
+        a pair that is of two saves.
 
         Parameters
         ----------
@@ -523,6 +524,9 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     integer per element that the format provides is taken (Gmsh: physical groups; Medit
     and TetGen: references), else sets that do not overlap (Abaqus: ELSET), numbered from 1.
 
+    ``*INCLUDE`` of a ``.veg`` file names a regular file in the same folder or below it; at most
+    1000 files of 256 MiB in all are included.
+
     Parameters
     ----------
     path
@@ -558,7 +562,8 @@ def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
     Parameters
     ----------
     path
-        Text file of 1-based node numbers, separated by commas, blanks or line ends.
+        Text file of 1-based node numbers, separated by commas, blanks or line ends. It may
+        ``*INCLUDE`` others as `read_mesh` allows.
 
     Returns
     -------

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
 from reducedfem._check import array_like
+from reducedfem._reading import read_regular
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import FileFormatError, InputError, MeshError
 
@@ -264,10 +265,7 @@ def read_surface(path: str | os.PathLike[str]) -> Surface:
             " (volume meshes are read by read_mesh; .safetensors files, which this package saved,"
             " by load)"
         )
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise FileFormatError(f"cannot read {str(file)!r}: {error.strerror or error}") from error
+    data = read_regular(file)
     if not data.strip():
         raise FileFormatError(f"{str(file)!r} is empty")
     vertices, triangles = _from_obj(data, file) if suffix == ".obj" else _by_trimesh(data, file)
@@ -304,9 +302,8 @@ def _by_trimesh(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
                 file_type=kind, process=False, maintain_order=True, force="mesh",
             )  # fmt: skip
         return mesh.vertices, np.asarray(mesh.faces)
-    except MemoryError:
-        raise
     except Exception as error:
+        # lengths that a damaged file announces may take all memory
         detail = f": {error}" if str(error) else ""
         raise FileFormatError(
             f"{str(file)!r} is not a readable {kind.upper()} file{detail}"
@@ -354,9 +351,9 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
             ]
     try:
         vertices = np.array(coordinates, dtype=bytes).astype(np.float64).reshape(-1, 3)
-    except ValueError as error:
+        return vertices, np.array(triangles, dtype=np.int64).reshape(-1, 3)
+    except (ValueError, OverflowError) as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
-    return vertices, np.array(triangles, dtype=np.int64).reshape(-1, 3)
 
 
 def _shown(word: bytes) -> str:
