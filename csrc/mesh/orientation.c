@@ -190,25 +190,19 @@ static double volume_of(const parts *p, const part *one) {
   return sum / 6.0;
 }
 
-// middle of the k-th of `many` triangles spread over a part, and its area
-static double sample_of(const parts *p, const part *one, int64_t k, int64_t many, double at[3]) {
-  const int32_t t = p->order[one->first + (int32_t)(k * one->count / many)];
-  const double *x[3];
-  corners_of(p, t, x);
-  for (int c = 0; c < 3; ++c) at[c] = (x[0][c] + x[1][c] + x[2][c]) / 3.0;
-  return area_of(p, t);
-}
-
 // mean over some of a part's triangles, by area, of winding numbers of another, or of itself
+// between both sides
 static double mean_winding(const parts *p, const part *of, const rf_winding *w, int64_t most) {
-  double sum = 0.0, area = 0.0, at[3];
+  double sum = 0.0, all = 0.0;
   const int64_t many = of->count < most ? of->count : most;
   for (int64_t k = 0; k < many; ++k) {
-    const double weight = sample_of(p, of, k, many, at);
-    area += weight;
-    sum += weight * rf_winding_at(w, at);
+    double area;
+    const int32_t t = p->order[of->first + (int32_t)(k * of->count / many)];
+    const double between = rf_winding_between(w, p->surface, t, &area);
+    sum += between * area;
+    all += area;
   }
-  return area > 0.0 ? sum / area : 0.0;
+  return all > 0.0 ? sum / all : 0.0;
 }
 
 static rf_status find_facing(parts *p, part *one, rf_error *err) {
