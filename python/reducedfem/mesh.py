@@ -12,6 +12,7 @@ from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
 from reducedfem._check import array_like, flag, integer, node_indices, number, require
 from reducedfem._core import Mesh as _CoreMesh
+from reducedfem._inside import warn_of_doubts
 from reducedfem._run import Progress, callback, threads
 from reducedfem._volume_files import (
     ElasticData,
@@ -587,16 +588,18 @@ def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
 def voxelize(
     surface: Surface,
     resolution: int = 64,
-    fill: bool = False,
+    fill: bool = True,
     expand: float = 1.2,
     *,
     progress: Progress = False,
 ) -> Mesh:
-    """Make a mesh of equal cubes from the voxels that a surface touches.
+    """Make a mesh of equal cubes from the voxels that a surface touches or encloses.
 
     The grid is a cube around the centre of the surface's bounding box. A voxel is taken
     when its closed box meets a triangle, so a connected surface, even one thinner than a
-    voxel, gives voxels that are connected through faces (Barbic 2007, section 2.5.2).
+    voxel, gives voxels that are connected through faces (Barbic 2007, section 2.5.2); and
+    when its centre is inside: where the winding number (`Surface.winding`) is above 1/2, of
+    closed, open, self-crossing and inconsistently oriented surfaces alike.
 
     Parameters
     ----------
@@ -605,9 +608,7 @@ def voxelize(
     resolution
         Voxels along each side of the grid, 1 to 2048.
     fill
-        Take also the voxels that the taken ones enclose: all that cannot be reached from
-        outside by going through faces of voxels. Where the surface has holes wider than
-        a voxel it encloses nothing, and nothing is added.
+        False: only those that the surface touches, a skin of voxels.
     expand
         Side of the grid over the longest side of the surface, 1 or more.
     progress
@@ -625,10 +626,16 @@ def voxelize(
         An argument is out of range or of a wrong type.
     MeshError
         The surface has no size, or lies too far from the origin for its size.
+
+    Warns
+    -----
+    GeometryWarning
+        It is uncertain what is inside: the surface has holes as large as the body, which the
+        warning names, or is in large part a single sheet.
     """
     require(surface, Surface, "surface")
     with callback(progress, "voxelize") as call:
-        core = _core.voxelize(
+        core, touched, enclosed, doubtful, sheets = _core.voxelize(
             surface.vertices,
             surface.triangles,
             integer(resolution, "resolution"),
@@ -637,4 +644,5 @@ def voxelize(
             call,
             threads(),
         )
+    warn_of_doubts(surface, touched + enclosed, doubtful, sheets, stacklevel=2)
     return Mesh.__new__(Mesh)._adopt(core, source=surface)
