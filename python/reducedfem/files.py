@@ -40,9 +40,9 @@ of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as J
 keys, without blanks and in ASCII, followed by the arrays in the order of the table. A file
 whose contents were changed is therefore recognised; how they are arranged does not matter.
 
-``format_version`` is the lowest that knows what the file has: 3 with a surface, 2 with strain-rate
-damping or elements of ten nodes, else 1. Earlier versions of the package so read what they
-understand, and say of the rest that it is newer.
+``format_version`` is the lowest that knows what the file has: 3 with a surface or elements of 20
+nodes, 2 with strain-rate damping or elements of ten nodes, else 1. Earlier versions of the package
+so read what they understand, and say of the rest that it is newer.
 """
 
 from __future__ import annotations
@@ -140,9 +140,10 @@ def _schema(names: Collection[str]) -> dict[str, str]:
 
 def _version(arrays: Mapping[str, NDArray[Any]]) -> int:
     """Return the lowest format version that knows these arrays."""
-    if _SURFACE[0] in arrays:
+    nodes = arrays["mesh_elements"].shape[1]
+    if nodes == 20 or _SURFACE[0] in arrays:
         return 3
-    return 2 if _DAMPING in arrays or arrays["mesh_elements"].shape[1] == 10 else 1
+    return 2 if _DAMPING in arrays or nodes == 10 else 1
 
 
 _LAYOUT = _tensors.Layout(FORMAT, FORMAT_VERSION, "model", _schema, _TEXTS)
@@ -296,7 +297,7 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
         )
     r, n, _ = shapes["basis"]
     elements = shapes["mesh_elements"]
-    if len(elements) != 2 or elements[1] not in (4, 8, 10):
+    if len(elements) != 2 or elements[1] not in (4, 8, 10, 20):
         raise _Refused(
             f"'mesh_elements' has shape {elements}; it must be (e, 4), (e, 8) or (e, 10)"
         )
@@ -360,8 +361,8 @@ def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict
     for region in np.unique(regions):
         if str(region) not in materials:
             raise _Refused(f"region {region} has no material")
-    if type(parsed["quadrature"]) is not int or parsed["quadrature"] not in (1, 2, 3):
-        raise _Refused("its quadrature is not 1, 2 or 3")
+    if type(parsed["quadrature"]) is not int or parsed["quadrature"] not in (1, 2, 3, 4):
+        raise _Refused("its quadrature is not 1, 2, 3 or 4")
     if isinstance(mass, bool) or not isinstance(mass, int | float) or not mass > 0:
         raise _Refused("its total mass is not a positive number")
     if parsed["rigid_body"] is not None:
