@@ -328,9 +328,18 @@ def test_a_free_body(capsys, surface, tmp_path):
     assert model.r == 18
     assert len(model.fixed) == 0
     assert model.rigid_body is not None
-    status, out, _ = run(capsys, "simulate", path, "--steps", 30, "--force", 0, 0, 0.1)
+    made = ["--output", tmp_path / "t.npz", "--picture", tmp_path / "p.png"]
+    push = ["--duration", 0.03, "--force", 0, 0, 0.1]
+    status, out, _ = run(capsys, "simulate", path, "--steps", 30, *push, *made)
     assert status == 0
-    assert "its deformation is simulated, not its flight" in out
+    assert "flies and turns" in out
+    body, load = rf.FreeBody(model, 1e-3), np.zeros((model.mesh.n_nodes, 3))
+    with np.load(tmp_path / "t.npz") as data:
+        load[data["nodes"][0], 2] = 0.1
+        body.step(load, n=30)
+        moved = body.positions[data["nodes"][0]] - model.mesh.nodes[data["nodes"][0]]
+        np.testing.assert_allclose(data["displacement"][-1, 0], moved, atol=1e-12)
+    assert moved[2] > 0.5 * 0.1 / model.rigid_body.mass * 0.03**2 / 2
     status, _, err = run(capsys, "reduce", surface, "-o", path, *options[:-1], 21)
     assert status == 2
     assert "more than the 20" in err

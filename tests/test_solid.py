@@ -324,6 +324,27 @@ def test_same_bits_for_any_number_of_threads(make, rng):
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize(("make", "cells"), [(box_tets, (6, 12, 6)), (box_hexes, (9, 25, 10))])
+def test_upper_triangle_of_the_tangent_is_that_of_the_whole(make, cells, rng):
+    """Steps without damping evaluate and factorize the upper triangle only."""
+    nodes, elements = make(*cells)
+    shuffle = rng.permutation(len(nodes))
+    mesh = rf.Mesh(nodes[shuffle] * [0.4, 1.0, 0.4], np.argsort(shuffle)[elements])
+    solid = rf.Solid(mesh, RUBBER, fixed=mesh.nodes[:, 1] < 0.01)
+    force = 10.0 * rng.standard_normal((mesh.n_nodes, 3))
+    states = []
+    for threads in (1, 3):
+        rf._run.set_threads(threads)
+        # so little damping changes no bit, but multiplies by the whole
+        for damping in (0.0, 1e-290):
+            sim = rf.ImplicitNewmark(solid, 1e-3, (0.0, damping), newton_max=3)
+            sim.step(force, 2)
+            states.append(sim.displacement)
+    assert np.abs(states[0]).max() > 1e-6
+    for other in states[1:]:
+        np.testing.assert_array_equal(states[0], other)
+
+
 def test_many_products_equal_one_by_one(rng):
     solid = make_solid("tet", rng)
     a, b = rng.standard_normal((2, 7, solid.mesh.n_nodes, 3))
@@ -430,8 +451,14 @@ def test_fixed_nodes_as_mask_or_indices(box):
     np.testing.assert_array_equal(by_mask.fixed, by_index.fixed)
     np.testing.assert_array_equal(by_mask.free, np.flatnonzero(~mask))
     assert not by_mask.fixed.flags.writeable
-    for nothing in (None, [], np.zeros(12, dtype=bool), np.zeros(0)):
-        assert len(rf.Solid(box, RUBBER, fixed=nothing).fixed) == 0
+    assert len(rf.Solid(box, RUBBER, fixed=None).fixed) == 0
+
+
+@pytest.mark.parametrize("nothing", [[], np.zeros(12, dtype=bool), np.zeros(0)])
+def test_a_selection_of_no_node_is_refused(box, nothing):
+    """A threshold in millimetres, say, selects nothing, and the solid would fly."""
+    with pytest.raises(rf.InputError, match=r"fixed selects no node; .* <= x <= .*None"):
+        rf.Solid(box, RUBBER, fixed=nothing)
 
 
 def test_bad_fixed_nodes(box):

@@ -287,16 +287,6 @@ def test_unreadable_files(tmp_path, capfd, name, content, message):
     assert capfd.readouterr() == ("", "")
 
 
-def test_truncated_files_raise_and_nothing_else(tmp_path):
-    for suffix in (".msh", ".vtu", ".vtk", ".mesh", ".inp", ".avs"):
-        box(8).write(tmp_path / f"whole{suffix}")
-        data = (tmp_path / f"whole{suffix}").read_bytes()
-        for part in range(1, 10):
-            (tmp_path / f"cut{suffix}").write_bytes(data[: len(data) * part // 11])
-            with pytest.raises(rf.FileFormatError):
-                rf.read_mesh(tmp_path / f"cut{suffix}")
-
-
 def test_what_the_package_saves_is_no_mesh(tmp_path):
     saved = tmp_path / "shell.safetensors"
     saved.write_bytes(b"something")

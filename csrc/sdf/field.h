@@ -42,6 +42,9 @@ typedef struct rf_grid {
                      //                                               (RF_GRID_LEVELS)
   double corner[3];  // opposite to the origin, m
   double inverse[3];  // 1 / spacing
+  // the same for queries of one place by vectors, whose fourth lane repeats z
+  double lanes_low[4], lanes_high[4], lanes_inverse[4];
+  double lanes_cell[4], lanes_end[4];  // last cell, last sample
 } rf_grid;
 
 // With zeros for samples, for rooms that compute them; to be sealed.

@@ -24,6 +24,17 @@ typedef uint64_t rf_u2 __attribute__((vector_size(16)));
 typedef int32_t rf_i4 __attribute__((vector_size(16)));
 typedef double rf_d2 __attribute__((vector_size(16)));
 
+// Conversions of four: compilers make two halves of the portable ones.
+#if defined(__AVX__) && !defined(__clang__)
+RF_INLINE rf_v4 of_floats(rf_f4 x) { return __builtin_ia32_cvtps2pd256(x); }
+RF_INLINE rf_v4 of_integers(rf_i4 x) { return __builtin_ia32_cvtdq2pd256(x); }
+RF_INLINE rf_i4 whole_part(rf_v4 x) { return __builtin_ia32_cvttpd2dq256(x); }
+#else
+RF_INLINE rf_v4 of_floats(rf_f4 x) { return __builtin_convertvector(x, rf_v4); }
+RF_INLINE rf_v4 of_integers(rf_i4 x) { return __builtin_convertvector(x, rf_v4); }
+RF_INLINE rf_i4 whole_part(rf_v4 x) { return __builtin_convertvector(x, rf_i4); }
+#endif
+
 // ---- grids ------------------------------------------------------------------------
 
 // where a place is among the samples: the lowest corner of its cell, and how far into it
@@ -51,12 +62,28 @@ RF_INLINE rf_v4 four_samples(const float *v, size_t row) {
   memcpy(&first, v, sizeof first);
   memcpy(&second, v + row, sizeof second);
   pairs = (rf_u2){first, second};
-  return __builtin_convertvector((rf_f4)pairs, rf_v4);
+  return of_floats((rf_f4)pairs);
 }
 
 RF_INLINE rf_d2 low_half(rf_v4 v) { return (rf_d2){v[0], v[1]}; }
 RF_INLINE rf_d2 high_half(rf_v4 v) { return (rf_d2){v[2], v[3]}; }
 RF_INLINE double mix(double t, rf_d2 v) { return v[0] + t * (v[1] - v[0]); }
+
+// The coordinates of a place, the last twice.
+RF_INLINE rf_v4 lanes_of(const double *p) { return (rf_v4){p[0], p[1], p[2], p[2]}; }
+
+// False for what is no place.
+RF_INLINE bool inside(const rf_grid *g, rf_v4 q) {
+  return rf_all4((rf_m4)(q >= rf_load4(g->lanes_low)) & (rf_m4)(q <= rf_load4(g->lanes_high)));
+}
+
+// The cell of a place inside the box; the bits of locate.
+RF_INLINE cell locate_inside(const rf_grid *g, rf_v4 q) {
+  const rf_v4 t = (q - rf_load4(g->lanes_low)) * rf_load4(g->lanes_inverse);
+  const rf_i4 at = whole_part(rf_least4(t, rf_load4(g->lanes_cell)));
+  const rf_v4 into = rf_least4(t, rf_load4(g->lanes_end)) - of_integers(at);
+  return (cell){(at[0] * g->n[1] + at[1]) * g->n[2] + at[2], into[0], into[1], into[2]};
+}
 
 RF_INLINE double interpolate(const rf_grid *g, cell at, double *gradient) {
   const size_t row = (size_t)g->n[2], plane = (size_t)g->n[1] * row;
@@ -84,8 +111,11 @@ RF_INLINE double outside_value(const rf_grid *g, double square) {
   return sqrt(square) + (g->boundary > 0.0 ? g->boundary : 0.0);
 }
 
-// gradient is nullable
-RF_INLINE double grid_value(const rf_grid *g, const double *p, double *gradient) {
+// Out of line, for which fields without groups do not pay.
+#define APART static __attribute__((noinline))
+
+// of a place outside of the box, or of what is no place
+APART double value_outside(const rf_grid *g, const double *p, double *gradient) {
   double way[3];
   for (int c = 0; c < 3; ++c) way[c] = beyond(p[c], g->origin[c], g->corner[c]);
   const double square = rf_vec3_dot(way, way);
@@ -95,6 +125,15 @@ RF_INLINE double grid_value(const rf_grid *g, const double *p, double *gradient)
     return outside_value(g, square);
   }
   return interpolate(g, locate(g, p[0], p[1], p[2]), gradient);
+}
+
+// gradient is nullable
+RF_INLINE double grid_value(const rf_grid *g, const double *p, double *gradient) {
+  const rf_v4 q = {p[0], p[1], p[2], p[2]};
+  const rf_m4 out =
+      (rf_m4)(q < rf_load4(g->lanes_low)) | (rf_m4)(q > rf_load4(g->lanes_high)) | (rf_m4)(q != q);
+  if (rf_any4(out)) return value_outside(g, p, gradient);
+  return interpolate(g, locate_inside(g, q), gradient);
 }
 
 // The same for four places at once; what is known of those that are to be interpolated.
@@ -112,10 +151,9 @@ RF_INLINE void find_four(const rf_grid *g, const double *p, int32_t i, ring *r) 
     way[c] = q - rf_least4(rf_splat(g->corner[c]), rf_most4(rf_splat(g->origin[c]), q));
     rf_v4 t = (q - rf_splat(g->origin[c])) * rf_splat(g->inverse[c]);
     t = rf_least4(rf_most4(t, rf_splat(0.0)), rf_splat((double)(g->n[c] - 1)));
-    const rf_i4 whole = __builtin_convertvector(t, rf_i4);
     // of the last sample the cell before
-    const rf_i4 at = whole + (rf_i4)(whole > g->n[c] - 2);
-    rf_store4(r->into[c] + i, t - __builtin_convertvector(at, rf_v4));
+    const rf_i4 at = whole_part(rf_least4(t, rf_splat(g->lanes_cell[c])));
+    rf_store4(r->into[c] + i, t - of_integers(at));
     index = index * g->n[c] + at;
   }
   rf_store4(r->square + i, way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
@@ -147,11 +185,11 @@ RF_INLINE void eight_samples(const float *v, const int32_t *at, rf_v4 *near, rf_
   for (int k = 0; k < 4; ++k) memcpy(&pair[k], v + at[k], sizeof pair[k]);
   const rf_f4 a = (rf_f4)((rf_u2){pair[0], pair[1]}), b = (rf_f4)((rf_u2){pair[2], pair[3]});
 #if defined(__clang__)
-  *near = __builtin_convertvector(__builtin_shufflevector(a, b, 0, 2, 4, 6), rf_v4);
-  *far = __builtin_convertvector(__builtin_shufflevector(a, b, 1, 3, 5, 7), rf_v4);
+  *near = of_floats(__builtin_shufflevector(a, b, 0, 2, 4, 6));
+  *far = of_floats(__builtin_shufflevector(a, b, 1, 3, 5, 7));
 #else
-  *near = __builtin_convertvector(__builtin_shuffle(a, b, (rf_i4){0, 2, 4, 6}), rf_v4);
-  *far = __builtin_convertvector(__builtin_shuffle(a, b, (rf_i4){1, 3, 5, 7}), rf_v4);
+  *near = of_floats(__builtin_shuffle(a, b, (rf_i4){0, 2, 4, 6}));
+  *far = of_floats(__builtin_shuffle(a, b, (rf_i4){1, 3, 5, 7}));
 #endif
 }
 
@@ -307,9 +345,6 @@ static double side_value(const rf_field_part *s, const double *p, double *gradie
   return -d - s->offset;
 }
 
-// Out of line, for which fields without groups do not pay.
-#define APART static __attribute__((noinline))
-
 // the field's value where there are intersections
 APART double grouped_value(const rf_field *f, const double *p, double *gradient) {
   double best = INFINITY;
@@ -373,7 +408,18 @@ APART void grouped_values(const rf_field *f, int32_t n, const double *points, do
 
 // ---- fields -----------------------------------------------------------------------
 
-double RF_NAME(rf_field_distance)(const rf_field *f, const double p[3]) {
+// The most frequent query: inside of a field of one grid.
+RF_INLINE bool lone_inside(const rf_field *f, rf_v4 q) {
+  return f->plain && f->n_parts == 1 && f->parts[0].shape == RF_SHAPE_GRID &&
+         inside(f->parts[0].grid, q);
+}
+
+RF_INLINE double lone_value(const rf_field *f, rf_v4 q, double *gradient) {
+  const rf_grid *g = f->parts[0].grid;
+  return interpolate(g, locate_inside(g, q), gradient) - f->parts[0].offset;
+}
+
+APART double value_of(const rf_field *f, const double *p) {
   if (!f->plain) return grouped_value(f, p, NULL);
   double best = part_value(&f->parts[0], p, NULL);
   for (int32_t i = 1; i < f->n_parts; ++i) {
@@ -383,7 +429,12 @@ double RF_NAME(rf_field_distance)(const rf_field *f, const double p[3]) {
   return best;
 }
 
-double RF_NAME(rf_field_gradient)(const rf_field *f, const double p[3], double gradient[3]) {
+double RF_NAME(rf_field_distance)(const rf_field *f, const double p[3]) {
+  const rf_v4 q = lanes_of(p);
+  return lone_inside(f, q) ? lone_value(f, q, NULL) : value_of(f, p);
+}
+
+APART double slope_of(const rf_field *f, const double *p, double *gradient) {
   if (!f->plain) return grouped_value(f, p, gradient);
   double best = part_value(&f->parts[0], p, gradient);
   for (int32_t i = 1; i < f->n_parts; ++i) {
@@ -394,6 +445,11 @@ double RF_NAME(rf_field_gradient)(const rf_field *f, const double p[3], double g
     for (int c = 0; c < 3; ++c) gradient[c] = other[c];
   }
   return best;
+}
+
+double RF_NAME(rf_field_gradient)(const rf_field *f, const double p[3], double gradient[3]) {
+  const rf_v4 q = lanes_of(p);
+  return lone_inside(f, q) ? lone_value(f, q, gradient) : slope_of(f, p, gradient);
 }
 
 void RF_NAME(rf_field_distances)(const rf_field *f, int32_t n, const double *points,

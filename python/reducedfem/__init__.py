@@ -46,7 +46,8 @@ The machine
 Errors
     `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
-    `DivergedError`, `DeviceError`, `MissingMatplotlibError`, `InternalError`; `GeometryWarning`.
+    `DivergedError`, `DeviceError`, `MissingMatplotlibError`, `InternalError`; `GeometryWarning`,
+    `PlausibilityWarning`.
 """
 
 from __future__ import annotations
@@ -105,6 +106,7 @@ from reducedfem.errors import (  # noqa: E402
     InternalError,
     MeshError,
     MissingMatplotlibError,
+    PlausibilityWarning,
     ReducedFEMError,
     SingularMatrixError,
     StaticConvergenceError,
@@ -207,6 +209,7 @@ __all__ = [
     "PenaltyContact",
     "Pick",
     "PlaneField",
+    "PlausibilityWarning",
     "PointTree",
     "Pointshell",
     "ProjectedSolid",

@@ -168,7 +168,7 @@ def voxelize(
     progress: Callable[[int, int], object] | None,
     threads: int,
     /,
-) -> Mesh: ...
+) -> tuple[Mesh, int, int, int, float]: ...
 
 # csrc/pyext/py_embedding.c
 @final
@@ -277,7 +277,7 @@ class Solid:
         NDArray[np.int32],
     ]: ...
     def time_evaluate(
-        self, u: ArrayLike, tangent: bool, runs: int, threads: int, /
+        self, u: ArrayLike, tangent: bool, runs: int, threads: int, upper: bool = False, /
     ) -> NDArray[np.float64]: ...
 
 # csrc/pyext/py_reduced.c
@@ -885,6 +885,36 @@ def field_from_values(
     threads: int,
     /,
 ) -> Field: ...
+def surface_winding(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    points: ArrayLike,
+    outward: bool,
+    progress: object,
+    threads: int,
+    /,
+) -> NDArray[np.float64]: ...
+@overload
+def surface_holes(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    fill: Literal[False],
+    progress: object,
+    threads: int,
+    /,
+) -> list[NDArray[np.int32]]: ...
+@overload
+def surface_holes(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    fill: Literal[True],
+    progress: object,
+    threads: int,
+    /,
+) -> tuple[list[NDArray[np.int32]], NDArray[np.int32]]: ...
+def surface_reversed(
+    vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, /
+) -> NDArray[np.int32]: ...
 def surface_closest(
     vertices: ArrayLike, triangles: ArrayLike, points: ArrayLike, bound: float, /
 ) -> tuple[

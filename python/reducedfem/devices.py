@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 import weakref
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._atomic import as_path
 from reducedfem._check import array_like, flag, integer, limit, number, reals, rotations
+from reducedfem._reading import regular_file
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
 
 if TYPE_CHECKING:
@@ -223,14 +225,13 @@ class ReplayDevice(Device):
         place = as_path(path)
         table = _Table(str(place))
         try:
-            with place.open(newline="", encoding="utf-8-sig") as file:
-                table.read(csv.reader(file))
-        except FileFormatError:
-            raise
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            # what the system says has the name in it, too
-            why = getattr(error, "strerror", None) or error
-            raise FileFormatError(f"cannot read {str(place)!r}: {why}") from None
+            with (
+                regular_file(place) as (file, _),
+                io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
+            ):
+                table.read(csv.reader(text))
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise FileFormatError(f"cannot read {str(place)!r}: {error}") from None
         return cls(*table.trajectory())
 
 

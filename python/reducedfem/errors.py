@@ -1,4 +1,4 @@
-"""The exceptions of reducedfem, and its warning.
+"""The exceptions of reducedfem, and its warnings.
 
 Every exception derives from `ReducedFEMError` and from the built-in exception that
 fits, so both ``except rf.ReducedFEMError`` and ``except ValueError`` work.
@@ -27,6 +27,7 @@ __all__ = [
     "InternalError",
     "MeshError",
     "MissingMatplotlibError",
+    "PlausibilityWarning",
     "ReducedFEMError",
     "SingularMatrixError",
     "StaticConvergenceError",
@@ -102,8 +103,19 @@ class InternalError(ReducedFEMError, RuntimeError):
 
 
 class GeometryWarning(UserWarning):
-    """A shell or a field lies beside the mesh that carries it: a unit or place is likely wrong.
+    """A shape is likely not the one that is meant.
+
+    A shell or a field lies beside the mesh that carries it (a unit or place is likely wrong), or
+    a surface is so open that its inside is uncertain.
 
     ``warnings.simplefilter("error", rf.GeometryWarning)`` makes it an error, and ``"ignore"``
     silences it.
+    """
+
+
+class PlausibilityWarning(UserWarning):
+    """A unit, a support or a size of cells is unlikely to be what was meant.
+
+    ``warnings.simplefilter("error", rf.PlausibilityWarning)`` makes it an error, and
+    ``"ignore"`` silences it.
     """

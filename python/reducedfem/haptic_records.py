@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem._atomic import as_path
-from reducedfem._record_file import RECORD, RecordFile, announces_records
+from reducedfem._reading import regular_file
+from reducedfem._record_file import RECORD, RecordFile, read_records
 from reducedfem.errors import FileFormatError, InputError, InputTypeError
 
 if TYPE_CHECKING:
@@ -201,20 +202,10 @@ class HapticRecords:
         """
         place = as_path(path)
         try:
-            with place.open("rb") as file:
-                if not announces_records(file):
-                    array = None
-                elif place.suffix == RecordFile.PART:
-                    file.seek(RecordFile.HEADER)
-                    array = np.fromfile(file, RECORD)
-                else:
-                    array = np.load(file, allow_pickle=False)
-        except OSError as error:
-            raise FileFormatError(
-                f"cannot read {str(place)!r}: {error.strerror or error}"
-            ) from None
-        except (ValueError, EOFError) as error:
+            with regular_file(place) as (file, size):
+                array = read_records(file, size, place.suffix == RecordFile.PART)
+        except ValueError as error:
             raise FileFormatError(f"cannot read {str(place)!r}: {error}") from None
-        if array is None or array.ndim != 1:
+        if array is None:
             raise FileFormatError(f"{str(place)!r} holds no records of a session")
         return cls(array)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, number
+from reducedfem._check import array_like, count, flag, number
 from reducedfem._run import Progress, callback, threads
 from reducedfem.damping import StrainRateDamping, damping_argument
 from reducedfem.errors import InputError, InputTypeError
@@ -104,6 +104,37 @@ def step_count(n: int) -> int:
 def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> InputTypeError:
     """Return the error that tells what `system` must be."""
     return InputTypeError(f"system must be {wanted}, got {type(system).__name__}")
+
+
+_IN_SPAN = 1e-6  # of a translation, what the basis may leave out
+
+
+def _translates(basis: NDArray[np.float64]) -> bool:
+    """Return whether a basis (r, n, 3) spans the three translations."""
+    r, n, _ = basis.shape
+    columns = basis.reshape(r, 3 * n).T
+    wanted = np.tile(np.eye(3), (n, 1))
+    found = columns @ np.linalg.lstsq(columns, wanted, rcond=None)[0]
+    return bool(np.abs(found - wanted).max() < _IN_SPAN)
+
+
+def check_rigid_motion(
+    system: ReducedSolid | ProjectedSolid | Solid, deformation_only: bool, scheme: str
+) -> None:
+    """Refuse a free model whose basis leaves out its rigid motion, unless that was asked for."""
+    asked = flag(deformation_only, "deformation_only")
+    if isinstance(system, Solid):
+        if asked:
+            raise InputError("deformation_only is for reduced models, but system is a Solid")
+        return
+    fixed = system.fixed if isinstance(system, ReducedSolid) else system.solid.fixed
+    if len(fixed) == 0 and not asked and not _translates(system.basis):
+        raise InputError(
+            f"system is a model of a free body, and {scheme} would leave out its rigid motion: it "
+            "would neither fall nor turn. Use FreeBody(reduced, dt), which moves as a whole; or "
+            "fix some nodes of the Solid; or pass deformation_only=True for its deformation in a "
+            "frame that something else moves, such as a hand"
+        )
 
 
 class Simulation:
@@ -249,11 +280,15 @@ class ImplicitNewmark(Simulation):
         Strain-rate damping as well: a `StrainRateDamping` of the solid, also of a projected
         one, or its reduction for a reduced model. None: that of the model, if it has any.
         Newton's matrix has D, but not the derivative of D(u) v by u.
+    deformation_only
+        Accept a model of a free body, whose basis has no rigid motion: its deformation is
+        simulated in a frame that something else moves, such as a hand. `FreeBody` moves as a
+        whole.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument is out of its range.
+        An argument is out of its range, or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
     """
@@ -268,6 +303,8 @@ class ImplicitNewmark(Simulation):
         beta: float = 0.25,
         gamma: float = 0.5,
         strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
+        *,
+        deformation_only: bool = False,
     ) -> None:
         arguments = (
             number(dt, "dt"),
@@ -278,15 +315,16 @@ class ImplicitNewmark(Simulation):
             number(tol, "tol"),
             threads(),
         )
+        if not isinstance(system, ReducedSolid | ProjectedSolid | Solid):
+            raise wrong_system(system, "a ReducedSolid, a ProjectedSolid or a Solid")
+        check_rigid_motion(system, deformation_only, "ImplicitNewmark")
         if isinstance(system, ProjectedSolid):
             viscosity = damping_argument(strain_rate, system)
             self._core = _core.NewmarkProjected(system._core, *arguments, viscosity)
-        elif isinstance(system, ReducedSolid | Solid):
+        else:
             damping_core = damping_argument(strain_rate, system)
             kind = _core.NewmarkReduced if isinstance(system, ReducedSolid) else _core.NewmarkSolid
             self._core = kind(system._core, *arguments, damping_core)
-        else:
-            raise wrong_system(system, "a ReducedSolid, a ProjectedSolid or a Solid")
         self._system = system
         self._dt = float(dt)
 

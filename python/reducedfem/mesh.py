@@ -12,6 +12,7 @@ from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
 from reducedfem._check import array_like, flag, integer, node_indices, number, require
 from reducedfem._core import Mesh as _CoreMesh
+from reducedfem._inside import warn_of_doubts
 from reducedfem._run import Progress, callback, threads
 from reducedfem._volume_files import (
     ElasticData,
@@ -97,6 +98,7 @@ class Mesh:
         "_materials",
         "_original_nodes",
         "_region_names",
+        "_source",
     )
 
     _core: _CoreMesh
@@ -104,6 +106,7 @@ class Mesh:
     _boundary: tuple[NDArray[np.int32], NDArray[np.int32]] | None
     _region_names: dict[int, str]
     _materials: dict[int, ElasticData]
+    _source: Surface | None
 
     def __init__(
         self,
@@ -133,6 +136,7 @@ class Mesh:
         original_nodes: NDArray[np.int32] | None = None,
         region_names: dict[int, str] | None = None,
         materials: dict[int, ElasticData] | None = None,
+        source: Surface | None = None,
     ) -> Mesh:
         """Fill in the fields, which every way of making a mesh comes to."""
         self._core = core
@@ -143,6 +147,7 @@ class Mesh:
         self._boundary = None
         self._region_names = dict(region_names or {})
         self._materials = dict(materials or {})
+        self._source = source
         return self
 
     @property
@@ -187,6 +192,11 @@ class Mesh:
     def region_names(self) -> dict[int, str]:
         """Names of regions that the file gave, by region."""
         return dict(self._region_names)
+
+    @property
+    def source(self) -> Surface | None:
+        """The surface that the mesh was made from; None where there was none."""
+        return self._source
 
     @property
     def materials(self) -> dict[int, StVK]:
@@ -379,7 +389,9 @@ class Mesh:
         count, label = self._components(by)
         if count == 1:
             return self
-        return self.submesh(label == np.bincount(label).argmax())
+        part = self.submesh(label == np.bincount(label).argmax())
+        part._source = self._source
+        return part
 
     def quadratic(self) -> Mesh:
         """Return this mesh of four-node tetrahedra with ten nodes each.
@@ -413,7 +425,9 @@ class Mesh:
         core = self._core.quadratic()
         original = np.full(len(core.nodes), -1, dtype=np.int32)
         original[: self.n_nodes] = self._original_nodes
-        return Mesh.__new__(Mesh)._adopt(core, original, self._region_names, self._materials)
+        return Mesh.__new__(Mesh)._adopt(
+            core, original, self._region_names, self._materials, self._source
+        )
 
     def with_mid_edge_nodes(self, nodes: ArrayLike) -> NDArray[np.int32]:
         """Return nodes and the mid-edge nodes of the edges that run between two of them.
@@ -447,7 +461,8 @@ class Mesh:
         """Write to a ``.veg`` file, or to what meshio writes (``.vtu``, ``.msh``, ...).
 
         Regions are kept where the format can hold them. The file is written whole or not at
-        all.
+        all; so is each of the two of TetGen (``.ele`` and ``.node``), of which `read_mesh` refuses
+        a pair that is of two saves.
 
         Parameters
         ----------
@@ -481,6 +496,7 @@ class Mesh:
             self._original_nodes,
             self._region_names,
             self._materials,
+            self._source,
         )
 
 
@@ -491,10 +507,11 @@ def _restore(
     original_nodes: NDArray[np.int32],
     region_names: dict[int, str],
     materials: dict[int, ElasticData],
+    source: Surface | None,
 ) -> Mesh:
     """Make a mesh again from its pickle."""
     core = _core.Mesh(nodes, elements, regions)
-    return Mesh.__new__(Mesh)._adopt(core, original_nodes, region_names, materials)
+    return Mesh.__new__(Mesh)._adopt(core, original_nodes, region_names, materials, source)
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
@@ -507,6 +524,9 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     statements, and `Mesh.region_names` are the sets they name. Of other formats, the
     integer per element that the format provides is taken (Gmsh: physical groups; Medit
     and TetGen: references), else sets that do not overlap (Abaqus: ELSET), numbered from 1.
+
+    ``*INCLUDE`` of a ``.veg`` file names a regular file in the same folder or below it; at most
+    1000 files of 256 MiB in all are included.
 
     Parameters
     ----------
@@ -543,7 +563,8 @@ def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
     Parameters
     ----------
     path
-        Text file of 1-based node numbers, separated by commas, blanks or line ends.
+        Text file of 1-based node numbers, separated by commas, blanks or line ends. It may
+        ``*INCLUDE`` others as `read_mesh` allows.
 
     Returns
     -------
@@ -567,16 +588,18 @@ def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
 def voxelize(
     surface: Surface,
     resolution: int = 64,
-    fill: bool = False,
+    fill: bool = True,
     expand: float = 1.2,
     *,
     progress: Progress = False,
 ) -> Mesh:
-    """Make a mesh of equal cubes from the voxels that a surface touches.
+    """Make a mesh of equal cubes from the voxels that a surface touches or encloses.
 
     The grid is a cube around the centre of the surface's bounding box. A voxel is taken
     when its closed box meets a triangle, so a connected surface, even one thinner than a
-    voxel, gives voxels that are connected through faces (Barbic 2007, section 2.5.2).
+    voxel, gives voxels that are connected through faces (Barbic 2007, section 2.5.2); and
+    when its centre is inside: where the winding number (`Surface.winding`) is above 1/2, of
+    closed, open, self-crossing and inconsistently oriented surfaces alike.
 
     Parameters
     ----------
@@ -585,9 +608,7 @@ def voxelize(
     resolution
         Voxels along each side of the grid, 1 to 2048.
     fill
-        Take also the voxels that the taken ones enclose: all that cannot be reached from
-        outside by going through faces of voxels. Where the surface has holes wider than
-        a voxel it encloses nothing, and nothing is added.
+        False: only those that the surface touches, a skin of voxels.
     expand
         Side of the grid over the longest side of the surface, 1 or more.
     progress
@@ -605,10 +626,16 @@ def voxelize(
         An argument is out of range or of a wrong type.
     MeshError
         The surface has no size, or lies too far from the origin for its size.
+
+    Warns
+    -----
+    GeometryWarning
+        It is uncertain what is inside: the surface has holes as large as the body, which the
+        warning names, or is in large part a single sheet.
     """
     require(surface, Surface, "surface")
     with callback(progress, "voxelize") as call:
-        core = _core.voxelize(
+        core, touched, enclosed, doubtful, sheets = _core.voxelize(
             surface.vertices,
             surface.triangles,
             integer(resolution, "resolution"),
@@ -617,4 +644,5 @@ def voxelize(
             call,
             threads(),
         )
-    return Mesh.__new__(Mesh)._adopt(core)
+    warn_of_doubts(surface, touched + enclosed, doubtful, sheets, stacklevel=2)
+    return Mesh.__new__(Mesh)._adopt(core, source=surface)

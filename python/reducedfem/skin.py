@@ -57,7 +57,8 @@ class Skin:
     reduced
         The model.
     surface
-        What is to be carried: any triangles, inside the mesh or near it.
+        Triangles to be carried, inside the mesh or near it. None: the surface that the mesh was
+        made from (`Mesh.source`).
     normals
         Unit normals of the vertices at rest, shape (v, 3); None: `Surface.normals`.
     progress
@@ -66,7 +67,8 @@ class Skin:
     Raises
     ------
     InputError, InputTypeError
-        `normals` has a wrong shape or is not of unit length.
+        `normals` has a wrong shape or is not of unit length; no surface was given and the mesh
+        was not made from one.
     """
 
     __slots__ = ("__weakref__", "_core", "_embedding", "_normals", "_reduced", "_surface")
@@ -74,12 +76,19 @@ class Skin:
     def __init__(
         self,
         reduced: ReducedSolid,
-        surface: Surface,
+        surface: Surface | None = None,
         normals: ArrayLike | None = None,
         *,
         progress: Progress = False,
     ) -> None:
         require(reduced, ReducedSolid, "reduced")
+        if surface is None:
+            surface = reduced.mesh.source
+            if surface is None:
+                raise InputError(
+                    "surface must be given: the mesh of the model was not made from one; "
+                    "reduced.mesh.surface() is its boundary"
+                )
         require(surface, Surface, "surface")
         given: ArrayLike = surface.normals if normals is None else normals
         array_like(given, "normals")

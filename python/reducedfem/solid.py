@@ -23,6 +23,7 @@ from reducedfem._check import (
     require,
 )
 from reducedfem._frozen import owned
+from reducedfem._plausible import warn_of_supports, warn_of_units
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, MeshError, StaticConvergenceError
 from reducedfem.material import Material, StVK
@@ -110,6 +111,19 @@ def _materials(
     return materials, np.searchsorted(regions, mesh.regions)
 
 
+def _fixed_nodes(fixed: ArrayLike | None, mesh: Mesh) -> NDArray[np.int64]:
+    """Return the argument `fixed` as indices; refuse one that selects nothing."""
+    nodes = node_indices(fixed, "fixed", mesh.n_nodes)
+    if fixed is not None and len(nodes) == 0:
+        low, high = mesh.bounds
+        box = ", ".join(f"{low[i]:.6g} <= {'xyz'[i]} <= {high[i]:.6g}" for i in range(3))
+        raise InputError(
+            f"fixed selects no node; the nodes lie in {box} (in metres). For a free solid leave it "
+            "out or pass None"
+        )
+    return nodes
+
+
 class Solid:
     """An elastic solid on a mesh; immutable, to be shared by threads.
 
@@ -129,9 +143,8 @@ class Solid:
         One material (`StVK` or `LinearElastic`), or a dict with one for each region of the
         mesh.
     fixed
-        Nodes that do not move: a mask of shape (n,) or node indices. None, and also a mask that
-        holds for no node: a free solid (Barbic 2007, section 2.8.7); ``repr`` tells how many are
-        fixed.
+        Nodes that do not move: a mask of shape (n,) or node indices, at least one. None: a free
+        solid (Barbic 2007, section 2.8.7).
     quadrature
         Gauss points per axis of a hexahedron. 2 (default) is what most finite element
         programs use, for the mass as well; 3 is exact on parallelepipeds. Ten-node
@@ -142,10 +155,16 @@ class Solid:
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type, shape or value; regions and materials do not
-        match.
+        An argument has a wrong type, shape or value; `fixed` selects no node; regions and
+        materials do not match.
     MeshError
         The Jacobian of an element is not positive at a quadrature point.
+
+    Warns
+    -----
+    PlausibilityWarning
+        Lengths, moduli or densities look like those of other units, or more than a third of the
+        nodes is fixed.
     """
 
     __slots__ = ("__weakref__", "_core", "_materials", "_mesh")
@@ -174,7 +193,9 @@ class Solid:
         lame = [one.lame if isinstance(one, StVK) else (0.0, 0.0) for one in every]
         table = [(*pair, one.density) for pair, one in zip(lame, every, strict=True)]
         elasticity = None if isotropic else [one.stiffness for one in every]
-        nodes = node_indices(fixed, "fixed", mesh.n_nodes)
+        nodes = _fixed_nodes(fixed, mesh)
+        warn_of_units(mesh.bounds, mesh.n_nodes, every, 3)
+        warn_of_supports(len(nodes), mesh.n_nodes, 3)
         self._core = _core.Solid(
             mesh._core, table, element_material, nodes, int(quadrature), 0, elasticity
         )

@@ -48,7 +48,7 @@ def add_to(commands: Commands) -> None:
         description="Make a reduced model: voxelize (surfaces), find modes and their "
         "derivatives, reduce, save.",
         epilog="examples:\n"
-        "  reducedfem reduce spoon -o spoon.safetensors --fill --fix 'x<0.01' "
+        "  reducedfem reduce spoon -o spoon.safetensors --fix 'x<0.01' "
         "--young 2e8 --density 930\n"
         "  reducedfem reduce bunny.ply -o bunny.safetensors --fix-fraction z- 0.05 "
         "--resolution 40 --keep-largest\n"
@@ -79,7 +79,9 @@ def add_to(commands: Commands) -> None:
         help=f"voxels along each side of the grid around a surface (default: {_USUAL_RESOLUTION})",
     )
     geometry.add_argument(
-        "--fill", action="store_true", help="fill what the surface encloses (default: hollow)"
+        "--fill",
+        action=argparse.BooleanOptionalAction,
+        help="take what the surface encloses, the default; or only the voxels that it touches",
     )
     geometry.add_argument(
         "--expand",
@@ -176,12 +178,12 @@ def _run(args: argparse.Namespace) -> int:
             console.fact(
                 "parts", f"{parts} that share no face (--keep-largest drops all but the largest)"
             )
-    fixed = fixed_nodes(args, mesh)
+    fixed = None if args.free else fixed_nodes(args, mesh)
     solid = Solid(mesh, _material(args, mesh), fixed, args.quadrature)
     console.fact(
         "solid",
         f"{solid.total_mass:.3g} kg, {materials_text(solid.materials.values())}, "
-        f"{count_text(int(fixed.sum()), 'node')} fixed",
+        f"{count_text(len(solid.fixed), 'node')} fixed",
     )
     modes = _modes(args, solid)
     with console.stage("modes and derivatives") as stage:
@@ -264,13 +266,15 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
             mesh = voxelize(
                 surface,
                 args.resolution or _USUAL_RESOLUTION,
-                args.fill,
+                args.fill is not False,
                 args.expand or _USUAL_EXPAND,
                 progress=stage.tell,
             )
             stage.result = mesh_text(mesh)
         return mesh
-    given = [option for option in ("resolution", "fill", "expand") if getattr(args, option)]
+    given = [
+        option for option in ("resolution", "fill", "expand") if getattr(args, option) is not None
+    ]
     if given:
         raise UsageError(
             f"--{given[0]} is for surfaces, which are voxelized; {args.input!r} is a volume mesh"
