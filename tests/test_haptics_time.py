@@ -47,7 +47,8 @@ def library(tmp_path_factory):
     made.world_search.restype = None
     made.world_push.argtypes = [REAL, REAL]
     made.world_write.argtypes = [LONG, POINTER]
-    made.world_push.restype = made.world_write.restype = None
+    made.world_break.argtypes = [LONG]
+    made.world_push.restype = made.world_write.restype = made.world_break.restype = None
     made.world_given.argtypes, made.world_given.restype = [LONG], REAL
     for name in ("skipped", "over", "interrupted", "paused"):
         getattr(made, f"world_{name}").restype = LONG
@@ -278,6 +279,21 @@ def test_the_clock_goes_on_while_the_machine_is_suspended(tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.stdout, done.returncode) == ("True True\n", 0), done.stderr
+
+
+def test_after_a_failure_nothing_goes_out(world):
+    """A device whose thread goes on all the same is sent zero, at once and for good."""
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    library.world_break(151)
+    intervals = np.full(200, 1000.0)
+    out = np.zeros(400, rf._record_file.RECORD)
+    assert library.world_called(200, intervals.ctypes.data, out.ctypes.data) == -1
+    assert library.world_called(200, intervals.ctypes.data, out.ctypes.data) == 351
+    records = rf.HapticRecords(out[:351])
+    assert records.flagged("device_failed").nonzero()[0].tolist() == [150]
+    assert records["force"][149, 0] == pytest.approx(PUSH, rel=0.01)
+    assert not records["force"][150:].any()
 
 
 def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
