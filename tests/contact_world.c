@@ -20,6 +20,7 @@ static struct {
   int64_t pause_in;  // nodes and contacts until the machine pauses; below 0: it does not
   double pause_us;
   double radius[RF_TREE_MAX_LEVELS];
+  double place_error, radius_error;  // of distances and radii
 } world;
 
 static void take(double us, int32_t n) {
@@ -40,7 +41,7 @@ void rf_field_distances_rt(const rf_field *f, int32_t n, const double *points, d
   (void)f;
   take(world.cost.node_us, n);
   world.placed = true;
-  for (int32_t k = 0; k < n; ++k) distance[k] = points[3 * k + 2];
+  for (int32_t k = 0; k < n; ++k) distance[k] = points[3 * k + 2] + world.place_error;
 }
 
 void rf_field_gradients_rt(const rf_field *f, int32_t n, const double *points, double *distance,
@@ -98,7 +99,7 @@ void rf_point_tree_bounds_rt(const rf_point_tree *t, int32_t n, const int64_t *n
   world.placed = false;
   int32_t level = 0;
   while (node[0] >= t->node[level + 1]) ++level;
-  for (int32_t k = 0; k < n; ++k) radii[k] = world.radius[level];
+  for (int32_t k = 0; k < n; ++k) radii[k] = world.radius[level] + world.radius_error;
 }
 
 void rf_point_tree_project_rt(const rf_point_tree *t, int32_t place, const double f[3],
@@ -217,5 +218,12 @@ int world_cycle(double height, rf_penalty_result *out) {
 
 void world_ask_clearance(int asked) { rf_penalty_ask_clearance_rt(penalty, asked); }
 
+// Of the next cycles, as rounding may make them.
+void world_errors(double place, double radius) {
+  world.place_error = place;
+  world.radius_error = radius;
+}
+
+double world_margin(void) { return penalty->margin; }
 double world_node_us(void) { return penalty->node_us; }
 double world_contact_us(void) { return penalty->contact_us; }

@@ -13,7 +13,9 @@ enum { MOST = 1 << 12 };
 
 static struct {
   double now_us, processor_us, velocity, push_n;
-  bool fresh;  // a new sample each cycle
+  bool fresh;      // a new sample each cycle
+  int64_t broken;  // the read that fails, from 1; 0: none
+  int64_t read;    // times
   uint64_t count;
   int64_t slept;               // times
   const double *overslept_us;  // each time
@@ -61,6 +63,7 @@ static void search(void) {
 static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
   (void)self;
   memset(out, 0, sizeof *out);
+  if (++world.read == world.broken) return RF_ERR_DEVICE;
   out->pose.quaternion[0] = 1.0;
   out->pose.position_m[0] = world.velocity * time_s;
   if (world.fresh || world.count == 0) ++world.count;
@@ -154,6 +157,9 @@ void world_write(int64_t n, const double *us) {
   world.writing_us = us;
   world.n_writings = n;
 }
+
+// The read of that number fails.
+void world_break(int64_t read) { world.broken = read; }
 
 double world_given(int64_t search) { return world.given_us[search]; }
 

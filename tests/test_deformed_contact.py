@@ -146,6 +146,38 @@ def test_culling_loses_no_point(scene, rng):
     assert lost[1.5] == 0
 
 
+def plain_visits(tree, field, position, turn, q, field_q):
+    """Return how many nodes are looked at, and how many points touch, level by level."""
+    body = (tree.positions(q) - position) @ rotation(turn)
+    distance = field.distance(body, field_q)
+    seen = np.zeros(len(body), bool)
+    nodes = np.arange(tree.node_counts[0])
+    visited = len(nodes)
+    for level in range(tree.n_levels):
+        seen[nodes] = True
+        if level + 1 == tree.n_levels:
+            break
+        open_ones = nodes[distance[nodes] <= field.safety * tree.radii(level, q)[nodes]]
+        new = np.arange(tree.node_counts[level], tree.node_counts[level + 1])
+        children = new[np.isin(tree.parents[new], open_ones)]
+        nodes = np.concatenate([open_ones, children])
+        # on the deepest level those of the level before have nothing left to do
+        visited += len(children if level + 2 == tree.n_levels else nodes)
+    return visited, int((distance[seen] < 0.0).sum())
+
+
+@pytest.mark.parametrize("safety", [1.0, 1.5, 4.0])
+def test_nodes_are_culled_by_the_factor_of_safety(scene, rng, safety):
+    """Where the distance at a node is more than that many radii, and nowhere else."""
+    model, field, tree = scene
+    one = rf.DeformedField(field.field, model, field.proxies, safety=safety)
+    contact = rf.PenaltyContact(tree, one, 50.0, 10**6)
+    for position, turn, q, field_q in zip(*poses(rng, 20), strict=True):
+        out = contact.evaluate(position, turn, q, field_q=field_q)
+        expected = plain_visits(tree, one, position, turn, q, field_q)
+        assert (out.visited, out.touching) == expected
+
+
 def test_cycles_are_repeated_to_the_bit(scene, rng):
     _, field, tree = scene
     position, turn, q, field_q = poses(rng, 40)

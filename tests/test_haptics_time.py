@@ -47,7 +47,8 @@ def library(tmp_path_factory):
     made.world_search.restype = None
     made.world_push.argtypes = [REAL, REAL]
     made.world_write.argtypes = [LONG, POINTER]
-    made.world_push.restype = made.world_write.restype = None
+    made.world_break.argtypes = [LONG]
+    made.world_push.restype = made.world_write.restype = made.world_break.restype = None
     made.world_given.argtypes, made.world_given.restype = [LONG], REAL
     for name in ("skipped", "over", "interrupted", "paused"):
         getattr(made, f"world_{name}").restype = LONG
@@ -280,6 +281,21 @@ def test_the_clock_goes_on_while_the_machine_is_suspended(tmp_path):
     assert (done.stdout, done.returncode) == ("True True\n", 0), done.stderr
 
 
+def test_after_a_failure_nothing_goes_out(world):
+    """A device whose thread goes on all the same is sent zero, at once and for good."""
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    library.world_break(151)
+    intervals = np.full(200, 1000.0)
+    out = np.zeros(400, rf._record_file.RECORD)
+    assert library.world_called(200, intervals.ctypes.data, out.ctypes.data) == -1
+    assert library.world_called(200, intervals.ctypes.data, out.ctypes.data) == 351
+    records = rf.HapticRecords(out[:351])
+    assert records.flagged("device_failed").nonzero()[0].tolist() == [150]
+    assert records["force"][149, 0] == pytest.approx(PUSH, rel=0.01)
+    assert not records["force"][150:].any()
+
+
 def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
     intervals = np.array([5e6, 1000.0, 1250.0, 900.0, 3300.0, 1000.0, 1999.0, 2000.5])
     out = np.zeros(len(intervals), rf._record_file.RECORD)
@@ -289,101 +305,6 @@ def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
     assert out["late_us"] == pytest.approx(expected, abs=1e-6)
     assert np.rint(out["time_s"] / DT).tolist() == [0, 1, 2, 3, 6, 7, 8, 10]
     assert library.world_skipped() == 3
-
-
-class Settings(ctypes.Structure):
-    _fields_ = (
-        ("control", ctypes.c_bool), ("allowance", REAL), ("max_damping", REAL),
-        ("max_torsion", REAL),
-    )  # fmt: skip
-
-
-class Pose(ctypes.Structure):
-    _fields_ = (("position", REAL * 3), ("quaternion", REAL * 4))
-
-
-class Wrench(ctypes.Structure):
-    _fields_ = (("force", REAL * 3), ("torque", REAL * 3))
-
-
-class SafetySettings(ctypes.Structure):
-    _fields_ = tuple(
-        (name, REAL)
-        for name in ("max_force", "max_torque", "slew", "torque_slew", "ramp", "silence")
-    )
-
-
-class State(ctypes.Structure):
-    _fields_ = (
-        ("begun", ctypes.c_bool), ("last_pose", Pose), ("last", Wrench), ("energy", REAL),
-        ("most", REAL), ("less", REAL), ("taken", REAL),
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("periods", [1, 7])
-def test_a_damper_of_the_passivity_controller_is_that_of_the_velocity(library, periods):
-    """After periods without a cycle the hand has moved farther, at the same velocity."""
-    velocity, most = 0.2, 5.0
-    settings = Settings(True, 0.0, most, most)
-    held = Wrench((10.0, 0.0, 0.0))
-    state = State(True, Pose((0.0, 0.0, 0.0), UPRIGHT), held)
-    wrench = Wrench()
-    now = Pose((velocity * periods * DT, 0.0, 0.0), UPRIGHT)
-    step = library.rf_passivity_step_rt
-    step.argtypes = [POINTER, POINTER, REAL, REAL, REAL, POINTER, POINTER, POINTER]
-    step.restype = None
-    any_rate = SafetySettings(*[math.inf] * 4, 0.0, math.inf)
-    step(ctypes.byref(settings), ctypes.byref(any_rate), DT, periods * DT, 1.0, ctypes.byref(now),
-         ctypes.byref(state), ctypes.byref(wrench))  # fmt: skip
-    # what was given in between, by the force that was held: exactly
-    assert state.energy == pytest.approx(10.0 * velocity * periods * DT, rel=1e-12)
-    assert list(wrench.force) == pytest.approx([-most * velocity, 0.0, 0.0], rel=1e-12)
-    assert state.taken == pytest.approx(most * velocity**2 * DT, rel=1e-12)
-
-
-class SafetyState(ctypes.Structure):
-    _fields_ = (
-        ("last", Wrench), ("ramp", REAL), ("quiet", REAL),
-        ("count", ctypes.c_uint64), ("enabled", ctypes.c_bool), ("paused", ctypes.c_bool),
-    )  # fmt: skip
-
-
-def test_forces_between_which_no_step_is_finite_are_none(library):
-    """From one end of the numbers to the other: what is slewed would not be a number."""
-    endless, largest = float("inf"), 1.7e308
-    settings = SafetySettings(endless, endless, 100.0, 100.0, 0.0, 1.0)
-    state = SafetyState(Wrench((-largest, 0.0, 0.0)), 1.0, 0.0, 0, True)
-    wrench = Wrench((largest, 1.0, 0.0))
-    limit = library.rf_safety_limit_rt
-    limit.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
-    limit.restype = ctypes.c_uint32
-    flags = limit(ctypes.byref(settings), DT, ctypes.byref(state), ctypes.byref(wrench))
-    assert flags == 8  # broken
-    assert list(wrench.force) == list(state.last.force) == [0.0, 0.0, 0.0]
-    assert not state.enabled
-
-
-@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-@pytest.mark.parametrize("stage", ["first", "last"])
-def test_forces_that_are_no_numbers_are_none(library, stage, value):
-    """Whether the coupling tells them or the passivity controller: no force, now and after it."""
-    settings = SafetySettings(*[math.inf] * 4, 0.0, 1.0)
-    for k in range(6):
-        parts = [0.0] * 6
-        parts[k] = value
-        state = SafetyState(Wrench((1.0, 2.0, 3.0)), 1.0, 0.0, 0, True)
-        wrench = Wrench(tuple(parts[:3]), tuple(parts[3:]))
-        if stage == "first":
-            limit, rest = library.rf_safety_limit_rt, (REAL(DT),)
-        else:
-            limit, rest = library.rf_safety_last_rt, ()
-        limit.argtypes, limit.restype = None, ctypes.c_uint32
-        flags = limit(ctypes.byref(settings), *rest, ctypes.byref(state), ctypes.byref(wrench))
-        assert flags == 8  # broken
-        for found in (wrench.force, wrench.torque, state.last.force, state.last.torque):
-            assert list(found) == [0.0, 0.0, 0.0]
-        assert not state.enabled
-        assert state.ramp == 0.0
 
 
 def test_openhaptics_tells_how_late_its_scheduler_is(tmp_path):

@@ -103,8 +103,7 @@ void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const 
                                double *reduced);
 
 // Culling.  Positive where d > safety R is taken to mean that no point within R of a place with
-// distance d is inside.  Not a bound: the value says how much the place may move, or R grow, if
-// distances change by no more than `safety` times as much.
+// distance d is inside.  Only the sign counts: no bound tells how far the place may move.
 double rf_deformed_field_slack_rt(const rf_deformed_field *f, double d, double R);
 
 // For points (n, 3) at q; gradient (n, 3) is nullable.

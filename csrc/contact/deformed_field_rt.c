@@ -278,5 +278,5 @@ void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const 
 }
 
 double rf_deformed_field_slack_rt(const rf_deformed_field *f, double d, double R) {
-  return (d - f->safety * R) / (2.0 * f->safety);
+  return d - f->safety * R;
 }
