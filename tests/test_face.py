@@ -160,9 +160,6 @@ def test_copies_and_pickles(beam):
     tets = rf.Solid(rf.Mesh(*box_tets(1, 1, 1)), MATERIAL, fixed=[0])
     assert pickle.loads(pickle.dumps(tets)).total_mass == tets.total_mass
     sim = rf.ImplicitNewmark(beam, 0.01)
-    for clone in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(rf.InputTypeError, match=r"keep its system.*`state`.*`reset`"):
-            clone(sim)
     assert pickle.loads(pickle.dumps(sim.state)).time == 0.0
     assert pickle.loads(pickle.dumps(sim.report)) == sim.report
 

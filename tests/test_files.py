@@ -121,7 +121,8 @@ def signature(header: dict, body: bytes) -> str:
     digest = hashlib.sha256(text.encode("ascii"))
     order = ("basis", "reduced_mass", "energy_coefficients", "mesh_nodes", "part_coefficients",
              "part_volumes", "part_masses", "damping_coefficients", "surface_vertices",
-             "mesh_elements", "mesh_regions", "fixed_nodes", "part_general", "surface_triangles")  # fmt: skip
+             "mesh_elements", "mesh_regions", "fixed_nodes", "part_general",
+             "surface_triangles")  # fmt: skip
     for name in order:
         if name.startswith("part_") and "part_volumes" not in header:
             continue

@@ -182,19 +182,23 @@ static PyObject *step(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(reset_doc,
-             "reset($self, q, qdot, qddot, threads, /)\n--\n\n"
-             "State at time 0; None: zero, for qddot: consistent without external force.");
+PyDoc_STRVAR(
+    reset_doc,
+    "reset($self, q, qdot, qddot, threads, steps=0, /)\n--\n\n"
+    "State after so many steps; None: zero, for qddot: consistent without external force.");
 static PyObject *reset(PyObject *object, PyObject *args) {
   py_simulation *self = (py_simulation *)object;
   py_state *state = py_state_of_object(object);
   PyObject *objects[3], *result = NULL;
   int threads;
+  long long steps = 0;
   py_run run;  // checks `threads`; no Python is called while the lock is held
   py_in in[3] = {{0}};
   static const char *const names[3] = {"q", "qdot", "qddot"};
-  if (!PyArg_ParseTuple(args, "OOOi:reset", &objects[0], &objects[1], &objects[2], &threads))
+  if (!PyArg_ParseTuple(args, "OOOi|L:reset", &objects[0], &objects[1], &objects[2], &threads,
+                        &steps))
     return NULL;
+  if (steps < 0) return py_fail(state, "InputError", "steps must not be negative");
   if (py_run_init(state, &run, NULL, threads) < 0) return NULL;
   for (int i = 0; i < 3; ++i)
     if (vector_in(self, &in[i], objects[i], names[i]) < 0) goto done;
@@ -204,6 +208,7 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
   st = self->scheme->reset(self->object.held, &quiet, in[0].data, in[1].data, in[2].data, &err);
+  if (st >= 0) self->scheme->set_steps(self->object.held, steps);
   py_unlock(object);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,8 @@ from reducedfem.errors import InputError, InputTypeError
 
 __all__ = [
     "array_like",
+    "as_array",
+    "choice",
     "count",
     "field",
     "fields",
@@ -153,17 +156,30 @@ def rotations(value: ArrayLike, name: str) -> ArrayLike:
     return array_like(value, name)
 
 
-def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Return a float64 array in C order, finite throughout."""
+def as_array(value: ArrayLike, name: str, wanted: str = "real numbers") -> NDArray[Any]:
+    """Return the argument as an array of any dtype; refuse nested lists of uneven lengths."""
     try:
-        array = np.asarray(array_like(value, name))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InputTypeError):
-            raise
+        return np.asarray(array_like(value, name, wanted))
+    except InputTypeError:
+        raise
+    except (TypeError, ValueError, OverflowError):
         raise InputTypeError(
-            f"{name} must be an array of real numbers, got {type(value).__name__} which NumPy "
+            f"{name} must be an array of {wanted}, got {type(value).__name__} which NumPy "
             "cannot convert"
         ) from None
+
+
+def choice(value: object, name: str, options: Sequence[str]) -> str:
+    """Return a text that is one of some, or say which there are."""
+    if not isinstance(value, str) or value not in options:
+        listed = ", ".join(f'"{option}"' for option in options[:-1])
+        raise InputError(f'{name} must be {listed} or "{options[-1]}", got {value!r}')
+    return value
+
+
+def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Return a float64 array in C order, finite throughout."""
+    array = as_array(value, name)
     if array.dtype.kind not in "biuf":
         raise InputTypeError(
             f"{name} must be an array of real numbers, got {type(value).__name__} of dtype "

@@ -526,6 +526,24 @@ class FreeBody:
         qdot: ArrayLike | None,
         /,
     ) -> None: ...
+    def snapshot(
+        self, /
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        int,
+    ]: ...
+    def restore(
+        self,
+        rigid: ArrayLike,
+        q: ArrayLike,
+        qdot: ArrayLike,
+        qddot: ArrayLike,
+        steps: int,
+        /,
+    ) -> None: ...
     def positions(self, /) -> NDArray[np.float64]: ...
 
 def step_free_bodies(
@@ -553,6 +571,7 @@ class _Simulation:  # no type of the core: what these have in common
         qdot: ArrayLike | None,
         qddot: ArrayLike | None,
         threads: int,
+        steps: int = 0,
         /,
     ) -> None: ...
     def state(

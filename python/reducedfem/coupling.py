@@ -157,7 +157,7 @@ class _Coupling:
     def _numbers(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
-            if field.name != "substeps" and value is not None:
+            if field.name != "substeps" and (value is not None or field.default is not None):
                 taken = limit if field.name.startswith("max_") else number
                 object.__setattr__(self, field.name, taken(value, field.name))
 
@@ -511,7 +511,7 @@ class DynamicCoupling(_Coupling):
         """Check the settings."""
         self._numbers()
         object.__setattr__(self, "substeps", count(self.substeps, "substeps", 64))
-        for name in ("mass", "inertia"):
+        for name in ("stiffness", "torsional_stiffness", "mass", "inertia"):
             _positive(getattr(self, name), name)
         if not self.damping_ratio >= 0.0:
             raise InputError(f"damping_ratio must not be negative, got {self.damping_ratio:g}")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, number, places, reals, require
+from reducedfem._check import array_like, as_array, choice, count, number, places, reals, require
 from reducedfem._core import Field as _CoreField
 from reducedfem._frozen import freeze, thaw
 from reducedfem._memory import available
@@ -242,16 +242,21 @@ class Field:
         return OffsetField(self, by)
 
 
+_FARTHEST = 1e150  # whose squares are finite; csrc/sdf/field.c
+
+
 def _triple(value: ArrayLike, name: str) -> NDArray[np.float64]:
     array = reals(value, name)
     if array.shape != (3,):
         raise InputError(f"{name} must have shape (3,), got {array.shape}")
+    if not (np.abs(array) < _FARTHEST).all():
+        raise InputError(f"{name} must be below {_FARTHEST:g} m, got {_plain(array)}")
     return array
 
 
 def _resolution(value: int | Sequence[int]) -> tuple[int, int, int]:
     """Return the voxels along x, y and z."""
-    if isinstance(value, int | np.integer) or np.ndim(value) == 0:
+    if isinstance(value, int) or as_array(value, "resolution", "integers").ndim == 0:
         n = count(value, "resolution", MAX_RESOLUTION)
         return n, n, n
     if len(value) != 3:
@@ -395,8 +400,7 @@ class DistanceField(Field):
             The resolution needs more memory than there is; the message says how much.
         """
         require(surface, Surface, "surface")
-        if mode not in ("exact", "fast"):
-            raise InputError(f'mode must be "exact" or "fast", got {mode!r}')
+        choice(mode, "mode", ("exact", "fast"))
         voxels = _resolution(resolution)
         with callback(progress, "distances") as told:
             core, *report = _core.field_from_surface(

@@ -350,7 +350,10 @@ class HapticSession:
 
     def __reduce__(self) -> Any:
         """Refuse copies and pickles: there is one thread, and one device."""
-        raise InputTypeError("a HapticSession can be neither copied nor pickled")
+        raise InputTypeError(
+            "a HapticSession can be neither copied nor pickled: make another, of a device of its "
+            "own, with the same contacts, coupling and a clone() of each simulation"
+        )
 
     @property
     def contacts(self) -> tuple[PenaltyContact, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,9 +96,11 @@ def step_count(n: int) -> int:
     """Return the argument `n`, a number of steps, or refuse it."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer):
         raise InputTypeError(f"n must be an int, got {type(n).__name__}")
-    if not 0 <= n < 2**62:
-        raise InputError(f"n must be at least 0{' and less than 2**62' * (n > 0)}, got {n}")
-    return int(n)
+    steps = int(n)
+    if not 0 <= steps < 2**62:
+        most = " and less than 2**62" if steps > 0 else ""
+        raise InputError(f"n must be at least 0{most}, got {steps}")
+    return steps
 
 
 def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> InputTypeError:
@@ -106,6 +108,7 @@ def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> I
     return InputTypeError(f"system must be {wanted}, got {type(system).__name__}")
 
 
+_Scheme = TypeVar("_Scheme", bound="Simulation")
 _IN_SPAN = 1e-6  # of a translation, what the basis may leave out
 
 
@@ -147,6 +150,7 @@ class Simulation:
     _core: _core._Simulation
     _system: ReducedSolid | ProjectedSolid | Solid
     _dt: float
+    _settings: tuple[Any, ...]  # arguments with which it was made
 
     @property
     def system(self) -> ReducedSolid | ProjectedSolid | Solid:
@@ -227,15 +231,42 @@ class Simulation:
             array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
 
-    def __reduce__(self) -> NoReturn:
-        raise InputTypeError(
-            f"a simulation ({type(self).__name__}) cannot be copied or pickled: keep its system, "
-            "its settings and its `state`, make a new one of them and hand it q, qdot and qddot "
-            "by `reset`"
-        )
+    def clone(self: _Scheme) -> _Scheme:
+        """Return another simulation of the same system, in the same state.
+
+        It moves on by itself, to the same bits under the same forces. Of the report only the
+        number of steps is kept. Copies and pickles are the same.
+
+        Returns
+        -------
+        ImplicitNewmark or CentralDifferences
+            Of the kind of this one.
+        """
+        return _restored(type(self), self._settings, self._now())
+
+    def _now(self) -> tuple[Any, ...]:
+        q, qdot, qddot, time = self._core.state()
+        return q, qdot, qddot, round(time / self._dt)
+
+    def __copy__(self: _Scheme) -> _Scheme:
+        return self.clone()
+
+    def __deepcopy__(self: _Scheme, memo: object) -> _Scheme:
+        return self.clone()  # systems cannot be changed: they are shared
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self._settings, self._now())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: dt = {self._dt:g} s, {self._system!r}>"
+
+
+def _restored(kind: type[_Scheme], settings: tuple[Any, ...], state: tuple[Any, ...]) -> _Scheme:
+    """Make a simulation that is in a state."""
+    made = kind(*settings[:-1], deformation_only=settings[-1])  # type: ignore[call-arg]
+    q, qdot, qddot, steps = state
+    made._core.reset(q, qdot, qddot, threads(), steps)
+    return made
 
 
 class ImplicitNewmark(Simulation):
@@ -327,6 +358,10 @@ class ImplicitNewmark(Simulation):
             self._core = kind(system._core, *arguments, damping_core)
         self._system = system
         self._dt = float(dt)
+        self._settings = (
+            system, float(dt), arguments[1:3], newton_max, tol, beta, gamma, strain_rate,
+            deformation_only,
+        )  # fmt: skip
 
     @property
     def report(self) -> NewmarkReport:

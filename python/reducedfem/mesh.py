@@ -327,7 +327,7 @@ class Mesh:
         return self._components(by)[0]
 
     def _components(self, by: str) -> tuple[int, NDArray[np.int32]]:
-        if by not in ("node", "face"):
+        if not isinstance(by, str) or by not in ("node", "face"):
             raise InputError(f"by must be 'node' or 'face', got {by!r}")
         return self._core.components(by == "face")
 

@@ -185,7 +185,9 @@ class Solid:
             )
         if quadrature is None:
             quadrature = 3 if mesh.nodes_per_element == 20 else 2
-        if type(quadrature) is bool or np.ndim(quadrature) or quadrature not in (2, 3, 4):
+        if isinstance(quadrature, bool) or not (
+            isinstance(quadrature, int | np.integer) and quadrature in (2, 3, 4)
+        ):
             raise InputError(f"quadrature must be 2, 3, 4 or None, got {quadrature!r}")
         self._mesh = mesh
         self._materials, element_material = _materials(mesh, material)
@@ -601,7 +603,8 @@ class Solid:
             raise InputError(f"modes must hold 1 to {most} directions, got {len(directions)}")
         require_movable(self)
         with callback(progress, "modal derivatives") as tell:
-            return _core.modal_derivatives(self._core, directions, tell, threads())
+            derivatives = _core.modal_derivatives(self._core, directions, tell, threads())
+        return finite_result(derivatives, "derivative", "modes")
 
     def __reduce__(self) -> tuple[type[Solid], tuple[Any, ...]]:
         gauss = None if self._mesh.nodes_per_element == 4 else self.quadrature
