@@ -608,7 +608,8 @@ class Solid:
 
     def __reduce__(self) -> tuple[type[Solid], tuple[Any, ...]]:
         gauss = None if self._mesh.nodes_per_element == 4 else self.quadrature
-        return Solid, (self._mesh, self._materials, self.fixed, gauss)
+        fixed = self.fixed if len(self.fixed) else None
+        return Solid, (self._mesh, self._materials, fixed, gauss)
 
     def __repr__(self) -> str:
         return f"<Solid on {self._mesh!r}, {len(self.fixed)} nodes fixed>"
