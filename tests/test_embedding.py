@@ -185,6 +185,7 @@ def test_extrapolation_stays_sane_far_outside(rng):
     np.testing.assert_allclose(inside, outside, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:f.*acts:reducedfem.GeometryWarning")
 @pytest.mark.parametrize("make", [distorted_box, tet_box])
 def test_distribute_is_the_transpose(rng, make):
     mesh = make(rng)

@@ -29,7 +29,7 @@ Contact
     on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField`,
     `IntersectionField`, `ComplementField` or `OffsetField` of others. The other is a
     `Pointshell`: points of its surface with inward normals (`Uniformity`: how evenly they lie),
-    in a `PointTree`, which a reduced model may carry and deform. Files are as those of models.
+    in a `PointTree`, which a reduced model may carry and deform. `Pose`: where an object is. Files are as those of models.
     `PenaltyContact` of a tree with a field, at a pose of the field's object, in bounded time:
     `ContactForce` (with `ContactPoints`), of many poses `ContactTrajectory`. Where the field's
     object deforms too: `DeformedField` in place of the field.
@@ -144,6 +144,7 @@ from reducedfem.modes import Modes, SystemModes  # noqa: E402
 from reducedfem.pod import pod_basis, record_snapshots  # noqa: E402
 from reducedfem.point_tree import PointTree  # noqa: E402
 from reducedfem.pointshell import Pointshell, Uniformity  # noqa: E402
+from reducedfem.pose import Pose  # noqa: E402
 from reducedfem.projected import ProjectedSolid  # noqa: E402
 from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
 from reducedfem.reduced_damping import ReducedStrainRateDamping  # noqa: E402
@@ -213,6 +214,7 @@ __all__ = [
     "PlausibilityWarning",
     "PointTree",
     "Pointshell",
+    "Pose",
     "ProjectedSolid",
     "Recording",
     "ReducedFEMError",

@@ -423,8 +423,10 @@ class Contact:
         budget_us: float,
         max_points: int,
         coherence: bool,
-        direction: int,
+        normal: bool,
         grasp: ArrayLike,
+        each: ArrayLike | None = None,
+        automatic: bool = False,
         /,
     ) -> Contact: ...
     def evaluate(
@@ -598,6 +600,16 @@ class NewmarkReduced(_Simulation):
     def time_steps(
         self, force: ArrayLike | None, runs: int, inner: int, /
     ) -> NDArray[np.float64]: ...
+    def step_contact(
+        self,
+        force: ArrayLike | None,
+        contact: Contact,
+        positions: ArrayLike,
+        quaternions: ArrayLike,
+        field_qs: ArrayLike | None,
+        progress: Callable[[int, int], object] | None,
+        /,
+    ) -> tuple[Any, ...]: ...
 
 @final
 class NewmarkProjected(_Simulation):
@@ -1011,6 +1023,14 @@ _CouplingSettings = tuple[float, ...]
 _PlacedFrame = tuple[ArrayLike, ArrayLike]
 _Load = tuple[ArrayLike, ArrayLike, ArrayLike, float]
 
+def suited_stiffness(stiffness: float, /) -> float: ...
+def fit_stiffness(
+    tree: PointTree,
+    reduced: Reduced | None,
+    field: DeformedField | None,
+    field_reduced: Reduced | None,
+    /,
+) -> NDArray[np.float64] | None: ...
 def coupling_check(settings: _CouplingSettings, /) -> None: ...
 def coupling_wrench(
     settings: _CouplingSettings, manipulandum: _PlacedFrame, object: _PlacedFrame, /

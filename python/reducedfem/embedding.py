@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, fields
+from reducedfem._check import array_like, field, fields
 from reducedfem._core import Embedding as _CoreEmbedding
 from reducedfem._run import Progress, callback, threads
-from reducedfem.errors import InputTypeError
+from reducedfem.errors import GeometryWarning, InputTypeError
 from reducedfem.mesh import Mesh
 
 __all__ = ["Embedding", "beside_mesh"]
@@ -151,8 +152,30 @@ class Embedding:
         ------
         InputError, InputTypeError
             `f` has a wrong shape or a value that is not finite.
+
+        Warns
+        -----
+        GeometryWarning
+            A force acts at a point that is farther outside than its element is large: by a
+            lever of that length.
         """
+        self._warn_of_levers(field(f, "f", self.n_points))
         return self._core.distribute(array_like(f, "f"))
+
+    def _warn_of_levers(self, forces: NDArray[np.float64]) -> None:
+        nodes = self._mesh.nodes
+        loaded = np.flatnonzero(forces.any(axis=1) & self.outside)
+        size = np.linalg.norm(np.ptp(nodes[self.nodes[loaded]], axis=1), axis=1)
+        far = loaded[self.distance[loaded] > size]
+        if not len(far):
+            return
+        k = int(far[np.argmax(self.distance[far])])
+        warnings.warn(
+            f"f[{k}] acts {self.distance[k]:.3g} m outside of the mesh, which reaches "
+            f"{_reach(nodes)}: a force there loads the body by a lever of that length",
+            GeometryWarning,
+            stacklevel=3,
+        )
 
     def transfer(self, basis: _HasVectors | ArrayLike) -> NDArray[np.float64]:
         """Return the vectors of a basis at the points.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._check import array_like, finite_result, reals, require
 from reducedfem._run import Progress, callback, threads
-from reducedfem.embedding import Embedding
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.embedding import Embedding, beside_mesh
+from reducedfem.errors import GeometryWarning, InputError, InputTypeError
 from reducedfem.reduced import ReducedSolid
 from reducedfem.surface import Surface
 
@@ -70,6 +71,11 @@ class Skin:
     InputError, InputTypeError
         `normals` has a wrong shape or is not of unit length; no surface was given and the mesh
         was not made from one.
+
+    Warns
+    -----
+    GeometryWarning
+        The surface lies beside the mesh or has another size: it is likely that of another body.
     """
 
     __slots__ = ("__weakref__", "_core", "_embedding", "_normals", "_reduced", "_surface")
@@ -95,6 +101,9 @@ class Skin:
         array_like(given, "normals")
         self._reduced, self._surface = reduced, surface
         self._embedding = Embedding(reduced.mesh, surface.vertices)
+        beside = beside_mesh(self._embedding, "surface", "vertices")
+        if beside:
+            warnings.warn(beside, GeometryWarning, stacklevel=2)
         with callback(progress, "skin") as tell:
             self._core = _core.Skin(
                 reduced._core,
