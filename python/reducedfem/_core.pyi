@@ -944,7 +944,9 @@ def field_from_surface(
     progress: Callable[[int, int], object] | None,
     threads: int,
     /,
-) -> tuple[Field, bool, bool, bool, float, int, float, float, int, float]: ...
+) -> tuple[
+    Field, bool, bool, bool, float, int, float, float, int, float, bool, int, int, int, float
+]: ...
 def field_from_shape(shape: str, a: ArrayLike, b: ArrayLike, radius: float, /) -> Field: ...
 
 # csrc/pyext/py_deformed_field.c
