@@ -5,8 +5,9 @@ SI units; arrays are float64, fields over nodes (n, 3), reduced coordinates (r,)
 
 Geometry
     `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra of four or ten nodes,
-    hexahedra), `voxelize` (a mesh around a surface), `read_fixed`; `Embedding` carries points
-    along with a mesh, `Skin` a reduced surface with its normals, and answers with a `Pick`.
+    hexahedra), `voxelize` (a mesh of voxels inside a surface), `tetrahedralize` (by an optional
+    package), `read_fixed`; `Embedding` carries points along with a mesh, `Skin` a reduced surface
+    with its normals, and answers with a `Pick`.
 Solids
     `StVK`, `LinearElastic`: materials. `Solid`: mass, energy, forces, tangents, statics
     (`StaticReport`), linear `Modes`, modal derivatives, its `RigidBody`; matrices are `CSC`.
@@ -46,7 +47,8 @@ The machine
 Errors
     `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
-    `DivergedError`, `DeviceError`, `MissingMatplotlibError`, `InternalError`; `GeometryWarning`.
+    `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`,
+    `InternalError`; `GeometryWarning`.
 """
 
 from __future__ import annotations
@@ -105,6 +107,7 @@ from reducedfem.errors import (  # noqa: E402
     InternalError,
     MeshError,
     MissingMatplotlibError,
+    MissingPackageError,
     ReducedFEMError,
     SingularMatrixError,
     StaticConvergenceError,
@@ -153,6 +156,7 @@ from reducedfem.solid import Solid, StaticReport  # noqa: E402
 from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
+from reducedfem.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.thinning import thin_samples, thin_shapes  # noqa: E402
 from reducedfem.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
 from reducedfem.workspace import Workspace  # noqa: E402
@@ -200,6 +204,7 @@ __all__ = [
     "Mesh",
     "MeshError",
     "MissingMatplotlibError",
+    "MissingPackageError",
     "Modes",
     "NewmarkReport",
     "OffsetField",
@@ -260,6 +265,7 @@ __all__ = [
     "stable_step",
     "step_free_bodies",
     "system_info",
+    "tetrahedralize",
     "thin_samples",
     "thin_shapes",
     "threads",

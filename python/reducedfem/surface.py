@@ -353,14 +353,14 @@ class Surface:
             A scale is not positive, or `rotation` is neither a rotation matrix nor of unit length,
             or an argument has a wrong shape or a value that is not finite.
         """
-        factor = _scale(scale)
-        vertices = self._vertices * factor
-        if rotation is not None:
-            vertices = vertices @ _rotation(rotation).T
-        if translation is not None:
-            way = reals(translation, "translation")
-            if way.shape != (3,):
-                raise InputError(f"translation must have shape (3,), got {way.shape}")
+        way = reals((0, 0, 0) if translation is None else translation, "translation")
+        if way.shape != (3,):
+            raise InputError(f"translation must have shape (3,), got {way.shape}")
+        turn = None if rotation is None else _rotation(rotation)
+        with np.errstate(over="ignore", invalid="ignore"):
+            vertices = self._vertices * _scale(scale)
+            if turn is not None:
+                vertices = vertices @ turn.T
             vertices = vertices + way
         if not np.isfinite(vertices).all():
             raise InputError("scale or translation is so large that vertices are not finite")
