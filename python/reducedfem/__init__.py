@@ -5,9 +5,8 @@ SI units; arrays are float64, fields over nodes (n, 3), reduced coordinates (r,)
 
 Geometry
     `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra of four or ten nodes,
-    hexahedra), `voxelize` (a mesh of voxels inside a surface), `tetrahedralize` (by an optional
-    package), `read_fixed`; `Embedding` carries points along with a mesh, `Skin` a reduced surface
-    with its normals, and answers with a `Pick`.
+    hexahedra), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding` carries points
+    along with a mesh, `Skin` a reduced surface with its normals, and answers with a `Pick`.
 Solids
     `StVK`, `LinearElastic`: materials. `Solid`: mass, energy, forces, tangents, statics
     (`StaticReport`), linear `Modes`, modal derivatives, its `RigidBody`; matrices are `CSC`.

@@ -225,6 +225,11 @@ class Surface:
         (t,) array
             Thickness [m]; 0 of triangles with nothing behind them (single sheets), infinity of
             those wholly inside, and where the ray leaves through a hole.
+
+        Raises
+        ------
+        MemoryError
+            The trees over the triangles do not fit into memory.
         """
         with callback(progress, "thickness") as call:
             return _core.surface_thickness(self._vertices, self._triangles, call, threads())

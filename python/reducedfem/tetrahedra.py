@@ -160,6 +160,7 @@ def _in_child(given: dict[str, Any], timeout: float | None) -> dict[str, NDArray
             child = subprocess.Popen(
                 [sys.executable, "-c", _CHILD, str(task), str(result)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, env=env,
+                cwd=folder,  # fTetWild leaves a file where it runs
                 start_new_session=True,  # Ctrl-C is for this process, which ends the other
             )  # fmt: skip
             try:
