@@ -5,7 +5,7 @@ SI units; arrays are float64, fields over nodes (n, 3), reduced coordinates (r,)
 
 Geometry
     `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra of four or ten nodes,
-    hexahedra of eight or 20), `voxelize` (a mesh around a surface), `read_fixed`; `Embedding`
+    hexahedra of eight or 20), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding`
     carries points along with a mesh, `Skin` a reduced surface with its normals, and answers
     with a `Pick`.
 Solids
@@ -29,7 +29,8 @@ Contact
     on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField`,
     `IntersectionField`, `ComplementField` or `OffsetField` of others. The other is a
     `Pointshell`: points of its surface with inward normals (`Uniformity`: how evenly they lie),
-    in a `PointTree`, which a reduced model may carry and deform. `Pose`: where an object is. Files are as those of models.
+    in a `PointTree`, which a reduced model may carry and deform. `Pose`: where an object is.
+    Files are as those of models.
     `PenaltyContact` of a tree with a field, at a pose of the field's object, in bounded time:
     `ContactForce` (with `ContactPoints`), of many poses `ContactTrajectory`. Where the field's
     object deforms too: `DeformedField` in place of the field.
@@ -47,8 +48,8 @@ The machine
 Errors
     `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
-    `DivergedError`, `DeviceError`, `MissingMatplotlibError`, `InternalError`; `GeometryWarning`,
-    `PlausibilityWarning`.
+    `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`,
+    `InternalError`; `GeometryWarning`, `PlausibilityWarning`.
 """
 
 from __future__ import annotations
@@ -107,6 +108,7 @@ from reducedfem.errors import (  # noqa: E402
     InternalError,
     MeshError,
     MissingMatplotlibError,
+    MissingPackageError,
     PlausibilityWarning,
     ReducedFEMError,
     SingularMatrixError,
@@ -157,6 +159,7 @@ from reducedfem.solid import Solid, StaticReport  # noqa: E402
 from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
+from reducedfem.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.thinning import thin_samples, thin_shapes  # noqa: E402
 from reducedfem.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
 from reducedfem.workspace import Workspace  # noqa: E402
@@ -204,6 +207,7 @@ __all__ = [
     "Mesh",
     "MeshError",
     "MissingMatplotlibError",
+    "MissingPackageError",
     "Modes",
     "NewmarkReport",
     "OffsetField",
@@ -266,6 +270,7 @@ __all__ = [
     "stable_step",
     "step_free_bodies",
     "system_info",
+    "tetrahedralize",
     "thin_samples",
     "thin_shapes",
     "threads",

@@ -943,6 +943,9 @@ def surface_holes(
     threads: int,
     /,
 ) -> tuple[list[NDArray[np.int32]], NDArray[np.int32]]: ...
+def surface_thickness(
+    vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, /
+) -> NDArray[np.float64]: ...
 def surface_reversed(
     vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, /
 ) -> NDArray[np.int32]: ...
@@ -975,7 +978,9 @@ def field_from_surface(
     progress: Callable[[int, int], object] | None,
     threads: int,
     /,
-) -> tuple[Field, bool, bool, bool, float, int, float, float, int, float]: ...
+) -> tuple[
+    Field, bool, bool, bool, float, int, float, float, int, float, bool, int, int, int, float
+]: ...
 def field_from_shape(shape: str, a: ArrayLike, b: ArrayLike, radius: float, /) -> Field: ...
 
 # csrc/pyext/py_deformed_field.c
