@@ -454,9 +454,22 @@ def test_reduce_a_mesh_of_tetrahedra_made_quadratic(capsys, tmp_path):
     model.mesh.write(tmp_path / "ten.vtu")
     assert "18 ten-node tetrahedra" in run(capsys, "info", tmp_path / "ten.vtu")[1]
     ten = ["reduce", tmp_path / "ten.vtu", "-o", tmp_path / "n", "--fix", "x<=0"]
-    fails(capsys, *ten, "--quadratic", match="--quadratic is for meshes of four-node tetrahedra")
+    fails(capsys, *ten, "--quadratic", match="--quadratic is for meshes without nodes")
     assert run(capsys, *ten, "-k", 2, "-r", 3, "--quadrature", 3)[0] == 0
     assert "14 quadrature points" in run(capsys, "info", tmp_path / "n")[1]
+
+
+def test_reduce_hexahedra_made_quadratic(capsys, tmp_path):
+    rf.Mesh(*box_hexes(3, 1, 1, (0.3, 0.1, 0.1))).write(tmp_path / "bar.vtu")
+    common = ["reduce", tmp_path / "bar.vtu", "-o", tmp_path / "m", "-k", 2, "-r", 3]
+    status, out, err = run(capsys, *common, "--fix", "x<=0", "--quadratic")
+    assert (status, err) == (0, "")
+    assert "3 20-node hexahedra" in out
+    model = rf.load(tmp_path / "m")
+    assert np.array_equal(model.fixed, np.flatnonzero(model.mesh.nodes[:, 0] == 0))
+    assert len(model.fixed) == 8
+    assert "3 x 3 x 3 quadrature points" in run(capsys, "info", tmp_path / "m")[1]
+    fails(capsys, *common, "--fix", "x<=0", "--quadratic", "--quadrature", 2, match="3 or 4")
 
 
 def test_quadratic_is_not_for_surfaces(capsys, surface, tmp_path):
