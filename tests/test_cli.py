@@ -172,7 +172,7 @@ def test_without_a_command(capsys):
         (["reduce", "a.obj", "-o", "m", "--resolution", "2049"], "2,048 or less"),
         (["simulate", "m", "--force", "1", "2", "3", "--newton-max", "1001"], "1,000 or less"),
         (["reduce", "a.obj", "-o", "m", "--expand", "0.5"], "1 or more"),
-        (["reduce", "a.obj", "-o", "m", "--quadrature", "4"], "invalid choice"),
+        (["reduce", "a.obj", "-o", "m", "--quadrature", "5"], "invalid choice"),
         (["reduce", "a.obj", "-o", "m", "--fix", "w<1"], "form"),
         (["reduce", "a.obj", "-o", "m", "--fix", "x<one"], "number"),
         (["reduce", "a.obj", "-o", "m", "--fix", ""], "form"),
@@ -472,9 +472,12 @@ def test_reduce_hexahedra_made_quadratic(capsys, tmp_path):
     fails(capsys, *common, "--fix", "x<=0", "--quadratic", "--quadrature", 2, match="3 or 4")
 
 
-def test_quadratic_is_not_for_surfaces(capsys, surface, tmp_path):
-    options = ["-o", tmp_path / "m", "--fix", "x<0.02", "--quadratic"]
-    misused(capsys, "reduce", surface, *options, match="surfaces are voxelized to hexahedra")
+def test_quadratic_voxels_of_a_surface(capsys, surface, tmp_path):
+    options = ["-o", tmp_path / "m", "--fix", "x<0.02", "--resolution", 4, "-k", 2, "-r", 3]
+    status, out, _ = run(capsys, "reduce", surface, *options, "--quadratic")
+    assert status == 0
+    assert "20-node hexahedra" in out
+    assert rf.load(tmp_path / "m").mesh.nodes_per_element == 20
 
 
 def test_reduce_refuses_before_it_computes(capsys, surface, tmp_path):
