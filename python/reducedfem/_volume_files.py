@@ -42,7 +42,7 @@ _PAIR = b"# reducedfem: files of one save"
 _SECONDS = 10
 _SECONDS_A_BYTE = 2e-5
 # those that hold hexahedra of 20 nodes in an order that meshio converts as their manuals say
-_WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp", ".bdf", ".nas")
+_WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp")
 
 
 class ElasticData(NamedTuple):
