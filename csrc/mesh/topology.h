@@ -17,6 +17,11 @@
 RF_MUST_CHECK rf_status rf_mesh_components(const rf_mesh *mesh, bool by_face, int32_t *label,
                                            int32_t *count, rf_error *err);
 
+// mate[f]: the face of another element with the same nodes as face f, -1: none.  Face f is face
+// f % faces of element f / faces, of 6 faces for hexes and 4 for tets; of more than two with the
+// same nodes the first two are mates.
+RF_MUST_CHECK rf_status rf_mesh_mates(const rf_mesh *mesh, int64_t *mate, rf_error *err);
+
 // Faces that belong to one element only, by element; corners run counter-clockwise
 // seen from outside, mid-edge nodes follow in the order of VTK_QUADRATIC_TRIANGLE.
 typedef struct rf_boundary {
