@@ -885,6 +885,18 @@ def field_from_values(
     threads: int,
     /,
 ) -> Field: ...
+def surface_winding(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    points: ArrayLike,
+    outward: bool,
+    progress: object,
+    threads: int,
+    /,
+) -> NDArray[np.float64]: ...
+def surface_reversed(
+    vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, /
+) -> NDArray[np.int32]: ...
 def surface_closest(
     vertices: ArrayLike, triangles: ArrayLike, points: ArrayLike, bound: float, /
 ) -> tuple[

@@ -1,0 +1,84 @@
+// Winding numbers of surfaces, and which way their parts face.
+#include "base/alloc.h"
+#include "mesh/orientation.h"
+#include "mesh/winding.h"
+#include "pyext/py_surface.h"
+
+PyDoc_STRVAR(winding_doc,
+             "surface_winding($module, vertices, triangles, points, outward, progress, threads, "
+             "/)\n--\n\n"
+             "Winding numbers (n,) at points; outward: after the parts were turned to face "
+             "outward.");
+static PyObject *surface_winding(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices, *triangles, *points, *progress, *out = NULL;
+  int outward, threads;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "OOOpOi:surface_winding", &vertices, &triangles, &points, &outward,
+                        &progress, &threads) ||
+      py_run_init(state, &run, progress, threads) < 0)
+    return NULL;
+  py_surface in = {0};
+  py_in p = {0};
+  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
+      py_in_f64(&p, points, "points", 2, (npy_intp[]){PY_ANY, 3}) == 0 &&
+      (out = py_new_f64(1, p.shape))) {
+    double *to = py_f64(out);
+    rf_winding *w = NULL;
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = outward ? rf_winding_create(&in.view, &run.run, &w, &err)
+                 : rf_winding_create_reversed(&in.view, NULL, &run.run, &w, &err);
+    if (st == RF_OK) st = rf_winding_at_many(w, p.shape[0], p.data, to, &run.run, &err);
+    rf_winding_free(w);
+    Py_END_ALLOW_THREADS
+    out = py_result(state, st, &err, out);
+  }
+  py_surface_release(&in);
+  py_in_release(&p);
+  return out;
+}
+
+PyDoc_STRVAR(reversed_doc,
+             "surface_reversed($module, vertices, triangles, progress, threads, /)\n--\n\n"
+             "Triangles to reverse so that the parts of a surface face outward, int32 (n,).");
+static PyObject *surface_reversed(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices, *triangles, *progress, *result = NULL;
+  int threads;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "OOOi:surface_reversed", &vertices, &triangles, &progress,
+                        &threads) ||
+      py_run_init(state, &run, progress, threads) < 0)
+    return NULL;
+  py_surface in = {0};
+  uint8_t *reversed = NULL;
+  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+    const int32_t n = in.view.n_triangles;
+    rf_error err = {0};
+    rf_status st = RF_ERR_MEMORY;
+    npy_intp count = 0;
+    Py_BEGIN_ALLOW_THREADS
+    reversed = rf_alloc((size_t)n, 1);
+    if (!reversed)
+      rf_fail(&err, st, "out of memory: the orientation of %d triangles", (int)n);
+    else
+      st = rf_orientation_find(&in.view, &run.run, reversed, &err);
+    for (int32_t t = 0; st == RF_OK && t < n; ++t) count += reversed[t];
+    Py_END_ALLOW_THREADS
+    result = py_result(state, st, &err, st < 0 ? NULL : py_new_i32(1, &count));
+    int32_t *to = result ? py_i32(result) : NULL;
+    for (int32_t t = 0; to && t < n; ++t)
+      if (reversed[t]) *to++ = t;
+  }
+  rf_free(reversed);
+  py_surface_release(&in);
+  return result;
+}
+
+PyMethodDef py_winding_functions[] = {
+    {"surface_winding", surface_winding, METH_VARARGS, winding_doc},
+    {"surface_reversed", surface_reversed, METH_VARARGS, reversed_doc},
+    {NULL, NULL, 0, NULL},
+};
