@@ -1,7 +1,6 @@
-// Creation of a solid: tables, adjacency, mass, spatial order.
+// Creation of a solid: checks, adjacency, spatial order.
 #include "fem/fem.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +8,8 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "fem/adjacency.h"
-#include "fem/shape.h"
+#include "fem/tables.h"
 
-// What the coordinates of translated elements may differ by, relative to an element.  A table
-// that serves all is wrong by as much, so positions far from the origin, whose rounding is
-// larger, count only up to what no result would show.
-static const double TRANSLATED = 1e-12;
-static const double TRANSLATED_FAR = 1e-9;
 static const double ASYMMETRY = 1e-9;    // of an elasticity matrix, relative to its largest entry
 static const double INDEFINITE = 1e-14;  // pivots of it that are rounding
 
@@ -115,36 +109,6 @@ done:
   return st;
 }
 
-static void corners(const rf_mesh *mesh, int32_t e, double *x) {
-  const int nodes = (int)mesh->type;
-  const int32_t *element = mesh->elements + (int64_t)e * nodes;
-  for (int a = 0; a < nodes; ++a)
-    memcpy(x + 3 * a, mesh->nodes + 3 * (int64_t)element[a], 3 * sizeof *x);
-}
-
-// Are all elements translates of the first, to rounding?
-static bool all_congruent(const rf_mesh *mesh) {
-  const int nodes = (int)mesh->type;
-  double first[3 * RF_MAX_NODES], x[3 * RF_MAX_NODES], size = 0.0, farthest = 0.0;
-  corners(mesh, 0, first);
-  for (int a = 1; a < nodes; ++a)
-    for (int i = 0; i < 3; ++i) size = fmax(size, fabs(first[3 * a + i] - first[i]));
-  // four coordinates, each rounded as far from the origin as it is
-  for (int64_t i = 0; i < 3 * (int64_t)mesh->n_nodes; ++i)
-    farthest = fmax(farthest, fabs(mesh->nodes[i]));
-  const double tolerance =
-      TRANSLATED * size + fmin(4.0 * DBL_EPSILON * farthest, TRANSLATED_FAR * size);
-  for (int32_t e = 1; e < mesh->n_elements; ++e) {
-    corners(mesh, e, x);
-    for (int a = 1; a < nodes; ++a)
-      for (int i = 0; i < 3; ++i) {
-        const double difference = (x[3 * a + i] - x[i]) - (first[3 * a + i] - first[i]);
-        if (!(fabs(difference) <= tolerance)) return false;
-      }
-  }
-  return true;
-}
-
 static int compare_i32(const void *a, const void *b) {
   const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
   return (x > y) - (x < y);
@@ -223,82 +187,6 @@ done:
   rf_free(list);
   rf_free(place);
   rf_free(row);
-  return st;
-}
-
-// Row sums of the mass.  Those of tets of ten nodes are negative at corners: there each element
-// gives its mass to its nodes in proportion to the diagonal (Hinton, Rock, Zienkiewicz 1976).
-static void lump_row_sums(rf_solid *s) {
-  for (int32_t i = 0; i < s->mesh->n_nodes; ++i)
-    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) s->lumped[i] += s->mass[p];
-}
-
-static void lump_diagonal(rf_solid *s, int32_t e, double density, const double *product) {
-  const int nodes = (int)s->mesh->type;
-  double whole = 0.0, diagonal = 0.0;
-  for (int k = 0; k < nodes * nodes; ++k) whole += product[k];
-  for (int a = 0; a < nodes; ++a) diagonal += product[(nodes + 1) * a];
-  for (int a = 0; a < nodes; ++a)
-    s->lumped[s->mesh->elements[(int64_t)e * nodes + a]] +=
-        density * whole * (product[(nodes + 1) * a] / diagonal);
-}
-
-// gradients, volumes and mass, element by element
-static rf_status build_tables(const rf_solid_settings *set, rf_solid *s, rf_error *err) {
-  rf_status st = RF_OK;
-  const rf_mesh *mesh = s->mesh;
-  const int nodes = (int)mesh->type;
-  const int64_t stride = (int64_t)s->n_gauss * nodes * 3;
-  double x[3 * RF_MAX_NODES], product[RF_MAX_NODES * RF_MAX_NODES];
-  const int64_t tables = s->congruent ? 1 : mesh->n_elements;
-  RF_ALLOC(s->gradient, tables * stride);
-  RF_ALLOC(s->volume, tables * s->n_gauss);
-  RF_ALLOC(s->mass, s->graph.ptr[mesh->n_nodes]);
-  RF_ALLOC(s->lumped, mesh->n_nodes);
-  for (int32_t e = 0; e < mesh->n_elements; ++e) {
-    const int64_t at = s->congruent ? 0 : s->place[e];
-    if (e == 0 || !s->congruent) {
-      corners(mesh, e, x);
-      RF_TRY(rf_shape_tables(mesh->type, set->quadrature, x, e, s->gradient + at * stride,
-                             s->volume + at * s->n_gauss, product, err));
-    }
-    // shape functions sum to one; weights alone miss curved edges where points are few
-    for (int k = 0; k < nodes * nodes; ++k) s->total_volume += product[k];
-    const double density = s->material[s->element_material[e]].density;
-    const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
-    for (int k = 0; k < nodes * nodes; ++k) s->mass[pair[k]] += density * product[k];
-    if (mesh->type == RF_TET10) lump_diagonal(s, e, density, product);
-  }
-  if (mesh->type != RF_TET10) lump_row_sums(s);
-done:
-  return st;
-}
-
-rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *mass,
-                                   rf_error *err) {
-  rf_status st = RF_OK;
-  const rf_mesh *mesh = s->mesh;
-  const int nodes = (int)mesh->type;
-  const int32_t order = rf_shape_order(s->n_gauss);
-  double x[3 * RF_MAX_NODES], product[RF_MAX_NODES * RF_MAX_NODES];
-  double *gradient = NULL, *volume = NULL;
-  bool known = false;
-  RF_ALLOC(gradient, (int64_t)s->n_gauss * nodes * 3);
-  RF_ALLOC(volume, s->n_gauss);
-  memset(mass, 0, (size_t)s->graph.ptr[mesh->n_nodes] * sizeof *mass);
-  for (int32_t e = 0; e < mesh->n_elements; ++e) {
-    if (s->element_material[e] != material) continue;
-    if (!known) {
-      corners(mesh, s->congruent ? 0 : e, x);
-      RF_TRY(rf_shape_tables(mesh->type, order, x, e, gradient, volume, product, err));
-      known = s->congruent;
-    }
-    const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
-    for (int k = 0; k < nodes * nodes; ++k) mass[pair[k]] += product[k];
-  }
-done:
-  rf_free(gradient);
-  rf_free(volume);
   return st;
 }
 
@@ -384,8 +272,7 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
   RF_TRY(check_settings(mesh, set, err));
   RF_ALLOC(s, 1);
   s->mesh = mesh;
-  s->n_gauss = rf_shape_gauss_count(mesh->type, set->quadrature);
-  s->congruent = all_congruent(mesh);
+  s->quadrature = set->quadrature;
   s->simd = rf_simd_resolve(set->simd);
   s->n_materials = set->n_materials;
   RF_ALLOC(s->material, set->n_materials);
@@ -403,7 +290,7 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
   RF_TRY(rf_run_progress(run, -1, -1, err));
   RF_TRY(build_graph(s, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
-  RF_TRY(build_tables(set, s, err));
+  RF_TRY(rf_solid_build_tables(s, err));
   *out = s;
   s = NULL;
 done:
@@ -413,6 +300,8 @@ done:
 
 void rf_solid_free(rf_solid *s) {
   if (!s) return;
+  rf_free(s->first_point);
+  rf_free(s->n_points);
   rf_free(s->gradient);
   rf_free(s->volume);
   rf_free(s->material);

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "mesh/rule.h"
 
 // The value is the number of nodes of an element.
 typedef enum rf_element_type { RF_TET4 = 4, RF_HEX8 = 8, RF_TET10 = 10 } rf_element_type;
@@ -23,6 +24,7 @@ typedef struct rf_mesh {
   double *nodes;      // rest positions, m        (n_nodes, 3)
   int32_t *elements;  // node indices             (n_elements, type)
   int32_t *regions;   // region of each element   (n_elements)
+  rf_rule *rule;      // quadrature of elements that are not whole, NULL: all are; owned
 } rf_mesh;
 
 // DOF numbers, 3 node + axis, must fit an int32.
