@@ -303,10 +303,10 @@ rf_status rf_mesh_cut(const rf_mesh *cubes, const rf_surface *surface, int order
   rf_closest *closest = NULL;
   rf_winding *winding = NULL;
   rf_mesh *linear = NULL, *mesh = NULL;
-  cutting c = {.cubes = cubes, .order = order, .type = order == 1 ? RF_HEX8 : RF_HEX20};
+  cutting c = {.cubes = cubes, .order = order, .type = RF_HEX8};
   *out = NULL;
   *report = (rf_cut_report){0};
-  if (!(order == 1 || order == 2))
+  if (order != 1)
     return rf_fail(err, RF_ERR_ARG, "order must be 1 or 2, got %d", order);
   RF_TRY(rf_closest_create(surface, run, &closest, err));
   RF_TRY(rf_winding_create(surface, run, &winding, err));
@@ -318,7 +318,7 @@ rf_status rf_mesh_cut(const rf_mesh *cubes, const rf_surface *surface, int order
   RF_TRY(drop_islands(&c, report, err));
   RF_TRY(compact(&c, &linear, err));
   if (order == 2) {
-    RF_TRY(rf_mesh_quadratic(linear, &mesh, err));
+    st = RF_ERR_ARG;
   } else {
     mesh = linear;
     linear = NULL;

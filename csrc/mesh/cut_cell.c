@@ -8,6 +8,8 @@
 static const double FLAT = 1e-8;       // component of a normal that counts as none
 static const double ON_SURFACE = 1e-9; // distance, in sub-cells, that gives no direction
 static const double UNSURE = 0.1;      // of a winding number from the next integer: near a hole
+static const double CREASE = 0.3;      // change of the normal from one sub-cell to the next
+enum { CREASE_DEPTH = 1 };             // halvings of sub-cells at creases
 static const double BEYOND = 0.05;     // sub-cells past the mirror image of a centre
 static const double BEHIND = 0.75;     // sub-cells past the surface, mostly in one that is not cut
 static const double TOUCH = 1e-9;      // widening of balls, relative
@@ -70,17 +72,22 @@ static void centre_of(const cell *c, int at, double x[3]) {
   for (int i = 0; i < 3; ++i) x[i] = c->low[i] + (place[i] + 0.5) * c->h;
 }
 
-// the surface comes near the sub-cell around x
-static void set_near(cell *c, int at, const double x[3], const rf_closest_place *p) {
-  sub *s = &c->sub[at];
+// direction of the nearest place, of length 1
+static void unit_normal(const cell *c, const double x[3], const rf_closest_place *p, double n[3]) {
   double way[3];
   rf_vec3_sub(p->place, x, way);
   // a place on the surface has no way there, but the surface has a normal
   const double *along = p->distance > ON_SURFACE * c->h ? way : p->normal;
   const double length = rf_vec3_length(along);
+  for (int i = 0; i < 3; ++i) n[i] = length > 0.0 ? along[i] / length : 0.0;
+}
+
+// the surface comes near the sub-cell around x
+static void set_near(cell *c, int at, const double x[3], const rf_closest_place *p) {
+  sub *s = &c->sub[at];
   s->near = true;
   s->radius = p->distance / c->h;
-  for (int i = 0; i < 3; ++i) s->normal[i] = length > 0.0 ? along[i] / length : 0.0;
+  unit_normal(c, x, p, s->normal);
 }
 
 // Marks the sub-cells of the block of `width`^3 from place on.  `known` is a lower bound for the
@@ -178,6 +185,65 @@ static bool separates(const cell *c, int at) {
   return (rf_winding_at(c->winding, y) > RF_WINDING_INSIDE) != s->inside;
 }
 
+// How the surface bends around a sub-cell, from the gradients of the signed distance there and in
+// its neighbours.
+typedef struct bend {
+  double change;  // largest of the gradients from one to the next
+  double sum;     // of the curvatures, in edges of a sub-cell, positive where convex
+} bend;
+
+static bend bend_at(const cell *c, int at) {
+  static const int STRIDE[3] = {1, RF_CUT_SUB, RF_CUT_SUB * RF_CUT_SUB};
+  const sub *s = &c->sub[at];
+  bend b = {0};
+  for (int i = 0; i < 3; ++i) {
+    const int place = at / STRIDE[i] % RF_CUT_SUB;
+    double along = 0.0;
+    int count = 0;
+    for (int side = -1; side <= 1; side += 2) {
+      if (place + side < 0 || place + side >= RF_CUT_SUB) continue;
+      const sub *t = s + side * STRIDE[i];
+      if (!t->near) continue;
+      double change[3];
+      for (int k = 0; k < 3; ++k)
+        change[k] = (t->inside ? t->normal[k] : -t->normal[k]) -
+                    (s->inside ? s->normal[k] : -s->normal[k]);
+      b.change = fmax(b.change, rf_vec3_length(change));
+      along += side * change[i];
+      ++count;
+    }
+    if (count > 0) b.sum += along / count;
+  }
+  return b;
+}
+
+// The filled part of the cube of `width` around x, from which the surface is seen in the direction
+// n at the distance d, both in sub-cells: cut by one plane, or each of eight parts by its own.
+static double fill_cube(const cell *c, const double x[3], double width, const double n[3], double d,
+                        bool inside, int depth) {
+  if (depth == 0) {
+    const double below = rf_cube_below(n, d / width);
+    return inside ? below : 1.0 - below;
+  }
+  const double step = 0.25 * width, way = 0.5 * HALF_DIAGONAL * width;
+  double sum = 0.0;
+  for (int k = 0; k < 8; ++k) {
+    double y[3], normal[3];
+    for (int i = 0; i < 3; ++i) y[i] = x[i] + (k >> i & 1 ? step : -step) * c->h;
+    rf_closest_place p;
+    if (!rf_closest_find(c->closest, y, way * (1.0 + TOUCH) * c->h, &p)) {
+      // a ball around y without surface has x in it
+      sum += inside ? 1.0 : 0.0;
+      continue;
+    }
+    const bool same = p.distance / c->h + d > way * (1.0 + TOUCH);
+    const bool in = same ? inside : rf_winding_at(c->winding, y) > RF_WINDING_INSIDE;
+    unit_normal(c, y, &p, normal);
+    sum += fill_cube(c, y, 0.5 * width, normal, p.distance / c->h, in, depth - 1);
+  }
+  return 0.125 * sum;
+}
+
 bool rf_cut_fractions(const rf_closest *closest, const rf_winding *winding, const double centre[3],
                       double edge, double fraction[RF_CUT_SUBS]) {
   const int origin[3] = {0, 0, 0};
@@ -190,8 +256,18 @@ bool rf_cut_fractions(const rf_closest *closest, const rf_winding *winding, cons
     const sub *s = &c.sub[at];
     fraction[at] = s->inside ? 1.0 : 0.0;
     if (!s->near || !separates(&c, at)) continue;
-    const double below = rf_cube_below(s->normal, s->radius);
-    fraction[at] = s->inside ? below : 1.0 - below;
+    const bend b = bend_at(&c, at);
+    if (b.change > CREASE) {
+      double x[3];
+      centre_of(&c, at, x);
+      fraction[at] = fill_cube(&c, x, 1.0, s->normal, s->radius, s->inside, CREASE_DEPTH);
+    } else {
+      // mean distance of the surface from its tangent plane in the section of the sub-cell
+      const double outward = s->inside ? 1.0 : -1.0, gap = b.sum / 24.0;
+      const double d = s->inside ? s->radius - gap : -s->radius - gap;
+      const double n[3] = {outward * s->normal[0], outward * s->normal[1], outward * s->normal[2]};
+      fraction[at] = rf_cube_below(n, d);
+    }
   }
   return true;
 }

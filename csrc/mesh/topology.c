@@ -230,5 +230,6 @@ void rf_mesh_volumes(const rf_mesh *m, double *volume) {
       for (int a = 0; a < 4; ++a)
         volume[e] += det_of(x[0], x[c[a]], x[c[(a + 1) % 4]], x[c[(a + 2) % 4]]) / 12.0;
     }
+    volume[e] *= rf_mesh_fraction(m, e);
   }
 }

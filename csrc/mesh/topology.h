@@ -38,7 +38,7 @@ const uint8_t *rf_face_triangle(int32_t face_nodes, int k);
 RF_MUST_CHECK rf_status rf_mesh_boundary(const rf_mesh *mesh, rf_boundary *out, rf_error *err);
 void rf_boundary_free(rf_boundary *boundary);
 
-// Volume of each element in m^3 (n_elements).
+// Volume of each element, of cut ones that of the filled part, in m^3 (n_elements).
 void rf_mesh_volumes(const rf_mesh *mesh, double *volume);
 
 #endif
