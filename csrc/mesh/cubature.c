@@ -75,9 +75,10 @@ static void jacobi_roots(int n, const double *alpha, const double *beta, double 
   }
 }
 
-// A Gauss rule of n points for the density `fraction` on equal sub-cells of [-1, 1]: exact for
-// polynomials of degree 2 n - 1.  Returns the number of points, 0 for an empty row.
-static int row_rule(int n, const double *fraction, double *point, double *weight) {
+// A Gauss-Radau rule of n points for the density `fraction` on equal sub-cells of [-1, 1]: exact
+// for polynomials of degree 2 n - 2, with a point at the lower or upper end of what is filled.
+// Returns the number of points, 0 for an empty row.
+static int row_rule(int n, const double *fraction, bool upper, double *point, double *weight) {
   static const double gauss[3] = {-RF_GAUSS_3, 0.0, RF_GAUSS_3};
   static const double gauss_weight[3] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
   double x[3 * RF_CUT_SUB], w[3 * RF_CUT_SUB], total = 0.0;
@@ -107,6 +108,16 @@ static int row_rule(int n, const double *fraction, double *point, double *weight
       now[i] = next;
     }
   }
+  // the last coefficient that makes the end a root
+  const double half = (1.0 - RF_GAUSS_3) / RF_CUT_SUB;
+  const double end = upper ? x[count - 1] + half : x[0] - half;
+  double at_end = 1.0, before_end = 0.0;
+  for (int k = 0; k + 1 < n; ++k) {
+    const double next = (end - alpha[k]) * at_end - beta[k] * before_end;
+    before_end = at_end;
+    at_end = next;
+  }
+  alpha[n - 1] = end - beta[n - 1] * before_end / at_end;
   jacobi_roots(n, alpha, beta, point);
   for (int i = 0; i < n; ++i) {
     // polish the root, then Christoffel's number
@@ -160,8 +171,10 @@ void rf_cut_candidates(int order, const double fraction[RF_CUT_SUBS], rf_cut_rul
     for (int j = 0; j < RF_CUT_SUB; ++j) {
       double row[RF_CUT_SUB], x[3], w[3];
       for (int i = 0; i < RF_CUT_SUB; ++i) row[i] = fraction[place(axis, i, j, k)];
-      const int n = row_rule(order + 1, row, x, w);
+      int n = 0;
       for (int g = 0; g < 4; ++g) {
+        // ends in turn: points at few places along the rows would make moments depend on each other
+        if (g % 2 == 0) n = row_rule(order + 1, row, (j + k + g / 2) % 2 > 0, x, w);
         const double y = (2.0 * j + 1.0 + (g % 2 ? RF_GAUSS_2 : -RF_GAUSS_2)) / RF_CUT_SUB - 1.0;
         const double z = (2.0 * k + 1.0 + (g / 2 ? RF_GAUSS_2 : -RF_GAUSS_2)) / RF_CUT_SUB - 1.0;
         for (int i = 0; i < n; ++i, ++out->count) {
