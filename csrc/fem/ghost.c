@@ -7,7 +7,6 @@
 #include "base/run.h"
 #include "fem/adjacency.h"
 #include "linalg/vec3.h"
-#include "mesh/local.h"
 #include "mesh/reference.h"
 #include "mesh/topology.h"
 
@@ -71,18 +70,16 @@ double rf_solid_ghost_modulus(const rf_solid *s, int32_t material) {
 // derivatives: shape functions are quadratic at most in each coordinate.
 static void normal_derivatives(rf_element_type type, int axis, int side, const double *tangential,
                                double *first, double *second) {
-  const double unused[RF_MAX_NODES][3] = {{0}};
-  double xi[3];
-  rf_local at[2];
+  double xi[3], unused[RF_MAX_NODES], low[RF_MAX_NODES][3], high[RF_MAX_NODES][3];
   xi[(axis + 1) % 3] = tangential[0];
   xi[(axis + 2) % 3] = tangential[1];
-  for (int k = 0; k < 2; ++k) {
-    xi[axis] = 2.0 * k - 1.0;
-    rf_local_map(type, unused, xi, &at[k]);
-  }
+  xi[axis] = -1.0;
+  rf_shape_at(type, xi, unused, low);
+  xi[axis] = 1.0;
+  rf_shape_at(type, xi, unused, high);
   for (int a = 0; a < (int)type; ++a) {
-    first[a] = at[side > 0].dn[a][axis];
-    second[a] = 0.5 * (at[1].dn[a][axis] - at[0].dn[a][axis]);
+    first[a] = side > 0 ? high[a][axis] : low[a][axis];
+    second[a] = 0.5 * (high[a][axis] - low[a][axis]);
   }
 }
 

@@ -48,6 +48,7 @@
   switch (s->mesh->type) {                                     \
     case RF_TET4: return KERNELS(lanes, variant, tet);         \
     case RF_TET10: return KERNELS(lanes, variant, tet10);      \
+    case RF_HEX20: return KERNELS(lanes, variant, hex20);      \
     default:                                                   \
       if (s->first_point) return KERNELS(lanes, variant, cut); \
       return KERNELS(lanes, variant, hex);                     \

@@ -275,6 +275,11 @@ KERNEL NAME(stvk_tet10)(const rf_solid *s, const int32_t *places, const double *
   NAME(stvk)(10, OF_SOLID, s, places, u, tangent, out);
 }
 
+KERNEL NAME(stvk_hex20)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
+                        rf_lane_results *out) {
+  NAME(stvk)(20, OF_BATCH, s, places, u, tangent, out);
+}
+
 // lambda tr(e) I + 2 mu e of e = sym(A), in the order xx yy zz yz zx xy
 #define LINEAR_STRESS(A, S)                                                      \
   do {                                                                           \
@@ -352,4 +357,9 @@ KERNEL NAME(hessian_cut)(const rf_solid *s, const int32_t *places, const double 
 KERNEL NAME(hessian_tet10)(const rf_solid *s, const int32_t *places, const double *a,
                            const double *b, double *out) {
   NAME(hessian)(10, OF_SOLID, s, places, a, b, out);
+}
+
+KERNEL NAME(hessian_hex20)(const rf_solid *s, const int32_t *places, const double *a,
+                           const double *b, double *out) {
+  NAME(hessian)(20, OF_BATCH, s, places, a, b, out);
 }

@@ -116,6 +116,11 @@ KERNEL NAME(linear_tet10)(const rf_solid *s, const int32_t *places, const double
   NAME(linear)(10, OF_SOLID, s, places, u, tangent, out);
 }
 
+KERNEL NAME(linear_hex20)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
+                          rf_lane_results *out) {
+  NAME(linear)(20, OF_BATCH, s, places, u, tangent, out);
+}
+
 // C : sym(A) of a gradient A
 INLINE NAME(stress_of_gradient)(const VEC *C, const VEC *A, VEC *S) {
   const VEC e[6] = {A[0], A[4], A[8], A[5] + A[7], A[2] + A[6], A[1] + A[3]};
@@ -163,4 +168,9 @@ KERNEL NAME(hessian_linear_cut)(const rf_solid *s, const int32_t *places, const 
 KERNEL NAME(hessian_linear_tet10)(const rf_solid *s, const int32_t *places, const double *a,
                                   const double *b, double *out) {
   NAME(hessian_linear)(10, OF_SOLID, s, places, a, b, out);
+}
+
+KERNEL NAME(hessian_linear_hex20)(const rf_solid *s, const int32_t *places, const double *a,
+                                  const double *b, double *out) {
+  NAME(hessian_linear)(20, OF_BATCH, s, places, a, b, out);
 }

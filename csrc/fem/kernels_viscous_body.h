@@ -108,6 +108,11 @@ KERNEL NAME(viscous_tet10)(const rf_solid *s, const double *viscosity, const int
   NAME(viscous)(10, OF_SOLID, s, viscosity, places, u, v, matrix, out);
 }
 
+KERNEL NAME(viscous_hex20)(const rf_solid *s, const double *viscosity, const int32_t *places,
+                           const double *u, const double *v, bool matrix, rf_lane_results *out) {
+  NAME(viscous)(20, OF_BATCH, s, viscosity, places, u, v, matrix, out);
+}
+
 #undef VEC
 #undef CHUNK
 #undef KERNEL

@@ -8,9 +8,14 @@
 #include "mesh/reference.h"
 
 // Gauss-Legendre points and weights on [-1,1]
-static const double GAUSS_POINT[2][3] = {{-RF_GAUSS_2, RF_GAUSS_2, 0.0},
-                                         {-RF_GAUSS_3, 0.0, RF_GAUSS_3}};
-static const double GAUSS_WEIGHT[2][3] = {{1.0, 1.0, 0.0}, {5.0 / 9.0, 8.0 / 9.0, 5.0 / 9.0}};
+static const double GAUSS_POINT[3][4] = {{-RF_GAUSS_2, RF_GAUSS_2},
+                                         {-RF_GAUSS_3, 0.0, RF_GAUSS_3},
+                                         {-0.86113631159405257522, -0.33998104358485626480,
+                                          0.33998104358485626480, 0.86113631159405257522}};
+static const double GAUSS_WEIGHT[3][4] = {{1.0, 1.0},
+                                          {5.0 / 9.0, 8.0 / 9.0, 5.0 / 9.0},
+                                          {0.34785484513745385737, 0.65214515486254614263,
+                                           0.65214515486254614263, 0.34785484513745385737}};
 
 static rf_status refuse_jacobian(int32_t element, int point, double det, rf_error *err) {
   return rf_fail(
@@ -66,6 +71,15 @@ static void tet_rule_points(const tet_rule *rule, rf_standard_rule *out) {
   out->count = count;
 }
 
+bool rf_shape_has_rule(rf_element_type type, int32_t order) {
+  switch (type) {
+    case RF_TET4: return true;
+    case RF_TET10: return order == 2 || order == 3;
+    case RF_HEX20: return order == 3 || order == 4;
+    default: return order >= 2 && order <= 4;
+  }
+}
+
 void rf_shape_rule(rf_element_type type, int32_t order, rf_standard_rule *rule) {
   switch (type) {
     case RF_TET4: *rule = (rf_standard_rule){1, {0.25, 0.25, 0.25}, {1.0}}; return;
@@ -116,22 +130,15 @@ static void add_product(int nodes, double volume, const double *shape, double *p
     for (int b = 0; b < nodes; ++b) product[nodes * a + b] += volume * (shape[a] * shape[b]);
 }
 
-static void shape_at(rf_element_type type, const double xi[3], double *shape, double local[][3]) {
-  if (type == RF_TET10)
-    rf_tet10_shape(xi, shape, local);
-  else
-    rf_hex_shape(xi, shape, local);
-}
-
 rf_status rf_shape_tables(rf_element_type type, rf_points points, const double *x, int32_t element,
                           double *gradient, double *volume, double *product, rf_error *err) {
   const int nodes = (int)type;
   const double part = type == RF_TET10 ? 6.0 : 1.0;  // det J is six times the volume of a tet
-  double shape[RF_MAX_NODES], local[RF_MAX_NODES][3], unused[3 * RF_MAX_NODES];
+  double shape[RF_MAX_NODES], local[RF_MAX_NODES][3], unused[3 * RF_MAX_NODES] = {0};
   if (type == RF_TET4) return tet_tables(x, element, gradient, volume, product, err);
   if (product) memset(product, 0, (size_t)(nodes * nodes) * sizeof *product);
   for (int32_t g = 0; g < points.count; ++g) {
-    shape_at(type, points.xi + 3 * (int64_t)g, shape, local);
+    rf_shape_at(type, points.xi + 3 * (int64_t)g, shape, local);
     double *to = gradient ? gradient + 3 * (int64_t)nodes * g : unused;
     const double det = point_gradients(nodes, x, local, to);
     if (!(isfinite(det) && det > 0.0)) return refuse_jacobian(element, g, det, err);

@@ -2,12 +2,13 @@
 #ifndef RF_FEM_SHAPE_H
 #define RF_FEM_SHAPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
 #include "mesh/mesh.h"
 
-enum { RF_MAX_GAUSS = 27 };
+enum { RF_MAX_GAUSS = 64 };
 
 // Points of a quadrature rule in local coordinates.  Weights sum to the volume of the reference
 // cube (8), for tets to one.
@@ -22,9 +23,11 @@ typedef struct rf_standard_rule {
   double xi[3 * RF_MAX_GAUSS], weight[RF_MAX_GAUSS];
 } rf_standard_rule;
 
-// The order is 2 or 3.  Hexes: Gauss points per axis.  Tets of ten nodes: 2 is the rule of four
-// points, exact for quadratic polynomials, and 3 that of 14 points, exact up to degree five, so
-// for the energy of straight elements.  Tets of four nodes: one point, whatever the order.
+// Hexes: the order is the number of Gauss points per axis, 2 to 4, for 20 nodes 3 (exact for the
+// mass and the stiffness at rest of parallelepipeds) or 4.  Tets of ten nodes: 2 is the rule of
+// four points, exact for quadratic polynomials, and 3 that of 14 points, exact up to degree five,
+// so for the energy of straight elements.  Tets of four nodes: one point, whatever the order.
+bool rf_shape_has_rule(rf_element_type type, int32_t order);
 void rf_shape_rule(rf_element_type type, int32_t order, rf_standard_rule *rule);
 
 // The order by which the mass is integrated.  Four points do not determine ten nodes: a mass by

@@ -9,6 +9,7 @@
 #include "base/run.h"
 #include "fem/adjacency.h"
 #include "fem/ghost.h"
+#include "fem/shape.h"
 #include "fem/tables.h"
 
 static const double ASYMMETRY = 1e-9;    // of an elasticity matrix, relative to its largest entry
@@ -43,8 +44,16 @@ static rf_status check_elasticity(const double *C, int32_t material, rf_error *e
 }
 
 static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *set, rf_error *err) {
-  if (mesh->type != RF_TET4 && set->quadrature != 2 && set->quadrature != 3)
-    return rf_fail(err, RF_ERR_ARG, "quadrature must be 2 or 3, got %d", set->quadrature);
+  if (mesh->type == RF_HEX20 && set->quadrature == 2)
+    return rf_fail(err, RF_ERR_ARG,
+                   "quadrature must be 3 or 4 for hexahedra of 20 nodes, got 2, which leaves "
+                   "motions without stiffness");
+  if (!rf_shape_has_rule(mesh->type, set->quadrature))
+    return rf_fail(err, RF_ERR_ARG, "quadrature must be %s for elements of %d nodes, got %d",
+                   mesh->type == RF_TET10   ? "2 or 3"
+                   : mesh->type == RF_HEX20 ? "3 or 4"
+                                            : "2, 3 or 4",
+                   (int)mesh->type, set->quadrature);
   rf_status st = rf_simd_check(set->simd, err);
   if (st < 0) return st;
   if (!(set->n_fixed >= 0 && set->n_fixed <= mesh->n_nodes))

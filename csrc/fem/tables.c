@@ -155,7 +155,7 @@ static rf_status next_product(products *p, int32_t e, const double **product, rf
   return rf_shape_tables(mesh->type, rf_shape_points(&p->rule), x, e, NULL, NULL, p->whole, err);
 }
 
-// Row sums of the mass.  Those of tets of ten nodes are negative at corners: there each element
+// Row sums of the mass.  Those of second-order elements are negative at corners: each of them
 // gives its mass to its nodes in proportion to the diagonal (Hinton, Rock, Zienkiewicz 1976).
 static void lump_row_sums(rf_solid *s) {
   for (int32_t i = 0; i < s->mesh->n_nodes; ++i)
@@ -172,8 +172,6 @@ static void lump_diagonal(rf_solid *s, int32_t e, double density, const double *
         density * whole * (product[(nodes + 1) * a] / diagonal);
 }
 
-static bool has_mid_edge_nodes(const rf_solid *s) { return s->mesh->type == RF_TET10; }
-
 static rf_status build_mass(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *mesh = s->mesh;
@@ -188,9 +186,9 @@ static rf_status build_mass(rf_solid *s, rf_error *err) {
     for (int k = 0; k < nodes * nodes; ++k) s->total_volume += product[k];
     const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
     for (int k = 0; k < nodes * nodes; ++k) s->mass[pair[k]] += density * product[k];
-    if (has_mid_edge_nodes(s)) lump_diagonal(s, e, density, product);
+    if (rf_element_is_quadratic(mesh->type)) lump_diagonal(s, e, density, product);
   }
-  if (!has_mid_edge_nodes(s)) lump_row_sums(s);
+  if (!rf_element_is_quadratic(mesh->type)) lump_row_sums(s);
 done:
   return st;
 }

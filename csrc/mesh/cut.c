@@ -10,7 +10,8 @@
 #include "mesh/closest.h"
 #include "mesh/cubature.h"
 #include "mesh/cut_cell.h"
-#include "mesh/local.h"
+#include "mesh/quadratic.h"
+#include "mesh/reference.h"
 #include "mesh/topology.h"
 #include "mesh/winding.h"
 
@@ -72,15 +73,14 @@ static void set_whole(part *p) {
 // integrals of N_a N_b over the candidates, upper triangle
 static void integrate_products(rf_element_type type, const rf_cut_rule *rule, double *product) {
   const int nodes = (int)type;
-  const double none[RF_MAX_NODES][3] = {{0}};
   memset(product, 0, pairs_of(type) * sizeof *product);
   for (int n = 0; n < rule->count; ++n) {
-    rf_local at;
-    rf_local_map(type, none, rule->point[n], &at);
+    double shape[RF_MAX_NODES], unused[RF_MAX_NODES][3];
+    rf_shape_at(type, rule->point[n], shape, unused);
     double *to = product;
     for (int a = 0; a < nodes; ++a) {
-      const double weighted = rule->weight[n] * at.n[a];
-      for (int b = a; b < nodes; ++b) *to++ += weighted * at.n[b];
+      const double weighted = rule->weight[n] * shape[a];
+      for (int b = a; b < nodes; ++b) *to++ += weighted * shape[b];
     }
   }
 }
@@ -303,10 +303,10 @@ rf_status rf_mesh_cut(const rf_mesh *cubes, const rf_surface *surface, int order
   rf_closest *closest = NULL;
   rf_winding *winding = NULL;
   rf_mesh *linear = NULL, *mesh = NULL;
-  cutting c = {.cubes = cubes, .order = order, .type = RF_HEX8};
+  cutting c = {.cubes = cubes, .order = order, .type = order == 1 ? RF_HEX8 : RF_HEX20};
   *out = NULL;
   *report = (rf_cut_report){0};
-  if (order != 1)
+  if (!(order == 1 || order == 2))
     return rf_fail(err, RF_ERR_ARG, "order must be 1 or 2, got %d", order);
   RF_TRY(rf_closest_create(surface, run, &closest, err));
   RF_TRY(rf_winding_create(surface, run, &winding, err));
@@ -318,7 +318,7 @@ rf_status rf_mesh_cut(const rf_mesh *cubes, const rf_surface *surface, int order
   RF_TRY(drop_islands(&c, report, err));
   RF_TRY(compact(&c, &linear, err));
   if (order == 2) {
-    st = RF_ERR_ARG;
+    RF_TRY(rf_mesh_quadratic(linear, &mesh, err));
   } else {
     mesh = linear;
     linear = NULL;

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "mesh/mesh.h"
+#include "mesh/reference.h"
 
 static const double BEYOND = 1e-9;    // the reference cube, by rounding
 static const double UNEQUAL = 1e-6;   // of an edge: by what the corners of equal boxes differ
@@ -74,7 +75,7 @@ static rf_status check_products(const rf_mesh *mesh, const double *product, int6
   return RF_OK;
 }
 
-// corner a of element e from its first corner
+// node a of element e from its first one
 static void way_to(const rf_mesh *mesh, int32_t e, int a, double way[3]) {
   const int32_t *element = mesh->elements + (size_t)mesh->type * (size_t)e;
   const double *from = mesh->nodes + 3 * (size_t)element[0];
@@ -82,11 +83,18 @@ static void way_to(const rf_mesh *mesh, int32_t e, int a, double way[3]) {
   for (int i = 0; i < 3; ++i) way[i] = to[i] - from[i];
 }
 
+// where a node of the reference cube lies
+static void reference_node(int a, double xi[3]) {
+  const double *c = RF_HEX_CORNER[a < 8 ? a : RF_HEX_EDGE[a - 8][0]];
+  const double *d = RF_HEX_CORNER[a < 8 ? a : RF_HEX_EDGE[a - 8][1]];
+  for (int k = 0; k < 3; ++k) xi[k] = 0.5 * (c[k] + d[k]);
+}
+
 // Cut cells are tied to their neighbours across faces, whose normals and sizes must agree.
 static rf_status check_boxes(const rf_mesh *mesh, rf_error *err) {
-  double edge[3][3], size = 0.0, way[3];
+  double edge[3][3], size = 0.0, way[3], xi[3];
   static const int ALONG[3] = {1, 3, 4};
-  if (mesh->type != RF_HEX8)
+  if (!(mesh->type == RF_HEX8 || mesh->type == RF_HEX20))
     return rf_fail(err, RF_ERR_MESH, "only hexahedra can be cut, not elements of %d nodes",
                    (int)mesh->type);
   for (int k = 0; k < 3; ++k) {
@@ -94,12 +102,12 @@ static rf_status check_boxes(const rf_mesh *mesh, rf_error *err) {
     for (int i = 0; i < 3; ++i) size = fmax(size, fabs(edge[k][i]));
   }
   for (int32_t e = 0; e < mesh->n_elements; ++e)
-    for (int a = 0; a < 8; ++a) {
+    for (int a = 0; a < (int)mesh->type; ++a) {
       way_to(mesh, e, a, way);
+      reference_node(a, xi);
       for (int i = 0; i < 3; ++i) {
-        const double expected = (a == 1 || a == 2 || a == 5 || a == 6 ? edge[0][i] : 0.0) +
-                                (a == 2 || a == 3 || a == 6 || a == 7 ? edge[1][i] : 0.0) +
-                                (a >= 4 ? edge[2][i] : 0.0);
+        double expected = 0.0;
+        for (int k = 0; k < 3; ++k) expected += 0.5 * (1.0 + xi[k]) * edge[k][i];
         if (!(fabs(way[i] - expected) <= UNEQUAL * size))
           return rf_fail(err, RF_ERR_MESH,
                          "element %d differs from element 0: cut cells need equal boxes", (int)e);

@@ -20,7 +20,7 @@ __all__ = ["ElasticData", "VolumeData", "read_indices", "read_volume", "write_vo
 
 _INCLUDE_DEPTH = 10
 _VEG_TYPES = {"TET": 4, "TETS": 4, "CUBIC": 8}
-_MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10}
+_MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
 # cells that carry no volume are passed over
 _FLAT_TYPES = ("vertex", "line", "triangle", "quad", "polygon")
 # formats that meshio writes and reads again as they were
@@ -29,6 +29,8 @@ _WRITABLE = (
     *(".su2", ".dat", ".tec", ".xdmf", ".xmf", ".med", ".exo"),
 )
 _WRITABLE_TETS = (".ele", ".node")
+# those that hold hexahedra of 20 nodes in an order that meshio converts as their manuals say
+_WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp", ".bdf", ".nas")
 # names under which formats keep an integer per cell, most telling first
 _REGION_KEYS = (
     "region",
@@ -82,7 +84,8 @@ def write_volume(path: Path, data: VolumeData, suffix: str) -> None:
     if suffix == ".veg":
         if data.elements.shape[1] not in _VEG_TYPES.values():
             raise FileFormatError(
-                "a .veg file cannot hold ten-node tetrahedra; write .vtu or .msh instead"
+                f"a .veg file cannot hold elements of {data.elements.shape[1]} nodes; write .vtu "
+                "or .msh instead"
             )
         path.write_bytes(_veg_text(data).encode("ascii"))
     else:
@@ -393,8 +396,8 @@ def _read_meshio(path: Path) -> VolumeData:
     if strange or len(kinds) > 1:
         raise FileFormatError(
             f"{str(path)!r} has volume elements {', '.join(sorted(kinds))}; a mesh is either all "
-            "tetra (4 nodes), all tetra10 (10 nodes) or all hexahedron (8 nodes): export it with "
-            "one of these kinds"
+            "tetra (4 nodes), tetra10 (10), hexahedron (8) or hexahedron20 (20 nodes): export it "
+            "with one of these kinds"
         )
 
     kind = kinds.pop()
@@ -471,7 +474,8 @@ def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
     import meshio
 
     kind = {corners: name for name, corners in _MESHIO_TYPES.items()}[data.elements.shape[1]]
-    known = _WRITABLE + (_WRITABLE_TETS if kind == "tetra" else ())
+    known = _WRITABLE_HEX20 if kind == "hexahedron20" else _WRITABLE
+    known += _WRITABLE_TETS if kind == "tetra" else ()
     if suffix not in known:
         raise FileFormatError(
             f"cannot write a mesh of {kind} elements as "

@@ -36,8 +36,8 @@ class Embedding:
     do the same work. Inside the mesh the weights are the element's shape functions. A
     point outside is carried by the element of the nearest boundary face: by its
     barycentric coordinates (tetrahedra of four nodes), or extrapolated to first order from
-    the place of the element nearest to it (others; curved faces of ten-node tetrahedra are
-    searched as four flat triangles each, so that with strong curvature the neighbour of the
+    the place of the element nearest to it (others; curved faces of second-order elements are
+    searched as flat triangles, four or six each, so that with strong curvature the neighbour of the
     nearest element may be taken, and the distance is to that). Weights always sum to 1 and
     carry linear fields exactly, so rigid motions stay rigid even outside; far outside (by
     many elements) deformations are magnified in proportion to the distance.

@@ -38,9 +38,9 @@ of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as J
 keys, without blanks and in ASCII, followed by the arrays in the order of the table. A file
 whose contents were changed is therefore recognised; how they are arranged does not matter.
 
-``format_version`` is 2 with strain-rate damping or elements of ten nodes, which version 1 did not
-know, and 1 without, so that whatever read files of version 1 reads what it can understand, and says
-of the rest that it is newer.
+``format_version`` is 3 with elements of 20 nodes, else 2 with strain-rate damping or elements of
+ten nodes, which version 1 did not know, else 1. Older readers so read what they can understand, and
+say of the rest that it is newer.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ from reducedfem.rigid import from_plain
 __all__ = ["from_bytes", "load", "read", "save", "to_bytes"]
 
 FORMAT = "reducedfem-model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 UNITS = (
     "SI; reduced coordinates of a mass-orthonormal basis in kg^(1/2) m, "
     "reduced forces in N kg^(-1/2)"
@@ -128,7 +128,8 @@ def _schema(names: Collection[str]) -> dict[str, str]:
 
 def _version(arrays: Mapping[str, NDArray[Any]]) -> int:
     """Return the lowest format version that knows these arrays."""
-    return 2 if _DAMPING in arrays or arrays["mesh_elements"].shape[1] == 10 else 1
+    nodes = arrays["mesh_elements"].shape[1]
+    return 3 if nodes == 20 else 2 if _DAMPING in arrays or nodes == 10 else 1
 
 
 _LAYOUT = _tensors.Layout(FORMAT, FORMAT_VERSION, "model", _schema, _TEXTS)
@@ -280,7 +281,7 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
         )
     r, n, _ = shapes["basis"]
     elements = shapes["mesh_elements"]
-    if len(elements) != 2 or elements[1] not in (4, 8, 10):
+    if len(elements) != 2 or elements[1] not in (4, 8, 10, 20):
         raise _Refused(
             f"'mesh_elements' has shape {elements}; it must be (e, 4), (e, 8) or (e, 10)"
         )
@@ -342,8 +343,8 @@ def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict
     for region in np.unique(regions):
         if str(region) not in materials:
             raise _Refused(f"region {region} has no material")
-    if type(parsed["quadrature"]) is not int or parsed["quadrature"] not in (1, 2, 3):
-        raise _Refused("its quadrature is not 1, 2 or 3")
+    if type(parsed["quadrature"]) is not int or parsed["quadrature"] not in (1, 2, 3, 4):
+        raise _Refused("its quadrature is not 1, 2, 3 or 4")
     if isinstance(mass, bool) or not isinstance(mass, int | float) or not mass > 0:
         raise _Refused("its total mass is not a positive number")
     if parsed["rigid_body"] is not None:

@@ -26,14 +26,24 @@ from reducedfem.surface import Surface, _with_hint
 
 __all__ = ["Mesh", "read_fixed", "read_mesh", "voxelize"]
 
-_ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10"}
-# ends of the edges of a tetrahedron on which nodes 4 to 9 of ten lie (VTK_QUADRATIC_TETRA)
-_EDGES = np.array([[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]])
+_ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
+# ends of the edges on whose middles the nodes after the corners lie, by nodes of an element
+# (VTK_QUADRATIC_TETRA, VTK_QUADRATIC_HEXAHEDRON)
+_EDGES = {
+    10: np.array([[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]]),
+    20: np.array(
+        [
+            *([0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4]),
+            *([0, 4], [1, 5], [2, 6], [3, 7]),
+        ]
+    ),
+}
 # triangles of a boundary face, by its number of nodes
 _TRIANGLES = {
     3: [0, 1, 2],
     4: [0, 1, 2, 0, 2, 3],
     6: [0, 3, 5, 3, 1, 4, 5, 4, 2, 3, 4, 5],
+    8: [0, 4, 7, 4, 1, 5, 5, 2, 6, 6, 3, 7, 4, 5, 6, 4, 6, 7],
 }
 
 
@@ -56,22 +66,23 @@ def _drop_unreferenced(
 
 
 class Mesh:
-    """A volume mesh of tetrahedra (four or ten nodes) or hexahedra (eight).
+    """A volume mesh of tetrahedra (four or ten nodes) or hexahedra (eight or 20).
 
     A mesh that exists is usable and does not change: the arrays are read-only.
     Node order within an element is that of VTK (``VTK_TETRA``, ``VTK_HEXAHEDRON``,
-    ``VTK_QUADRATIC_TETRA``: corners, then the middles of the edges 01 12 02 03 13 23).
-    Hexahedra are checked at their corners and Gauss points; a strongly distorted one may
-    still fold over in between. Tetrahedra of ten nodes, whose edges may be curved, are
-    checked everywhere: the Bernstein coefficients of the Jacobian bound it.
+    ``VTK_QUADRATIC_TETRA``: corners, then the middles of the edges 01 12 02 03 13 23,
+    ``VTK_QUADRATIC_HEXAHEDRON``: 01 12 23 30 45 56 67 74 04 15 26 37). Hexahedra of eight
+    nodes are checked at their corners and Gauss points; a strongly distorted one may still
+    fold over in between. Second-order elements, whose edges may be curved, are checked
+    everywhere: the Bernstein coefficients of the Jacobian bound it.
 
     Parameters
     ----------
     nodes
         Rest positions [m], shape (n, 3).
     elements
-        0-based node indices, shape (e, 4) or (e, 10) for tetrahedra or (e, 8) for
-        hexahedra.
+        0-based node indices, shape (e, 4) or (e, 10) for tetrahedra, (e, 8) or (e, 20)
+        for hexahedra.
     regions
         An integer per element, shape (e,), for example to give each region its own
         material; default all 0.
@@ -83,7 +94,7 @@ class Mesh:
     ------
     MeshError
         The mesh is empty, has inverted or degenerate elements, an element that uses a
-        node twice, nodes that belong to no element, or edges of ten-node tetrahedra with
+        node twice, nodes that belong to no element, or edges of second-order elements with
         more than one mid-edge node. The message names the element or node.
     InputError, InputTypeError
         An array has a wrong shape or dtype, a value that is not finite, or an index out
@@ -152,7 +163,7 @@ class Mesh:
 
     @property
     def elements(self) -> NDArray[np.int32]:
-        """Node indices of each element in VTK order, read-only, shape (e, 4), (e, 8) or (e, 10)."""
+        """Node indices of each element in VTK order, read-only, shape (e, nodes_per_element)."""
         return self._core.elements
 
     @property
@@ -180,7 +191,7 @@ class Mesh:
 
     @property
     def nodes_per_element(self) -> int:
-        """4 or 10 for tetrahedra, 8 for hexahedra."""
+        """4 or 10 for tetrahedra, 8 or 20 for hexahedra."""
         return int(self._core.elements.shape[1])
 
     @property
@@ -222,10 +233,11 @@ class Mesh:
 
     @property
     def boundary_faces(self) -> NDArray[np.int32]:
-        """Faces that belong to one element only, read-only, shape (f, 3), (f, 4) or (f, 6).
+        """Faces that belong to one element only, read-only, shape (f, 3), (f, 4), (f, 6) or (f, 8).
 
-        The corners run counter-clockwise seen from outside; of ten-node tetrahedra the
-        middles of the edges 01 12 20 follow (``VTK_QUADRATIC_TRIANGLE``).
+        The corners run counter-clockwise seen from outside; of second-order elements the
+        middles of the edges 01 12 20 (``VTK_QUADRATIC_TRIANGLE``) or 01 12 23 30
+        (``VTK_QUADRATIC_QUAD``) follow.
         """
         return self._faces()[0]
 
@@ -246,7 +258,8 @@ class Mesh:
     def surface(self) -> Surface:
         """Return the boundary of the mesh as a surface of triangles.
 
-        Quadrilaterals are cut in two, faces of ten-node tetrahedra in four.
+        Quadrilaterals are cut in two, faces of ten-node tetrahedra in four, of hexahedra of
+        20 nodes in six.
         Its vertices are ``mesh.nodes[mesh.boundary_nodes]``, so ``u[mesh.boundary_nodes]``
         is a field ``u`` of the mesh on the vertices of the surface.
 
@@ -382,10 +395,11 @@ class Mesh:
         return self.submesh(label == np.bincount(label).argmax())
 
     def quadratic(self) -> Mesh:
-        """Return this mesh of four-node tetrahedra with ten nodes each.
+        """Return this mesh with second-order elements.
 
-        A node is put on the middle of every edge. Ten-node elements bend and keep their
-        volume where four-node ones lock: the same accuracy takes far fewer nodes
+        A node is put on the middle of every edge: four-node tetrahedra get ten nodes,
+        eight-node hexahedra 20. Second-order elements bend and keep their volume where
+        first-order ones lock: the same accuracy takes far fewer nodes
         (``benchmarks/bending_convergence.py``).
 
         Returns
@@ -398,10 +412,11 @@ class Mesh:
         Raises
         ------
         InputError
-            The elements are not four-node tetrahedra.
+            The elements have mid-edge nodes already.
         MeshError
             Elements so far from the origin, for their size, that the middles of their edges
-            cannot be told from other places.
+            are rounded to other places, or a hexahedron that folds over between the places
+            at which those of eight nodes are checked.
 
         Examples
         --------
@@ -429,7 +444,7 @@ class Mesh:
         Returns
         -------
         (m,) int32 array
-            Ascending. Of other elements than ten-node tetrahedra: the nodes themselves.
+            Ascending. Of first-order elements: the nodes themselves.
 
         Raises
         ------
@@ -438,9 +453,10 @@ class Mesh:
         """
         chosen = np.zeros(self.n_nodes, dtype=bool)
         chosen[node_indices(nodes, "nodes", self.n_nodes)] = True
-        if self.nodes_per_element == 10:
-            ends = chosen[self.elements[:, _EDGES]].all(axis=2)
-            chosen[self.elements[:, 4:][ends]] = True
+        edges = _EDGES.get(self.nodes_per_element)
+        if edges is not None:
+            ends = chosen[self.elements[:, edges]].all(axis=2)
+            chosen[self.elements[:, -len(edges) :][ends]] = True
         return np.flatnonzero(chosen).astype(np.int32)
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -521,7 +537,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     ------
     FileFormatError
         The file is missing, of an unknown format or damaged, or its volume elements are not
-        all tetrahedra with 4 nodes, all with 10, or all hexahedra with 8.
+        all of one kind: tetrahedra with 4 or 10 nodes or hexahedra with 8 or 20.
     MeshError
         The mesh is not usable; see `Mesh`.
     """

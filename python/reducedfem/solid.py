@@ -133,11 +133,13 @@ class Solid:
         holds for no node: a free solid (Barbic 2007, section 2.8.7); ``repr`` tells how many are
         fixed.
     quadrature
-        Gauss points per axis of a hexahedron. 2 (default) is what most finite element
-        programs use, for the mass as well; 3 is exact on parallelepipeds. Ten-node
-        tetrahedra have 4 points with 2 (default, as in most programs) and 14 points with 3,
-        which is exact where edges are straight, as their mass is in any case (Walkington
-        2000). Four-node tetrahedra are integrated exactly in any case.
+        Gauss points per axis of a hexahedron, 2 to 4. Eight nodes: 2 (default) is what most
+        finite element programs use, for the mass as well; 3 is exact on parallelepipeds.
+        20 nodes: 3 (default), exact for mass and stiffness at rest on parallelepipeds, or 4;
+        2 would leave motions without stiffness. Ten-node tetrahedra have 4 points with 2
+        (default, as in most programs) and 14 points with 3, which is exact where edges are
+        straight, as their mass is in any case (Walkington 2000). Four-node tetrahedra are
+        integrated exactly in any case.
 
     Raises
     ------
@@ -163,9 +165,9 @@ class Solid:
                 "Mesh(nodes, elements), read_mesh(path) or voxelize(surface)"
             )
         if quadrature is None:
-            quadrature = 2
-        if type(quadrature) is bool or np.ndim(quadrature) or quadrature not in (2, 3):
-            raise InputError(f"quadrature must be 2, 3 or None, got {quadrature!r}")
+            quadrature = 3 if mesh.nodes_per_element == 20 else 2
+        if type(quadrature) is bool or np.ndim(quadrature) or quadrature not in (2, 3, 4):
+            raise InputError(f"quadrature must be 2, 3, 4 or None, got {quadrature!r}")
         self._mesh = mesh
         self._materials, element_material = _materials(mesh, material)
         every = self._materials.values()
@@ -220,8 +222,8 @@ class Solid:
 
     @property
     def quadrature(self) -> int:
-        """2 or 3, as given; 1 for four-node tetrahedra."""
-        return {1: 1, 4: 2, 8: 2, 14: 3, 27: 3}[self._core.n_gauss]
+        """2, 3 or 4, as given; 1 for four-node tetrahedra."""
+        return {1: 1, 4: 2, 8: 2, 14: 3, 27: 3, 64: 4}[self._core.n_gauss]
 
     @property
     def total_mass(self) -> float:
@@ -244,8 +246,8 @@ class Solid:
         Parameters
         ----------
         lumped
-            The diagonal matrix of the row sums, instead of the consistent one. Of ten-node
-            tetrahedra, whose row sums are negative at corners, that of masses in proportion
+            The diagonal matrix of the row sums, instead of the consistent one. Of second-order
+            elements, whose row sums are negative at corners, that of masses in proportion
             to the diagonal, element by element (Hinton, Rock and Zienkiewicz 1976).
 
         Returns

@@ -95,8 +95,8 @@ def add_to(commands: Commands) -> None:
     geometry.add_argument(
         "--quadratic",
         action="store_true",
-        help="put a node on every edge of a mesh of four-node tetrahedra, which else lock in "
-        "bending",
+        help="put a node on every edge (of four-node tetrahedra or eight-node hexahedra), without "
+        "which elements are too stiff in bending",
     )
     material = parser.add_argument_group(
         "material of all regions (default: what the file says, where it does)"
@@ -125,10 +125,9 @@ def add_to(commands: Commands) -> None:
     reduction.add_argument(
         "--quadrature",
         type=int,
-        choices=(2, 3),
-        default=2,
-        help="Gauss points per axis of a hexahedron; of a ten-node tetrahedron 2 stands for 4 "
-        "points, 3 for 14 (default: %(default)s)",
+        choices=(2, 3, 4),
+        help="Gauss points per axis of a hexahedron (default: 2, of 20 nodes 3); of a ten-node "
+        "tetrahedron 2 stands for 4 points (default), 3 for 14",
     )
     viscous = parser.add_argument_group("damping by the rate of strain (default: none)")
     viscous.add_argument(
@@ -253,8 +252,6 @@ def _damping(args: argparse.Namespace, solid: Solid) -> StrainRateDamping | None
 def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
     """Voxelize the surface or read the mesh that the input names."""
     if is_surface(args.input):
-        if args.quadratic:
-            raise UsageError("--quadratic is for tetrahedra; surfaces are voxelized to hexahedra")
         surface = open_surface(args.input, args.scale)
         console.fact(
             "surface",
@@ -269,7 +266,7 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
                 progress=stage.tell,
             )
             stage.result = mesh_text(mesh)
-        return mesh
+        return _quadratic(mesh, args, console)
     given = [option for option in ("resolution", "fill", "expand") if getattr(args, option)]
     if given:
         raise UsageError(
@@ -279,14 +276,20 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
     if args.scale != 1.0:
         mesh = _scaled(mesh, args.scale)
     console.fact("mesh", f"{mesh_text(mesh)}, {size_text(mesh.bounds)}")
-    if args.quadratic:
-        if mesh.nodes_per_element != 4:
-            raise InputError(
-                f"--quadratic is for meshes of four-node tetrahedra; {args.input!r} has "
-                f"{mesh_text(mesh)}"
-            )
-        mesh = mesh.quadratic()
-        console.fact("quadratic", mesh_text(mesh))
+    return _quadratic(mesh, args, console)
+
+
+def _quadratic(mesh: Mesh, args: argparse.Namespace, console: Console) -> Mesh:
+    """Return the mesh with nodes on its edges if the options ask for that."""
+    if not args.quadratic:
+        return mesh
+    if mesh.nodes_per_element not in (4, 8):
+        raise InputError(
+            "--quadratic is for meshes without nodes on their edges; "
+            f"{args.input!r} has {mesh_text(mesh)}"
+        )
+    mesh = mesh.quadratic()
+    console.fact("quadratic", mesh_text(mesh))
     return mesh
 
 
