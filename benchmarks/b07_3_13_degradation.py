@@ -105,7 +105,7 @@ class Experiment(replays.Replays):
 def bridge(resolution: int, r: int) -> tuple[rf.Surface, rf.ReducedSolid]:
     """Return the sample bridge, held at the feet of its piers, and its reduced model."""
     surface = samples.load("bridge")
-    mesh = rf.voxelize(surface, resolution)
+    mesh = rf.voxelize(surface, resolution, fill=False)
     z = mesh.nodes[:, 2]
     solid = rf.Solid(mesh, MATERIAL, fixed=z < z.min() + 0.04)
     return surface, rf.reduce(solid, rf.modal_derivative_basis(solid, k=8, r=r))

@@ -200,7 +200,7 @@ def test_voxels_carry_the_surface_they_were_made_from(rng):
     vertices = rng.normal(size=(60, 3))
     s = rf.Surface(vertices, rng.integers(0, 60, (100, 3)))
     used = np.unique(s.triangles)
-    e = rf.Embedding(rf.voxelize(s, 20), s.vertices)
+    e = rf.Embedding(rf.voxelize(s, 20, fill=False), s.vertices)
     assert not e.outside[used].any()
 
 

@@ -7,6 +7,7 @@
 
 static const double FLAT = 1e-8;       // component of a normal that counts as none
 static const double ON_SURFACE = 1e-9; // distance, in sub-cells, that gives no direction
+static const double ROUNDING = 1e-9;   // of a fraction
 static const double UNSURE = 0.1;      // of a winding number from the next integer: near a hole
 static const double CREASE = 0.3;      // change of the normal from one sub-cell to the next
 enum { CREASE_DEPTH = 1 };             // halvings of sub-cells at creases
@@ -268,6 +269,9 @@ bool rf_cut_fractions(const rf_closest *closest, const rf_winding *winding, cons
       const double n[3] = {outward * s->normal[0], outward * s->normal[1], outward * s->normal[2]};
       fraction[at] = rf_cube_below(n, d);
     }
+    // planes along faces of sub-cells cut nothing but rounding
+    if (fraction[at] < ROUNDING) fraction[at] = 0.0;
+    if (fraction[at] > 1.0 - ROUNDING) fraction[at] = 1.0;
   }
   return true;
 }

@@ -54,16 +54,6 @@ static void corners_of(const parts *p, int32_t t, const double *x[3]) {
   for (int a = 0; a < 3; ++a) x[a] = p->surface->vertices + 3 * (size_t)v[a];
 }
 
-static double area_of(const parts *p, int32_t t) {
-  const double *x[3];
-  double u[3], v[3], n[3];
-  corners_of(p, t, x);
-  rf_vec3_sub(x[1], x[0], u);
-  rf_vec3_sub(x[2], x[0], v);
-  rf_vec3_cross(u, v, n);
-  return 0.5 * rf_vec3_length(n);
-}
-
 // ---- one sense in each part ---------------------------------------------------
 
 // marks the neighbours of triangle t that have no label yet; returns the new length of `order`
@@ -88,7 +78,7 @@ static void settle_sense(parts *p, int32_t from, int32_t to) {
   double kept = 0.0, turned = 0.0;
   for (int32_t i = from; i < to; ++i) {
     const int32_t t = p->order[i];
-    *(p->reversed[t] ? &turned : &kept) += area_of(p, t);
+    *(p->reversed[t] ? &turned : &kept) += rf_surface_triangle_area(p->surface, t);
   }
   if (!(turned > kept)) return;
   for (int32_t i = from; i < to; ++i) p->reversed[p->order[i]] ^= 1;
@@ -190,25 +180,18 @@ static double volume_of(const parts *p, const part *one) {
   return sum / 6.0;
 }
 
-// middle of the k-th of `many` triangles spread over a part, and its area
-static double sample_of(const parts *p, const part *one, int64_t k, int64_t many, double at[3]) {
-  const int32_t t = p->order[one->first + (int32_t)(k * one->count / many)];
-  const double *x[3];
-  corners_of(p, t, x);
-  for (int c = 0; c < 3; ++c) at[c] = (x[0][c] + x[1][c] + x[2][c]) / 3.0;
-  return area_of(p, t);
-}
-
 // mean over some of a part's triangles, by area, of winding numbers of another, or of itself
+// between both sides
 static double mean_winding(const parts *p, const part *of, const rf_winding *w, int64_t most) {
-  double sum = 0.0, area = 0.0, at[3];
+  double sum = 0.0, all = 0.0;
   const int64_t many = of->count < most ? of->count : most;
   for (int64_t k = 0; k < many; ++k) {
-    const double weight = sample_of(p, of, k, many, at);
-    area += weight;
-    sum += weight * rf_winding_at(w, at);
+    const int32_t t = p->order[of->first + (int32_t)(k * of->count / many)];
+    const double area = rf_surface_triangle_area(p->surface, t);
+    sum += area * rf_winding_between(w, p->surface, t, RF_MIDDLE);
+    all += area;
   }
-  return area > 0.0 ? sum / area : 0.0;
+  return all > 0.0 ? sum / all : 0.0;
 }
 
 static rf_status find_facing(parts *p, part *one, rf_error *err) {

@@ -11,6 +11,7 @@
 #include "mesh/orientation.h"
 
 static const double INVERSE_4PI = 0.079577471545947667884;
+static const double BESIDE = 1e-6;  // of the size of a surface: as good as on it
 static const double INVERSE_2PI = 0.15915494309189533577;
 enum { ASK = 1 << 14, CHUNK = 512 };  // nodes between polls; places a task
 
@@ -318,6 +319,29 @@ double rf_winding_at(const rf_winding *w, const double place[3]) {
     }
   }
   return far + INVERSE_2PI * (near.sum + atan2(near.im, near.re));
+}
+
+double rf_winding_between(const rf_winding *w, const rf_surface *s, int32_t triangle,
+                          const double weight[3]) {
+  const int32_t *corner = s->triangles + 3 * (size_t)triangle;
+  double x[3][3], u[3], v[3], n[3], sum = 0.0;
+  // in the scale of the hierarchy, which is of order 1
+  for (int k = 0; k < 9; ++k)
+    x[k / 3][k % 3] =
+        (s->vertices[3 * (size_t)corner[k / 3] + (size_t)(k % 3)] - w->origin[k % 3]) * w->scale;
+  rf_vec3_sub(x[1], x[0], u);
+  rf_vec3_sub(x[2], x[0], v);
+  rf_vec3_cross(u, v, n);
+  const double length = rf_vec3_length(n), beside = length > 0.0 ? BESIDE / length : 0.0;
+  for (int side = -1; side <= 1; side += 2) {
+    double p[3];
+    for (int c = 0; c < 3; ++c) {
+      const double at = weight[0] * x[0][c] + weight[1] * x[1][c] + weight[2] * x[2][c];
+      p[c] = w->origin[c] + (at + side * beside * n[c]) / w->scale;
+    }
+    sum += 0.5 * rf_winding_at(w, p);
+  }
+  return sum;
 }
 
 typedef struct asking {

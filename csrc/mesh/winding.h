@@ -8,7 +8,7 @@
 // farther away than RF_WINDING_BETA of its radii count together, by the Taylor expansion of second
 // order about their centroid; near ones count exactly (van Oosterom & Strackee 1983).
 //
-// On the surface itself w is the mean of both sides, but for the rounding of the place.
+// On the surface itself w is that of either side, by rounding.
 #ifndef RF_MESH_WINDING_H
 #define RF_MESH_WINDING_H
 
@@ -37,7 +37,13 @@ void rf_winding_free(rf_winding *w);  // NULL is fine
 // w(p); 0 where p is not finite.  Any number of threads may ask at once.
 double rf_winding_at(const rf_winding *w, const double p[3]);
 
-// The same at n places (n, 3), in tasks of many.
+// The mean of w on both sides of a triangle of a surface, at a place with these weights of its
+// corners.
+double rf_winding_between(const rf_winding *w, const rf_surface *surface, int32_t triangle,
+                          const double weight[3]);
+static const double RF_MIDDLE[3] = {1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0};
+
+// w at n places (n, 3), in tasks of many.
 RF_MUST_CHECK rf_status rf_winding_at_many(const rf_winding *w, int64_t n, const double *places,
                                            double *out, const rf_run *run, rf_error *err);
 

@@ -199,7 +199,9 @@ PyType_Spec py_mesh_spec = {
 PyDoc_STRVAR(voxelize_doc,
              "voxelize($module, vertices, triangles, resolution, fill, expand, progress, threads, "
              "/)\n--\n\n"
-             "Mesh of the voxels that a surface touches and, with fill, encloses.");
+             "Mesh of the voxels that a surface touches and, with fill, of those inside:\n"
+             "(mesh, n_touched, n_enclosed, n_doubtful, share of single sheets); without fill the\n"
+             "numbers are 0.");
 static PyObject *voxelize(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *progress, *result = NULL;
@@ -214,12 +216,17 @@ static PyObject *voxelize(PyObject *module, PyObject *args) {
   if (py_in_surface(state, &in, vertices, triangles) == 0) {
     const rf_voxel_settings set = {.resolution = resolution, .expand = expand, .fill = fill != 0};
     rf_mesh *mesh = NULL;
+    rf_voxel_report report = {0};
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_voxelize(&in.view, &set, &run.run, &mesh, &err);
+    st = rf_voxelize(&in.view, &set, &run.run, &mesh, &report, &err);
     Py_END_ALLOW_THREADS
     result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_MESH], mesh);
+    if (result)
+      result =
+          Py_BuildValue("NLLLd", result, (long long)report.n_touched, (long long)report.n_enclosed,
+                        (long long)report.n_doubtful, report.sheets);
   }
   py_surface_release(&in);
   return result;

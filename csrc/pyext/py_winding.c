@@ -1,5 +1,8 @@
-// Winding numbers of surfaces, and which way their parts face.
+// Winding numbers of surfaces, which way their parts face, and their holes.
+#include <string.h>
+
 #include "base/alloc.h"
+#include "mesh/holes.h"
 #include "mesh/orientation.h"
 #include "mesh/winding.h"
 #include "pyext/py_surface.h"
@@ -77,7 +80,63 @@ static PyObject *surface_reversed(PyObject *module, PyObject *args) {
   return result;
 }
 
+// loops as a list of int32 arrays
+static PyObject *list_loops(const rf_holes *h) {
+  PyObject *list = PyList_New(h->n);
+  for (int32_t i = 0; list && i < h->n; ++i) {
+    const npy_intp n = h->first[i + 1] - h->first[i];
+    PyObject *loop = py_new_i32(1, &n);
+    if (!loop) {
+      Py_CLEAR(list);
+      break;
+    }
+    memcpy(py_i32(loop), h->vertex + h->first[i], (size_t)n * sizeof *h->vertex);
+    PyList_SET_ITEM(list, i, loop);
+  }
+  return list;
+}
+
+PyDoc_STRVAR(holes_doc,
+             "surface_holes($module, vertices, triangles, fill, progress, threads, /)\n--\n\n"
+             "Loops of the border of a surface as its triangles run, a list of int32 arrays (n,);\n"
+             "with fill (loops, triangles that close them, int32 (k, 3)).");
+static PyObject *surface_holes(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices, *triangles, *progress, *result = NULL;
+  int fill, threads;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "OOpOi:surface_holes", &vertices, &triangles, &fill, &progress,
+                        &threads) ||
+      py_run_init(state, &run, progress, threads) < 0)
+    return NULL;
+  py_surface in = {0};
+  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+    rf_holes holes;
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_holes_find(&in.view, NULL, &run.run, &holes, &err);
+    Py_END_ALLOW_THREADS
+    PyObject *loops = st < 0 ? py_raise(state, st, &err) : list_loops(&holes), *made = NULL;
+    if (loops && fill) made = py_new_i32(2, (npy_intp[]){(npy_intp)rf_holes_triangles(&holes), 3});
+    if (made) {
+      int32_t *to = py_i32(made);
+      Py_BEGIN_ALLOW_THREADS
+      st = rf_holes_fill(&in.view, &holes, &run.run, to, &err);
+      Py_END_ALLOW_THREADS
+      made = py_result(state, st, &err, made);
+    }
+    if (loops) result = !fill ? Py_NewRef(loops) : made ? PyTuple_Pack(2, loops, made) : NULL;
+    Py_XDECREF(loops);
+    Py_XDECREF(made);
+    rf_holes_free(&holes);
+  }
+  py_surface_release(&in);
+  return result;
+}
+
 PyMethodDef py_winding_functions[] = {
+    {"surface_holes", surface_holes, METH_VARARGS, holes_doc},
     {"surface_winding", surface_winding, METH_VARARGS, winding_doc},
     {"surface_reversed", surface_reversed, METH_VARARGS, reversed_doc},
     {NULL, NULL, 0, NULL},

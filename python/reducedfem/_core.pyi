@@ -168,7 +168,7 @@ def voxelize(
     progress: Callable[[int, int], object] | None,
     threads: int,
     /,
-) -> Mesh: ...
+) -> tuple[Mesh, int, int, int, float]: ...
 
 # csrc/pyext/py_cut.c
 def cut(
@@ -918,6 +918,24 @@ def surface_winding(
     threads: int,
     /,
 ) -> NDArray[np.float64]: ...
+@overload
+def surface_holes(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    fill: Literal[False],
+    progress: object,
+    threads: int,
+    /,
+) -> list[NDArray[np.int32]]: ...
+@overload
+def surface_holes(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    fill: Literal[True],
+    progress: object,
+    threads: int,
+    /,
+) -> tuple[list[NDArray[np.int32]], NDArray[np.int32]]: ...
 def surface_reversed(
     vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, /
 ) -> NDArray[np.int32]: ...
@@ -950,7 +968,9 @@ def field_from_surface(
     progress: Callable[[int, int], object] | None,
     threads: int,
     /,
-) -> tuple[Field, bool, bool, bool, float, int, float, float, int, float]: ...
+) -> tuple[
+    Field, bool, bool, bool, float, int, float, float, int, float, bool, int, int, int, float
+]: ...
 def field_from_shape(shape: str, a: ArrayLike, b: ArrayLike, radius: float, /) -> Field: ...
 
 # csrc/pyext/py_deformed_field.c

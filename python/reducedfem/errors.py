@@ -102,7 +102,10 @@ class InternalError(ReducedFEMError, RuntimeError):
 
 
 class GeometryWarning(UserWarning):
-    """A shell or a field lies beside the mesh that carries it: a unit or place is likely wrong.
+    """A shape is likely not the one that is meant.
+
+    A shell or a field lies beside the mesh that carries it (a unit or place is likely wrong), or
+    a surface is so open that its inside is uncertain.
 
     ``warnings.simplefilter("error", rf.GeometryWarning)`` makes it an error, and ``"ignore"``
     silences it.

@@ -18,14 +18,19 @@ Arrays, with r coordinates, n nodes and e elements:
 ``damping_coefficients`` F64  (k (k + 1) / 2,), k = r + r (r + 1) / 2: Gram matrix of strains
                               that strain-rate damping consists of; its lower triangle over
                               the pairs (0, b), then (a, b), 1 <= a <= b <= r
+``rule_points``          F64  (p, 3): quadrature points of cut elements, local coordinates
+``rule_weights``         F64  (p,): their weights, in an element 8 times the filled part
+``rule_products``        F64  (c, k (k + 1) / 2): integrals of N_a N_b over the filled part in
+                              local coordinates, upper triangle, k nodes, c cut elements
 ``mesh_elements``        I32  (e, 4), (e, 8) or (e, 10): nodes of each element in VTK order
 ``mesh_regions``         I32  (e,): region of each element
 ``fixed_nodes``          I32  (f,): fixed nodes, ascending
 ``part_general``         I32  (m,): 1 for a general material, else 0
+``rule_counts``          I32  (e,): quadrature points of each element of its own, 0: it is whole
 =======================  ===  =======================================================
 
-The four that begin with ``part`` are there if the model is editable, ``damping_coefficients``
-if it has strain-rate damping.
+The four that begin with ``part`` are there if the model is editable, the four with ``rule`` if
+elements are cut, ``damping_coefficients`` if it has strain-rate damping.
 
 Metadata, all texts, JSON where they hold more than a word:
 
@@ -38,7 +43,7 @@ of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as J
 keys, without blanks and in ASCII, followed by the arrays in the order of the table. A file
 whose contents were changed is therefore recognised; how they are arranged does not matter.
 
-``format_version`` is 3 with elements of 20 nodes, else 2 with strain-rate damping or elements of
+``format_version`` is 4 with cut elements, else 3 with elements of 20 nodes, else 2 with strain-rate damping or elements of
 ten nodes, which version 1 did not know, else 1. Older readers so read what they can understand, and
 say of the rest that it is newer.
 """
@@ -74,7 +79,7 @@ from reducedfem.rigid import from_plain
 __all__ = ["from_bytes", "load", "read", "save", "to_bytes"]
 
 FORMAT = "reducedfem-model"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 UNITS = (
     "SI; reduced coordinates of a mass-orthonormal basis in kg^(1/2) m, "
     "reduced forces in N kg^(-1/2)"
@@ -91,13 +96,19 @@ _SCHEMA = {
     "part_volumes": "F64",
     "part_masses": "F64",
     "damping_coefficients": "F64",
+    "rule_points": "F64",
+    "rule_weights": "F64",
+    "rule_products": "F64",
     "mesh_elements": "I32",
     "mesh_regions": "I32",
     "fixed_nodes": "I32",
     "part_general": "I32",
+    "rule_counts": "I32",
 }
 # of an editable model only: all or none
 _PARTS = ("part_coefficients", "part_general", "part_volumes", "part_masses")
+# of a model with cut elements only: all or none
+_RULE = ("rule_counts", "rule_points", "rule_weights", "rule_products")
 # of a model with strain-rate damping only
 _DAMPING = "damping_coefficients"
 _TEXTS = (
@@ -120,7 +131,9 @@ _TEXTS = (
 
 def _schema(names: Collection[str]) -> dict[str, str]:
     """Return names and types of the arrays of a model that has some of these."""
-    absent = set() if any(name in names for name in _PARTS) else set(_PARTS)
+    absent = {
+        name for group in (_PARTS, _RULE) if not set(group) & set(names) for name in group
+    }
     if _DAMPING not in names:
         absent.add(_DAMPING)
     return {name: dtype for name, dtype in _SCHEMA.items() if name not in absent}
@@ -129,6 +142,8 @@ def _schema(names: Collection[str]) -> dict[str, str]:
 def _version(arrays: Mapping[str, NDArray[Any]]) -> int:
     """Return the lowest format version that knows these arrays."""
     nodes = arrays["mesh_elements"].shape[1]
+    if _RULE[0] in arrays:
+        return 4
     return 3 if nodes == 20 else 2 if _DAMPING in arrays or nodes == 10 else 1
 
 
@@ -166,6 +181,8 @@ def to_bytes(model: ReducedSolid) -> bytes:
     }
     if model._parts is not None:
         arrays.update(zip(_PARTS, model._parts.arrays(), strict=True))
+    if (rule := mesh._rule()) is not None:
+        arrays.update(zip(_RULE, rule, strict=True))
     rate = model.strain_rate
     if rate is not None:
         arrays[_DAMPING] = rate.coefficients
@@ -302,6 +319,14 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
             "part_masses": (*m, r, r),
             "part_general": m,
         }
+    if _RULE[0] in shapes:
+        points, products = shapes["rule_weights"][:1], shapes["rule_products"][:1]
+        expected |= {
+            "rule_counts": elements[:1],
+            "rule_points": (*points, 3),
+            "rule_weights": points,
+            "rule_products": (*products, elements[1] * (elements[1] + 1) // 2),
+        }
     if _DAMPING in shapes:
         if r > MAX_DAMPING_R:
             raise _Refused(f"it has damping of {r} coordinates; {MAX_DAMPING_R} are possible")
@@ -432,6 +457,8 @@ def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -
         raise _Refused("its quadrature is not that of its elements")
     try:
         mesh = Mesh(arrays["mesh_nodes"], arrays["mesh_elements"], arrays["mesh_regions"])
+        if _RULE[0] in arrays:
+            mesh._cut_as(tuple(arrays[name] for name in _RULE))
         core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], arrays["energy_coefficients"])
         parts = None
         if "part_volumes" in arrays:

@@ -33,7 +33,8 @@ from reducedfem.solid import Solid
 
 __all__ = ["add_to"]
 
-_USUAL_MODES, _USUAL_RESOLUTION, _USUAL_EXPAND = 20, 64, 1.2
+_USUAL_MODES, _USUAL_RESOLUTION = 20, 64
+_OF_SURFACES = ("resolution", "fill", "expand", "cut", "order")
 _MAX_RESOLUTION = 2048  # RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
 
 _EXPAND = checked(lambda x: x >= 1, "1 or more")
@@ -48,7 +49,7 @@ def add_to(commands: Commands) -> None:
         description="Make a reduced model: voxelize (surfaces), find modes and their "
         "derivatives, reduce, save.",
         epilog="examples:\n"
-        "  reducedfem reduce spoon -o spoon.safetensors --fill --fix 'x<0.01' "
+        "  reducedfem reduce spoon -o spoon.safetensors --fix 'x<0.01' "
         "--young 2e8 --density 930\n"
         "  reducedfem reduce bunny.ply -o bunny.safetensors --fix-fraction z- 0.05 "
         "--resolution 40 --keep-largest\n"
@@ -79,13 +80,26 @@ def add_to(commands: Commands) -> None:
         help=f"voxels along each side of the grid around a surface (default: {_USUAL_RESOLUTION})",
     )
     geometry.add_argument(
-        "--fill", action="store_true", help="fill what the surface encloses (default: hollow)"
+        "--fill",
+        action=argparse.BooleanOptionalAction,
+        help="take what the surface encloses, the default; or only the voxels that it touches",
     )
     geometry.add_argument(
         "--expand",
         type=_EXPAND,
         metavar="S",
-        help=f"side of the grid over the longest side of the surface (default: {_USUAL_EXPAND})",
+        help="side of the grid over the longest side of the surface (default: 1, of whole cubes 1.2)",
+    )
+    geometry.add_argument(
+        "--cut",
+        action=argparse.BooleanOptionalAction,
+        help="count cubes as far as the surface encloses them, the default with --fill; or whole",
+    )
+    geometry.add_argument(
+        "--order",
+        type=int,
+        choices=(1, 2),
+        help="hexahedra with 8 nodes or, the default with --fill, with 20",
     )
     geometry.add_argument(
         "--keep-largest",
@@ -252,6 +266,11 @@ def _damping(args: argparse.Namespace, solid: Solid) -> StrainRateDamping | None
 def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
     """Voxelize the surface or read the mesh that the input names."""
     if is_surface(args.input):
+        if args.quadratic:
+            raise UsageError(
+                "--quadratic is for volume meshes; surfaces are voxelized to hexahedra of 20 nodes "
+                "unless --order is 1"
+            )
         surface = open_surface(args.input, args.scale)
         console.fact(
             "surface",
@@ -261,13 +280,15 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
             mesh = voxelize(
                 surface,
                 args.resolution or _USUAL_RESOLUTION,
-                args.fill,
-                args.expand or _USUAL_EXPAND,
+                args.fill is not False,
+                args.expand,
+                cut=args.cut,
+                order=args.order,
                 progress=stage.tell,
             )
             stage.result = mesh_text(mesh)
-        return _quadratic(mesh, args, console)
-    given = [option for option in ("resolution", "fill", "expand") if getattr(args, option)]
+        return mesh
+    given = [option for option in _OF_SURFACES if getattr(args, option) is not None]
     if given:
         raise UsageError(
             f"--{given[0]} is for surfaces, which are voxelized; {args.input!r} is a volume mesh"
