@@ -146,7 +146,7 @@ OPERATIONS: dict[str, Operation] = {
     "mesh of tets": lambda w: rf.Mesh(*w.tets).elements,
     "mesh of tets with ten nodes": lambda w: rf.Mesh(*w.tets).quadratic().elements,
     "checks of ten nodes": lambda w: rf.Mesh(*w.quadratic).nodes,
-    "mesh of hexes with 20 nodes": lambda w: rf.Mesh(*w.hexes).quadratic().elements,
+    "mesh of hexes with 20 nodes": lambda w: rf.Mesh(w.nodes, w.elements).quadratic().elements,
     "checks of 20 nodes": lambda w: rf.Mesh(*w.serendipity).nodes,
     "surface": lambda w: tetrahedron().volume,
     "voxels": lambda w: voxels(w, fill=False),

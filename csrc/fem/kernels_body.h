@@ -16,7 +16,8 @@ typedef double NAME(loose) __attribute__((vector_size(8 * LANES), aligned(8), ma
 #define KERNEL static TARGET void
 #define INLINE static inline __attribute__((always_inline)) TARGET void
 
-// quadrature points whose intermediate results are kept at a time: fits the first cache
+// quadrature points whose intermediate results are kept at a time, of 20 nodes a third: fits the
+// first cache
 enum { NAME(chunk) = 9 };
 #define CHUNK NAME(chunk)
 
@@ -176,8 +177,9 @@ INLINE NAME(stvk)(const int nodes, const int points, const rf_solid *s, const in
   NAME(gather_differences)(s, places, nodes, u, d);
   NAME(gather_material)(s, places, &lambda, &mu);
 
-  for (int first = 0; first < n_gauss; first += CHUNK) {
-    const int count = n_gauss - first < CHUNK ? n_gauss - first : CHUNK;
+  const int chunk = nodes > 10 ? CHUNK / 3 : CHUNK;
+  for (int first = 0; first < n_gauss; first += chunk) {
+    const int count = n_gauss - first < chunk ? n_gauss - first : chunk;
     for (int q = 0; q < count; ++q) {
       VEC volume = {0}, G[9], E[6], S[6];
       NAME(gather_tables)(points, s, places, nodes, first + q, g[q], &volume);

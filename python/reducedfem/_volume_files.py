@@ -30,7 +30,7 @@ _WRITABLE = (
 )
 _WRITABLE_TETS = (".ele", ".node")
 # those that hold hexahedra of 20 nodes in an order that meshio converts as their manuals say
-_WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp", ".bdf", ".nas")
+_WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp")
 # names under which formats keep an integer per cell, most telling first
 _REGION_KEYS = (
     "region",
