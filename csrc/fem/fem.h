@@ -57,6 +57,12 @@ typedef struct rf_solid {
   int32_t *element_material;  // index into material        (n_elements)
   int32_t n_materials;
   rf_graph graph;
+  // Stiffness of the ghost penalty (fem/ghost.h), one number times the identity a pair of nodes;
+  // all NULL without cut cells.
+  int32_t *ghost_mate;   // element across each face, -1: no penalty there (n_elements, 6)
+  int32_t *ghost_ptr;    // of a row, in the arrays below           (n + 1)
+  int32_t *ghost_entry;  // entry of graph.col                      (ghost_ptr[n])
+  double *ghost_value;   // N/m                                     (ghost_ptr[n])
   int32_t *mirror;      // entry (j,i) of each entry (i,j)      (graph.ptr[n])
   int32_t *pair;        // entry of graph.col of each node pair (places, nodes * nodes)
   double *mass;         // consistent mass, kg                 (graph.ptr[n])

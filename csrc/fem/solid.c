@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "fem/adjacency.h"
+#include "fem/ghost.h"
 #include "fem/shape.h"
 #include "fem/tables.h"
 
@@ -123,6 +124,34 @@ static int compare_i32(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
+static int32_t add_nodes(const rf_mesh *mesh, int32_t e, int32_t mark, int32_t *place, int32_t *row,
+                         int32_t count) {
+  const int nodes = (int)mesh->type;
+  const int32_t *element = mesh->elements + (int64_t)e * nodes;
+  for (int b = 0; b < nodes; ++b)
+    if (place[element[b]] != mark) {
+      place[element[b]] = mark;
+      row[count++] = element[b];
+    }
+  return count;
+}
+
+// Nodes adjacent to one around which are these elements: theirs and, across ghost faces, those of
+// their mates.  place[j] = mark: j is in the row.  Returns how many.
+static int32_t collect_row(const rf_solid *s, int32_t n_around, const int32_t *around, int32_t mark,
+                           int32_t *place, int32_t *row) {
+  int32_t count = 0;
+  for (int32_t k = 0; k < n_around; ++k) {
+    count = add_nodes(s->mesh, around[k], mark, place, row, count);
+    if (!s->ghost_mate) continue;
+    for (int f = 0; f < RF_BOX_FACES; ++f) {
+      const int32_t mate = s->ghost_mate[RF_BOX_FACES * (int64_t)around[k] + f];
+      if (mate >= 0) count = add_nodes(s->mesh, mate, mark, place, row, count);
+    }
+  }
+  return count;
+}
+
 static rf_status build_graph(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *mesh = s->mesh;
@@ -139,14 +168,7 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
   // lengths of the rows; place[j] = i + 1 marks j as seen from i
   int64_t entries = 0;
   for (int32_t i = 0; i < n; ++i) {
-    for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k) {
-      const int32_t *element = mesh->elements + (int64_t)list[k] * nodes;
-      for (int b = 0; b < nodes; ++b)
-        if (place[element[b]] != i + 1) {
-          place[element[b]] = i + 1;
-          ++entries;
-        }
-    }
+    entries += collect_row(s, ptr[i + 1] - ptr[i], list + ptr[i], i + 1, place, row);
     // nine values an entry must be countable as well
     if (entries > INT32_MAX / 9) {
       st = rf_fail(err, RF_ERR_MEMORY,
@@ -161,15 +183,7 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
 
   memset(place, 0, (size_t)n * sizeof *place);
   for (int32_t i = 0; i < n; ++i) {
-    int32_t count = 0;
-    for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k) {
-      const int32_t *element = mesh->elements + (int64_t)list[k] * nodes;
-      for (int b = 0; b < nodes; ++b)
-        if (place[element[b]] != i + 1) {
-          place[element[b]] = i + 1;
-          row[count++] = element[b];
-        }
-    }
+    const int32_t count = collect_row(s, ptr[i + 1] - ptr[i], list + ptr[i], i + 1, place, row);
     qsort(row, (size_t)count, sizeof *row, compare_i32);
     memcpy(s->graph.col + s->graph.ptr[i], row, (size_t)count * sizeof *row);
   }
@@ -297,9 +311,11 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
   RF_TRY(rf_run_progress(run, -1, -1, err));
   RF_TRY(build_ranks(s, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
+  RF_TRY(rf_solid_find_ghosts(s, err));
   RF_TRY(build_graph(s, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
   RF_TRY(rf_solid_build_tables(s, err));
+  RF_TRY(rf_solid_build_ghosts(s, err));
   *out = s;
   s = NULL;
 done:
@@ -311,6 +327,10 @@ void rf_solid_free(rf_solid *s) {
   if (!s) return;
   rf_free(s->first_point);
   rf_free(s->n_points);
+  rf_free(s->ghost_mate);
+  rf_free(s->ghost_ptr);
+  rf_free(s->ghost_entry);
+  rf_free(s->ghost_value);
   rf_free(s->gradient);
   rf_free(s->volume);
   rf_free(s->material);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "fem/ghost.h"
 #include "fem/shape.h"
 #include "linalg/vec3.h"
 #include "mesh/local.h"
@@ -192,6 +193,23 @@ done:
   return st;
 }
 
+static rf_status add_ghost_volume(const rf_solid *s, int32_t material, double *mass,
+                                  rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t entries = s->graph.ptr[s->mesh->n_nodes];
+  double *factor = NULL, *ghost = NULL;
+  if (!s->ghost_mate) return RF_OK;
+  RF_ALLOC(factor, s->n_materials);
+  RF_ALLOC(ghost, entries);
+  factor[material] = rf_solid_ghost_area(s);
+  RF_TRY(rf_solid_ghost_matrix(s, factor, ghost, err));
+  for (int32_t p = 0; p < entries; ++p) mass[p] += ghost[p];
+done:
+  rf_free(factor);
+  rf_free(ghost);
+  return st;
+}
+
 rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *mass,
                                    rf_error *err) {
   const rf_mesh *mesh = s->mesh;
@@ -206,7 +224,7 @@ rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *
     const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
     for (int k = 0; k < nodes * nodes; ++k) mass[pair[k]] += product[k];
   }
-  return RF_OK;
+  return add_ghost_volume(s, material, mass, err);
 }
 
 rf_status rf_solid_build_tables(rf_solid *s, rf_error *err) {

@@ -18,18 +18,9 @@ static const double DEGENERATE = 1e-14;
 // little, far less than its distance to zero.
 static const double PARALLEL = 1e-9;
 
-static void free_rule(rf_rule *rule) {
-  if (!rule) return;
-  rf_free(rule->ptr);
-  rf_free(rule->point);
-  rf_free(rule->weight);
-  rf_free(rule->product);
-  rf_free(rule);
-}
-
 void rf_mesh_free(rf_mesh *mesh) {
   if (!mesh) return;
-  free_rule(mesh->rule);
+  rf_rule_free(mesh->rule);
   rf_free(mesh->nodes);
   rf_free(mesh->elements);
   rf_free(mesh->regions);

@@ -133,6 +133,27 @@ done:
   return st;
 }
 
+rf_status rf_mesh_mates(const rf_mesh *m, int64_t *mate, rf_error *err) {
+  rf_status st = RF_OK;
+  face_table table = {0};
+  const int64_t faces = (int64_t)faces_of(m) * m->n_elements;
+  RF_TRY(make_table(m, &table, err));
+  for (int64_t f = 0; f < faces; ++f) {
+    int64_t *first = &table.first[place_of(m, &table, f)];
+    mate[f] = *first > 0 ? *first - 1 : -1;
+    if (mate[f] < 0) {
+      *first = f + 1;
+    } else if (mate[mate[f]] < 0) {
+      mate[mate[f]] = f;
+    } else {
+      mate[f] = -1;
+    }
+  }
+done:
+  rf_free(table.first);
+  return st;
+}
+
 // ---- boundary ---------------------------------------------------------------
 
 void rf_boundary_free(rf_boundary *b) {
@@ -204,7 +225,7 @@ void rf_mesh_volumes(const rf_mesh *m, double *volume) {
       continue;
     }
     if (m->type == RF_HEX20) {
-      volume[e] = rf_hex20_volume((const double(*)[3])x);
+      volume[e] = rf_mesh_fraction(m, e) * rf_hex20_volume((const double(*)[3])x);
       continue;
     }
     if (m->type == RF_TET4) {
@@ -219,5 +240,6 @@ void rf_mesh_volumes(const rf_mesh *m, double *volume) {
       for (int a = 0; a < 4; ++a)
         volume[e] += det_of(x[0], x[c[a]], x[c[(a + 1) % 4]], x[c[(a + 2) % 4]]) / 12.0;
     }
+    volume[e] *= rf_mesh_fraction(m, e);
   }
 }

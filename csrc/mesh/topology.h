@@ -17,6 +17,11 @@
 RF_MUST_CHECK rf_status rf_mesh_components(const rf_mesh *mesh, bool by_face, int32_t *label,
                                            int32_t *count, rf_error *err);
 
+// mate[f]: the face of another element with the same nodes as face f, -1: none.  Face f is face
+// f % faces of element f / faces, of 6 faces for hexes and 4 for tets; of more than two with the
+// same nodes the first two are mates.
+RF_MUST_CHECK rf_status rf_mesh_mates(const rf_mesh *mesh, int64_t *mate, rf_error *err);
+
 // Faces that belong to one element only, by element; corners run counter-clockwise
 // seen from outside, mid-edge nodes follow in the order of VTK_QUADRATIC_TRIANGLE and
 // VTK_QUADRATIC_QUAD.
@@ -36,7 +41,7 @@ const uint8_t *rf_face_triangle(int32_t face_nodes, int k);
 RF_MUST_CHECK rf_status rf_mesh_boundary(const rf_mesh *mesh, rf_boundary *out, rf_error *err);
 void rf_boundary_free(rf_boundary *boundary);
 
-// Volume of each element in m^3 (n_elements).
+// Volume of each element, of cut ones that of the filled part, in m^3 (n_elements).
 void rf_mesh_volumes(const rf_mesh *mesh, double *volume);
 
 #endif

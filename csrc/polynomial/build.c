@@ -5,7 +5,9 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "fem/fem.h"
+#include "fem/ghost.h"
 #include "linalg/blas.h"
+#include "linalg/vector.h"
 #include "polynomial/damping.h"
 #include "polynomial/polynomial.h"
 #include "polynomial/strain.h"
@@ -248,6 +250,30 @@ done:
   return st;
 }
 
+// Adds the quadratic energy of the ghost penalty, with the factor of each material.
+static rf_status add_ghosts(const rf_solid *solid, const rf_run *run, int32_t r,
+                            const double *basis, const double *factor, double *coefficient,
+                            rf_error *err) {
+  rf_status st = RF_OK;
+  const int64_t dofs = 3 * (int64_t)solid->mesh->n_nodes;
+  rf_solid penalty = *solid;  // with the penalty's stiffness in place of its mass
+  double *product = NULL;
+  penalty.mass = NULL;
+  if (!solid->ghost_mate) return RF_OK;
+  RF_ALLOC(penalty.mass, solid->graph.ptr[solid->mesh->n_nodes]);
+  RF_ALLOC(product, r * dofs);
+  RF_TRY(rf_solid_ghost_matrix(solid, factor, penalty.mass, err));
+  RF_TRY(rf_solid_mass_multiply(&penalty, run, r, basis, product, err));
+  for (int32_t i = 0; i < r; ++i)
+    for (int32_t j = i; j < r; ++j)
+      coefficient[rf_polynomial_index(r, 0, 0, i + 1, j + 1)] +=
+          (i == j ? 0.5 : 1.0) * rf_dot(dofs, basis + i * dofs, product + j * dofs);
+done:
+  rf_free(penalty.mass);
+  rf_free(product);
+  return st;
+}
+
 static rf_status check_arguments(int32_t r, rf_simd simd, rf_error *err) {
   if (!(r >= 1 && r <= RF_POLYNOMIAL_MAX_R))
     return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_POLYNOMIAL_MAX_R, r);
@@ -258,14 +284,20 @@ rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t 
                               const double *basis, rf_simd simd, double *coefficient,
                               rf_error *err) {
   rf_status st = RF_OK;
+  double *modulus = NULL;
   gram w = {.solid = solid, .r = r, .rows = RF_STRAINS, .n_elements = solid->mesh->n_elements};
   RF_TRY(check_arguments(r, simd, err));
   RF_ALLOC(w.factor, solid->n_materials);
-  for (int32_t m = 0; m < solid->n_materials; ++m)
+  RF_ALLOC(modulus, solid->n_materials);
+  for (int32_t m = 0; m < solid->n_materials; ++m) {
     RF_TRY(factor_material(solid, m, &w.factor[m], err));
+    modulus[m] = rf_solid_ghost_modulus(solid, m);
+  }
   RF_TRY(build(&w, run, basis, simd, collect, coefficient, err));
+  RF_TRY(add_ghosts(solid, run, r, basis, modulus, coefficient, err));
 done:
   rf_free(w.factor);
+  rf_free(modulus);
   return st;
 }
 
@@ -286,6 +318,7 @@ rf_status rf_polynomial_build_part(const rf_solid *solid, const rf_run *run, int
   rf_status st = RF_OK;
   gram w = {.solid = solid, .r = r, .rows = part == RF_PART_LAMBDA ? 1 : RF_STRAINS};
   int32_t *element = NULL;
+  double *modulus = NULL;
   RF_TRY(check_arguments(r, simd, err));
   if (!(material >= 0 && material < solid->n_materials))
     return rf_fail(err, RF_ERR_ARG, "material must be between 0 and %d, got %d",
@@ -300,9 +333,14 @@ rf_status rf_polynomial_build_part(const rf_solid *solid, const rf_run *run, int
     if (solid->element_material[e] == material) element[w.n_elements++] = e;
   w.element = element;
   RF_TRY(build(&w, run, basis, simd, collect, coefficient, err));
+  RF_ALLOC(modulus, solid->n_materials);
+  if (part == RF_PART_WHOLE) modulus[material] = rf_solid_ghost_modulus(solid, material);
+  if (part == RF_PART_MU) modulus[material] = RF_GHOST_MODULUS;
+  RF_TRY(add_ghosts(solid, run, r, basis, modulus, coefficient, err));
 done:
   rf_free(w.factor);
   rf_free(element);
+  rf_free(modulus);
   return st;
 }
 

@@ -170,6 +170,30 @@ def voxelize(
     /,
 ) -> tuple[Mesh, int, int, int, float]: ...
 
+# csrc/pyext/py_cut.c
+def cut(
+    mesh: Mesh,
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    order: int,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> tuple[Mesh, tuple[int, int, int, int, int]]: ...
+def mesh_rule(
+    mesh: Mesh, /
+) -> (
+    tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None
+): ...
+def mesh_with_rule(
+    mesh: Mesh,
+    counts: ArrayLike,
+    points: ArrayLike,
+    weights: ArrayLike,
+    products: ArrayLike,
+    /,
+) -> Mesh: ...
+
 # csrc/pyext/py_embedding.c
 @final
 class Embedding:

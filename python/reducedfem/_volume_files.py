@@ -63,6 +63,7 @@ class VolumeData:
     regions: NDArray[np.int64]
     region_names: dict[int, str] = field(default_factory=dict)
     materials: dict[int, ElasticData] = field(default_factory=dict)
+    fractions: NDArray[np.float64] | None = None
 
 
 def read_volume(path: Path) -> VolumeData:
@@ -491,7 +492,9 @@ def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
             f"{suffix or 'a file without suffix'}; known are {' '.join(known)}"
         )
     regions = data.regions.astype(np.int32)
-    cell_data = {"region": [regions]}
+    cell_data: dict[str, list[NDArray[Any]]] = {"region": [regions]}
+    if data.fractions is not None and suffix in (".vtu", ".vtk", ".xdmf", ".xmf"):
+        cell_data["fraction"] = [data.fractions]
     field_data: dict[str, Any] = {}
     options: dict[str, Any] = {}
     if suffix == ".msh":

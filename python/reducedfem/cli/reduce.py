@@ -33,7 +33,8 @@ from reducedfem.solid import Solid
 
 __all__ = ["add_to"]
 
-_USUAL_MODES, _USUAL_RESOLUTION, _USUAL_EXPAND = 20, 64, 1.2
+_USUAL_MODES, _USUAL_RESOLUTION = 20, 64
+_OF_SURFACES = ("resolution", "fill", "expand", "cut", "order")
 _MAX_RESOLUTION = 2048  # RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
 
 _EXPAND = checked(lambda x: x >= 1, "1 or more")
@@ -87,7 +88,18 @@ def add_to(commands: Commands) -> None:
         "--expand",
         type=_EXPAND,
         metavar="S",
-        help=f"side of the grid over the longest side of the surface (default: {_USUAL_EXPAND})",
+        help="side of the grid over the longest side of the surface (default: 1, of whole cubes 1.2)",
+    )
+    geometry.add_argument(
+        "--cut",
+        action=argparse.BooleanOptionalAction,
+        help="count cubes as far as the surface encloses them, the default with --fill; or whole",
+    )
+    geometry.add_argument(
+        "--order",
+        type=int,
+        choices=(1, 2),
+        help="hexahedra with 8 nodes or, the default with --fill, with 20",
     )
     geometry.add_argument(
         "--keep-largest",
@@ -254,6 +266,11 @@ def _damping(args: argparse.Namespace, solid: Solid) -> StrainRateDamping | None
 def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
     """Voxelize the surface or read the mesh that the input names."""
     if is_surface(args.input):
+        if args.quadratic:
+            raise UsageError(
+                "--quadratic is for volume meshes; surfaces are voxelized to hexahedra of 20 nodes "
+                "unless --order is 1"
+            )
         surface = open_surface(args.input, args.scale)
         console.fact(
             "surface",
@@ -264,14 +281,14 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
                 surface,
                 args.resolution or _USUAL_RESOLUTION,
                 args.fill is not False,
-                args.expand or _USUAL_EXPAND,
+                args.expand,
+                cut=args.cut,
+                order=args.order,
                 progress=stage.tell,
             )
             stage.result = mesh_text(mesh)
-        return _quadratic(mesh, args, console)
-    given = [
-        option for option in ("resolution", "fill", "expand") if getattr(args, option) is not None
-    ]
+        return mesh
+    given = [option for option in _OF_SURFACES if getattr(args, option) is not None]
     if given:
         raise UsageError(
             f"--{given[0]} is for surfaces, which are voxelized; {args.input!r} is a volume mesh"
