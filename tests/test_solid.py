@@ -545,3 +545,15 @@ def test_the_mesh_lives_as_long_as_the_solid(rng):
     fixed = core.fixed
     del core
     assert fixed.shape == (0,)
+
+
+def test_modes_of_cut_cells_are_those_of_their_stiffness():
+    """Slivers of cells have stiffness from the penalty on their faces only."""
+    part = rf.Mesh(*box_hexes(1, 1, 1, (1.0, 0.31, 0.2))).surface()
+    solid = rf.Solid(rf.voxelize(part.transformed(rotation=[0.9, 0.1, -0.3, 0.3]), 9), RUBBER)
+    modes = solid.linear_modes(3)
+    for shape, f in zip(modes.shapes, modes.frequencies, strict=True):
+        force = (solid.stiffness() @ shape.reshape(-1)).reshape(-1, 3)
+        inertia = (solid.mass() @ shape.reshape(-1)).reshape(-1, 3)
+        rest = force - (2 * np.pi * f) ** 2 * inertia
+        assert np.abs(rest).max() < 1e-6 * np.abs(force).max()

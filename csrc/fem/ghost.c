@@ -228,6 +228,7 @@ typedef struct adding {
   const double *u;
   double *energy;  // of each task
   double *force, *tangent;
+  bool upper;
 } adding;
 
 static rf_status add_rows(void *context, int64_t task, int worker, rf_error *err) {
@@ -242,7 +243,8 @@ static rf_status add_rows(void *context, int64_t task, int worker, rf_error *err
       const int32_t p = s->ghost_entry[k];
       const double value = s->ghost_value[k];
       for (int c = 0; c < 3 && j->u; ++c) sum[c] += value * j->u[3 * (int64_t)s->graph.col[p] + c];
-      for (int c = 0; c < 3 && j->tangent; ++c) j->tangent[9 * (int64_t)p + 4 * c] += value;
+      if (!j->tangent || (j->upper && s->graph.col[p] < i)) continue;
+      for (int c = 0; c < 3; ++c) j->tangent[9 * (int64_t)p + 4 * c] += value;
     }
     for (int c = 0; c < 3 && j->force; ++c) j->force[3 * (int64_t)i + c] += sum[c];
     if (j->energy && j->u) j->energy[task] += 0.5 * rf_vec3_dot(sum, j->u + 3 * (int64_t)i);
@@ -251,9 +253,9 @@ static rf_status add_rows(void *context, int64_t task, int worker, rf_error *err
 }
 
 rf_status rf_solid_add_ghosts(const rf_solid *s, const rf_run *run, const double *u, double *energy,
-                              double *force, double *tangent, rf_error *err) {
+                              double *force, double *tangent, bool upper, rf_error *err) {
   rf_status st = RF_OK;
-  adding job = {.solid = s, .u = u, .force = force, .tangent = tangent};
+  adding job = {.solid = s, .u = u, .force = force, .tangent = tangent, .upper = upper};
   const int64_t tasks = (s->mesh->n_nodes + ROWS_PER_TASK - 1) / ROWS_PER_TASK;
   if (!s->ghost_ptr) return RF_OK;
   if (energy) RF_ALLOC(job.energy, tasks);

@@ -3,7 +3,8 @@
 // A cell of which little is filled has little stiffness and mass, so its nodes ring at frequencies
 // far above all others.  On every face between two cells of one material of which one is cut,
 //
-//   W += (g/2) E h int |[d_n u]|^2 + c h^2 |[d_nn u]|^2 dA,   M likewise with rho h^2 in place of E,
+//   W += (g/2) E h int |[d_n u]|^2 + c h^2 |[d_nn u]|^2 dA,   M likewise with rho h^2 in place of
+//   E,
 //
 // [.] is the jump across the face, h the height of the cells, g = 1e-3, c = 0 for elements of eight
 // nodes and 0.05 for those of twenty (Burman 2010; the mass: Sticko & Kreiss 2016).  It vanishes on
@@ -37,9 +38,9 @@ double rf_solid_ghost_area(const rf_solid *solid);
 extern const double RF_GHOST_MODULUS;
 
 // Adds the stiffness at u to what is not NULL: energy (1), force (n, 3), tangent blocks
-// (graph.ptr[n], 3, 3).
+// (graph.ptr[n], 3, 3), of these with `upper` only those not below the diagonal.
 RF_MUST_CHECK rf_status rf_solid_add_ghosts(const rf_solid *solid, const rf_run *run,
                                             const double *u, double *energy, double *force,
-                                            double *tangent, rf_error *err);
+                                            double *tangent, bool upper, rf_error *err);
 
 #endif
