@@ -228,3 +228,11 @@ def test_the_dragon(shared):
         force = load.field(mesh)
         np.testing.assert_allclose(force.sum(axis=0), load.direction, atol=1e-12)
         np.testing.assert_array_equal(mesh.nodes[load.nodes(mesh)[0]], load.where)
+
+
+def test_sizes_that_the_sample_does_not_have():
+    """It is symmetric: of 230 modes and derivatives not all are independent."""
+    methods, _ = progressive.methods_of(progressive.spoon(32).solid, 20, [15, 229, 230], 0)
+    sizes = [method.r for method in methods if method.name == "k = 20"]
+    assert 100 < sizes[0] < 229
+    assert sizes == [sizes[0], 15]

@@ -163,7 +163,7 @@ def test_records_of_a_device_that_failed_are_played_up_to_there(ball, dhd):
     dhd.ints(failing=DHD_FUNCTIONS.index("dhdGetPositionAndOrientationFrame"))
     with pytest.raises(rf.DeviceError):
         made.run(5)
-    records = rf.HapticRecords(np.concatenate([first, made.records().array]))
+    records = rf.HapticRecords(np.concatenate([first, made.records(drain=True).array]))
     made.close()
     assert records.flagged("device_failed")[-1]
     for hand in (False, True):
@@ -281,7 +281,7 @@ def test_a_cycle_that_takes_too_long_is_halted(raw, monkeypatch):
     some = np.any(forces, axis=1)
     sent = np.count_nonzero(some)
     assert some[:sent].all()
-    records = made.records()
+    records = made.records(drain=True)
     assert records["force"][sent].any() or records.flagged("paused")[sent]
     made.close()
 
@@ -416,7 +416,7 @@ def test_a_socket_that_breaks_stops_the_session(ball, raw):
         os.close(nowhere)
         with pytest.raises(rf.DeviceError, match=r"UDP client .* failed: the socket: Socket oper"):
             made.run(1)
-        records = made.records()
+        records = made.records(drain=True)
         assert records.flagged("device_failed")[-1]
         assert not records.array["force"][-1].any()
 
@@ -653,7 +653,7 @@ def test_a_spacemouse_that_goes_stops_the_session(ball, tmp_path, event, message
         report = made.report()
         assert report.phase == "failed"
         assert f"the device SpaceMouse failed: {message}" in report.failure
-        assert made.records().flagged("device_failed")[-1]
+        assert made.records(drain=True).flagged("device_failed")[-1]
 
 
 def test_a_daemon_that_ends_before_it_has_read_has_ended(ball, tmp_path):
@@ -917,7 +917,7 @@ def test_force_dimension_that_fails_while_running_stops_the_session(ball, dhd, f
     assert made.wait(LONG)
     wanted = "the mock says no" if failing else "it told a pose that is no rotation and position"
     assert f"the device Force Dimension omega.7 failed: {wanted}" in made.report().failure
-    assert made.records().flagged("device_failed")[-1]
+    assert made.records(drain=True).flagged("device_failed")[-1]
     assert let_go(dhd)
 
 
@@ -935,7 +935,7 @@ def test_force_dimension_that_hangs_is_halted(ball, dhd):
     assert "no cycle ended for" in made.report().failure
     assert "omega.7 was halted" in made.report().failure
     # the cycle that was under way is written without force
-    assert made.records().array["force"][-2:].any()
+    assert made.records(drain=True).array["force"][-2:].any()
     assert dhd.reals("most")[0] == 0.0
     made.close()
     assert let_go(dhd)
@@ -1054,7 +1054,7 @@ def test_numbers_of_the_device_that_are_none_bring_no_force(ball, dhd, of, value
         else:
             with pytest.raises(rf.DeviceError, match=r"omega\.7 failed: it told a pose that is no"):
                 made.run(1)
-            assert not made.records().array["force"][-1].any()
+            assert not made.records(drain=True).array["force"][-1].any()
             assert let_go(dhd)
     finally:
         dhd.reals("velocity", 6)[:] = 0.0
@@ -1105,7 +1105,7 @@ def test_openhaptics_makes_the_cycles(ball, hd):
         assert np.linalg.norm(hd.reals("force", 3)) > 0.5
     assert hd.text("name") == "Left"
     assert not hd.reals("force", 3).any()
-    records = made.records().array
+    records = made.records(drain=True).array
     assert np.array_equal(records["tick"], np.arange(len(records)))
     assert records["device_position"][-1] == pytest.approx([0.001, -0.002, LOW], abs=1e-15)
     assert np.allclose(records["device_quaternion"][-1], quaternion, rtol=0, atol=1e-14)
@@ -1130,7 +1130,7 @@ def test_openhaptics_limits_forces_to_what_it_renders(ball, hd):
     stiff = rf.PenaltyContact(ball.tree, ball.field, 2000.0)
     with session(stiff, rf.OpenHaptics(library=hd.path), ramp=0.02) as made:
         wait_until(lambda: made.report().ticks >= 100)
-    force = np.linalg.norm(made.records().array["force"], axis=1)
+    force = np.linalg.norm(made.records(drain=True).array["force"], axis=1)
     assert force.max() == pytest.approx(3.3, rel=1e-12)
 
 
@@ -1150,7 +1150,7 @@ def test_openhaptics_renders_torques_when_asked_for(ball, hd, actuated, unit, mo
         told = made.snapshot().torque
     if not renders:
         assert (hd.reals("torque", 3) == 9.0).all()
-        assert not made.records().array["torque"].any()
+        assert not made.records(drain=True).array["torque"].any()
         return
     # the hand stands still: so does the object, but for what is too small to be felt
     assert felt == pytest.approx(told, rel=1e-6)
@@ -1238,7 +1238,7 @@ def test_openhaptics_that_fails_while_running_stops_the_session(ball, hd, error,
     made.close()
     if error != "schedule_error":
         assert not hd.reals("force", 3).any()
-        assert made.records().flagged("device_failed")[-1]
+        assert made.records(drain=True).flagged("device_failed")[-1]
 
 
 @pytest.mark.usefixtures("_half_a_second")
@@ -1265,7 +1265,7 @@ def test_openhaptics_that_hangs_is_halted(ball, hd):
     hd.ints(hang=0)
     assert made.wait(LONG)
     assert "default device was halted" in made.report().failure
-    assert made.records().array["force"][-2:].any()
+    assert made.records(drain=True).array["force"][-2:].any()
     assert hd.reals("most")[0] == 0.0
     made.close()
 

@@ -821,3 +821,21 @@ def test_meshes_keep_their_surface(skinned):
     )
     assert mesh.largest_component().source is mesh.source
     assert mesh.submesh([0]).source is None
+
+
+def test_each_class_loads_its_own_files(model, tmp_path):
+    field = rf.DistanceField(np.ones((3, 3, 3)), [0, 0, 0], [1, 1, 1])
+    shell = rf.Pointshell([[0, 0, 0]], [[0, 0, 1]])
+    sketch = rf.ForceSketch(3, [0.0], [0, 1], [0], [[0.0, 0, 1]])
+    saved = {
+        kind: tmp_path / f"{kind.__name__}.safetensors"
+        for kind in (rf.ReducedSolid, rf.DistanceField, rf.Pointshell, rf.ForceSketch)
+    }
+    for one in (model, field, shell, sketch):
+        one.save(saved[type(one)])
+    for kind, path in saved.items():
+        assert type(kind.load(path)) is kind
+        for other, place in saved.items():
+            if other is not kind:
+                with pytest.raises(rf.FileFormatError, match=r"its format is 'reducedfem-\w+'"):
+                    kind.load(place)

@@ -51,6 +51,7 @@ FORBIDDEN_IN_RT = {
 TOP_LEVEL = {
     "csrc", "python", "tests", "notebooks", "benchmarks",
     "pyproject.toml", "setup.py", "README.md", "LICENSE", "Makefile",
+    "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
 }  # fmt: skip
 LARGEST_FILE = 1_000_000  # bytes
 

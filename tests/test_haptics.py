@@ -108,7 +108,7 @@ def test_the_thread_runs_the_same_cycles(ball):
     threaded = session(ball, hand, duration=0.4)
     with threaded:
         assert threaded.wait(LONG)
-    found = threaded.records().array
+    found = threaded.records(drain=True).array
     expected = session(ball, again)
     wanted = expected.run(400).array
     # a machine that stalls leaves cycles out, from where on the two differ
@@ -379,11 +379,11 @@ def test_cycles_made_before_ctrl_c_are_kept(ball):
     made = session(ball, rf.ReplayDevice(*held(0.014, 1e5)), keep_records=64)
     with interrupted(lambda: made.report().ticks > 64):
         made.run(50_000_000)
-    records = made.records()
+    records = made.records(drain=True)
     assert made.report().ticks == len(records)
     assert len(records) > 64
     assert np.array_equal(records["tick"], np.arange(len(records)))
-    assert len(made.records()) == 0
+    assert len(made.records(drain=True)) == 0
     made.close()
 
 
@@ -407,7 +407,8 @@ def test_a_full_disk_is_told(tmp_path):
         except reducedfem.FileFormatError as error:
             print(error)
         # those of the file and those that it did not take: one after the other, none is missing
-        written, rest = reducedfem.HapticRecords.load("session.npy")["tick"], full.records()["tick"]
+        written = reducedfem.HapticRecords.load("session.npy")["tick"]
+        rest = full.records(drain=True)["tick"]
         print(len(written) > 10 < len(rest))
         print(np.array_equal(np.append(written, rest), np.arange(full.report().ticks)))
         many = made.run(500)
@@ -599,7 +600,7 @@ def test_a_session_goes_on_after_a_stop(ball):
         made.start()
         time.sleep(0.02)
         made.stop()
-    ticks = made.records().array["tick"]
+    ticks = made.records(drain=True).array["tick"]
     assert np.array_equal(ticks, np.arange(len(ticks)))
     assert made.report().phase == "stopped"
     made.close()
@@ -649,7 +650,7 @@ def test_forces_that_faded_out_with_a_thread_fade_in_again(ball):
     made = session(ball, rf.ReplayDevice([0.0, 5.0, 5.1, 20.0], way), ramp=0.1)
     made.start()
     made.stop()
-    made.records()
+    made.records(drain=True)
     force = made.run(10_000).array["force"]
     assert force[0, 2] <= 0.02 * force[-1, 2]
     assert force[-1, 2] > 0.5
@@ -714,7 +715,7 @@ def test_a_simulation_that_diverges_stops_the_session(beam):
     report = made.report()
     assert report.phase == "failed"
     assert "left the finite numbers" in report.failure
-    records = made.records()
+    records = made.records(drain=True)
     assert records.flagged("diverged")[-1]
     assert not records["force"][-1].any()
     assert not records["torque"][-1].any()
@@ -772,7 +773,7 @@ def test_the_last_that_a_device_is_told_of_a_simulation_that_diverges_is_no_forc
     assert "left the finite numbers" in told
     assert max(wrench[2] for wrench in wrenches) > 0.1
     assert wrenches[-1] == (0.0,) * 6
-    assert not made.records()["force"][-1].any()
+    assert not made.records(drain=True)["force"][-1].any()
     made.close()
 
 
@@ -786,7 +787,7 @@ def test_forces_beyond_the_numbers_are_none(ball):
     assert set(wrenches) == {(0.0,) * 6}
     report = made.report()
     assert (report.phase, report.failure) == ("failed", told)
-    last = made.records().array[-1]
+    last = made.records(drain=True).array[-1]
     assert last["flags"] != 0
     assert not last["force"].any()
     assert not last["torque"].any()

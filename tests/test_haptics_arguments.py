@@ -135,7 +135,7 @@ def test_run_writes_its_records_too(bodies, tmp_path):
         assert session.wait(600.0)
         # without a stop in between
         ticks.append(session.run(3)["tick"])
-        assert not len(session.records())
+        assert not len(session.records(drain=True))
     found = rf.HapticRecords.load(path)["tick"]
     assert np.array_equal(found, np.arange(session.report().ticks))
     assert np.array_equal(found[-3:], ticks[1])
@@ -153,7 +153,7 @@ def test_run_keeps_what_was_made_before_it_failed(bodies, tmp_path):
     with made(bodies["soft"], record=path) as session:
         with pytest.raises(KeyboardInterrupt):
             session.run(10_000_000, progress=enough)
-        kept = session.records()["tick"]
+        kept = session.records(drain=True)["tick"]
         assert len(kept) >= 64
         assert np.array_equal(rf.HapticRecords.load(path)["tick"], kept)
     with made(bodies["soft"], record=tmp_path / "none" / "session.npy") as session:
@@ -242,3 +242,18 @@ def test_reports_and_snapshots_are_to_be_read(bodies):
     record = np.zeros(1, rf._record_file.RECORD)
     record["force"] = -0.0
     assert "(0, 0, 0) N" in repr(rf.HapticSnapshot(True, record.tobytes(), (0, 0)))
+
+
+def test_records_can_be_asked_for_again(bodies):
+    """The last ones stay, unless a call drains them."""
+    with made(bodies["soft"], keep_records=100, duration=0.2, ramp=0.0) as session:
+        session.start()
+        assert session.wait(600.0)
+        first, again = session.records()["tick"], session.records()["tick"]
+        assert 0 < len(first) <= 100
+        assert np.array_equal(first, np.arange(first[0], first[0] + len(first)))
+        assert np.array_equal(first, again)
+        assert np.array_equal(session.records(drain=True)["tick"], first)
+        assert len(session.records()) == len(session.records(drain=True)) == 0
+        with pytest.raises(rf.InputTypeError, match="drain must be True or False"):
+            session.records(drain=1)

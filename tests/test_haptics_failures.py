@@ -212,7 +212,7 @@ def test_a_loop_that_is_woken_early_sleeps_on(refuse, tmp_path):
             assert library.refused() > 0 or not report.locked, name
             library.refuse_nothing()
             assert report.phase == "stopped", report.failure
-            assert np.array_equal(made.records()["tick"], np.arange(report.ticks))
+            assert np.array_equal(made.records(drain=True)["tick"], np.arange(report.ticks))
             made.close()
         """,
         tmp_path,
@@ -258,7 +258,7 @@ def test_a_cycle_that_does_not_end_is_halted_whatever_the_device(refuse, tmp_pat
                 until(lambda: made.report().phase == "failed")
             assert made.wait(LONG)
             print(made.report().failure)
-            records = made.records().array
+            records = made.records(drain=True).array
             assert not records["force"][-1].any()
             made.close()
             session(ball, device).close()
@@ -300,7 +300,7 @@ def test_a_bridge_whose_socket_fails_is_told(refuse, tmp_path):
             print(device.counts.accepted)
             with refused("recvfrom", errno.ENETDOWN):
                 print(told(lambda: made.run(1)))
-            records = made.records()
+            records = made.records(drain=True)
             assert records.flagged("device_failed")[-1]
             assert not records.array["force"][-1].any()
             # that force is sent, too
@@ -351,7 +351,7 @@ def test_a_spacemouse_whose_socket_fails_is_told(refuse, tmp_path):
             assert (np.diff(moved) > 0.0).all()
             with refused("recv", errno.EIO):
                 print(told(lambda: made.run(1)))
-            assert made.records().flagged("device_failed")[-1]
+            assert made.records(drain=True).flagged("device_failed")[-1]
         """,
         tmp_path,
     )
@@ -381,7 +381,7 @@ def test_a_disk_that_fails_is_told_and_one_that_takes_little_is_not(refuse, tmp_
                 life.after(made, 20)
                 print(told(made.stop))
             ticks = made.report().ticks
-            rest = made.records()["tick"]
+            rest = made.records(drain=True)["tick"]
             written = rf.HapticRecords.load(path)["tick"]
             assert np.array_equal(np.append(written, rest), np.arange(ticks)), (written, rest)
             print(len(rest) > 0)
@@ -780,7 +780,7 @@ def test_forces_that_are_no_numbers_on_their_way_out_stop_the_session(ball):
     made = session(life.ball_of(1e4), hand, workspace=rf.Workspace(force_scale=1.7e308))
     with pytest.raises(rf.DivergedError, match=r"cycle \d+: the simulation left the finite"):
         made.run(50)
-    records = made.records()
+    records = made.records(drain=True)
     assert records.flagged("broken").nonzero()[0].tolist() == [len(records) - 1]
     assert records.array["contact_force"][-1, 2] != 0.0
     assert np.isfinite(records.array["force"]).all()

@@ -76,3 +76,38 @@ rf_status rf_csc_symmetric_multiply(const rf_csc *lower, const rf_run *run, int 
   if ((int64_t)lower->colptr[lower->cols] * width * count < ALONE) inner.threads = 1;
   return rf_run_tasks(&inner, count, 0, multiply_task, &m, err);
 }
+
+enum { COLUMNS = 8 };  // of X a task
+
+typedef struct product {
+  const rf_csc *a;
+  int32_t count;
+  const double *x;
+  double *y;
+} product;
+
+static rf_status product_task(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const product *p = context;
+  const rf_csc *a = p->a;
+  const size_t stride = (size_t)p->count, first = (size_t)task * COLUMNS;
+  const size_t width = stride - first < COLUMNS ? stride - first : COLUMNS;
+  for (int32_t i = 0; i < a->rows; ++i)
+    memset(p->y + (size_t)i * stride + first, 0, width * sizeof *p->y);
+  for (int32_t j = 0; j < a->cols; ++j) {
+    const double *x = p->x + (size_t)j * stride + first;
+    for (int32_t k = a->colptr[j]; k < a->colptr[j + 1]; ++k) {
+      double *y = p->y + (size_t)a->rowind[k] * stride + first;
+      for (size_t c = 0; c < width; ++c) y[c] += a->val[k] * x[c];
+    }
+  }
+  return RF_OK;
+}
+
+rf_status rf_csc_multiply(const rf_csc *a, const rf_run *run, int32_t count, const double *x,
+                          double *y, rf_error *err) {
+  product p = {a, count, x, y};
+  rf_run inner = *run;
+  if ((int64_t)a->colptr[a->cols] * count < ALONE) inner.threads = 1;
+  return rf_run_tasks(&inner, count / COLUMNS + (count % COLUMNS != 0), 0, product_task, &p, err);
+}

@@ -25,4 +25,9 @@ RF_MUST_CHECK rf_status rf_csc_symmetric_multiply(const rf_csc *lower, const rf_
                                                   int32_t count, const double *x, double *y,
                                                   rf_error *err);
 
+// Y = A X, rows of X (cols, count) and Y (rows, count) side by side.  Some columns of X are a task:
+// the bits do not depend on the number of threads.
+RF_MUST_CHECK rf_status rf_csc_multiply(const rf_csc *a, const rf_run *run, int32_t count,
+                                        const double *x, double *y, rf_error *err);
+
 #endif

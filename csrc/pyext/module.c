@@ -38,7 +38,7 @@ static PyMethodDef *const function_tables[] = {
     py_voxmap_functions,   py_deformed_field_functions, py_field_functions,
     py_surface_functions,  py_winding_functions,        py_contact_functions,
     py_coupling_functions, py_device_functions,         py_session_functions,
-    py_cut_functions,
+    py_cut_functions,      py_matrix_functions,
 };
 
 py_state *py_state_of_object(PyObject *object) {

@@ -1,4 +1,4 @@
-// Symmetric sparse matrices given by their lower triangle.
+// Sparse matrices as arguments: symmetric ones by their lower triangle, and any for a product.
 #ifndef RF_PYEXT_PY_MATRIX_H
 #define RF_PYEXT_PY_MATRIX_H
 

@@ -54,11 +54,12 @@ Errors
 from __future__ import annotations
 
 from reducedfem._blas import right_kernels
+from reducedfem._libraries import explained
 
-with right_kernels():
+with right_kernels(), explained():
     from reducedfem import _core as _core
 
-del right_kernels
+del right_kernels, explained
 
 from reducedfem._load import load  # noqa: E402
 from reducedfem._run import set_threads, threads  # noqa: E402

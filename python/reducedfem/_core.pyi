@@ -807,6 +807,15 @@ def thin(
     threads: int,
     /,
 ) -> NDArray[np.int32]: ...
+def csc_product(
+    data: ArrayLike,
+    indices: ArrayLike,
+    indptr: ArrayLike,
+    rows: int,
+    other: ArrayLike,
+    threads: int,
+    /,
+) -> NDArray[np.float64]: ...
 def dense_loads(loads: _Loads, n: int, /) -> NDArray[np.float64]: ...
 def thin_shapes(
     solid: Solid,

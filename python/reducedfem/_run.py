@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import os
+import sys
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,8 +15,11 @@ from reducedfem.errors import InputTypeError
 
 __all__ = ["MAX_THREADS", "Progress", "callback", "processors", "set_threads", "threads"]
 
-Progress = bool | Callable[[int, int], object]
-"""True: a progress bar; False: silence; a callable: called as ``f(done, total)``."""
+Progress = bool | Callable[[int, int], object] | None
+"""True: a progress bar; False: silence; None: a bar of what takes longer than two seconds, if
+standard error is a terminal; a callable: called as ``f(done, total)``."""
+
+PATIENCE = 2.0  # s before a bar of `None` appears
 
 MAX_THREADS = 256  # RF_MAX_THREADS in csrc/base/run.h
 
@@ -68,6 +73,36 @@ def _bar_type() -> Any:
     return tqdm
 
 
+class _Bar:
+    """A progress bar that appears after some seconds, if the work is not done by then."""
+
+    def __init__(self, label: str, patience: float) -> None:
+        self._label = label
+        self._appears = time.monotonic() + patience
+        self._bar: Any = None
+        if patience == 0.0:
+            self._bar = self._made()
+
+    def _made(self) -> Any:
+        return _bar_type()(desc=self._label, unit="", leave=True)
+
+    def show(self, done: int, total: int) -> None:
+        """Show how far the work is."""
+        if self._bar is None:
+            if time.monotonic() < self._appears or done >= total:
+                return
+            self._bar = self._made()
+        self._bar.total = total
+        self._bar.update(done - self._bar.n)
+
+    def __enter__(self) -> _Bar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+
 @contextlib.contextmanager
 def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], object] | None]:
     """Turn a `progress` argument into the callable that C calls, or None.
@@ -82,16 +117,17 @@ def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], ob
     if progress is False:
         yield None
     elif progress is True:
-        with _bar_type()(desc=label, unit="", leave=True) as bar:
-
-            def show(done: int, total: int) -> None:
-                bar.total = total
-                bar.update(done - bar.n)
-
-            yield show
+        with _Bar(label, 0.0) as bar:
+            yield bar.show
+    elif progress is None:
+        if sys.stderr is None or not sys.stderr.isatty():
+            yield None
+            return
+        with _Bar(label, PATIENCE) as bar:
+            yield bar.show
     elif callable(progress):
         yield progress
     else:
         raise InputTypeError(
-            f"progress must be True, False or a callable, got {type(progress).__name__}"
+            f"progress must be True, False, None or a callable, got {type(progress).__name__}"
         )

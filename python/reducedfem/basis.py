@@ -143,7 +143,7 @@ def modal_derivative_basis(
     k: int = 20,
     r: int | None = None,
     *,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Basis:
     """Return the basis of large deformations that needs no example: modes and derivatives.
 
@@ -168,7 +168,7 @@ def modal_derivative_basis(
         Size of the basis, at most the rank of the k + k (k + 1) / 2 vectors (k + k k for a
         free solid). None: 30, or the rank where that is less.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Returns
     -------
@@ -220,7 +220,7 @@ def mass_pca(
     r: int | None = None,
     weights: ArrayLike | None = None,
     *,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Basis:
     """Return the r mass-orthonormal directions that best hold the given deformations.
 
@@ -246,7 +246,7 @@ def mass_pca(
     weights
         Factor of each deformation, shape (m,); default 1.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Returns
     -------

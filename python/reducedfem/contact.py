@@ -483,7 +483,7 @@ class PenaltyContact:
         contacts: bool = False,
         treeless: bool = False,
         level: int | None = None,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> ContactTrajectory:
         """Return what `evaluate` gives for a whole trajectory, cycle after cycle.
 
@@ -512,7 +512,7 @@ class PenaltyContact:
         level
             Without the tree: points of levels up to this one only; None: all.
         progress
-            True for a bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------

@@ -209,7 +209,7 @@ class StrainRateDamping:
         return CSC(data, rows, columns, (size, size))
 
     def reduce(
-        self, basis: ReducedSolid | Basis | ArrayLike, *, progress: Progress = False
+        self, basis: ReducedSolid | Basis | ArrayLike, *, progress: Progress = None
     ) -> ReducedStrainRateDamping:
         """Return this damping in the span of a basis: D~(q) = U^T D(U q) U for every q.
 
@@ -225,7 +225,7 @@ class StrainRateDamping:
             A reduced model of the same solid, or a basis as for `reduce`, of at most 128
             vectors.
         progress
-            True for a bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------

@@ -82,7 +82,7 @@ class DeformedField:
         In contact, a sphere is taken to be outside where the distance of its centre is more
         than this times its radius, 1 or more.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class DeformedField:
         *,
         overlap: float | None = None,
         safety: float = 1.5,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> None:
         require(field, Field, "field")
         require(reduced, ReducedSolid, "reduced")

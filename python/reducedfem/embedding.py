@@ -50,7 +50,7 @@ class Embedding:
     points
         Rest positions [m], shape (v, 3).
     progress
-        True for a progress bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Raises
     ------
@@ -63,7 +63,7 @@ class Embedding:
 
     _core: _CoreEmbedding
 
-    def __init__(self, mesh: Mesh, points: ArrayLike, *, progress: Progress = False) -> None:
+    def __init__(self, mesh: Mesh, points: ArrayLike, *, progress: Progress = None) -> None:
         if not isinstance(mesh, Mesh):
             raise InputTypeError(f"mesh must be a Mesh, got {type(mesh).__name__}")
         with callback(progress, "embed") as call:

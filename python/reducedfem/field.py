@@ -348,7 +348,7 @@ class DistanceField(Field):
         *,
         mode: str = "exact",
         box: ArrayLike | None = None,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> DistanceField:
         """Return the signed distance field of a triangle surface.
 
@@ -389,7 +389,7 @@ class DistanceField(Field):
         box
             Corners [m], shape (2, 3), in place of the cube.
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------
@@ -482,7 +482,7 @@ class DistanceField(Field):
         expand: float = 1.5,
         *,
         box: ArrayLike | None = None,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> DistanceField:
         """Return another field's values, sampled on a grid.
 
@@ -508,7 +508,7 @@ class DistanceField(Field):
         box
             Corners [m], shape (2, 3), in place of the cube: needed where an object has no end.
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------
@@ -580,6 +580,29 @@ class DistanceField(Field):
 
         save(self, path)
 
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> DistanceField:
+        """Read a field from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        DistanceField
+            Equal, bit for bit, to the one that was saved; see `reducedfem.load`.
+
+        Raises
+        ------
+        FileFormatError
+            The file is missing, damaged, or holds something else; the message says which.
+        """
+        from reducedfem._load import load
+
+        return load(path, DistanceField)
+
     @property
     def values(self) -> NDArray[np.float32]:
         """Samples [m], read-only float32, shape (nx, ny, nz)."""
@@ -610,7 +633,7 @@ class DistanceField(Field):
         """
         return _known(self._core.boundary)
 
-    def isosurface(self, value: float = 0.0, *, progress: Progress = False) -> Surface:
+    def isosurface(self, value: float = 0.0, *, progress: Progress = None) -> Surface:
         """Return the surface on which the interpolated distance has a value.
 
         It is closed, manifold, and faces away from the object. Where the surface would leave
@@ -621,7 +644,7 @@ class DistanceField(Field):
         value
             The distance [m]: positive ones give surfaces around the object.
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------

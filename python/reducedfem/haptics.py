@@ -137,7 +137,7 @@ class HapticSession:
         goes on at its end, or in a new one where that was moved away. None: `records` gives the
         last ones.
     keep_records
-        How many cycles `records` can look back, or a file may lag behind.
+        How many of the last cycles `records` returns, or a file may lag behind.
     priority
         Real-time priority of the thread (SCHED_FIFO), 1 to 98; 0: none. The one that watches it,
         and halts the device when it hangs, runs one above. Where the system refuses it the report
@@ -649,16 +649,28 @@ class HapticSession:
             raise InputError("no cycle has ended yet: start or run the session first")
         return HapticSnapshot(*newest, self._sizes)
 
-    def records(self) -> HapticRecords:
-        """Return the records since the last call, as many as `keep_records`.
+    def records(self, *, drain: bool = False) -> HapticRecords:
+        """Return the records of the last cycles, as many as `keep_records`.
 
         While a file takes them, there are none here; those of a `run` are what that returns. Any
-        thread may call it: each record is returned once.
+        thread may call it.
+
+        Parameters
+        ----------
+        drain
+            Return only those since the last call that drained, and keep none of them: called
+            often enough, such calls return each record once, however long a session lasts.
 
         Returns
         -------
         HapticRecords
+
+        Raises
+        ------
+        InputTypeError
+            `drain` is no bool.
         """
+        only_once = flag(drain, "drain")
         # of a fork the other threads are not there to let go of it
         with contextlib.ExitStack() as alone:
             if os.getpid() == self._owner:
@@ -666,7 +678,10 @@ class HapticSession:
             if not self._making:
                 self._fetch(self._kept)
             # nothing comes between these two: handlers of signals run at calls
-            kept, self._kept = self._kept, []
+            kept, self._kept = self._kept, [] if only_once else self._kept
+            if not only_once:
+                kept = [b"".join(kept)[-self._keep_records * RECORD.itemsize :]]
+                self._kept = kept.copy()
         return HapticRecords(np.frombuffer(bytearray().join(kept), RECORD))
 
     def enable(self, forces: bool = True) -> None:

@@ -26,7 +26,7 @@ def merge_bases(
     r: int | None = None,
     *,
     tolerance: float = 1e-8,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Basis:
     """Return one basis that holds several, mass-orthonormal again.
 
@@ -47,7 +47,7 @@ def merge_bases(
     tolerance
         At least 0 and less than 1.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Returns
     -------

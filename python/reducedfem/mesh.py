@@ -680,7 +680,7 @@ def voxelize(
     *,
     cut: bool | None = None,
     order: Literal[1, 2] | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Mesh:
     """Make a mesh of equal cubes of what a surface encloses.
 
@@ -712,7 +712,7 @@ def voxelize(
         cost at run time. 1: of eight nodes, which need about six, but make a quarter of the
         unknowns. None: 2 with `fill`, else 1.
     progress
-        True for a progress bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Returns
     -------

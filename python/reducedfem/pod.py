@@ -77,7 +77,7 @@ def pod_basis(
     snapshots: ArrayLike,
     r: int | None = None,
     *,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Basis:
     """Return the basis of a simulated motion: proper orthogonal decomposition.
 
@@ -96,7 +96,7 @@ def pod_basis(
         Size of the basis, at most the rank of the snapshots. None: 30, or that rank where it is
         less.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Returns
     -------

@@ -44,7 +44,7 @@ class PointTree:
     embedding
         How the solid's mesh carries the points; made from ``shell.points`` where it is None.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class PointTree:
         reduced: ReducedSolid | None = None,
         embedding: Embedding | None = None,
         *,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> None:
         require(shell, Pointshell, "shell")
         if reduced is not None:
@@ -100,7 +100,7 @@ class PointTree:
         shell: Pointshell,
         reduced: ReducedSolid | None,
         embedding: Embedding | None,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> None:
         self._shell, self._reduced, self._embedding = shell, reduced, embedding
         motion: NDArray[np.float64] | None = None

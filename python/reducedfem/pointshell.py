@@ -209,7 +209,7 @@ class Pointshell:
         level_set: float = 0.0,
         *,
         areas: bool = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> Pointshell:
         """Spread points evenly over a level set of a distance field (B07 3.8.1).
 
@@ -271,7 +271,7 @@ class Pointshell:
         offset: float | None = None,
         *,
         areas: bool = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> Pointshell:
         """Spread points evenly over a surface, or over what encloses it (B07 3.8.1).
 
@@ -396,7 +396,7 @@ class Pointshell:
         branching: int = 8,
         *,
         areas: bool = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> Pointshell:
         """Take the centres of the voxels that a surface touches (B07 3.8.2).
 
@@ -443,7 +443,7 @@ class Pointshell:
         branching: int = 8,
         *,
         areas: bool = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> Pointshell:
         """Take the places where rays along x, y and z meet a surface (B07 3.8.2).
 
@@ -538,7 +538,7 @@ class Pointshell:
 
     @staticmethod
     def farthest_point_order(
-        points: ArrayLike, branching: int = 8, *, progress: Progress = False
+        points: ArrayLike, branching: int = 8, *, progress: Progress = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Order points so that each is the farthest from all before it (B07 3.9.1).
 
@@ -609,7 +609,7 @@ class Pointshell:
         return shell._made(self._provenance)
 
     def uniformity(
-        self, surface: Surface | Field, level_set: float = 0.0, *, progress: Progress = False
+        self, surface: Surface | Field, level_set: float = 0.0, *, progress: Progress = None
     ) -> Uniformity:
         """Measure how evenly the points of each level and those before it lie on a surface.
 
@@ -670,6 +670,29 @@ class Pointshell:
             The file cannot be written.
         """
         _shell_files.save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Pointshell:
+        """Read a pointshell from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        Pointshell
+            Equal, bit for bit, to the one that was saved; see `reducedfem.load`.
+
+        Raises
+        ------
+        FileFormatError
+            The file is missing, damaged, or holds something else; the message says which.
+        """
+        from reducedfem._load import load
+
+        return load(path, Pointshell)
 
     def __repr__(self) -> str:
         levels = "1 level" if self.n_levels == 1 else f"{self.n_levels} levels"

@@ -218,7 +218,7 @@ class ProjectedSolid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: Literal[False] = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> NDArray[np.float64]: ...
 
     @overload
@@ -232,7 +232,7 @@ class ProjectedSolid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: Literal[True],
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> tuple[NDArray[np.float64], StaticReport]: ...
 
     def solve_static(
@@ -245,7 +245,7 @@ class ProjectedSolid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: bool = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
         """Return the reduced coordinates at which internal forces balance dead loads.
 
@@ -269,7 +269,7 @@ class ProjectedSolid:
         report
             Return also what the solution took.
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------

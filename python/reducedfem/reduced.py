@@ -273,7 +273,7 @@ class ReducedSolid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: Literal[False] = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> NDArray[np.float64]: ...
 
     @overload
@@ -287,7 +287,7 @@ class ReducedSolid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: Literal[True],
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> tuple[NDArray[np.float64], StaticReport]: ...
 
     def solve_static(
@@ -300,7 +300,7 @@ class ReducedSolid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: bool = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
         """Return the reduced coordinates at which internal forces balance dead loads.
 
@@ -327,7 +327,7 @@ class ReducedSolid:
         report
             Return also what the solution took.
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------
@@ -518,6 +518,29 @@ class ReducedSolid:
 
         save(self, path)
 
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> ReducedSolid:
+        """Read a model from a file that `save` wrote.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Returns
+        -------
+        ReducedSolid
+            Equal, bit for bit, to the one that was saved; see `reducedfem.load`.
+
+        Raises
+        ------
+        FileFormatError
+            The file is missing, damaged, or holds something else; the message says which.
+        """
+        from reducedfem._load import load
+
+        return load(path, ReducedSolid)
+
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         from reducedfem.files import from_bytes, to_bytes
 
@@ -587,7 +610,7 @@ def reduce(
     *,
     editable: bool = False,
     strain_rate: StrainRateDamping | None = None,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> ReducedSolid:
     """Return the reduced model of a solid in the span of a basis.
 
@@ -609,7 +632,8 @@ def reduce(
         Damping of this solid by the rate of its strain, to be part of the model: its
         simulations have it, files keep it. The basis has 128 vectors at most then.
     progress
-        True for a bar, or a callable ``f(done, total)``; with `strain_rate` there are two runs.
+        A bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``. With `strain_rate` there are two runs.
 
     Returns
     -------

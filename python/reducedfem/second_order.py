@@ -99,7 +99,7 @@ class SecondOrderSystem:
         """What was passed."""
         return self._hessian
 
-    def linear_modes(self, k: int, *, progress: Progress = False) -> SystemModes:
+    def linear_modes(self, k: int, *, progress: Progress = None) -> SystemModes:
         """Return the k lowest modes about rest: K psi = lambda A psi (equation 2.59).
 
         Parameters
@@ -107,7 +107,7 @@ class SecondOrderSystem:
         k
             Number of modes, less than the number of unknowns.
         progress
-            True for a bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------
@@ -129,7 +129,7 @@ class SecondOrderSystem:
         return SystemModes(*map(owned, arrays))
 
     def modal_derivatives(
-        self, modes: Modes | ArrayLike, *, progress: Progress = False
+        self, modes: Modes | ArrayLike, *, progress: Progress = None
     ) -> NDArray[np.float64]:
         """Return the modal derivatives: K phi_ij = -(H : psi_j) psi_i = K phi_ji.
 
@@ -141,7 +141,7 @@ class SecondOrderSystem:
         modes
             Modes, or any k directions, shape (k, n).
         progress
-            True for a bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------

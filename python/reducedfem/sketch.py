@@ -241,7 +241,7 @@ class ForceSketch:
             self._coordinates[chosen],
         )
 
-    def thin(self, distance: float, *, progress: Progress = False) -> ForceSketch:
+    def thin(self, distance: float, *, progress: Progress = None) -> ForceSketch:
         """Return the sketch of samples that keep a distance from each other.
 
         Parameters
@@ -249,7 +249,7 @@ class ForceSketch:
         distance
             In N, between loads as vectors of all 3n forces: see `thin_samples`.
         progress
-            True for a bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------

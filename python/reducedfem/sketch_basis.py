@@ -75,7 +75,7 @@ def sketch_basis(
     max_iterations: int = 60,
     partial: bool = False,
     report: Literal[False] = False,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Basis: ...
 
 
@@ -91,7 +91,7 @@ def sketch_basis(
     max_iterations: int = 60,
     partial: bool = False,
     report: Literal[True],
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> tuple[Basis, SketchReport]: ...
 
 
@@ -106,7 +106,7 @@ def sketch_basis(
     max_iterations: int = 60,
     partial: bool = False,
     report: bool = False,
-    progress: Progress = False,
+    progress: Progress = None,
 ) -> Basis | tuple[Basis, SketchReport]:
     """Return the basis of the deformations under recorded loads (Barbic 2007, section 2.8.2).
 

@@ -64,7 +64,7 @@ class Skin:
     normals
         Unit normals of the vertices at rest, shape (v, 3); None: `Surface.normals`.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class Skin:
         surface: Surface | None = None,
         normals: ArrayLike | None = None,
         *,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> None:
         require(reduced, ReducedSolid, "reduced")
         if surface is None:

@@ -394,7 +394,7 @@ class Solid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: Literal[False] = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> NDArray[np.float64]: ...
 
     @overload
@@ -409,7 +409,7 @@ class Solid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: Literal[True],
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> tuple[NDArray[np.float64], StaticReport]: ...
 
     def solve_static(
@@ -423,7 +423,7 @@ class Solid:
         max_iterations: int = 200,
         adaptive: bool = False,
         report: bool = False,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
         """Return the displacements at which internal forces balance dead loads.
 
@@ -498,7 +498,7 @@ class Solid:
             raise StaticConvergenceError(failure, u, outcome)
         return (u, outcome) if told else u
 
-    def linear_modes(self, k: int, *, rigid: bool = False, progress: Progress = False) -> Modes:
+    def linear_modes(self, k: int, *, rigid: bool = False, progress: Progress = None) -> Modes:
         """Return the k lowest vibration modes of the solid about rest.
 
         They solve K psi = lambda M psi with the stiffness K at rest and the consistent mass
@@ -525,7 +525,7 @@ class Solid:
             translations along x, y and z, then turns about the principal axes through the
             centre of mass, by ascending moment of inertia. A held solid has none.
         progress
-            True for a bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------
@@ -552,7 +552,7 @@ class Solid:
         return Modes(*map(owned, arrays))
 
     def modal_derivatives(
-        self, modes: Modes | ArrayLike, *, progress: Progress = False
+        self, modes: Modes | ArrayLike, *, progress: Progress = None
     ) -> NDArray[np.float64]:
         """Return the modal derivatives of the solid.
 
@@ -575,7 +575,7 @@ class Solid:
             Modes, or any k directions, shape (k, n, 3), zero at fixed nodes. Of a free solid
             its lowest k elastic modes.
         progress
-            True for a bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------

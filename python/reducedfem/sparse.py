@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._check import reals
+from reducedfem._run import threads
+from reducedfem.errors import InputError
 
 if TYPE_CHECKING:
     import scipy.sparse
@@ -16,7 +21,7 @@ __all__ = ["CSC"]
 
 @dataclass(frozen=True, eq=False)
 class CSC:
-    """A sparse matrix in compressed column form.
+    """A sparse matrix in compressed column form; ``matrix @ x`` multiplies.
 
     Parameters
     ----------
@@ -66,6 +71,42 @@ class CSC:
         columns = np.repeat(np.arange(self.shape[1]), np.diff(self.indptr))
         dense[self.indices, columns] = self.data
         return dense
+
+    # NumPy leaves ``array @ matrix`` to this class, which has no such product
+    __array_ufunc__ = None
+
+    def __matmul__(self, other: ArrayLike) -> NDArray[np.float64]:
+        """Return the product with a vector or a matrix.
+
+        Parameters
+        ----------
+        other
+            A vector (columns,) or a matrix (columns, k). A field over nodes, (n, 3), is the
+            vector ``field.ravel()``.
+
+        Returns
+        -------
+        float64 array
+            Of shape (rows,) or (rows, k).
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `other` has another shape or a value that is not finite, or the arrays of the matrix
+            do not fit each other.
+        """
+        x = reals(other, "other")
+        rows, columns = self.shape
+        if x.ndim not in (1, 2) or x.shape[0] != columns:
+            hint = ""
+            if x.ndim == 2 and x.size == columns:
+                hint = ": pass its ravel(), a field as one vector"
+            raise InputError(
+                f"other must have shape ({columns},) or ({columns}, k), got {x.shape}{hint}"
+            )
+        table = x.reshape(columns, -1) if x.size else x.reshape(columns, x.shape[-1])
+        y = _core.csc_product(self.data, self.indices, self.indptr, rows, table, threads())
+        return y.reshape(rows, *x.shape[1:])
 
     def __repr__(self) -> str:
         return f"<CSC: {self.shape[0]} x {self.shape[1]}, {self.nnz} entries>"

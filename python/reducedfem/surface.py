@@ -141,7 +141,7 @@ class Surface:
         """
         return _core.surface_normals(self._vertices, self._triangles)
 
-    def self_intersections(self, *, progress: Progress = False) -> NDArray[np.int32]:
+    def self_intersections(self, *, progress: Progress = None) -> NDArray[np.int32]:
         """Return the pairs of triangles that meet where they should not.
 
         Two triangles of a pair have a place in common that is not on a corner or a side of both:
@@ -152,7 +152,7 @@ class Surface:
         Parameters
         ----------
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------

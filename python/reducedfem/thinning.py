@@ -15,7 +15,7 @@ __all__ = ["thin_samples", "thin_shapes"]
 
 
 def thin_samples(
-    vectors: ArrayLike, distance: float, *, progress: Progress = False
+    vectors: ArrayLike, distance: float, *, progress: Progress = None
 ) -> NDArray[np.int32]:
     """Return which samples to keep so that they keep a distance from each other.
 
@@ -33,7 +33,7 @@ def thin_samples(
     distance
         In the unit of the samples, at least 0; 0 keeps all.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def thin_samples(
 
 
 def thin_shapes(
-    solid: Solid, shapes: ArrayLike, distance: float, *, progress: Progress = False
+    solid: Solid, shapes: ArrayLike, distance: float, *, progress: Progress = None
 ) -> NDArray[np.int32]:
     """Return which deformations to keep so that they keep a distance in the metric of the mass.
 
@@ -72,7 +72,7 @@ def thin_shapes(
         In kg^1/2 m, at least 0; 0 keeps all. Of two shapes that are d metres apart everywhere it
         is d times the root of `Solid.total_mass`.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Returns
     -------

@@ -82,7 +82,7 @@ class Voxmap:
         resolution: int = 256,
         expand: float = 1.2,
         *,
-        progress: Progress = False,
+        progress: Progress = None,
     ) -> Voxmap:
         """Make the voxels of a surface.
 
@@ -95,7 +95,7 @@ class Voxmap:
         expand
             Side of the grid over the longest side of the surface, 1 or more.
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------

@@ -195,11 +195,11 @@ def _watched(session: HapticSession, console: Console) -> NDArray[np.void]:
     with console.stage("run") as stage:
         try:
             while not session.wait(0.25):
-                parts.append(session.records().array)
+                parts.append(session.records(drain=True).array)
         except KeyboardInterrupt:
             stage.result = "interrupted, "
         session.stop()
-        parts.append(session.records().array)
+        parts.append(session.records(drain=True).array)
         stage.result += count_text(session.report().ticks, "cycle")
     return np.concatenate(parts)
 
