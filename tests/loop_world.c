@@ -8,14 +8,16 @@
 
 #include "base/clock_rt.h"
 #include "haptic/loop.h"
+#include "haptic/tick_state.h"
 
 enum { MOST = 1 << 12 };
 
 static struct {
   double now_us, processor_us, velocity, push_n;
-  bool fresh;      // a new sample each cycle
-  int64_t broken;  // the read that fails, from 1; 0: none
-  int64_t read;    // times
+  bool fresh;        // a new sample each cycle
+  int64_t no_read;   // that fails, from 1; 0: none
+  int64_t no_write;  // likewise
+  int64_t read;      // times
   uint64_t count;
   int64_t slept;               // times
   const double *overslept_us;  // each time
@@ -27,6 +29,7 @@ static struct {
   const double *writing_us;  // each time
   int64_t n_writings;
   double given_us[MOST];  // for the first searches
+  rf_device_wrench last;  // written
   rf_device_table table;
   rf_device device;
   rf_loop loop;
@@ -55,7 +58,8 @@ static void search(void) {
 #define WHILE_CONTACT_IS_SEARCHED search
 #define WHEN_GIVEN_TIME(us) \
   if (world.searched < MOST) world.given_us[world.searched] = us
-#define WHAT_CONTACT_FINDS(out) (out)->force_n[0] = world.push_n
+#define WHAT_CONTACT_FINDS(out) \
+  (out)->force_n[0] = world.push_n, (out)->torque_nm[0] = 0.01 * world.push_n
 #include "no_contact.h"
 
 // ---- the device
@@ -63,7 +67,7 @@ static void search(void) {
 static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
   (void)self;
   memset(out, 0, sizeof *out);
-  if (++world.read == world.broken) return RF_ERR_DEVICE;
+  if (++world.read == world.no_read) return RF_ERR_DEVICE;
   out->pose.quaternion[0] = 1.0;
   out->pose.position_m[0] = world.velocity * time_s;
   if (world.fresh || world.count == 0) ++world.count;
@@ -72,8 +76,10 @@ static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
 }
 
 static rf_status write_hand(void *self, double time_s, const rf_device_wrench *wrench) {
-  (void)self, (void)time_s, (void)wrench;
+  (void)self, (void)time_s;
+  world.last = *wrench;
   const int64_t k = world.written++;
+  if (k + 1 == world.no_write) return RF_ERR_DEVICE;
   if (k < world.n_writings) world.now_us += world.writing_us[k];
   return RF_OK;
 }
@@ -123,6 +129,12 @@ void world_push(double push_n, double pause_s) {
   rf_tick_pace_rt(world.loop.tick, pause_s);
 }
 
+// The passivity controller works, with this damper.
+void world_control(double allowance_j, double damping_n_s_per_m) {
+  world.loop.tick->set.passivity = (rf_passivity_settings){
+      .control = true, .allowance_j = allowance_j, .max_damping_n_s_per_m = damping_n_s_per_m};
+}
+
 void world_end(void) { rf_tick_free(world.loop.tick); }
 
 static int64_t records(rf_tick_record *out) {
@@ -158,8 +170,17 @@ void world_write(int64_t n, const double *us) {
   world.n_writings = n;
 }
 
-// The read of that number fails.
-void world_break(int64_t read) { world.broken = read; }
+// The read and the write of these numbers fail.
+void world_break(int64_t read, int64_t write) {
+  world.no_read = read;
+  world.no_write = write;
+}
+
+// The device has been closed and is open again.
+void world_reopen(void) { rf_tick_begin_rt(world.loop.tick); }
+
+// Force along x that was written last.
+double world_last(void) { return world.last.force_n[0]; }
 
 double world_given(int64_t search) { return world.given_us[search]; }
 

@@ -822,6 +822,20 @@ def test_dynamic_coupling_runs_too(ball):
     static.close()
 
 
+def test_a_coupling_that_becomes_dynamic_again_begins_at_rest(ball):
+    """The velocity of the last dynamic cycle, however long ago, flings nothing away."""
+    way = rf.ReplayDevice([0.0, 0.1, 9.0], [[0, 0, 0.03], [0.02, 0, 0.03], [0.02, 0, 0.03]])
+    dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5)
+    made = session(ball, way, coupling=dynamic)
+    made.run(100)
+    made.coupling = COUPLING
+    there = made.run(100).array[-1]["object_position"]
+    assert there == pytest.approx([0.02, 0.0, 0.03], abs=1e-12)
+    made.coupling = dynamic
+    assert made.run(50)["object_position"] == pytest.approx(np.tile(there, (50, 1)), abs=1e-12)
+    made.close()
+
+
 def test_python_does_not_disturb_the_loop(ball):
     """While threads of Python spin and garbage is collected, cycles compute as fast as before."""
     made = session(ball, rf.SimulatedHand(*descent()), duration=0.5)

@@ -256,6 +256,25 @@ def test_forces_that_have_faded_out_stay_out_whatever_the_controller_would_damp(
     assert not ran(made, 20)["force"].any()
 
 
+def test_what_a_hand_does_while_the_device_is_closed_is_no_work():
+    """Nor motion to go on with: the controller leaves the forces that come then alone."""
+    found = {}
+    for passivity in (True, False):
+        # half a second at one place; while the device is closed the hand goes 5 mm outwards
+        way = [[0.0, 0.0, z] for z in (-0.01, -0.01, -0.005, -0.005)]
+        hand = rf.ReplayDevice([0.0, 0.4995, 0.4996, 2.0], way)
+        made = session(
+            wall(1000.0), hand, rf.VirtualCoupling(500.0, 1.0), passivity=passivity,
+            energy_allowance=0.0,
+        )  # fmt: skip
+        made.run(500)
+        made.stop()
+        found[passivity] = ran(made, 100)
+    assert np.array_equal(found[True]["force"], found[False]["force"])
+    assert np.array_equal(found[True]["energy_j"], np.zeros(100))
+    assert found[True]["force"][0, 2] > 0.1
+
+
 def test_the_controller_leaves_alone_what_is_passive(beam):
     coupling = rf.VirtualCoupling(300.0, 1.0)
     plain = stroke(beam, coupling)
