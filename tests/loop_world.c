@@ -13,7 +13,7 @@
 enum { MOST = 1 << 12 };
 
 static struct {
-  double now_us, processor_us, velocity, push_n;
+  double now_us, processor_us, look_us, velocity, push_n;
   bool fresh;        // a new sample each cycle
   int64_t no_read;   // that fails, from 1; 0: none
   int64_t no_write;  // likewise
@@ -38,7 +38,7 @@ static struct {
   char value[4096], newest[4 * 4096];
 } world;
 
-double rf_clock_us_rt(void) { return world.now_us; }
+double rf_clock_us_rt(void) { return world.now_us += world.look_us; }
 double rf_processor_us_rt(void) { return world.processor_us; }
 
 void rf_clock_sleep_until_rt(double us) {
@@ -181,6 +181,9 @@ void world_reopen(void) { rf_tick_begin_rt(world.loop.tick); }
 
 // Force along x that was written last.
 double world_last(void) { return world.last.force_n[0]; }
+
+// From now on it takes so long to read the clock.
+void world_look(double us) { world.look_us = us; }
 
 double world_given(int64_t search) { return world.given_us[search]; }
 

@@ -822,6 +822,26 @@ def test_dynamic_coupling_runs_too(ball):
     static.close()
 
 
+def test_a_dynamic_coupling_feels_how_fast_the_hand_turns(ball):
+    """Its dampers are those of the velocity and the turn from sample to sample."""
+    times, turn = 1e-3 * np.arange(100), np.array([0.6, -0.2, 0.3])
+    angle = 2.0 * np.sin(30.0 * times) * np.linalg.norm(turn)
+    axis = turn / np.linalg.norm(turn)
+    turned = np.column_stack([np.cos(0.5 * angle), np.outer(np.sin(0.5 * angle), axis)])
+    dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-4)
+    made = session(ball, rf.ReplayDevice(times, [[0, 0, 0.03]] * 100, turned), coupling=dynamic)
+    records = made.run(100).array
+    made.close()
+    place, quaternion, velocity = (0, 0, 0.03), records["object_quaternion"][0], np.zeros(6)
+    for k in range(1, 100):
+        speed = np.append(np.zeros(3), axis * (angle[k] - angle[k - 1]) / 1e-3)
+        step = dynamic.step((place, turned[k]), place, quaternion, None, velocity=velocity,
+                            manipulandum_velocity=speed, dt=1e-3)  # fmt: skip
+        quaternion, velocity = step.quaternion, step.velocity
+        assert records["object_quaternion"][k] == pytest.approx(quaternion, abs=1e-9)
+    assert np.ptp(records["object_quaternion"][:, 1]) > 0.1
+
+
 def test_a_coupling_that_becomes_dynamic_again_begins_at_rest(ball):
     """The velocity of the last dynamic cycle, however long ago, flings nothing away."""
     way = rf.ReplayDevice([0.0, 0.1, 9.0], [[0, 0, 0.03], [0.02, 0, 0.03], [0.02, 0, 0.03]])

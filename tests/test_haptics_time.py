@@ -51,6 +51,7 @@ def library(tmp_path_factory):
     made.world_break.argtypes = [LONG, LONG]
     made.world_push.restype = made.world_write.restype = made.world_break.restype = None
     made.world_last.restype = REAL
+    made.world_look.argtypes, made.world_look.restype = [REAL], None
     made.world_given.argtypes, made.world_given.restype = [LONG], REAL
     for name in ("skipped", "over", "interrupted", "paused"):
         getattr(made, f"world_{name}").restype = LONG
@@ -123,6 +124,18 @@ def test_a_pause_in_one_contact_takes_no_time_from_the_next(world):
     # in halves of what the coupling leaves, and then the rest
     np.testing.assert_allclose(second - 2.0 * first, -took[:, 0, 1], atol=1e-6)
     assert second[5] > 200.0
+
+
+def test_contact_leaves_time_for_what_follows_it(world):
+    """As much as that took lately: here the clock is read after it some times, for 10 us each."""
+    library = world(budget=500.0)
+    library.world_look(10.0)
+    records, _ = run(library, 50, [])
+    rest = records["coupling_us"] + records["deform_us"]
+    assert rest[20:50] == pytest.approx(rest[20], rel=1e-9)
+    assert rest[20] >= 20.0
+    given = [library.world_given(k) for k in range(20, 50)]
+    assert given == pytest.approx([500.0 - rest[20]] * 30, abs=1e-6)
 
 
 def test_the_hands_velocity_is_that_of_the_time_that_went_by(world):
