@@ -16,7 +16,8 @@ static struct {
   double now_us, processor_us, look_us, velocity, push_n;
   bool fresh;        // a new sample each cycle
   int64_t no_read;   // that fails, from 1; 0: none
-  int64_t no_write;  // likewise
+  int64_t no_pose;   // that gives none
+  int64_t no_write;  // that fails
   int64_t read;      // times
   uint64_t count;
   int64_t slept;               // times
@@ -68,7 +69,7 @@ static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
   (void)self;
   memset(out, 0, sizeof *out);
   if (++world.read == world.no_read) return RF_ERR_DEVICE;
-  out->pose.quaternion[0] = 1.0;
+  out->pose.quaternion[0] = world.read == world.no_pose ? NAN : 1.0;
   out->pose.position_m[0] = world.velocity * time_s;
   if (world.fresh || world.count == 0) ++world.count;
   out->count = world.count;
@@ -170,9 +171,10 @@ void world_write(int64_t n, const double *us) {
   world.n_writings = n;
 }
 
-// The read and the write of these numbers fail.
-void world_break(int64_t read, int64_t write) {
+// Of these numbers are the read that fails, the read without a pose and the write that fails.
+void world_break(int64_t read, int64_t pose, int64_t write) {
   world.no_read = read;
+  world.no_pose = pose;
   world.no_write = write;
 }
 

@@ -839,7 +839,29 @@ def test_a_dynamic_coupling_feels_how_fast_the_hand_turns(ball):
                             manipulandum_velocity=speed, dt=1e-3)  # fmt: skip
         quaternion, velocity = step.quaternion, step.velocity
         assert records["object_quaternion"][k] == pytest.approx(quaternion, abs=1e-9)
+        # wherever the device and the world begin, the first sample is no motion
+        assert records["object_position"][k] == pytest.approx(place, abs=1e-12)
     assert np.ptp(records["object_quaternion"][:, 1]) > 0.1
+
+
+def test_what_is_recentred_begins_anew(ball):
+    """At rest, whatever its velocity was, and with all of the coupling."""
+    way = rf.ReplayDevice([0.0, 0.1, 9.0], [[0, 0, 0.03], [0.02, 0, 0.03], [0.02, 0, 0.03]])
+    dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5, max_depth=1e-2, reach=0.02)
+    made = session(ball, way, coupling=dynamic)
+    records = made.run(101)
+    assert records["share"][0] == 1.0
+    assert np.diff(records["object_position"][-2:, 0]) > 1e-4
+    made.recentre()
+    records = made.run(50)
+    made.close()
+    assert records["share"][0] == 1.0
+    there = np.tile([0.02, 0.0, 0.03], (50, 1))
+    assert records["object_position"] == pytest.approx(there, abs=1e-12)
+    # also where it begins in contact, less deep than would need relief
+    made = session(ball, rf.ReplayDevice(*held(0.018)), coupling=dynamic)
+    assert made.run(1)["share"][0] == 1.0
+    made.close()
 
 
 def test_a_coupling_that_becomes_dynamic_again_begins_at_rest(ball):

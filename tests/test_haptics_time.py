@@ -48,7 +48,7 @@ def library(tmp_path_factory):
     made.world_push.argtypes = [REAL, REAL]
     made.world_control.argtypes, made.world_control.restype = [REAL, REAL], None
     made.world_write.argtypes = [LONG, POINTER]
-    made.world_break.argtypes = [LONG, LONG]
+    made.world_break.argtypes = [LONG] * 3
     made.world_push.restype = made.world_write.restype = made.world_break.restype = None
     made.world_last.restype = REAL
     made.world_look.argtypes, made.world_look.restype = [REAL], None
@@ -315,12 +315,12 @@ def test_the_passivity_controller_damps_by_the_time_that_went_by(world):
     assert after["force"] == pytest.approx(pull - [damping * VELOCITY, 0.0, 0.0], rel=1e-9)
 
 
-@pytest.mark.parametrize("where", ["read", "write"])
+@pytest.mark.parametrize("where", ["read", "pose", "write"])
 def test_after_a_failure_nothing_goes_out(world, where):
     """A device whose thread goes on all the same is sent zero, at once and for good."""
     library = world(ramp=RAMP)
     library.world_push(PUSH, STALL)
-    library.world_break(151 * (where == "read"), 151 * (where == "write"))
+    library.world_break(*(151 * (where == one) for one in ("read", "pose", "write")))
     intervals = np.full(200, 1000.0)
     out = np.zeros(400, rf._record_file.RECORD)
     assert library.world_called(150, intervals.ctypes.data, out.ctypes.data) == 150
