@@ -386,9 +386,7 @@ def play(attack: Attack, scheme: str, detail: float = 1.0) -> Result:
         simulation = rf.ImplicitNewmark(reduced, 1.0 / RATE, damping=(2.0, 0.003))
     else:
         tree = shell(attack.shell, detail)
-    contact = rf.PenaltyContact(
-        tree, field, STIFFNESS, None, grasp=grasp, gradient_direction="normal"
-    )
+    contact = rf.PenaltyContact(tree, field, STIFFNESS, None, grasp=grasp, direction="normal")
     times, positions, turns = attack.motion
     session = rf.HapticSession(
         contact,

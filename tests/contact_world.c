@@ -44,7 +44,7 @@ void rf_field_distances_rt(const rf_field *f, int32_t n, const double *points, d
   for (int32_t k = 0; k < n; ++k) distance[k] = points[3 * k + 2] + world.place_error;
 }
 
-void rf_field_gradients_rt(const rf_field *f, int32_t n, const double *points, double *distance,
+void rf_field_slopes_rt(const rf_field *f, int32_t n, const double *points, double *distance,
                            double *gradient) {
   (void)f;
   for (int32_t k = 0; k < n; ++k) {
@@ -130,7 +130,7 @@ void rf_deformed_field_distances_rt(const rf_deformed_field *f, const rf_deforme
                                     int32_t *proxy) {
   (void)f, (void)pose, (void)n, (void)points, (void)distance, (void)proxy;
 }
-void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+void rf_deformed_field_slopes_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                     int32_t n, const double *points, double *distance,
                                     double *gradient, int32_t *proxy) {
   (void)f, (void)pose, (void)n, (void)points, (void)distance, (void)gradient, (void)proxy;
@@ -196,7 +196,7 @@ int world_begin(int32_t n, const double *heights, int32_t n_levels, const double
                                    .budget_us = budget_us,
                                    .coherence = coherence};
   rf_error err = {0};
-  return rf_penalty_create(&tree, &oracle, &set, NULL, &penalty, &err) == RF_OK;
+  return rf_penalty_create(&tree, &oracle, &set, NULL, NULL, &penalty, &err) == RF_OK;
 }
 
 void world_costs(double node_us, double copy_us, double contact_us, double look_us,

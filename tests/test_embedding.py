@@ -8,7 +8,7 @@ import reducedfem as rf
 from failures import check_live_blocks, live_blocks
 from reducedfem import _core
 from reducedfem._run import set_threads, threads
-from shapes import box_hexes, box_tet10s, box_tets
+from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 SIGN = np.array(
     [
@@ -185,6 +185,7 @@ def test_extrapolation_stays_sane_far_outside(rng):
     np.testing.assert_allclose(inside, outside, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:f.*acts:reducedfem.GeometryWarning")
 @pytest.mark.parametrize("make", [distorted_box, tet_box])
 def test_distribute_is_the_transpose(rng, make):
     mesh = make(rng)
@@ -345,7 +346,7 @@ def test_against_independent_embeddings(shared, veg, obj, interp):
     assert abs(sparse(e) - theirs).max() < 6e-7
 
 
-@pytest.mark.parametrize("make", [box_tets, box_hexes, box_tet10s])
+@pytest.mark.parametrize("make", [box_tets, box_hexes, box_tet10s, box_hex20s])
 @pytest.mark.parametrize("far", [1e200, 1e308])
 def test_points_too_far_for_numbers_are_refused(make, far):
     """Squares of distances overflow; weights would be no numbers."""

@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 
 import reducedfem as rf
 from reducedfem import files
-from shapes import box_hexes, box_tet10s, box_tets
+from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 ARRAYS = ("basis", "mass", "coefficients")
 
@@ -27,7 +27,7 @@ ARRAYS = ("basis", "mass", "coefficients")
 def make_model(
     kind: str, r: int = 4, editable: bool = False, damped: bool = False
 ) -> rf.ReducedSolid:
-    make = {"hex8": box_hexes, "tet4": box_tets, "tet10": box_tet10s}[kind]
+    make = {"hex8": box_hexes, "tet4": box_tets, "tet10": box_tet10s, "hex20": box_hex20s}[kind]
     nodes, elements = make(3, 1, 1, (0.3, 0.1, 0.1))
     regions = np.arange(len(elements)) % 2
     mesh = rf.Mesh(nodes, elements, regions)
@@ -120,8 +120,9 @@ def signature(header: dict, body: bytes) -> str:
     )
     digest = hashlib.sha256(text.encode("ascii"))
     order = ("basis", "reduced_mass", "energy_coefficients", "mesh_nodes", "part_coefficients",
-             "part_volumes", "part_masses", "damping_coefficients", "surface_vertices", "mesh_elements",
-             "mesh_regions", "fixed_nodes", "part_general", "surface_triangles")  # fmt: skip
+             "part_volumes", "part_masses", "damping_coefficients", "surface_vertices",
+             "mesh_elements", "mesh_regions", "fixed_nodes", "part_general",
+             "surface_triangles")  # fmt: skip
     for name in order:
         if name.startswith("part_") and "part_volumes" not in header:
             continue
@@ -180,7 +181,7 @@ def refused(data: bytes, match: str | None = None) -> None:
 
 @pytest.mark.parametrize("damped", [False, True])
 @pytest.mark.parametrize("editable", [False, True])
-@pytest.mark.parametrize("kind", ["hex8", "tet4", "tet10"])
+@pytest.mark.parametrize("kind", ["hex8", "tet4", "tet10", "hex20"])
 def test_round_trip_is_bit_for_bit(kind, editable, damped, tmp_path):
     model = make_model(kind, editable=editable, damped=damped)
     assert (model.editable, model.strain_rate is not None) == (editable, damped)
@@ -483,23 +484,26 @@ def test_versions(data):
         refused(join(header, body), "format_version")
 
 
-def test_only_what_version_1_does_not_know_is_of_version_2(
+def test_only_what_older_versions_do_not_know_is_of_newer_ones(
     data, editable_data, damped_data, skinned_data, monkeypatch
 ):
     """An older package reads all that it can, and says of the rest that it is newer."""
     quadratic = files.to_bytes(make_model("tet10"))
+    serendipity = files.to_bytes(make_model("hex20"))
     for contents, version in (
         (data, "1"), (editable_data, "1"), (damped_data, "2"), (quadratic, "2"),
-        (skinned_data, "3"),
+        (skinned_data, "3"), (serendipity, "3"),
     ):  # fmt: skip
         assert split(contents)[0]["__metadata__"]["format_version"] == version
-    for contents in (damped_data, quadratic, skinned_data):
-        forged = forge(contents, metadata={"format_version": "1"})
+    for contents, version in (
+        (damped_data, "1"), (quadratic, "1"), (skinned_data, "2"), (serendipity, "2")
+    ):  # fmt: skip
+        forged = forge(contents, metadata={"format_version": version})
         refused(forged, "what its format version does not know")
     assert files.from_bytes(forge(data, metadata={"format_version": "2"})).strain_rate is None
     monkeypatch.setattr(files, "_LAYOUT", dataclasses.replace(files._LAYOUT, version=1))
     files.from_bytes(data)
-    for contents in (damped_data, quadratic, skinned_data):
+    for contents in (damped_data, quadratic, skinned_data, serendipity):
         refused(contents, r"newer version .* format version [23].*please update")
 
 
@@ -572,7 +576,7 @@ def test_missing_metadata(key, data):
         ("materials", '{"0":{"young":1%s,"poisson":0.3,"density":1}}' % ("0" * 400), "too large"),
         ("materials", '{"0":{"young":"1","poisson":0.3,"density":1}}', "number"),
         ("materials", '{"0":{"young":[],"poisson":0.3,"density":null}}', "number"),
-        ("quadrature", "4", "quadrature"),
+        ("quadrature", "5", "quadrature"),
         ("quadrature", "true", "quadrature"),
         ("quadrature", "[2]", "quadrature"),
         ("total_mass_kg", "-1", "mass"),

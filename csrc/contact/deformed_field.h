@@ -98,6 +98,10 @@ void rf_deformed_field_distances_rt(const rf_deformed_field *f, const rf_deforme
 void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                     int32_t n, const double *points, double *distance,
                                     double *gradient, int32_t *nearest);
+// The gradients, made of the slopes of the fields at rest (rf_field_slopes_rt).
+void rf_deformed_field_slopes_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                 int32_t n, const double *points, double *distance, double *slope,
+                                 int32_t *nearest);
 // Adds U^T force with the rows of a proxy: what a force on the object near it does to its q.
 void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const double force[3],
                                double *reduced);

@@ -59,6 +59,10 @@ void rf_tick_set_coupling_rt(rf_tick *t, const rf_tick_settings *set) {
   t->set.dynamic = set->dynamic;
   t->set.coupling = set->coupling;
   t->set.dynamics = set->dynamics;
+  const double stiffness =
+      (set->dynamic ? &set->dynamics.spring : &set->coupling)->stiffness_n_per_m;
+  for (int32_t k = 0; k < t->n_parts; ++k)
+    rf_penalty_suit_coupling_rt(t->part[k].penalty, stiffness);
 }
 
 // pose of the field object of that of its grasp frame
@@ -99,9 +103,10 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
       const rf_status st = rf_penalty_deform_field_rt(part->penalty, t->field->q);
       if (st < 0) return st;
     }
-    const rf_status st = rf_penalty_evaluate_rt(
-        part->penalty, &pose, part->shell ? part->shell->q : NULL, -1, &found, part->reduced,
-        t->field ? t->field_reduced : NULL, t->coupled ? &t->coupled->blocks : NULL);
+    const rf_status st =
+        rf_penalty_evaluate_rt(part->penalty, &pose, part->shell ? part->shell->q : NULL, -1,
+                               &found, part->reduced, t->field ? t->field_reduced : NULL,
+                               t->coupled ? rf_coupled_blocks_rt(t->coupled, k) : NULL);
     if (st < 0) return st;
     for (int i = 0; i < 3; ++i) {
       load->force_n[i] += found.force_n[i];
@@ -152,11 +157,13 @@ static rf_status couple(rf_tick *t, const rf_pose *before, double elapsed_s,
   return st;
 }
 
-// Whether what follows is coupled: then `load` has the shell's answer in it.
+// Whether what follows is coupled: then `load` has the answers of all that deforms in it.
 static rf_status condense(rf_tick *t, rf_coupling_load *load, bool *together, rf_tick_record *out) {
   *together = false;
   if (!t->coupled) return RF_OK;
-  const rf_status st = rf_coupled_condense_rt(t->coupled, t->part[0].reduced, load);
+  double *forces[RF_TICK_MOST_CONTACTS];
+  for (int32_t k = 0; k < t->n_parts; ++k) forces[k] = t->part[k].reduced;
+  const rf_status st = rf_coupled_condense_rt(t->coupled, forces, t->field_sum, load);
   *together = st >= 0;
   if (st != RF_ERR_SINGULAR) return st;
   out->flags |= RF_TICK_SPLIT;
@@ -275,7 +282,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
 
   st = together && t->coupled ? rf_coupled_finish_rt(t->coupled, report.move) : deform(t);
   // of the next cycle, what can be known before its force has to go out
-  if (st >= 0 && t->coupled) rf_newmark_prepare_rt(t->coupled->shell);
+  if (st >= 0 && t->coupled) rf_coupled_prepare_rt(t->coupled);
   const double end_us = rf_clock_us_rt(), processed_us = rf_processor_us_rt() - processor_us;
   if (st < 0) return fail(t, device, time_s, RF_ERR_DIVERGED, RF_TICK_DIVERGED, out);
   out->device_us = (read_us - before_us) + (written_us - coupled_us);

@@ -17,7 +17,7 @@ struct rf_tick {
   rf_tick_settings set;
   int32_t n_parts;
   rf_tick_part part[RF_TICK_MOST_CONTACTS];
-  rf_coupled *coupled;  // of the only part; NULL: split
+  rf_coupled *coupled;  // NULL: split
   rf_newmark *field;    // of the object with the field; NULL: it does not deform
   int64_t field_steps;
   double *field_reduced, *field_sum;  // of a contact, and of all                           (r)

@@ -54,16 +54,6 @@ static void corners_of(const parts *p, int32_t t, const double *x[3]) {
   for (int a = 0; a < 3; ++a) x[a] = p->surface->vertices + 3 * (size_t)v[a];
 }
 
-static double area_of(const parts *p, int32_t t) {
-  const double *x[3];
-  double u[3], v[3], n[3];
-  corners_of(p, t, x);
-  rf_vec3_sub(x[1], x[0], u);
-  rf_vec3_sub(x[2], x[0], v);
-  rf_vec3_cross(u, v, n);
-  return 0.5 * rf_vec3_length(n);
-}
-
 // ---- one sense in each part ---------------------------------------------------
 
 // marks the neighbours of triangle t that have no label yet; returns the new length of `order`
@@ -88,7 +78,7 @@ static void settle_sense(parts *p, int32_t from, int32_t to) {
   double kept = 0.0, turned = 0.0;
   for (int32_t i = from; i < to; ++i) {
     const int32_t t = p->order[i];
-    *(p->reversed[t] ? &turned : &kept) += area_of(p, t);
+    *(p->reversed[t] ? &turned : &kept) += rf_surface_triangle_area(p->surface, t);
   }
   if (!(turned > kept)) return;
   for (int32_t i = from; i < to; ++i) p->reversed[p->order[i]] ^= 1;
@@ -196,10 +186,9 @@ static double mean_winding(const parts *p, const part *of, const rf_winding *w, 
   double sum = 0.0, all = 0.0;
   const int64_t many = of->count < most ? of->count : most;
   for (int64_t k = 0; k < many; ++k) {
-    double area;
     const int32_t t = p->order[of->first + (int32_t)(k * of->count / many)];
-    const double between = rf_winding_between(w, p->surface, t, &area);
-    sum += between * area;
+    const double area = rf_surface_triangle_area(p->surface, t);
+    sum += area * rf_winding_between(w, p->surface, t, RF_MIDDLE);
     all += area;
   }
   return all > 0.0 ? sum / all : 0.0;

@@ -322,7 +322,7 @@ double rf_winding_at(const rf_winding *w, const double place[3]) {
 }
 
 double rf_winding_between(const rf_winding *w, const rf_surface *s, int32_t triangle,
-                          double *area) {
+                          const double weight[3]) {
   const int32_t *corner = s->triangles + 3 * (size_t)triangle;
   double x[3][3], u[3], v[3], n[3], sum = 0.0;
   // in the scale of the hierarchy, which is of order 1
@@ -332,14 +332,13 @@ double rf_winding_between(const rf_winding *w, const rf_surface *s, int32_t tria
   rf_vec3_sub(x[1], x[0], u);
   rf_vec3_sub(x[2], x[0], v);
   rf_vec3_cross(u, v, n);
-  const double twice = rf_vec3_length(n);
-  *area = 0.5 * twice / (w->scale * w->scale);
+  const double length = rf_vec3_length(n), beside = length > 0.0 ? BESIDE / length : 0.0;
   for (int side = -1; side <= 1; side += 2) {
     double p[3];
-    for (int c = 0; c < 3; ++c)
-      p[c] = w->origin[c] + ((x[0][c] + x[1][c] + x[2][c]) / 3.0 +
-                             (twice > 0.0 ? side * BESIDE * n[c] / twice : 0.0)) /
-                                w->scale;
+    for (int c = 0; c < 3; ++c) {
+      const double at = weight[0] * x[0][c] + weight[1] * x[1][c] + weight[2] * x[2][c];
+      p[c] = w->origin[c] + (at + side * beside * n[c]) / w->scale;
+    }
     sum += 0.5 * rf_winding_at(w, p);
   }
   return sum;

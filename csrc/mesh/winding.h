@@ -37,9 +37,11 @@ void rf_winding_free(rf_winding *w);  // NULL is fine
 // w(p); 0 where p is not finite.  Any number of threads may ask at once.
 double rf_winding_at(const rf_winding *w, const double p[3]);
 
-// The mean of w on both sides of a triangle of a surface, in its middle, and its area.
+// The mean of w on both sides of a triangle of a surface, at a place with these weights of its
+// corners.
 double rf_winding_between(const rf_winding *w, const rf_surface *surface, int32_t triangle,
-                          double *area);
+                          const double weight[3]);
+static const double RF_MIDDLE[3] = {1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0};
 
 // w at n places (n, 3), in tasks of many.
 RF_MUST_CHECK rf_status rf_winding_at_many(const rf_winding *w, int64_t n, const double *places,

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "mesh/tet10.h"
+#include "mesh/quadratic.h"
 #include "mesh/topology.h"
 #include "mesh/voxelize.h"
 #include "pyext/py_convert.h"
@@ -45,10 +45,11 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     py_fail(state, "MeshError", "elements has 0 rows; a mesh needs one at least");
     goto done;
   }
-  if (elements.shape[1] != 4 && elements.shape[1] != 8 && elements.shape[1] != 10) {
+  if (elements.shape[1] != 4 && elements.shape[1] != 8 && elements.shape[1] != 10 &&
+      elements.shape[1] != 20) {
     py_fail(state, "InputError",
-            "elements must have shape (e, 4) or (e, 10) for tetrahedra or (e, 8) for hexahedra, "
-            "got (%zd, %zd)",
+            "elements must have shape (e, 4) or (e, 10) for tetrahedra, (e, 8) or (e, 20) for "
+            "hexahedra, got (%zd, %zd)",
             elements.shape[0], elements.shape[1]);
     goto done;
   }
@@ -90,8 +91,8 @@ static PyObject *get_regions(PyObject *self, void *unused) {
 
 static PyGetSetDef mesh_getset[] = {
     {"nodes", get_nodes, NULL, "Rest positions in m, read-only (n, 3).", NULL},
-    {"elements", get_elements, NULL, "Node indices, read-only int32 (e, 4), (e, 8) or (e, 10).",
-     NULL},
+    {"elements", get_elements, NULL,
+     "Node indices, read-only int32 (e, 4), (e, 8), (e, 10) or (e, 20).", NULL},
     {"regions", get_regions, NULL, "Region of each element, read-only int32 (e,).", NULL},
     {0},
 };
@@ -159,7 +160,7 @@ static PyObject *mesh_volumes(PyObject *self, PyObject *unused) {
 
 PyDoc_STRVAR(quadratic_doc,
              "quadratic($self, /)\n--\n\n"
-             "Mesh of ten-node tetrahedra, with the middles of the edges after the nodes.");
+             "Mesh of second-order elements, with the middles of the edges after the nodes.");
 static PyObject *mesh_quadratic(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_mesh *mesh = NULL;

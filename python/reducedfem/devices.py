@@ -72,6 +72,12 @@ class Device:
     def __init__(self) -> None:
         raise InputTypeError("a Device is made by one of its subclasses, such as SimulatedHand")
 
+    def __reduce__(self) -> NoReturn:
+        raise InputTypeError(
+            f"a {type(self).__name__} can be neither copied nor pickled, as it stands for one "
+            "device: make another with its arguments"
+        )
+
     def __repr__(self) -> str:
         lasts = "" if math.isinf(self._duration) else f": {self._duration:g} s"
         return f"<{type(self).__name__}{lasts}>"

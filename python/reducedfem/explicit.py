@@ -224,6 +224,7 @@ class CentralDifferences(Simulation):
         self._core = kind(system._core, given, alpha, stiff, threads(), rate)
         self._system = system
         self._dt = given
+        self._settings = (system, given, (alpha, stiff), strain_rate, deformation_only)
 
     @property
     def report(self) -> CentralReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any, Literal
 
 import numpy as np
@@ -21,21 +22,52 @@ from reducedfem._volume_files import (
     read_volume,
     write_volume,
 )
-from reducedfem.errors import FileFormatError, InputError, InputTypeError, MeshError
+from reducedfem.errors import (
+    FileFormatError,
+    GeometryWarning,
+    InputError,
+    InputTypeError,
+    MeshError,
+)
 from reducedfem.material import StVK
 from reducedfem.surface import Surface, _with_hint
 
 __all__ = ["Mesh", "read_fixed", "read_mesh", "voxelize"]
 
-_ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10"}
-# ends of the edges of a tetrahedron on which nodes 4 to 9 of ten lie (VTK_QUADRATIC_TETRA)
-_EDGES = np.array([[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]])
+_ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
+# ends of the edges on whose middles the nodes after the corners lie, by nodes of an element
+# (VTK_QUADRATIC_TETRA, VTK_QUADRATIC_HEXAHEDRON)
+_EDGES = {
+    10: np.array([[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]]),
+    20: np.array(
+        [
+            *([0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4]),
+            *([0, 4], [1, 5], [2, 6], [3, 7]),
+        ]
+    ),
+}
 # triangles of a boundary face, by its number of nodes
 _TRIANGLES = {
     3: [0, 1, 2],
     4: [0, 1, 2, 0, 2, 3],
     6: [0, 3, 5, 3, 1, 4, 5, 4, 2, 3, 4, 5],
+    8: [0, 4, 7, 4, 1, 5, 5, 2, 6, 6, 3, 7, 4, 5, 6, 4, 6, 7],
 }
+
+
+# quadrature of cut cells: points of each element, their places, weights and products
+_Rule = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def _rule_of(rule: _Rule | None, chosen: NDArray[np.intp]) -> _Rule | None:
+    """Return the rule of some elements."""
+    if rule is None:
+        return None
+    counts, points, weights, products = rule
+    ends, rows = np.cumsum(counts), np.cumsum(counts > 0)
+    own = chosen[counts[chosen] > 0]
+    at = np.concatenate([np.arange(ends[e] - counts[e], ends[e]) for e in own]) if len(own) else own
+    return counts[chosen], points[at], weights[at], products[rows[own] - 1]
 
 
 def _drop_unreferenced(
@@ -57,22 +89,23 @@ def _drop_unreferenced(
 
 
 class Mesh:
-    """A volume mesh of tetrahedra (four or ten nodes) or hexahedra (eight).
+    """A volume mesh of tetrahedra (four or ten nodes) or hexahedra (eight or 20).
 
     A mesh that exists is usable and does not change: the arrays are read-only.
     Node order within an element is that of VTK (``VTK_TETRA``, ``VTK_HEXAHEDRON``,
-    ``VTK_QUADRATIC_TETRA``: corners, then the middles of the edges 01 12 02 03 13 23).
-    Hexahedra are checked at their corners and Gauss points; a strongly distorted one may
-    still fold over in between. Tetrahedra of ten nodes, whose edges may be curved, are
-    checked everywhere: the Bernstein coefficients of the Jacobian bound it.
+    ``VTK_QUADRATIC_TETRA``: corners, then the middles of the edges 01 12 02 03 13 23,
+    ``VTK_QUADRATIC_HEXAHEDRON``: 01 12 23 30 45 56 67 74 04 15 26 37). Hexahedra of eight
+    nodes are checked at their corners and Gauss points; a strongly distorted one may still
+    fold over in between. Second-order elements, whose edges may be curved, are checked
+    everywhere: the Bernstein coefficients of the Jacobian bound it.
 
     Parameters
     ----------
     nodes
         Rest positions [m], shape (n, 3).
     elements
-        0-based node indices, shape (e, 4) or (e, 10) for tetrahedra or (e, 8) for
-        hexahedra.
+        0-based node indices, shape (e, 4) or (e, 10) for tetrahedra, (e, 8) or (e, 20)
+        for hexahedra.
     regions
         An integer per element, shape (e,), for example to give each region its own
         material; default all 0.
@@ -84,7 +117,7 @@ class Mesh:
     ------
     MeshError
         The mesh is empty, has inverted or degenerate elements, an element that uses a
-        node twice, nodes that belong to no element, or edges of ten-node tetrahedra with
+        node twice, nodes that belong to no element, or edges of second-order elements with
         more than one mid-edge node. The message names the element or node.
     InputError, InputTypeError
         An array has a wrong shape or dtype, a value that is not finite, or an index out
@@ -150,6 +183,15 @@ class Mesh:
         self._source = source
         return self
 
+    def _rule(self) -> _Rule | None:
+        """Return the quadrature of cut elements, None where all are whole."""
+        return _core.mesh_rule(self._core)
+
+    def _cut_as(self, rule: _Rule | None) -> None:
+        """Take over the quadrature of cut elements, while the mesh is being made."""
+        if rule is not None and rule[0].any():
+            self._core = _core.mesh_with_rule(self._core, *rule)
+
     @property
     def nodes(self) -> NDArray[np.float64]:
         """Rest positions [m], read-only, shape (n, 3)."""
@@ -157,7 +199,7 @@ class Mesh:
 
     @property
     def elements(self) -> NDArray[np.int32]:
-        """Node indices of each element in VTK order, read-only, shape (e, 4), (e, 8) or (e, 10)."""
+        """Node indices of each element in VTK order, read-only, shape (e, nodes_per_element)."""
         return self._core.elements
 
     @property
@@ -185,7 +227,7 @@ class Mesh:
 
     @property
     def nodes_per_element(self) -> int:
-        """4 or 10 for tetrahedra, 8 for hexahedra."""
+        """4 or 10 for tetrahedra, 8 or 20 for hexahedra."""
         return int(self._core.elements.shape[1])
 
     @property
@@ -221,21 +263,33 @@ class Mesh:
         return np.array([self.nodes.min(axis=0), self.nodes.max(axis=0)])
 
     @property
+    def fractions(self) -> NDArray[np.float64]:
+        """Filled part of each element, shape (e,): 1, and less of cut cells (`voxelize`)."""
+        filled = np.ones(self.n_elements)
+        if (rule := self._rule()) is not None:
+            counts, _, weights, _ = rule
+            own = counts > 0
+            first = (np.cumsum(counts) - counts)[own]
+            filled[own] = np.add.reduceat(weights, first) / 8.0
+        return filled
+
+    @property
     def element_volumes(self) -> NDArray[np.float64]:
-        """Volume of each element [m^3], shape (e,)."""
+        """Volume of each element, of cut cells that of the filled part [m^3], shape (e,)."""
         return self._core.volumes()
 
     @property
     def volume(self) -> float:
-        """Volume of the whole mesh [m^3]."""
+        """Volume of the whole mesh, of cut cells the filled part [m^3]."""
         return float(self._core.volumes().sum())
 
     @property
     def boundary_faces(self) -> NDArray[np.int32]:
-        """Faces that belong to one element only, read-only, shape (f, 3), (f, 4) or (f, 6).
+        """Faces that belong to one element only, read-only, shape (f, 3), (f, 4), (f, 6) or (f, 8).
 
-        The corners run counter-clockwise seen from outside; of ten-node tetrahedra the
-        middles of the edges 01 12 20 follow (``VTK_QUADRATIC_TRIANGLE``).
+        The corners run counter-clockwise seen from outside; of second-order elements the
+        middles of the edges 01 12 20 (``VTK_QUADRATIC_TRIANGLE``) or 01 12 23 30
+        (``VTK_QUADRATIC_QUAD``) follow.
         """
         return self._faces()[0]
 
@@ -256,7 +310,8 @@ class Mesh:
     def surface(self) -> Surface:
         """Return the boundary of the mesh as a surface of triangles.
 
-        Quadrilaterals are cut in two, faces of ten-node tetrahedra in four.
+        Quadrilaterals are cut in two, faces of ten-node tetrahedra in four, of hexahedra of
+        20 nodes in six.
         Its vertices are ``mesh.nodes[mesh.boundary_nodes]``, so ``u[mesh.boundary_nodes]``
         is a field ``u`` of the mesh on the vertices of the surface.
 
@@ -314,7 +369,7 @@ class Mesh:
         return self._components(by)[0]
 
     def _components(self, by: str) -> tuple[int, NDArray[np.int32]]:
-        if by not in ("node", "face"):
+        if not isinstance(by, str) or by not in ("node", "face"):
             raise InputError(f"by must be 'node' or 'face', got {by!r}")
         return self._core.components(by == "face")
 
@@ -364,6 +419,7 @@ class Mesh:
         if len(np.unique(chosen)) < len(chosen):
             raise InputError("elements has an index twice")
         part = Mesh(self.nodes, self.elements[chosen], self.regions[chosen], drop_unreferenced=True)
+        part._cut_as(_rule_of(self._rule(), chosen))
         part._region_names, part._materials = dict(self._region_names), dict(self._materials)
         return part
 
@@ -394,10 +450,11 @@ class Mesh:
         return part
 
     def quadratic(self) -> Mesh:
-        """Return this mesh of four-node tetrahedra with ten nodes each.
+        """Return this mesh with second-order elements.
 
-        A node is put on the middle of every edge. Ten-node elements bend and keep their
-        volume where four-node ones lock: the same accuracy takes far fewer nodes
+        A node is put on the middle of every edge: four-node tetrahedra get ten nodes,
+        eight-node hexahedra 20. Second-order elements bend and keep their volume where
+        first-order ones lock: the same accuracy takes far fewer nodes
         (``benchmarks/bending_convergence.py``).
 
         Returns
@@ -410,10 +467,12 @@ class Mesh:
         Raises
         ------
         InputError
-            The elements are not four-node tetrahedra.
+            The elements have mid-edge nodes already, or are cut: ``voxelize(order=2)`` makes
+            cut cells of second order.
         MeshError
             Elements so far from the origin, for their size, that the middles of their edges
-            cannot be told from other places.
+            are rounded to other places, or a hexahedron that folds over between the places
+            at which those of eight nodes are checked.
 
         Examples
         --------
@@ -422,6 +481,11 @@ class Mesh:
         >>> tet.quadratic()
         <Mesh: 10 nodes, 1 tet10>
         """
+        if self._rule() is not None:
+            raise InputError(
+                "the cut cells of this mesh have the quadrature of eight nodes; "
+                "voxelize(surface, order=2) makes such of 20"
+            )
         core = self._core.quadratic()
         original = np.full(len(core.nodes), -1, dtype=np.int32)
         original[: self.n_nodes] = self._original_nodes
@@ -443,7 +507,7 @@ class Mesh:
         Returns
         -------
         (m,) int32 array
-            Ascending. Of other elements than ten-node tetrahedra: the nodes themselves.
+            Ascending. Of first-order elements: the nodes themselves.
 
         Raises
         ------
@@ -452,9 +516,10 @@ class Mesh:
         """
         chosen = np.zeros(self.n_nodes, dtype=bool)
         chosen[node_indices(nodes, "nodes", self.n_nodes)] = True
-        if self.nodes_per_element == 10:
-            ends = chosen[self.elements[:, _EDGES]].all(axis=2)
-            chosen[self.elements[:, 4:][ends]] = True
+        edges = _EDGES.get(self.nodes_per_element)
+        if edges is not None:
+            ends = chosen[self.elements[:, edges]].all(axis=2)
+            chosen[self.elements[:, -len(edges) :][ends]] = True
         return np.flatnonzero(chosen).astype(np.int32)
 
     def write(self, path: str | os.PathLike[str]) -> None:
@@ -462,7 +527,9 @@ class Mesh:
 
         Regions are kept where the format can hold them. The file is written whole or not at
         all; so is each of the two of TetGen (``.ele`` and ``.node``), of which `read_mesh` refuses
-        a pair that is of two saves.
+        a pair that is of two saves. No format holds the quadrature of cut cells: they are written
+        whole, ``.vtu``, ``.vtk`` and ``.xdmf`` with `fractions` as data of the cells; `pickle`
+        keeps everything.
 
         Parameters
         ----------
@@ -473,20 +540,36 @@ class Mesh:
         ------
         FileFormatError
             The format is unknown or cannot hold the mesh, or the file cannot be written.
+
+        Warns
+        -----
+        GeometryWarning
+            The mesh has cut cells.
         """
+        cut = self._rule() is not None
         data = VolumeData(
             self.nodes,
             self.elements.astype(np.int64),
             self.regions.astype(np.int64),
             self._region_names,
             self._materials,
+            self.fractions if cut else None,
         )
         with replacing(path) as temporary:
             write_volume(temporary, data, as_path(path).suffix.lower())
+        if cut:
+            warnings.warn(
+                f"{str(path)!r} has whole cells where this mesh has cut ones: no file of volume "
+                "elements holds their quadrature; keep the mesh by pickle, or voxelize again",
+                GeometryWarning,
+                stacklevel=2,
+            )
 
     def __repr__(self) -> str:
         name = _ELEMENT_NAMES[self.nodes_per_element]
-        return f"<Mesh: {self.n_nodes} nodes, {self.n_elements} {name}>"
+        rule = self._rule()
+        cut = "" if rule is None else f", {np.count_nonzero(rule[0])} cut"
+        return f"<Mesh: {self.n_nodes} nodes, {self.n_elements} {name}{cut}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (
@@ -497,6 +580,7 @@ class Mesh:
             self._region_names,
             self._materials,
             self._source,
+            self._rule(),
         )
 
 
@@ -507,11 +591,14 @@ def _restore(
     original_nodes: NDArray[np.int32],
     region_names: dict[int, str],
     materials: dict[int, ElasticData],
-    source: Surface | None,
+    source: Surface | None = None,
+    rule: _Rule | None = None,
 ) -> Mesh:
     """Make a mesh again from its pickle."""
     core = _core.Mesh(nodes, elements, regions)
-    return Mesh.__new__(Mesh)._adopt(core, original_nodes, region_names, materials, source)
+    mesh = Mesh.__new__(Mesh)._adopt(core, original_nodes, region_names, materials, source)
+    mesh._cut_as(rule)
+    return mesh
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
@@ -541,7 +628,7 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     ------
     FileFormatError
         The file is missing, of an unknown format or damaged, or its volume elements are not
-        all tetrahedra with 4 nodes, all with 10, or all hexahedra with 8.
+        all of one kind: tetrahedra with 4 or 10 nodes or hexahedra with 8 or 20.
     MeshError
         The mesh is not usable; see `Mesh`.
     """
@@ -589,17 +676,23 @@ def voxelize(
     surface: Surface,
     resolution: int = 64,
     fill: bool = True,
-    expand: float = 1.2,
+    expand: float | None = None,
     *,
+    cut: bool | None = None,
+    order: Literal[1, 2] | None = None,
     progress: Progress = False,
 ) -> Mesh:
-    """Make a mesh of equal cubes from the voxels that a surface touches or encloses.
+    """Make a mesh of equal cubes of what a surface encloses.
 
     The grid is a cube around the centre of the surface's bounding box. A voxel is taken
     when its closed box meets a triangle, so a connected surface, even one thinner than a
     voxel, gives voxels that are connected through faces (Barbic 2007, section 2.5.2); and
     when its centre is inside: where the winding number (`Surface.winding`) is above 1/2, of
     closed, open, self-crossing and inconsistently oriented surfaces alike.
+
+    Voxels that the surface meets are cut: they count as far as they are inside, and those of
+    which nothing is are left out. Mass, stiffness and everything made from these integrate the
+    filled part; the mesh itself, its nodes and its boundary, is that of whole cubes.
 
     Parameters
     ----------
@@ -610,7 +703,14 @@ def voxelize(
     fill
         False: only those that the surface touches, a skin of voxels.
     expand
-        Side of the grid over the longest side of the surface, 1 or more.
+        Side of the grid over the longest side of the surface, 1 or more. None: 1, so that
+        `resolution` voxels lie along the longest side; of whole cubes 1.2.
+    cut
+        False: whole cubes. None: as `fill`.
+    order
+        2: hexahedra of 20 nodes, which bend as they should with two voxels across, at the same
+        cost at run time. 1: of eight nodes, which need about six, but make a quarter of the
+        unknowns. None: 2 with `fill`, else 1.
     progress
         True for a progress bar, or a callable ``f(done, total)``.
 
@@ -618,12 +718,13 @@ def voxelize(
     -------
     Mesh
         Hexahedra, ordered by z, then y, then x. Parts of it may touch only along an edge
-        or at a node, or not at all: see `Mesh.components`.
+        or at a node, or not at all: see `Mesh.components`. `Mesh.fractions` are the filled
+        parts of cut cells.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument is out of range or of a wrong type.
+        An argument is out of range or of a wrong type, or `cut` is asked for without `fill`.
     MeshError
         The surface has no size, or lies too far from the origin for its size.
 
@@ -634,15 +735,30 @@ def voxelize(
         warning names, or is in large part a single sheet.
     """
     require(surface, Surface, "surface")
+    fill = flag(fill, "fill")
+    cut = fill if cut is None else flag(cut, "cut")
+    if cut and not fill:
+        raise InputError("cut=True needs fill=True: what a surface encloses can be cut, no skin")
+    second = fill if order is None else integer(order, "order") == 2
+    if order not in (None, 1, 2):
+        raise InputError(f"order must be 1 or 2, got {order}")
+    if expand is None:
+        expand = 1.0 if cut else 1.2
     with callback(progress, "voxelize") as call:
         core, touched, enclosed, doubtful, sheets = _core.voxelize(
             surface.vertices,
             surface.triangles,
             integer(resolution, "resolution"),
-            flag(fill, "fill"),
+            fill,
             number(expand, "expand"),
-            call,
+            None if cut else call,
             threads(),
         )
+        if cut:
+            core, _ = _core.cut(
+                core, surface.vertices, surface.triangles, 2 if second else 1, call, threads()
+            )
+        elif second:
+            core = core.quadratic()
     warn_of_doubts(surface, touched + enclosed, doubtful, sheets, stacklevel=2)
     return Mesh.__new__(Mesh)._adopt(core, source=surface)
