@@ -150,7 +150,7 @@ def build(folder):
         ("rf_passivity_hold_rt", None, POINTER, POINTER),
         ("rf_hold_rt", None, *[POINTER] * 8),
         ("rf_workspace_map_rt", None, POINTER, POINTER, flags, POINTER),
-        ("rf_workspace_render_rt", None, *[POINTER] * 5),
+        ("rf_workspace_recentre_rt", None, POINTER, POINTER),
     ):
         function = getattr(made, name)
         function.restype, function.argtypes = result, arguments

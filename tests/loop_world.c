@@ -8,14 +8,17 @@
 
 #include "base/clock_rt.h"
 #include "haptic/loop.h"
+#include "haptic/tick_state.h"
 
 enum { MOST = 1 << 12 };
 
 static struct {
-  double now_us, processor_us, velocity, push_n;
-  bool fresh;      // a new sample each cycle
-  int64_t broken;  // the read that fails, from 1; 0: none
-  int64_t read;    // times
+  double now_us, processor_us, look_us, velocity, push_n;
+  bool fresh;        // a new sample each cycle
+  int64_t no_read;   // that fails, from 1; 0: none
+  int64_t no_pose;   // that gives none
+  int64_t no_write;  // that fails
+  int64_t read;      // times
   uint64_t count;
   int64_t slept;               // times
   const double *overslept_us;  // each time
@@ -27,6 +30,7 @@ static struct {
   const double *writing_us;  // each time
   int64_t n_writings;
   double given_us[MOST];  // for the first searches
+  rf_device_wrench last;  // written
   rf_device_table table;
   rf_device device;
   rf_loop loop;
@@ -35,7 +39,7 @@ static struct {
   char value[4096], newest[4 * 4096];
 } world;
 
-double rf_clock_us_rt(void) { return world.now_us; }
+double rf_clock_us_rt(void) { return world.now_us += world.look_us; }
 double rf_processor_us_rt(void) { return world.processor_us; }
 
 void rf_clock_sleep_until_rt(double us) {
@@ -55,7 +59,8 @@ static void search(void) {
 #define WHILE_CONTACT_IS_SEARCHED search
 #define WHEN_GIVEN_TIME(us) \
   if (world.searched < MOST) world.given_us[world.searched] = us
-#define WHAT_CONTACT_FINDS(out) (out)->force_n[0] = world.push_n
+#define WHAT_CONTACT_FINDS(out) \
+  (out)->force_n[0] = world.push_n, (out)->torque_nm[0] = 0.01 * world.push_n
 #include "no_contact.h"
 
 // ---- the device
@@ -63,8 +68,8 @@ static void search(void) {
 static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
   (void)self;
   memset(out, 0, sizeof *out);
-  if (++world.read == world.broken) return RF_ERR_DEVICE;
-  out->pose.quaternion[0] = 1.0;
+  if (++world.read == world.no_read) return RF_ERR_DEVICE;
+  out->pose.quaternion[0] = world.read == world.no_pose ? NAN : 1.0;
   out->pose.position_m[0] = world.velocity * time_s;
   if (world.fresh || world.count == 0) ++world.count;
   out->count = world.count;
@@ -72,8 +77,10 @@ static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
 }
 
 static rf_status write_hand(void *self, double time_s, const rf_device_wrench *wrench) {
-  (void)self, (void)time_s, (void)wrench;
+  (void)self, (void)time_s;
+  world.last = *wrench;
   const int64_t k = world.written++;
+  if (k + 1 == world.no_write) return RF_ERR_DEVICE;
   if (k < world.n_writings) world.now_us += world.writing_us[k];
   return RF_OK;
 }
@@ -123,6 +130,12 @@ void world_push(double push_n, double pause_s) {
   rf_tick_pace_rt(world.loop.tick, pause_s);
 }
 
+// The passivity controller works, with this damper.
+void world_control(double allowance_j, double damping_n_s_per_m) {
+  world.loop.tick->set.passivity = (rf_passivity_settings){
+      .control = true, .allowance_j = allowance_j, .max_damping_n_s_per_m = damping_n_s_per_m};
+}
+
 void world_end(void) { rf_tick_free(world.loop.tick); }
 
 static int64_t records(rf_tick_record *out) {
@@ -158,8 +171,21 @@ void world_write(int64_t n, const double *us) {
   world.n_writings = n;
 }
 
-// The read of that number fails.
-void world_break(int64_t read) { world.broken = read; }
+// Of these numbers are the read that fails, the read without a pose and the write that fails.
+void world_break(int64_t read, int64_t pose, int64_t write) {
+  world.no_read = read;
+  world.no_pose = pose;
+  world.no_write = write;
+}
+
+// The device has been closed and is open again.
+void world_reopen(void) { rf_tick_begin_rt(world.loop.tick); }
+
+// Force along x that was written last.
+double world_last(void) { return world.last.force_n[0]; }
+
+// From now on it takes so long to read the clock.
+void world_look(double us) { world.look_us = us; }
 
 double world_given(int64_t search) { return world.given_us[search]; }
 

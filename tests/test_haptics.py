@@ -827,6 +827,62 @@ def test_dynamic_coupling_runs_too(ball):
     static.close()
 
 
+def test_a_dynamic_coupling_feels_how_fast_the_hand_turns(ball):
+    """Its dampers are those of the velocity and the turn from sample to sample."""
+    times, turn = 1e-3 * np.arange(100), np.array([0.6, -0.2, 0.3])
+    angle = 2.0 * np.sin(30.0 * times) * np.linalg.norm(turn)
+    axis = turn / np.linalg.norm(turn)
+    turned = np.column_stack([np.cos(0.5 * angle), np.outer(np.sin(0.5 * angle), axis)])
+    dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-4)
+    made = session(ball, rf.ReplayDevice(times, [[0, 0, 0.03]] * 100, turned), coupling=dynamic)
+    records = made.run(100).array
+    made.close()
+    place, quaternion, velocity = (0, 0, 0.03), records["object_quaternion"][0], np.zeros(6)
+    for k in range(1, 100):
+        speed = np.append(np.zeros(3), axis * (angle[k] - angle[k - 1]) / 1e-3)
+        step = dynamic.step((place, turned[k]), place, quaternion, None, velocity=velocity,
+                            manipulandum_velocity=speed, dt=1e-3)  # fmt: skip
+        quaternion, velocity = step.quaternion, step.velocity
+        assert records["object_quaternion"][k] == pytest.approx(quaternion, abs=1e-9)
+        # wherever the device and the world begin, the first sample is no motion
+        assert records["object_position"][k] == pytest.approx(place, abs=1e-12)
+    assert np.ptp(records["object_quaternion"][:, 1]) > 0.1
+
+
+def test_what_is_recentred_begins_anew(ball):
+    """At rest, whatever its velocity was, and with all of the coupling."""
+    way = rf.ReplayDevice([0.0, 0.1, 9.0], [[0, 0, 0.03], [0.02, 0, 0.03], [0.02, 0, 0.03]])
+    dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5, max_depth=1e-2, reach=0.02)
+    made = session(ball, way, coupling=dynamic)
+    records = made.run(101)
+    assert records["share"][0] == 1.0
+    assert np.diff(records["object_position"][-2:, 0]) > 1e-4
+    made.recentre()
+    records = made.run(50)
+    made.close()
+    assert records["share"][0] == 1.0
+    there = np.tile([0.02, 0.0, 0.03], (50, 1))
+    assert records["object_position"] == pytest.approx(there, abs=1e-12)
+    # also where it begins in contact, less deep than would need relief
+    made = session(ball, rf.ReplayDevice(*held(0.018)), coupling=dynamic)
+    assert made.run(1)["share"][0] == 1.0
+    made.close()
+
+
+def test_a_coupling_that_becomes_dynamic_again_begins_at_rest(ball):
+    """The velocity of the last dynamic cycle, however long ago, flings nothing away."""
+    way = rf.ReplayDevice([0.0, 0.1, 9.0], [[0, 0, 0.03], [0.02, 0, 0.03], [0.02, 0, 0.03]])
+    dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5)
+    made = session(ball, way, coupling=dynamic)
+    made.run(100)
+    made.coupling = COUPLING
+    there = made.run(100).array[-1]["object_position"]
+    assert there == pytest.approx([0.02, 0.0, 0.03], abs=1e-12)
+    made.coupling = dynamic
+    assert made.run(50)["object_position"] == pytest.approx(np.tile(there, (50, 1)), abs=1e-12)
+    made.close()
+
+
 def test_python_does_not_disturb_the_loop(ball):
     """While threads of Python spin and garbage is collected, cycles compute as fast as before."""
     made = session(ball, rf.SimulatedHand(*descent()), duration=0.5)

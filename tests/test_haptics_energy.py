@@ -147,6 +147,60 @@ def test_what_is_felt_is_linear_or_what_acts():
         session(wall(1.0), hand, coupling, render="none")
 
 
+def test_what_acts_is_felt_after_relief_too():
+    """A lever: contact beside the grasp point, deeper than half of what is allowed."""
+    coupling = rf.VirtualCoupling(500.0, 5.0, 2.0, 0.2, max_depth=2e-3, reach=0.1)
+    hand = rf.ReplayDevice([0.0, 0.2, 1.0], [[0.03, 0, 0.001], *[[0.03, 0.01, -0.01]] * 2])
+    made = session(wall(900.0), hand, coupling, render="saturated")
+    records = ran(made, 300)
+    relieved = records[records["share"] < 0.9]
+    assert len(relieved) > 50
+    for r in relieved[::10]:
+        wrench = coupling.wrench(
+            (r["hand_position"], r["hand_quaternion"]), r["object_position"], r["object_quaternion"]
+        )
+        assert r["force"] == pytest.approx(-r["share"] * wrench.force, rel=1e-9, abs=1e-12)
+        assert r["torque"] == pytest.approx(-r["share"] * wrench.torque, rel=1e-9, abs=1e-12)
+    assert np.linalg.norm(relieved["torque"], axis=1).max() > 1e-3
+
+
+@pytest.mark.parametrize("deep", ["both", "one"])
+def test_the_nearest_and_the_deepest_of_several_contacts_count(deep):
+    """Whichever comes first: a hand that is thrown at one of two floors gets no deeper."""
+    most = 1e-3
+    coupling = rf.VirtualCoupling(500.0, 1.0, max_depth=most, reach=0.05)
+    half = rf.BoxField((-1.0, -1.0, 0.0), (1.0, 1.0, 2.0))
+    places = [[0.0, 0.0, 0.0], [0.0, 0.0, -0.2 if deep == "one" else -0.0004]]
+    contacts = [
+        rf.PenaltyContact(rf.PointTree(rf.Pointshell([place], [[0.0, 0.0, -1.0]])), half, 200.0)
+        for place in places
+    ]
+    hand = rf.ReplayDevice([0.0, 0.05, 0.051, 1.0], [[0, 0, 0.003]] * 2 + [[0, 0, -0.02]] * 2)
+    first, second = (
+        ran(session(order, hand, coupling), 300) for order in (contacts, contacts[::-1])
+    )
+    for name in ("object_position", "force", "depth_m", "share"):
+        assert first[name] == pytest.approx(second[name], rel=1e-12, abs=1e-15)
+    assert 0.5 * most < first["depth_m"].max() <= 0.875 * most * (1.0 + 1e-9)
+
+
+def test_contacts_act_as_one_with_all_points():
+    """Forces and gradients of both, cycle by cycle: a floor and a wall, beside the grasp point."""
+    half = rf.BoxField((-0.5, -0.5, 0.0), (0.5, 0.5, 1.0))
+    points = np.array([[0.02, 0.0, 0.0], [-0.5, 0.01, 0.02]])
+    normals = np.array([[0.0, 0.0, -1.0], [-1.0, 0.0, 0.0]])
+    one, *two = (
+        rf.PenaltyContact(rf.PointTree(rf.Pointshell(points[k], normals[k])), half, 300.0)
+        for k in ([0, 1], [0], [1])
+    )
+    coupling = rf.VirtualCoupling(500.0, 1.0)
+    hand = rf.ReplayDevice([0.0, 0.2, 1.0], [[0, 0, 0.001], *[[-0.004, 0.001, -0.005]] * 2])
+    whole, both = (ran(session(c, hand, coupling), 300) for c in (one, two))
+    assert (whole["touching"] == 2).sum() > 100
+    for name in ("object_position", "object_quaternion", "contact_force", "contact_torque"):
+        np.testing.assert_allclose(both[name], whole[name], rtol=0, atol=1e-10)
+
+
 @pytest.fixture(scope="module")
 def beam():
     """Return a soft beam that one end holds, and points on its upper side."""
@@ -254,6 +308,25 @@ def test_forces_that_have_faded_out_stay_out_whatever_the_controller_would_damp(
     assert records["force"][-1] == pytest.approx([0.0, 0.0, -1.0], rel=1e-9)
     made.enable(False)
     assert not ran(made, 20)["force"].any()
+
+
+def test_what_a_hand_does_while_the_device_is_closed_is_no_work():
+    """Nor motion to go on with: the controller leaves the forces that come then alone."""
+    found = {}
+    for passivity in (True, False):
+        # half a second at one place; while the device is closed the hand goes 5 mm outwards
+        way = [[0.0, 0.0, z] for z in (-0.01, -0.01, -0.005, -0.005)]
+        hand = rf.ReplayDevice([0.0, 0.4995, 0.4996, 2.0], way)
+        made = session(
+            wall(1000.0), hand, rf.VirtualCoupling(500.0, 1.0), passivity=passivity,
+            energy_allowance=0.0,
+        )  # fmt: skip
+        made.run(500)
+        made.stop()
+        found[passivity] = ran(made, 100)
+    assert np.array_equal(found[True]["force"], found[False]["force"])
+    assert np.array_equal(found[True]["energy_j"], np.zeros(100))
+    assert found[True]["force"][0, 2] > 0.1
 
 
 def test_the_controller_leaves_alone_what_is_passive(beam):

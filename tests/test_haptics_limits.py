@@ -27,6 +27,8 @@ from haptic_core import (
     Sample,
     Settings,
     State,
+    WorkspaceSettings,
+    WorkspaceState,
     Wrench,
     at,
     build,
@@ -372,3 +374,42 @@ def test_a_damper_of_the_passivity_controller_is_that_of_the_velocity(library, p
     assert state.energy == pytest.approx(10.0 * velocity * periods * DT, rel=1e-12)
     assert found[:3] == pytest.approx([-most * velocity, 0.0, 0.0], rel=1e-12)
     assert state.taken == pytest.approx(most * velocity**2 * DT, rel=1e-12)
+
+
+# ---- workspace -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("absolute", [True, False])
+def test_poses_of_the_device_in_the_world(library, rng, absolute):
+    """A place x is at o + W (x - c) / s; a rotation Q is W Q W^-1 B; a clutch moves o, c and B.
+
+    Quaternions of a driver have few digits: those in the world are of length 1 all the same.
+    """
+    aligned = turned(np.array([0.3, -0.7, 0.5]))
+    inverse = aligned * [1, -1, -1, -1]
+    start = rng.normal(size=3), turned(rng.normal(size=3))
+    settings = WorkspaceSettings(
+        2.5, 1.0, tuple(aligned), absolute, Pose(tuple(start[0]), tuple(start[1])), 6
+    )
+    state = WorkspaceState()
+    library.rf_workspace_recentre_rt(at(settings.start), at(state))
+    at_rest, origin, centre, beside = start, np.zeros(3), np.zeros(3), np.array(UPRIGHT)
+    for cycle in range(40):
+        place, rotation = rng.normal(size=3), turned(rng.normal(size=3))
+        clutched = 10 <= cycle < 20
+        # released, it goes on from where it stayed
+        anew = 10 <= cycle <= 20 or (cycle == 0 and not absolute)
+        whole = product(product(aligned, rotation), inverse)
+        if anew:
+            origin, centre = at_rest[0], place
+            beside = product(whole * [1, -1, -1, -1], at_rest[1])
+        device = Pose(tuple(place), tuple(rotation * (1.0 + 1e-9)))
+        buttons = 2 * clutched | 1
+        library.rf_workspace_map_rt(at(settings), at(device), buttons, at(state))
+        way = product(product(aligned, np.append(0.0, place - centre)), inverse)[1:]
+        at_rest = origin + way / 2.5, product(whole, beside)
+        found = np.array(state.manipulandum.quaternion)
+        assert np.linalg.norm(found) == pytest.approx(1.0, abs=1e-15)
+        assert list(state.manipulandum.position) == pytest.approx(at_rest[0], abs=1e-12)
+        assert turn_between(at_rest[1], found) == pytest.approx(np.zeros(3), abs=1e-8)
+        assert state.held == clutched

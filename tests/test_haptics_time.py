@@ -46,9 +46,12 @@ def library(tmp_path_factory):
     made.world_search.argtypes = [LONG, POINTER]
     made.world_search.restype = None
     made.world_push.argtypes = [REAL, REAL]
+    made.world_control.argtypes, made.world_control.restype = [REAL, REAL], None
     made.world_write.argtypes = [LONG, POINTER]
-    made.world_break.argtypes = [LONG]
+    made.world_break.argtypes = [LONG] * 3
     made.world_push.restype = made.world_write.restype = made.world_break.restype = None
+    made.world_last.restype = REAL
+    made.world_look.argtypes, made.world_look.restype = [REAL], None
     made.world_given.argtypes, made.world_given.restype = [LONG], REAL
     for name in ("skipped", "over", "interrupted", "paused"):
         getattr(made, f"world_{name}").restype = LONG
@@ -121,6 +124,18 @@ def test_a_pause_in_one_contact_takes_no_time_from_the_next(world):
     # in halves of what the coupling leaves, and then the rest
     np.testing.assert_allclose(second - 2.0 * first, -took[:, 0, 1], atol=1e-6)
     assert second[5] > 200.0
+
+
+def test_contact_leaves_time_for_what_follows_it(world):
+    """As much as that took lately: here the clock is read after it some times, for 10 us each."""
+    library = world(budget=500.0)
+    library.world_look(10.0)
+    records, _ = run(library, 50, [])
+    rest = records["coupling_us"] + records["deform_us"]
+    assert rest[20:50] == pytest.approx(rest[20], rel=1e-9)
+    assert rest[20] >= 20.0
+    given = [library.world_given(k) for k in range(20, 50)]
+    assert given == pytest.approx([500.0 - rest[20]] * 30, abs=1e-6)
 
 
 def test_the_hands_velocity_is_that_of_the_time_that_went_by(world):
@@ -281,19 +296,63 @@ def test_the_clock_goes_on_while_the_machine_is_suspended(tmp_path):
     assert (done.stdout, done.returncode) == ("True True\n", 0), done.stderr
 
 
-def test_after_a_failure_nothing_goes_out(world):
+def test_the_passivity_controller_damps_by_the_time_that_went_by(world):
+    """In 600 periods without a cycle the force that is held gives more than is allowed."""
+    damping = 5.0
+    library = world()
+    library.world_push(PUSH, math.inf)
+    library.world_control(2.0, damping)
+    late = np.zeros(200)
+    late[150] = 600e3
+    records, _ = run(library, 200, late)
+    assert records["energy_j"][150] < 0.5
+    given = PUSH * VELOCITY * 601 * DT
+    assert np.diff(records["energy_j"])[150] == pytest.approx(given, rel=0.01)
+    # the object, left behind, pulls the hand back; beyond half of the allowance comes the damper
+    after = records[151]
+    pull = 500.0 * (after["object_position"] - after["hand_position"])
+    assert pull[0] < -5.0
+    assert after["force"] == pytest.approx(pull - [damping * VELOCITY, 0.0, 0.0], rel=1e-9)
+
+
+@pytest.mark.parametrize("where", ["read", "pose", "write"])
+def test_after_a_failure_nothing_goes_out(world, where):
     """A device whose thread goes on all the same is sent zero, at once and for good."""
     library = world(ramp=RAMP)
     library.world_push(PUSH, STALL)
-    library.world_break(151)
+    library.world_break(*(151 * (where == one) for one in ("read", "pose", "write")))
     intervals = np.full(200, 1000.0)
     out = np.zeros(400, rf._record_file.RECORD)
-    assert library.world_called(200, intervals.ctypes.data, out.ctypes.data) == -1
-    assert library.world_called(200, intervals.ctypes.data, out.ctypes.data) == 351
+    assert library.world_called(150, intervals.ctypes.data, out.ctypes.data) == 150
+    assert library.world_last() == out["force"][149, 0]
+    assert library.world_called(50, intervals.ctypes.data, out[150:].ctypes.data) == -1
+    assert library.world_last() == 0.0
+    assert library.world_called(200, intervals.ctypes.data, out[150:].ctypes.data) == 201
     records = rf.HapticRecords(out[:351])
     assert records.flagged("device_failed").nonzero()[0].tolist() == [150]
     assert records["force"][149, 0] == pytest.approx(PUSH, rel=0.01)
+    assert records["torque"][149, 0] == pytest.approx(0.01 * PUSH, rel=0.1)
     assert not records["force"][150:].any()
+    assert not records["torque"][150:].any()
+
+
+def test_a_device_that_is_opened_again_finds_the_object_at_rest(world):
+    """Its velocity is none, whatever it was, and so is the hand's until the second sample."""
+    library = world()
+    intervals = np.full(50, 1000.0)
+    out = np.zeros(100, rf._record_file.RECORD)
+    assert library.world_called(50, intervals.ctypes.data, out.ctypes.data) == 50
+    assert np.diff(out["object_position"][45:50, 0]) == pytest.approx(VELOCITY * DT, rel=0.1)
+    library.world_reopen()
+    assert library.world_called(50, intervals.ctypes.data, out[50:].ctypes.data) == 50
+    at, velocity, hand_velocity = out["object_position"][49], np.zeros(6), np.zeros(6)
+    for record in out[50:]:
+        hand = (record["hand_position"], UPRIGHT)
+        step = COUPLING.step(hand, at, UPRIGHT, None, velocity=velocity,
+                             manipulandum_velocity=hand_velocity, dt=DT)  # fmt: skip
+        at, velocity = step.position, step.velocity
+        hand_velocity = np.array([VELOCITY, 0.0, 0.0, 0.0, 0.0, 0.0])
+        assert record["object_position"] == pytest.approx(at, rel=0, abs=1e-12)
 
 
 def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
