@@ -11,6 +11,7 @@ import time
 import numpy as np
 import yardsticks
 from child import measured
+from scipy.spatial import cKDTree
 from table import Row, spread
 
 import reducedfem as rf
@@ -138,4 +139,41 @@ def query_rows() -> list[Row]:
     return rows
 
 
-ENTRIES = {"build": build_rows, "query": query_rows}
+def closest_rows() -> list[Row]:
+    """Nearest places of a surface for scattered points, on one core."""
+    rf.set_threads(1)
+    surface, n, rng = bumpy_torus(), 100_000, np.random.default_rng(2)
+    low, high = surface.bounds
+    near = surface.vertices[rng.integers(0, surface.n_vertices, n)]
+    rows = []
+    for name, points in (
+        ("anywhere in the box", rng.uniform(low, high, (n, 3))),
+        ("near the surface", near + 0.002 * rng.standard_normal((n, 3))),
+    ):
+        seconds, plain = [], []
+        tree = cKDTree(surface.vertices)
+        for _ in range(3):
+            start = time.process_time()
+            _core.surface_closest(surface.vertices, surface.triangles, points[:1], np.inf)
+            build = time.process_time() - start
+            start = time.process_time()
+            _core.surface_closest(surface.vertices, surface.triangles, points, np.inf)
+            seconds.append((time.process_time() - start - build) / n)
+            start = time.process_time()
+            tree.query(points)
+            plain.append((time.process_time() - start) / n)
+        rows.append(
+            Row(
+                f"nearest place of {surface.n_triangles} triangles, {name}",
+                1e6 * float(np.median(seconds)),
+                "us",
+                None,
+                f"of {n} scattered points; {spread(np.array(seconds))}",
+                ratio=float(np.median(seconds) / np.median(plain)),
+                over="nearest vertex in SciPy's k-d tree",
+            )
+        )
+    return rows
+
+
+ENTRIES = {"closest": closest_rows, "build": build_rows, "query": query_rows}
