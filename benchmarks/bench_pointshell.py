@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial import cKDTree
 from table import Row
 
 import reducedfem as rf
@@ -39,6 +40,13 @@ def random_s(field: rf.DistanceField, points: int) -> float:
     return time.perf_counter() - start
 
 
+def tree_s(shell: rf.Pointshell) -> float:
+    """Return the seconds of finding 15 neighbours of each point, about those within reach."""
+    start = time.perf_counter()
+    cKDTree(shell.points).query(shell.points, k=15)
+    return time.perf_counter() - start
+
+
 def evenness(measured: rf.Uniformity) -> str:
     """Return what is measured of the last level, and of all."""
     return (
@@ -62,8 +70,28 @@ def repulsion_rows() -> list[Row]:
             f"{evenness(shell.uniformity(field))}; {rf.threads()} cores",
             ratio=seconds / random_s(field, shell.n_points),
             over="random points of the triangles, in NumPy",
-        )
+        ),
+        one_core_row(torus(128)),
     ]
+
+
+def one_core_row(field: rf.DistanceField, points: int = 32_000) -> Row:
+    """Take the time of a point on one core, all rounds, beside that of finding its neighbours."""
+    threads = rf.threads()
+    rf.set_threads(1)
+    begin = time.process_time()
+    shell = rf.Pointshell.from_field(field, points)
+    seconds = time.process_time() - begin
+    rf.set_threads(threads)
+    return Row(
+        f"one point of {points}, all rounds, one core",
+        1e6 * seconds / points,
+        "us",
+        None,
+        "",
+        ratio=seconds / tree_s(shell),
+        over="its 15 neighbours once, in SciPy's k-d tree",
+    )
 
 
 def surface_rows() -> list[Row]:

@@ -1,6 +1,7 @@
 // What the machine can do, measured in the same run as what the project does:
 // OpenBLAS dsymv and dsyrk, bandwidth of reading a working set, peak of fused
-// multiply-adds, clock.  Built and called by yardsticks.py; part of no package.
+// multiply-adds, clock, plain trilinear interpolation.  Built and called by yardsticks.py; part of
+// no package.
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
@@ -112,4 +113,38 @@ void yardstick_clock(int runs, double *hertz) {
           : "+r"(x));
     hertz[r] = 1.6e5 / (now() - start);
   }
+}
+
+// a sample of a cube of side^3 at a place of the unit cube, as one writes it down
+static __attribute__((noinline)) double trilinear(int side, const float *values, const double *p) {
+  const double last = side - 1;
+  int cell[3];
+  double into[3], sum = 0.0;
+  for (int c = 0; c < 3; ++c) {
+    const double t = p[c] * last;
+    if (!(t >= 0.0 && t <= last)) return 1e30;
+    cell[c] = (int)t < side - 2 ? (int)t : side - 2;
+    into[c] = t - cell[c];
+  }
+  const float *v = values + ((int64_t)cell[0] * side + cell[1]) * side + cell[2];
+  for (int i = 0; i < 2; ++i)
+    for (int j = 0; j < 2; ++j)
+      for (int k = 0; k < 2; ++k)
+        sum += (i ? into[0] : 1.0 - into[0]) * (j ? into[1] : 1.0 - into[1]) *
+               (k ? into[2] : 1.0 - into[2]) * (double)v[((int64_t)i * side + j) * side + k];
+  return sum;
+}
+
+// seconds of `count` of them, (count, 3) places, again and again
+void yardstick_trilinear(int side, const float *values, int count, const double *places, int runs,
+                         double *seconds) {
+  volatile double sink;
+  for (int r = 0; r < runs; ++r) {
+    const double start = now();
+    double sum = 0.0;
+    for (int i = 0; i < count; ++i) sum += trilinear(side, values, places + 3 * (int64_t)i);
+    seconds[r] = now() - start;
+    sink = sum;
+  }
+  (void)sink;
 }

@@ -53,6 +53,21 @@ def dsyrk(m: int, k: int, runs: int) -> np.ndarray:
     return _call("yardstick_dsyrk", m, k, runs, runs=runs)
 
 
+def trilinear(values: np.ndarray, places: np.ndarray, runs: int) -> np.ndarray:
+    """Seconds of interpolating cubes of float32 samples at (n, 3) places of the unit cube."""
+    out = np.empty(runs)
+    double = ctypes.POINTER(ctypes.c_double)
+    _library().yardstick_trilinear(
+        len(values),
+        values.ctypes.data_as(ctypes.POINTER(ctypes.c_float)),
+        len(places),
+        places.ctypes.data_as(double),
+        runs,
+        out.ctypes.data_as(double),
+    )
+    return out
+
+
 def blas_threads(count: int) -> None:
     """Set the thread count of the BLAS for the yardsticks."""
     ctypes.CDLL(str(_core.blas_description()["library"])).openblas_set_num_threads(count)

@@ -49,6 +49,8 @@ _SIMD = """
 #include "linalg/simd.h"
 rf_status rf_simd_check(rf_simd simd, rf_error *err) { (void)simd, (void)err; return RF_OK; }
 rf_simd rf_simd_resolve(rf_simd simd) { return simd; }
+int64_t rf_test_cache_bytes;
+int64_t rf_simd_cache_bytes(void) { return rf_test_cache_bytes; }
 """
 
 

@@ -1,22 +1,24 @@
 // A haptic loop in which time passes as a test says.
 //
 // Cycles, couplings, limits and the loop are the real ones; the clock, sleep, the contact, which
-// has no force, and the device are stand-ins.  The hand moves along x at a constant velocity.
-#define _POSIX_C_SOURCE 200112L
-
-#include <errno.h>
+// pushes with a constant force, and the device are stand-ins.  The hand moves along x at a constant
+// velocity.
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock_rt.h"
 #include "haptic/loop.h"
+#include "haptic/tick_state.h"
 
 enum { MOST = 1 << 12 };
 
 static struct {
-  double now_us, processor_us, velocity;
-  bool fresh;  // a new sample each cycle
+  double now_us, processor_us, look_us, velocity, push_n;
+  bool fresh;        // a new sample each cycle
+  int64_t no_read;   // that fails, from 1; 0: none
+  int64_t no_pose;   // that gives none
+  int64_t no_write;  // that fails
+  int64_t read;      // times
   uint64_t count;
   int64_t slept;               // times
   const double *overslept_us;  // each time
@@ -24,7 +26,11 @@ static struct {
   int64_t searched;           // contact, times
   const double (*search)[2];  // how long each time, and how long of that on a processor
   int64_t n_searches;
+  int64_t written;           // to the device, times
+  const double *writing_us;  // each time
+  int64_t n_writings;
   double given_us[MOST];  // for the first searches
+  rf_device_wrench last;  // written
   rf_device_table table;
   rf_device device;
   rf_loop loop;
@@ -33,20 +39,14 @@ static struct {
   char value[4096], newest[4 * 4096];
 } world;
 
-double rf_clock_us_rt(void) { return world.now_us; }
+double rf_clock_us_rt(void) { return world.now_us += world.look_us; }
 double rf_processor_us_rt(void) { return world.processor_us; }
 
-static int world_sleep(clockid_t clock, int flags, const struct timespec *until,
-                       struct timespec *left) {
-  (void)clock, (void)flags, (void)left;
-  const double then_us = 1e6 * (double)until->tv_sec + 1e-3 * (double)until->tv_nsec;
+void rf_clock_sleep_until_rt(double us) {
   const int64_t k = world.slept++;
-  world.now_us = then_us + (k < world.n_overslept ? world.overslept_us[k] : 0.0);
-  return 0;
+  world.now_us = us + (k < world.n_overslept ? world.overslept_us[k] : 0.0);
 }
 
-#define clock_nanosleep world_sleep
-#undef _POSIX_C_SOURCE
 #include "haptic/loop_rt.c"
 
 static void search(void) {
@@ -59,6 +59,8 @@ static void search(void) {
 #define WHILE_CONTACT_IS_SEARCHED search
 #define WHEN_GIVEN_TIME(us) \
   if (world.searched < MOST) world.given_us[world.searched] = us
+#define WHAT_CONTACT_FINDS(out) \
+  (out)->force_n[0] = world.push_n, (out)->torque_nm[0] = 0.01 * world.push_n
 #include "no_contact.h"
 
 // ---- the device
@@ -66,7 +68,8 @@ static void search(void) {
 static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
   (void)self;
   memset(out, 0, sizeof *out);
-  out->pose.quaternion[0] = 1.0;
+  if (++world.read == world.no_read) return RF_ERR_DEVICE;
+  out->pose.quaternion[0] = world.read == world.no_pose ? NAN : 1.0;
   out->pose.position_m[0] = world.velocity * time_s;
   if (world.fresh || world.count == 0) ++world.count;
   out->count = world.count;
@@ -74,7 +77,11 @@ static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
 }
 
 static rf_status write_hand(void *self, double time_s, const rf_device_wrench *wrench) {
-  (void)self, (void)time_s, (void)wrench;
+  (void)self, (void)time_s;
+  world.last = *wrench;
+  const int64_t k = world.written++;
+  if (k + 1 == world.no_write) return RF_ERR_DEVICE;
+  if (k < world.n_writings) world.now_us += world.writing_us[k];
   return RF_OK;
 }
 
@@ -82,7 +89,7 @@ static rf_status write_hand(void *self, double time_s, const rf_device_wrench *w
 
 // Springs of the coupling: 500 N/m, 1 N m; a mass of 0.02 kg, 1e-5 kg m^2 and these dampers.
 int world_begin(double dt_s, double velocity, double silent_s, int fresh, double viscosity,
-                double torsion, int32_t n_contacts, double budget_us) {
+                double torsion, int32_t n_contacts, double budget_us, double ramp_s) {
   rf_tick_settings set = {.dt_s = dt_s, .dynamic = true, .budget_us = budget_us};
   rf_error err = {0};
   set.coupling = (rf_coupling_settings){.stiffness_n_per_m = 500.0,
@@ -96,7 +103,7 @@ int world_begin(double dt_s, double velocity, double silent_s, int fresh, double
   set.dynamics = (rf_dynamic_settings){set.coupling, 0.02, 1e-5, viscosity, torsion, dt_s, 1};
   set.workspace = (rf_workspace_settings){.scale = 1.0, .force_scale = 1.0, .absolute = true};
   set.workspace.alignment[0] = set.workspace.start.quaternion[0] = 1.0;
-  set.safety = (rf_safety_settings){INFINITY, INFINITY, INFINITY, INFINITY, 0.0, silent_s};
+  set.safety = (rf_safety_settings){INFINITY, INFINITY, INFINITY, INFINITY, ramp_s, silent_s};
   const rf_tick_contact contact[2] = {{NULL, NULL}};
   if (n_contacts > 2) return 0;
   memset(&world, 0, sizeof world);
@@ -115,6 +122,18 @@ int world_begin(double dt_s, double velocity, double silent_s, int fresh, double
   rf_ring_begin_rt(&world.loop.records, sizeof(rf_tick_record), MOST, world.ring);
   rf_ring_begin_rt(&world.loop.commands, sizeof(rf_command), RF_LOOP_COMMANDS, world.commands);
   return 1;
+}
+
+// Contact pushes along x, and cycles come by the clock.
+void world_push(double push_n, double pause_s) {
+  world.push_n = push_n;
+  rf_tick_pace_rt(world.loop.tick, pause_s);
+}
+
+// The passivity controller works, with this damper.
+void world_control(double allowance_j, double damping_n_s_per_m) {
+  world.loop.tick->set.passivity = (rf_passivity_settings){
+      .control = true, .allowance_j = allowance_j, .max_damping_n_s_per_m = damping_n_s_per_m};
 }
 
 void world_end(void) { rf_tick_free(world.loop.tick); }
@@ -146,8 +165,31 @@ void world_search(int64_t n, const double (*us)[2]) {
   world.n_searches = n;
 }
 
+// From now on the k-th write takes us[k].
+void world_write(int64_t n, const double *us) {
+  world.writing_us = us;
+  world.n_writings = n;
+}
+
+// Of these numbers are the read that fails, the read without a pose and the write that fails.
+void world_break(int64_t read, int64_t pose, int64_t write) {
+  world.no_read = read;
+  world.no_pose = pose;
+  world.no_write = write;
+}
+
+// The device has been closed and is open again.
+void world_reopen(void) { rf_tick_begin_rt(world.loop.tick); }
+
+// Force along x that was written last.
+double world_last(void) { return world.last.force_n[0]; }
+
+// From now on it takes so long to read the clock.
+void world_look(double us) { world.look_us = us; }
+
 double world_given(int64_t search) { return world.given_us[search]; }
 
 int64_t world_skipped(void) { return atomic_load(&world.loop.skipped); }
+int64_t world_paused(void) { return atomic_load(&world.loop.paused); }
 int64_t world_over(void) { return atomic_load(&world.loop.over); }
 int64_t world_interrupted(void) { return atomic_load(&world.loop.interrupted); }

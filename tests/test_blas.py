@@ -60,9 +60,10 @@ out["before"] = library.openblas_get_corename().decode()
 
 
 @needs_dynamic
-def test_library_loaded_before_with_old_kernels_is_repaired():
-    out = run(LOADED_BEFORE + IMPORT)
-    assert out["before"] == "Prescott"  # the case is what it claims to be
+@pytest.mark.parametrize("old", ["Prescott", "Sandybridge"])
+def test_library_loaded_before_with_old_kernels_is_repaired(old):
+    out = run(LOADED_BEFORE.replace("Prescott", old) + IMPORT)
+    assert out["before"] == old  # the case is what it claims to be
     assert out["blas"]["core"].lower() == DESCRIPTION["best"].lower()
     assert not out["blas"]["fallback"]
 
@@ -95,6 +96,9 @@ out["error"] = float(np.abs(c - (a[:, :, None] * b[None]).sum(axis=1)).max())
 def test_the_users_choice_is_kept():
     blas = run(IMPORT, OPENBLAS_CORETYPE="Haswell")["blas"]
     assert blas["core"] == "Haswell"
+    # fast kernels of a processor without AVX-512, slow ones of a processor with it
+    assert blas["core_vectors"] == "AVX2"
+    assert blas["fallback"] == (blas["best_vectors"] == "AVX-512")
     blas = run(IMPORT, OPENBLAS_CORETYPE="Prescott")["blas"]
     assert blas["core"] == "Prescott"
     assert blas["fallback"]
@@ -130,15 +134,19 @@ def test_system_info_is_complete_and_plain():
 @pytest.mark.parametrize(
     ("blas", "words"),
     [
-        ({"core": "Prescott", "best": "SkylakeX", "fallback": True}, "OPENBLAS_CORETYPE=SkylakeX"),
-        ({"core": "SkylakeX", "best": "SkylakeX", "fallback": False}, "which fit this processor"),
-        ({"core": "Zen", "best": "SkylakeX", "fallback": False}, "SkylakeX would too"),
-        ({"core": "Nehalem", "best": "", "fallback": False}, "not known"),
-        ({"core": "unknown", "best": "SkylakeX", "fallback": False}, "not OpenBLAS"),
+        (("Prescott", "SSE", "SkylakeX", "AVX-512", True), "OPENBLAS_CORETYPE=SkylakeX"),
+        (("Haswell", "AVX2", "SkylakeX", "AVX-512", True), "this one has AVX-512"),
+        (("SkylakeX", "AVX-512", "SkylakeX", "AVX-512", False), "which fit this processor"),
+        (("Cooperlake", "AVX-512", "SkylakeX", "AVX-512", False), "as SkylakeX does"),
+        (("Haswell", "AVX2", "Zen", "AVX2", False), "as Zen does"),
+        (("Nehalem", "SSE", "", "", False), "no judgement"),
+        (("Mystery", "", "SkylakeX", "AVX-512", False), "no judgement"),
+        (("unknown", "", "SkylakeX", "AVX-512", False), "not OpenBLAS"),
     ],
 )
 def test_verdict_says_what_to_do(blas, words):
-    assert words in system._verdict(blas)
+    keys = ("core", "core_vectors", "best", "best_vectors", "fallback")
+    assert words in system._verdict(dict(zip(keys, blas, strict=True)))
 
 
 def test_report_names_the_kernels():

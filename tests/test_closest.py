@@ -123,6 +123,44 @@ def test_bounds(rng):
     np.testing.assert_array_equal(near, np.minimum(distance, 0.7))
 
 
+@pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
+def test_the_least_of_all_triangles_in_whatever_order(rng, scale):
+    """Searches that leave out too much find other distances when the tree is another."""
+    vertices = scale * rng.standard_normal((300, 3)) * [1.0, 1e-3, 1.0]
+    triangles = rng.integers(0, 300, (900, 3)).astype(np.int32)
+    triangles = triangles[np.diff(np.sort(triangles), axis=1).all(axis=1)]
+    points = scale * np.concatenate(
+        [
+            rng.uniform(-4.0, 4.0, (400, 3)),
+            rng.uniform(-4.0, 4.0, (400, 3)) * [1.0, 1e-3, 1.0],
+            1e6 * rng.standard_normal((50, 3)),
+            vertices[:100] / scale,
+        ]
+    )
+    expected = _core.surface_closest(vertices, triangles, points, np.inf)
+    for _ in range(3):
+        order = rng.permutation(len(triangles))
+        found = _core.surface_closest(vertices, triangles[order], points, np.inf)
+        np.testing.assert_array_equal(found[0], expected[0])
+    bounded = _core.surface_closest(vertices, triangles, points, scale)
+    near = expected[0] < scale
+    assert 0 < near.sum() < len(near)
+    np.testing.assert_array_equal(bounded[3] >= 0, near)
+    np.testing.assert_array_equal(bounded[0][near], expected[0][near])
+
+
+def test_of_equally_near_triangles_the_lowest_counts():
+    """A fan around a vertex that is nearest of all of it."""
+    angle = np.linspace(0.0, 2 * np.pi, 12, endpoint=False)
+    rim = np.stack([np.cos(angle), np.sin(angle), np.full(12, -1.0)], axis=1)
+    vertices = np.concatenate([[[0.0, 0.0, 0.0]], rim])
+    fan = np.stack([np.zeros(12, int), np.arange(12) + 1, (np.arange(12) + 1) % 12 + 1], axis=1)
+    for turn in range(12):
+        triangles = np.roll(fan, turn, axis=0).astype(np.int32)
+        found = _core.surface_closest(vertices, triangles, np.array([[0.0, 0.0, 2.0]]), np.inf)
+        assert (found[0][0], found[3][0], found[4][0]) == (2.0, 0, 2)
+
+
 def test_features_and_pseudonormals_of_a_cube():
     vertices, triangles = cube()
     # each corner apart: places that are the same count as one

@@ -96,7 +96,7 @@ def test_numbers_far_out_of_range(beam):
         (lambda: beam.linear_modes(10**20), r"k must be between 1 and 161 .*got 10{20}$"),
         (lambda: rf.mass_pca(beam, model.basis, 10**20), r"r is 10{20}, which is far"),
         (lambda: sim.step(n=10**20), r"n must be at least 0 and less than 2\*\*62, got 10{20}$"),
-        (lambda: rf.Solid(beam.mesh, MATERIAL, quadrature=10**20), "quadrature must be 2, 3 or"),
+        (lambda: rf.Solid(beam.mesh, MATERIAL, quadrature=10**20), "quadrature must be 2, 3, 4 or"),
         (lambda: rf.Solid(beam.mesh, MATERIAL, quadrature=np.array([2, 3])), "quadrature must be"),
     ):
         with pytest.raises(rf.InputError, match=message):

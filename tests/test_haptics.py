@@ -74,10 +74,11 @@ def test_a_ball_rests_where_springs_are_in_balance(ball):
     records = made.run(200).array
     z = records["object_position"][-1, 2]
     points = floor_of_points().points
-    # the floor's normals point down, the force on the ball is k d N: upwards
-    depth = np.maximum(0.02 - np.linalg.norm(points - [0.0, 0.0, z], axis=1), 0.0)
+    # each point pushes the ball's centre away
+    way = np.linalg.norm(points - [0.0, 0.0, z], axis=1)
+    depth = np.maximum(0.02 - way, 0.0)
     assert np.count_nonzero(depth) > 10
-    assert 200.0 * depth.sum() == pytest.approx(500.0 * (z - 0.014), rel=1e-9)
+    assert 200.0 * (depth * z / way).sum() == pytest.approx(500.0 * (z - 0.014), rel=1e-9)
     assert records["force"][-1] == pytest.approx([0.0, 0.0, 500.0 * (z - 0.014)], abs=1e-12)
     assert records["depth_m"][-1] == pytest.approx(depth.max(), rel=1e-9)
     assert records["touching"][-1] == np.count_nonzero(depth)
@@ -91,6 +92,7 @@ def test_points_have_their_weights():
     contact = rf.PenaltyContact(
         rf.PointTree(rf.Pointshell(shell.points, shell.normals, areas=areas)),
         rf.SphereField((0.0, 0.0, 0.0), 0.02), 200.0, warm_nodes=None, area_weights=True,
+        direction="normal",
     )  # fmt: skip
     last = session(contact, rf.ReplayDevice(*held(0.014))).run(200).array[-1]  # at rest
     alone = contact.evaluate(last["object_position"], last["object_quaternion"])
@@ -521,12 +523,14 @@ def test_a_beam_bends_as_by_hand(beam):
     simulation = rf.ImplicitNewmark(reduced, 1e-3, damping=(1.0, 1e-3))
     times = [0.0, 0.05, 0.2]
     positions = np.array([[0.18, 0.015, 0.06], [0.18, 0.015, 0.06], [0.18, 0.015, 0.03]])
-    made = session(contact, rf.ReplayDevice(times, positions), simulation=simulation)
+    made = session(
+        contact, rf.ReplayDevice(times, positions), simulation=simulation, coupled=False
+    )  # fmt: skip
     records = made.run(200).array
     assert np.abs(simulation.state.q).max() == 0.0  # the session has a copy
 
     by_hand = rf.ImplicitNewmark(reduced, 1e-3, damping=(1.0, 1e-3))
-    other = rf.PenaltyContact(tree, field, 300.0, warm_nodes=None, gradient_direction="normal")
+    other = rf.PenaltyContact(tree, field, 300.0, warm_nodes=None)
     at = (positions[0], UPRIGHT)
     for record in records:
         hand = (record["hand_position"], record["hand_quaternion"])
@@ -654,24 +658,34 @@ def test_forces_that_faded_out_with_a_thread_fade_in_again(ball):
 
 
 def test_a_pause_of_the_process_ends_no_session():
-    """The keeper has slept as long as the loop: nothing is stuck."""
+    """The watchdog has slept as long as the loop: nothing is stuck, and forces fade in again."""
     done = run_script(
         """
         import subprocess
         reducedfem.haptics._STALL = 0.5  # which the machine may take from the loop alone
         made.close()
-        made = reducedfem.HapticSession(contact, device, coupling=coupling, ramp=0.0)
+        made = reducedfem.HapticSession(contact, device, coupling=coupling, ramp=0.2)
         pauses = "for i in 1 2 3; do kill -STOP $0; sleep 1.2; kill -CONT $0; sleep 0.05; done"
         os.environ.pop("LD_PRELOAD", None)  # a sanitizer is for this program, not for the shell
         made.start()
         subprocess.run(["sh", "-c", pauses, str(os.getpid())], check=True)
         after(made, 5)
         made.stop()
-        print(made.report().phase, made.report().failure, made.report().skipped > 2000)
+        report = made.report()
+        print(report.phase, report.failure, report.skipped > 2000, report.paused > 0)
+        print(f"{report.paused}; forces faded in after each" in str(report))
+        records = made.records()
+        paused = records.flagged("paused")
+        share, most = 0.0, []
+        for late in paused:
+            share = 0.0 if late else min(share + 1e-3 / 0.2, 1.0)
+            most.append(share)
+        force = np.linalg.norm(records["force"], axis=1)
+        print(paused.sum() == report.paused, (force <= 0.9 * np.array(most)).all())
         """
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "stopped  True\n"
+    assert done.stdout == "stopped  True True\nTrue\nTrue True\n"
 
 
 def test_what_is_running_is_not_started_twice(ball):
@@ -811,6 +825,62 @@ def test_dynamic_coupling_runs_too(ball):
     assert rest == pytest.approx(static.run(200).array[-1]["object_position"], abs=1e-9)
     made.close()
     static.close()
+
+
+def test_a_dynamic_coupling_feels_how_fast_the_hand_turns(ball):
+    """Its dampers are those of the velocity and the turn from sample to sample."""
+    times, turn = 1e-3 * np.arange(100), np.array([0.6, -0.2, 0.3])
+    angle = 2.0 * np.sin(30.0 * times) * np.linalg.norm(turn)
+    axis = turn / np.linalg.norm(turn)
+    turned = np.column_stack([np.cos(0.5 * angle), np.outer(np.sin(0.5 * angle), axis)])
+    dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-4)
+    made = session(ball, rf.ReplayDevice(times, [[0, 0, 0.03]] * 100, turned), coupling=dynamic)
+    records = made.run(100).array
+    made.close()
+    place, quaternion, velocity = (0, 0, 0.03), records["object_quaternion"][0], np.zeros(6)
+    for k in range(1, 100):
+        speed = np.append(np.zeros(3), axis * (angle[k] - angle[k - 1]) / 1e-3)
+        step = dynamic.step((place, turned[k]), place, quaternion, None, velocity=velocity,
+                            manipulandum_velocity=speed, dt=1e-3)  # fmt: skip
+        quaternion, velocity = step.quaternion, step.velocity
+        assert records["object_quaternion"][k] == pytest.approx(quaternion, abs=1e-9)
+        # wherever the device and the world begin, the first sample is no motion
+        assert records["object_position"][k] == pytest.approx(place, abs=1e-12)
+    assert np.ptp(records["object_quaternion"][:, 1]) > 0.1
+
+
+def test_what_is_recentred_begins_anew(ball):
+    """At rest, whatever its velocity was, and with all of the coupling."""
+    way = rf.ReplayDevice([0.0, 0.1, 9.0], [[0, 0, 0.03], [0.02, 0, 0.03], [0.02, 0, 0.03]])
+    dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5, max_depth=1e-2, reach=0.02)
+    made = session(ball, way, coupling=dynamic)
+    records = made.run(101)
+    assert records["share"][0] == 1.0
+    assert np.diff(records["object_position"][-2:, 0]) > 1e-4
+    made.recentre()
+    records = made.run(50)
+    made.close()
+    assert records["share"][0] == 1.0
+    there = np.tile([0.02, 0.0, 0.03], (50, 1))
+    assert records["object_position"] == pytest.approx(there, abs=1e-12)
+    # also where it begins in contact, less deep than would need relief
+    made = session(ball, rf.ReplayDevice(*held(0.018)), coupling=dynamic)
+    assert made.run(1)["share"][0] == 1.0
+    made.close()
+
+
+def test_a_coupling_that_becomes_dynamic_again_begins_at_rest(ball):
+    """The velocity of the last dynamic cycle, however long ago, flings nothing away."""
+    way = rf.ReplayDevice([0.0, 0.1, 9.0], [[0, 0, 0.03], [0.02, 0, 0.03], [0.02, 0, 0.03]])
+    dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5)
+    made = session(ball, way, coupling=dynamic)
+    made.run(100)
+    made.coupling = COUPLING
+    there = made.run(100).array[-1]["object_position"]
+    assert there == pytest.approx([0.02, 0.0, 0.03], abs=1e-12)
+    made.coupling = dynamic
+    assert made.run(50)["object_position"] == pytest.approx(np.tile(there, (50, 1)), abs=1e-12)
+    made.close()
 
 
 def test_python_does_not_disturb_the_loop(ball):

@@ -82,6 +82,26 @@ def test_all_outputs_at_once(r, simd):
 
 
 @pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
+@pytest.mark.parametrize("r", [28, 29, 30, 33, 34, 40, 41])
+def test_pairs_serve_more_coordinates_where_the_cache_is_large(r, simd):
+    t, q, (energy, force, stiffness) = problem(r)
+    cache = ctypes.c_int64.in_dll(library(), "rf_test_cache_bytes")
+    try:
+        with Model(simd, t, r) as model:
+            small = model.evaluate(q, "efk")
+        cache.value = 1 << 40
+        with Model(simd, t, r) as model:
+            found = model.evaluate(q, "efk")
+    finally:
+        cache.value = 0
+    assert deviation(found["e"][0], energy) < 2e-12
+    assert deviation(found["f"], force) < 2e-12
+    assert deviation(found["k"].reshape(r, r), stiffness) < 2e-12
+    # the other kernel sums in another order
+    assert np.array_equal(small["k"], found["k"]) == (r <= 28 or r > 40)
+
+
+@pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
 @pytest.mark.parametrize("r", [1, 2, 3, 4, 7, 8, 9, 15, 20, 21, 24, 25, 30, 31, 32, 33, 47])
 def test_outputs_alone(r, simd):
     """Each output alone and in pairs; what was not asked for stays untouched."""

@@ -20,7 +20,7 @@ from reducedfem import _core
 from shapes import box_hexes, box_tets
 
 SIZE = (0.3, 0.2, 0.2)
-# both sides of every switch between kernels (20 or 30 so far) and of every boundary of
+# both sides of every switch between kernels (28 to 40) and of every boundary of
 # vectors (4, 8) and strips of vectors (32, 64 wide); n = r + 1 is what the kernels see
 RANKS = [*range(1, 10), 12, 15, 16, *range(19, 26), *range(28, 35), 39, 40, 48, 63, 64]
 SIMD = {1: "plain", 2: "avx2", 3: "avx512"}

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/run.h"
+#include "fem/ghost.h"
 #include "fem/kernels.h"
 
 #if defined(__GNUC__)
@@ -58,39 +59,63 @@ static void add_force(const rf_solid *s, slab own, int32_t place, const double *
   }
 }
 
-// Node pairs a <= b of the element's own numbering only; merge_rows brings together
-// what a pair of nodes got in either order.
-static void add_tangent(const rf_solid *s, slab own, int32_t place, const double *restrict K,
-                        double *restrict tangent) {
-  const int nodes = (int)s->mesh->type;
-  const int32_t *element = s->corners + (int64_t)place * nodes;
-  const int32_t *pair = s->pair + (int64_t)place * nodes * nodes;
-  for (int a = 0; a < nodes; ++a) {
-    if (!owns(own, s->rank[element[a]])) {
-      K += 9 * (nodes - a);
-      continue;
-    }
-    for (int b = a; b < nodes; ++b, K += 9) {
-      double *restrict to = tangent + 9 * (int64_t)pair[a * nodes + b];
-      for (int k = 0; k < 8; k += 2) *(two *)(to + k) += *(const two *)(K + k);
-      to[8] += K[8];
-    }
-  }
-}
+// Entries of the blocks of a batch, on or above the diagonal: those of the node pairs a <= b of
+// each element's own numbering, lane by lane.
+typedef struct targets {
+  int32_t entry[RF_MAX_LANES * RF_MAX_PAIRS];  // -1: of another slab
+  int32_t step[RF_MAX_LANES * RF_MAX_PAIRS];   // from column to column: 1, transposed blocks 3
+} targets;
 
-// What a batch is added to lies scattered, and the work on it is long: fetch it while
-// there is something to compute.
-static void fetch_targets(const rf_solid *s, int count, const int32_t *batch,
-                          const double *tangent) {
-  const int nodes = (int)s->mesh->type;
+// What a batch is added to lies scattered, and the work on it is long: finds and fetches it while
+// there is something to compute.  `nodes`: a constant after inlining.
+static inline void find_some(const int nodes, const rf_solid *s, int count, const int32_t *batch,
+                             const double *tangent, targets *t) {
+  int at = 0;
   for (int l = 0; l < count; ++l) {
     const int32_t *pair = s->pair + (int64_t)batch[l] * nodes * nodes;
     for (int a = 0; a < nodes; ++a)
-      for (int b = a; b < nodes; ++b) {
-        const double *to = tangent + 9 * (int64_t)pair[a * nodes + b];
+      for (int b = a; b < nodes; ++b, ++at) {
+        // of (i, j) and (j, i) the one above the diagonal comes first
+        const int32_t one = pair[a * nodes + b], other = pair[b * nodes + a];
+        t->entry[at] = one < other ? one : other;
+        t->step[at] = one > other ? 3 : 1;
+        const double *to = tangent + 9 * (int64_t)t->entry[at];
         RF_PREFETCH(to, 1);
         RF_PREFETCH(to + 8, 1);
       }
+  }
+}
+
+static void find_targets(const rf_solid *s, slab own, int count, const int32_t *batch,
+                         const double *tangent, targets *t) {
+  const int nodes = (int)s->mesh->type;
+  if (nodes == 4)
+    find_some(4, s, count, batch, tangent, t);
+  else
+    find_some(nodes, s, count, batch, tangent, t);
+  if (own.low == 0 && own.high == s->mesh->n_nodes) return;
+  int at = 0;
+  for (int l = 0; l < count; ++l) {
+    const int32_t *element = s->corners + (int64_t)batch[l] * nodes;
+    for (int a = 0; a < nodes; ++a)
+      for (int b = a; b < nodes; ++b, ++at)
+        if (!owns(own, s->rank[element[t->step[at] == 1 ? a : b]])) t->entry[at] = -1;
+  }
+}
+
+// Adds the blocks of a batch.
+static void add_tangents(int count, const targets *t, const double *restrict K,
+                         double *restrict tangent) {
+  for (int k = 0; k < count; ++k, K += 9) {
+    if (t->entry[k] < 0) continue;
+    const ptrdiff_t c = t->step[k], r = 4 - c;
+    double *restrict to = tangent + 9 * (int64_t)t->entry[k];
+    // no branch: which of two nodes comes first is not predictable
+    *(two *)to += (two){K[0], K[c]};
+    *(two *)(to + 2) += (two){K[2 * c], K[r]};
+    *(two *)(to + 4) += (two){K[4], K[r + 2 * c]};
+    *(two *)(to + 6) += (two){K[2 * r], K[2 * r + c]};
+    to[8] += K[8];
   }
 }
 
@@ -102,40 +127,43 @@ typedef struct evaluation {
   const double *v, *viscosity;  // NULL: elastic
   double *energy;               // (places), nullable; power of the damping
   double *force, *tangent;
+  bool upper;  // leaves out what is below the diagonal
 } evaluation;
+
+// First entry of row i on or right of the diagonal.
+static int32_t diagonal(const rf_solid *s, int32_t i) {
+  int32_t p = s->graph.ptr[i];
+  while (s->graph.col[p] < i) ++p;
+  return p;
+}
 
 static void clear_rows(const evaluation *j, int32_t first, int32_t end) {
   const rf_solid *s = j->solid;
   for (int32_t k = first; k < end; ++k) {
     const int32_t i = s->by_rank[k];
-    const int64_t from = s->graph.ptr[i], to = s->graph.ptr[i + 1];
     if (j->force) memset(j->force + 3 * (int64_t)i, 0, 3 * sizeof *j->force);
-    if (j->tangent) memset(j->tangent + 9 * from, 0, (size_t)(9 * (to - from)) * sizeof(double));
+    if (!j->tangent) continue;
+    const int64_t from = diagonal(s, i), to = s->graph.ptr[i + 1];
+    memset(j->tangent + 9 * from, 0, (size_t)(9 * (to - from)) * sizeof(double));
   }
 }
 
-// K_ij <- K_ij + K_ji^T and K_ji <- K_ij^T for the rows i of ranks [first, end) and the
-// columns j of lower rank, within [low, high); symmetric to the bit
-static void merge_rows(const evaluation *job, int32_t first, int32_t end, slab columns) {
+// Copies the complete rows of ranks [first, end) to the columns below the diagonal, symmetric to
+// the bit.  Only the owner of a row writes to its column.
+static void mirror_rows(const evaluation *job, int32_t first, int32_t end) {
   const rf_solid *s = job->solid;
   for (int32_t k = first; k < end; ++k) {
     const int32_t i = s->by_rank[k];
-    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) {
-      const int32_t other = s->rank[s->graph.col[p]];
-      if (other > k || !owns(columns, other)) continue;
-      double *to = job->tangent + 9 * (int64_t)p;
-      if (other == k) {
-        // a diagonal block is symmetric but for rounding
-        for (int r = 1; r < 3; ++r)
-          for (int c = 0; c < r; ++c) to[3 * r + c] = to[3 * c + r];
-        continue;
-      }
+    int32_t p = diagonal(s, i);
+    // the diagonal block is symmetric but for rounding
+    double *to = job->tangent + 9 * (int64_t)p;
+    for (int r = 1; r < 3; ++r)
+      for (int c = 0; c < r; ++c) to[3 * r + c] = to[3 * c + r];
+    while (++p < s->graph.ptr[i + 1]) {
+      const double *from = job->tangent + 9 * (int64_t)p;
       double *mirror = job->tangent + 9 * (int64_t)s->mirror[p];
       for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) {
-          to[3 * r + c] += mirror[3 * c + r];
-          mirror[3 * c + r] = to[3 * r + c];
-        }
+        for (int c = 0; c < 3; ++c) mirror[3 * r + c] = from[3 * c + r];
     }
   }
 }
@@ -146,12 +174,14 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
   const rf_solid *s = j->solid;
   const int lanes = j->kernels.lanes;
   const slab own = slab_of(s, task, j->slabs);
-  const int64_t block_values = 9 * (int64_t)s->mesh->type * ((int)s->mesh->type + 1) / 2;
+  const int pairs = (int)s->mesh->type * ((int)s->mesh->type + 1) / 2;
+  const bool whole = j->tangent && !j->upper;
+  targets places;
   rf_lane_results out;
 
-  // one sweep: rows are cleared when the first element reaches them and merged when the
+  // one sweep: rows are cleared when the first element reaches them and mirrored when the
   // last one has left
-  int32_t cleared = own.low, merged = own.low;
+  int32_t cleared = own.low, mirrored = own.low;
   int32_t at = 0, batch[RF_MAX_LANES];
   for (int count; (count = next_batch(s, own, lanes, &at, batch)) > 0;) {
     int32_t reach = cleared;
@@ -161,7 +191,7 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
     clear_rows(j, cleared, reach);
     cleared = reach;
 
-    if (j->tangent) fetch_targets(s, count, batch, j->tangent);
+    if (j->tangent) find_targets(s, own, count, batch, j->tangent, &places);
     if (j->viscosity)
       j->kernels.viscous(s, j->viscosity, batch, j->u, j->v, j->tangent != NULL, &out);
     else
@@ -169,25 +199,16 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
     for (int l = 0; l < count; ++l) {
       if (j->energy && owns(own, s->rank_lo[batch[l]])) j->energy[batch[l]] = out.energy[l];
       if (j->force) add_force(s, own, batch[l], out.force + l, lanes, j->force);
-      if (j->tangent) add_tangent(s, own, batch[l], out.tangent + l * block_values, j->tangent);
     }
+    if (j->tangent) add_tangents(count * pairs, &places, out.tangent, j->tangent);
     const int32_t left = at < s->mesh->n_elements ? s->rank_lo[at] : own.high;
     const int32_t complete = left < own.high ? left : own.high;
-    if (j->tangent && complete > merged) {
-      merge_rows(j, merged, complete, own);
-      merged = complete;
+    if (whole && complete > mirrored) {
+      mirror_rows(j, mirrored, complete);
+      mirrored = complete;
     }
   }
-  if (j->tangent) merge_rows(j, merged, own.high, own);
-  return RF_OK;
-}
-
-// what the slabs could not merge alone: pairs with a column in a lower slab
-static rf_status merge_across(void *context, int64_t task, int worker, rf_error *err) {
-  (void)worker, (void)err;
-  const evaluation *j = context;
-  const slab own = slab_of(j->solid, task, j->slabs);
-  merge_rows(j, own.low, own.high, (slab){0, own.low});
+  if (whole) mirror_rows(j, mirrored, own.high);
   return RF_OK;
 }
 
@@ -202,8 +223,6 @@ static rf_status run_evaluation(evaluation *job, const rf_run *run, double *sum,
   if (!job->v) job->v = rest;
   if (sum) RF_ALLOC(job->energy, s->mesh->n_elements);
   RF_TRY(rf_run_tasks(run, job->slabs, 0, evaluate_slab, job, err));
-  if (job->tangent && job->slabs > 1)
-    RF_TRY(rf_run_tasks(run, job->slabs, 0, merge_across, job, err));
   if (sum) {
     *sum = 0.0;
     for (int32_t e = 0; e < s->mesh->n_elements; ++e) *sum += job->energy[e];
@@ -217,7 +236,15 @@ done:
 rf_status rf_solid_evaluate(const rf_solid *s, const rf_run *run, const double *u, double *energy,
                             double *force, double *tangent, rf_error *err) {
   evaluation job = {.solid = s, .u = u, .force = force, .tangent = tangent};
-  return run_evaluation(&job, run, energy, err);
+  const rf_status st = run_evaluation(&job, run, energy, err);
+  return st < 0 ? st : rf_solid_add_ghosts(s, run, u, energy, force, tangent, false, err);
+}
+
+rf_status rf_solid_evaluate_upper(const rf_solid *s, const rf_run *run, const double *u,
+                                  double *energy, double *force, double *tangent, rf_error *err) {
+  evaluation job = {.solid = s, .u = u, .force = force, .tangent = tangent, .upper = true};
+  const rf_status st = run_evaluation(&job, run, energy, err);
+  return st < 0 ? st : rf_solid_add_ghosts(s, run, u, energy, force, tangent, true, err);
 }
 
 rf_status rf_viscosity_check(int32_t n_materials, const double *viscosity, rf_error *err) {

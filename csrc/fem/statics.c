@@ -15,7 +15,7 @@ struct rf_statics {
   const double *whole, *prescribed;  // load, and where the fixed nodes belong, NULL: zero
   double *load, *force;              // part of the load, R          (n, 3)
   double *step, *move, *start;       // (n, 3)
-  double *blocks;                    // tangent
+  double *blocks;                    // tangent, on and above the diagonal
   rf_csc lower;
   rf_cholesky *factor;
   int32_t inverted;  // elements that were inside out to begin with
@@ -24,8 +24,8 @@ struct rf_statics {
 static rf_status evaluate(rf_newton *n, const double *u, bool tangent, rf_error *err) {
   rf_statics *w = n->context;
   double energy;
-  const rf_status st =
-      rf_solid_evaluate(w->solid, n->run, u, &energy, w->force, tangent ? w->blocks : NULL, err);
+  const rf_status st = rf_solid_evaluate_upper(w->solid, n->run, u, &energy, w->force,
+                                               tangent ? w->blocks : NULL, err);
   if (st < 0) return st;
   const double work = rf_dot(n->n_values, w->load, u);
   n->potential = energy - work;
@@ -43,9 +43,13 @@ static double rounding(const rf_newton *n, const double *u) {
   for (int32_t k = 0; k < s->n_free; ++k)
     for (int r = 0; r < 3; ++r) {
       double row = 0.0;
-      for (int32_t p = s->graph.ptr[s->free[k]]; p < s->graph.ptr[s->free[k] + 1]; ++p)
+      for (int32_t p = s->graph.ptr[s->free[k]]; p < s->graph.ptr[s->free[k] + 1]; ++p) {
+        // below the diagonal stands the transposed block of the other triangle
+        const bool below = s->graph.col[p] < s->free[k];
+        const double *B = w->blocks + 9 * (int64_t)(below ? s->mirror[p] : p) + (below ? r : 3 * r);
         for (int c = 0; c < 3; ++c)
-          row += fabs(w->blocks[9 * (int64_t)p + 3 * r + c] * u[3 * (int64_t)s->graph.col[p] + c]);
+          row += fabs(B[below ? 3 * c : c] * u[3 * (int64_t)s->graph.col[p] + c]);
+      }
       sum += row * row;
     }
   return DBL_EPSILON * sqrt(sum);

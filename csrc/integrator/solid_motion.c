@@ -64,7 +64,10 @@ rf_status rf_solid_motion_start(rf_solid_motion *m, const double *u, const doubl
 }
 
 rf_status rf_solid_motion_evaluate(rf_solid_motion *m, const rf_run *run, rf_error *err) {
-  return rf_solid_evaluate(m->solid, run, m->x, NULL, m->internal, m->stiffness, err);
+  // damping multiplies by the stiffness, or adds to it; factorizations read the upper triangle
+  const bool whole = m->damping_stiff > 0.0 || m->viscosity;
+  return whole ? rf_solid_evaluate(m->solid, run, m->x, NULL, m->internal, m->stiffness, err)
+               : rf_solid_evaluate_upper(m->solid, run, m->x, NULL, m->internal, m->stiffness, err);
 }
 
 rf_status rf_solid_motion_damp(rf_solid_motion *m, const rf_run *run, double *matrix, double *sum,

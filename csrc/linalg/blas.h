@@ -44,12 +44,14 @@ int rf_openmp_serial_begin(void);
 void rf_openmp_serial_end(int before);
 
 typedef struct rf_blas_description {
-  char core[64];       // OpenBLAS kernel family in use, e.g. "SkylakeX"; "unknown" elsewhere
-  char best[64];       // family this processor deserves; "" when not known
-  char config[256];    // build configuration string of the library
-  char library[1024];  // file that the BLAS symbols come from
-  int threads;         // thread count of the library, 0 when not known
-  int fallback;        // 1 when the family in use is below what the processor deserves
+  char core[64];          // OpenBLAS kernel family in use, e.g. "SkylakeX"; "unknown" elsewhere
+  char best[64];          // family this processor deserves; "" when not known
+  char core_vectors[16];  // widest vectors of each: "SSE", "AVX", "AVX2", "AVX-512"; "" when not
+  char best_vectors[16];  // known
+  char config[256];       // build configuration string of the library
+  char library[1024];     // file that the BLAS symbols come from
+  int threads;            // thread count of the library, 0 when not known
+  int fallback;           // 1 when the family in use has narrower vectors than the processor
 } rf_blas_description;
 
 void rf_blas_describe(rf_blas_description *out);

@@ -1,5 +1,7 @@
 #include "linalg/simd.h"
 
+#include <unistd.h>
+
 const char *rf_simd_name(rf_simd simd) {
   switch (simd) {
     case RF_SIMD_BEST: return "best";
@@ -37,4 +39,13 @@ rf_simd rf_simd_resolve(rf_simd simd) {
   if (simd != RF_SIMD_BEST) return simd;
   if (rf_simd_available(RF_SIMD_AVX512)) return RF_SIMD_AVX512;
   return rf_simd_available(RF_SIMD_AVX2) ? RF_SIMD_AVX2 : RF_SIMD_PLAIN;
+}
+
+int64_t rf_simd_cache_bytes(void) {
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return bytes > 0 ? bytes : 0;
+#else
+  return 0;
+#endif
 }

@@ -7,6 +7,7 @@
 #define RF_LINALG_SIMD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/status.h"
 
@@ -27,6 +28,9 @@ const char *rf_simd_name(rf_simd simd);  // "plain", "avx2", "avx512"
 bool rf_simd_available(rf_simd simd);    // compiled in, and this processor runs it
 RF_MUST_CHECK rf_status rf_simd_check(rf_simd simd, rf_error *err);  // RF_ERR_ARG: not available
 rf_simd rf_simd_resolve(rf_simd simd);  // RF_SIMD_BEST becomes the widest available
+
+// Second-level cache of a core, bytes; 0: not known.  The same throughout a process.
+int64_t rf_simd_cache_bytes(void);
 
 // Calls the variant of kernel f: f_plain_rt, f_avx2_rt or f_avx512_rt.
 #if RF_SIMD_X86

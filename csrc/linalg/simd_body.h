@@ -49,6 +49,14 @@ RF_INLINE int rf_any4(rf_m4 mask) {
 #endif
 }
 
+RF_INLINE int rf_all4(rf_m4 mask) {
+#ifdef __AVX__
+  return __builtin_ia32_movmskpd256((rf_v4)mask) == 15;
+#else
+  return (mask[0] & mask[1] & mask[2] & mask[3]) != 0;
+#endif
+}
+
 // the lanes folded to four
 RF_INLINE rf_v4 rf_fold4(rf_v v) {
 #if RF_WIDTH == 8

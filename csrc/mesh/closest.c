@@ -13,12 +13,15 @@
 static const double DEGENERATE = 1e-14;
 // and below this one the normal is computed without any
 static const double THIN = 1e-3;
+// error of squared distances from planes, in squares of the way from a corner
+static const double ROUNDING = 1e-12;
 enum { HAND_OVERS = 3 };  // how far normals go into triangles without area
 enum { ASK = 1 << 16 };   // triangles, or sides, between polls
 
 void rf_closest_free(rf_closest *c) {
   if (!c) return;
   rf_bvh_free(&c->bvh);
+  rf_wide_free(&c->wide);
   rf_free(c->triangle);
   rf_free(c->edge);
   rf_free(c->vertex);
@@ -198,6 +201,7 @@ rf_status rf_closest_create(const rf_surface *s, const rf_run *run, rf_closest *
     }
   }
   RF_TRY(rf_bvh_create(s->n_triangles, boxes, run, &c->bvh, err));
+  RF_TRY(rf_wide_create(&c->bvh, &c->wide, err));
   for (size_t at = 0; at < n; ++at) {
     if (at % ASK == 0) RF_TRY(rf_run_poll(run, err));
     const int32_t t = c->bvh.item[at];
@@ -282,41 +286,39 @@ void rf_closest_of_triangle(const rf_closest *c, int32_t at, const double p[3],
   describe(c, at, foot, where, out);
 }
 
+// True where the plane of a triangle is further from w than the bound, by more than roundings.
+static inline bool beyond_plane(const rf_closest_triangle *t, const double *w, double bound) {
+  const double height = rf_vec3_dot(t->normal, w);
+  return t->one > 0.0 && height * height > bound + ROUNDING * rf_vec3_dot(w, w);
+}
+
 // `facing` may be NULL; -1: nothing is nearer than the bound
 static inline int32_t search(const rf_closest *c, const double p[3], double bound,
                              const double *facing, double least, rf_closest_place *out) {
-  const rf_bvh *b = &c->bvh;
   double best = bound * bound, best_foot[3] = {0.0, 0.0, 0.0};
-  int32_t best_at = -1;
+  int32_t best_at = -1, first = 0, count;
   int best_where = 0;
-  int32_t stack[RF_BVH_STACK];
-  int depth = 0;
-  stack[depth++] = 0;
-  while (depth > 0) {
-    const int32_t node = stack[--depth];
-    if (!(rf_box_distance2(b->box + 6 * (size_t)node, p) < best)) continue;
-    if (b->count[node] == 0) {
-      // the nearer child comes last, and off first
-      const int32_t child = b->first[node];
-      const double near = rf_box_distance2(b->box + 6 * (size_t)child, p),
-                   far = rf_box_distance2(b->box + 6 * (size_t)(child + 1), p);
-      stack[depth++] = near <= far ? child + 1 : child;
-      stack[depth++] = near <= far ? child : child + 1;
-      continue;
-    }
-    for (int32_t at = b->first[node]; at < b->first[node] + b->count[node]; ++at) {
+  if (!(isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]))) return -1;
+  rf_wide_search s;
+  rf_wide_begin(&s, &c->wide, p, best);
+  while ((count = rf_wide_next(&s, &first)) > 0)
+    for (int32_t at = first; at < first + count; ++at) {
+      const rf_closest_triangle *t = &c->triangle[at];
       double w[3], foot[3];
       int where;
-      if (facing && !(rf_vec3_dot(c->triangle[at].normal, facing) > least)) continue;
-      rf_vec3_sub(p, c->triangle[at].a, w);
-      const double square = triangle_square(&c->triangle[at], w, foot, &where);
-      if (!(square < best)) continue;
+      if (facing && !(rf_vec3_dot(t->normal, facing) > least)) continue;
+      rf_vec3_sub(p, t->a, w);
+      if (beyond_plane(t, w, best)) continue;
+      const double square = triangle_square(t, w, foot, &where);
+      if (!(square < best ||
+            (square == best && best_at >= 0 && c->bvh.item[at] < c->bvh.item[best_at])))
+        continue;
       best = square;
       best_at = at;
       best_where = where;
       memcpy(best_foot, foot, sizeof foot);
+      rf_wide_bound(&s, best);
     }
-  }
   if (best_at < 0) return -1;
   out->distance = sqrt(best);
   describe(c, best_at, best_foot, best_where, out);

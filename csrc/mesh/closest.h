@@ -18,18 +18,22 @@
 #include "base/status.h"
 #include "mesh/bvh.h"
 #include "mesh/surface.h"
+#include "mesh/wide.h"
 
 // A triangle as distances need it.
 typedef struct rf_closest_triangle {
-  double a[3], ab[3], ac[3];  // first corner, ways to the others
-  double u[3], v[3];          // barycentric coordinates of a foot: products with the way from a
-  double normal[3];           // unit; of triangles without area of the neighbours, or 0
-  double iab, iac, ibc;       // 1 / squared lengths of the sides; 0 where there is none
-  double one;                 // largest u + v of feet inside: 1; -1 of triangles without area
+  // most triangles are found to be too far away by these alone, in one line of the cache
+  _Alignas(64) double a[3];  // first corner
+  double normal[3];          // unit; of triangles without area of the neighbours, or 0
+  double one;                // largest u + v of feet inside: 1; -1 of triangles without area
+  double ab[3], ac[3];       // ways to the other corners
+  double u[3], v[3];         // barycentric coordinates of a foot: products with the way from a
+  double iab, iac, ibc;      // 1 / squared lengths of the sides; 0 where there is none
 } rf_closest_triangle;
 
 typedef struct rf_closest {
   rf_bvh bvh;                     // its items are the triangles
+  rf_wide wide;                   // the same tree, for searches
   rf_closest_triangle *triangle;  // in the order of the tree's items
   int32_t *edge;                  // of the sides ab, bc, ca, likewise           (n_triangles, 3)
   int32_t *vertex;                // merged, of the corners, likewise            (n_triangles, 3)
@@ -54,7 +58,8 @@ typedef struct rf_closest_place {
   rf_feature feature;  // on which the place lies
 } rf_closest_place;
 
-// False when nothing is nearer than `bound` (INFINITY: none), or p is no place.
+// False when nothing is nearer than `bound` (INFINITY: none), or p is no place.  Of triangles at
+// equal distances the lowest counts.
 bool rf_closest_find(const rf_closest *c, const double p[3], double bound, rf_closest_place *out);
 
 // The same among the triangles whose normals have a product with `facing` above `least`; *at: the

@@ -148,7 +148,7 @@ rf_status rf_modes_solid_create(const rf_solid *solid, const rf_run *run, rf_mod
   RF_ALLOC(s, 1);
   s->solid = solid;
   RF_ALLOC(blocks, 9 * (int64_t)solid->graph.ptr[solid->graph.n]);
-  RF_TRY(rf_solid_evaluate(solid, run, NULL, NULL, NULL, blocks, err));
+  RF_TRY(rf_solid_evaluate_upper(solid, run, NULL, NULL, NULL, blocks, err));
   RF_TRY(rf_solid_free_pattern(solid, &lower, err));
   rf_solid_free_fill(solid, 0.0, blocks, &lower);
   rf_free(blocks);

@@ -52,8 +52,9 @@ static void fold(rf_cells *c) {
 
 static size_t along(const rf_cells *c, int axis, double x) {
   const double t = (x - c->low[axis]) * c->inverse;
-  const int32_t last = c->count[axis] - 1;
-  return (size_t)((t < (double)last ? (int32_t)t : last) % c->dims[axis]);
+  const int32_t last = c->count[axis] - 1, at = t < (double)last ? (int32_t)t : last;
+  // a division takes as long as all the rest
+  return (size_t)(at < c->dims[axis] ? at : at % c->dims[axis]);
 }
 
 void rf_cells_fill(rf_cells *c, int32_t n, const double *points, double size) {
@@ -95,6 +96,42 @@ void rf_cells_fill(rf_cells *c, int32_t n, const double *points, double size) {
   // entry k + 1 now is the beginning of cell k
   memmove(c->first, c->first + 1, total * sizeof *c->first);
   c->first[total] = n;
+}
+
+// Cells of an axis that are next to one, or it, in ascending order.  Returns their number.
+static int32_t next_to(const rf_cells *c, int axis, int32_t at, int32_t next[3]) {
+  const int32_t length = c->dims[axis];
+  const bool folded = length < c->count[axis];
+  int32_t n = 0;
+  for (int32_t i = 0; i < length && length <= 3; ++i)
+    if (folded || (i >= at - 1 && i <= at + 1)) next[n++] = i;
+  if (length <= 3) return n;
+  // a folded axis goes on with its other end
+  if (folded && at == length - 1) next[n++] = 0;
+  for (int32_t i = at > 0 ? at - 1 : 0; i <= at + 1 && i < length; ++i) next[n++] = i;
+  if (folded && at == 0) next[n++] = length - 1;
+  return n;
+}
+
+int32_t rf_cells_around(const rf_cells *c, int32_t cell, rf_cells_run run[RF_CELLS_RUNS]) {
+  int32_t x[3], y[3], z[3], n = 0;
+  const int32_t row = cell / c->dims[2];
+  const int32_t nx = next_to(c, 0, row / c->dims[1], x), ny = next_to(c, 1, row % c->dims[1], y),
+                nz = next_to(c, 2, cell % c->dims[2], z);
+  for (int32_t i = 0; i < nx; ++i)
+    for (int32_t j = 0; j < ny; ++j) {
+      const int32_t *first =
+          c->first + ((size_t)x[i] * (size_t)c->dims[1] + (size_t)y[j]) * (size_t)c->dims[2];
+      for (int32_t k = 0; k < nz; ++k) {
+        const rf_cells_run one = {first[z[k]], first[z[k] + 1]};
+        if (one.begin == one.end) continue;
+        if (n > 0 && run[n - 1].end == one.begin)
+          run[n - 1].end = one.end;
+        else
+          run[n++] = one;
+      }
+    }
+  return n;
 }
 
 static int32_t nearest_within(const rf_cells *c, const double p[3], const rf_cells_filter *filter,

@@ -84,6 +84,18 @@ static inline bool rf_cells_next(const rf_cells *c, rf_cells_walk *w, int32_t *k
   return true;
 }
 
+// Places from `begin` to before `end`.
+typedef struct rf_cells_run {
+  int32_t begin, end;
+} rf_cells_run;
+
+// Nine rows, each in two where the grid is folded.
+enum { RF_CELLS_RUNS = 18 };
+
+// The points of a cell and of those around it: all that is nearer to one of its points than the
+// size of a cell.  Returns the number of runs, none of them empty.
+int32_t rf_cells_around(const rf_cells *c, int32_t cell, rf_cells_run run[RF_CELLS_RUNS]);
+
 // Whom a search for the nearest point passes over.
 typedef struct rf_cells_filter {
   int32_t except;         // a point; -1: none

@@ -9,6 +9,7 @@
 #include "linalg/vec3.h"
 #include "pointshell/cells.h"
 #include "pointshell/level_set.h"
+#include "pointshell/repel.h"
 
 // points of a task; attempts to draw a point that finds the level set
 enum { CHUNK = 2048, DRAWS = 50 };
@@ -85,17 +86,6 @@ static bool settle_on_surface(const ground *g, double *y, double reach, double t
   return true;
 }
 
-// Asks for the triangle of a point, of which nothing else is near in memory.
-static void ask_for(const ground *g, int32_t at) {
-#if defined(__GNUC__)
-  if (g->level_set) return;
-  const char *t = (const char *)&g->surface->triangle[at];
-  for (size_t b = 0; b < sizeof *g->surface->triangle; b += 64) __builtin_prefetch(t + b);
-#else
-  (void)g, (void)at;
-#endif
-}
-
 // The way from a place drawn on a triangle to the ground.
 static bool settle_drawn(const ground *g, int32_t triangle, double *x, double reach, int32_t *at,
                          double *normal) {
@@ -156,43 +146,13 @@ typedef struct relaxation {
   double longest;   // step, m
   const double *x;  // where all points are, and the normals there
   const double *normal;
-  double *by_cell;  // the normals in the order of the cells
+  double *by_cell;     // as rf_repel_points.point
+  double *by_axis[3];  // and its .at
   double *new_x, *new_normal;
   int32_t *at;    // triangle of each point
   float *share;   // of its step that each point takes
   double *moved;  // sums of squared motions, by chunks, m^2
 } relaxation;
-
-// Force on a point, per unit of the force between two that touch, and its stiffness, 1/m.
-static double repel(const relaxation *r, const double *x, const double *n, int32_t self,
-                    double *force) {
-  const rf_cells *c = r->cells;
-  int32_t k, end;
-  double stiffness = 0.0;
-  rf_cells_walk walk;
-  rf_cells_begin(c, x, r->reach, &walk);
-  for (int a = 0; a < 3; ++a) force[a] = 0.0;
-  while (rf_cells_next(c, &walk, &k, &end))
-    for (; k < end; ++k) {
-      double d[3];
-      rf_vec3_sub(x, c->x + 3 * (size_t)k, d);
-      const double square = rf_vec3_dot(d, d);
-      if (!(square < r->reach * r->reach) || c->item[k] == self) continue;
-      // nothing across a thin part, less across an acute edge
-      const double turn = rf_vec3_dot(n, r->by_cell + 3 * (size_t)k);
-      if (!(turn > RF_SAME_SIDE)) continue;
-      const double side = turn < 0.0 ? 1.0 - turn / RF_SAME_SIDE : 1.0;
-      const double distance = sqrt(square), t = distance / r->reach;
-      const double push = side * (t * t * (2.0 * t - 3.0) + 1.0);
-      stiffness += side * 6.0 * t * (1.0 - t) / r->reach;
-      // of two points at one place the one with the higher number gives way
-      if (distance > 0.0)
-        for (int a = 0; a < 3; ++a) force[a] += push / distance * d[a];
-      else if (self > c->item[k])
-        force[self % 3] += push;
-    }
-  return 0.5 * stiffness;
-}
 
 // neighbours are looked at in the order of the cells, each of them by many
 static rf_status sort_chunk(void *context, int64_t task, int worker, rf_error *err) {
@@ -200,9 +160,38 @@ static rf_status sort_chunk(void *context, int64_t task, int worker, rf_error *e
   const relaxation *r = context;
   const rf_cells *c = r->cells;
   const int32_t from = (int32_t)task * CHUNK, to = c->n - from < CHUNK ? c->n : from + CHUNK;
-  for (int32_t k = from; k < to; ++k)
-    memcpy(r->by_cell + 3 * (size_t)k, r->normal + 3 * (size_t)c->item[k], 3 * sizeof(double));
+  for (int32_t k = from; k < to; ++k) {
+    double *point = r->by_cell + 8 * (size_t)k;
+    memcpy(point, c->x + 3 * (size_t)k, 3 * sizeof *point);
+    memcpy(point + 4, r->normal + 3 * (size_t)c->item[k], 3 * sizeof *point);
+    for (int a = 0; a < 3; ++a) r->by_axis[a][k] = point[a];
+  }
   return RF_OK;
+}
+
+enum { AHEAD = 8 };  // points
+
+// Asks for what there is of a point: it lies in the order of the drawing, not of the cells.
+static void ask_for(const relaxation *r, int32_t i) {
+#if defined(__GNUC__)
+  __builtin_prefetch(r->new_x + 3 * (size_t)i, 1);
+  __builtin_prefetch(r->new_normal + 3 * (size_t)i, 1);
+  __builtin_prefetch(r->share + i, 1);
+  __builtin_prefetch(r->at + i, 1);
+#else
+  (void)r, (void)i;
+#endif
+}
+
+// Asks for the triangle of a point, of which nothing else is near in memory.
+static void ask_for_triangle(const ground *g, int32_t at) {
+#if defined(__GNUC__)
+  if (g->level_set) return;
+  const char *t = (const char *)&g->surface->triangle[at];
+  for (size_t b = 0; b < sizeof *g->surface->triangle; b += 64) __builtin_prefetch(t + b);
+#else
+  (void)g, (void)at;
+#endif
 }
 
 static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *err) {
@@ -210,15 +199,26 @@ static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *
   const relaxation *r = context;
   const rf_cells *c = r->cells;
   const int32_t from = (int32_t)task * CHUNK, to = c->n - from < CHUNK ? c->n : from + CHUNK;
+  rf_repel_fn *const repel = rf_repel_best();
+  rf_repel_points points = {.reach = r->reach,
+                            .at = {r->by_axis[0], r->by_axis[1], r->by_axis[2]},
+                            .point = r->by_cell,
+                            .item = c->item};
+  int32_t cell = -1;
   double sum = 0.0;
   for (int32_t k = from; k < to; ++k) {
     const int32_t i = c->item[k];
     if (i < r->frozen) continue;
-    const double *x = r->x + 3 * (size_t)i, *n = r->normal + 3 * (size_t)i;
+    if (c->of[i] != cell) {
+      cell = c->of[i];
+      points.n_runs = rf_cells_around(c, cell, points.run);
+    }
+    const double *x = r->by_cell + 8 * (size_t)k, *n = x + 4;
     double *to_x = r->new_x + 3 * (size_t)i, *to_n = r->new_normal + 3 * (size_t)i;
     double step[3];
-    ask_for(r->ground, r->at[i]);
-    const double stiffness = repel(r, x, n, i, step);
+    if (k + AHEAD < to) ask_for(r, c->item[k + AHEAD]);
+    ask_for_triangle(r->ground, r->at[i]);
+    const double stiffness = repel(&points, k, step);
     const double out = rf_vec3_dot(step, n);
     for (int a = 0; a < 3; ++a) step[a] -= out * n[a];
     const double force = rf_vec3_length(step);
@@ -259,7 +259,7 @@ static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *
 // ---- levels --------------------------------------------------------------------------
 
 typedef struct shell {
-  double *x, *normal, *new_x, *new_normal, *by_cell;
+  double *x, *normal, *new_x, *new_normal, *by_cell, *by_axis;
   float *share;
   double *moved;
   int32_t *at, *new_at;
@@ -323,7 +323,8 @@ rf_status rf_repulsion(const rf_field *field, const rf_sampler *sampler,
   RF_ALLOC(s.normal, 3 * n);
   RF_ALLOC(s.new_x, 3 * n);
   RF_ALLOC(s.new_normal, 3 * n);
-  RF_ALLOC(s.by_cell, 3 * n);
+  RF_ALLOC(s.by_cell, 8 * n);
+  RF_ALLOC(s.by_axis, 3 * (n + 4));
   RF_ALLOC(s.share, n);
   RF_ALLOC(s.at, n);
   RF_ALLOC(s.new_at, n);
@@ -374,6 +375,7 @@ rf_status rf_repulsion(const rf_field *field, const rf_sampler *sampler,
                       s.x,
                       s.normal,
                       s.by_cell,
+                      {s.by_axis, s.by_axis + (n + 4), s.by_axis + 2 * (n + 4)},
                       s.new_x,
                       s.new_normal,
                       s.at,
@@ -406,6 +408,7 @@ done:
   rf_free(s.new_x);
   rf_free(s.new_normal);
   rf_free(s.by_cell);
+  rf_free(s.by_axis);
   rf_free(s.share);
   rf_free(s.at);
   rf_free(s.new_at);

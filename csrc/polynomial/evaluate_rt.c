@@ -10,7 +10,7 @@ static void layout(rf_quartic_work *w, int32_t r, rf_arena *a) {
   w->h = rf_arena_take(a, row * (size_t)rf_quartic_padded(n, 4), sizeof *w->h);
   w->dots = rf_arena_take(a, ((size_t)n + 3) * 8, sizeof *w->dots);
   w->r = rf_arena_take(a, row, sizeof *w->r);
-  const size_t pairs = r <= RF_POLYNOMIAL_PAIRS_R ? (size_t)rf_pairs_padded(n, 8) : 0;
+  const size_t pairs = r <= RF_POLYNOMIAL_PAIRS_MAX_R ? (size_t)rf_pairs_padded(n, 8) : 0;
   w->pair_in = rf_arena_take(a, pairs, sizeof *w->pair_in);
   w->pair_out = rf_arena_take(a, pairs, sizeof *w->pair_out);
 }
@@ -58,7 +58,7 @@ void rf_polynomial_evaluate_rt(const rf_polynomial *p, const double *q, void *wo
   for (int32_t i = 0; i < r; ++i) w.q[i + 1] = q[i];
   for (int32_t i = n; i < w.ldh; ++i) w.q[i] = 0.0;
 
-  if (r <= RF_POLYNOMIAL_PAIRS_R) {
+  if (p->pairs) {
     accumulate_pairs(p->simd, n, p->stream, &w);
     RF_SIMD_CALL(p->simd, rf_quartic_finish, n, &w, 1, stiffness, ld);
   } else {

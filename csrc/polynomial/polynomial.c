@@ -92,9 +92,22 @@ static int64_t pack_pairs(int32_t r, const double *t, int32_t width, double *str
   return at;
 }
 
-static int64_t pack(int32_t r, const double *t, int32_t width, double *stream) {
-  return r <= RF_POLYNOMIAL_PAIRS_R ? pack_pairs(r, t, width, stream)
-                                    : pack_rectangles(r, t, width, stream);
+// Part of the second-level cache that the matrix over pairs may fill: more of it, and what else a
+// step reads evicts parts of the matrix.
+static const double CACHE_SHARE = 0.8;
+
+static bool pairs_pay(int32_t r, rf_simd simd) {
+  if (r <= RF_POLYNOMIAL_PAIRS_R) return true;
+  if (r > RF_POLYNOMIAL_PAIRS_MAX_R) return false;
+  const int64_t width = rf_simd_width(simd), m = rf_pairs_padded(r + 1, (int32_t)width);
+  const int64_t bytes = m * (m + width) / 2 * (int64_t)sizeof(double);
+  return (double)bytes <= CACHE_SHARE * (double)rf_simd_cache_bytes();
+}
+
+static int64_t pack(const rf_polynomial *p, double *stream) {
+  const int32_t width = rf_simd_width(p->simd);
+  return p->pairs ? pack_pairs(p->r, p->coefficient, width, stream)
+                  : pack_rectangles(p->r, p->coefficient, width, stream);
 }
 
 rf_status rf_polynomial_create(int32_t r, const double *coefficient, rf_simd simd,
@@ -115,12 +128,13 @@ rf_status rf_polynomial_create(int32_t r, const double *coefficient, rf_simd sim
   RF_ALLOC(p, 1);
   p->r = r;
   p->simd = simd;
+  p->pairs = pairs_pay(r, simd);
   p->count = count;
   RF_ALLOC(p->coefficient, count);
   memcpy(p->coefficient, coefficient, (size_t)count * sizeof *coefficient);
-  p->stream_count = pack(r, NULL, rf_simd_width(simd), NULL);
+  p->stream_count = pack(p, NULL);
   RF_ALLOC(p->stream, p->stream_count);
-  pack(r, p->coefficient, rf_simd_width(simd), p->stream);
+  pack(p, p->stream);
   *out = p;
   p = NULL;
 done:
@@ -172,6 +186,7 @@ rf_status rf_polynomial_combine(int32_t count, rf_polynomial *const *parts, cons
   RF_ALLOC(p, 1);
   p->r = like->r;
   p->simd = like->simd;
+  p->pairs = like->pairs;
   p->count = like->count;
   p->stream_count = like->stream_count;
   RF_ALLOC(p->coefficient, p->count);

@@ -14,14 +14,16 @@
 // multiply-adds and is read once.  Force and energy follow by Euler's theorem:
 // R = K^ q^ / 3 and W = q^ . R^ / 4.
 //
-// Up to r = RF_POLYNOMIAL_PAIRS_R the rectangles are too short to pay for their
-// bookkeeping; there the kernel multiplies the symmetric matrix over index pairs (B07
-// 2.6.4: every coefficient up to three times, 0.8 MB at r = 28) with the products
-// q^_c q^_d.  The coefficients kept and saved are the same.  The switch is where the two
-// cost the same on a Zen 3 core with AVX2 and 512 kB of L2.
+// The rectangles of few coordinates are too short to pay for their bookkeeping; there the kernel
+// multiplies the symmetric matrix over index pairs (B07 2.6.4: every coefficient up to three
+// times, 0.8 MB at r = 28) with the products q^_c q^_d.  The coefficients kept and saved are the
+// same, roundings differ.  Up to r = RF_POLYNOMIAL_PAIRS_R pairs are not slower on any processor
+// measured (at r = 28 they cost the same on a Zen 3 core with AVX2 and 512 kB of second-level
+// cache); beyond, they are taken while their matrix fits into that cache.
 #ifndef RF_POLYNOMIAL_POLYNOMIAL_H
 #define RF_POLYNOMIAL_POLYNOMIAL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,13 +32,14 @@
 
 typedef struct rf_solid rf_solid;
 
-enum { RF_POLYNOMIAL_MAX_R = 256, RF_POLYNOMIAL_PAIRS_R = 28 };
+enum { RF_POLYNOMIAL_MAX_R = 256, RF_POLYNOMIAL_PAIRS_R = 28, RF_POLYNOMIAL_PAIRS_MAX_R = 40 };
 
 typedef struct rf_polynomial {
   int32_t r;            // reduced coordinates
   int64_t count;        // C(r + 4, 4)
   double *coefficient;  // t_ijkl, 0 <= i <= j <= k <= l <= r, lexicographic   (count)
   rf_simd simd;         // kernel variant the stream is packed for
+  bool pairs;           // the stream is the matrix over index pairs; follows from r and simd
   int64_t stream_count;
   double *stream;  // the same numbers in the order the kernel reads them, padded to vectors
 } rf_polynomial;

@@ -240,10 +240,12 @@ static PyObject *from_surface(PyObject *module, PyObject *args) {
     Py_END_ALLOW_THREADS
     PyObject *field = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
     if (field)
-      result = Py_BuildValue("(NNNNdiddid)", field, PyBool_FromLong(report.closed),
-                             PyBool_FromLong(report.turned), PyBool_FromLong(report.crossing),
-                             report.offset, (int)report.n_removed, report.band, report.error,
-                             (int)report.n_hidden, report.depth_error);
+      result = Py_BuildValue(
+          "(NNNNdiddidNiLLd)", field, PyBool_FromLong(report.closed),
+          PyBool_FromLong(report.turned), PyBool_FromLong(report.crossing), report.offset,
+          (int)report.n_removed, report.band, report.error, (int)report.n_hidden,
+          report.depth_error, PyBool_FromLong(report.capped), (int)report.n_cap,
+          (long long)report.n_inside, (long long)report.n_doubtful, report.sheets);
   }
   py_surface_release(&in);
   py_in_release(&box);

@@ -252,16 +252,19 @@ static PyObject *solid_require_held(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-// seconds of each of `runs` evaluations of force and, if asked for, tangent
+// seconds of each of `runs` evaluations of force and, if asked for, tangent, or half of it
 static rf_status time_evaluations(const rf_solid *s, const rf_run *run, const double *u,
-                                  int tangent, int32_t runs, double *seconds, rf_error *err) {
+                                  int tangent, int upper, int32_t runs, double *seconds,
+                                  rf_error *err) {
   rf_status st = RF_OK;
   double *force = NULL, *blocks = NULL;
   RF_ALLOC(force, 3 * (int64_t)s->mesh->n_nodes);
   if (tangent) RF_ALLOC(blocks, 9 * (int64_t)s->graph.ptr[s->mesh->n_nodes]);
   for (int32_t k = 0; k < runs; ++k) {
     const double start = py_now_s();
-    RF_TRY(rf_solid_evaluate(s, run, u, NULL, force, blocks, err));
+    st = upper ? rf_solid_evaluate_upper(s, run, u, NULL, force, blocks, err)
+               : rf_solid_evaluate(s, run, u, NULL, force, blocks, err);
+    if (st < 0) goto done;
     seconds[k] = py_now_s() - start;
   }
 done:
@@ -271,16 +274,18 @@ done:
 }
 
 PyDoc_STRVAR(time_doc,
-             "time_evaluate($self, u, tangent, runs, threads, /)\n--\n\n"
-             "Seconds (runs,) of evaluations of force and, if asked for, tangent blocks.");
+             "time_evaluate($self, u, tangent, runs, threads, upper=False, /)\n--\n\n"
+             "Seconds (runs,) of evaluations of force and, if asked for, tangent blocks: all, or\n"
+             "those on and above the diagonal.");
 static PyObject *solid_time_evaluate(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
   py_state *state = py_state_of_object(self);
   PyObject *u_obj, *seconds = NULL;
-  int tangent, runs, threads;
+  int tangent, runs, threads, upper = 0;
   py_run run;
   py_in u = {0};
-  if (!PyArg_ParseTuple(args, "Opii:time_evaluate", &u_obj, &tangent, &runs, &threads)) return NULL;
+  if (!PyArg_ParseTuple(args, "Opii|p:time_evaluate", &u_obj, &tangent, &runs, &threads, &upper))
+    return NULL;
   if (runs < 1) return py_fail(state, "InputError", "runs must be positive, got %d", runs);
   if (py_run_init(state, &run, NULL, threads) < 0) return NULL;
   if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
@@ -290,7 +295,7 @@ static PyObject *solid_time_evaluate(PyObject *self, PyObject *args) {
   if (seconds) {
     double *to = py_f64(seconds);
     Py_BEGIN_ALLOW_THREADS
-    st = time_evaluations(s, &run.run, u.data, tangent, runs, to, &err);
+    st = time_evaluations(s, &run.run, u.data, tangent, upper, runs, to, &err);
     Py_END_ALLOW_THREADS
   }
   py_in_release(&u);

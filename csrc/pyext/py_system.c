@@ -5,12 +5,14 @@
 
 PyDoc_STRVAR(blas_doc,
              "blas_description($module, /)\n--\n\n"
-             "Dict with core, best, config, library, threads and fallback of the BLAS in use.");
+             "Dict with core, best, core_vectors, best_vectors, config, library, threads and\n"
+             "fallback of the BLAS in use.");
 static PyObject *blas_description(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
   rf_blas_description d;
   rf_blas_describe(&d);
-  return Py_BuildValue("{s:s,s:s,s:s,s:s,s:i,s:O}", "core", d.core, "best", d.best, "config",
+  return Py_BuildValue("{s:s,s:s,s:s,s:s,s:s,s:s,s:i,s:O}", "core", d.core, "best", d.best,
+                       "core_vectors", d.core_vectors, "best_vectors", d.best_vectors, "config",
                        d.config, "library", d.library, "threads", d.threads, "fallback",
                        d.fallback ? Py_True : Py_False);
 }

@@ -55,6 +55,13 @@ rf_status rf_grid_allocate(const int32_t n[3], const double origin[3], const dou
     g->spacing[c] = spacing[c];
     g->inverse[c] = 1.0 / spacing[c];
     g->corner[c] = origin[c] + spacing[c] * (n[c] - 1);
+    for (int lane = c; lane < 4; ++lane) {
+      g->lanes_low[lane] = g->origin[c];
+      g->lanes_high[lane] = g->corner[c];
+      g->lanes_inverse[lane] = g->inverse[c];
+      g->lanes_cell[lane] = n[c] - 2;
+      g->lanes_end[lane] = n[c] - 1;
+    }
   }
   *out = g;
   return RF_OK;

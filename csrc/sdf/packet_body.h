@@ -59,17 +59,18 @@ static void look_at_triangle(work *w, const rf_closest_triangle *t, int64_t at, 
   }
 }
 
+// distances of coordinates from an interval
+RF_INLINE rf_v4 beside(rf_v4 x, double low, double high) {
+  return rf_most4(rf_most4(rf_splat(low) - x, x - rf_splat(high)), rf_splat(0.0));
+}
+
 // which columns have places that may be nearer to a box than to what they found
 RF_INLINE unsigned columns_near(const work *w, const double *box, unsigned active) {
   double dx[RF_PACKET], dy[RF_PACKET];
-  for (int i = 0; i < RF_PACKET; ++i) {
-    const double x = fmax(fmax(box[0] - w->p->x[i], w->p->x[i] - box[3]), 0.0);
-    const double y = fmax(fmax(box[1] - w->p->y[i], w->p->y[i] - box[4]), 0.0);
-    dx[i] = x * x;
-    dy[i] = y * y;
-  }
-  const rf_v4 z =
-      rf_most4(rf_most4(rf_splat(box[2]) - w->z, w->z - rf_splat(box[5])), rf_splat(0.0));
+  const rf_v4 x = beside(rf_load4(w->p->x), box[0], box[3]),
+              y = beside(rf_load4(w->p->y), box[1], box[4]), z = beside(w->z, box[2], box[5]);
+  rf_store4(dx, x * x);
+  rf_store4(dy, y * y);
   const rf_v4 zz = z * z;
   unsigned near = 0;
   for (unsigned left = active; left; left &= left - 1) {

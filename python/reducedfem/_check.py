@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -153,7 +154,24 @@ def rotations(value: ArrayLike, name: str) -> ArrayLike:
             f"{type(value).__name__}, whose as_quat() has x, y, z, w: pass "
             "np.roll(rotation.as_quat(), 1, axis=-1)"
         )
-    return array_like(value, name)
+    array_like(value, name)
+    _warn_of_identity(value, name)
+    return value
+
+
+def _warn_of_identity(value: ArrayLike, name: str) -> None:
+    """Warn of (0, 0, 0, 1): the identity in another order, and here half a turn."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return  # refused later
+    if array.size and array.shape[-1:] == (4,) and (array == (0.0, 0.0, 0.0, 1.0)).all():
+        warnings.warn(
+            f"{name} is (0, 0, 0, 1), in the order w, x, y, z half a turn about z; the identity is "
+            "(1, 0, 0, 0). If half a turn is meant, (0, 0, 0, -1) is the same",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def as_array(value: ArrayLike, name: str, wanted: str = "real numbers") -> NDArray[Any]:

@@ -19,7 +19,7 @@ from typing import Any
 
 __all__ = ["Refused", "arrays"]
 
-_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10}
+_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
 # cells that carry no volume are passed over
 _FLAT_TYPES = ("vertex", "line", "triangle", "quad", "polygon")
 # names under which formats keep an integer per cell, most telling first
@@ -87,8 +87,8 @@ def _kind(path: Path, mesh: Any) -> str:
     if kinds - set(_TYPES) or len(kinds) > 1:
         raise Refused(
             f"{str(path)!r} has volume elements {', '.join(sorted(kinds))}; a mesh is either all "
-            "tetra (4 nodes), all tetra10 (10 nodes) or all hexahedron (8 nodes): export it with "
-            "one of these kinds"
+            "tetra (4 nodes), tetra10 (10), hexahedron (8) or hexahedron20 (20 nodes): export it "
+            "with one of these kinds"
         )
     return str(kinds.pop())
 

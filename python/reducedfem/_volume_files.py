@@ -30,7 +30,7 @@ _INCLUDE_DEPTH = 10
 _INCLUDED_FILES = 1000
 _INCLUDED_BYTES = 2**28
 _VEG_TYPES = {"TET": 4, "TETS": 4, "CUBIC": 8}
-_MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10}
+_MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
 # formats that meshio writes and reads again as they were
 _WRITABLE = (
     *(".veg", ".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".nas"),
@@ -41,6 +41,8 @@ _PAIR = b"# reducedfem: files of one save"
 # processor time that meshio may take, and more for each byte: a tenth of its usual speed
 _SECONDS = 10
 _SECONDS_A_BYTE = 2e-5
+# those that hold hexahedra of 20 nodes in an order that meshio converts as their manuals say
+_WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp")
 
 
 class ElasticData(NamedTuple):
@@ -61,6 +63,7 @@ class VolumeData:
     regions: NDArray[np.int64]
     region_names: dict[int, str] = field(default_factory=dict)
     materials: dict[int, ElasticData] = field(default_factory=dict)
+    fractions: NDArray[np.float64] | None = None
 
 
 def read_volume(path: Path) -> VolumeData:
@@ -76,7 +79,8 @@ def write_volume(path: Path, data: VolumeData, suffix: str) -> None:
     if suffix == ".veg":
         if data.elements.shape[1] not in _VEG_TYPES.values():
             raise FileFormatError(
-                "a .veg file cannot hold ten-node tetrahedra; write .vtu or .msh instead"
+                f"a .veg file cannot hold elements of {data.elements.shape[1]} nodes; write .vtu "
+                "or .msh instead"
             )
         path.write_bytes(_veg_text(data).encode("ascii"))
     else:
@@ -480,14 +484,17 @@ def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
     import meshio
 
     kind = {corners: name for name, corners in _MESHIO_TYPES.items()}[data.elements.shape[1]]
-    known = _WRITABLE + (_WRITABLE_TETS if kind == "tetra" else ())
+    known = _WRITABLE_HEX20 if kind == "hexahedron20" else _WRITABLE
+    known += _WRITABLE_TETS if kind == "tetra" else ()
     if suffix not in known:
         raise FileFormatError(
             f"cannot write a mesh of {kind} elements as "
             f"{suffix or 'a file without suffix'}; known are {' '.join(known)}"
         )
     regions = data.regions.astype(np.int32)
-    cell_data = {"region": [regions]}
+    cell_data: dict[str, list[NDArray[Any]]] = {"region": [regions]}
+    if data.fractions is not None and suffix in (".vtu", ".vtk", ".xdmf", ".xmf"):
+        cell_data["fraction"] = [data.fractions]
     field_data: dict[str, Any] = {}
     options: dict[str, Any] = {}
     if suffix == ".msh":

@@ -15,6 +15,7 @@ from reducedfem._run import Progress, callback, threads
 from reducedfem.damping import damping_argument
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.integrator import rayleigh, step_count
+from reducedfem.pose import Pose, pose_arguments
 from reducedfem.reduced import ReducedSolid
 from reducedfem.reduced_damping import ReducedStrainRateDamping
 from reducedfem.rigid import RigidBody
@@ -180,8 +181,8 @@ class FreeBody:
 
     def reset(
         self,
-        position: ArrayLike | None = None,
-        quaternion: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+        position: ArrayLike | Pose | None = None,
+        quaternion: ArrayLike | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         q: ArrayLike | None = None,
@@ -192,9 +193,9 @@ class FreeBody:
         Parameters
         ----------
         position
-            Of the centre of mass [m]; None: where it is at rest.
+            Of the centre of mass [m]; None: where it is at rest. Or a `Pose`, that of the centre.
         quaternion
-            Rotation from body to world, w, x, y, z, of any length but zero.
+            Rotation from body to world, w, x, y, z, of any length but zero; None: not turned.
         velocity, angular_velocity
             In the world [m/s], [rad/s].
         q, qdot
@@ -207,7 +208,10 @@ class FreeBody:
         DivergedError
             q or qdot is so large that the acceleration is not finite; nothing is changed then.
         """
+        if isinstance(position, Pose):
+            position, quaternion = pose_arguments(position, quaternion)
         place = self._body.centre if position is None else position
+        quaternion = (1.0, 0.0, 0.0, 0.0) if quaternion is None else quaternion
         given = {
             "position": place,
             "quaternion": quaternion,

@@ -24,6 +24,7 @@ _FLAGS = {
     "silent": 4,
     "broken": 8,
     "fading": 16,
+    "paused": 32,
     "limited": 1 << 8,
     "clutched": 1 << 9,
     "device_failed": 1 << 10,
@@ -99,7 +100,8 @@ class HapticRecords:
         ----------
         name
             "clamped", "slewed" or "fading": forces were limited; "silent": the device told
-            nothing new; "limited": a largest speed or depth cut the motion; "clutched"; "split":
+            nothing new; "paused": the force before it went out too long ago, so this one is zero;
+            "limited": a largest speed or depth cut the motion; "clutched"; "split":
             a coupled session made the cycle as one that is not; "too_deep": contact was deeper
             than `max_depth` of the coupling; "broken", "device_failed" or "diverged": the session
             failed.

@@ -25,14 +25,19 @@ def _verdict(blas: dict[str, Any]) -> str:
         return "This BLAS does not tell which kernels it runs; it is probably not OpenBLAS."
     if blas["fallback"]:
         return (
-            f"The BLAS runs its {core} kernels, made for old processors; this one deserves {best}: "
-            f"start Python with OPENBLAS_CORETYPE={best}, or install a newer OpenBLAS."
+            f"The BLAS runs its {core} kernels, made for processors with {blas['core_vectors']}; "
+            f"this one has {blas['best_vectors']} and deserves {best}, whose products of matrices "
+            f"are 1.3 to 4 times as fast: start Python with OPENBLAS_CORETYPE={best}, or install "
+            "a newer OpenBLAS."
         )
-    if not best:
-        return f"The BLAS runs its {core} kernels; what this processor deserves is not known."
+    if not (best and blas["core_vectors"]):
+        return f"The BLAS runs its {core} kernels; no judgement is known for this processor."
     if core.lower() == best.lower():
         return f"The BLAS runs its {core} kernels, which fit this processor."
-    return f"The BLAS runs its {core} kernels, which suit this processor ({best} would too)."
+    return (
+        f"The BLAS runs its {core} kernels, which use the {blas['core_vectors']} of this "
+        f"processor as {best} does."
+    )
 
 
 def system_info() -> dict[str, Any]:
@@ -49,9 +54,11 @@ def system_info() -> dict[str, Any]:
         ``threads``: how many threads computations use (see `set_threads`).
         ``kernels``: which variant of the package's own vector kernels runs.
         ``blas``: a dict with the kernel family in use (``core``), the family the
-        processor deserves (``best``), the build (``config``), the file (``library``),
-        the number of ``threads`` the library would use by itself, ``fallback`` (whether
-        `core` is below what the processor deserves) and ``verdict``, a sentence.
+        processor deserves (``best``), the widest vectors of both (``core_vectors``,
+        ``best_vectors``: ``"SSE"``, ``"AVX"``, ``"AVX2"``, ``"AVX-512"``, empty where
+        unknown), the build (``config``), the file (``library``), the number of
+        ``threads`` the library would use by itself, ``fallback`` (True where `core` has
+        narrower vectors than `best`) and ``verdict``, a sentence.
     """
     blas: dict[str, Any] = dict(_core.blas_description())
     blas["verdict"] = _verdict(blas)

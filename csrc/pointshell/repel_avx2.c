@@ -1,0 +1,9 @@
+// Forces between points, avx2 variant.
+#include "linalg/simd.h"
+
+#if RF_SIMD_X86
+#pragma GCC target("avx2,fma")
+#define RF_WIDTH 4
+#define RF_NAME(f) f##_avx2
+#include "pointshell/repel_body.h"
+#endif
