@@ -5,7 +5,7 @@ SI units; arrays are float64, fields over nodes (n, 3), reduced coordinates (r,)
 
 Geometry
     `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra of four or ten nodes,
-    hexahedra), `voxelize` (a mesh around a surface), `read_fixed`; `Embedding` carries points
+    hexahedra), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding` carries points
     along with a mesh, `Skin` a reduced surface with its normals, and answers with a `Pick`.
 Solids
     `StVK`, `LinearElastic`: materials. `Solid`: mass, energy, forces, tangents, statics
@@ -39,14 +39,13 @@ Haptics
     it with contact and simulations, in a thread of C, against a `Device`: `ReplayDevice`,
     `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`, `ForceDimension`, `OpenHaptics`;
     `probe_devices` (`DeviceProbe`) finds them. ``reducedfem.scenes``: sessions to run and copy.
-Systems that are no solids
-    `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
-The machine
-    `set_threads`, `threads`, `system_info`.
+Systems that are no solids, and the machine
+    `SecondOrderSystem`, its `SystemModes`, `SystemBasis`; `set_threads`, `threads`, `system_info`.
 Errors
     `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
-    `DivergedError`, `DeviceError`, `MissingMatplotlibError`, `InternalError`; `GeometryWarning`.
+    `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`,
+    `InternalError`; `GeometryWarning`.
 """
 
 from __future__ import annotations
@@ -105,6 +104,7 @@ from reducedfem.errors import (  # noqa: E402
     InternalError,
     MeshError,
     MissingMatplotlibError,
+    MissingPackageError,
     ReducedFEMError,
     SingularMatrixError,
     StaticConvergenceError,
@@ -153,6 +153,7 @@ from reducedfem.solid import Solid, StaticReport  # noqa: E402
 from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
+from reducedfem.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.thinning import thin_samples, thin_shapes  # noqa: E402
 from reducedfem.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
 from reducedfem.workspace import Workspace  # noqa: E402
@@ -200,6 +201,7 @@ __all__ = [
     "Mesh",
     "MeshError",
     "MissingMatplotlibError",
+    "MissingPackageError",
     "Modes",
     "NewmarkReport",
     "OffsetField",
@@ -260,6 +262,7 @@ __all__ = [
     "stable_step",
     "step_free_bodies",
     "system_info",
+    "tetrahedralize",
     "thin_samples",
     "thin_shapes",
     "threads",

@@ -225,6 +225,11 @@ class Surface:
         (t,) array
             Thickness [m]; 0 of triangles with nothing behind them (single sheets), infinity of
             those wholly inside, and where the ray leaves through a hole.
+
+        Raises
+        ------
+        MemoryError
+            The trees over the triangles do not fit into memory.
         """
         with callback(progress, "thickness") as call:
             return _core.surface_thickness(self._vertices, self._triangles, call, threads())
@@ -353,14 +358,14 @@ class Surface:
             A scale is not positive, or `rotation` is neither a rotation matrix nor of unit length,
             or an argument has a wrong shape or a value that is not finite.
         """
-        factor = _scale(scale)
-        vertices = self._vertices * factor
-        if rotation is not None:
-            vertices = vertices @ _rotation(rotation).T
-        if translation is not None:
-            way = reals(translation, "translation")
-            if way.shape != (3,):
-                raise InputError(f"translation must have shape (3,), got {way.shape}")
+        way = reals((0, 0, 0) if translation is None else translation, "translation")
+        if way.shape != (3,):
+            raise InputError(f"translation must have shape (3,), got {way.shape}")
+        turn = None if rotation is None else _rotation(rotation)
+        with np.errstate(over="ignore", invalid="ignore"):
+            vertices = self._vertices * _scale(scale)
+            if turn is not None:
+                vertices = vertices @ turn.T
             vertices = vertices + way
         if not np.isfinite(vertices).all():
             raise InputError("scale or translation is so large that vertices are not finite")
