@@ -40,7 +40,7 @@ RADIUS = 0.012  # m, of the ball
 PRESSED = 0.012  # m, by which the hand goes beyond the first touch
 CLEAR = 0.004  # m, where it begins
 DENSITY = 1000.0
-DAMPING = 1.4  # alpha over the lowest angular frequency
+DAMPING = 1.4  # alpha over the lowest angular frequency; beta is a twentieth of a step
 MODULI = (3e3, 3e4, 3e5, 3e6)
 RIGHT = 0.07  # just noticeable difference of stiffness
 STILL = 0.01
@@ -284,7 +284,7 @@ def press(case: Case) -> Felt:
     point, inwards = body.places[case.place]
     top, bottom = point - (RADIUS + CLEAR) * inwards, point + (PRESSED - RADIUS) * inwards
     down = 0.25
-    rests = 1.0 + max(0.5, 20.0 / omega)
+    rests = 1.0 + max(1.5, 20.0 / omega)
     times = [0.0, down, down + rests]
     ways = [top, bottom, bottom]
     for _ in range(3):  # and release, thrice
@@ -293,7 +293,7 @@ def press(case: Case) -> Felt:
     times.append(times[-1] + down)
     ways.append(top)
     contact = contact_of(body.tree, ball_field())
-    sim = rf.ImplicitNewmark(model, 1.0 / case.rate, damping=(DAMPING * omega, 0.0))
+    sim = rf.ImplicitNewmark(model, 1.0 / case.rate, damping=(DAMPING * omega, 0.05 / case.rate))
     made = rf.HapticSession(
         contact, rf.ReplayDevice(times, ways), simulation=sim, rate=case.rate, ramp=0.0,
         coupling=rf.VirtualCoupling.for_contact(contact, case.k), budget_us=0.0,
@@ -428,7 +428,7 @@ def both(
     hand = rf.ReplayDevice([0.0, 0.25, seconds + 1.0], [top, bottom, bottom], [turn] * 3)
     made = rf.HapticSession(
         contact, hand, coupling=coupling, rate=rate, ramp=0.0, budget_us=0.0,
-        simulation=rf.ImplicitNewmark(model, 1.0 / rate, damping=(DAMPING * omega, 0.0)),
+        simulation=rf.ImplicitNewmark(model, 1.0 / rate, damping=(DAMPING * omega, 0.05 / rate)),
         field_simulation=rf.ImplicitNewmark(
             held, 1.0 / rate, damping=(DAMPING * lowest_frequency(held), 0.0)
         ),

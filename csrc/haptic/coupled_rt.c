@@ -5,7 +5,7 @@
 #include "linalg/dense_rt.h"
 
 // Of the stiffness of contact: what the solve takes, damping in a cycle included.
-static const double DAMPED = 1.5;
+static const double DAMPED = 2.0;
 
 static double dot(int32_t n, const double *x, const double *y) {
   double even = 0.0, odd = 0.0;
