@@ -71,7 +71,7 @@ def tetrahedron() -> rf.Surface:
 
 
 def voxels(w: SimpleNamespace, fill: bool) -> list[np.ndarray]:
-    mesh = rf.voxelize(w.surface, resolution=6, fill=fill)
+    mesh = rf.voxelize(w.surface, resolution=6, fill=fill, cut=False, order=1)
     return [mesh.nodes, mesh.elements]
 
 

@@ -1,9 +1,10 @@
-// Winding numbers of surfaces, which way their parts face, and their holes.
+// Winding numbers of surfaces, which way their parts face, their holes and their thickness.
 #include <string.h>
 
 #include "base/alloc.h"
 #include "mesh/holes.h"
 #include "mesh/orientation.h"
+#include "mesh/thickness.h"
 #include "mesh/winding.h"
 #include "pyext/py_surface.h"
 
@@ -135,7 +136,37 @@ static PyObject *surface_holes(PyObject *module, PyObject *args) {
   return result;
 }
 
+PyDoc_STRVAR(
+    thickness_doc,
+    "surface_thickness($module, vertices, triangles, progress, threads, /)\n--\n\n"
+    "Thickness of the body at each triangle (t,): 0 of single sheets, infinity of what is\n"
+    "wholly inside and of what ends at a hole.");
+static PyObject *surface_thickness(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices, *triangles, *progress, *out = NULL;
+  int threads;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "OOOi:surface_thickness", &vertices, &triangles, &progress,
+                        &threads) ||
+      py_run_init(state, &run, progress, threads) < 0)
+    return NULL;
+  py_surface in = {0};
+  if (py_in_surface(state, &in, vertices, triangles) == 0 &&
+      (out = py_new_f64(1, (npy_intp[]){in.view.n_triangles}))) {
+    double *to = py_f64(out);
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_surface_thickness(&in.view, &run.run, to, &err);
+    Py_END_ALLOW_THREADS
+    out = py_result(state, st, &err, out);
+  }
+  py_surface_release(&in);
+  return out;
+}
+
 PyMethodDef py_winding_functions[] = {
+    {"surface_thickness", surface_thickness, METH_VARARGS, thickness_doc},
     {"surface_holes", surface_holes, METH_VARARGS, holes_doc},
     {"surface_winding", surface_winding, METH_VARARGS, winding_doc},
     {"surface_reversed", surface_reversed, METH_VARARGS, reversed_doc},

@@ -5,8 +5,8 @@ SI units; arrays are float64, fields over nodes (n, 3), reduced coordinates (r,)
 
 Geometry
     `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra or hexahedra, of first or
-    second order), `voxelize` (a mesh around a surface), `read_fixed`; `Embedding` carries
-    points along with a mesh, `Skin` a reduced surface, and answers with a `Pick`.
+    second order), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding` carries
+    points along with a mesh, `Skin` a reduced surface with its normals, and answers with a `Pick`.
 Solids
     `StVK`, `LinearElastic`: materials. `Solid`: mass, energy, forces, tangents, statics
     (`StaticReport`), linear `Modes`, modal derivatives, its `RigidBody`; matrices are `CSC`.
@@ -46,7 +46,8 @@ The machine
 Errors
     `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
-    `DivergedError`, `DeviceError`, `MissingMatplotlibError`, `InternalError`; `GeometryWarning`.
+    `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`,
+    `InternalError`; `GeometryWarning`.
 """
 
 from __future__ import annotations
@@ -105,6 +106,7 @@ from reducedfem.errors import (  # noqa: E402
     InternalError,
     MeshError,
     MissingMatplotlibError,
+    MissingPackageError,
     ReducedFEMError,
     SingularMatrixError,
     StaticConvergenceError,
@@ -153,6 +155,7 @@ from reducedfem.solid import Solid, StaticReport  # noqa: E402
 from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
+from reducedfem.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.thinning import thin_samples, thin_shapes  # noqa: E402
 from reducedfem.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
 from reducedfem.workspace import Workspace  # noqa: E402
@@ -200,6 +203,7 @@ __all__ = [
     "Mesh",
     "MeshError",
     "MissingMatplotlibError",
+    "MissingPackageError",
     "Modes",
     "NewmarkReport",
     "OffsetField",
@@ -260,6 +264,7 @@ __all__ = [
     "stable_step",
     "step_free_bodies",
     "system_info",
+    "tetrahedralize",
     "thin_samples",
     "thin_shapes",
     "threads",

@@ -936,6 +936,9 @@ def surface_holes(
     threads: int,
     /,
 ) -> tuple[list[NDArray[np.int32]], NDArray[np.int32]]: ...
+def surface_thickness(
+    vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, /
+) -> NDArray[np.float64]: ...
 def surface_reversed(
     vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, /
 ) -> NDArray[np.int32]: ...

@@ -12,7 +12,7 @@ from reducedfem.surface import Surface
 __all__ = ["warn_of_doubts"]
 
 # of what is inside: as much in doubt
-_MOST_DOUBTS = 0.1
+_MOST_DOUBTS = 0.25
 # of the area: as much without inside
 _MOST_SHEETS = 0.1
 _SHOWN = 3
@@ -22,7 +22,7 @@ def _holes(surface: Surface) -> str:
     """Return the number of holes, and the widest of them with place and size."""
     loops = surface.boundary_loops()
     corners = [surface.vertices[loop] for loop in loops]
-    across = np.array([np.linalg.norm(np.ptp(x, axis=0)) for x in corners])
+    across = np.array([np.ptp(x, axis=0).max() for x in corners])
     widest = np.argsort(-across, kind="stable")[:_SHOWN]
     longest = np.ptp(surface.bounds, axis=0).max()
     named = [
@@ -31,8 +31,8 @@ def _holes(surface: Surface) -> str:
         for i in widest
     ]
     count = "1 hole" if len(loops) == 1 else f"{len(loops)} holes"
-    shown = "" if len(loops) <= 1 else " the widest" if len(loops) > _SHOWN else ""
-    return f"{count},{shown} {'; '.join(named)}" if named else "no hole"
+    shown = "the widest " if len(loops) > _SHOWN else ""
+    return f"{count}, {shown}{'; '.join(named)}" if named else "no hole"
 
 
 def warn_of_doubts(
@@ -55,17 +55,17 @@ def warn_of_doubts(
     """
     if sheets > _MOST_SHEETS:
         warnings.warn(
-            f"{sheets:.0%} of the surface's area bounds no volume: these parts are single sheets, "
-            "whose thickness is that of the voxels around them; give the part two sides, or use "
-            "fill=False where a skin is meant",
+            f"{sheets:.0%} of the surface's area bounds no volume: these parts are single sheets "
+            "without thickness (in a mesh it is that of a voxel); give the part two sides, or "
+            "voxelize it with fill=False where a skin is meant",
             GeometryWarning,
             stacklevel=stacklevel + 1,
         )
     elif doubtful > _MOST_DOUBTS * inside:
         warnings.warn(
-            f"the surface is so open that {doubtful / max(inside, 1):.0%} as many voxels as are "
-            f"inside could be either inside or outside; it has {_holes(surface)}; a plane over "
-            "each hole is taken as its lid, about; close the surface, or see Surface.filled()",
+            f"the surface is so open that its inside is uncertain; it has {_holes(surface)}. A "
+            "lid over each hole is assumed: close the surface if it is another one, or use "
+            "Surface.filled()",
             GeometryWarning,
             stacklevel=stacklevel + 1,
         )

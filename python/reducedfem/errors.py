@@ -27,6 +27,7 @@ __all__ = [
     "InternalError",
     "MeshError",
     "MissingMatplotlibError",
+    "MissingPackageError",
     "ReducedFEMError",
     "SingularMatrixError",
     "StaticConvergenceError",
@@ -49,7 +50,11 @@ class MeshError(InputError):
     """A mesh or surface is not usable: inverted, degenerate, empty, not held."""
 
 
-class MissingMatplotlibError(ReducedFEMError, ImportError):
+class MissingPackageError(ReducedFEMError, ImportError):
+    """An optional package is not installed; the message says which, and how to install it."""
+
+
+class MissingMatplotlibError(MissingPackageError):
     """Matplotlib, which pictures need, is not installed."""
 
 

@@ -411,7 +411,23 @@ class DistanceField(Field):
             raise InputError(f'mode must be "exact" or "fast", got {mode!r}')
         voxels = _resolution(resolution)
         with callback(progress, "distances") as told:
-            core, *report = _core.field_from_surface(
+            (
+                core,
+                closed,
+                turned,
+                crossing,
+                taken,
+                removed,
+                band,
+                error,
+                hidden,
+                depth_error,
+                capped,
+                cap,
+                inside,
+                doubtful,
+                sheets,
+            ) = _core.field_from_surface(  # fmt: skip
                 surface.vertices,
                 surface.triangles,
                 voxels,
@@ -423,8 +439,6 @@ class DistanceField(Field):
                 told,
                 threads(),
             )
-        closed, turned, crossing, taken, removed, band, error, hidden, depth_error = report[:9]
-        capped, cap, inside, doubtful, sheets = report[9:]
         if capped:
             warn_of_doubts(surface, inside, doubtful, sheets, stacklevel=2)
         provenance: dict[str, Any] = {

@@ -131,9 +131,7 @@ _TEXTS = (
 
 def _schema(names: Collection[str]) -> dict[str, str]:
     """Return names and types of the arrays of a model that has some of these."""
-    absent = {
-        name for group in (_PARTS, _RULE) if not set(group) & set(names) for name in group
-    }
+    absent = {name for group in (_PARTS, _RULE) if not set(group) & set(names) for name in group}
     if _DAMPING not in names:
         absent.add(_DAMPING)
     return {name: dtype for name, dtype in _SCHEMA.items() if name not in absent}

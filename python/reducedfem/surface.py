@@ -208,6 +208,66 @@ class Surface:
                 self._vertices, self._triangles, given, True, call, threads()
             ).reshape(shape)
 
+    def thickness(self, *, progress: Progress = False) -> NDArray[np.float64]:
+        """Return how thick the body is at each triangle.
+
+        From the middle of the triangle a ray goes straight in, to where it first leaves the
+        body, which is where winding numbers are above 1/2. Walls hidden in parts that overlap
+        do not end it.
+
+        Parameters
+        ----------
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        (t,) array
+            Thickness [m]; 0 of triangles with nothing behind them (single sheets), infinity of
+            those wholly inside, and where the ray leaves through a hole.
+
+        Raises
+        ------
+        MemoryError
+            The trees over the triangles do not fit into memory.
+        """
+        with callback(progress, "thickness") as call:
+            return _core.surface_thickness(self._vertices, self._triangles, call, threads())
+
+    def thinnest(self, share: float = 0.02) -> float:
+        """Return the thickness that all but a small share of the surface exceeds.
+
+        Parameters
+        ----------
+        share
+            Of the area that is at least that thin, from 0 to 1. 0 is the thinnest triangle: near
+            sharp edges, where thickness means little.
+
+        Returns
+        -------
+        float
+            Thickness [m], see `thickness`. Divided by the edge of a voxel it is the number of
+            cells across thin parts.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `share` is no number from 0 to 1.
+        """
+        part = number(share, "share")
+        if not 0 <= part <= 1:
+            raise InputError(f"share must be from 0 to 1, got {part:g}")
+        corners = self._vertices[self._triangles]
+        area = np.linalg.norm(
+            np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
+        )
+        thickness = self.thickness()
+        # triangles without area are no part of it
+        order = np.argsort(np.where(area > 0, thickness, np.inf), kind="stable")
+        upto = np.cumsum(area[order])
+        at = np.searchsorted(upto, part * upto[-1])
+        return float(thickness[order[min(at, len(order) - 1)]])
+
     def oriented(self) -> Surface:
         """Return the surface with each of its parts facing outward.
 
@@ -298,14 +358,14 @@ class Surface:
             A scale is not positive, or `rotation` is neither a rotation matrix nor of unit length,
             or an argument has a wrong shape or a value that is not finite.
         """
-        factor = _scale(scale)
-        vertices = self._vertices * factor
-        if rotation is not None:
-            vertices = vertices @ _rotation(rotation).T
-        if translation is not None:
-            way = reals(translation, "translation")
-            if way.shape != (3,):
-                raise InputError(f"translation must have shape (3,), got {way.shape}")
+        way = reals((0, 0, 0) if translation is None else translation, "translation")
+        if way.shape != (3,):
+            raise InputError(f"translation must have shape (3,), got {way.shape}")
+        turn = None if rotation is None else _rotation(rotation)
+        with np.errstate(over="ignore", invalid="ignore"):
+            vertices = self._vertices * _scale(scale)
+            if turn is not None:
+                vertices = vertices @ turn.T
             vertices = vertices + way
         if not np.isfinite(vertices).all():
             raise InputError("scale or translation is so large that vertices are not finite")
