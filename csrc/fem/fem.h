@@ -63,11 +63,11 @@ typedef struct rf_solid {
   int32_t *ghost_ptr;    // of a row, in the arrays below           (n + 1)
   int32_t *ghost_entry;  // entry of graph.col                      (ghost_ptr[n])
   double *ghost_value;   // N/m                                     (ghost_ptr[n])
-  int32_t *mirror;      // entry (j,i) of each entry (i,j)      (graph.ptr[n])
-  int32_t *pair;        // entry of graph.col of each node pair (places, nodes * nodes)
-  double *mass;         // consistent mass, kg                 (graph.ptr[n])
-  double *lumped;       // mass on nodes, positive, kg          (n_nodes)
-  double total_volume;  // m^3
+  int32_t *mirror;       // entry (j,i) of each entry (i,j)      (graph.ptr[n])
+  int32_t *pair;         // entry of graph.col of each node pair (places, nodes * nodes)
+  double *mass;          // consistent mass, kg                 (graph.ptr[n])
+  double *lumped;        // mass on nodes, positive, kg          (n_nodes)
+  double total_volume;   // m^3
   int32_t n_fixed, n_free;
   int32_t *fixed;    // fixed nodes, ascending              (n_fixed)
   int32_t *free;     // the others, ascending               (n_free)

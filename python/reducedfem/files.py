@@ -43,9 +43,9 @@ of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as J
 keys, without blanks and in ASCII, followed by the arrays in the order of the table. A file
 whose contents were changed is therefore recognised; how they are arranged does not matter.
 
-``format_version`` is 4 with cut elements, else 3 with elements of 20 nodes, else 2 with strain-rate damping or elements of
-ten nodes, which version 1 did not know, else 1. Older readers so read what they can understand, and
-say of the rest that it is newer.
+``format_version`` is 4 with cut elements, else 3 with elements of 20 nodes, else 2 with
+strain-rate damping or elements of ten nodes, which version 1 did not know, else 1. Older readers so
+read what they can understand, and say of the rest that it is newer.
 """
 
 from __future__ import annotations

@@ -88,7 +88,8 @@ def add_to(commands: Commands) -> None:
         "--expand",
         type=_EXPAND,
         metavar="S",
-        help="side of the grid over the longest side of the surface (default: 1, of whole cubes 1.2)",
+        help="side of the grid over the longest side of the surface (default: 1; of whole cubes "
+        "1.2)",
     )
     geometry.add_argument(
         "--cut",
