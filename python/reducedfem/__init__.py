@@ -8,7 +8,7 @@ Geometry
     order), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding` carries points
     along with a mesh, `Skin` a reduced surface, and answers with a `Pick`.
 Solids
-    `StVK`, `LinearElastic`: materials. `Solid`: mass, energy, forces, tangents, statics
+    `StVK`, `LinearElastic`: materials. `Solid` (`SolidSummary`): mass, energy, forces, statics
     (`StaticReport`), linear `Modes`, modal derivatives, its `RigidBody`; matrices are `CSC`.
     `StrainRateDamping`: of a solid, and reduced (`ReducedStrainRateDamping`).
 Bases
@@ -153,7 +153,7 @@ from reducedfem.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.sketch import ForceSketch, Recording, record  # noqa: E402
 from reducedfem.sketch_basis import SketchReport, sketch_basis  # noqa: E402
 from reducedfem.skin import Pick, Skin  # noqa: E402
-from reducedfem.solid import Solid, StaticReport  # noqa: E402
+from reducedfem.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
@@ -230,6 +230,7 @@ __all__ = [
     "SketchReport",
     "Skin",
     "Solid",
+    "SolidSummary",
     "SpaceMouse",
     "Spectrum",
     "SphereField",
