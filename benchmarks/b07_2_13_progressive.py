@@ -193,7 +193,7 @@ def size(mesh: rf.Mesh) -> float:
 
 def creature(surface: rf.Surface, resolution: int, title: str) -> Scene:
     """Return a hollow creature that stands with y up, held at its feet; its head is at high x."""
-    mesh = rf.voxelize(surface, resolution)
+    mesh = rf.voxelize(surface, resolution, fill=False)
     x = mesh.nodes
     low, extent = x.min(axis=0), np.ptp(x, axis=0)
     along = 0 if extent[0] >= extent[2] else 2

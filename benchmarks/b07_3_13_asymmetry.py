@@ -190,11 +190,11 @@ def run(
     at = far * unit + np.linspace(0.0, 1.0, samples)[:, None] * way
 
     start = time.perf_counter()
-    contact = rf.PenaltyContact(tree, field, STIFFNESS, None)
+    contact = rf.PenaltyContact(tree, field, STIFFNESS, None, direction="normal")
     first = scenes.replay(contact, scenes.Motion(at, np.tile(turned, (samples, 1))))
     # the pose of the fixed copy as the moving one sees it; what it feels is the reaction
     seen = -at @ scenes.rotation(turned)
-    contact = rf.PenaltyContact(tree, field, STIFFNESS, None)
+    contact = rf.PenaltyContact(tree, field, STIFFNESS, None, direction="normal")
     second = scenes.replay(contact, scenes.Motion(seen, np.tile(back, (samples, 1))))
     forces = np.stack([first.force, -second.force @ scenes.rotation(turned).T])
     seconds["contact"] = time.perf_counter() - start

@@ -164,7 +164,12 @@ def measure(
         for shell in sizes:
             of_force, of_torque, touching = [], [], []
             contact = rf.PenaltyContact(
-                rf.PointTree(shell), target.field, STIFFNESS, None, area_weights=weighted
+                rf.PointTree(shell),
+                target.field,
+                STIFFNESS,
+                None,
+                area_weights=weighted,
+                direction="normal",
             )
             for (position, q), exact in zip(target.poses, target.limits, strict=True):
                 out = contact.evaluate(position, q)

@@ -105,7 +105,7 @@ class Experiment(replays.Replays):
 def bridge(resolution: int, r: int) -> tuple[rf.Surface, rf.ReducedSolid]:
     """Return the sample bridge, held at the feet of its piers, and its reduced model."""
     surface = samples.load("bridge")
-    mesh = rf.voxelize(surface, resolution)
+    mesh = rf.voxelize(surface, resolution, fill=False)
     z = mesh.nodes[:, 2]
     solid = rf.Solid(mesh, MATERIAL, fixed=z < z.min() + 0.04)
     return surface, rf.reduce(solid, rf.modal_derivative_basis(solid, k=8, r=r))
@@ -194,7 +194,7 @@ def scene(
     start = time.perf_counter()
     simulation = rf.ImplicitNewmark(reduced, 1.0 / RATE, damping=(1.0, 0.002))
     motion, qs = scenes.record(
-        rf.PenaltyContact(tree, field, STIFFNESS, None),
+        rf.PenaltyContact(tree, field, STIFFNESS, None, direction="normal"),
         hand_over_bridge(shell.points, float(body.bounds[0, 2]), frames),
         SPRING,
         TORSION,
@@ -256,7 +256,7 @@ def plot(experiment: Experiment, path: Path, red: str = "warm 2500") -> None:
         f"degradation, {red} nodes (red)",
         full,
         experiment.rendering(red),
-        rf.PenaltyContact(made.tree, made.field, STIFFNESS, None),
+        rf.PenaltyContact(made.tree, made.field, STIFFNESS, None, direction="normal"),
         made.motion,
         made.qs,
         replays.Views(

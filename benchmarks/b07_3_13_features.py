@@ -209,7 +209,7 @@ def run(
     replays = []
     for level in range(shell.n_levels):
         part = shell.up_to(level)
-        contact = rf.PenaltyContact(rf.PointTree(part), field, STIFFNESS, None)
+        contact = rf.PenaltyContact(rf.PointTree(part), field, STIFFNESS, None, direction="normal")
         replays.append((part, scenes.replay(contact, motion)))
     seconds["contact"] = time.perf_counter() - start
     best = np.linalg.norm(replays[-1][1].force, axis=1)

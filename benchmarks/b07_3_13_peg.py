@@ -286,7 +286,7 @@ def plot(experiment: Experiment, path: Path, red: str = "warm 2000") -> None:
         f"degradation, {red} nodes (red)",
         full,
         experiment.rendering(red),
-        rf.PenaltyContact(made.tree, made.field, STIFFNESS, None),
+        rf.PenaltyContact(made.tree, made.field, STIFFNESS, None, direction="normal"),
         made.motion,
         None,
         replays.Views(shown, bodies, 0.6 * made.voxel, elevation=12.0),

@@ -155,7 +155,7 @@ def run(resolution: int = 64, points: int = 500) -> Experiment:
             "voxmap": rf.VoxmapContact(way.shell, voxmap, STIFFNESS),
             # as there, forces are not scaled
             "distance field": rf.PenaltyContact(
-                rf.PointTree(way.shell), field, STIFFNESS, max_points=None
+                rf.PointTree(way.shell), field, STIFFNESS, max_points=None, direction="normal"
             ),
         }
         for method, contact in contacts.items():

@@ -246,9 +246,7 @@ def press(
         Points of that stiffness; more are scaled.
     """
     field = rf.SphereField((0.0, 0.0, 0.0), RADIUS)
-    contact = rf.PenaltyContact(
-        made.tree, field, stiffness, None, max_points=most, gradient_direction="field"
-    )
+    contact = rf.PenaltyContact(made.tree, field, stiffness, None, max_points=most)
     touch = EDGE * CELLS[2] + RADIUS
     heights = (touch + 0.002, touch + 0.002, touch - PRESSED, touch - PRESSED)
     hand = rf.ReplayDevice([0.0, 0.05, 0.3, 60.0], [[*PLACE, z] for z in heights])

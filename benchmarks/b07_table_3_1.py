@@ -171,7 +171,7 @@ def level_counts(points: int, levels: int) -> list[int]:
 
 def soft(surface: rf.Surface, voxels: int, held: float) -> rf.ReducedSolid:
     """Return a solid of r = 15, held where it is lowest: so much of its height."""
-    mesh = rf.voxelize(surface, voxels, fill=True)
+    mesh = rf.voxelize(surface, voxels)
     z = mesh.nodes[:, 2]
     solid = rf.Solid(mesh, MATERIAL, fixed=z < z.min() + held * float(np.ptp(z)))
     return rf.reduce(solid, rf.modal_derivative_basis(solid, 8, 15))
@@ -285,7 +285,7 @@ def blended(keys: Array | None, frames: int) -> Array | None:
 
 def pressed(case: Case, at: Array, turned: Array, q: Array | None, field_q: Array | None) -> Array:
     """Return the position from `at` along z where so many points touch as wanted."""
-    contact = rf.PenaltyContact(case.tree, case.field, STIFFNESS, None)
+    contact = rf.PenaltyContact(case.tree, case.field, STIFFNESS, None, direction="normal")
     up = np.array([0.0, 0.0, 1.0])
     low, high = -0.03, 0.03
     for _ in range(24):
@@ -329,7 +329,7 @@ def path(case: Case, frames: int) -> Path:
 def replay(case: Case, way: Path, coherent: bool) -> tuple[rf.ContactTrajectory, Array]:
     """Return what a contact gives over a path, and times of cycles: the least of three."""
     contact = rf.PenaltyContact(
-        case.tree, case.field, STIFFNESS, case.warm, temporal_coherence=coherent
+        case.tree, case.field, STIFFNESS, case.warm, temporal_coherence=coherent, direction="normal"
     )
     times = []
     for _ in range(3):
@@ -364,7 +364,7 @@ def measure(case: Case, frames: int) -> Row:
     # what is skipped must not be missed
     if not np.array_equal(out.force, every.force):
         raise rf.ReducedFEMError(f"{case.name}: temporal coherence changes the force")
-    contact = rf.PenaltyContact(case.tree, case.field, STIFFNESS, None)
+    contact = rf.PenaltyContact(case.tree, case.field, STIFFNESS, None, direction="normal")
     treeless = []
     for i in np.linspace(0, frames - 1, 7).astype(int):
         position, turned, q, field_q = way.cycle(i)

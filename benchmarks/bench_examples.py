@@ -20,7 +20,7 @@ RUBBER = rf.StVK(1e6, 0.4, 1100.0)
 
 def hose(resolution: int) -> rf.Solid:
     """Return a rubber hose held at one end."""
-    mesh = rf.voxelize(samples.load("hose"), resolution=resolution, fill=True)
+    mesh = rf.voxelize(samples.load("hose"), resolution=resolution)
     return rf.Solid(mesh, RUBBER, fixed=mesh.nodes[:, 0] < 0.012)
 
 
@@ -123,7 +123,7 @@ def sketch_rows() -> list[Row]:
 
 def trajectory_rows() -> list[Row]:
     """POD and merging on a mesh of 20,000 nodes; recording a reduced motion."""
-    mesh = rf.voxelize(bumpy_sphere(), resolution=74)
+    mesh = rf.voxelize(bumpy_sphere(), resolution=74, fill=False)
     low = mesh.nodes[:, 2] < mesh.nodes[:, 2].min() + 0.03 * np.ptp(mesh.nodes[:, 2])
     solid = rf.Solid(mesh, RUBBER, low)
     rng = np.random.default_rng(0)

@@ -54,9 +54,7 @@ def session_rows(
     what: str, tree: rf.PointTree, distance: float, simulation: rf.ImplicitNewmark | None
 ) -> list[Row]:
     """Return the rows of one scene, run in the thread for some seconds."""
-    contact = rf.PenaltyContact(
-        tree, bumpy_ball(), 1000.0, warm_nodes=None, gradient_direction="normal"
-    )
+    contact = rf.PenaltyContact(tree, bumpy_ball(), 1000.0, warm_nodes=None, direction="normal")
     coupling = rf.VirtualCoupling.for_contact(contact, STIFFNESS)
     session = rf.HapticSession(
         contact, rolling(distance), coupling=coupling, simulation=simulation, keep_records=1 << 14
@@ -180,9 +178,7 @@ def degenerate_rows(seconds: float = 3.0) -> list[Row]:
     at = np.linspace(-0.02, 0.02, 21)
     points = np.stack([*np.meshgrid(at, at), np.zeros((21, 21))], axis=-1).reshape(-1, 3)
     tree = rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1))))
-    contact = rf.PenaltyContact(
-        tree, rf.SphereField((0, 0, 0), 0.01), 1e4, gradient_direction="normal"
-    )
+    contact = rf.PenaltyContact(tree, rf.SphereField((0, 0, 0), 0.01), 1e4, direction="normal")
     t = np.linspace(0.0, seconds, 301)
     positions = np.stack(
         [0.01 * np.cos(7 * t), 0.01 * np.sin(7 * t), 0.011 - 0.5 * np.minimum(t, 1.0)], axis=1
@@ -220,7 +216,7 @@ def buried_rows(
     """Return the row of a shell all of whose points are deep in the object for 0.7 s of each."""
     ball = rf.SphereField((0, 0, 0), 0.3)
     # so soft that the object stays where the hand is
-    contact = rf.PenaltyContact(tree, ball, 0.1, None, gradient_direction="normal")
+    contact = rf.PenaltyContact(tree, ball, 0.1, None, direction="normal")
     t = np.linspace(0.0, seconds, round(100 * seconds) + 1)
     way = np.stack([np.where(t % 1.0 < 0.3, 1.0, 0.0), 0 * t, 1e-3 * np.sin(9 * t)], axis=1)
     session = rf.HapticSession(
@@ -253,7 +249,7 @@ def buried_rows(
 
 def snapshot_rows(tree: rf.PointTree, seconds: float = 2.5) -> list[Row]:
     """Return the rows of looks from Python: alone, while threads spin, while garbage goes."""
-    contact = rf.PenaltyContact(tree, bumpy_ball(64), 1000.0, gradient_direction="normal")
+    contact = rf.PenaltyContact(tree, bumpy_ball(64), 1000.0, direction="normal")
     coupling = rf.VirtualCoupling.for_contact(contact, STIFFNESS)
 
     def run(look: bool = True, spin: bool = False, collect: bool = False) -> list[np.ndarray]:

@@ -29,7 +29,7 @@ def bumpy_sphere(subdivisions: int = 5) -> rf.Surface:
 
 def hollow_solid() -> rf.Solid:
     """Return a hollow voxel solid of about 14,000 hexahedra and 28,000 nodes, bottom held."""
-    mesh = rf.voxelize(bumpy_sphere(), resolution=88)
+    mesh = rf.voxelize(bumpy_sphere(), resolution=88, fill=False)
     low = mesh.nodes[:, 2] < mesh.nodes[:, 2].min() + 0.03 * np.ptp(mesh.nodes[:, 2])
     return rf.Solid(mesh, rf.StVK(1e6, 0.45, 1000.0), fixed=low)
 

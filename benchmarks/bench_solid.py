@@ -14,7 +14,7 @@ import reducedfem as rf
 
 ROUNDS = 200
 MARK_BRIDGE_MS = 15.0
-ELEMENTS = {4: "tet4", 8: "hex8", 10: "tet10"}
+ELEMENTS = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
 FOLDER = Path(
     os.environ.get("REDUCEDFEM_SHARED", Path(__file__).resolve().parent.parent.parent / "shared")
 )
@@ -61,6 +61,7 @@ def meshes() -> list[tuple[str, rf.Mesh, float | None]]:
         out += [("voxel box of the bridge's size", box((24, 9, 8), False), None)]
     # as many nodes as the first has, about
     out += [("box", box((12, 5, 5), True).quadratic(), None)]
+    out += [("box", box((12, 5, 5), False).quadratic(), None)]
     return out
 
 
@@ -179,4 +180,5 @@ ENTRIES = {
     "tetrahedra": lambda: rows_of(0),
     "voxels": lambda: rows_of(1),
     "ten-node tetrahedra": lambda: rows_of(2),
+    "20-node hexahedra": lambda: rows_of(3),
 }

@@ -1,10 +1,10 @@
-"""Why second-order elements: a bending beam in hexahedra, tetrahedra of four and of ten nodes.
+"""Why second-order elements: a bending beam in hexahedra and tetrahedra of both orders.
 
 A clamped beam of rubber, ten times as long as high, carries a load at its end. Four-node
 tetrahedra and eight-node hexahedra cannot bend without shearing (and, nearly
 incompressible, not without changing their volume): they lock, and are far too stiff until
-the mesh is fine. Ten-node tetrahedra bend. For meshes of each kind, cut from the same cells
-finer and finer, the table and the plot show the error of
+the mesh is fine. Ten-node tetrahedra and hexahedra of 20 nodes bend. For meshes of each
+kind, cut from the same cells finer and finer, the table and the plot show the error of
 
 small       the deflection of the tip under a load too small for nonlinearity,
 large       the deflection under a load that bends the beam by two fifths of its length,
@@ -32,7 +32,7 @@ import reducedfem as rf
 LENGTH, HEIGHT = 1.0, 0.1
 CELLS_ALONG = 8  # for one across: slightly longer than high, as meshes are
 SMALL, LARGE = 1e-5, 0.4  # deflections over the length, by beam theory
-HEX8, TET4, TET10 = "hex8", "tet4", "tet10"
+HEX8, TET4, TET10, HEX20 = "hex8", "tet4", "tet10", "hex20"
 QUANTITIES = ("small", "large", "frequency")
 
 
@@ -70,20 +70,26 @@ class Beam:
 def mesh_of(kind: str, across: int) -> rf.Mesh:
     """Return the beam in cells, each a hexahedron or six tetrahedra."""
     cells = (CELLS_ALONG * across, across, across)
-    mesh = box(cells, tets=kind != HEX8)
+    mesh = box(cells, tets=kind not in (HEX8, HEX20))
     size = np.array([LENGTH, HEIGHT, HEIGHT]) / cells
     mesh = rf.Mesh(mesh.nodes * size, mesh.elements)
-    return mesh.quadratic() if kind == TET10 else mesh
+    return mesh.quadratic() if kind in (TET10, HEX20) else mesh
 
 
 def end_load(mesh: rf.Mesh) -> NDArray[np.float64]:
     """Return nodal forces of a uniform traction on the end face that adds up to -1 N in z."""
     faces = mesh.boundary_faces
     end = faces[(mesh.nodes[faces][:, :, 0] > LENGTH * (1 - 1e-9)).all(axis=1)]
-    # quadratic triangles carry a uniform load on the middles of their edges alone
-    carrying = end[:, 3:] if end.shape[1] == 6 else end
+    # quadratic triangles carry a uniform load on the middles of their edges alone, serendipity
+    # faces more than that, and pull at their corners
+    share = {
+        3: [1 / 3] * 3,
+        4: [1 / 4] * 4,
+        6: [0.0] * 3 + [1 / 3] * 3,
+        8: [-1 / 12] * 4 + [1 / 3] * 4,
+    }[end.shape[1]]
     load = np.zeros((mesh.n_nodes, 3))
-    np.add.at(load[:, 2], carrying, -1.0 / carrying.size)
+    np.add.at(load[:, 2], end.ravel(), np.tile(share, len(end)) / -len(end))
     return load
 
 
@@ -119,8 +125,9 @@ def study(
     Parameters
     ----------
     finest
-        Cells across the finest mesh of ten-node tetrahedra; the others go twice as far, so
-        that they have as many nodes. The reference has one and a half times as many.
+        Cells across the finest mesh of second-order elements; the others go twice as far, so
+        that they have as many nodes as ten-node tetrahedra. The reference has one and a half
+        times as many.
     poisson
         Poisson's ratio.
     tell
@@ -128,7 +135,7 @@ def study(
     """
     reference = beam(TET10, finest + (finest + 1) // 2, poisson)
     found = []
-    for kind, most in ((TET4, 2 * finest), (HEX8, 2 * finest), (TET10, finest)):
+    for kind, most in ((TET4, 2 * finest), (HEX8, 2 * finest), (TET10, finest), (HEX20, finest)):
         across = 1
         while across <= most:
             found.append(beam(kind, across, poisson))
@@ -168,7 +175,7 @@ def plot(beams: list[Beam], reference: Beam, path: str | Path) -> None:
     titles = ("small deflection", "large deflection", "lowest frequency", "small deflection")
     for axes, quantity, title in zip(panels, (*QUANTITIES, "small"), titles, strict=True):
         over_time = axes is panels[-1]
-        for kind, style in ((TET4, "C2v-"), (HEX8, "C0s-"), (TET10, "C3o-")):
+        for kind, style in ((TET4, "C2v-"), (HEX8, "C0s-"), (TET10, "C3o-"), (HEX20, "C1D-")):
             some = [one for one in beams if one.kind == kind]
             x = [one.seconds if over_time else one.dofs for one in some]
             axes.loglog(
@@ -188,7 +195,7 @@ def main() -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument(
-        "--finest", type=int, default=4, help="cells across in ten-node tetrahedra (default: 4)"
+        "--finest", type=int, default=4, help="cells across in second-order elements (default: 4)"
     )
     parser.add_argument("--poisson", type=float, default=0.4, help="(default: 0.4)")
     parser.add_argument("--plot", type=Path, help="write a plot to this file")

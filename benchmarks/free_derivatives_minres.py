@@ -91,7 +91,7 @@ def main() -> None:
     for name in ("resolution", "systems"):
         if getattr(arguments, name) < 1:
             parser.error(f"--{name} must be 1 or more, got {getattr(arguments, name)}")
-    solid = rf.Solid(rf.voxelize(bumpy_sphere(), resolution=arguments.resolution), RUBBER)
+    solid = rf.Solid(rf.voxelize(bumpy_sphere(), arguments.resolution, fill=False), RUBBER)
     modes = solid.linear_modes(MODES)
     start = time.perf_counter()
     own = solid.modal_derivatives(modes).reshape(MODES, MODES, -1)

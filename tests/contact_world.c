@@ -20,6 +20,7 @@ static struct {
   int64_t pause_in;  // nodes and contacts until the machine pauses; below 0: it does not
   double pause_us;
   double radius[RF_TREE_MAX_LEVELS];
+  double place_error, radius_error;  // of distances and radii
 } world;
 
 static void take(double us, int32_t n) {
@@ -40,10 +41,10 @@ void rf_field_distances_rt(const rf_field *f, int32_t n, const double *points, d
   (void)f;
   take(world.cost.node_us, n);
   world.placed = true;
-  for (int32_t k = 0; k < n; ++k) distance[k] = points[3 * k + 2];
+  for (int32_t k = 0; k < n; ++k) distance[k] = points[3 * k + 2] + world.place_error;
 }
 
-void rf_field_gradients_rt(const rf_field *f, int32_t n, const double *points, double *distance,
+void rf_field_slopes_rt(const rf_field *f, int32_t n, const double *points, double *distance,
                            double *gradient) {
   (void)f;
   for (int32_t k = 0; k < n; ++k) {
@@ -98,7 +99,7 @@ void rf_point_tree_bounds_rt(const rf_point_tree *t, int32_t n, const int64_t *n
   world.placed = false;
   int32_t level = 0;
   while (node[0] >= t->node[level + 1]) ++level;
-  for (int32_t k = 0; k < n; ++k) radii[k] = world.radius[level];
+  for (int32_t k = 0; k < n; ++k) radii[k] = world.radius[level] + world.radius_error;
 }
 
 void rf_point_tree_project_rt(const rf_point_tree *t, int32_t place, const double f[3],
@@ -129,7 +130,7 @@ void rf_deformed_field_distances_rt(const rf_deformed_field *f, const rf_deforme
                                     int32_t *proxy) {
   (void)f, (void)pose, (void)n, (void)points, (void)distance, (void)proxy;
 }
-void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+void rf_deformed_field_slopes_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                     int32_t n, const double *points, double *distance,
                                     double *gradient, int32_t *proxy) {
   (void)f, (void)pose, (void)n, (void)points, (void)distance, (void)gradient, (void)proxy;
@@ -195,7 +196,7 @@ int world_begin(int32_t n, const double *heights, int32_t n_levels, const double
                                    .budget_us = budget_us,
                                    .coherence = coherence};
   rf_error err = {0};
-  return rf_penalty_create(&tree, &oracle, &set, NULL, &penalty, &err) == RF_OK;
+  return rf_penalty_create(&tree, &oracle, &set, NULL, NULL, &penalty, &err) == RF_OK;
 }
 
 void world_costs(double node_us, double copy_us, double contact_us, double look_us,
@@ -217,5 +218,12 @@ int world_cycle(double height, rf_penalty_result *out) {
 
 void world_ask_clearance(int asked) { rf_penalty_ask_clearance_rt(penalty, asked); }
 
+// Of the next cycles, as rounding may make them.
+void world_errors(double place, double radius) {
+  world.place_error = place;
+  world.radius_error = radius;
+}
+
+double world_margin(void) { return penalty->margin; }
 double world_node_us(void) { return penalty->node_us; }
 double world_contact_us(void) { return penalty->contact_us; }

@@ -1,13 +1,10 @@
 // A haptic loop in which time passes as a test says.
 //
 // Cycles, couplings, limits and the loop are the real ones; the clock, sleep, the contact, which
-// has no force, and the device are stand-ins.  The hand moves along x at a constant velocity.
-#define _POSIX_C_SOURCE 200112L
-
-#include <errno.h>
+// pushes with a constant force, and the device are stand-ins.  The hand moves along x at a constant
+// velocity.
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock_rt.h"
 #include "haptic/loop.h"
@@ -15,8 +12,10 @@
 enum { MOST = 1 << 12 };
 
 static struct {
-  double now_us, processor_us, velocity;
-  bool fresh;  // a new sample each cycle
+  double now_us, processor_us, velocity, push_n;
+  bool fresh;      // a new sample each cycle
+  int64_t broken;  // the read that fails, from 1; 0: none
+  int64_t read;    // times
   uint64_t count;
   int64_t slept;               // times
   const double *overslept_us;  // each time
@@ -24,6 +23,9 @@ static struct {
   int64_t searched;           // contact, times
   const double (*search)[2];  // how long each time, and how long of that on a processor
   int64_t n_searches;
+  int64_t written;           // to the device, times
+  const double *writing_us;  // each time
+  int64_t n_writings;
   double given_us[MOST];  // for the first searches
   rf_device_table table;
   rf_device device;
@@ -36,17 +38,11 @@ static struct {
 double rf_clock_us_rt(void) { return world.now_us; }
 double rf_processor_us_rt(void) { return world.processor_us; }
 
-static int world_sleep(clockid_t clock, int flags, const struct timespec *until,
-                       struct timespec *left) {
-  (void)clock, (void)flags, (void)left;
-  const double then_us = 1e6 * (double)until->tv_sec + 1e-3 * (double)until->tv_nsec;
+void rf_clock_sleep_until_rt(double us) {
   const int64_t k = world.slept++;
-  world.now_us = then_us + (k < world.n_overslept ? world.overslept_us[k] : 0.0);
-  return 0;
+  world.now_us = us + (k < world.n_overslept ? world.overslept_us[k] : 0.0);
 }
 
-#define clock_nanosleep world_sleep
-#undef _POSIX_C_SOURCE
 #include "haptic/loop_rt.c"
 
 static void search(void) {
@@ -59,6 +55,7 @@ static void search(void) {
 #define WHILE_CONTACT_IS_SEARCHED search
 #define WHEN_GIVEN_TIME(us) \
   if (world.searched < MOST) world.given_us[world.searched] = us
+#define WHAT_CONTACT_FINDS(out) (out)->force_n[0] = world.push_n
 #include "no_contact.h"
 
 // ---- the device
@@ -66,6 +63,7 @@ static void search(void) {
 static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
   (void)self;
   memset(out, 0, sizeof *out);
+  if (++world.read == world.broken) return RF_ERR_DEVICE;
   out->pose.quaternion[0] = 1.0;
   out->pose.position_m[0] = world.velocity * time_s;
   if (world.fresh || world.count == 0) ++world.count;
@@ -75,6 +73,8 @@ static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
 
 static rf_status write_hand(void *self, double time_s, const rf_device_wrench *wrench) {
   (void)self, (void)time_s, (void)wrench;
+  const int64_t k = world.written++;
+  if (k < world.n_writings) world.now_us += world.writing_us[k];
   return RF_OK;
 }
 
@@ -82,7 +82,7 @@ static rf_status write_hand(void *self, double time_s, const rf_device_wrench *w
 
 // Springs of the coupling: 500 N/m, 1 N m; a mass of 0.02 kg, 1e-5 kg m^2 and these dampers.
 int world_begin(double dt_s, double velocity, double silent_s, int fresh, double viscosity,
-                double torsion, int32_t n_contacts, double budget_us) {
+                double torsion, int32_t n_contacts, double budget_us, double ramp_s) {
   rf_tick_settings set = {.dt_s = dt_s, .dynamic = true, .budget_us = budget_us};
   rf_error err = {0};
   set.coupling = (rf_coupling_settings){.stiffness_n_per_m = 500.0,
@@ -96,7 +96,7 @@ int world_begin(double dt_s, double velocity, double silent_s, int fresh, double
   set.dynamics = (rf_dynamic_settings){set.coupling, 0.02, 1e-5, viscosity, torsion, dt_s, 1};
   set.workspace = (rf_workspace_settings){.scale = 1.0, .force_scale = 1.0, .absolute = true};
   set.workspace.alignment[0] = set.workspace.start.quaternion[0] = 1.0;
-  set.safety = (rf_safety_settings){INFINITY, INFINITY, INFINITY, INFINITY, 0.0, silent_s};
+  set.safety = (rf_safety_settings){INFINITY, INFINITY, INFINITY, INFINITY, ramp_s, silent_s};
   const rf_tick_contact contact[2] = {{NULL, NULL}};
   if (n_contacts > 2) return 0;
   memset(&world, 0, sizeof world);
@@ -115,6 +115,12 @@ int world_begin(double dt_s, double velocity, double silent_s, int fresh, double
   rf_ring_begin_rt(&world.loop.records, sizeof(rf_tick_record), MOST, world.ring);
   rf_ring_begin_rt(&world.loop.commands, sizeof(rf_command), RF_LOOP_COMMANDS, world.commands);
   return 1;
+}
+
+// Contact pushes along x, and cycles come by the clock.
+void world_push(double push_n, double pause_s) {
+  world.push_n = push_n;
+  rf_tick_pace_rt(world.loop.tick, pause_s);
 }
 
 void world_end(void) { rf_tick_free(world.loop.tick); }
@@ -146,8 +152,18 @@ void world_search(int64_t n, const double (*us)[2]) {
   world.n_searches = n;
 }
 
+// From now on the k-th write takes us[k].
+void world_write(int64_t n, const double *us) {
+  world.writing_us = us;
+  world.n_writings = n;
+}
+
+// The read of that number fails.
+void world_break(int64_t read) { world.broken = read; }
+
 double world_given(int64_t search) { return world.given_us[search]; }
 
 int64_t world_skipped(void) { return atomic_load(&world.loop.skipped); }
+int64_t world_paused(void) { return atomic_load(&world.loop.paused); }
 int64_t world_over(void) { return atomic_load(&world.loop.over); }
 int64_t world_interrupted(void) { return atomic_load(&world.loop.interrupted); }

@@ -1,5 +1,5 @@
 // In place of contacts and simulations, for tests of what is around them: a contact without force,
-// and no simulations.
+// unless a test gives it one, and no simulations.
 #ifndef NO_CONTACT_H
 #define NO_CONTACT_H
 
@@ -16,13 +16,18 @@
 #define WHILE_CONTACT_IS_SEARCHED() (void)0
 #endif
 
+// what is found, in `out`
+#ifndef WHAT_CONTACT_FINDS
+#define WHAT_CONTACT_FINDS(out) (void)0
+#endif
+
 rf_status rf_penalty_copy(const rf_penalty *from, rf_penalty **out, rf_error *err) {
   (void)from, (void)err;
   *out = NULL;
   return RF_OK;
 }
 void rf_penalty_free(rf_penalty *p) { (void)p; }
-void rf_penalty_suit_coupling(rf_penalty *p) { (void)p; }
+void rf_penalty_suit_coupling_rt(rf_penalty *p, double stiffness) { (void)p, (void)stiffness; }
 void rf_penalty_ask_clearance_rt(rf_penalty *p, bool asked) { (void)p, (void)asked; }
 int32_t rf_penalty_coordinates(const rf_penalty *p) { return p ? 1 : 0; }
 int32_t rf_penalty_field_coordinates(const rf_penalty *p) { return p ? 1 : 0; }
@@ -44,6 +49,7 @@ rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const doubl
   (void)p, (void)pose, (void)q, (void)most_level, (void)reduced, (void)field_reduced, (void)blocks;
   memset(out, 0, sizeof *out);
   WHILE_CONTACT_IS_SEARCHED();
+  WHAT_CONTACT_FINDS(out);
   return RF_OK;
 }
 rf_status rf_newmark_create(const rf_reduced *m, const rf_newmark_settings *s, rf_newmark **out,
@@ -60,19 +66,27 @@ rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n) {
   (void)s, (void)force, (void)n;
   return RF_ERR_ARG;
 }
-void rf_newmark_prepare_rt(rf_newmark *s) { (void)s; }
-rf_status rf_coupled_create(rf_newmark *shell, rf_coupled **out, rf_error *err) {
-  (void)shell, (void)out, (void)err;
+rf_status rf_coupled_create(double period, int32_t n, rf_newmark *const *shells,
+                            const int64_t *steps, rf_newmark *field, int64_t field_steps,
+                            rf_coupled **out, rf_error *err) {
+  (void)period, (void)n, (void)shells, (void)steps, (void)field, (void)field_steps;
+  (void)out, (void)err;
   return RF_ERR_ARG;
 }
 void rf_coupled_free(rf_coupled *c) { (void)c; }
-rf_status rf_coupled_condense_rt(rf_coupled *c, const double *reduced, rf_coupling_load *load) {
-  (void)c, (void)reduced, (void)load;
+const rf_penalty_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part) {
+  (void)c, (void)part;
+  return NULL;
+}
+rf_status rf_coupled_condense_rt(rf_coupled *c, double *const *shell_force,
+                                 const double *field_force, rf_coupling_load *load) {
+  (void)c, (void)shell_force, (void)field_force, (void)load;
   return RF_ERR_ARG;
 }
 rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]) {
   (void)c, (void)move;
   return RF_ERR_ARG;
 }
+void rf_coupled_prepare_rt(rf_coupled *c) { (void)c; }
 
 #endif

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 
-from shapes import TET_EDGES
+from shapes import EDGES, HEX_EDGES, TET_EDGES
 
 
 def rotation(axis, angle):
@@ -18,7 +18,7 @@ def rotation(axis, angle):
 def jittered(make, n, amount, rng, size=1.0, bend=0.05):
     """A box whose inner nodes are moved by a part of the cell.
 
-    Inner edges of ten-node tetrahedra are bent by another part of it.
+    Inner edges of second-order elements are bent by another part of it.
     """
     nodes, elements = make(*n, size)
     lo, hi = nodes.min(0), nodes.max(0)
@@ -27,10 +27,11 @@ def jittered(make, n, amount, rng, size=1.0, bend=0.05):
     nodes = nodes.copy()
     move = cell * rng.uniform(-1, 1, (inner.sum(), 3))
     nodes[inner] += amount * move
-    if elements.shape[1] == 10:
-        ends = np.array(TET_EDGES)
-        nodes[elements[:, 4:]] = nodes[elements[:, ends]].mean(axis=2)
-        middles = inner & np.isin(np.arange(len(nodes)), elements[:, 4:])
+    if elements.shape[1] in EDGES:
+        ends = np.array(EDGES[elements.shape[1]])
+        edges = elements[:, -len(ends) :]
+        nodes[edges] = nodes[elements[:, ends]].mean(axis=2)
+        middles = inner & np.isin(np.arange(len(nodes)), edges)
         nodes[middles] += bend * cell * rng.uniform(-1, 1, (middles.sum(), 3))
     return nodes, elements, inner
 
@@ -47,6 +48,31 @@ CORNERS = np.array(
         [-1, -1, 1], [1, -1, 1], [1, 1, 1], [-1, 1, 1],
     ]
 )  # fmt: skip
+
+
+# serendipity: all monomials of superlinear degree two, and the nodes that determine them
+POWERS = np.array(
+    [p for p in itertools.product(range(3), repeat=3) if sum(k for k in p if k > 1) <= 2]
+)
+HEX20_NODES = np.vstack([CORNERS, [CORNERS[list(e)].mean(0) for e in HEX_EDGES]])
+
+
+def monomials(xi):
+    """Monomials (20) at a place and their derivatives (20, 3)."""
+    xi = np.asarray(xi, dtype=float)
+    powers = xi**POWERS
+    slopes = np.where(POWERS > 0, POWERS * xi ** np.maximum(POWERS - 1, 0), 0.0)
+    derivatives = [slopes[:, k] * np.delete(powers, k, axis=1).prod(1) for k in range(3)]
+    return powers.prod(1), np.stack(derivatives, axis=1)
+
+
+INTERPOLATION = np.linalg.inv(np.array([monomials(xi)[0] for xi in HEX20_NODES]))
+
+
+def hex20_shape(xi):
+    """Shape functions of 20-node hexahedra by interpolation, and their derivatives."""
+    value, derivative = monomials(xi)
+    return INTERPOLATION.T @ value, INTERPOLATION.T @ derivative
 
 
 def quadratic_shape(bary):
@@ -96,6 +122,11 @@ def shape_points(x, per_axis):
         yield np.full(4, 0.25), local @ np.linalg.inv(jacobian).T, np.linalg.det(jacobian) / 6
         return
     for xi, weight in gauss(per_axis):
+        if len(x) == 20:
+            n, local = hex20_shape(xi)
+            jacobian = local.T @ x
+            yield n, local @ np.linalg.inv(jacobian).T, weight * np.linalg.det(jacobian)
+            continue
         factors = 1 + CORNERS * xi
         n = factors.prod(1) / 8
         local = np.stack(
@@ -137,7 +168,7 @@ def plain(solid, u, law, density):
             K = w * np.einsum("aj,ijkl,bl->aibk", g, A, g)
             for p, a in enumerate(element):
                 tangent[a][:, element] += K[p]
-            if len(element) == 8:
+            if len(element) in (8, 20):
                 mass[np.ix_(element, element)] += density * w * np.outer(shape, shape)
             elif len(element) == 4:
                 exact = density * w / 20 * (np.ones((4, 4)) + np.eye(4))

@@ -86,6 +86,32 @@ def box_tets(
 TET_EDGES = ((0, 1), (1, 2), (0, 2), (0, 3), (1, 3), (2, 3))
 
 
+# of a hexahedron, nodes 8 to 19 (VTK_QUADRATIC_HEXAHEDRON)
+HEX_EDGES = (
+    *((0, 1), (1, 2), (2, 3), (3, 0), (4, 5), (5, 6), (6, 7), (7, 4)),
+    *((0, 4), (1, 5), (2, 6), (3, 7)),
+)
+# by nodes of an element
+EDGES = {10: TET_EDGES, 20: HEX_EDGES}
+
+
+def with_middles(
+    nodes: NDArray[np.float64], elements: NDArray[np.int32], edges: tuple[tuple[int, int], ...]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Put a node on the middle of every edge, as elements meet them."""
+    points, middles, out = nodes.tolist(), {}, []
+    for corners in elements.tolist():
+        element = list(corners)
+        for a, b in edges:
+            edge = tuple(sorted((corners[a], corners[b])))
+            if edge not in middles:
+                middles[edge] = len(points)
+                points.append((0.5 * (nodes[edge[0]] + nodes[edge[1]])).tolist())
+            element.append(middles[edge])
+        out.append(element)
+    return np.array(points), np.array(out, dtype=np.int32)
+
+
 def box_tet10s(
     nx: int, ny: int, nz: int, size: tuple[float, float, float] | float = 1.0
 ) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -97,21 +123,24 @@ def box_tet10s(
         Those of `box_tets`, then the middles as elements meet them.
     elements : (6 * nx * ny * nz, 10) int32 array
     """
-    nodes, tets = box_tets(nx, ny, nz, size)
-    points, middles, elements = nodes.tolist(), {}, []
-    for tet in tets.tolist():
-        element = list(tet)
-        for a, b in TET_EDGES:
-            edge = tuple(sorted((tet[a], tet[b])))
-            if edge not in middles:
-                middles[edge] = len(points)
-                points.append((0.5 * (nodes[edge[0]] + nodes[edge[1]])).tolist())
-            element.append(middles[edge])
-        elements.append(element)
-    return np.array(points), np.array(elements, dtype=np.int32)
+    return with_middles(*box_tets(nx, ny, nz, size), TET_EDGES)
 
 
-BOXES = {"hex": box_hexes, "tet": box_tets, "tet10": box_tet10s}
+def box_hex20s(
+    nx: int, ny: int, nz: int, size: tuple[float, float, float] | float = 1.0
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Cut a box as `box_hexes` does and put a node on the middle of every edge.
+
+    Returns
+    -------
+    nodes : (n, 3) float64 array
+        Those of `box_hexes`, then the middles as elements meet them.
+    elements : (nx * ny * nz, 20) int32 array
+    """
+    return with_middles(*box_hexes(nx, ny, nz, size), HEX_EDGES)
+
+
+BOXES = {"hex": box_hexes, "tet": box_tets, "tet10": box_tet10s, "hex20": box_hex20s}
 
 
 def ball(n: int, radius: float = 1.0) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
@@ -146,3 +175,21 @@ def torus(n: int, around: int, radius: float, thickness: float):
     angle, out = -kept[:, 2], radius + kept[:, 0] - 0.5 * thickness
     ring = np.column_stack([out * np.cos(angle), out * np.sin(angle), kept[:, 1]])
     return ring, np.ascontiguousarray(elements, dtype=np.int32)
+
+
+def sphere(n, centre=(0.0, 0.0, 0.0), radius=1.0):
+    """Return a closed surface, a sphere by n rows of 2 n columns: 4 n (n - 1) triangles."""
+    v = np.linspace(0, np.pi, n + 1)[1:-1]
+    u = np.linspace(0, 2 * np.pi, 2 * n, endpoint=False)
+    ring = np.stack(np.broadcast_arrays(np.cos(u), np.sin(u), 0), -1)
+    rows = np.sin(v)[:, None, None] * ring + np.cos(v)[:, None, None] * [0, 0, 1]
+    vertices = np.concatenate([[[0, 0, 1.0]], rows.reshape(-1, 3), [[0, 0, -1.0]]])
+    m, last = 2 * n, len(vertices) - 1
+    k = np.arange(m)
+    faces = [np.stack([0 * k, 1 + k, 1 + (k + 1) % m], -1)]
+    for row in range(n - 2):
+        a, b = 1 + row * m + k, 1 + row * m + (k + 1) % m
+        faces += [np.stack([a, a + m, b], -1), np.stack([b, a + m, b + m], -1)]
+    a = 1 + (n - 2) * m
+    faces.append(np.stack([a + k, 0 * k + last, a + (k + 1) % m], -1))
+    return radius * vertices + np.asarray(centre), np.concatenate(faces)

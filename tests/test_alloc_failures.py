@@ -27,7 +27,7 @@ import pytest
 import reducedfem as rf
 from failures import check_live_blocks, fail_each_allocation, live_blocks
 from reducedfem import _core
-from shapes import box_hexes, box_tet10s, box_tets
+from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 STVK = rf.StVK(young=1e6, poisson=0.4, density=1000.0)
 
@@ -39,6 +39,7 @@ def world() -> SimpleNamespace:
     w.nodes, w.elements = box_hexes(4, 1, 1, (0.4, 0.1, 0.1))
     w.tets = box_tets(2, 1, 1, (0.3, 0.1, 0.1))
     w.quadratic = box_tet10s(2, 1, 1, (0.3, 0.1, 0.1))
+    w.serendipity = box_hex20s(2, 1, 1, (0.3, 0.1, 0.1))
     w.mesh = rf.Mesh(w.nodes, w.elements)
     w.fixed = np.flatnonzero(w.nodes[:, 0] == 0.0)
     w.solid = rf.Solid(w.mesh, STVK, fixed=w.fixed)
@@ -145,6 +146,8 @@ OPERATIONS: dict[str, Operation] = {
     "mesh of tets": lambda w: rf.Mesh(*w.tets).elements,
     "mesh of tets with ten nodes": lambda w: rf.Mesh(*w.tets).quadratic().elements,
     "checks of ten nodes": lambda w: rf.Mesh(*w.quadratic).nodes,
+    "mesh of hexes with 20 nodes": lambda w: rf.Mesh(w.nodes, w.elements).quadratic().elements,
+    "checks of 20 nodes": lambda w: rf.Mesh(*w.serendipity).nodes,
     "surface": lambda w: tetrahedron().volume,
     "voxels": lambda w: voxels(w, fill=False),
     "filled voxels": lambda w: voxels(w, fill=True),
@@ -152,6 +155,7 @@ OPERATIONS: dict[str, Operation] = {
     "solid of hexes": lambda w: rf.Solid(w.mesh, STVK, fixed=w.fixed, quadrature=3).volume,
     "solid of tets": lambda w: rf.Solid(rf.Mesh(*w.tets), STVK).volume,
     "solid of tets with ten nodes": lambda w: rf.Solid(rf.Mesh(*w.quadratic), STVK).volume,
+    "solid of hexes with 20 nodes": lambda w: rf.Solid(rf.Mesh(*w.serendipity), STVK).volume,
     "mass": lambda w: w.solid.mass().data,
     "stiffness": lambda w: w.solid.stiffness(w.u).data,
     "strain energy": lambda w: w.solid.strain_energy(w.u),

@@ -115,7 +115,9 @@ def test_contact_against_the_plain_sum(weighted):
     assert shell.areas.sum() == pytest.approx(surface.area)
     field = rf.BoxField([-0.05, -0.06, -0.04], [0.05, 0.06, 0.04])
     position, q = np.array([0.09, 0.05, 0.06]), scenes.of_rotation_vector([0.5, 0.2, -0.4])
-    contact = rf.PenaltyContact(rf.PointTree(shell), field, K, None, area_weights=weighted)
+    contact = rf.PenaltyContact(
+        rf.PointTree(shell), field, K, None, area_weights=weighted, direction="normal"
+    )
     out = contact.evaluate(position, q)
     areas = shell.areas if weighted else None
     force, torque, touching = scenes.plain(shell, field, position, q, K, areas)

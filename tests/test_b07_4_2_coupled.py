@@ -13,14 +13,14 @@ NAME = "b07_4_2_coupled"
 
 @pytest.fixture(scope="module")
 def pressed():
-    found = coupled.run(8, (250.0, 1000.0), (1e2, 1e3, 1e4, 1e6), (8,), 2)
+    found = coupled.run(8, (250.0, 1000.0), (1e2, 1e3, 1e4, 1e5), (8,), 2)
     print("\n" + found.table())
     return found
 
 
 def test_coupled_contacts_hold_where_split_ones_oscillate(pressed):
     split, together = pressed.limits()[:2]
-    # 1 and 10 kN/m split, 10 kN/m and 1 MN/m coupled
+    # 1 and 10 kN/m split, 100 kN/m coupled
     assert split[0] < split[1]
     assert (together > split).all()
     # 200 % and 0.01 %, 10 kN/m at 250 Hz

@@ -103,7 +103,7 @@ def run(
     """Return the records of a ball on ground that a hand on rails moves."""
     ball = rf.SphereField((0.0, 0.0, 0.0), RADIUS)
     contact = rf.PenaltyContact(
-        rf.PointTree(ground()), ball, stiffness, level, grasp=grasp, gradient_direction="normal"
+        rf.PointTree(ground()), ball, stiffness, level, grasp=grasp, direction="normal"
     )
     settings = {"max_depth": ALLOWED, "reach": RADIUS + float(np.linalg.norm(grasp))} | options
     coupling = rf.VirtualCoupling(500.0, 1.0, **settings)
@@ -286,7 +286,7 @@ def test_ordinary_slides_feel_as_without_a_largest_depth():
     """By a hand so far below that less than a thousandth of the coupling is left along it."""
     field, grasp = attacks.tool("block", DETAIL)
     stiff = rf.PenaltyContact(
-        attacks.shell("plate", DETAIL), field, 2e5, None, grasp=grasp, gradient_direction="normal"
+        attacks.shell("plate", DETAIL), field, 2e5, None, grasp=grasp, direction="normal"
     )
     coupling = rf.VirtualCoupling.for_contact(
         stiff, attacks.COUPLING, max_force=1e-3, max_torque=1e-6
@@ -313,7 +313,7 @@ def jaws(gap):
     normals = np.repeat([[-1.0, 0.0, 0.0], [1.0, 0.0, 0.0]], len(y), axis=0)
     tree = rf.PointTree(rf.Pointshell(np.concatenate(walls), normals))
     ball = rf.SphereField((0.0, 0.0, 0.0), 0.01)
-    contact = rf.PenaltyContact(tree, ball, 200.0, None)
+    contact = rf.PenaltyContact(tree, ball, 200.0, None, direction="normal")
     coupling = rf.VirtualCoupling(500.0, 1.0, max_depth=ALLOWED, reach=0.01)
     hand = rf.ReplayDevice([0.0, 0.05, 0.3], [[0.0, 0.0, 0.0]] * 2 + [[0.0, 0.0, 0.05]])
     session = rf.HapticSession(contact, hand, coupling=coupling, budget_us=0.0)

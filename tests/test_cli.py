@@ -172,7 +172,7 @@ def test_without_a_command(capsys):
         (["reduce", "a.obj", "-o", "m", "--resolution", "2049"], "2,048 or less"),
         (["simulate", "m", "--force", "1", "2", "3", "--newton-max", "1001"], "1,000 or less"),
         (["reduce", "a.obj", "-o", "m", "--expand", "0.5"], "1 or more"),
-        (["reduce", "a.obj", "-o", "m", "--quadrature", "4"], "invalid choice"),
+        (["reduce", "a.obj", "-o", "m", "--quadrature", "5"], "invalid choice"),
         (["reduce", "a.obj", "-o", "m", "--fix", "w<1"], "form"),
         (["reduce", "a.obj", "-o", "m", "--fix", "x<one"], "number"),
         (["reduce", "a.obj", "-o", "m", "--fix", ""], "form"),
@@ -328,9 +328,18 @@ def test_a_free_body(capsys, surface, tmp_path):
     assert model.r == 18
     assert len(model.fixed) == 0
     assert model.rigid_body is not None
-    status, out, _ = run(capsys, "simulate", path, "--steps", 30, "--force", 0, 0, 0.1)
+    made = ["--output", tmp_path / "t.npz", "--picture", tmp_path / "p.png"]
+    push = ["--duration", 0.03, "--force", 0, 0, 0.1]
+    status, out, _ = run(capsys, "simulate", path, "--steps", 30, *push, *made)
     assert status == 0
-    assert "its deformation is simulated, not its flight" in out
+    assert "flies and turns" in out
+    body, load = rf.FreeBody(model, 1e-3), np.zeros((model.mesh.n_nodes, 3))
+    with np.load(tmp_path / "t.npz") as data:
+        load[data["nodes"][0], 2] = 0.1
+        body.step(load, n=30)
+        moved = body.positions[data["nodes"][0]] - model.mesh.nodes[data["nodes"][0]]
+        np.testing.assert_allclose(data["displacement"][-1, 0], moved, atol=1e-12)
+    assert moved[2] > 0.5 * 0.1 / model.rigid_body.mass * 0.03**2 / 2
     status, _, err = run(capsys, "reduce", surface, "-o", path, *options[:-1], 21)
     assert status == 2
     assert "more than the 20" in err
@@ -454,14 +463,30 @@ def test_reduce_a_mesh_of_tetrahedra_made_quadratic(capsys, tmp_path):
     model.mesh.write(tmp_path / "ten.vtu")
     assert "18 ten-node tetrahedra" in run(capsys, "info", tmp_path / "ten.vtu")[1]
     ten = ["reduce", tmp_path / "ten.vtu", "-o", tmp_path / "n", "--fix", "x<=0"]
-    fails(capsys, *ten, "--quadratic", match="--quadratic is for meshes of four-node tetrahedra")
+    fails(capsys, *ten, "--quadratic", match="--quadratic is for meshes without nodes")
     assert run(capsys, *ten, "-k", 2, "-r", 3, "--quadrature", 3)[0] == 0
     assert "14 quadrature points" in run(capsys, "info", tmp_path / "n")[1]
 
 
-def test_quadratic_is_not_for_surfaces(capsys, surface, tmp_path):
-    options = ["-o", tmp_path / "m", "--fix", "x<0.02", "--quadratic"]
-    misused(capsys, "reduce", surface, *options, match="surfaces are voxelized to hexahedra")
+def test_reduce_hexahedra_made_quadratic(capsys, tmp_path):
+    rf.Mesh(*box_hexes(3, 1, 1, (0.3, 0.1, 0.1))).write(tmp_path / "bar.vtu")
+    common = ["reduce", tmp_path / "bar.vtu", "-o", tmp_path / "m", "-k", 2, "-r", 3]
+    status, out, err = run(capsys, *common, "--fix", "x<=0", "--quadratic")
+    assert (status, err) == (0, "")
+    assert "3 20-node hexahedra" in out
+    model = rf.load(tmp_path / "m")
+    assert np.array_equal(model.fixed, np.flatnonzero(model.mesh.nodes[:, 0] == 0))
+    assert len(model.fixed) == 8
+    assert "3 x 3 x 3 quadrature points" in run(capsys, "info", tmp_path / "m")[1]
+    fails(capsys, *common, "--fix", "x<=0", "--quadratic", "--quadrature", 2, match="3 or 4")
+
+
+def test_quadratic_voxels_of_a_surface(capsys, surface, tmp_path):
+    options = ["-o", tmp_path / "m", "--fix", "x<0.02", "--resolution", 4, "-k", 2, "-r", 3]
+    status, out, _ = run(capsys, "reduce", surface, *options, "--quadratic")
+    assert status == 0
+    assert "20-node hexahedra" in out
+    assert rf.load(tmp_path / "m").mesh.nodes_per_element == 20
 
 
 def test_reduce_refuses_before_it_computes(capsys, surface, tmp_path):

@@ -73,6 +73,8 @@ class World:
             ("world_pause", None, ctypes.c_int64, REAL),
             ("world_cycle", ctypes.c_int, REAL, ptr),
             ("world_ask_clearance", None, ctypes.c_int),
+            ("world_errors", None, REAL, REAL),
+            ("world_margin", REAL),
             ("world_node_us", REAL),
             ("world_contact_us", REAL),
         ):
@@ -389,3 +391,35 @@ def test_time_left_over_prepares_the_next_level(world):
     assert out.level == 0
     # and no time spent on what would be lost
     assert out.visited == N
+
+
+def looks_again(world, way, errors):
+    """Return whether nodes that were clear are looked at after so many margins less than to touch.
+
+    `errors` are those of distances and radii in margins, in the first cycle; in the second one
+    they are the opposite.
+    """
+    height, radius = 3.0, 0.5
+    world.begin(np.full(N, height), 0.0, radii=np.full(LEVELS, radius), coherence=True)
+    world.library.world_errors(0.0, 0.0)
+    world.cycle(height - radius - 0.25)  # the margin is that of poses there
+    margin = world.library.world_margin()
+    world.begin(np.full(N, height), 0.0, radii=np.full(LEVELS, radius), coherence=True)
+    for sign, where in ((1.0, 0.0), (-1.0, height - radius - way * margin)):
+        world.library.world_errors(*(sign * margin * np.array(errors)))
+        out = world.cycle(where)
+    assert out.visited + out.skipped >= N
+    assert out.skipped in (0, N)
+    return out.skipped == 0
+
+
+def test_what_is_skipped_is_clear_whatever_rounding_does(world):
+    """Places and radii are known to a margin: two of each, and two that spheres are tested with.
+
+    A node that is clear by the least before and would not be by the most now is looked at.
+    """
+    assert looks_again(world, 2.0, (1.0, -1.0))
+    assert looks_again(world, -1.0, (0.0, 0.0))
+    # what moves by less is not
+    assert not looks_again(world, 10.0, (1.0, -1.0))
+    assert not looks_again(world, 10.0, (0.0, 0.0))

@@ -315,7 +315,7 @@ def test_a_copied_contact_begins_anew(field, shell, clone):
     options = {
         "stiffness": 50.0, "warm_nodes": 200, "budget_us": None, "cold_ratio": 0.5,
         "max_points": 7, "area_weights": True, "temporal_coherence": True,
-        "grasp": (0.01, 0.02, 0.03), "gradient_direction": "normal",
+        "grasp": (0.01, 0.02, 0.03), "direction": "normal",
     }  # fmt: skip
     tree = rf.PointTree(shell)
     contact = rf.PenaltyContact(tree, field, **options)
@@ -385,6 +385,7 @@ def test_one_of_each():
         assert repr(many) == f"<ContactTrajectory: {said}>"
 
 
+@pytest.mark.filterwarnings("ignore:qs? is None")
 def test_a_contact_force_is_no_array(model, shell, field):
     """The message says which of its arrays may be meant."""
     sim = rf.ImplicitNewmark(model, 1e-3)

@@ -166,7 +166,11 @@ SURFACE: dict[str, Callable[[object, object], object]] = {
     "surface_crossings": lambda v, t: _core.surface_crossings(v, t, True, None, 1),
     "surface_bounds_solid": lambda v, t: _core.surface_bounds_solid(v, t, None, 1),
     "surface_closest": lambda v, t: _core.surface_closest(v, t, P, np.inf),
-    "voxelize": lambda v, t: _core.voxelize(v, t, 4, True, 1.2, None, 1).elements,
+    "surface_winding": lambda v, t: _core.surface_winding(v, t, P, True, None, 1),
+    "surface_holes": lambda v, t: _core.surface_holes(v, t, True, None, 1),
+    "surface_thickness": lambda v, t: _core.surface_thickness(v, t, None, 1),
+    "surface_reversed": lambda v, t: _core.surface_reversed(v, t, None, 1),
+    "voxelize": lambda v, t: _core.voxelize(v, t, 4, True, 1.2, None, 1)[0].elements,
     "voxmap_build": lambda v, t: _core.voxmap_build(v, t, 4, 1.2, None, 1).values(),
     "field_from_surface": lambda v, t: (
         _core.field_from_surface(v, t, (6, 6, 6), 1.5, None, 0.0, True, 0, None, 1)[0].values

@@ -60,7 +60,6 @@ def shell_of(reduced, normal=-1.0):
 def press(tree, stiffness, **options):
     """Return the contact of a ball that is held beside its centre."""
     field = rf.SphereField((0.0, 0.0, 0.0), 0.02)
-    options = {"gradient_direction": "field"} | options  # in sessions too
     return rf.PenaltyContact(tree, field, stiffness, None, grasp=GRASP, **options)
 
 
@@ -80,71 +79,61 @@ def session(contact, device, simulation, rate=1000.0, **options):
 
 
 @pytest.mark.parametrize("most", [None, 10])
-@pytest.mark.parametrize("grid", [False, True])
-def test_blocks_are_derivatives_with_normals_that_stay(rng, beam, most, grid):
-    """The whole of the force law, differences of it, with the touching points' normals kept."""
+@pytest.mark.parametrize("field", ["ball", "grid", "plane"])
+@pytest.mark.parametrize("direction", ["gradient", "normal"])
+def test_blocks_are_derivatives_of_forces_whose_directions_stay(rng, beam, most, field, direction):
+    """All generalised forces, k d W at each point, by differences of its distance."""
     reduced, tree = beam
-    field = rf.SphereField((0.0, 0.0, 0.0), 0.02)
-    if grid:
+    ball = rf.SphereField((0.0, 0.0, 0.0), 0.02)
+    if field == "grid":
         axis = np.linspace(-0.03, 0.03, 25)
         values = np.sqrt(sum(a**2 for a in np.meshgrid(axis, axis, axis, indexing="ij"))) - 0.02
-        field = rf.DistanceField(values.astype(np.float32), [-0.03] * 3, [0.06 / 24] * 3)
-    contact = rf.PenaltyContact(tree, field, 300.0, None, grasp=GRASP, max_points=most)
+        ball = rf.DistanceField(values.astype(np.float32), [-0.03] * 3, [0.06 / 24] * 3)
+    if field == "plane":
+        ball = rf.PlaneField((0.0, 0.0, -0.02), (0.0, 0.0, -1.0))
+    contact = rf.PenaltyContact(
+        tree, ball, 300.0, None, grasp=GRASP, max_points=most, direction=direction
+    )
     q = 2e-4 * rng.normal(size=reduced.r)
     quaternion = turned(np.array([0.3, -0.5, 0.2]), UPRIGHT)
     position = np.array([0.18, 0.015, 0.045])
     found = contact.evaluate(position, quaternion, q, contacts=True)
-    points, normals = found.contacts.indices, found.contacts.normals
-    assert len(points) > 30
-    stiffness = 300.0 * (min(1.0, most / len(points)) if most else 1.0)
-    rest = tree.positions(None)[points]
-    motion = np.stack([tree.positions(e)[points] - rest for e in np.eye(reduced.r)], axis=-1)
+    c = found.contacts
+    assert len(c.indices) > 30
+    stiffness = 300.0 * (min(1.0, most / len(c.indices)) if most else 1.0)
+    rest = tree.positions(None)[c.indices]
+    motion = np.stack([tree.positions(e)[c.indices] - rest for e in np.eye(reduced.r)], axis=-1)
+    e = c.forces / (stiffness * c.distances[:, None])
+    arm = c.positions - position - rotation_of(quaternion) @ GRASP
+    ways = np.concatenate(
+        [e, np.cross(arm, e), -np.einsum("kij,ki->kj", motion, e)], axis=1
+    )  # fmt: skip
 
-    def law(move, q):
-        """Return force and torque on the ball, and the reduced force, in axes that stay."""
-        turn = turned(move[3:], quaternion)
-        rotation = rotation_of(turn)
+    def forces(move):
+        """Return forces after a motion of (dx, dw, dq), by the distances after it."""
+        turn = turned(move[3:6], quaternion)
         grasped = position + rotation_of(quaternion) @ GRASP + move[:3]
-        x = rest + motion @ q
-        d = field.distance((x - grasped + rotation @ GRASP) @ rotation)
-        forces = stiffness * d[:, None] * normals
-        torque = np.cross(x - grasped, forces).sum(axis=0)
-        return np.concatenate([forces.sum(axis=0), torque, -np.einsum("kij,ki->j", motion, forces)])
+        x = rest + motion @ (q + move[6:])
+        d = ball.distance((x - grasped + rotation_of(turn) @ GRASP) @ rotation_of(turn))
+        return stiffness * ways.T @ d
 
-    here = law(np.zeros(6), q)
-    assert np.allclose(here[:3], found.force, rtol=1e-9)
+    here = forces(np.zeros(6 + reduced.r))
+    assert np.allclose(here[:6], [*found.force, *found.torque], rtol=1e-9)
     assert np.allclose(here[6:], found.reduced_force, rtol=1e-6, atol=1e-9)
-
-    def derivative(f, n, h):
-        return np.stack([(f(h * e) - f(-h * e)) / (2.0 * h) for e in np.eye(n)], axis=1)
-
-    h = 1e-8  # hardly any point leaves its cell
-    by_q = derivative(lambda dq: law(np.zeros(6), q + dq), reduced.r, h)
-    by_x = derivative(lambda move: law(move, q), 6, h)
-    wrench_by_q, reduced_by_x, reduced_by_q = contact.derivatives(position, quaternion, q)
-    for exact, measured in (
-        (wrench_by_q[:3], by_q[:3]), (wrench_by_q[3:], by_q[3:6]),
-        (reduced_by_q, by_q[6:]), (reduced_by_x[:, :3], by_x[6:, :3]),
-        (reduced_by_x[:, 3:], by_x[6:, 3:]),
-    ):  # fmt: skip
-        # roundings of distances over the step; the motion is float32
-        assert np.abs(exact - measured).max() < 1e-5 * np.abs(measured).max()
-
-
-def test_blocks_are_symmetric_along_normals(rng, beam):
-    """Then the contact has a potential."""
-    _, tree = beam
-    contact = press(tree, 300.0, gradient_direction="normal")
-    q = 2e-4 * rng.normal(size=9)
-    pose = np.array([0.18, 0.015, 0.045]), turned(np.array([0.3, -0.5, 0.2]), UPRIGHT)
-    found = contact.evaluate(*pose, q)
-    wrench_by_q, reduced_by_x, reduced_by_q = contact.derivatives(*pose, q)
-    assert np.allclose(reduced_by_q, reduced_by_q.T, rtol=1e-12, atol=1e-12)
-    assert np.linalg.eigvalsh(0.5 * (reduced_by_q + reduced_by_q.T)).max() < 1e-12
-    # force by q is reduced force by x; the lever's part of the torque has no counterpart there
-    assert np.allclose(wrench_by_q[:3], reduced_by_x[:, :3].T, rtol=1e-12, atol=1e-12)
-    assert found.touching > 30
-    # and nothing touches, nothing is left
+    by_q, by_x, by_both = contact.derivatives(position, quaternion, q)
+    whole = np.block([[found.gradient, by_q], [by_x, by_both]])
+    assert np.array_equal(by_x, by_q.T)
+    size = np.abs(whole).max()
+    assert np.abs(whole - whole.T).max() < 1e-13 * size
+    assert np.linalg.eigvalsh(0.5 * (whole + whole.T)).max() < 1e-12 * size
+    assert np.allclose(whole, -stiffness * ways.T @ ways, rtol=0, atol=1e-6 * size)
+    if direction == "gradient" and field != "grid":  # else distances change otherwise than along e
+        h = 1e-6
+        steps = h * np.eye(6 + reduced.r)
+        measured = np.stack([forces(s) - forces(-s) for s in steps], axis=1) / (2.0 * h)
+        # roundings of distances over the step; the motion is float32; curvature
+        assert np.abs(whole - measured).max() < 1e-4 * size
+    # where nothing touches, nothing is left
     for block in contact.derivatives((0.18, 0.015, 0.2), UPRIGHT, q):
         assert not block.any()
 
@@ -169,8 +158,6 @@ def one_cycle(reduced, damping, newton, coupling, h, contact, hand, state, dt_li
     added = -0.5 * (reduced_by_q + reduced_by_q.T)
     spring = coupling.wrench(hand, x_s, quaternion)
     gradient = spring.gradient + found.gradient
-    gradient[:3, 3:] -= skew(found.force)
-    gradient[3:, 3:] -= skew(found.torque)
     net = np.concatenate([spring.force + found.force, spring.torque + found.torque])
 
     a1, a2, a3 = 4.0 / h**2, 4.0 / h, 1.0
@@ -257,8 +244,6 @@ def test_degenerate_directions_are_those_of_the_condensed_system(beam):
         response = np.linalg.solve(k, reduced_by_x)
         more = wrench_by_q @ increment
         gradient = found.gradient + wrench_by_q @ response
-        gradient[:3, 3:] += skew(more[:3])
-        gradient[3:, 3:] += skew(more[3:])
         condensed = rf.ContactForce(
             found.force + more[:3], found.torque + more[3:], gradient,
             None, 0, 0, 1, 0, found.depth, 0.0,
@@ -336,48 +321,36 @@ def test_it_holds_where_the_split_cycle_oscillates(beam):
 
 
 def test_what_is_indefinite_is_split(beam):
-    """Normals that point the wrong way make a contact that pulls: its stiffness is negative."""
-    reduced, _ = beam
-    tree, records, q = shell_of(reduced, 1.0), [], []
-    for coupled in (False, True):
-        simulation = rf.ImplicitNewmark(reduced, 1e-3, damping=(1.0, 1e-3))
-        made = session(
-            press(tree, 1e6), down_and_hold(0.002), simulation, coupled=coupled
-        )  # fmt: skip
-        found = made.run(200)
-        records.append(found)
-        q.append(made.snapshot().q[0])
-        made.close()
-    split = records[1].flagged("split")
-    assert split.any()
-    assert not records[0].flagged("split").any()
-    # until the first such cycle, and through it, both go the same way
-    first = int(np.argmax(split))
-    touched = int(np.argmax(records[1].array["touching"] > 0))
-    assert first == touched
-    for name in ("object_position", "force"):
-        assert np.array_equal(
-            records[0].array[name][: first + 1], records[1].array[name][: first + 1]
-        )
-
-
-def test_what_cannot_be_coupled_is_told(beam):
+    """A beam that is pressed together so far that its tangent outweighs inertia."""
     reduced, tree = beam
-    contact, device = press(tree, 100.0), down_and_hold(0.0)
+    h = 0.01
+    # the shape in which the tangent is softest
+    ways = np.concatenate([np.eye(reduced.r), -np.eye(reduced.r)])
+    trials = [0.01 * 1.2**k * way for k in range(20) for way in ways]
+    tangent = [reduced.stiffness(q) + 4.0 / h**2 * reduced.mass for q in trials]
+    q = trials[int(np.argmin([np.linalg.eigvalsh(one)[0] for one in tangent]))]
+    assert min(np.linalg.eigvalsh(one)[0] for one in tangent) < -100.0
+    records, ends = [], []
+    for coupled in (False, True):
+        simulation = rf.ImplicitNewmark(reduced, h)
+        simulation.reset(q)
+        away = rf.ReplayDevice([0.0, 10.0], [[0.18, 0.015, 5.0]] * 2)
+        made = session(
+            press(tree, 1e4), away, simulation, rate=1.0 / h, coupled=coupled
+        )  # fmt: skip
+        records.append(made.run(1))
+        made.close()
+        ends.append(simulation.state.q)
+    assert records[1].flagged("split").all()
+    assert not records[0].flagged("split").any()
+    assert np.array_equal(ends[0], ends[1])
 
-    def simulation(dt=1e-3):
-        return rf.ImplicitNewmark(reduced, dt)
 
-    for contacts, simulations, options, message in (
-        ([contact] * 2, [simulation(), simulation()], {}, "takes one contact, there are several"),
-        (contact, None, {}, "needs the simulation of the shell"),
-        (contact, simulation(5e-4), {}, "a simulation whose step is the period"),
-        (contact, simulation(), {"field_simulation": simulation()}, "no simulation of the object"),
-    ):
-        with pytest.raises(rf.InputError, match=f"coupled .*{message}"):
-            session(contacts, device, simulations, coupled=True, **options)
+def test_refusals(beam):
+    reduced, tree = beam
+    simulation = rf.ImplicitNewmark(reduced, 1e-3)
     with pytest.raises(rf.InputTypeError, match="coupled"):
-        session(contact, device, simulation(), coupled=1)
+        session(press(tree, 100.0), down_and_hold(0.0), simulation, coupled=1)
 
 
 def test_memory_that_runs_out(beam):

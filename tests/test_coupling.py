@@ -115,8 +115,6 @@ def reference_step(coupling, hand, position, quaternion, contact):
     gradient[:3, :3] = -force * np.eye(3)
     gradient[3:, 3:] = -0.5 * torque * (math.sqrt(1.0 - sine**2) * np.eye(3) + skew(p))
     gradient += contact.gradient
-    gradient[:3, 3:] -= skew(contact.force)
-    gradient[3:, 3:] -= skew(contact.torque)
     net = np.concatenate([w.force + contact.force, w.torque + contact.torque])
     gradient /= np.outer(scale, scale)
     u, s, vt = np.linalg.svd(gradient)
@@ -131,7 +129,7 @@ def reference_step(coupling, hand, position, quaternion, contact):
 
 
 def normals_contact(rng, n, stiffness, lever=0.05):
-    """Return the contact of n points in the order of (4.35), in axes that turn with the object."""
+    """Return the contact of n points in the order of (4.35)."""
     gradient, force, torque = np.zeros((6, 6)), np.zeros(3), np.zeros(3)
     for _ in range(n):
         normal = rng.normal(size=3)
@@ -143,9 +141,6 @@ def normals_contact(rng, n, stiffness, lever=0.05):
         gradient += stiffness * np.outer(left, right)
         force += f
         torque += np.cross(r, f)
-    gradient[:3, 3:] += skew(force)
-    gradient[3:, :3] += skew(force)
-    gradient[3:, 3:] += skew(torque)
     return load(force, torque, gradient, 1e-3)
 
 
@@ -465,7 +460,7 @@ def test_wrong_poses_and_contacts_are_refused():
         ):
             with pytest.raises(rf.InputError, match=told):
                 function(hand, *at)
-    with pytest.raises(rf.InputTypeError, match="manipulandum must be a pair"):
+    with pytest.raises(rf.InputTypeError, match="manipulandum must be a Pose or a pair"):
         coupling.wrench(3, *REST)
     with pytest.raises(rf.InputTypeError, match="contact must be a ContactForce"):
         coupling.step(REST, *REST, 3.0)
@@ -505,16 +500,24 @@ def test_a_coupling_for_a_contact():
     coupling = rf.VirtualCoupling.for_contact(contact, 300.0)
     # of a ball of volume: 3/5 r^2, and the way to the grasp point
     lever = math.hypot(math.sqrt(0.6) * r, 0.1)
-    assert coupling.max_force == pytest.approx(100.0 * 0.5 * spacing)
-    assert coupling.max_torque == pytest.approx(coupling.max_force * lever, rel=1e-2)
+    # twice as deep as one point gets by twice the force that is rendered: linear up to that
+    assert coupling.max_force is coupling.max_torque is None
+    assert coupling.max_depth == pytest.approx(4.0 * 10.0 / 100.0)
     assert coupling.torsional_stiffness == pytest.approx(600.0 * lever**2, rel=1e-2)
-    assert coupling.max_depth == pytest.approx(spacing)
     # the farthest point of the ball, and at most the diagonal of a cell more
     assert 0.1 + r <= coupling.reach <= 0.1 + r + math.sqrt(3.0) * spacing
     assert coupling.max_speed == pytest.approx(spacing * 1e3)
-    assert rf.VirtualCoupling.for_contact(contact, 300.0, max_torque=None).max_torque is None
-    half = rf.VirtualCoupling.for_contact(contact, 300.0, depth=0.25 * spacing)
-    assert half.max_force == pytest.approx(0.5 * coupling.max_force)
+    assert rf.VirtualCoupling.for_contact(contact, 300.0, max_torque=0.1).max_torque == 0.1
+    told = rf.VirtualCoupling.for_contact(contact, 300.0, depth=0.25 * spacing)
+    assert told.max_depth == pytest.approx(0.5 * spacing)
+    weak = rf.VirtualCoupling.for_contact(contact, 300.0, force=1e-6)
+    assert weak.max_depth == pytest.approx(spacing)  # not below what samples resolve
+    fitted = rf.PenaltyContact(contact.tree, field, grasp=centre)
+    assert fitted.stiffness == "auto"
+    stiff = rf.VirtualCoupling.for_contact(fitted, 300.0, force=50.0)
+    assert stiff.max_depth == pytest.approx(4.0 * 50.0 / (20.0 * 300.0))
+    with pytest.raises(rf.InputError, match="force must be positive, got 0"):
+        rf.VirtualCoupling.for_contact(contact, 300.0, force=0.0)
     ball = rf.PenaltyContact(rf.PointTree(shell), rf.SphereField((0, 0, 0), 0.1), 100.0)
     with pytest.raises(rf.InputTypeError, match="DistanceField, got SphereField"):
         rf.VirtualCoupling.for_contact(ball, 300.0)

@@ -11,6 +11,7 @@ import pytest
 import reducedfem as rf
 from failures import fail_each_allocation
 from reducedfem import _core
+from shapes import sphere
 
 
 def together(*parts):
@@ -145,24 +146,6 @@ def test_against_all_pairs(kind, seed):
 
 
 # ---- surfaces -----------------------------------------------------------------------------
-
-
-def sphere(n, centre=(0.0, 0.0, 0.0), radius=1.0):
-    """A sphere by latitudes and longitudes."""
-    v = np.linspace(0, np.pi, n + 1)[1:-1]
-    u = np.linspace(0, 2 * np.pi, 2 * n, endpoint=False)
-    ring = np.stack(np.broadcast_arrays(np.cos(u), np.sin(u), 0), -1)
-    rows = np.sin(v)[:, None, None] * ring + np.cos(v)[:, None, None] * [0, 0, 1]
-    vertices = np.concatenate([[[0, 0, 1.0]], rows.reshape(-1, 3), [[0, 0, -1.0]]])
-    m, last = 2 * n, len(vertices) - 1
-    k = np.arange(m)
-    faces = [np.stack([0 * k, 1 + k, 1 + (k + 1) % m], -1)]
-    for row in range(n - 2):
-        a, b = 1 + row * m + k, 1 + row * m + (k + 1) % m
-        faces += [np.stack([a, a + m, b], -1), np.stack([b, a + m, b + m], -1)]
-    a = 1 + (n - 2) * m
-    faces.append(np.stack([a + k, 0 * k + last, a + (k + 1) % m], -1))
-    return radius * vertices + np.asarray(centre), np.concatenate(faces)
 
 
 def tube(n, m, radius, pinch=1.0):

@@ -61,10 +61,11 @@ def test_power_is_that_of_the_rate_of_strain():
     assert damping.power(u, v) == pytest.approx(expected, rel=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s"])
+@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s", "hex20s"])
 @pytest.mark.parametrize("quadrature", [2, 3])
 def test_force_matrix_and_power_agree(kind, quadrature):
     base = small_solid(kind, 3)
+    quadrature += kind == "hex20s"
     solid = rf.Solid(base.mesh, base.materials, base.fixed, quadrature)
     regions = list(solid.materials)
     damping = rf.StrainRateDamping(
@@ -88,7 +89,7 @@ def test_force_matrix_and_power_agree(kind, quadrature):
     np.testing.assert_array_equal(rest, damping.matrix(np.zeros_like(u)).to_scipy().toarray())
 
 
-@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s"])
+@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s", "hex20s"])
 def test_at_rest_it_is_rayleigh_damping(kind):
     """phi = beta lambda, psi = beta mu: D(0) = beta K(0)."""
     solid = small_solid(kind, 3)
@@ -101,7 +102,7 @@ def test_at_rest_it_is_rayleigh_damping(kind):
     assert deviation(damping.matrix().to_scipy().toarray(), expected) < 1e-13
 
 
-@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s"])
+@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s", "hex20s"])
 def test_proportional_damping(kind):
     """beta K at rest, so that a mode has the damping ratio pi f beta, as with Rayleigh's."""
     solid = small_solid(kind, 3)
@@ -150,7 +151,7 @@ def test_proportional_damping_of_other_materials():
     assert rf.StrainRateDamping.proportional(auxetic, 1e-3).phi[0] < 0.0
 
 
-@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s"])
+@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s", "hex20s"])
 def test_rigid_motions_dissipate_nothing(kind):
     """Of the solid at rest and of a solid deformed and turned by any angle."""
     solid, damping = viscous(kind, 3)
@@ -188,7 +189,7 @@ def test_the_same_bits_on_any_number_of_threads():
 
 
 @pytest.mark.parametrize("simd", [1, 2, 3])
-@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s"])
+@pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s", "hex20s"])
 def test_kernels_agree(kind, simd):
     if not _core.simd_available(simd):
         pytest.skip("this processor has no such vectors")
@@ -197,7 +198,7 @@ def test_kernels_agree(kind, simd):
     mesh = solid.mesh
     table = [(*m.lame, m.density) for m in solid.materials.values()]
     regions = np.searchsorted(list(solid.materials), mesh.regions)
-    core = _core.Solid(mesh._core, table, regions, solid.fixed, 2, simd)
+    core = _core.Solid(mesh._core, table, regions, solid.fixed, solid.quadrature, simd)
     power, force = _core.solid_damping(core, damping._viscosity, u, v, 1)
     assert deviation(force, damping.force(u, v)) < 1e-13
     assert power == pytest.approx(damping.power(u, v), rel=1e-12)

@@ -8,7 +8,7 @@ import reducedfem as rf
 from failures import check_live_blocks, live_blocks
 from reducedfem import _core
 from reducedfem._run import set_threads, threads
-from shapes import box_hexes, box_tet10s, box_tets
+from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 SIGN = np.array(
     [
@@ -129,6 +129,43 @@ def test_nearest_element_outside_by_brute_force(rng):
     assert (e.distance[out] >= nearest[out] - 0.5 / 12).all()
 
 
+def on_a_flat_face(corners, place):
+    """Return whether a place is on a convex face that is normal to an axis; exact for dyadics."""
+    axis = np.flatnonzero(np.ptp(corners, axis=0) == 0.0)[0]
+    if place[axis] != corners[0, axis]:
+        return False
+    a = np.delete(corners, axis, axis=1)
+    edge, way = np.roll(a, -1, axis=0) - a, np.delete(place, axis) - a
+    side = edge[:, 0] * way[:, 1] - edge[:, 1] * way[:, 0]
+    return bool((side >= 0.0).all() or (side <= 0.0).all())
+
+
+@pytest.mark.parametrize(
+    ("make", "corners", "face_corners"),
+    [(box_hexes, 8, 4), (box_tets, 4, 3), (box_tet10s, 4, 3)],
+    ids=["hex8", "tet4", "tet10"],
+)
+def test_of_equally_near_elements_the_lowest_carries_a_point(rng, make, corners, face_corners):
+    """Beside edges and corners that several share, whatever their order."""
+    nodes, elements = make(2, 2, 2)
+    # halves and quarters: distances of a tie are the same number
+    steps = np.array([-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5])
+    points = np.stack(np.meshgrid(steps, steps, steps), axis=-1).reshape(-1, 3)
+    points = points[((points < 0.0) | (points > 1.0)).any(axis=1)]
+    for _ in range(3):
+        mesh = rf.Mesh(nodes, rng.permutation(elements))
+        faces = mesh.boundary_faces[:, :face_corners]
+        owner = [
+            np.flatnonzero(np.isin(mesh.elements[:, :corners], face).sum(axis=1) == face_corners)[0]
+            for face in faces
+        ]
+        expected = [
+            min(k for k, face in zip(owner, faces, strict=True) if on_a_flat_face(nodes[face], at))
+            for at in np.clip(points, 0.0, 1.0)
+        ]
+        np.testing.assert_array_equal(rf.Embedding(mesh, points).elements, expected)
+
+
 def test_extrapolation_stays_sane_far_outside(rng):
     # trilinear functions would grow with the cube of the distance
     mesh = distorted_box(rng)
@@ -148,6 +185,7 @@ def test_extrapolation_stays_sane_far_outside(rng):
     np.testing.assert_allclose(inside, outside, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:f.*acts:reducedfem.GeometryWarning")
 @pytest.mark.parametrize("make", [distorted_box, tet_box])
 def test_distribute_is_the_transpose(rng, make):
     mesh = make(rng)
@@ -200,7 +238,7 @@ def test_voxels_carry_the_surface_they_were_made_from(rng):
     vertices = rng.normal(size=(60, 3))
     s = rf.Surface(vertices, rng.integers(0, 60, (100, 3)))
     used = np.unique(s.triangles)
-    e = rf.Embedding(rf.voxelize(s, 20), s.vertices)
+    e = rf.Embedding(rf.voxelize(s, 20, fill=False), s.vertices)
     assert not e.outside[used].any()
 
 
@@ -308,7 +346,7 @@ def test_against_independent_embeddings(shared, veg, obj, interp):
     assert abs(sparse(e) - theirs).max() < 6e-7
 
 
-@pytest.mark.parametrize("make", [box_tets, box_hexes, box_tet10s])
+@pytest.mark.parametrize("make", [box_tets, box_hexes, box_tet10s, box_hex20s])
 @pytest.mark.parametrize("far", [1e200, 1e308])
 def test_points_too_far_for_numbers_are_refused(make, far):
     """Squares of distances overflow; weights would be no numbers."""

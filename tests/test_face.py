@@ -96,7 +96,7 @@ def test_numbers_far_out_of_range(beam):
         (lambda: beam.linear_modes(10**20), r"k must be between 1 and 161 .*got 10{20}$"),
         (lambda: rf.mass_pca(beam, model.basis, 10**20), r"r is 10{20}, which is far"),
         (lambda: sim.step(n=10**20), r"n must be at least 0 and less than 2\*\*62, got 10{20}$"),
-        (lambda: rf.Solid(beam.mesh, MATERIAL, quadrature=10**20), "quadrature must be 2, 3 or"),
+        (lambda: rf.Solid(beam.mesh, MATERIAL, quadrature=10**20), "quadrature must be 2, 3, 4 or"),
         (lambda: rf.Solid(beam.mesh, MATERIAL, quadrature=np.array([2, 3])), "quadrature must be"),
     ):
         with pytest.raises(rf.InputError, match=message):
@@ -160,9 +160,6 @@ def test_copies_and_pickles(beam):
     tets = rf.Solid(rf.Mesh(*box_tets(1, 1, 1)), MATERIAL, fixed=[0])
     assert pickle.loads(pickle.dumps(tets)).total_mass == tets.total_mass
     sim = rf.ImplicitNewmark(beam, 0.01)
-    for clone in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(rf.InputTypeError, match=r"keep its system.*`state`.*`reset`"):
-            clone(sim)
     assert pickle.loads(pickle.dumps(sim.state)).time == 0.0
     assert pickle.loads(pickle.dumps(sim.report)) == sim.report
 

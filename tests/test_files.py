@@ -19,7 +19,7 @@ from safetensors.numpy import save_file
 
 import reducedfem as rf
 from reducedfem import files
-from shapes import box_hexes, box_tet10s, box_tets
+from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 ARRAYS = ("basis", "mass", "coefficients")
 
@@ -27,7 +27,7 @@ ARRAYS = ("basis", "mass", "coefficients")
 def make_model(
     kind: str, r: int = 4, editable: bool = False, damped: bool = False
 ) -> rf.ReducedSolid:
-    make = {"hex8": box_hexes, "tet4": box_tets, "tet10": box_tet10s}[kind]
+    make = {"hex8": box_hexes, "tet4": box_tets, "tet10": box_tet10s, "hex20": box_hex20s}[kind]
     nodes, elements = make(3, 1, 1, (0.3, 0.1, 0.1))
     regions = np.arange(len(elements)) % 2
     mesh = rf.Mesh(nodes, elements, regions)
@@ -56,6 +56,20 @@ def data(model) -> bytes:
 def editable_data() -> bytes:
     """Of a model with parts."""
     return files.to_bytes(make_model("hex8", editable=True))
+
+
+@pytest.fixture(scope="module")
+def skinned() -> rf.ReducedSolid:
+    """Of a mesh that was made from a surface."""
+    part = rf.Mesh(*box_hexes(1, 1, 1, 0.1)).surface()
+    mesh = rf.voxelize(part, 4, fill=True)
+    solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), mesh.nodes[:, 0] < 0.0)
+    return rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))
+
+
+@pytest.fixture(scope="module")
+def skinned_data(skinned) -> bytes:
+    return files.to_bytes(skinned)
 
 
 @pytest.fixture(scope="module")
@@ -106,10 +120,13 @@ def signature(header: dict, body: bytes) -> str:
     )
     digest = hashlib.sha256(text.encode("ascii"))
     order = ("basis", "reduced_mass", "energy_coefficients", "mesh_nodes", "part_coefficients",
-             "part_volumes", "part_masses", "damping_coefficients", "mesh_elements",
-             "mesh_regions", "fixed_nodes", "part_general")  # fmt: skip
+             "part_volumes", "part_masses", "damping_coefficients", "surface_vertices",
+             "mesh_elements", "mesh_regions", "fixed_nodes", "part_general",
+             "surface_triangles")  # fmt: skip
     for name in order:
         if name.startswith("part_") and "part_volumes" not in header:
+            continue
+        if name.startswith("surface_") and "surface_vertices" not in header:
             continue
         if name == "damping_coefficients" and name not in header:
             continue
@@ -164,7 +181,7 @@ def refused(data: bytes, match: str | None = None) -> None:
 
 @pytest.mark.parametrize("damped", [False, True])
 @pytest.mark.parametrize("editable", [False, True])
-@pytest.mark.parametrize("kind", ["hex8", "tet4", "tet10"])
+@pytest.mark.parametrize("kind", ["hex8", "tet4", "tet10", "hex20"])
 def test_round_trip_is_bit_for_bit(kind, editable, damped, tmp_path):
     model = make_model(kind, editable=editable, damped=damped)
     assert (model.editable, model.strain_rate is not None) == (editable, damped)
@@ -458,7 +475,7 @@ def test_bad_headers(text, match):
 
 def test_versions(data):
     header, body = split(data)
-    for version in ("3", "999"):
+    for version in ("4", "999"):
         header["__metadata__"].update(format_version=version, package_version="7.5")
         # a newer format may differ in anything, checksum included
         refused(join(header, body[:-8], sign=False), r"newer version of reducedfem \(7\.5")
@@ -467,23 +484,27 @@ def test_versions(data):
         refused(join(header, body), "format_version")
 
 
-def test_only_what_version_1_does_not_know_is_of_version_2(
-    data, editable_data, damped_data, monkeypatch
+def test_only_what_older_versions_do_not_know_is_of_newer_ones(
+    data, editable_data, damped_data, skinned_data, monkeypatch
 ):
     """An older package reads all that it can, and says of the rest that it is newer."""
     quadratic = files.to_bytes(make_model("tet10"))
+    serendipity = files.to_bytes(make_model("hex20"))
     for contents, version in (
-        (data, "1"), (editable_data, "1"), (damped_data, "2"), (quadratic, "2")
+        (data, "1"), (editable_data, "1"), (damped_data, "2"), (quadratic, "2"),
+        (skinned_data, "3"), (serendipity, "3"),
     ):  # fmt: skip
         assert split(contents)[0]["__metadata__"]["format_version"] == version
-    for contents in (damped_data, quadratic):
-        forged = forge(contents, metadata={"format_version": "1"})
+    for contents, version in (
+        (damped_data, "1"), (quadratic, "1"), (skinned_data, "2"), (serendipity, "2")
+    ):  # fmt: skip
+        forged = forge(contents, metadata={"format_version": version})
         refused(forged, "what its format version does not know")
     assert files.from_bytes(forge(data, metadata={"format_version": "2"})).strain_rate is None
     monkeypatch.setattr(files, "_LAYOUT", dataclasses.replace(files._LAYOUT, version=1))
     files.from_bytes(data)
-    for contents in (damped_data, quadratic):
-        refused(contents, r"newer version .* format version 2.*please update")
+    for contents in (damped_data, quadratic, skinned_data, serendipity):
+        refused(contents, r"newer version .* format version [23].*please update")
 
 
 @pytest.mark.parametrize(
@@ -555,7 +576,7 @@ def test_missing_metadata(key, data):
         ("materials", '{"0":{"young":1%s,"poisson":0.3,"density":1}}' % ("0" * 400), "too large"),
         ("materials", '{"0":{"young":"1","poisson":0.3,"density":1}}', "number"),
         ("materials", '{"0":{"young":[],"poisson":0.3,"density":null}}', "number"),
-        ("quadrature", "4", "quadrature"),
+        ("quadrature", "5", "quadrature"),
         ("quadrature", "true", "quadrature"),
         ("quadrature", "[2]", "quadrature"),
         ("total_mass_kg", "-1", "mass"),
@@ -614,11 +635,15 @@ def test_regions_are_numbers(data, editable_data, damped_data):
 
 
 @pytest.mark.parametrize("name", files._SCHEMA)
-def test_missing_arrays_wrong_types_wrong_shapes(name, data, editable_data, damped_data):
+def test_missing_arrays_wrong_types_wrong_shapes(
+    name, data, editable_data, damped_data, skinned_data
+):
     if name in files._PARTS:
         data = editable_data
     elif name == "damping_coefficients":
         data = damped_data
+    elif name in files._SURFACE:
+        data = skinned_data
     missing = "is missing" if data is not damped_data else "one is missing"
     refused(forge(data, {name: None}), f"'{name}'.*{missing}")
     header, body = split(data)
@@ -631,8 +656,8 @@ def test_missing_arrays_wrong_types_wrong_shapes(name, data, editable_data, damp
     refused(forge(data, {name: array[None]}), "shape")
     refused(forge(data, {name: array.reshape(-1)[:0]}))
     if name != "fixed_nodes":
-        refused(forge(data, {name: array[:-1]}), "shape")
-        refused(forge(data, {name: np.concatenate([array, array[:1]])}), "shape")
+        refused(forge(data, {name: array[:-1]}), "shape|counts")
+        refused(forge(data, {name: np.concatenate([array, array[:1]])}), "shape|counts")
     for bad in (
         {"dtype": entry["dtype"], "shape": entry["shape"]},
         {**entry, "more": 1},
@@ -772,3 +797,27 @@ def test_random_damage_under_a_valid_checksum(which, request, rng):
         assert result.displacement(np.zeros(result.r)).shape == (result.mesh.n_nodes, 3)
         assert files.from_bytes(files.to_bytes(result)).r == result.r
     assert tried > 300
+
+
+def test_models_keep_the_surface_of_their_mesh(skinned, skinned_data, model):
+    """Pictures show the part as it was drawn, not as it was meshed."""
+    again = files.from_bytes(skinned_data)
+    assert_same(again, skinned)
+    assert again.mesh.source.vertices.tobytes() == skinned.mesh.source.vertices.tobytes()
+    assert again.mesh.source.triangles.tobytes() == skinned.mesh.source.triangles.tobytes()
+    q = np.array([0.01, -0.02, 0.03])
+    same = rf.Skin(again, skinned.mesh.source).positions(q)
+    assert rf.Skin(again).positions(q).tobytes() == same.tobytes()
+    with pytest.raises(rf.InputError, match=r"surface must be given.*reduced\.mesh\.surface\(\)"):
+        rf.Skin(model)
+    outside = split(skinned_data)[0]["surface_triangles"]["shape"][0] * [[0, 1, 10**6]]
+    refused(forge(skinned_data, {"surface_triangles": np.array(outside, "<i4")}), "triangles")
+
+
+def test_meshes_keep_their_surface(skinned):
+    mesh = skinned.mesh
+    assert pickle.loads(pickle.dumps(mesh)).source.triangles.tobytes() == (
+        mesh.source.triangles.tobytes()
+    )
+    assert mesh.largest_component().source is mesh.source
+    assert mesh.submesh([0]).source is None

@@ -34,6 +34,8 @@ ALLOWED = {
     "integrator": {"base", "linalg", "model", "polynomial", "fem", "mesh"},
     "contact": {"base", "linalg", "mesh", "sdf", "pointshell", "model"},
     "coupling": {"base", "linalg"},
+    # simulations in contact
+    "world": {"base", "linalg", "integrator", "contact"},
     "haptic": {"base", "linalg", "device", "model", "integrator", "contact", "coupling"},
 }
 # the binding sees every room; no room sees the binding

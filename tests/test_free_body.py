@@ -110,7 +110,7 @@ def test_a_force_accelerates_turns_and_deforms(model):
         rtol=1e-4,  # the pose has turned a little since
     )
     # the deformation is that of a plain simulation under the force seen from the body
-    seen = rf.ImplicitNewmark(model, h)
+    seen = rf.ImplicitNewmark(model, h, deformation_only=True)
     seen.step(force @ turn)
     np.testing.assert_allclose(body.state.q, seen.state.q, rtol=1e-12)
 
@@ -297,7 +297,7 @@ def test_momenta_beyond_all_numbers_are_refused(name):
 def test_a_stop_is_heard_however_long_a_step_is(model, kind):
     """With a tolerance of zero a step takes all its 1000 solves, some tenths of a millisecond."""
     if kind == "model":
-        sim = rf.ImplicitNewmark(model, 1e-3, newton_max=1000, tol=0.0)
+        sim = rf.ImplicitNewmark(model, 1e-3, newton_max=1000, tol=0.0, deformation_only=True)
         step = partial(sim.step, np.full(R, 0.1))
     else:
         bodies = [rf.FreeBody(model, 1e-3, newton_max=1000, tol=0.0) for _ in range(8)]
@@ -314,3 +314,31 @@ def test_a_stop_is_heard_however_long_a_step_is(model, kind):
     # 50 ms after the start, and the steps until somebody looks: not a fixed number of them
     done = round(sim.state.time / 1e-3)
     assert 0 < done < 128 if kind == "bodies" else 0 < done < 256
+
+
+@pytest.mark.parametrize("scheme", [rf.ImplicitNewmark, rf.CentralDifferences])
+def test_schemes_that_leave_out_the_rigid_motion_say_free_body(model, scheme):
+    with pytest.raises(rf.InputError, match="neither fall nor turn.*FreeBody"):
+        scheme(model, 1e-3)
+    scheme(model, 1e-3, deformation_only=True).step(np.full(R, 0.1))
+    with pytest.raises(rf.InputTypeError, match="deformation_only"):
+        scheme(model, 1e-3, deformation_only=1)
+
+
+def test_bases_that_can_translate_are_taken_by_every_scheme():
+    nodes, elements = box_hexes(3, 2, 2, 0.1)
+    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
+    shapes = solid.linear_modes(3, rigid=True).shapes
+    for system in (rf.reduce(solid, shapes), rf.ProjectedSolid(solid, shapes)):
+        sim = rf.ImplicitNewmark(system, 1e-3)
+        weight = np.zeros((solid.mesh.n_nodes, 3))
+        weight[:, 2] = -9.81 * solid.mass(lumped=True).data.reshape(-1, 3)[:, 2]
+        sim.step(weight, n=100)
+        # the load begins with the first step, half of which it is felt
+        fallen = -9.81 * (0.1 - 0.5e-3) ** 2 / 2
+        np.testing.assert_allclose(sim.displacement[:, 2], fallen, rtol=1e-4)
+    for elastic in (rf.ProjectedSolid(solid, shapes[6:]), rf.reduce(solid, shapes[6:])):
+        with pytest.raises(rf.InputError, match="FreeBody"):
+            rf.ImplicitNewmark(elastic, 1e-3)
+    with pytest.raises(rf.InputError, match="system is a Solid"):
+        rf.ImplicitNewmark(solid, 1e-3, deformation_only=True)

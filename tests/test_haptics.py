@@ -74,10 +74,11 @@ def test_a_ball_rests_where_springs_are_in_balance(ball):
     records = made.run(200).array
     z = records["object_position"][-1, 2]
     points = floor_of_points().points
-    # the floor's normals point down, the force on the ball is k d N: upwards
-    depth = np.maximum(0.02 - np.linalg.norm(points - [0.0, 0.0, z], axis=1), 0.0)
+    # each point pushes the ball's centre away
+    way = np.linalg.norm(points - [0.0, 0.0, z], axis=1)
+    depth = np.maximum(0.02 - way, 0.0)
     assert np.count_nonzero(depth) > 10
-    assert 200.0 * depth.sum() == pytest.approx(500.0 * (z - 0.014), rel=1e-9)
+    assert 200.0 * (depth * z / way).sum() == pytest.approx(500.0 * (z - 0.014), rel=1e-9)
     assert records["force"][-1] == pytest.approx([0.0, 0.0, 500.0 * (z - 0.014)], abs=1e-12)
     assert records["depth_m"][-1] == pytest.approx(depth.max(), rel=1e-9)
     assert records["touching"][-1] == np.count_nonzero(depth)
@@ -91,6 +92,7 @@ def test_points_have_their_weights():
     contact = rf.PenaltyContact(
         rf.PointTree(rf.Pointshell(shell.points, shell.normals, areas=areas)),
         rf.SphereField((0.0, 0.0, 0.0), 0.02), 200.0, warm_nodes=None, area_weights=True,
+        direction="normal",
     )  # fmt: skip
     last = session(contact, rf.ReplayDevice(*held(0.014))).run(200).array[-1]  # at rest
     alone = contact.evaluate(last["object_position"], last["object_quaternion"])
@@ -520,12 +522,14 @@ def test_a_beam_bends_as_by_hand(beam):
     simulation = rf.ImplicitNewmark(reduced, 1e-3, damping=(1.0, 1e-3))
     times = [0.0, 0.05, 0.2]
     positions = np.array([[0.18, 0.015, 0.06], [0.18, 0.015, 0.06], [0.18, 0.015, 0.03]])
-    made = session(contact, rf.ReplayDevice(times, positions), simulation=simulation)
+    made = session(
+        contact, rf.ReplayDevice(times, positions), simulation=simulation, coupled=False
+    )  # fmt: skip
     records = made.run(200).array
     assert np.abs(simulation.state.q).max() == 0.0  # the session has a copy
 
     by_hand = rf.ImplicitNewmark(reduced, 1e-3, damping=(1.0, 1e-3))
-    other = rf.PenaltyContact(tree, field, 300.0, warm_nodes=None, gradient_direction="normal")
+    other = rf.PenaltyContact(tree, field, 300.0, warm_nodes=None)
     at = (positions[0], UPRIGHT)
     for record in records:
         hand = (record["hand_position"], record["hand_quaternion"])
@@ -653,24 +657,34 @@ def test_forces_that_faded_out_with_a_thread_fade_in_again(ball):
 
 
 def test_a_pause_of_the_process_ends_no_session():
-    """The keeper has slept as long as the loop: nothing is stuck."""
+    """The watchdog has slept as long as the loop: nothing is stuck, and forces fade in again."""
     done = run_script(
         """
         import subprocess
         reducedfem.haptics._STALL = 0.5  # which the machine may take from the loop alone
         made.close()
-        made = reducedfem.HapticSession(contact, device, coupling=coupling, ramp=0.0)
+        made = reducedfem.HapticSession(contact, device, coupling=coupling, ramp=0.2)
         pauses = "for i in 1 2 3; do kill -STOP $0; sleep 1.2; kill -CONT $0; sleep 0.05; done"
         os.environ.pop("LD_PRELOAD", None)  # a sanitizer is for this program, not for the shell
         made.start()
         subprocess.run(["sh", "-c", pauses, str(os.getpid())], check=True)
         after(made, 5)
         made.stop()
-        print(made.report().phase, made.report().failure, made.report().skipped > 2000)
+        report = made.report()
+        print(report.phase, report.failure, report.skipped > 2000, report.paused > 0)
+        print(f"{report.paused}; forces faded in after each" in str(report))
+        records = made.records()
+        paused = records.flagged("paused")
+        share, most = 0.0, []
+        for late in paused:
+            share = 0.0 if late else min(share + 1e-3 / 0.2, 1.0)
+            most.append(share)
+        force = np.linalg.norm(records["force"], axis=1)
+        print(paused.sum() == report.paused, (force <= 0.9 * np.array(most)).all())
         """
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == "stopped  True\n"
+    assert done.stdout == "stopped  True True\nTrue\nTrue True\n"
 
 
 def test_what_is_running_is_not_started_twice(ball):

@@ -120,7 +120,7 @@ def run(field, shell, hands, coupling, **options):
     """Return the records of a session of which each of the poses is the hand's for so long."""
     contact = rf.PenaltyContact(
         rf.PointTree(rf.Pointshell(*shell)), field, options.pop("stiffness", STIFFNESS),
-        warm_nodes=None, max_points=None, grasp=options.pop("grasp", None),
+        warm_nodes=None, max_points=None, grasp=options.pop("grasp", None), direction="normal",
     )  # fmt: skip
     times = 1e-3 * np.arange(len(hands))
     device = rf.ReplayDevice(times, [p for p, _ in hands], [q for _, q in hands])

@@ -276,24 +276,63 @@ def test_an_allowance_is_not_negative():
             session(wall(1.0), hand, rf.VirtualCoupling(1.0, 1.0), energy_allowance=wrong)
 
 
-# ---- the direction of gradients ------------------------------------------------------------------
+# ---- forces with a potential ---------------------------------------------------------------------
 
 
-def test_sessions_take_normals_unless_told(beam):
-    """Not told, a contact gives the derivative of its force, and a session what is calm."""
-    coupling = rf.VirtualCoupling(500.0, 1.0)
-    x = np.linspace(-0.1, 0.1, 41)
+def work_around(contact):
+    """Return the work on the field object over a closed loop of poses, and all that changes hands.
+
+    It presses, slides, turns and comes back; by the trapezoidal rule on force and torque.
+    """
+    n = 8000
+    t = 2.0 * np.pi * np.arange(n + 1) / n
+    place = np.stack([0.004 * np.cos(t), 0.003 * np.sin(2 * t), 0.0195 + 0.002 * np.sin(t)], axis=1)
+    half = 0.2 * np.sin(t)
+    turn = np.stack([np.cos(half), 0.0 * t, 0.6 * np.sin(half), 0.8 * np.sin(half)], axis=1)
+    found = contact.evaluate_many(place, turn)
+    wrench = np.concatenate([found.force, found.torque], axis=1)
+    axis = np.array([0.0, 0.6, 0.8])
+    move = np.concatenate([np.diff(place, axis=0), np.diff(2 * half)[:, None] * axis], axis=1)
+    work = np.sum(0.5 * (wrench[1:] + wrench[:-1]) * move, axis=1)
+    return work.sum(), np.abs(work).sum()
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_closed_loops_do_no_work(sampled):
+    """Over points with normals at random, none far from g: along that there is a potential."""
+    body = rf.CapsuleField((-0.01, 0.0, 0.001), (0.01, 0.002, 0.0), 0.02)
+    field = rf.DistanceField.from_field(body, 64, expand=1.5) if sampled else body
+    x = np.linspace(-0.01, 0.01, 9)
     points = np.stack(np.meshgrid(x, x, [0.0], indexing="ij"), axis=-1).reshape(-1, 3)
-    tree = rf.PointTree(rf.Pointshell(points, np.tile([0.0, 0.0, -1.0], (len(points), 1))))
-    ball = rf.SphereField((0.0, 0.0, 0.0), 0.02)
-    found, gradient = {}, {}
-    for direction in (None, "normal", "field"):
-        contact = rf.PenaltyContact(tree, ball, 200.0, gradient_direction=direction)
-        assert contact.options["gradient_direction"] == direction
-        gradient[direction] = contact.evaluate([0.001, 0.0, 0.018], UPRIGHT).gradient
-        hand = rf.ReplayDevice([0.0, 1.0], [[0.0, 0.0, 0.03], [0.002, 0.0, 0.01]])
-        found[direction] = ran(session(contact, hand, coupling), 900)["object_position"]
-    assert np.array_equal(gradient[None], gradient["field"])
-    assert np.abs(gradient[None] - gradient["normal"]).max() > 1.0
-    assert np.array_equal(found[None], found["normal"])
-    assert np.abs(found[None] - found["field"]).max() > 1e-7
+    normals = np.array([0.0, 0.0, -1.0]) + np.random.default_rng(3).uniform(-0.4, 0.4, points.shape)
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    tree = rf.PointTree(rf.Pointshell(points, normals))
+    lost = {}
+    for direction in ("gradient", "normal"):
+        contact = rf.PenaltyContact(tree, field, 1e3, None, max_points=None, direction=direction)
+        work, exchanged = work_around(contact)
+        assert exchanged > 1e-4
+        lost[direction] = abs(work) / exchanged
+    assert lost["gradient"] < (0.01 if sampled else 1e-5)
+    assert lost["normal"] > 0.03
+
+
+def test_press_and_release_of_a_tip():
+    """Normals of a tip point in all directions; along the gradient the hand gets no energy."""
+    turns = np.linspace(0.0, 2.0 * np.pi, 12, endpoint=False)
+    around = np.stack([0.001 * np.cos(turns), 0.001 * np.sin(turns), -5e-4 + 0.0 * turns], axis=1)
+    points = np.concatenate([[[0.0, 0.0, 0.0]], around])
+    # inward; the tip's own is askew, as pseudonormals of coarse surfaces are
+    normals = np.concatenate([[[0.6, 0.0, -0.8]], -around / np.linalg.norm(around[0])])
+    tree = rf.PointTree(rf.Pointshell(points, normals))
+    ball = rf.DistanceField.from_field(rf.SphereField((0, 0, 0), 0.012), 48, expand=1.5)
+    contact = rf.PenaltyContact(tree, ball, 1e4, None)
+    presses = np.tile([0.014, 0.006], 3)
+    way = [[0.0, 0.0, z] for z in [*presses, 0.014]]
+    made = session(contact, rf.ReplayDevice(0.2 * np.arange(7), way), rf.VirtualCoupling(500, 0.3))
+    records = ran(made, 1250)
+    force, hand = records["force"], records["hand_position"]
+    # without what holding a force for a cycle gives
+    given = np.sum(0.5 * (force[1:] + force[:-1]) * np.diff(hand, axis=0))
+    assert np.linalg.norm(force, axis=1).max() > 1.0
+    assert given < 1e-9

@@ -66,6 +66,7 @@ import contextlib, ctypes, errno, gc, os, socket, sys, threading, time
 sys.path[:0] = [{str(ROOT / "tests")!r}]
 import numpy as np
 import reducedfem as rf
+import bridges
 import test_devices as devices
 import test_haptics_life as life
 from reducedfem import _core
@@ -218,6 +219,27 @@ def test_a_loop_that_is_woken_early_sleeps_on(refuse, tmp_path):
     )
 
 
+def test_a_loop_waits_where_the_clock_of_the_schedule_cannot(refuse, tmp_path):
+    """In a sandbox that knows CLOCK_BOOTTIME but does not wait by it."""
+    run(
+        refuse,
+        """
+        made = session(ball, at_rest())
+        made.start()
+        for _ in range(5):
+            library.refuse(b"clock_nanosleep", 0, 1, errno.EINVAL)
+            until(library.refused)
+            life.after(made, 3)
+        made.stop()
+        assert made.report().phase == "stopped", made.report().failure
+        # a cycle that had not waited would have begun too early
+        assert made.records()["late_us"].min() > -0.1
+        made.close()
+        """,
+        tmp_path,
+    )
+
+
 def test_a_cycle_that_does_not_end_is_halted_whatever_the_device(refuse, tmp_path):
     """A simulated hand takes no force from then on; one that is played has nothing to halt."""
     lines = run(
@@ -269,8 +291,8 @@ def test_a_bridge_whose_socket_fails_is_told(refuse, tmp_path):
                 assert left() == before, name
         made.close()
 
-        client = devices.RawClient()
-        with devices.bridged(ball, client) as (made, device):
+        client = bridges.RawClient()
+        with bridges.bridged(ball, client) as (made, device):
             for number, error in ((5, errno.EINTR), (6, errno.ECONNREFUSED)):
                 client.send(client.packet(number))
                 with refused("recvfrom", error):
@@ -624,7 +646,7 @@ def test_wrong_devices_are_refused_by_the_core():
         lambda: _core.hand_device(way, (1.0, 1.0), (1.0, 1.0, 1.0), 1.0, 1.0),
         lambda: _core.hand_device(way[:3], (1.0, 1.0, 1.0), (1.0, 1.0, 1.0), 1.0, 1.0),
         lambda: _core.udp_device("x"),
-        lambda: _core.udp_device(("127.0.0.1", 1), 3, 1.0, 1.0, 1.0),
+        lambda: _core.udp_device(("127.0.0.1", 1), 3, 1.0, 1.0, 1.0, False),
         lambda: _core.spacemouse_device(3),
         lambda: _core.force_dimension_device("x", 1.0, 1.0),
         lambda: _core.openhaptics_device("x", "", 1.0, 1.0),
@@ -632,6 +654,7 @@ def test_wrong_devices_are_refused_by_the_core():
         lambda: _core.probe_device(3),
         lambda: _core.leave_device(3),
         lambda: _core.udp_counts(3),
+        lambda: _core.udp_accept(3),
     ):
         with pytest.raises(TypeError):
             make()

@@ -166,7 +166,7 @@ def hand(x=0.18, y=0.015, z=z):
     return rf.SimulatedHand(times, np.stack([x + 0 * times, y + 0 * times, z], 1))
 
 def press(tree):
-    return rf.PenaltyContact(tree, ball, 200.0, None, gradient_direction="field")
+    return rf.PenaltyContact(tree, ball, 200.0, None)
 
 def bend():
     return rf.ImplicitNewmark(model, 1e-3, damping=(1.0, 1e-3))
@@ -190,7 +190,7 @@ KINDS = {
     "rigid": lambda: session(press(rigid), hand()),
     "deformable": lambda: session(press(bends), hand(), simulation=bend()),
     "deformed field": lambda: session(
-        rf.PenaltyContact(rigid, soft_ball, 200.0, None, gradient_direction="field"),
+        rf.PenaltyContact(rigid, soft_ball, 200.0, None),
         hand(0.0, 0.0, z - 0.015), field_simulation=bend(),
     ),
     "coupled": lambda: session(press(bends), hand(), simulation=bend(), coupled=True),

@@ -9,6 +9,9 @@ from __future__ import annotations
 import ctypes
 import itertools
 import math
+import shutil
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -35,15 +38,19 @@ def library(tmp_path_factory):
     sources = [ROOT / "tests/loop_world.c", *(core / name for name in SOURCES)]
     sources += sorted((core / "coupling").glob("*.c"))
     made = ckernels.build("loop", sources, tmp_path_factory.mktemp("loop"))
-    made.world_begin.argtypes = [*[REAL] * 3, ctypes.c_int, REAL, REAL, ctypes.c_int32, REAL]
+    made.world_begin.argtypes = [*[REAL] * 3, ctypes.c_int, REAL, REAL, ctypes.c_int32, REAL, REAL]
     for name in ("run", "called"):
         getattr(made, f"world_{name}").restype = LONG
     made.world_run.argtypes = [LONG, LONG, POINTER, POINTER]
     made.world_called.argtypes = [LONG, POINTER, POINTER]
     made.world_search.argtypes = [LONG, POINTER]
     made.world_search.restype = None
+    made.world_push.argtypes = [REAL, REAL]
+    made.world_write.argtypes = [LONG, POINTER]
+    made.world_break.argtypes = [LONG]
+    made.world_push.restype = made.world_write.restype = made.world_break.restype = None
     made.world_given.argtypes, made.world_given.restype = [LONG], REAL
-    for name in ("skipped", "over", "interrupted"):
+    for name in ("skipped", "over", "interrupted", "paused"):
         getattr(made, f"world_{name}").restype = LONG
     return made
 
@@ -53,9 +60,10 @@ def world(library):
     """Return a function that begins a loop."""
     begun = []
 
-    def begin(silence=math.inf, fresh=True, contacts=1, budget=0.0):
+    def begin(silence=math.inf, fresh=True, contacts=1, budget=0.0, ramp=0.0):
         viscosity = 2.0 * math.sqrt(500.0 * 0.02), 2.0 * math.sqrt(0.5 * 1e-5)
-        assert library.world_begin(DT, VELOCITY, silence, fresh, *viscosity, contacts, budget)
+        rest = contacts, budget, ramp
+        assert library.world_begin(DT, VELOCITY, silence, fresh, *viscosity, *rest)
         begun.append(True)
         return library
 
@@ -67,9 +75,9 @@ def world(library):
 def run(library, periods, overslept):
     """Return the records of a run, and how many periods were left out."""
     overslept = np.asarray(overslept, dtype=float)
-    out = np.zeros(periods + 1, rf._record_file.RECORD)
+    out = np.zeros(periods + 100, rf._record_file.RECORD)
     n = library.world_run(periods, len(overslept), overslept.ctypes.data, out.ctypes.data)
-    assert n in (periods, periods + 1)  # in the last one forces fade out
+    assert n > periods - 1  # in the last ones forces fade out
     return out[:n], library.world_skipped()
 
 
@@ -144,6 +152,150 @@ def test_silence_is_measured_in_time_not_in_cycles(world):
     assert silent.any()
 
 
+# ---- pauses -------------------------------------------------------------------------------------
+
+STALL, RAMP, PUSH = 0.05, 0.04, 20.0
+
+
+def shares(paused):
+    """Return the share of the force that goes out in each cycle, of which some follow a pause."""
+    share, found = 0.0, []
+    for late in paused:
+        share = 0.0 if late else min(share + DT / RAMP, 1.0)
+        found.append(share)
+    return np.array(found)
+
+
+def felt(records, paused):
+    """Assert that forces fade in from zero after these cycles, and that no others are flagged."""
+    records = rf.HapticRecords(records)
+    expected = np.zeros(len(records), bool)
+    expected[paused] = True
+    assert np.flatnonzero(records.flagged("paused")).tolist() == sorted(paused)
+    whole = 500.0 * (records["object_position"] - records["hand_position"])
+    cycles = slice(0, 300)  # in the last one forces fade out
+    share = shares(expected)[cycles, None]
+    assert records["force"][cycles] == pytest.approx(share * whole[cycles], rel=1e-12, abs=1e-12)
+    assert np.array_equal(records.flagged("fading")[cycles], share[:, 0] < 1.0)
+    return whole
+
+
+@pytest.mark.parametrize("where", ["asleep", "in contact", "while writing"])
+@pytest.mark.parametrize("at", [(150,), (10,), (150, 151, 160, 290)], ids=str)
+@pytest.mark.parametrize("length", [0.5, 3600.0])
+def test_forces_fade_in_from_zero_after_a_pause(world, where, at, length):
+    """Whenever it comes: between cycles, within one, while forces fade in, again and again.
+
+    The hand moves on by 50 mm in half a second: all at once that would be 25 N and more.
+    """
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    pauses, contact = np.zeros(300), np.zeros((300, 2))
+    pauses[list(at)] = contact[list(at), 0] = 1e6 * length
+    # the first cycle is due at once, and sleeps not
+    asleep = pauses[1:] if where == "asleep" else []
+    if where == "in contact":
+        library.world_search(len(contact), contact.ctypes.data)
+    elif where == "while writing":
+        library.world_write(len(pauses), pauses.ctypes.data)
+    records, skipped = run(library, 300, asleep)
+    # what is written while the machine sleeps cannot be taken back: the next one is zero
+    felt(records, [k + (where == "while writing") for k in at])
+    assert library.world_paused() == len(at)
+    assert skipped >= len(at) * (1e3 * length - 1.0)
+    assert records["force"][[120, 280], 0] == pytest.approx([PUSH, PUSH], rel=0.02)
+
+
+def test_pauses_are_longer_than_the_stall_limit(world):
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    late = np.zeros(300)
+    late[[100, 200]] = 48e3, 50e3  # and a period between the two
+    records, _ = run(library, 300, late)
+    felt(records, [201])
+
+
+def test_a_script_has_no_pauses(world):
+    """It makes cycles at any pace: time passes by the schedule, and nothing fades."""
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, math.inf)
+    late = np.zeros(300)
+    late[100] = 500e3
+    records, _ = run(library, 300, late)
+    felt(records, [])
+    assert library.world_paused() == 0
+
+
+def test_forces_fade_in_after_a_pause_of_a_device_that_makes_the_cycles(world):
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    intervals = np.full(300, 1000.0)
+    intervals[[130, 250]] = 600e3, 51e3
+    out = np.zeros(len(intervals), rf._record_file.RECORD)
+    assert library.world_called(len(out), intervals.ctypes.data, out.ctypes.data) == len(out)
+    felt(out, [130, 250])
+
+
+def test_a_pause_ends_forces_that_fade_out(world):
+    """Then the session ends: nothing fades in to fade out again."""
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    late = np.zeros(400)
+    late[309] = 500e3
+    out = np.zeros(401, rf._record_file.RECORD)
+    n = library.world_run(300, len(late), late.ctypes.data, out.ctypes.data)
+    assert n == 311
+    assert rf.HapticRecords(out[:n]).flagged("paused").nonzero()[0].tolist() == [310]
+    assert not out["force"][n - 1].any()
+    assert np.abs(out["force"][n - 2, 0]) > 0.5 * PUSH
+
+
+SUSPENDED = """
+import ctypes, sys, time
+core = ctypes.CDLL(sys.argv[1])
+core.rf_clock_us_rt.restype = ctypes.c_double
+core.rf_clock_sleep_until_rt.argtypes = [ctypes.c_double]
+def boot():
+    return 1e6 * time.clock_gettime(time.CLOCK_BOOTTIME)
+before, now, after = boot(), core.rf_clock_us_rt(), boot()
+until = now + 2e3
+core.rf_clock_sleep_until_rt(until)
+print(before <= now + 0.1 and now <= after + 0.1, core.rf_clock_us_rt() >= until)
+"""
+
+
+def allowed(*command):
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_the_clock_goes_on_while_the_machine_is_suspended(tmp_path):
+    """In a process for which the machine has been suspended for a day."""
+    ckernels.build("clock", [ROOT / "csrc/base/clock_rt.c"], tmp_path)
+    day = ["unshare", "--time", "--boottime", "86400", "--fork"]
+    if not shutil.which("unshare") or not allowed(*day, "true"):
+        pytest.skip("this process may not shift its clocks (unshare --time)")
+    done = subprocess.run(
+        [*day, sys.executable, "-c", SUSPENDED, tmp_path / "clock.so"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("True True\n", 0), done.stderr
+
+
+def test_after_a_failure_nothing_goes_out(world):
+    """A device whose thread goes on all the same is sent zero, at once and for good."""
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    library.world_break(151)
+    intervals = np.full(200, 1000.0)
+    out = np.zeros(400, rf._record_file.RECORD)
+    assert library.world_called(200, intervals.ctypes.data, out.ctypes.data) == -1
+    assert library.world_called(200, intervals.ctypes.data, out.ctypes.data) == 351
+    records = rf.HapticRecords(out[:351])
+    assert records.flagged("device_failed").nonzero()[0].tolist() == [150]
+    assert records["force"][149, 0] == pytest.approx(PUSH, rel=0.01)
+    assert not records["force"][150:].any()
+
+
 def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
     intervals = np.array([5e6, 1000.0, 1250.0, 900.0, 3300.0, 1000.0, 1999.0, 2000.5])
     out = np.zeros(len(intervals), rf._record_file.RECORD)
@@ -153,101 +305,6 @@ def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
     assert out["late_us"] == pytest.approx(expected, abs=1e-6)
     assert np.rint(out["time_s"] / DT).tolist() == [0, 1, 2, 3, 6, 7, 8, 10]
     assert library.world_skipped() == 3
-
-
-class Settings(ctypes.Structure):
-    _fields_ = (
-        ("control", ctypes.c_bool), ("allowance", REAL), ("max_damping", REAL),
-        ("max_torsion", REAL),
-    )  # fmt: skip
-
-
-class Pose(ctypes.Structure):
-    _fields_ = (("position", REAL * 3), ("quaternion", REAL * 4))
-
-
-class Wrench(ctypes.Structure):
-    _fields_ = (("force", REAL * 3), ("torque", REAL * 3))
-
-
-class SafetySettings(ctypes.Structure):
-    _fields_ = tuple(
-        (name, REAL)
-        for name in ("max_force", "max_torque", "slew", "torque_slew", "ramp", "silence")
-    )
-
-
-class State(ctypes.Structure):
-    _fields_ = (
-        ("begun", ctypes.c_bool), ("last_pose", Pose), ("last", Wrench), ("energy", REAL),
-        ("most", REAL), ("less", REAL), ("taken", REAL),
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("periods", [1, 7])
-def test_a_damper_of_the_passivity_controller_is_that_of_the_velocity(library, periods):
-    """After periods without a cycle the hand has moved farther, at the same velocity."""
-    velocity, most = 0.2, 5.0
-    settings = Settings(True, 0.0, most, most)
-    held = Wrench((10.0, 0.0, 0.0))
-    state = State(True, Pose((0.0, 0.0, 0.0), UPRIGHT), held)
-    wrench = Wrench()
-    now = Pose((velocity * periods * DT, 0.0, 0.0), UPRIGHT)
-    step = library.rf_passivity_step_rt
-    step.argtypes = [POINTER, POINTER, REAL, REAL, REAL, POINTER, POINTER, POINTER]
-    step.restype = None
-    any_rate = SafetySettings(*[math.inf] * 4, 0.0, math.inf)
-    step(ctypes.byref(settings), ctypes.byref(any_rate), DT, periods * DT, 1.0, ctypes.byref(now),
-         ctypes.byref(state), ctypes.byref(wrench))  # fmt: skip
-    # what was given in between, by the force that was held: exactly
-    assert state.energy == pytest.approx(10.0 * velocity * periods * DT, rel=1e-12)
-    assert list(wrench.force) == pytest.approx([-most * velocity, 0.0, 0.0], rel=1e-12)
-    assert state.taken == pytest.approx(most * velocity**2 * DT, rel=1e-12)
-
-
-class SafetyState(ctypes.Structure):
-    _fields_ = (
-        ("last", Wrench), ("ramp", REAL), ("quiet", REAL),
-        ("count", ctypes.c_uint64), ("enabled", ctypes.c_bool),
-    )  # fmt: skip
-
-
-def test_forces_between_which_no_step_is_finite_are_none(library):
-    """From one end of the numbers to the other: what is slewed would not be a number."""
-    endless, largest = float("inf"), 1.7e308
-    settings = SafetySettings(endless, endless, 100.0, 100.0, 0.0, 1.0)
-    state = SafetyState(Wrench((-largest, 0.0, 0.0)), 1.0, 0.0, 0, True)
-    wrench = Wrench((largest, 1.0, 0.0))
-    limit = library.rf_safety_limit_rt
-    limit.argtypes = [ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
-    limit.restype = ctypes.c_uint32
-    flags = limit(ctypes.byref(settings), DT, ctypes.byref(state), ctypes.byref(wrench))
-    assert flags == 8  # broken
-    assert list(wrench.force) == list(state.last.force) == [0.0, 0.0, 0.0]
-    assert not state.enabled
-
-
-@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-@pytest.mark.parametrize("stage", ["first", "last"])
-def test_forces_that_are_no_numbers_are_none(library, stage, value):
-    """Whether the coupling tells them or the passivity controller: no force, now and after it."""
-    settings = SafetySettings(*[math.inf] * 4, 0.0, 1.0)
-    for k in range(6):
-        parts = [0.0] * 6
-        parts[k] = value
-        state = SafetyState(Wrench((1.0, 2.0, 3.0)), 1.0, 0.0, 0, True)
-        wrench = Wrench(tuple(parts[:3]), tuple(parts[3:]))
-        if stage == "first":
-            limit, rest = library.rf_safety_limit_rt, (REAL(DT),)
-        else:
-            limit, rest = library.rf_safety_last_rt, ()
-        limit.argtypes, limit.restype = None, ctypes.c_uint32
-        flags = limit(ctypes.byref(settings), *rest, ctypes.byref(state), ctypes.byref(wrench))
-        assert flags == 8  # broken
-        for found in (wrench.force, wrench.torque, state.last.force, state.last.torque):
-            assert list(found) == [0.0, 0.0, 0.0]
-        assert not state.enabled
-        assert state.ramp == 0.0
 
 
 def test_openhaptics_tells_how_late_its_scheduler_is(tmp_path):

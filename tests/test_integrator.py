@@ -15,7 +15,7 @@ import plain_polynomial
 import reducedfem as rf
 from plain_polynomial import deviation
 from reducedfem import _core
-from shapes import box_hexes, box_tet10s, box_tets
+from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 EPS = np.finfo(float).eps
 SIMD = [1, 2, 3]
@@ -29,7 +29,7 @@ SCHEMES = [(0.25, 0.5), (0.3025, 0.6), (0.5625, 1.0), (0.5, 1.0)]
 @functools.cache
 def small_solid(kind: str = "hexes", cells: int = 2) -> rf.Solid:
     """A short bar, clamped at x = 0, of distorted elements and two materials."""
-    make = {"hexes": box_hexes, "tets": box_tets, "tet10s": box_tet10s}[kind]
+    make = {"hexes": box_hexes, "tets": box_tets, "tet10s": box_tet10s, "hex20s": box_hex20s}[kind]
     nodes, elements = make(cells, 1, 1, (0.2, 0.1, 0.1))
     fixed = np.flatnonzero(nodes[:, 0] == 0.0)
     nodes = nodes + np.random.default_rng(3).uniform(-0.004, 0.004, nodes.shape)

@@ -40,7 +40,7 @@ def run(data):
     solid = rf.Solid(
         rf.Mesh(data["X"], data["conn"]),
         rf.StVK(float(data["E"]), float(data["nu"]), float(data["rho"])),
-        fixed=data["fixed_nodes"],
+        fixed=data["fixed_nodes"] if len(data["fixed_nodes"]) else None,
     )
     sim = rf.ImplicitNewmark(
         solid,

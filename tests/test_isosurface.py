@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 import reducedfem as rf
 from failures import fail_each_allocation
@@ -99,6 +101,39 @@ def test_every_pattern_of_one_cube():
         vertices, triangles, closing = extract(values)
         assert closing == 0
         assert_closed_manifold(vertices, triangles)
+
+
+def parts(vertices, triangles):
+    """Return how many pieces a surface has."""
+    i, j = triangles[:, [0, 1, 2]].ravel(), triangles[:, [1, 2, 0]].ravel()
+    links = csr_array((np.ones(len(i)), (i, j)), shape=(len(vertices),) * 2)
+    return connected_components(links, directed=False)[0]
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("across", [False, True])
+@pytest.mark.parametrize(
+    ("below", "above", "pieces"),
+    [
+        ((2.0, 2.0), (1.0, 1.0), 1),
+        ((1.0, 1.0), (2.0, 2.0), 2),
+        ((8.0, 1.0), (2.0, 3.0), 1),  # 8 > 6, though the sums are the other way round
+        ((5.0, 1.0), (2.0, 3.0), 2),
+        ((3.0, 2.0), (2.0, 3.0), 2),  # the saddle has the value, which counts as above
+    ],
+)
+def test_ambiguous_faces_are_those_of_the_saddle(axis, across, below, above, pieces):
+    """Two columns that meet at an edge are one where the bilinear saddle is below the value.
+
+    On a face with -a, -c at opposite corners and b, d at the others it is (b d - a c) / (...).
+    """
+    layer = np.full((4, 4), 4.0)
+    layer[1:3, 1:3] = [[-below[0], above[0]], [above[1], -below[1]]]
+    values = np.full((4, 4, 5), 4.0)
+    values[:, :, 1:4] = (layer[::-1] if across else layer)[:, :, None]
+    vertices, triangles, _ = extract(np.moveaxis(values, 2, axis) + 0.5, 0.5)
+    assert_closed_manifold(vertices, triangles)
+    assert parts(vertices, triangles) == pieces
 
 
 def winding(vertices, triangles, points):

@@ -16,6 +16,7 @@ from shapes import BOXES, box_hexes
 VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
 SIMD = {"plain": 1, "avx2": 2, "avx512": 3}
 KINDS = [("tet", None), ("hex", 2), ("hex", 3), ("tet10", 2), ("tet10", 3)]
+KINDS += [("hex20", 3), ("hex20", 4)]
 RUBBER = rf.StVK(1e5, 0.35, 1100.0)
 MUSCLE = rf.LinearElastic.fibres((1.0, 2.0, -0.5), 9e5, 1e5, 0.4, 0.45, 6e4, 1060.0)
 WOOD = rf.LinearElastic.orthotropic((1.1e9, 8e8, 1.2e10), (0.03, 0.4, 0.35), (7e8, 6e8, 8e7), 500.0)

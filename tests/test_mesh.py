@@ -7,7 +7,7 @@ from scipy import ndimage
 import reducedfem as rf
 from failures import check_live_blocks, live_blocks
 from reducedfem import _core
-from shapes import BOXES, box_hexes, box_tet10s, box_tets
+from shapes import BOXES, box_hex20s, box_hexes, box_tet10s, box_tets
 
 TET_NODES = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], dtype=float)
 TET = [[0, 1, 2, 3]]
@@ -238,7 +238,7 @@ def test_boundary_and_volume_of_a_box(box):
     np.testing.assert_allclose(mesh.element_volumes.sum(), mesh.volume, rtol=1e-13)
     np.testing.assert_allclose(mesh.bounds, [[0, 0, 0], [0.3, 0.8, 1.5]], rtol=1e-15)
     squares = 2 * (3 * 4 + 4 * 5 + 3 * 5)
-    assert len(mesh.boundary_faces) == (squares if box is box_hexes else 2 * squares)
+    assert len(mesh.boundary_faces) == (squares if box in (box_hexes, box_hex20s) else 2 * squares)
     inside = ((nodes > 1e-9) & (nodes < np.array([0.3, 0.8, 1.5]) - 1e-9)).all(axis=1)
     np.testing.assert_array_equal(mesh.boundary_nodes, np.flatnonzero(~inside))
 
@@ -246,7 +246,7 @@ def test_boundary_and_volume_of_a_box(box):
     np.testing.assert_array_equal(s.vertices, mesh.nodes[mesh.boundary_nodes])
     assert s.is_closed
     assert s.is_manifold
-    assert s.n_triangles == (8 if box is box_tet10s else 2) * squares
+    assert s.n_triangles == {box_tet10s: 8, box_hex20s: 6}.get(box, 2) * squares
     assert s.volume == pytest.approx(mesh.volume, rel=1e-12)
     assert s.area == pytest.approx(2 * (0.3 * 0.8 + 0.8 * 1.5 + 0.3 * 1.5), rel=1e-12)
 

@@ -13,7 +13,7 @@ import reducedfem as rf
 from failures import fail_each_allocation
 from plain_polynomial import deviation
 from reducedfem import _core
-from shapes import box_hexes, box_tet10s, box_tets
+from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 from test_integrator import states_equal
 
 SOFT, HARD = rf.StVK(5e4, 0.3, 1000.0), rf.StVK(8e5, 0.4, 1200.0)
@@ -35,7 +35,9 @@ def basis_of(solid):
 
 
 @pytest.fixture(
-    scope="module", params=[box_hexes, box_tets, box_tet10s], ids=["hex", "tet", "tet10"]
+    scope="module",
+    params=[box_hexes, box_tets, box_tet10s, box_hex20s],
+    ids=["hex", "tet", "tet10", "hex20"],
 )
 def case(request):
     solid = make_solid(request.param)
@@ -151,7 +153,7 @@ def test_truncations_follow_each_other(model):
 def test_editing_materials_leaves_the_viscosities(case, change):
     """The same as a fresh reduction of the other solid with the same phi and psi."""
     solid, damping, basis = case
-    make = {4: box_tets, 8: box_hexes, 10: box_tet10s}[solid.mesh.nodes_per_element]
+    make = {4: box_tets, 8: box_hexes, 10: box_tet10s, 20: box_hex20s}[solid.mesh.nodes_per_element]
     edited = rf.reduce(solid, basis, editable=True, strain_rate=damping).edit(change)
     other = make_solid(make, {2: SOFT, 10: HARD, **change})
     fresh = rf.reduce(other, basis, strain_rate=rf.StrainRateDamping(other, PHI, PSI))

@@ -228,7 +228,7 @@ def test_the_overview_names_everything_once_and_nothing_else():
     """`help(reducedfem)` is the page from which a newcomer starts."""
     named = re.findall(r"(?<!`)`(\w+)`(?!`)", rf.__doc__)
     assert sorted(named) == rf.__all__
-    assert len(rf.__doc__.splitlines()) < 50  # a page
+    assert len(rf.__doc__.splitlines()) <= 60  # a page
 
 
 def test_the_overview_names_the_modules_that_are_imported_by_themselves():

@@ -175,57 +175,6 @@ def test_the_peg_goes_home():
     assert turn.max() < 0.05
 
 
-def test_normals_never_pull():
-    """Contact by -k N N^T resists everywhere; by -k N g^T it pulls where N is not along g."""
-    body = rf.BoxField((-0.01, -0.01, -0.01), (0.01, 0.01, 0.01))
-    tree = rf.PointTree(rf.Pointshell.from_field(body, 4000))
-    pulls = {}
-    for direction in ("normal", "field"):
-        contact = rf.PenaltyContact(tree, body, 1.0, None, gradient_direction=direction)
-        largest = []
-        for way in np.linspace(-1.0, 1.0, 9):
-            # a corner of one box in an edge of the other
-            found = contact.evaluate([0.019, 0.019, 0.01 * way], [1.0, 0.0, 0.0, 0.0])
-            by_place = found.gradient[:3, :3]
-            largest.append(np.linalg.eigvalsh(0.5 * (by_place + by_place.T))[-1])
-            assert found.touching > 0
-        pulls[direction] = max(largest)
-    assert pulls["normal"] < 1e-9
-    assert pulls["field"] > 0.1
-
-
-@functools.cache
-def small(name, points, resolution, direction, passivity=False):
-    """Return what a scene does in ten seconds, with a direction of gradients of all contacts."""
-    of_one = functools.partial(CONTACT, gradient_direction=direction)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rf, "PenaltyContact", of_one)
-        session = scenes.session(
-            name, budget_us=0.0, points=points, resolution=resolution, passivity=passivity
-        )
-    with contextlib.closing(session):
-        return session.run(10_000).array
-
-
-@pytest.mark.parametrize("scene", [("statue", 3000, 48), ("peg", 6000, 64)])
-def test_normals_are_calmer(scene):
-    """Which is why sessions take them: by second differences of the force, 11 and 14 times."""
-    shakes = {}
-    for direction in ("normal", "field"):
-        force = small(*scene, direction)["force"]
-        second = np.linalg.norm(np.diff(force, n=2, axis=0), axis=1)
-        shakes[direction] = np.sqrt(np.mean(second**2))
-    assert shakes["normal"] < 0.2 * shakes["field"]
-
-
-def test_the_controller_holds_in_a_scene():
-    """A peg that shakes in its hole may give energy; what is passive is left alone, bit for bit."""
-    peg = functools.partial(small, "peg", 6000, 64)
-    # how much without is a matter of chance: 0.8 and 1.9 mJ were seen
-    assert peg("field", passivity=True)["energy_j"].max() <= 1e-4
-    assert np.array_equal(peg("normal", passivity=True)["force"], peg("normal")["force"])
-
-
 # ---- what they are made of -----------------------------------------------------------------------
 
 

@@ -29,6 +29,7 @@ def make_solid(kind, rng, quadrature=None, n=(3, 2, 2), amount=0.15, **kwargs):
 
 
 KINDS = [("tet", None), ("hex", 2), ("hex", 3), ("tet10", 2), ("tet10", 3)]
+KINDS += [("hex20", 3), ("hex20", 4)]
 
 
 # rounding of sums of a few hundred terms, relative to the largest entry
@@ -149,12 +150,12 @@ def test_simple_shear(make, gamma):
 def test_patch(kind, quadrature, seed):
     """Any linear u gives constant strain: inner forces vanish, the energy is exact.
 
-    Bent edges make the integrand cubic, beyond the rule of four points.
+    Bent edges of ten-node tetrahedra make the integrand cubic, beyond the rule of four points.
     """
     rng = np.random.default_rng(seed)
-    bend = 0.03 if (kind, quadrature) == ("tet10", 3) else 0.0
+    bend = 0.03 if (kind, quadrature) != ("tet10", 2) else 0.0
     nodes, elements, inner = jittered(BOXES[kind], (3, 3, 3), 0.2, rng, (0.3, 0.4, 0.5), bend)
-    assert inner.sum() == (125 if kind == "tet10" else 8)
+    assert inner.sum() == {"tet10": 125, "hex20": 44}.get(kind, 8)
     solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER, quadrature=quadrature)
     gradient = 0.4 * rng.standard_normal((3, 3))
     u = nodes @ gradient.T + rng.standard_normal(3)
@@ -241,7 +242,7 @@ def test_mass_sums_and_signs(kind, quadrature, rng):
     np.testing.assert_array_equal(mass, mass.T)
     assert np.linalg.eigvalsh(mass).min() > 0
     np.testing.assert_array_equal(lumped, np.diag(np.diag(lumped)))
-    if kind != "tet10":  # whose row sums are not positive, see test_tet10.py
+    if kind not in ("tet10", "hex20"):  # whose row sums are not positive
         np.testing.assert_allclose(np.diag(lumped), mass.sum(1), rtol=1e-13)
 
 
@@ -451,8 +452,14 @@ def test_fixed_nodes_as_mask_or_indices(box):
     np.testing.assert_array_equal(by_mask.fixed, by_index.fixed)
     np.testing.assert_array_equal(by_mask.free, np.flatnonzero(~mask))
     assert not by_mask.fixed.flags.writeable
-    for nothing in (None, [], np.zeros(12, dtype=bool), np.zeros(0)):
-        assert len(rf.Solid(box, RUBBER, fixed=nothing).fixed) == 0
+    assert len(rf.Solid(box, RUBBER, fixed=None).fixed) == 0
+
+
+@pytest.mark.parametrize("nothing", [[], np.zeros(12, dtype=bool), np.zeros(0)])
+def test_a_selection_of_no_node_is_refused(box, nothing):
+    """A threshold in millimetres, say, selects nothing, and the solid would fly."""
+    with pytest.raises(rf.InputError, match=r"fixed selects no node; .* <= x <= .*None"):
+        rf.Solid(box, RUBBER, fixed=nothing)
 
 
 def test_bad_fixed_nodes(box):
@@ -471,11 +478,12 @@ def test_bad_fixed_nodes(box):
 def test_bad_mesh_and_quadrature(box):
     with pytest.raises(rf.InputTypeError, match="mesh must be a Mesh"):
         rf.Solid(box.nodes, RUBBER)
-    for bad in (1, 4, 0, -2, True, "2", 2.5):
-        with pytest.raises(rf.InputError, match="quadrature must be 2, 3 or None"):
+    for bad in (1, 5, 0, -2, True, "2", 2.5):
+        with pytest.raises(rf.InputError, match="quadrature must be 2, 3, 4 or None"):
             rf.Solid(box, RUBBER, quadrature=bad)
     assert rf.Solid(box, RUBBER).quadrature == 2
     assert rf.Solid(box, RUBBER, quadrature=3).quadrature == 3
+    assert rf.Solid(box, RUBBER, quadrature=4).quadrature == 4
     assert rf.Solid(rf.Mesh(*box_tets(1, 1, 1)), RUBBER).quadrature == 1
 
 
@@ -520,7 +528,7 @@ def test_the_core_checks_for_itself(box):
         _core.Solid(box._core, [[1.0, -1.0, 1.0]], place, [])
     with pytest.raises(rf.InputError, match="density"):
         _core.Solid(box._core, [[1.0, 1.0, 0.0]], place, [])
-    with pytest.raises(rf.InputError, match="quadrature must be 2 or 3, got 5"):
+    with pytest.raises(rf.InputError, match="quadrature must be 2, 3 or 4 for"):
         _core.Solid(box._core, table, place, [], 5)
     with pytest.raises(rf.InputError, match="simd"):
         _core.Solid(box._core, table, place, [], 2, 9)

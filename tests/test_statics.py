@@ -348,6 +348,7 @@ def test_a_chain_of_hinges_with_a_mechanism_is_refused():
         solve(nodes, elements, ends)
 
 
+@pytest.mark.filterwarnings("ignore::reducedfem.PlausibilityWarning")  # it is 6 km long
 def test_a_long_chain_numbered_against_the_scan_is_settled_at_once():
     """Cubes that share edges, a far edge of each fixed: each is held by the one before it."""
     count = 6000

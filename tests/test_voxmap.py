@@ -105,6 +105,22 @@ def test_a_surface_with_a_hole_has_no_interior():
     assert not (rf.Voxmap.from_surface(open_box, 20).values == 1).any()
 
 
+@pytest.mark.parametrize("resolution", [10, 64, 70])
+def test_what_is_open_to_one_side_of_the_grid_has_no_interior(resolution):
+    """Walls lie on the sides of the grid: what is behind is reached through the border alone."""
+    whole = box_surface((1.0, 1.0, 1.0))
+    values = rf.Voxmap.from_surface(whole, resolution, expand=1.0).values
+    assert (values == 1).sum() == (resolution - 2) ** 3
+    corners = whole.vertices[whole.triangles]
+    for axis in range(3):
+        for side in (0, -1):
+            at = np.unique(whole.vertices[:, axis])[side]
+            lid = (corners[:, :, axis] == at).all(axis=1)
+            assert lid.sum() == 2
+            cup = rf.Surface(whole.vertices, whole.triangles[~lid])
+            assert not (rf.Voxmap.from_surface(cup, resolution, expand=1.0).values == 1).any()
+
+
 def test_places(rng):
     values = rng.integers(0, 4, (5, 40, 3))
     made = rf.Voxmap(values, [0.1, -0.2, 0.3], 0.25)

@@ -98,13 +98,16 @@ void rf_deformed_field_distances_rt(const rf_deformed_field *f, const rf_deforme
 void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                     int32_t n, const double *points, double *distance,
                                     double *gradient, int32_t *nearest);
+// The gradients, made of the slopes of the fields at rest (rf_field_slopes_rt).
+void rf_deformed_field_slopes_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                 int32_t n, const double *points, double *distance, double *slope,
+                                 int32_t *nearest);
 // Adds U^T force with the rows of a proxy: what a force on the object near it does to its q.
 void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const double force[3],
                                double *reduced);
 
 // Culling.  Positive where d > safety R is taken to mean that no point within R of a place with
-// distance d is inside.  Not a bound: the value says how much the place may move, or R grow, if
-// distances change by no more than `safety` times as much.
+// distance d is inside.  Only the sign counts: no bound tells how far the place may move.
 double rf_deformed_field_slack_rt(const rf_deformed_field *f, double d, double R);
 
 // For points (n, 3) at q; gradient (n, 3) is nullable.

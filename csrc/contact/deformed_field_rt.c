@@ -224,22 +224,26 @@ double rf_deformed_field_distance_rt(const rf_deformed_field *f, const rf_deform
   return distance;
 }
 
-// values and gradients of a block in one domain
+// values and gradients of a block in one domain; `central`: from slopes of the field at rest
 static void domain_gradients(const rf_deformed_field *f, const rf_deformed_pose *pose,
-                             int32_t domain, rf_nearest *b, double *distance, double *gradient) {
+                             int32_t domain, bool central, rf_nearest *b, double *distance,
+                             double *gradient) {
   double rest[3 * BLOCK * RF_NEAREST_MAX_K + 1], slope[3 * BLOCK * RF_NEAREST_MAX_K];
   double at_rest[BLOCK * RF_NEAREST_MAX_K];
   const double *maps = pose->map + 16 * (size_t)f->first[domain];
   find_nearest(f, pose, domain, b);
   CALL(rf_deformed_pull, f->simd, b, b->rows, maps, rest);
-  rf_field_gradients_rt(f->field[domain], b->rows * b->n, rest, at_rest, slope);
+  if (central)
+    rf_field_slopes_rt(f->field[domain], b->rows * b->n, rest, at_rest, slope);
+  else
+    rf_field_gradients_rt(f->field[domain], b->rows * b->n, rest, at_rest, slope);
   for (int32_t j = 0; j < b->n; ++j) distance[j] = mean(b, j, b->n, at_rest + j);
   CALL(rf_deformed_slopes, f->simd, b, maps, at_rest, slope, distance, gradient);
 }
 
-void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
-                                    int32_t n, const double *points, double *distance,
-                                    double *gradient, int32_t *nearest) {
+static void all_gradients(const rf_deformed_field *f, const rf_deformed_pose *pose, bool central,
+                          int32_t n, const double *points, double *distance, double *gradient,
+                          int32_t *nearest) {
   rf_nearest b;
   double found[BLOCK], found_slope[3 * BLOCK];
   for (int32_t from = 0; from < n; from += BLOCK) {
@@ -253,7 +257,7 @@ void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deforme
     if (!pose->usable) continue;
     enter(points + 3 * (size_t)from, count, &b);
     for (int32_t domain = 0; domain < f->n_domains; ++domain) {
-      domain_gradients(f, pose, domain, &b, found, found_slope);
+      domain_gradients(f, pose, domain, central, &b, found, found_slope);
       for (int32_t j = 0; j < count; ++j) {
         if (domain > 0 && !(found[j] < to[j])) continue;
         to[j] = found[j];
@@ -262,6 +266,18 @@ void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deforme
       }
     }
   }
+}
+
+void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                    int32_t n, const double *points, double *distance,
+                                    double *gradient, int32_t *nearest) {
+  all_gradients(f, pose, false, n, points, distance, gradient, nearest);
+}
+
+void rf_deformed_field_slopes_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
+                                 int32_t n, const double *points, double *distance, double *slope,
+                                 int32_t *nearest) {
+  all_gradients(f, pose, true, n, points, distance, slope, nearest);
 }
 
 double rf_deformed_field_gradient_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
@@ -278,5 +294,5 @@ void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const 
 }
 
 double rf_deformed_field_slack_rt(const rf_deformed_field *f, double d, double R) {
-  return (d - f->safety * R) / (2.0 * f->safety);
+  return d - f->safety * R;
 }

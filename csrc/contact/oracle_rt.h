@@ -23,17 +23,20 @@ static inline void rf_oracle_distances_rt(const rf_oracle *o, int32_t n, const d
   else
     rf_deformed_field_distances_rt(o->deformed, o->pose, n, points, distance, NULL);
 }
-// gradient (n, 3) at up to 16 points; proxy (n): those that forces there act on, without meaning
-// for a field that does not deform
-static inline void rf_oracle_gradients_rt(const rf_oracle *o, int32_t n, const double *points,
-                                          double *gradient, int32_t *proxy) {
+// slope (n, 3) at up to 16 points, continuous in grids (rf_field_slopes_rt)
+static inline void rf_oracle_slopes_rt(const rf_oracle *o, int32_t n, const double *points,
+                                       double *slope, int32_t *proxy) {
   double distance[16];
-  if (!o->field) {
-    rf_deformed_field_gradients_rt(o->deformed, o->pose, n, points, distance, gradient, proxy);
-    return;
-  }
-  rf_field_gradients_rt(o->field, n, points, distance, gradient);
-  for (int32_t k = 0; k < n; ++k) proxy[k] = 0;
+  if (o->field)
+    rf_field_slopes_rt(o->field, n, points, distance, slope);
+  else
+    rf_deformed_field_slopes_rt(o->deformed, o->pose, n, points, distance, slope, proxy);
+}
+// proxy (n): those that forces at the points act on, of a field that deforms
+static inline void rf_oracle_proxies_rt(const rf_oracle *o, int32_t n, const double *points,
+                                        int32_t *proxy) {
+  double distance[16];
+  if (o->deformed) rf_deformed_field_distances_rt(o->deformed, o->pose, n, points, distance, proxy);
 }
 // what a deformed field needs is small, or known late only
 static inline void rf_oracle_prefetch_rt(const rf_oracle *o, const double *point) {

@@ -5,10 +5,12 @@
 
 #include "base/alloc.h"
 #include "contact/penalty_state.h"
+#include "linalg/dense_rt.h"
 
 void rf_penalty_free(rf_penalty *p) {
   if (!p) return;
   rf_free(p->weight);
+  rf_free(p->stiffness);
   rf_free(p->row);
   rf_free(p->bound);
   rf_free(p->last_row);
@@ -20,8 +22,10 @@ void rf_penalty_free(rf_penalty *p) {
   rf_free(p->touch_place);
   rf_free(p->touch_distance);
   rf_free(p->reduced);
-  rf_free(p->pushed);
-  rf_free(p->pulled);
+  rf_free(p->object);
+  rf_free(p->object_pushed);
+  rf_free(p->shell);
+  rf_free(p->shell_pushed);
   rf_deformed_pose_free(p->pose);
   rf_free(p->field_rest);
   rf_free(p->proxy_force);
@@ -78,9 +82,23 @@ done:
   return st;
 }
 
+static rf_status copy_stiffness(rf_penalty *p, const double *stiffness, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = p->tree->n_points;
+  for (int32_t k = 0; k < n; ++k)
+    if (!(isfinite(stiffness[k]) && stiffness[k] > 0.0))
+      return rf_fail(err, RF_ERR_ARG, "stiffness[%d] must be finite and positive, got %g", k,
+                     stiffness[k]);
+  RF_ALLOC(p->stiffness, n);
+  for (int32_t k = 0; k < n; ++k) p->stiffness[k] = stiffness[p->tree->point[k]];
+  p->each = true;
+done:
+  return st;
+}
+
 rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
                             const rf_penalty_settings *settings, const double *weights,
-                            rf_penalty **out, rf_error *err) {
+                            const double *stiffness, rf_penalty **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_penalty *p = NULL;
   *out = NULL;
@@ -94,8 +112,11 @@ rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
   RF_ALLOC(p->bound, tree->bound);
   RF_ALLOC(p->last_row, tree->row);
   RF_ALLOC(p->reduced, tree->row);
-  RF_ALLOC(p->pushed, BLOCK * tree->row);
-  RF_ALLOC(p->pulled, BLOCK * tree->row);
+  p->object_row = rf_dense_ld(6 + (oracle->deformed ? oracle->deformed->r : 0));
+  RF_ALLOC(p->object, BLOCK * p->object_row);
+  RF_ALLOC(p->object_pushed, BLOCK * p->object_row);
+  RF_ALLOC(p->shell, BLOCK * tree->row);
+  RF_ALLOC(p->shell_pushed, BLOCK * tree->row);
   RF_ALLOC(p->due, tree->node[tree->n_levels]);
   // no level has more new points, or more nodes that go on, than these
   int32_t most_fresh = tree->count[0];
@@ -111,6 +132,7 @@ rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
   RF_ALLOC(p->touch_place, tree->n_points);
   RF_ALLOC(p->touch_distance, tree->n_points);
   if (weights) RF_TRY(scale_weights(p, weights, err));
+  if (stiffness) RF_TRY(copy_stiffness(p, stiffness, err));
   if (oracle->deformed) {
     RF_TRY(rf_deformed_pose_create(oracle->deformed, &p->pose, err));
     RF_ALLOC(p->field_rest, oracle->deformed->r);
@@ -135,25 +157,30 @@ done:
   return st;
 }
 
+static rf_status copy_numbers(const double *from, int32_t n, double **out, rf_error *err) {
+  rf_status st = RF_OK;
+  if (!from) return st;
+  RF_ALLOC(*out, n);
+  memcpy(*out, from, (size_t)n * sizeof **out);
+done:
+  return st;
+}
+
 rf_status rf_penalty_copy(const rf_penalty *from, rf_penalty **out, rf_error *err) {
   rf_penalty *p = NULL;
   rf_oracle oracle = from->oracle;
+  const int32_t n = from->tree->n_points;
   oracle.pose = NULL;
-  rf_status st = rf_penalty_create(from->tree, &oracle, &from->set, NULL, &p, err);
+  rf_status st = rf_penalty_create(from->tree, &oracle, &from->set, NULL, NULL, &p, err);
   if (st < 0) return st;
-  if (from->weight) {
-    RF_ALLOC(p->weight, from->tree->n_points);
-    memcpy(p->weight, from->weight, (size_t)from->tree->n_points * sizeof *p->weight);
-  }
+  RF_TRY(copy_numbers(from->weight, n, &p->weight, err));
+  RF_TRY(copy_numbers(from->stiffness, n, &p->stiffness, err));
+  p->each = from->each;
   *out = p;
   p = NULL;
 done:
   rf_penalty_free(p);
   return st;
-}
-
-void rf_penalty_suit_coupling(rf_penalty *p) {
-  if (p->set.free_normal) p->set.along_normal = true;
 }
 
 rf_status rf_penalty_check(const rf_penalty *p, const rf_pose *pose, const double *q,
@@ -164,17 +191,23 @@ rf_status rf_penalty_check(const rf_penalty *p, const rf_pose *pose, const doubl
 
 void rf_penalty_contacts(const rf_penalty *p, int32_t *point, double *positions, double *distances,
                          double *normals, double *forces) {
-  const rf_point_tree *t = p->tree;
-  for (int32_t k = 0; k < p->touching; ++k) {
-    const int32_t place = p->touch_place[k];
-    const size_t at = 3 * (size_t)k;
-    point[k] = t->point[place];
-    distances[k] = p->touch_distance[k];
-    rf_point_tree_positions_rt(t, 1, &place, p->row, positions + at);
-    rf_point_tree_normals_rt(t, 1, &place, p->row, normals + at);
-    const double weight = p->weight ? p->weight[place] : 1.0;
-    const double size = weight * p->set.stiffness_n_per_m * distances[k];
-    for (size_t i = 0; i < 3; ++i) forces[at + i] = p->scale * (size * normals[at + i]);
+  double body[3 * BLOCK], direction[3 * BLOCK];
+  int32_t proxy[BLOCK];
+  for (int32_t first = 0; first < p->touching; first += BLOCK) {
+    const int32_t n = p->touching - first < BLOCK ? p->touching - first : BLOCK;
+    const int32_t *place = p->touch_place + first;
+    const size_t from = 3 * (size_t)first;
+    rf_penalty_locate_rt(p, n, place, positions + from, body);
+    rf_point_tree_normals_rt(p->tree, n, place, p->row, normals + from);
+    rf_penalty_directions_rt(p, n, body, normals + from, direction, proxy);
+    for (int32_t k = 0; k < n; ++k) {
+      const double d = p->touch_distance[first + k];
+      const double size = rf_penalty_stiffness_rt(p, place[k]) * d;
+      point[first + k] = p->tree->point[place[k]];
+      distances[first + k] = d;
+      for (int i = 0; i < 3; ++i)
+        forces[from + (size_t)(3 * k + i)] = p->scale * (size * direction[3 * k + i]);
+    }
   }
 }
 

@@ -2,24 +2,26 @@
 // bounded time (B07 3.5, 3.10).
 //
 // The shell is anchored in the world and may be deformed; a pose maps the frame of the field
-// object to the world.  A point at x with inward normal N and distance d < 0 puts on the field
-// object the force and torque about its grasp point x_g
-//     F = w k d N,   T = (x - x_g) x F,                                                    (3.1)
+// object to the world.  A point at x with distance d < 0 puts on the field object the force and
+// torque about its grasp point x_g
+//     F = w k d e,   T = (x - x_g) x F,
 // and -F on the shell; all of them are scaled by L / l where the weights w of the touching points
 // sum to l > L.  With w = 1 (or areas over their mean) refinement then converges (3.2).
 //
-// Gradient of (F, T) by the motion (dx, dw) of the field object, as seen from it: the shell moves
-// by -dx - dw x r and its normals turn by -dw (the mirrored motion).  With g = grad d in the world
-// and m = r x N, h = g x r it is
-//     sum w k (N; m) (-g; h)^T + [0 F~; F~ T~].
+// The direction e is the field's: the unit vector g along grad d, in grids by differences over a
+// spacing (rf_field_slopes_rt), so that it does not jump from cell to cell.  The force has then,
+// but for the resolution of grids, the potential w k d^2 / 2.  Deep in thin parts g may point
+// through the surface on the other side: below g . N = 0.3, N the point's inward normal, e turns to
+// N, which it is at -0.3.  With `along_normal` e = N everywhere, as B07 (3.1): that has no
+// potential.
 //
-// A shell that deforms, x = P + U q, has on request the blocks that a solve for the motion of the
-// field object and the change of q together takes (B07 4.2, end).  A point moves by U dq, so that
-//     d(F, T) / dq = sum w k (N; m) (U^T g)^T + (0; [U .] x F),
-// and the reduced force f = sum -U^T F on the shell, in axes that do not turn, has
-//     df / d(dx, dw) = sum -w k U^T N (-g; h)^T,    df / dq = sum -w k U^T N (U^T g)^T.
-// Left out is what turns normals: their change with q, and nothing else: they are exact for
-// shells whose normals stay, while the same points touch.  Not symmetric unless g = N.
+// Derivatives are those of forces whose directions and lines of action stay.  The distance changes
+// with the motion (dx, dw) of the field object about x_g, the coordinates q_f of one that deforms,
+// and q of a shell that does, x = P + U q, by -W . (dx, dw, dq_f, dq),
+//     W = (e; (x - x_g) x e; U_f^T e; -U^T e),
+// U_f the rows of the proxy nearest to x.  All generalised forces together are sum w k d W, and
+// their derivative is -sum w k W W^T: symmetric, and it resists in every direction.  Left out are
+// terms in d: the curvature of the field and of the motion.  In fixed axes.
 //
 // The tree is traversed level by level; a level is finished or left out (3.10.3), so that what
 // comes out is what all points up to that level give.  Nodes are culled by the field's slack; the
@@ -48,20 +50,20 @@
 #include "pointshell/tree.h"
 
 typedef struct rf_penalty_settings {
-  double stiffness_n_per_m;
+  double stiffness_n_per_m;  // of a point, unless each has its own
   int32_t warm_nodes;  // V_W: levels rendered in the last cycle begin below so many; 0: no limit
   double cold_ratio;   // V_C / V_W: of deeper levels; of the budget likewise
   double budget_us;    // time in place of nodes; 0: nodes count
   int32_t max_points;  // L; 0: no scaling
   bool coherence;      // skip nodes that cannot have come into contact
-  bool along_normal;   // g = N, as B07, in place of the gradient of the field
-  bool free_normal;    // nobody asked for one of the two: see rf_penalty_suit_coupling
+  bool along_normal;   // e = N, as B07
+  bool automatic;      // the stiffness follows the coupling that holds the object
   double grasp_m[3];   // in the frame of the field object
 } rf_penalty_settings;
 
 typedef struct rf_penalty_result {
   double force_n[3], torque_nm[3];  // on the field object, in the world
-  double gradient[36];              // of (force, torque) by (dx, dw)                  (6, 6)
+  double gradient[36];              // of (force, torque) by (dx, dw), as above        (6, 6)
   double depth_m;                   // deepest penetration; 0: none
   double clearance_m;  // how far any point can travel before one touches; 0: unknown, not asked for
   double microseconds;
@@ -70,26 +72,26 @@ typedef struct rf_penalty_result {
   int32_t level;             // deepest one rendered
 } rf_penalty_result;
 
-// Derivatives with respect to reduced coordinates of the shell, in memory of the caller with rows
-// of rf_dense_ld(r), padded with zeros; all are written.
+// -sum w k W W^T by its blocks, in memory of the caller, each nullable; padded with zeros, written
+// anew in each cycle.  W_o, of the field object, is (e; (x - x_g) x e) and, if it deforms and
+// `object` is asked for, U_f^T e behind that: n_o = 6 + r_f numbers, else 6; W_s is -U^T e.
 typedef struct rf_penalty_blocks {
-  double *wrench_by_q;   // of (force, torque), two rows of zeros behind              (8 rows)
-  double *reduced_by_x;  // of the reduced force by (dx, dw), transposed, likewise    (8 rows)
-  double *reduced_by_q;  // row i: of coordinate i of that force               (rf_dense_ld(r) rows)
+  double *object;  // W_o W_o                          (rows and columns rf_dense_ld(n_o))
+  double *mixed;   // W_o W_s                          (rf_dense_ld(n_o) rows of rf_dense_ld(r))
+  double *shell;   // W_s W_s                          (rows and columns rf_dense_ld(r))
 } rf_penalty_blocks;
 
 typedef struct rf_penalty rf_penalty;
 
-// Borrows the tree and what the oracle refers to.  weights: of the points in the order of the
-// shell, scaled here to mean 1; NULL: 1.
+// Borrows the tree and what the oracle refers to.  In the order of the shell, weights of the
+// points, scaled here to mean 1 (NULL: 1), and their stiffness (NULL: that of the settings).
 RF_MUST_CHECK rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
                                           const rf_penalty_settings *settings,
-                                          const double *weights, rf_penalty **out, rf_error *err);
+                                          const double *weights, const double *stiffness,
+                                          rf_penalty **out, rf_error *err);
 // Another one of its kind, as after a reset; it borrows what that borrows.
 RF_MUST_CHECK rf_status rf_penalty_copy(const rf_penalty *penalty, rf_penalty **out, rf_error *err);
 void rf_penalty_free(rf_penalty *penalty);  // NULL is fine
-// For a solve for the motion of the field object: g = N unless the other was asked for.
-void rf_penalty_suit_coupling(rf_penalty *penalty);
 
 // Forgets all earlier cycles.
 void rf_penalty_reset(rf_penalty *penalty);
@@ -97,6 +99,12 @@ void rf_penalty_reset(rf_penalty *penalty);
 // Says what is wrong with a pose or with q (nullable: rest).
 RF_MUST_CHECK rf_status rf_penalty_check(const rf_penalty *penalty, const rf_pose *pose,
                                          const double *q, rf_error *err);
+
+// The object is held by a coupling of stiffness k_VC from now on: an automatic stiffness becomes
+// 20 k_VC for every point.  Springs in series feel softer than coupling and body alone by 1/21 at
+// most then, and stiffer contact only disturbs the solve.
+void rf_penalty_suit_coupling_rt(rf_penalty *penalty, double stiffness_n_per_m);
+double rf_penalty_suited_rt(double stiffness_n_per_m);  // that of a point
 
 // Time of the next cycles, > 0, in place of nodes.
 void rf_penalty_set_budget_rt(rf_penalty *penalty, double budget_us);
@@ -111,7 +119,7 @@ RF_MUST_CHECK rf_status rf_penalty_deform_field_rt(rf_penalty *penalty, const do
 // One cycle.  `all_of` < 0: by the tree; else all points of repulsion levels <= all_of one by one,
 // by the same arithmetic, which leaves no trace in the state.  reduced: on the shell (r), nullable;
 // field_reduced: on the field object, nullable, and not written for one that does not deform.
-// blocks: nullable; of a rigid shell none are written.
+// blocks: nullable; `mixed` and `shell` are not for a rigid shell.
 RF_MUST_CHECK rf_status rf_penalty_evaluate_rt(rf_penalty *penalty, const rf_pose *pose,
                                                const double *q, int32_t all_of,
                                                rf_penalty_result *result, double *reduced,

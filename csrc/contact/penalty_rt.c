@@ -13,6 +13,11 @@ static const double UP = 1.0 + 1e-15;
 // What a copy costs, measured in nodes: no place, no distance.  What it costs to see that a node is
 // not due.
 static const double COPY_SHARE = 0.25, SKIP_SHARE = 0.04;
+// Of g . N: below, forces turn from the field's gradient to the normal, which they are at minus
+// that.
+static const double AGREES = 0.3;
+// Of k_VC: the stiffness of a point under a coupling.
+static const double STIFFER = 20.0;
 // What takes longer than so many times what it is expected to take was interrupted.
 static const double PAUSE = 2.0;
 
@@ -103,9 +108,8 @@ static void add_travel(rf_penalty *p) {
 
 // ---- points
 
-// Places of some points, in the world and seen from the field object.
-static void locate(const rf_penalty *p, int32_t n, const int32_t *place, double *world,
-                   double *body) {
+void rf_penalty_locate_rt(const rf_penalty *p, int32_t n, const int32_t *place, double *world,
+                          double *body) {
   rf_point_tree_positions_rt(p->tree, n, place, p->row, world);
   const double *m = p->rotation, *o = p->position;
   for (int32_t k = 0; k < n; ++k) {
@@ -130,7 +134,7 @@ static void scan(rf_penalty *p, int32_t level) {
   for (int32_t first = 0; first < count; first += BLOCK) {
     const int32_t n = count - first < BLOCK ? count - first : BLOCK;
     for (int32_t k = 0; k < n; ++k) place[k] = first + k;
-    locate(p, n, place, world, body);
+    rf_penalty_locate_rt(p, n, place, world, body);
     rf_oracle_distances_rt(&p->oracle, n, body, distance);
     for (int32_t k = 0; k < n; ++k)
       if (distance[k] < 0.0) record_touch(p, place[k], distance[k]);
@@ -280,7 +284,7 @@ static void enter(const rf_penalty *p, int32_t level, int32_t left, const int32_
   s->place = list;
   for (int32_t k = BLOCK; k < 2 * BLOCK && k < left; ++k)
     rf_point_tree_prefetch_point_rt(t, list[k]);
-  locate(p, s->n, list, world, s->body);
+  rf_penalty_locate_rt(p, s->n, list, world, s->body);
   for (int32_t k = 0; k < s->n; ++k) rf_oracle_prefetch_rt(&p->oracle, s->body + 3 * k);
   if (level + 1 == t->n_levels) return;
   for (int32_t k = 0; k < s->n; ++k) rf_point_tree_prefetch_bound_rt(t, t->node[level] + list[k]);
@@ -397,62 +401,143 @@ static void push_proxies(rf_penalty *p) {
   for (int32_t j = 0; j < f->r; ++j) p->field_reduced[j] *= p->scale;
 }
 
-// What a point adds to the blocks, up to products of rows: `left` and `right` as in the gradient.
-static void enter_blocks(rf_penalty *p, int32_t k, int32_t place, const double left[6],
-                         const double g[3], const double f[3], const rf_penalty_blocks *out) {
-  const rf_point_tree *t = p->tree;
-  const int32_t row = t->row;
-  const double back[3] = {-left[0], -left[1], -left[2]};
-  // (U dq) x F by its components
-  const double lever[9] = {0.0, f[2], -f[1], -f[2], 0.0, f[0], f[1], -f[0], 0.0};
-  double *pushed = p->pushed + k * row, *pulled = p->pulled + k * row;
-  memset(pushed, 0, (size_t)row * sizeof *pushed);
-  memset(pulled, 0, (size_t)row * sizeof *pulled);
-  rf_point_tree_project_rt(t, place, back, pushed);
-  rf_point_tree_project_rt(t, place, g, pulled);
-  for (int i = 0; i < 3; ++i)
-    rf_point_tree_project_rt(t, place, lever + 3 * i, out->wrench_by_q + (3 + i) * row);
+// A gradient becomes the direction of the force on a point with a normal: of unit length, unless
+// both are zero.
+static void settle(const double *normal, double *e) {
+  const double length = rf_vec3_length(e), inverse = 1.0 / length;
+  for (int i = 0; i < 3; ++i) e[i] = length > 0.0 ? inverse * e[i] : normal[i];
+  const double along = rf_vec3_dot(e, normal);
+  if (along >= AGREES || !(length > 0.0)) return;
+  const double part = fmax(0.5 * (along / AGREES + 1.0), 0.0);
+  for (int i = 0; i < 3; ++i) e[i] = part * e[i] + (1.0 - part) * normal[i];
+  const double left = rf_vec3_length(e);
+  for (int i = 0; i < 3 && left > 0.0; ++i) e[i] /= left;
 }
 
-static void add_products(const rf_penalty *p, int32_t n, const double *left, const double *right,
-                         const rf_penalty_blocks *out) {
-  const int32_t r = p->tree->r, row = p->tree->row;
-  const rf_simd simd = p->tree->simd;
-  rf_dense_add_products_rt(simd, 6, r, n, left, 8, p->pulled, row, out->wrench_by_q);
-  rf_dense_add_products_rt(simd, 6, r, n, right, 8, p->pushed, row, out->reduced_by_x);
-  rf_dense_add_products_rt(simd, r, r, n, p->pushed, row, p->pulled, row, out->reduced_by_q);
-}
-
-static void begin_blocks(const rf_penalty *p, const rf_penalty_blocks *out) {
-  const size_t row = (size_t)p->tree->row;
-  memset(out->wrench_by_q, 0, 8 * row * sizeof(double));
-  memset(out->reduced_by_x, 0, 8 * row * sizeof(double));
-  memset(out->reduced_by_q, 0, row * row * sizeof(double));
-}
-
-static void end_blocks(const rf_penalty *p, const rf_penalty_blocks *out) {
-  const int32_t row = p->tree->row;
-  if (p->scale == 1.0) return;
-  for (int32_t i = 0; i < 8 * row; ++i) {
-    out->wrench_by_q[i] *= p->scale;
-    out->reduced_by_x[i] *= p->scale;
+void rf_penalty_directions_rt(const rf_penalty *p, int32_t n, const double *body,
+                              const double *normal, double *direction, int32_t *proxy) {
+  if (p->set.along_normal) {
+    memcpy(direction, normal, 3 * (size_t)n * sizeof *direction);
+    rf_oracle_proxies_rt(&p->oracle, n, body, proxy);
+    return;
   }
-  for (int32_t i = 0; i < row * row; ++i) out->reduced_by_q[i] *= p->scale;
+  double slope[3 * BLOCK];
+  rf_oracle_slopes_rt(&p->oracle, n, body, slope, proxy);
+  for (int32_t k = 0; k < n; ++k) {
+    to_world(p->rotation, slope + 3 * k, direction + 3 * k);
+    settle(normal + 3 * k, direction + 3 * k);
+  }
+}
+
+// ---- blocks
+
+static int32_t object_rows(const rf_penalty *p, const rf_penalty_blocks *b) {
+  return b->object ? p->object_row : RF_DENSE_PAD;
+}
+
+static void begin_blocks(const rf_penalty *p, const rf_penalty_blocks *b) {
+  const size_t row = (size_t)p->tree->row, rows = (size_t)object_rows(p, b);
+  if (b->object) memset(b->object, 0, rows * rows * sizeof(double));
+  if (b->mixed) memset(b->mixed, 0, rows * row * sizeof(double));
+  if (b->shell) memset(b->shell, 0, row * row * sizeof(double));
+}
+
+// W of the k-th point of a block of points, and stiffness times that.
+static void enter_blocks(rf_penalty *p, int32_t k, int32_t place, int32_t proxy, double stiffness,
+                         const double rigid[6], const rf_penalty_blocks *b) {
+  const int32_t row = p->tree->row, rows = object_rows(p, b);
+  double *object = p->object + k * rows, *object_pushed = p->object_pushed + k * rows;
+  double *shell = p->shell + k * row, *shell_pushed = p->shell_pushed + k * row;
+  const double back[3] = {-rigid[0], -rigid[1], -rigid[2]};
+  memset(object, 0, (size_t)rows * sizeof *object);
+  memset(shell, 0, (size_t)row * sizeof *shell);
+  memcpy(object, rigid, 6 * sizeof *object);
+  if (b->object && p->pose) {
+    double local[3];
+    to_body(p->rotation, rigid, local);
+    rf_deformed_field_push_rt(p->oracle.deformed, proxy, local, object + 6);
+  }
+  rf_point_tree_project_rt(p->tree, place, back, shell);
+  for (int32_t i = 0; i < rows; ++i) object_pushed[i] = -stiffness * object[i];
+  for (int32_t i = 0; i < row; ++i) shell_pushed[i] = -stiffness * shell[i];
+}
+
+static void add_products(const rf_penalty *p, int32_t n, const rf_penalty_blocks *b) {
+  const int32_t r = p->tree->r, row = p->tree->row, rows = object_rows(p, b);
+  const int32_t n_o = b->object && p->pose ? 6 + p->oracle.deformed->r : 6;
+  const rf_simd simd = p->tree->simd;
+  if (b->object)
+    rf_dense_add_products_rt(simd, n_o, n_o, n, p->object_pushed, rows, p->object, rows, b->object);
+  if (b->mixed && r)
+    rf_dense_add_products_rt(simd, n_o, r, n, p->object_pushed, rows, p->shell, row, b->mixed);
+  if (b->shell && r)
+    rf_dense_add_products_rt(simd, r, r, n, p->shell_pushed, row, p->shell, row, b->shell);
+}
+
+static void scale_block(double scale, int32_t n, double *block) {
+  for (int32_t i = 0; block && i < n; ++i) block[i] *= scale;
+}
+
+static void end_blocks(const rf_penalty *p, const rf_penalty_blocks *b) {
+  const int32_t row = p->tree->row, rows = object_rows(p, b);
+  if (p->scale == 1.0) return;
+  scale_block(p->scale, rows * rows, b->object);
+  scale_block(p->scale, rows * row, b->mixed);
+  scale_block(p->scale, row * row, b->shell);
+}
+
+// ---- sums
+
+// Sums over the touching points, not scaled yet.
+typedef struct sums {
+  double force[3], torque[3], total, deepest;
+  double gradient[21];  // -sum w k W W^T, the lower triangle
+} sums;
+
+static void add_point(rf_penalty *p, const double e[3], const double arm[3], double stiffness,
+                      double d, int32_t place, int32_t proxy, double rigid[6], sums *s) {
+  double on_shell[3];
+  memcpy(rigid, e, 3 * sizeof *rigid);
+  rf_vec3_cross(arm, e, rigid + 3);
+  for (int i = 0; i < 3; ++i) {
+    s->force[i] += stiffness * d * rigid[i];
+    s->torque[i] += stiffness * d * rigid[i + 3];
+    on_shell[i] = -(stiffness * d * rigid[i]);
+  }
+  rf_point_tree_project_rt(p->tree, place, on_shell, p->reduced);
+  for (int i = 0; p->pose && i < 3; ++i) p->proxy_force[3 * proxy + i] -= on_shell[i];
+  for (int i = 0, at = 0; i < 6; ++i)
+    for (int j = 0; j <= i; ++j) s->gradient[at++] -= stiffness * rigid[i] * rigid[j];
+  if (d < s->deepest) s->deepest = d;
+}
+
+static void put_sums(rf_penalty *p, const sums *s, rf_penalty_result *out) {
+  const double most = p->set.max_points;
+  p->scale = most > 0.0 && s->total > most ? most / s->total : 1.0;
+  for (int i = 0; i < 3; ++i) {
+    out->force_n[i] = p->scale * s->force[i];
+    out->torque_nm[i] = p->scale * s->torque[i];
+  }
+  for (int i = 0, at = 0; i < 6; ++i)
+    for (int j = 0; j <= i; ++j, ++at)
+      out->gradient[6 * i + j] = out->gradient[6 * j + i] = p->scale * s->gradient[at];
+  for (int32_t j = 0; j < p->tree->r; ++j) p->reduced[j] *= p->scale;
+  out->depth_m = 0.0 - s->deepest;  // no contact: 0, not -0
+  out->touching = p->touching;
 }
 
 // `since_us`: when it begins, or negative, and its costs are not learned.
 static void add_contacts(rf_penalty *p, double since_us, rf_penalty_result *out,
                          const rf_penalty_blocks *blocks) {
   const rf_point_tree *t = p->tree;
-  const rf_deformed_field *deformed = p->oracle.deformed;
-  double world[3 * BLOCK], body[3 * BLOCK], normal[3 * BLOCK], slope[3 * BLOCK], total = 0.0;
-  double lefts[8 * BLOCK] = {0}, rights[8 * BLOCK] = {0};
-  int32_t proxy[BLOCK];
-  double sum[36] = {0}, force[3] = {0}, torque[3] = {0}, deepest = 0.0;
+  double world[3 * BLOCK], body[3 * BLOCK], normal[3 * BLOCK], direction[3 * BLOCK];
+  int32_t proxy[BLOCK] = {0};
+  sums s = {.total = 0.0};
   int32_t learned = 0;
   memset(p->reduced, 0, (size_t)t->row * sizeof *p->reduced);
   if (blocks) begin_blocks(p, blocks);
-  if (deformed) memset(p->proxy_force, 0, 3 * (size_t)deformed->n_proxies * sizeof *p->proxy_force);
+  if (p->pose)
+    memset(p->proxy_force, 0, 3 * (size_t)p->oracle.deformed->n_proxies * sizeof(double));
   for (int32_t first = 0; first < p->touching; first += BLOCK) {
     const int32_t n = p->touching - first < BLOCK ? p->touching - first : BLOCK;
     const int32_t *place = p->touch_place + first;
@@ -464,67 +549,35 @@ static void add_contacts(rf_penalty *p, double since_us, rf_penalty_result *out,
     }
     for (int32_t k = BLOCK; k < 2 * BLOCK && first + k < p->touching; ++k)
       rf_point_tree_prefetch_normal_rt(t, place[k]);
-    locate(p, n, place, world, body);
+    rf_penalty_locate_rt(p, n, place, world, body);
     rf_point_tree_normals_rt(t, n, place, p->row, normal);
-    if (deformed || !p->set.along_normal) rf_oracle_gradients_rt(&p->oracle, n, body, slope, proxy);
+    rf_penalty_directions_rt(p, n, body, normal, direction, proxy);
     for (int32_t k = 0; k < n; ++k) {
-      const double weight = p->weight ? p->weight[place[k]] : 1.0;
-      const double stiffness = weight * p->set.stiffness_n_per_m, d = p->touch_distance[first + k];
-      double g[3], r[3], f[3], on_shell[3], moment[3];
-      double *left = lefts + 8 * k, *right = rights + 8 * k;
-      const double *direction = normal + 3 * k;
-      total += weight;
-      if (d < deepest) deepest = d;
-      for (int i = 0; i < 3; ++i) f[i] = stiffness * d * direction[i];
-      rf_vec3_sub(world + 3 * k, p->grasp, r);
-      rf_vec3_cross(r, f, moment);
-      for (int i = 0; i < 3; ++i) {
-        force[i] += f[i];
-        torque[i] += moment[i];
-        on_shell[i] = -f[i];
-      }
-      rf_point_tree_project_rt(t, place[k], on_shell, p->reduced);
-      if (p->set.along_normal)
-        memcpy(g, direction, sizeof g);
-      else
-        to_world(p->rotation, slope + 3 * k, g);
-      for (int i = 0; deformed && i < 3; ++i) p->proxy_force[3 * proxy[k] + i] += f[i];
-      for (int i = 0; i < 3; ++i) {
-        left[i] = stiffness * direction[i];
-        right[i] = -g[i];
-      }
-      rf_vec3_cross(r, left, left + 3);
-      rf_vec3_cross(g, r, right + 3);
-      for (int i = 0; i < 6; ++i)
-        for (int j = 0; j < 6; ++j) sum[6 * i + j] += left[i] * right[j];
-      if (blocks) enter_blocks(p, k, place[k], left, g, f, blocks);
+      const double stiffness = rf_penalty_stiffness_rt(p, place[k]);
+      double arm[3], rigid[6];
+      rf_vec3_sub(world + 3 * k, p->grasp, arm);
+      s.total += p->weight ? p->weight[place[k]] : 1.0;
+      add_point(p, direction + 3 * k, arm, stiffness, p->touch_distance[first + k], place[k],
+                proxy[k], rigid, &s);
+      if (blocks) enter_blocks(p, k, place[k], proxy[k], stiffness, rigid, blocks);
     }
-    if (blocks) add_products(p, n, lefts, rights, blocks);
+    if (blocks) add_products(p, n, blocks);
   }
-  const double most = p->set.max_points;
-  p->scale = most > 0.0 && total > most ? most / total : 1.0;
-  for (int i = 0; i < 3; ++i) {
-    out->force_n[i] = p->scale * force[i];
-    out->torque_nm[i] = p->scale * torque[i];
-  }
-  for (int i = 0; i < 36; ++i) out->gradient[i] = p->scale * sum[i];
-  // the skew matrices of force and torque
-  for (int block = 1; block < 4; ++block) {
-    const double *v = block == 3 ? out->torque_nm : out->force_n;
-    double *at = out->gradient + 18 * (block >> 1) + 3 * (block & 1);
-    at[1] -= v[2], at[2] += v[1];
-    at[6] += v[2], at[8] -= v[0];
-    at[12] -= v[1], at[13] += v[0];
-  }
-  for (int32_t j = 0; j < t->r; ++j) p->reduced[j] *= p->scale;
+  put_sums(p, &s, out);
   if (blocks) end_blocks(p, blocks);
-  if (deformed) push_proxies(p);
-  out->depth_m = 0.0 - deepest;  // no contact: 0, not -0
-  out->touching = p->touching;
+  if (p->pose) push_proxies(p);
   if (since_us >= 0.0) learn(&p->contact_us, rf_clock_us_rt() - since_us, p->touching - learned);
 }
 
 void rf_penalty_ask_clearance_rt(rf_penalty *p, bool asked) { p->asks_clearance = asked; }
+
+double rf_penalty_suited_rt(double stiffness_n_per_m) { return STIFFER * stiffness_n_per_m; }
+
+void rf_penalty_suit_coupling_rt(rf_penalty *p, double stiffness_n_per_m) {
+  if (!p->set.automatic) return;
+  p->set.stiffness_n_per_m = rf_penalty_suited_rt(stiffness_n_per_m);
+  p->each = false;
+}
 
 void rf_penalty_set_budget_rt(rf_penalty *p, double budget_us) {
   p->set.budget_us = budget_us;
@@ -553,7 +606,7 @@ rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const doubl
     add_travel(p);
     traverse(p, out);
   }
-  add_contacts(p, all_of < 0 ? rf_clock_us_rt() : -1.0, out, p->tree->r ? blocks : NULL);
+  add_contacts(p, all_of < 0 ? rf_clock_us_rt() : -1.0, out, blocks);
   const double end_us = rf_clock_us_rt();
   if (reduced) memcpy(reduced, p->reduced, (size_t)p->tree->r * sizeof *reduced);
   if (field_reduced && p->pose)

@@ -18,7 +18,9 @@ struct rf_penalty {
   const rf_point_tree *tree;
   rf_oracle oracle;
   rf_penalty_settings set;
-  double *weight;  // by place; NULL: 1                                              (n_points)
+  double *weight;     // by place; NULL: 1                                           (n_points)
+  double *stiffness;  // by place, where each has its own                            (n_points)
+  bool each;          // each point has its own stiffness
 
   // this cycle; x = R y + p takes y of the field object to the world
   double rotation[9], position[3], grasp[3];
@@ -55,8 +57,10 @@ struct rf_penalty {
   double *touch_distance;  // m                                                      (n_points)
   double scale;            // L / l of the last cycle
   double *reduced;         // sum over the touching points                           (row)
-  // -w k U^T N and U^T g of some points, for the blocks                              (BLOCK, row)
-  double *pushed, *pulled;
+  // W and w k W of some points, for the blocks: of the object, of the shell
+  //                                                      (BLOCK, object_row), (BLOCK, row)
+  double *object, *object_pushed, *shell, *shell_pushed;
+  int32_t object_row;  // rf_dense_ld(6 + r of the field)
 
   // of a field that deforms
   rf_deformed_pose *pose;  // owned; NULL: it does not
@@ -64,5 +68,18 @@ struct rf_penalty {
   double *proxy_force;    // sums over the touching points, N, in the world    (n_proxies, 3)
   double *field_reduced;  // sum over the touching points                           (r of the field)
 };
+
+static inline double rf_penalty_stiffness_rt(const rf_penalty *p, int32_t place) {
+  const double k = p->each ? p->stiffness[place] : p->set.stiffness_n_per_m;
+  return p->weight ? p->weight[place] * k : k;
+}
+
+// Directions of the forces at up to BLOCK points, in the world; proxy: nearest to each, of a field
+// that deforms.
+void rf_penalty_directions_rt(const rf_penalty *p, int32_t n, const double *body,
+                              const double *normal, double *direction, int32_t *proxy);
+// Positions of points at some places, in the world and seen from the field object.
+void rf_penalty_locate_rt(const rf_penalty *p, int32_t n, const int32_t *place, double *world,
+                          double *body);
 
 #endif

@@ -15,13 +15,13 @@ static double eased(const double force[3], const double linear[3]) {
 
 // share of the springs, and the contact after the motion `so_far` of this cycle
 static void add_forces(const rf_coupling_wrench *w, double share, const rf_coupling_load *load,
-                       const double gradient[36], const double so_far[6], double out[6]) {
+                       const double so_far[6], double out[6]) {
   for (int i = 0; i < 3; ++i) {
     out[i] = share * w->force_n[i] + load->force_n[i];
     out[i + 3] = share * w->torque_nm[i] + load->torque_nm[i];
   }
   for (int i = 0; i < 6; ++i)
-    for (int j = 0; j < 6; ++j) out[i] += gradient[6 * i + j] * so_far[j];
+    for (int j = 0; j < 6; ++j) out[i] += load->gradient[6 * i + j] * so_far[j];
 }
 
 rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set, const rf_pose *manipulandum,
@@ -32,17 +32,13 @@ rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set, const rf_pose *mani
   const double share = rf_coupling_relief_rt(spring, load, state->coupling.share);
   rf_coupling_wrench *w = &report->wrench;
   rf_pose object = state->coupling.object;
-  double fixed[36], system[36], velocity[6], *move = report->move;
+  double system[36], velocity[6], *move = report->move;
   memset(move, 0, sizeof report->move);
   memcpy(velocity, state->velocity, sizeof velocity);
   report->limited = false;
 
-  // into fixed axes, in which the motion is
-  memcpy(fixed, load->gradient, sizeof fixed);
-  rf_vec3_add_skew(-1.0, load->force_n, fixed + 3, 6);
-  rf_vec3_add_skew(-1.0, load->torque_nm, fixed + 21, 6);
   rf_coupling_wrench_rt(spring, manipulandum, &object, w);
-  for (int i = 0; i < 36; ++i) system[i] = -h * h * (fixed[i] + share * w->gradient[i]);
+  for (int i = 0; i < 36; ++i) system[i] = -h * h * (load->gradient[i] + share * w->gradient[i]);
   const double damping = set->damping_n_s_per_m * eased(w->force_n, w->linear_force_n);
   const double torsion = set->torsion_damping_nm_s * eased(w->torque_nm, w->linear_torque_nm);
   double mass[6], viscosity[6];
@@ -56,7 +52,7 @@ rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set, const rf_pose *mani
   for (int32_t k = 0; k < set->substeps; ++k) {
     double force[6], next[6], step[6];
     if (k > 0) rf_coupling_wrench_rt(spring, manipulandum, &object, w);
-    add_forces(w, share, load, fixed, move, force);
+    add_forces(w, share, load, move, force);
     for (int i = 0; i < 6; ++i)
       force[i] = mass[i] * velocity[i] + h * (force[i] + viscosity[i] * manipulandum_velocity[i]);
     const int32_t rank = rf_solve6_rt(system, force, 1e-12, INFINITY, velocity, next);

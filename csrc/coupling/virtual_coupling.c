@@ -18,7 +18,7 @@ rf_status rf_coupling_check(const rf_coupling_settings *set, rf_error *err) {
       {set->stiffness_n_per_m, "stiffness", false}, {set->torsion_nm, "torsional_stiffness", false},
       {set->max_force_n, "max_force", true},        {set->max_torque_nm, "max_torque", true},
       {set->max_depth_m, "max_depth", true},        {set->max_step_m, "max_speed", true},
-      {set->max_turn_rad, "max_turn", true},
+      {set->max_turn_rad, "max_turn_rate", true},
   };
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
     const rf_status st = positive(all[i].value, all[i].name, all[i].may_be_infinite, err);

@@ -18,10 +18,9 @@
 // target.  Then only the share 1 - damping of that motion is made (4.8), after it has been
 // limited in speed (4.6).  Directions in which hardly anything resists are those of 4.10.
 //
-// What B07 leaves open.  (1) Contact gives its gradient in axes that turn with the object
-// (contact/penalty.h), the springs have theirs in fixed axes.  At rest the sum of all forces has
-// the same gradient in both, its parts have not: that of contact is taken into fixed axes, where
-// springs alone are at rest after one step, by taking [F]x and [T]x from the columns of rotation.
+// What B07 leaves open.  (1) Contact and springs give their gradients in fixed axes, in which
+// springs alone are at rest after one step; that of contact leaves out how the lines of its forces
+// move (contact/penalty.h), which changes where no equilibrium is.
 // (2) Rows in N and N m, columns in m and rad cannot be compared: singular values are those of
 // the system in N and N, m and m, made with the length l at which k l^2 = k_T / 2, so that both
 // springs are equally stiff.  (3) A largest torque bounds no penetration where contact forces act
@@ -33,11 +32,9 @@
 // is that of contact: where it is 1000 times as stiff as the coupling, all that the coupling does
 // would count as nothing, and the object would not come to rest nor k be the most that is felt
 // (4.7). So no direction is dropped where each is known to resist by a thousandth of k at least,
-// which it does if contact nowhere pulls, neither relief nor saturation take more than that, and
-// the force of contact is below sqrt(2 k k_T): its torque about the grasp point grows as that moves
-// aside, and beyond outweighs what both springs do, unless more points than one resist a turn.
+// which it does if contact nowhere pulls, and neither relief nor saturation take more than that.
 // 4.10 is for the others: springs that are saturated a thousand times farther away than they are
-// linear, an object that is relieved or turned by half a turn, contact that pulls or twists.
+// linear, an object that is relieved or turned by half a turn, loads that pull or twist.
 #ifndef RF_COUPLING_VIRTUAL_COUPLING_H
 #define RF_COUPLING_VIRTUAL_COUPLING_H
 
@@ -70,7 +67,7 @@ typedef struct rf_coupling_wrench {
 // What else acts on the simulation object: the contact at its present pose.
 typedef struct rf_coupling_load {
   double force_n[3], torque_nm[3];  // about the grasp point
-  double gradient[36];              // by (dx, dw), in axes that turn with the object    (6, 6)
+  double gradient[36];              // by (dx, dw), in fixed axes                        (6, 6)
   double depth_m;                   // deepest penetration
   double clearance_m;               // how far any point can travel before one touches, >= 0
 } rf_coupling_load;

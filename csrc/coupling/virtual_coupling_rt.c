@@ -80,9 +80,6 @@ static int32_t solve(const rf_coupling_settings *set, const rf_coupling_load *lo
   const double length = sqrt(0.5 * set->torsion_nm / set->stiffness_n_per_m);
   double a[36], b[6], way[6], turn[3];
   for (int i = 0; i < 36; ++i) a[i] = share * w->gradient[i] + load->gradient[i];
-  // of the load in fixed axes
-  rf_vec3_add_skew(-1.0, load->force_n, a + 3, 6);
-  rf_vec3_add_skew(-1.0, load->torque_nm, a + 21, 6);
   for (int i = 0; i < 3; ++i) {
     b[i] = -(share * w->force_n[i] + load->force_n[i]);
     b[i + 3] = -(share * w->torque_nm[i] + load->torque_nm[i]) / length;

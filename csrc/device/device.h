@@ -32,6 +32,7 @@ typedef struct rf_device_sample {
   double velocity_m_s[3], turn_rad_s[3];  // zero where the device does not tell
   uint32_t buttons;                       // a bit each
   uint64_t count;                         // of samples so far: as before, nothing new came
+  bool other;                             // first sample of another hand than the last one
 } rf_device_sample;
 
 // On the hand, in the frame of the device.

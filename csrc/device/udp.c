@@ -16,6 +16,8 @@
 #include "base/alloc.h"
 #include "base/clock_rt.h"
 
+enum { MOST_PORTS = 8 };  // that are tried
+
 bool rf_udp_parse(const char *text, uint32_t *host) {
   struct in_addr address;
   if (inet_pton(AF_INET, text, &address) != 1) return false;
@@ -41,24 +43,47 @@ static void udp_close(void *self) {
   close(s);
 }
 
-// a socket that listens there; its port, if that was any
-static rf_status listen_at(rf_udp *u, rf_error *err) {
-  char where[32];
-  struct sockaddr_in here = {.sin_family = AF_INET};
-  socklen_t length = sizeof here;
-  here.sin_addr.s_addr = htonl(u->set.here.host);
-  here.sin_port = htons(u->set.here.port);
+// A socket that listens there, or -1, with the port that it has.
+static int bound(rf_udp_address *here) {
+  struct sockaddr_in at = {.sin_family = AF_INET};
+  socklen_t length = sizeof at;
+  at.sin_addr.s_addr = htonl(here->host);
+  at.sin_port = htons(here->port);
   const int s = socket(AF_INET, SOCK_DGRAM, 0);
   if (s < 0 || fcntl(s, F_SETFD, FD_CLOEXEC) < 0 ||
-      bind(s, (const struct sockaddr *)&here, sizeof here) < 0 ||
-      getsockname(s, (struct sockaddr *)&here, &length) < 0) {
+      bind(s, (const struct sockaddr *)&at, sizeof at) < 0 ||
+      getsockname(s, (struct sockaddr *)&at, &length) < 0) {
     const int why = errno;
     if (s >= 0) close(s);
+    errno = why;
+    return -1;
+  }
+  here->port = ntohs(at.sin_port);
+  return s;
+}
+
+static rf_status listen_at(rf_udp *u, rf_error *err) {
+  rf_udp_address here;
+  int s = -1, why = EADDRINUSE;
+  // A port that the system has chosen is lost when a client is left; one that was asked for stays.
+  // Between the two another process may take it.
+  for (int k = 0; k < MOST_PORTS && s < 0 && why == EADDRINUSE; ++k) {
+    here = u->set.here;
+    s = bound(&here);
+    if (s >= 0 && u->set.here.port == 0) {
+      close(s);
+      s = bound(&here);
+    }
+    why = errno;
+    if (u->set.here.port != 0) break;
+  }
+  if (s < 0) {
+    char where[32];
     return rf_fail(err, RF_ERR_DEVICE, "cannot listen at %s: %s", name_of(u->set.here, where),
                    strerror(why));
   }
   atomic_store(&u->socket, s);
-  atomic_store(&u->port, ntohs(here.sin_port));
+  atomic_store(&u->port, here.port);
   return RF_OK;
 }
 
@@ -92,17 +117,20 @@ static rf_status wait_for_sample(rf_udp *u, rf_error *err) {
 static rf_status udp_open(void *self, rf_device_info *info, rf_error *err) {
   rf_udp *u = self;
   const rf_udp_address client = u->set.client;
-  atomic_store(&u->client, client.port ? (uint64_t)client.host << 16 | client.port : 0);
+  atomic_store(&u->client, 0);
+  atomic_store(&u->connected, false);
+  atomic_store(&u->accepting, false);
   atomic_store(&u->newest, 0);
   u->begun = false;
   memset(&u->sample, 0, sizeof u->sample);
   atomic_store(&u->halted, 0);
   atomic_store(&u->error, 0);
-  _Atomic int64_t *counts[] = {&u->accepted,  &u->old,  &u->foreign,
-                               &u->malformed, &u->sent, &u->unsent};
+  _Atomic int64_t *counts[] = {&u->accepted, &u->old,    &u->foreign, &u->malformed,
+                               &u->sent,     &u->unsent, &u->refused};
   for (size_t k = 0; k < sizeof counts / sizeof *counts; ++k) atomic_store(counts[k], 0);
   rf_status st = listen_at(u, err);
   if (st < 0) return st;
+  if (client.port) rf_udp_connect_rt(u, (uint64_t)client.host << 16 | client.port);
   st = wait_for_sample(u, err);
   if (st < 0) {
     udp_close(u);
@@ -163,6 +191,9 @@ rf_status rf_udp_create(const rf_udp_settings *set, rf_device **out, rf_error *e
   rf_status st = RF_OK;
   if (!(set->wait_s >= 0.0 && set->wait_s <= 3600.0))
     return rf_fail(err, RF_ERR_ARG, "wait must be between 0 and 3600 s, got %g", set->wait_s);
+  if (set->takeover && set->client.port != 0)
+    return rf_fail(err, RF_ERR_ARG,
+                   "takeover is for any client, and here client is given: leave out one of them");
   RF_TRY(rf_device_check_limits(set->max_force_n, set->max_torque_nm, err));
   RF_ALLOC(u, 1);
   u->set = *set;
@@ -183,6 +214,18 @@ bool rf_udp_read_counts(const rf_device *device, rf_udp_counts *out) {
                          .malformed = atomic_load(&u->malformed),
                          .sent = atomic_load(&u->sent) - atomic_load(&u->unsent),
                          .unsent = atomic_load(&u->unsent),
+                         .refused = atomic_load(&u->refused),
                          .port = atomic_load(&u->port)};
   return true;
+}
+
+rf_status rf_udp_accept(const rf_device *device, rf_error *err) {
+  if (device->table != &table) return rf_fail(err, RF_ERR_ARG, "the device is no bridge over UDP");
+  rf_udp *u = device->self;
+  if (u->set.client.port != 0)
+    return rf_fail(err, RF_ERR_ARG, "the client was given when the device was made: only that one");
+  if (atomic_load(&u->socket) < 0)
+    return rf_fail(err, RF_ERR_ARG, "the device is not open: start its session first");
+  atomic_store(&u->accepting, true);
+  return RF_OK;
 }

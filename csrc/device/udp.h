@@ -17,13 +17,14 @@
 //   132  uint32     0
 //
 // Samples whose number is not above that of the newest, which are not as above or not finite, or
-// come from elsewhere are counted and otherwise passed over.  The client is who sends the first
-// good sample, unless it is given; when nothing good came for a second, whoever comes next is, with
-// any number.
+// come from elsewhere are counted and skipped.  The client is who sends the first good sample,
+// unless it is given.  From then on the socket is connected to it: the system drops the packets of
+// others, and reports those of ours that the network refuses.  When nothing good came for a second,
+// the client may begin with any number again; another one may take its place only with `takeover`,
+// or once after rf_udp_accept.
 //
-// There is nothing here against a liar in the network: the address is that of the machine itself
-// unless another one is asked for.  Limits on the host are none of the device's own: a client must
-// render no force when packets stay away.
+// No authentication; binds to 127.0.0.1 by default.  Limits on the host are none of the device's
+// own: a client must render no force when packets stay away.
 #ifndef RF_DEVICE_UDP_H
 #define RF_DEVICE_UDP_H
 
@@ -44,6 +45,7 @@ typedef struct rf_udp_address {
 typedef struct rf_udp_settings {
   rf_udp_address here;
   rf_udp_address client;              // port 0: the first one that sends
+  bool takeover;                      // another client may follow one that is silent
   double wait_s;                      // for the first sample when it is opened, >= 0
   double max_force_n, max_torque_nm;  // that the client renders, > 0; infinite: any
 } rf_udp_settings;
@@ -55,7 +57,8 @@ typedef struct rf_udp_counts {
   int64_t foreign;    // from elsewhere
   int64_t malformed;  // of another length, version, or with what is not finite
   int64_t sent, unsent;
-  int32_t port;  // where it listens; 0: it is not open
+  int64_t refused;  // notes of the network that a packet did not arrive
+  int32_t port;     // where it listens; 0: it is not open
 } rf_udp_counts;
 
 typedef struct rf_udp {
@@ -67,9 +70,11 @@ typedef struct rf_udp {
   double heard_s;  // when a good sample came
   rf_device_sample sample;
   _Atomic double now_s;
+  atomic_bool connected;  // to the client
+  atomic_bool accepting;  // another one may follow
   _Atomic int halted;
   _Atomic int error;  // errno of the failure
-  _Atomic int64_t accepted, old, foreign, malformed, sent, unsent;
+  _Atomic int64_t accepted, old, foreign, malformed, sent, unsent, refused;
   _Atomic int port;
   char text[160];
 } rf_udp;
@@ -80,9 +85,15 @@ bool rf_udp_parse(const char *text, uint32_t *host);
 RF_MUST_CHECK rf_status rf_udp_create(const rf_udp_settings *set, rf_device **out, rf_error *err);
 // false: that device is no bridge
 bool rf_udp_read_counts(const rf_device *device, rf_udp_counts *out);
+// The next client that sends after the present one was silent for a second takes its place: once,
+// and until the device is closed.
+RF_MUST_CHECK rf_status rf_udp_accept(const rf_device *device, rf_error *err);
 
 rf_status rf_udp_read_rt(void *self, double time_s, rf_device_sample *out);
 rf_status rf_udp_write_rt(void *self, double time_s, const rf_device_wrench *wrench);
+// Only this client's packets come through from now on.  Where the system does not do that, the
+// others are told apart by their address.
+void rf_udp_connect_rt(rf_udp *u, uint64_t client);
 // To the client, if there is one.
 void rf_udp_send_rt(rf_udp *u, double time_s, const rf_device_wrench *wrench);
 

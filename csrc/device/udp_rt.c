@@ -10,7 +10,7 @@
 
 // That are looked at in a cycle; what is left waits for the next one.
 enum { MOST_PACKETS = 64 };
-// Without a good sample, after which the client may be another one.
+// Without a good sample, after which the client may begin anew, or be another one.
 static const double FORGET_S = 1.0;
 static const double NORM_TOLERANCE = 1e-3;
 
@@ -73,6 +73,37 @@ static uint64_t number_of(const struct sockaddr_in *from) {
   return (uint64_t)ntohl(from->sin_addr.s_addr) << 16 | ntohs(from->sin_port);
 }
 
+static struct sockaddr_in address_of(uint64_t number) {
+  struct sockaddr_in address;
+  memset(&address, 0, sizeof address);
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl((uint32_t)(number >> 16));
+  address.sin_port = htons((uint16_t)number);
+  return address;
+}
+
+void rf_udp_connect_rt(rf_udp *u, uint64_t client) {
+  const struct sockaddr_in to = address_of(client);
+  STORE(u->client, client);
+  STORE(u->connected, connect(LOAD(u->socket), (const struct sockaddr *)&to, sizeof to) == 0);
+}
+
+// Packets of anyone come through again.
+static void disconnect(rf_udp *u) {
+  struct sockaddr none;
+  if (!LOAD(u->connected)) return;
+  memset(&none, 0, sizeof none);
+  none.sa_family = AF_UNSPEC;
+  (void)connect(LOAD(u->socket), &none, sizeof none);
+  STORE(u->connected, false);
+}
+
+// An error that the network reports of an earlier packet, after which the socket works as before.
+static bool is_refusal(int error) {
+  return error == ECONNREFUSED || error == ENOPROTOOPT || error == EHOSTUNREACH ||
+         error == ENETUNREACH || error == EHOSTDOWN;
+}
+
 rf_status rf_udp_read_rt(void *self, double time_s, rf_device_sample *out) {
   rf_udp *u = self;
   const int from_socket = LOAD(u->socket);
@@ -81,8 +112,10 @@ rf_status rf_udp_read_rt(void *self, double time_s, rf_device_sample *out) {
   STORE(u->now_s, time_s);
   // who was heard last gets what goes out until another one is
   const bool lost = time_s - u->heard_s > FORGET_S;
-  bool any = LOAD(u->client) == 0 || (lost && u->set.client.port == 0);
+  const bool left = lost && (u->set.takeover || LOAD(u->accepting));
+  bool any = LOAD(u->client) == 0 || left;
   if (lost) STORE(u->newest, 0);
+  if (left) disconnect(u);
   for (int k = 0; k < MOST_PACKETS; ++k) {
     uint8_t packet[RF_UDP_SAMPLE_BYTES + 1];  // longer ones show as longer
     struct sockaddr_in from;
@@ -90,7 +123,8 @@ rf_status rf_udp_read_rt(void *self, double time_s, rf_device_sample *out) {
     const int64_t bytes = recvfrom(from_socket, packet, sizeof packet, MSG_DONTWAIT,
                                    (struct sockaddr *)&from, &length);
     if (bytes < 0) {
-      if (errno == EINTR || errno == ECONNREFUSED) continue;
+      if (is_refusal(errno)) atomic_fetch_add(&u->refused, 1);
+      if (errno == EINTR || is_refusal(errno)) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) break;
       STORE(u->error, errno);
       return RF_ERR_DEVICE;
@@ -106,29 +140,41 @@ rf_status rf_udp_read_rt(void *self, double time_s, rf_device_sample *out) {
       COUNT(u->old);
     } else {
       sample.count = u->sample.count + 1;
+      sample.other = u->sample.other || (LOAD(u->client) != 0 && LOAD(u->client) != who);
       u->sample = sample;
       u->heard_s = time_s;
+      if (any) {
+        STORE(u->accepting, false);
+        rf_udp_connect_rt(u, who);
+      }
       any = false;
-      STORE(u->client, who);
       STORE(u->newest, sequence);
       COUNT(u->accepted);
     }
   }
   *out = u->sample;
+  u->sample.other = false;
   return RF_OK;
 }
 
 // ---- out --------------------------------------------------------------------------------
 
+// Where the last packet was refused the system says so now, and sends nothing: then once more.
+static bool send_packet(rf_udp *u, const void *packet, size_t bytes) {
+  const struct sockaddr_in to = address_of(LOAD(u->client));
+  for (int k = 0; k < 2; ++k) {
+    const int64_t sent = sendto(LOAD(u->socket), packet, bytes, MSG_DONTWAIT | MSG_NOSIGNAL,
+                                (const struct sockaddr *)&to, sizeof to);
+    if (sent == (int64_t)bytes) return true;
+    if (!(sent < 0 && is_refusal(errno))) return false;
+    atomic_fetch_add(&u->refused, 1);
+  }
+  return false;
+}
+
 void rf_udp_send_rt(rf_udp *u, double time_s, const rf_device_wrench *wrench) {
-  const uint64_t client = LOAD(u->client);
-  if (client == 0) return;
+  if (LOAD(u->client) == 0) return;
   uint8_t packet[RF_UDP_WRENCH_BYTES] = "RFDW";
-  struct sockaddr_in to;
-  memset(&to, 0, sizeof to);
-  to.sin_family = AF_INET;
-  to.sin_addr.s_addr = htonl((uint32_t)(client >> 16));
-  to.sin_port = htons((uint16_t)client);
   put(packet + 4, 2, RF_UDP_VERSION);
   put(packet + 6, 2, RF_UDP_WRENCH_BYTES);
   // two threads may send when one halts: each has a number of its own
@@ -137,10 +183,8 @@ void rf_udp_send_rt(rf_udp *u, double time_s, const rf_device_wrench *wrench) {
   put(packet + 24, 8, LOAD(u->newest));
   put_reals(packet + 32, 3, wrench->force_n);
   put_reals(packet + 56, 3, wrench->torque_nm);
-  const int64_t bytes = sendto(LOAD(u->socket), packet, sizeof packet, MSG_DONTWAIT | MSG_NOSIGNAL,
-                               (const struct sockaddr *)&to, sizeof to);
   // the network may be gone for a while, and who listens: what comes in tells
-  if (bytes != (int64_t)sizeof packet) atomic_fetch_add(&u->unsent, 1);
+  if (!send_packet(u, packet, sizeof packet)) atomic_fetch_add(&u->unsent, 1);
 }
 
 rf_status rf_udp_write_rt(void *self, double time_s, const rf_device_wrench *wrench) {

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/run.h"
+#include "fem/ghost.h"
 #include "fem/kernels.h"
 
 #if defined(__GNUC__)
@@ -235,7 +236,8 @@ done:
 rf_status rf_solid_evaluate(const rf_solid *s, const rf_run *run, const double *u, double *energy,
                             double *force, double *tangent, rf_error *err) {
   evaluation job = {.solid = s, .u = u, .force = force, .tangent = tangent};
-  return run_evaluation(&job, run, energy, err);
+  const rf_status st = run_evaluation(&job, run, energy, err);
+  return st < 0 ? st : rf_solid_add_ghosts(s, run, u, energy, force, tangent, err);
 }
 
 rf_status rf_solid_evaluate_upper(const rf_solid *s, const rf_run *run, const double *u,

@@ -45,15 +45,24 @@ typedef struct rf_graph {
 
 typedef struct rf_solid {
   const rf_mesh *mesh;        // borrowed: must outlive the solid
-  int32_t n_gauss;            // quadrature points per element
-  bool congruent;             // all elements are translates of the first: one table serves all
-  double *gradient;           // shape function gradients, 1/m   (1 or places, n_gauss, nodes, 3)
-  double *volume;             // weight times Jacobian, m^3       (1 or places, n_gauss)
+  int32_t quadrature;         // order of the standard rule, see fem/shape.h
+  int32_t n_gauss;            // points of the standard rule
+  bool congruent;             // all elements are translates of the first: whole ones share a table
+  int64_t *first_point;       // of an element in the tables, NULL: 0 or place * n_gauss (places)
+  int32_t *n_points;          // of an element, NULL: n_gauss     (places)
+  double *gradient;           // shape function gradients, 1/m    (points, nodes, 3)
+  double *volume;             // weight times Jacobian, m^3        (points)
   rf_material *material;      // (n_materials)
   double *elasticity;         // C of each, NULL when all are isotropic   (n_materials, 6, 6)
   int32_t *element_material;  // index into material        (n_elements)
   int32_t n_materials;
   rf_graph graph;
+  // Stiffness of the ghost penalty (fem/ghost.h), one number times the identity a pair of nodes;
+  // all NULL without cut cells.
+  int32_t *ghost_mate;   // element across each face, -1: no penalty there (n_elements, 6)
+  int32_t *ghost_ptr;    // of a row, in the arrays below           (n + 1)
+  int32_t *ghost_entry;  // entry of graph.col                      (ghost_ptr[n])
+  double *ghost_value;   // N/m                                     (ghost_ptr[n])
   int32_t *mirror;      // entry (j,i) of each entry (i,j)      (graph.ptr[n])
   int32_t *pair;        // entry of graph.col of each node pair (places, nodes * nodes)
   double *mass;         // consistent mass, kg                 (graph.ptr[n])
@@ -90,13 +99,24 @@ RF_MUST_CHECK rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_sett
                                         const rf_run *run, rf_solid **out, rf_error *err);
 void rf_solid_free(rf_solid *solid);  // NULL is fine
 
-// Gradients and volumes of element e: pointers into the tables above.
+// Number of quadrature points of the element at a place, and the first of them in the tables.
+static inline int32_t rf_solid_points_at(const rf_solid *s, int32_t place) {
+  return s->n_points ? s->n_points[place] : s->n_gauss;
+}
+static inline int64_t rf_solid_first_at(const rf_solid *s, int32_t place) {
+  if (s->first_point) return s->first_point[place];
+  return s->congruent ? 0 : (int64_t)place * s->n_gauss;
+}
+
+// The same of element e, its gradients and volumes: pointers into the tables.
+static inline int32_t rf_solid_points(const rf_solid *s, int32_t e) {
+  return rf_solid_points_at(s, s->place[e]);
+}
 static inline const double *rf_solid_gradient(const rf_solid *s, int32_t e) {
-  const int64_t at = s->congruent ? 0 : s->place[e];
-  return s->gradient + at * s->n_gauss * (int64_t)s->mesh->type * 3;
+  return s->gradient + rf_solid_first_at(s, s->place[e]) * (int64_t)s->mesh->type * 3;
 }
 static inline const double *rf_solid_volume(const rf_solid *s, int32_t e) {
-  return s->volume + (s->congruent ? 0 : (int64_t)s->place[e] * s->n_gauss);
+  return s->volume + rf_solid_first_at(s, s->place[e]);
 }
 
 // Any output may be NULL: energy (1), force (n,3), tangent blocks (graph.ptr[n], 3, 3).

@@ -6,7 +6,7 @@ static bool inside_out(const rf_solid *s, int32_t element, const double *u) {
   const int nodes = (int)s->mesh->type;
   const int32_t *corner = s->mesh->elements + (int64_t)nodes * element;
   const double *gradient = rf_solid_gradient(s, element);
-  for (int g = 0; g < s->n_gauss; ++g) {
+  for (int g = 0; g < rf_solid_points(s, element); ++g) {
     double f[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
     for (int a = 0; a < nodes; ++a, gradient += 3)
       for (int i = 0; i < 3; ++i)

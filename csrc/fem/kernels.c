@@ -43,12 +43,15 @@
            : (rf_kernels){lanes, stvk_##type##_##variant, hessian_##type##_##variant,          \
                           viscous_##type##_##variant})
 
-// those of a variant for the element type of the mesh
-#define CHOOSE(lanes, variant)                            \
-  switch (s->mesh->type) {                                \
-    case RF_TET4: return KERNELS(lanes, variant, tet);    \
-    case RF_TET10: return KERNELS(lanes, variant, tet10); \
-    default: return KERNELS(lanes, variant, hex);         \
+// those of a variant for the element type of the mesh and its quadrature
+#define CHOOSE(lanes, variant)                                 \
+  switch (s->mesh->type) {                                     \
+    case RF_TET4: return KERNELS(lanes, variant, tet);         \
+    case RF_TET10: return KERNELS(lanes, variant, tet10);      \
+    case RF_HEX20: return KERNELS(lanes, variant, hex20);      \
+    default:                                                   \
+      if (s->first_point) return KERNELS(lanes, variant, cut); \
+      return KERNELS(lanes, variant, hex);                     \
   }
 
 rf_kernels rf_kernels_for(const rf_solid *s) {

@@ -16,7 +16,8 @@ typedef double NAME(loose) __attribute__((vector_size(8 * LANES), aligned(8), ma
 #define KERNEL static TARGET void
 #define INLINE static inline __attribute__((always_inline)) TARGET void
 
-// quadrature points whose intermediate results are kept at a time: fits the first cache
+// quadrature points whose intermediate results are kept at a time, of 20 nodes a third: fits the
+// first cache
 enum { NAME(chunk) = 9 };
 #define CHUNK NAME(chunk)
 
@@ -78,8 +79,49 @@ INLINE NAME(gather_differences)(const rf_solid *s, const int32_t *places, int no
   }
 }
 
-INLINE NAME(gather_tables)(const rf_solid *s, const int32_t *places, int nodes, int point, VEC *g,
-                           VEC *volume) {
+// Kernels get their number of points as a constant, from the solid or, where elements differ,
+// from the batch.
+enum { NAME(of_solid) = 0, NAME(of_batch) = -1 };
+#define OF_SOLID NAME(of_solid)
+#define OF_BATCH NAME(of_batch)
+
+static inline TARGET int NAME(count_points)(const int points, const rf_solid *s,
+                                            const int32_t *places) {
+  if (points > 0) return points;
+  if (points == OF_SOLID || !s->n_points) return s->n_gauss;
+  int most = 0;
+  for (int l = 0; l < LANES; ++l)
+    most = s->n_points[places[l]] > most ? s->n_points[places[l]] : most;
+  return most;
+}
+
+// Lanes that have no such point get their last one without volume; lanes that share a table are
+// common.
+INLINE NAME(gather_own_tables)(const rf_solid *s, const int32_t *places, int nodes, int point,
+                               VEC *g, VEC *volume) {
+  const double *p[LANES];
+  bool one = true;
+  for (int l = 0; l < LANES; ++l) {
+    const int64_t first = rf_solid_first_at(s, places[l]);
+    const int32_t count = rf_solid_points_at(s, places[l]);
+    const int64_t at = first + (point < count ? point : count - 1);
+    p[l] = s->gradient + at * nodes * 3;
+    (*volume)[l] = point < count ? s->volume[at] : 0.0;
+    one &= p[l] == p[0];
+  }
+  if (!one) {
+    NAME(gather)(p, 3 * nodes, g);
+    return;
+  }
+  for (int k = 0; k < 3 * nodes; ++k) g[k] = (VEC){0} + p[0][k];
+}
+
+INLINE NAME(gather_tables)(const int points, const rf_solid *s, const int32_t *places, int nodes,
+                           int point, VEC *g, VEC *volume) {
+  if (points == OF_BATCH) {
+    NAME(gather_own_tables)(s, places, nodes, point, g, volume);
+    return;
+  }
   if (s->congruent) {
     const double *p = s->gradient + point * nodes * 3;
     for (int k = 0; k < 3 * nodes; ++k) g[k] = (VEC){0} + p[k];
@@ -121,8 +163,9 @@ INLINE NAME(displacement_gradient)(int nodes, const VEC *d, const VEC *g, VEC *G
     (out)[2] = (S)[4] * (g)[0] + (S)[3] * (g)[1] + (S)[2] * (g)[2]; \
   } while (0)
 
-INLINE NAME(stvk)(const int nodes, const int n_gauss, const rf_solid *s, const int32_t *places,
+INLINE NAME(stvk)(const int nodes, const int points, const rf_solid *s, const int32_t *places,
                   const double *u, const bool want_tangent, rf_lane_results *out) {
+  const int n_gauss = NAME(count_points)(points, s, places);
   VEC d[3 * (RF_MAX_NODES - 1)], lambda, mu, energy = {0};
   VEC *const force = (VEC *)out->force;
   // per point: sqrt(V) g_a, sqrt(V) S g_a, sqrt(V) f_a, and mu/(lambda+mu) F F^T
@@ -134,11 +177,12 @@ INLINE NAME(stvk)(const int nodes, const int n_gauss, const rf_solid *s, const i
   NAME(gather_differences)(s, places, nodes, u, d);
   NAME(gather_material)(s, places, &lambda, &mu);
 
-  for (int first = 0; first < n_gauss; first += CHUNK) {
-    const int count = n_gauss - first < CHUNK ? n_gauss - first : CHUNK;
+  const int chunk = nodes > 10 ? CHUNK / 3 : CHUNK;
+  for (int first = 0; first < n_gauss; first += chunk) {
+    const int count = n_gauss - first < chunk ? n_gauss - first : chunk;
     for (int q = 0; q < count; ++q) {
       VEC volume = {0}, G[9], E[6], S[6];
-      NAME(gather_tables)(s, places, nodes, first + q, g[q], &volume);
+      NAME(gather_tables)(points, s, places, nodes, first + q, g[q], &volume);
       NAME(displacement_gradient)(nodes, d, g[q], G);
 
       // E from G, not from F^T F - I: no cancellation at small displacements
@@ -220,12 +264,22 @@ KERNEL NAME(stvk_tet)(const rf_solid *s, const int32_t *places, const double *u,
 
 KERNEL NAME(stvk_hex)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
                       rf_lane_results *out) {
-  NAME(stvk)(8, s->n_gauss, s, places, u, tangent, out);
+  NAME(stvk)(8, OF_SOLID, s, places, u, tangent, out);
+}
+
+KERNEL NAME(stvk_cut)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
+                      rf_lane_results *out) {
+  NAME(stvk)(8, OF_BATCH, s, places, u, tangent, out);
 }
 
 KERNEL NAME(stvk_tet10)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
                         rf_lane_results *out) {
-  NAME(stvk)(10, s->n_gauss, s, places, u, tangent, out);
+  NAME(stvk)(10, OF_SOLID, s, places, u, tangent, out);
+}
+
+KERNEL NAME(stvk_hex20)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
+                        rf_lane_results *out) {
+  NAME(stvk)(20, OF_BATCH, s, places, u, tangent, out);
 }
 
 // lambda tr(e) I + 2 mu e of e = sym(A), in the order xx yy zz yz zx xy
@@ -264,8 +318,9 @@ INLINE NAME(add_hessian_force)(const int nodes, const VEC *g, VEC volume, const 
           P[3 * i] * g[3 * n] + P[3 * i + 1] * g[3 * n + 1] + P[3 * i + 2] * g[3 * n + 2];
 }
 
-INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s, const int32_t *places,
+INLINE NAME(hessian)(const int nodes, const int points, const rf_solid *s, const int32_t *places,
                      const double *a, const double *b, double *out) {
+  const int n_gauss = NAME(count_points)(points, s, places);
   VEC da[3 * (RF_MAX_NODES - 1)], db[3 * (RF_MAX_NODES - 1)], lambda, mu;
   VEC g[3 * RF_MAX_NODES], force[3 * RF_MAX_NODES];
   NAME(gather_differences)(s, places, nodes, a, da);
@@ -274,7 +329,7 @@ INLINE NAME(hessian)(const int nodes, const int n_gauss, const rf_solid *s, cons
   for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
   for (int q = 0; q < n_gauss; ++q) {
     VEC volume = {0}, A[9], B[9], AB[9], Sa[6], Sb[6], Sab[6];
-    NAME(gather_tables)(s, places, nodes, q, g, &volume);
+    NAME(gather_tables)(points, s, places, nodes, q, g, &volume);
     NAME(displacement_gradient)(nodes, da, g, A);
     NAME(displacement_gradient)(nodes, db, g, B);
     NAME(transposed_product)(A, B, AB);
@@ -293,10 +348,20 @@ KERNEL NAME(hessian_tet)(const rf_solid *s, const int32_t *places, const double 
 
 KERNEL NAME(hessian_hex)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
                          double *out) {
-  NAME(hessian)(8, s->n_gauss, s, places, a, b, out);
+  NAME(hessian)(8, OF_SOLID, s, places, a, b, out);
+}
+
+KERNEL NAME(hessian_cut)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
+                         double *out) {
+  NAME(hessian)(8, OF_BATCH, s, places, a, b, out);
 }
 
 KERNEL NAME(hessian_tet10)(const rf_solid *s, const int32_t *places, const double *a,
                            const double *b, double *out) {
-  NAME(hessian)(10, s->n_gauss, s, places, a, b, out);
+  NAME(hessian)(10, OF_SOLID, s, places, a, b, out);
+}
+
+KERNEL NAME(hessian_hex20)(const rf_solid *s, const int32_t *places, const double *a,
+                           const double *b, double *out) {
+  NAME(hessian)(20, OF_BATCH, s, places, a, b, out);
 }

@@ -23,8 +23,9 @@ INLINE NAME(stress)(const VEC *C, const VEC *e, VEC *S) {
   }
 }
 
-INLINE NAME(linear)(const int nodes, const int n_gauss, const rf_solid *s, const int32_t *places,
+INLINE NAME(linear)(const int nodes, const int points, const rf_solid *s, const int32_t *places,
                     const double *u, const bool want_tangent, rf_lane_results *out) {
+  const int n_gauss = NAME(count_points)(points, s, places);
   VEC d[3 * (RF_MAX_NODES - 1)], C[36], energy = {0};
   VEC *const force = (VEC *)out->force;
   VEC g[3 * RF_MAX_NODES], B[RF_MAX_NODES][18], CB[RF_MAX_NODES][18];
@@ -36,7 +37,7 @@ INLINE NAME(linear)(const int nodes, const int n_gauss, const rf_solid *s, const
 
   for (int q = 0; q < n_gauss; ++q) {
     VEC volume = {0}, G[9], e[6], S[6];
-    NAME(gather_tables)(s, places, nodes, q, g, &volume);
+    NAME(gather_tables)(points, s, places, nodes, q, g, &volume);
     NAME(displacement_gradient)(nodes, d, g, G);
     // e from G, not from F^T F - I: no cancellation at small displacements
     for (int i = 0; i < 3; ++i)
@@ -102,12 +103,22 @@ KERNEL NAME(linear_tet)(const rf_solid *s, const int32_t *places, const double *
 
 KERNEL NAME(linear_hex)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
                         rf_lane_results *out) {
-  NAME(linear)(8, s->n_gauss, s, places, u, tangent, out);
+  NAME(linear)(8, OF_SOLID, s, places, u, tangent, out);
+}
+
+KERNEL NAME(linear_cut)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
+                        rf_lane_results *out) {
+  NAME(linear)(8, OF_BATCH, s, places, u, tangent, out);
 }
 
 KERNEL NAME(linear_tet10)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
                           rf_lane_results *out) {
-  NAME(linear)(10, s->n_gauss, s, places, u, tangent, out);
+  NAME(linear)(10, OF_SOLID, s, places, u, tangent, out);
+}
+
+KERNEL NAME(linear_hex20)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
+                          rf_lane_results *out) {
+  NAME(linear)(20, OF_BATCH, s, places, u, tangent, out);
 }
 
 // C : sym(A) of a gradient A
@@ -116,8 +127,9 @@ INLINE NAME(stress_of_gradient)(const VEC *C, const VEC *A, VEC *S) {
   NAME(stress)(C, e, S);
 }
 
-INLINE NAME(hessian_linear)(const int nodes, const int n_gauss, const rf_solid *s,
+INLINE NAME(hessian_linear)(const int nodes, const int points, const rf_solid *s,
                             const int32_t *places, const double *a, const double *b, double *out) {
+  const int n_gauss = NAME(count_points)(points, s, places);
   VEC da[3 * (RF_MAX_NODES - 1)], db[3 * (RF_MAX_NODES - 1)], C[36];
   VEC g[3 * RF_MAX_NODES], force[3 * RF_MAX_NODES];
   NAME(gather_differences)(s, places, nodes, a, da);
@@ -126,7 +138,7 @@ INLINE NAME(hessian_linear)(const int nodes, const int n_gauss, const rf_solid *
   for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
   for (int q = 0; q < n_gauss; ++q) {
     VEC volume = {0}, A[9], B[9], AB[9], Sa[6], Sb[6], Sab[6];
-    NAME(gather_tables)(s, places, nodes, q, g, &volume);
+    NAME(gather_tables)(points, s, places, nodes, q, g, &volume);
     NAME(displacement_gradient)(nodes, da, g, A);
     NAME(displacement_gradient)(nodes, db, g, B);
     NAME(transposed_product)(A, B, AB);
@@ -145,10 +157,20 @@ KERNEL NAME(hessian_linear_tet)(const rf_solid *s, const int32_t *places, const 
 
 KERNEL NAME(hessian_linear_hex)(const rf_solid *s, const int32_t *places, const double *a,
                                 const double *b, double *out) {
-  NAME(hessian_linear)(8, s->n_gauss, s, places, a, b, out);
+  NAME(hessian_linear)(8, OF_SOLID, s, places, a, b, out);
+}
+
+KERNEL NAME(hessian_linear_cut)(const rf_solid *s, const int32_t *places, const double *a,
+                                const double *b, double *out) {
+  NAME(hessian_linear)(8, OF_BATCH, s, places, a, b, out);
 }
 
 KERNEL NAME(hessian_linear_tet10)(const rf_solid *s, const int32_t *places, const double *a,
                                   const double *b, double *out) {
-  NAME(hessian_linear)(10, s->n_gauss, s, places, a, b, out);
+  NAME(hessian_linear)(10, OF_SOLID, s, places, a, b, out);
+}
+
+KERNEL NAME(hessian_linear_hex20)(const rf_solid *s, const int32_t *places, const double *a,
+                                  const double *b, double *out) {
+  NAME(hessian_linear)(20, OF_BATCH, s, places, a, b, out);
 }

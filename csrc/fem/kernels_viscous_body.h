@@ -9,9 +9,10 @@
 // the tangent of the elastic force without the part of the stress, with other constants.  sqrt(V)
 // is folded into g for D.
 
-INLINE NAME(viscous)(const int nodes, const int n_gauss, const rf_solid *s, const double *viscosity,
+INLINE NAME(viscous)(const int nodes, const int points, const rf_solid *s, const double *viscosity,
                      const int32_t *places, const double *u, const double *v,
                      const bool want_matrix, rf_lane_results *out) {
+  const int n_gauss = NAME(count_points)(points, s, places);
   VEC d[3 * (RF_MAX_NODES - 1)], rate[3 * (RF_MAX_NODES - 1)], phi, psi, power = {0};
   VEC g[3 * RF_MAX_NODES], f[3 * RF_MAX_NODES], sum[RF_MAX_PAIRS][9];
   VEC *const force = (VEC *)out->force;
@@ -29,7 +30,7 @@ INLINE NAME(viscous)(const int nodes, const int n_gauss, const rf_solid *s, cons
 
   for (int q = 0; q < n_gauss; ++q) {
     VEC volume = {0}, F[9], H[9], S[9], FS[9], FF[9];
-    NAME(gather_tables)(s, places, nodes, q, g, &volume);
+    NAME(gather_tables)(points, s, places, nodes, q, g, &volume);
     NAME(displacement_gradient)(nodes, d, g, F);
     NAME(displacement_gradient)(nodes, rate, g, H);
     for (int i = 0; i < 3; ++i) F[4 * i] += 1.0;
@@ -94,17 +95,29 @@ KERNEL NAME(viscous_tet)(const rf_solid *s, const double *viscosity, const int32
 
 KERNEL NAME(viscous_hex)(const rf_solid *s, const double *viscosity, const int32_t *places,
                          const double *u, const double *v, bool matrix, rf_lane_results *out) {
-  NAME(viscous)(8, s->n_gauss, s, viscosity, places, u, v, matrix, out);
+  NAME(viscous)(8, OF_SOLID, s, viscosity, places, u, v, matrix, out);
+}
+
+KERNEL NAME(viscous_cut)(const rf_solid *s, const double *viscosity, const int32_t *places,
+                         const double *u, const double *v, bool matrix, rf_lane_results *out) {
+  NAME(viscous)(8, OF_BATCH, s, viscosity, places, u, v, matrix, out);
 }
 
 KERNEL NAME(viscous_tet10)(const rf_solid *s, const double *viscosity, const int32_t *places,
                            const double *u, const double *v, bool matrix, rf_lane_results *out) {
-  NAME(viscous)(10, s->n_gauss, s, viscosity, places, u, v, matrix, out);
+  NAME(viscous)(10, OF_SOLID, s, viscosity, places, u, v, matrix, out);
+}
+
+KERNEL NAME(viscous_hex20)(const rf_solid *s, const double *viscosity, const int32_t *places,
+                           const double *u, const double *v, bool matrix, rf_lane_results *out) {
+  NAME(viscous)(20, OF_BATCH, s, viscosity, places, u, v, matrix, out);
 }
 
 #undef VEC
 #undef CHUNK
 #undef KERNEL
 #undef INLINE
+#undef OF_SOLID
+#undef OF_BATCH
 #undef SYM_APPLY
 #undef LINEAR_STRESS

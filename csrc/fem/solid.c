@@ -1,7 +1,6 @@
-// Creation of a solid: tables, adjacency, mass, spatial order.
+// Creation of a solid: checks, adjacency, spatial order.
 #include "fem/fem.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,13 +8,10 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "fem/adjacency.h"
+#include "fem/ghost.h"
 #include "fem/shape.h"
+#include "fem/tables.h"
 
-// What the coordinates of translated elements may differ by, relative to an element.  A table
-// that serves all is wrong by as much, so positions far from the origin, whose rounding is
-// larger, count only up to what no result would show.
-static const double TRANSLATED = 1e-12;
-static const double TRANSLATED_FAR = 1e-9;
 static const double ASYMMETRY = 1e-9;    // of an elasticity matrix, relative to its largest entry
 static const double INDEFINITE = 1e-14;  // pivots of it that are rounding
 
@@ -48,8 +44,16 @@ static rf_status check_elasticity(const double *C, int32_t material, rf_error *e
 }
 
 static rf_status check_settings(const rf_mesh *mesh, const rf_solid_settings *set, rf_error *err) {
-  if (mesh->type != RF_TET4 && set->quadrature != 2 && set->quadrature != 3)
-    return rf_fail(err, RF_ERR_ARG, "quadrature must be 2 or 3, got %d", set->quadrature);
+  if (mesh->type == RF_HEX20 && set->quadrature == 2)
+    return rf_fail(err, RF_ERR_ARG,
+                   "quadrature must be 3 or 4 for hexahedra of 20 nodes, got 2, which leaves "
+                   "motions without stiffness");
+  if (!rf_shape_has_rule(mesh->type, set->quadrature))
+    return rf_fail(err, RF_ERR_ARG, "quadrature must be %s for elements of %d nodes, got %d",
+                   mesh->type == RF_TET10   ? "2 or 3"
+                   : mesh->type == RF_HEX20 ? "3 or 4"
+                                            : "2, 3 or 4",
+                   (int)mesh->type, set->quadrature);
   rf_status st = rf_simd_check(set->simd, err);
   if (st < 0) return st;
   if (!(set->n_fixed >= 0 && set->n_fixed <= mesh->n_nodes))
@@ -115,39 +119,37 @@ done:
   return st;
 }
 
-static void corners(const rf_mesh *mesh, int32_t e, double *x) {
-  const int nodes = (int)mesh->type;
-  const int32_t *element = mesh->elements + (int64_t)e * nodes;
-  for (int a = 0; a < nodes; ++a)
-    memcpy(x + 3 * a, mesh->nodes + 3 * (int64_t)element[a], 3 * sizeof *x);
-}
-
-// Are all elements translates of the first, to rounding?
-static bool all_congruent(const rf_mesh *mesh) {
-  const int nodes = (int)mesh->type;
-  double first[3 * RF_MAX_NODES], x[3 * RF_MAX_NODES], size = 0.0, farthest = 0.0;
-  corners(mesh, 0, first);
-  for (int a = 1; a < nodes; ++a)
-    for (int i = 0; i < 3; ++i) size = fmax(size, fabs(first[3 * a + i] - first[i]));
-  // four coordinates, each rounded as far from the origin as it is
-  for (int64_t i = 0; i < 3 * (int64_t)mesh->n_nodes; ++i)
-    farthest = fmax(farthest, fabs(mesh->nodes[i]));
-  const double tolerance =
-      TRANSLATED * size + fmin(4.0 * DBL_EPSILON * farthest, TRANSLATED_FAR * size);
-  for (int32_t e = 1; e < mesh->n_elements; ++e) {
-    corners(mesh, e, x);
-    for (int a = 1; a < nodes; ++a)
-      for (int i = 0; i < 3; ++i) {
-        const double difference = (x[3 * a + i] - x[i]) - (first[3 * a + i] - first[i]);
-        if (!(fabs(difference) <= tolerance)) return false;
-      }
-  }
-  return true;
-}
-
 static int compare_i32(const void *a, const void *b) {
   const int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
   return (x > y) - (x < y);
+}
+
+static int32_t add_nodes(const rf_mesh *mesh, int32_t e, int32_t mark, int32_t *place, int32_t *row,
+                         int32_t count) {
+  const int nodes = (int)mesh->type;
+  const int32_t *element = mesh->elements + (int64_t)e * nodes;
+  for (int b = 0; b < nodes; ++b)
+    if (place[element[b]] != mark) {
+      place[element[b]] = mark;
+      row[count++] = element[b];
+    }
+  return count;
+}
+
+// Nodes adjacent to one around which are these elements: theirs and, across ghost faces, those of
+// their mates.  place[j] = mark: j is in the row.  Returns how many.
+static int32_t collect_row(const rf_solid *s, int32_t n_around, const int32_t *around, int32_t mark,
+                           int32_t *place, int32_t *row) {
+  int32_t count = 0;
+  for (int32_t k = 0; k < n_around; ++k) {
+    count = add_nodes(s->mesh, around[k], mark, place, row, count);
+    if (!s->ghost_mate) continue;
+    for (int f = 0; f < RF_BOX_FACES; ++f) {
+      const int32_t mate = s->ghost_mate[RF_BOX_FACES * (int64_t)around[k] + f];
+      if (mate >= 0) count = add_nodes(s->mesh, mate, mark, place, row, count);
+    }
+  }
+  return count;
 }
 
 static rf_status build_graph(rf_solid *s, rf_error *err) {
@@ -166,14 +168,7 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
   // lengths of the rows; place[j] = i + 1 marks j as seen from i
   int64_t entries = 0;
   for (int32_t i = 0; i < n; ++i) {
-    for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k) {
-      const int32_t *element = mesh->elements + (int64_t)list[k] * nodes;
-      for (int b = 0; b < nodes; ++b)
-        if (place[element[b]] != i + 1) {
-          place[element[b]] = i + 1;
-          ++entries;
-        }
-    }
+    entries += collect_row(s, ptr[i + 1] - ptr[i], list + ptr[i], i + 1, place, row);
     // nine values an entry must be countable as well
     if (entries > INT32_MAX / 9) {
       st = rf_fail(err, RF_ERR_MEMORY,
@@ -188,15 +183,7 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
 
   memset(place, 0, (size_t)n * sizeof *place);
   for (int32_t i = 0; i < n; ++i) {
-    int32_t count = 0;
-    for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k) {
-      const int32_t *element = mesh->elements + (int64_t)list[k] * nodes;
-      for (int b = 0; b < nodes; ++b)
-        if (place[element[b]] != i + 1) {
-          place[element[b]] = i + 1;
-          row[count++] = element[b];
-        }
-    }
+    const int32_t count = collect_row(s, ptr[i + 1] - ptr[i], list + ptr[i], i + 1, place, row);
     qsort(row, (size_t)count, sizeof *row, compare_i32);
     memcpy(s->graph.col + s->graph.ptr[i], row, (size_t)count * sizeof *row);
   }
@@ -223,82 +210,6 @@ done:
   rf_free(list);
   rf_free(place);
   rf_free(row);
-  return st;
-}
-
-// Row sums of the mass.  Those of tets of ten nodes are negative at corners: there each element
-// gives its mass to its nodes in proportion to the diagonal (Hinton, Rock, Zienkiewicz 1976).
-static void lump_row_sums(rf_solid *s) {
-  for (int32_t i = 0; i < s->mesh->n_nodes; ++i)
-    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) s->lumped[i] += s->mass[p];
-}
-
-static void lump_diagonal(rf_solid *s, int32_t e, double density, const double *product) {
-  const int nodes = (int)s->mesh->type;
-  double whole = 0.0, diagonal = 0.0;
-  for (int k = 0; k < nodes * nodes; ++k) whole += product[k];
-  for (int a = 0; a < nodes; ++a) diagonal += product[(nodes + 1) * a];
-  for (int a = 0; a < nodes; ++a)
-    s->lumped[s->mesh->elements[(int64_t)e * nodes + a]] +=
-        density * whole * (product[(nodes + 1) * a] / diagonal);
-}
-
-// gradients, volumes and mass, element by element
-static rf_status build_tables(const rf_solid_settings *set, rf_solid *s, rf_error *err) {
-  rf_status st = RF_OK;
-  const rf_mesh *mesh = s->mesh;
-  const int nodes = (int)mesh->type;
-  const int64_t stride = (int64_t)s->n_gauss * nodes * 3;
-  double x[3 * RF_MAX_NODES], product[RF_MAX_NODES * RF_MAX_NODES];
-  const int64_t tables = s->congruent ? 1 : mesh->n_elements;
-  RF_ALLOC(s->gradient, tables * stride);
-  RF_ALLOC(s->volume, tables * s->n_gauss);
-  RF_ALLOC(s->mass, s->graph.ptr[mesh->n_nodes]);
-  RF_ALLOC(s->lumped, mesh->n_nodes);
-  for (int32_t e = 0; e < mesh->n_elements; ++e) {
-    const int64_t at = s->congruent ? 0 : s->place[e];
-    if (e == 0 || !s->congruent) {
-      corners(mesh, e, x);
-      RF_TRY(rf_shape_tables(mesh->type, set->quadrature, x, e, s->gradient + at * stride,
-                             s->volume + at * s->n_gauss, product, err));
-    }
-    // shape functions sum to one; weights alone miss curved edges where points are few
-    for (int k = 0; k < nodes * nodes; ++k) s->total_volume += product[k];
-    const double density = s->material[s->element_material[e]].density;
-    const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
-    for (int k = 0; k < nodes * nodes; ++k) s->mass[pair[k]] += density * product[k];
-    if (mesh->type == RF_TET10) lump_diagonal(s, e, density, product);
-  }
-  if (mesh->type != RF_TET10) lump_row_sums(s);
-done:
-  return st;
-}
-
-rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *mass,
-                                   rf_error *err) {
-  rf_status st = RF_OK;
-  const rf_mesh *mesh = s->mesh;
-  const int nodes = (int)mesh->type;
-  const int32_t order = rf_shape_order(s->n_gauss);
-  double x[3 * RF_MAX_NODES], product[RF_MAX_NODES * RF_MAX_NODES];
-  double *gradient = NULL, *volume = NULL;
-  bool known = false;
-  RF_ALLOC(gradient, (int64_t)s->n_gauss * nodes * 3);
-  RF_ALLOC(volume, s->n_gauss);
-  memset(mass, 0, (size_t)s->graph.ptr[mesh->n_nodes] * sizeof *mass);
-  for (int32_t e = 0; e < mesh->n_elements; ++e) {
-    if (s->element_material[e] != material) continue;
-    if (!known) {
-      corners(mesh, s->congruent ? 0 : e, x);
-      RF_TRY(rf_shape_tables(mesh->type, order, x, e, gradient, volume, product, err));
-      known = s->congruent;
-    }
-    const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
-    for (int k = 0; k < nodes * nodes; ++k) mass[pair[k]] += product[k];
-  }
-done:
-  rf_free(gradient);
-  rf_free(volume);
   return st;
 }
 
@@ -384,8 +295,7 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
   RF_TRY(check_settings(mesh, set, err));
   RF_ALLOC(s, 1);
   s->mesh = mesh;
-  s->n_gauss = rf_shape_gauss_count(mesh->type, set->quadrature);
-  s->congruent = all_congruent(mesh);
+  s->quadrature = set->quadrature;
   s->simd = rf_simd_resolve(set->simd);
   s->n_materials = set->n_materials;
   RF_ALLOC(s->material, set->n_materials);
@@ -401,9 +311,11 @@ rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set, con
   RF_TRY(rf_run_progress(run, -1, -1, err));
   RF_TRY(build_ranks(s, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
+  RF_TRY(rf_solid_find_ghosts(s, err));
   RF_TRY(build_graph(s, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
-  RF_TRY(build_tables(set, s, err));
+  RF_TRY(rf_solid_build_tables(s, err));
+  RF_TRY(rf_solid_build_ghosts(s, err));
   *out = s;
   s = NULL;
 done:
@@ -413,6 +325,12 @@ done:
 
 void rf_solid_free(rf_solid *s) {
   if (!s) return;
+  rf_free(s->first_point);
+  rf_free(s->n_points);
+  rf_free(s->ghost_mate);
+  rf_free(s->ghost_ptr);
+  rf_free(s->ghost_entry);
+  rf_free(s->ghost_value);
   rf_free(s->gradient);
   rf_free(s->volume);
   rf_free(s->material);

@@ -3,19 +3,69 @@
 #include "base/alloc.h"
 #include "linalg/dense_rt.h"
 
-rf_status rf_coupled_create(rf_newmark *shell, rf_coupled **out, rf_error *err) {
+static void free_body(rf_coupled_body *b) {
+  rf_newmark_free(b->whole);
+  rf_free(b->added);
+  rf_free(b->force);
+  rf_free(b->increment);
+  rf_free(b->response);
+  rf_free(b->more);
+}
+
+static rf_status create_body(double period_s, rf_newmark *body, int64_t steps, int32_t rows,
+                             rf_coupled_body *b, rf_error *err) {
+  rf_status st = RF_OK;
+  if (!body) return st;
+  const int32_t ld = rf_dense_ld(body->model->r);
+  b->body = body;
+  b->steps = steps;
+  RF_ALLOC(b->added, ld * ld);
+  RF_ALLOC(b->force, ld);
+  RF_ALLOC(b->increment, ld);
+  RF_ALLOC(b->response, rows * ld);
+  RF_ALLOC(b->more, ld);
+  if (steps > 1) {
+    rf_newmark_settings set = body->set;
+    set.dt_s = period_s;
+    RF_TRY(rf_newmark_create(body->model, &set, &b->whole, err));
+    RF_TRY(rf_newmark_take(b->whole, body, err));
+  }
+done:
+  return st;
+}
+
+static rf_status create_part(double period_s, const rf_coupled *c, rf_newmark *shell, int64_t steps,
+                             rf_coupled_part *p, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_TRY(create_body(period_s, shell, steps, c->rows, &p->shell, err));
+  if (shell) {
+    const int32_t ld = rf_dense_ld(shell->model->r);
+    RF_ALLOC(p->blocks.mixed, c->rows * ld);
+    RF_ALLOC(p->blocks.shell, ld * ld);
+  }
+  if (c->field.body) RF_ALLOC(p->blocks.object, c->rows * c->rows);
+  p->in_contact = shell || c->field.body;
+done:
+  return st;
+}
+
+rf_status rf_coupled_create(double period_s, int32_t n_parts, rf_newmark *const *shells,
+                            const int64_t *steps, rf_newmark *field, int64_t field_steps,
+                            rf_coupled **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_coupled *c = NULL;
-  const int32_t ld = rf_dense_ld(shell->model->r);
+  const int32_t r_field = field ? field->model->r : 0;
   RF_ALLOC(c, 1);
-  c->shell = shell;
-  RF_ALLOC(c->blocks.wrench_by_q, 8 * ld);
-  RF_ALLOC(c->blocks.reduced_by_x, 8 * ld);
-  RF_ALLOC(c->blocks.reduced_by_q, ld * ld);
-  RF_ALLOC(c->stiffness, ld * ld);
-  RF_ALLOC(c->increment, ld);
-  RF_ALLOC(c->response, 6 * ld);
-  RF_ALLOC(c->more, ld);
+  c->n_parts = n_parts;
+  c->n_object = 6 + r_field;
+  c->rows = rf_dense_ld(c->n_object);
+  RF_ALLOC(c->object, c->rows * c->rows);
+  RF_ALLOC(c->pull, c->rows);
+  RF_ALLOC(c->motion, c->rows);
+  RF_ALLOC(c->mixed, 6 * rf_dense_ld(r_field));
+  RF_TRY(create_body(period_s, field, field_steps, 6, &c->field, err));
+  for (int32_t k = 0; k < n_parts; ++k)
+    RF_TRY(create_part(period_s, c, shells[k], steps[k], &c->part[k], err));
   *out = c;
   c = NULL;
 done:
@@ -25,12 +75,16 @@ done:
 
 void rf_coupled_free(rf_coupled *c) {
   if (!c) return;
-  rf_free(c->blocks.wrench_by_q);
-  rf_free(c->blocks.reduced_by_x);
-  rf_free(c->blocks.reduced_by_q);
-  rf_free(c->stiffness);
-  rf_free(c->increment);
-  rf_free(c->response);
-  rf_free(c->more);
+  for (int32_t k = 0; k < c->n_parts; ++k) {
+    free_body(&c->part[k].shell);
+    rf_free(c->part[k].blocks.object);
+    rf_free(c->part[k].blocks.mixed);
+    rf_free(c->part[k].blocks.shell);
+  }
+  free_body(&c->field);
+  rf_free(c->object);
+  rf_free(c->pull);
+  rf_free(c->motion);
+  rf_free(c->mixed);
   rf_free(c);
 }

@@ -1,19 +1,25 @@
-// A cycle in which the motion of the field object and the step of the shell are solved for
-// together: the (6 + r) x (6 + r) system that B07 leaves for later (end of 4.2).
+// A cycle in which the motion of the field object and the steps of all that deforms are solved for
+// together: the (6 + r) x (6 + r) system that B07 leaves for later (end of 4.2), for any number of
+// shells, and for a field object that deforms.
 //
-// With the motion y = (dx, dw) of the object in a cycle, the change dq of the shell's coordinates,
-// the contact's blocks B = d(F, T)/dq, C = df/dy and D = df/dq (contact/penalty.h) and the matrix S
-// of Newmark's step (integrator/newmark.h, with residual rho under the contact's force f),
-//     [ G_coupling + G_contact    B     ] [ y  ]     [ -(F, T)_coupling - (F, T)_contact ]
-//     [          -C             S - D_s ] [ dq ]  =  [ -rho                              ],
-// D_s the symmetric part of D: all of it where the contact's gradient has g = N.  The shell's rows
-// are eliminated, dq = dq_0 + Z y with (S - D_s) (dq_0, Z) = (-rho, C): what the coupling then sees
-// is a contact whose force has grown by B dq_0 and whose gradient by B Z, and it moves the object
-// as it always does: directions that are degenerate, largest speeds and static damping
-// (coupling/virtual_coupling.h) are those of the condensed system.  The shell makes its step under
-// the force of that motion, the damped and limited one, so that both end where they saw each other.
+// With y = (dx, dw) the motion of the object in a cycle, o = (y, dq_f) with the change of its
+// coordinates, dq_k that of shell k, the contacts' blocks G, B_k, D_k of -sum w k W W^T
+// (contact/penalty.h), the matrices S of Newmark's steps (integrator/newmark.h, with residuals rho
+// under the contacts' forces),
+//     [ G_coupling + G_yy        G_yf          B_yk     ] [ y    ]     [ -(F, T)_coupling - (F, T)
+//     ] [ -G_fy                S_f - G_ff       -B_fk     ] [ dq_f ]  =  [ -rho_f ]. [ -B_ky -B_kf
+//     S_k - D_k   ] [ dq_k ]     [ -rho_k                    ]
+// Shells are eliminated one by one, dq_k = a_k + Z_k o with (S_k - D_k) (a_k, Z_k) = (-rho_k,
+// B_k^T), then dq_f likewise: the coupling sees a contact with a changed force and gradient, and
+// moves the object as it always does: directions that are degenerate, largest speeds and static
+// damping (coupling/virtual_coupling.h) are those of the condensed system.  Then the field, and
+// after it the shells, make their steps under the forces of that motion, the damped and limited
+// one, so that all end where they saw each other.
 //
-// Where S - D_s is not positive definite there is nothing to eliminate with, and the cycle is the
+// The elimination is that of one step of a whole period.  A simulation with shorter steps makes
+// them while the motion goes on evenly; its stiffness from contact is in each of them.
+//
+// Where a matrix is not positive definite there is nothing to eliminate with, and the cycle is the
 // split one.
 #ifndef RF_HAPTIC_COUPLED_H
 #define RF_HAPTIC_COUPLED_H
@@ -23,23 +29,55 @@
 #include "coupling/virtual_coupling.h"
 #include "integrator/newmark.h"
 
-typedef struct rf_coupled {
-  rf_newmark *shell;         // borrowed
+enum { RF_COUPLED_MOST_PARTS = 16 };
+
+// Something that deforms.
+typedef struct rf_coupled_body {
+  rf_newmark *body;   // borrowed; NULL: it does not
+  rf_newmark *whole;  // one step of a period in its place, where it has shorter ones; owned
+  int64_t steps;      // of the body in a period
+  double *added;      // what contact adds to its stiffness                    (rows of ld)
+  double *force;      // of contact, at the beginning of the cycle             (ld)
+  double *increment;  // a, above; then the change in the cycle                (ld)
+  double *response;   // Z, transposed                                         (rows of ld)
+  double *more;       // force by the motion                                   (ld)
+} rf_coupled_body;
+
+typedef struct rf_coupled_part {
+  rf_coupled_body shell;
   rf_penalty_blocks blocks;  // of the contact of this cycle, set by who evaluates it
-  double *stiffness;         // -D_s                                            (rows of ld)
-  double *increment;         // dq_0                                            (ld)
-  double *response;          // Z, transposed                                   (6, ld)
-  double *more;              // C y                                             (ld)
+  bool in_contact;           // any of these is asked for
+} rf_coupled_part;
+
+typedef struct rf_coupled {
+  int32_t n_parts, n_object, rows;  // n_object: 6 + r of the field; rows: rf_dense_ld of it
+  rf_coupled_part part[RF_COUPLED_MOST_PARTS];
+  rf_coupled_body field;
+  double *object;  // G + sum of B Z                              (rows, rows)
+  double *pull;    // sum of B a: on the object                   (rows)
+  double *mixed;   // G_yf of these                               (6, ld of the field)
+  double *motion;  // o                                           (rows)
 } rf_coupled;
 
-RF_MUST_CHECK rf_status rf_coupled_create(rf_newmark *shell, rf_coupled **out, rf_error *err);
+// Of the shells (n_parts; NULL: at rest or rigid), and the field object (nullable); all are
+// borrowed, with so many steps each in a period.
+RF_MUST_CHECK rf_status rf_coupled_create(double period_s, int32_t n_parts,
+                                          rf_newmark *const *shells, const int64_t *steps,
+                                          rf_newmark *field, int64_t field_steps, rf_coupled **out,
+                                          rf_error *err);
 void rf_coupled_free(rf_coupled *c);  // NULL is fine
 
-// Adds to the load of the contact what the shell's answer makes of it.  RF_ERR_SINGULAR: the load
-// is as it was, and the step has to be made without.  `reduced`: the contact's force on the shell.
-RF_MUST_CHECK rf_status rf_coupled_condense_rt(rf_coupled *c, const double *reduced,
-                                               rf_coupling_load *load);
-// The shell's step, after the object has made a motion.
+// What contact `part` is to fill; NULL: nothing.
+const rf_penalty_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part);
+
+// Adds to the load of the contacts what the answers of all that deforms make of it.
+// RF_ERR_SINGULAR: the load is as it was, and the steps have to be made without.  Forces of contact
+// on each shell, and on the field object.
+RF_MUST_CHECK rf_status rf_coupled_condense_rt(rf_coupled *c, double *const *shell_force,
+                                               const double *field_force, rf_coupling_load *load);
+// The steps, after the object has made a motion.
 RF_MUST_CHECK rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]);
+// Evaluates in advance what the next cycle needs of the states alone.
+void rf_coupled_prepare_rt(rf_coupled *c);
 
 #endif

@@ -1,6 +1,8 @@
 #include "haptic/coupled.h"
+
+#include <string.h>
+
 #include "linalg/dense_rt.h"
-#include "linalg/vec3.h"
 
 static double dot(int32_t n, const double *x, const double *y) {
   double even = 0.0, odd = 0.0;
@@ -11,36 +13,165 @@ static double dot(int32_t n, const double *x, const double *y) {
   return even + odd;
 }
 
-rf_status rf_coupled_condense_rt(rf_coupled *c, const double *reduced, rf_coupling_load *load) {
-  const int32_t r = c->shell->model->r, ld = rf_dense_ld(r);
-  const double *by_q = c->blocks.wrench_by_q, *d = c->blocks.reduced_by_q;
-  for (int32_t i = 0; i < r; ++i)
-    for (int32_t j = 0; j <= i; ++j)
-      c->stiffness[i * ld + j] = c->stiffness[j * ld + i] = -0.5 * (d[i * ld + j] + d[j * ld + i]);
-  const rf_status st = rf_newmark_linearize_rt(c->shell, reduced, c->stiffness, c->increment);
+static int32_t ld_of(const rf_coupled_body *b) {
+  return b->body ? rf_dense_ld(b->body->model->r) : 0;
+}
+
+static rf_newmark *stepped(const rf_coupled_body *b) { return b->whole ? b->whole : b->body; }
+
+const rf_penalty_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part) {
+  return c->part[part].in_contact ? &c->part[part].blocks : NULL;
+}
+
+// ---- elimination
+
+// sum += rows^T weights, of n rows of a matrix
+static void add_rows(int32_t n, int32_t ld, const double *weights, const double *rows,
+                     double *sum) {
+  for (int32_t a = 0; a < n; ++a)
+    for (int32_t i = 0; i < ld; ++i) sum[i] += weights[a] * rows[a * ld + i];
+}
+
+// a and Z of a body with the force and the added stiffness that it has; `rows`: B^T.
+static rf_status eliminate(rf_coupled_body *b, int32_t n, const double *rows) {
+  const int32_t ld = ld_of(b);
+  const rf_status st = rf_newmark_linearize_rt(stepped(b), b->force, b->added, b->increment);
+  for (int32_t a = 0; a < n && st >= 0; ++a)
+    rf_newmark_solve_rt(stepped(b), rows + a * ld, b->response + a * ld);
+  return st;
+}
+
+// A shell's answer joins what acts on the object.
+static rf_status eliminate_shell(rf_coupled *c, rf_coupled_part *p, const double *force) {
+  rf_coupled_body *b = &p->shell;
+  const int32_t r = b->body->model->r, ld = ld_of(b);
+  memcpy(b->force, force, (size_t)r * sizeof *force);
+  for (int32_t i = 0; i < ld * ld; ++i) b->added[i] = -p->blocks.shell[i];
+  const rf_status st = eliminate(b, c->n_object, p->blocks.mixed);
   if (st < 0) return st;
-  for (int32_t j = 0; j < 6; ++j) {
-    double *z = c->response + j * ld;
-    rf_newmark_solve_rt(c->shell, c->blocks.reduced_by_x + j * ld, z);
-    for (int32_t i = 0; i < 6; ++i) load->gradient[6 * i + j] += dot(ld, by_q + i * ld, z);
+  for (int32_t i = 0; i < c->n_object; ++i) {
+    const double *row = p->blocks.mixed + i * ld;
+    c->pull[i] += dot(ld, row, b->increment);
+    for (int32_t j = 0; j < c->n_object; ++j)
+      c->object[i * c->rows + j] += dot(ld, row, b->response + j * ld);
   }
-  double more[6];
-  for (int32_t i = 0; i < 6; ++i) more[i] = dot(ld, by_q + i * ld, c->increment);
-  for (int i = 0; i < 3; ++i) {
-    load->force_n[i] += more[i];
-    load->torque_nm[i] += more[i + 3];
-  }
-  // the blocks are of fixed axes, a load's gradient is of those that turn with the object
-  rf_vec3_add_skew(1.0, more, load->gradient + 3, 6);
-  rf_vec3_add_skew(1.0, more + 3, load->gradient + 21, 6);
   return RF_OK;
 }
 
-rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]) {
-  const int32_t ld = rf_dense_ld(c->shell->model->r);
-  for (int32_t i = 0; i < ld; ++i) {
-    c->more[i] = 0.0;
-    for (int32_t j = 0; j < 6; ++j) c->more[i] += c->blocks.reduced_by_x[j * ld + i] * move[j];
+static void begin_object(rf_coupled *c, const rf_coupling_load *load) {
+  const int32_t rows = c->rows;
+  memset(c->pull, 0, (size_t)rows * sizeof *c->pull);
+  memset(c->object, 0, (size_t)(rows * rows) * sizeof *c->object);
+  if (c->field.body) {
+    for (int32_t k = 0; k < c->n_parts; ++k)
+      for (int32_t i = 0; i < rows * rows; ++i) c->object[i] += c->part[k].blocks.object[i];
+    return;
   }
-  return rf_newmark_finish_rt(c->shell, c->more);
+  for (int32_t i = 0; i < 6; ++i)
+    memcpy(c->object + i * rows, load->gradient + 6 * i, 6 * sizeof(double));
+}
+
+// The coordinates of the field object are eliminated from what acts on it.
+static rf_status eliminate_field(rf_coupled *c, const double *force) {
+  rf_coupled_body *b = &c->field;
+  const int32_t r = b->body->model->r, ld = ld_of(b), rows = c->rows;
+  for (int32_t i = 0; i < r; ++i) b->force[i] = force[i] + c->pull[6 + i];
+  for (int32_t i = 0; i < r; ++i)
+    for (int32_t j = 0; j < r; ++j) b->added[i * ld + j] = -c->object[(6 + i) * rows + 6 + j];
+  for (int32_t i = 0; i < 6; ++i)
+    memcpy(c->mixed + i * ld, c->object + i * rows + 6, (size_t)r * sizeof *c->mixed);
+  const rf_status st = eliminate(b, 6, c->mixed);
+  if (st < 0) return st;
+  for (int32_t i = 0; i < 6; ++i) {
+    c->pull[i] += dot(ld, c->mixed + i * ld, b->increment);
+    for (int32_t j = 0; j < 6; ++j)
+      c->object[i * rows + j] += dot(ld, c->mixed + i * ld, b->response + j * ld);
+  }
+  return RF_OK;
+}
+
+rf_status rf_coupled_condense_rt(rf_coupled *c, double *const *shell_force,
+                                 const double *field_force, rf_coupling_load *load) {
+  rf_status st = RF_OK;
+  begin_object(c, load);
+  for (int32_t k = 0; k < c->n_parts && st >= 0; ++k)
+    if (c->part[k].shell.body) st = eliminate_shell(c, &c->part[k], shell_force[k]);
+  if (c->field.body && st >= 0) st = eliminate_field(c, field_force);
+  if (st < 0) return st;
+  for (int32_t i = 0; i < 3; ++i) {
+    load->force_n[i] += c->pull[i];
+    load->torque_nm[i] += c->pull[i + 3];
+  }
+  for (int32_t i = 0; i < 6; ++i)
+    memcpy(load->gradient + 6 * i, c->object + i * c->rows, 6 * sizeof(double));
+  return RF_OK;
+}
+
+// ---- steps
+
+// Shorter steps, while the force by the motion grows evenly to `more`, and that by the body's own
+// motion follows it.
+static rf_status finish_steps(rf_coupled_body *b) {
+  const int32_t r = b->body->model->r, ld = ld_of(b);
+  const rf_simd simd = b->body->model->polynomial->simd;
+  double *way = b->response, *force = b->response + ld;
+  memset(way, 0, 2 * (size_t)ld * sizeof *way);
+  for (int64_t j = 1; j <= b->steps; ++j) {
+    const double part = (double)j / (double)b->steps;
+    rf_dense_multiply_rt(simd, r, b->added, ld, way, force);
+    for (int32_t i = 0; i < r; ++i) {
+      force[i] = b->force[i] + part * b->more[i] - force[i];
+      way[i] -= b->body->q[i];
+    }
+    const rf_status st = rf_newmark_step_added_rt(b->body, force, b->added);
+    if (st < 0) return st;
+    for (int32_t i = 0; i < r; ++i) way[i] += b->body->q[i];
+  }
+  return RF_OK;
+}
+
+// The step under b->more; b->increment becomes the change of the coordinates.
+static rf_status finish_body(rf_coupled_body *b) {
+  const int32_t r = b->body->model->r;
+  for (int32_t i = 0; i < r; ++i) b->increment[i] = -b->body->q[i];
+  const rf_status st = b->whole ? finish_steps(b) : rf_newmark_finish_rt(b->body, b->more);
+  for (int32_t i = 0; i < r; ++i) b->increment[i] += b->body->q[i];
+  return st;
+}
+
+static rf_status move_body(rf_coupled_body *b, int32_t n, const double *motion,
+                           const double *rows) {
+  const int32_t ld = ld_of(b);
+  memset(b->more, 0, (size_t)ld * sizeof *b->more);
+  add_rows(n, ld, motion, rows, b->more);
+  return finish_body(b);
+}
+
+rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]) {
+  rf_status st = RF_OK;
+  memcpy(c->motion, move, 6 * sizeof *move);
+  if (c->field.body) {
+    st = move_body(&c->field, 6, move, c->mixed);
+    memcpy(c->motion + 6, c->field.increment, (size_t)c->field.body->model->r * sizeof *c->motion);
+  }
+  for (int32_t k = 0; k < c->n_parts && st >= 0; ++k)
+    if (c->part[k].shell.body)
+      st = move_body(&c->part[k].shell, c->n_object, c->motion, c->part[k].blocks.mixed);
+  return st;
+}
+
+static void prepare_body(rf_coupled_body *b) {
+  if (!b->body) return;
+  if (b->whole) {
+    const size_t bytes = (size_t)b->body->model->r * sizeof(double);
+    memcpy(b->whole->q, b->body->q, bytes);
+    memcpy(b->whole->qdot, b->body->qdot, bytes);
+    memcpy(b->whole->qddot, b->body->qddot, bytes);
+  }
+  rf_newmark_prepare_rt(stepped(b));
+}
+
+void rf_coupled_prepare_rt(rf_coupled *c) {
+  prepare_body(&c->field);
+  for (int32_t k = 0; k < c->n_parts; ++k) prepare_body(&c->part[k].shell);
 }

@@ -44,7 +44,7 @@ typedef struct rf_loop {
   rf_ring records, commands;
   rf_histogram compute, processor, late, contact;
   atomic_bool stop;
-  _Atomic int64_t ticks, over, interrupted, skipped, unrecorded, too_deep;
+  _Atomic int64_t ticks, over, interrupted, skipped, unrecorded, too_deep, paused;
   _Atomic double energy_j, most_energy_j, most_depth_m;
 } rf_loop;
 

@@ -1,11 +1,7 @@
-#define _POSIX_C_SOURCE 200112L
-
 #include "haptic/loop.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #if defined(__x86_64__) || defined(_M_X64)
 #include <xmmintrin.h>
@@ -78,6 +74,7 @@ rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
     if (!(record.processor_us > loop->period_us)) COUNT(loop->interrupted, 1);
   }
   if (record.flags & RF_TICK_TOO_DEEP) COUNT(loop->too_deep, 1);
+  if (record.flags & RF_SAFETY_PAUSED) COUNT(loop->paused, 1);
   STORE(loop->energy_j, record.energy_j);
   if (record.energy_j > LOAD(loop->most_energy_j)) STORE(loop->most_energy_j, record.energy_j);
   if (record.depth_m > LOAD(loop->most_depth_m)) STORE(loop->most_depth_m, record.depth_m);
@@ -111,14 +108,6 @@ rf_status rf_loop_called_rt(rf_loop *loop) {
   return rf_loop_cycle_rt(loop, late_us);
 }
 
-static void sleep_until(double us) {
-  struct timespec then;
-  then.tv_sec = (time_t)floor(1e-6 * us);
-  then.tv_nsec = (long)(1e3 * (us - 1e6 * (double)then.tv_sec));
-  while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &then, NULL) == EINTR) {
-  }
-}
-
 bool rf_loop_ended_rt(rf_loop *loop) {
   if (!atomic_load_explicit(&loop->stop, memory_order_acquire) &&
       !(loop->most_ticks > 0 && loop->this_run >= loop->most_ticks))
@@ -134,7 +123,7 @@ rf_status rf_loop_run_rt(rf_loop *loop) {
     if (rf_loop_ended_rt(loop)) return RF_OK;
     double now_us = rf_clock_us_rt(), late_us;
     if (now_us < due_us(loop)) {
-      sleep_until(due_us(loop));
+      rf_clock_sleep_until_rt(due_us(loop));
       now_us = rf_clock_us_rt();
       // woken much too late, the cycle is that of the time it is
       late_us = now_us - due_us(loop);

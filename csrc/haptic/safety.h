@@ -27,6 +27,7 @@ typedef struct rf_safety_state {
   double quiet_s;         // since the last new sample
   uint64_t count;         // of that sample
   bool enabled;           // else the forces fade out
+  bool paused;            // the next force comes too late to go out
 } rf_safety_state;
 
 // What limited a wrench, bits of a record's flags.
@@ -35,7 +36,8 @@ enum {
   RF_SAFETY_SLEWED = 2,   // in its change
   RF_SAFETY_SILENT = 4,   // the device told nothing new for too long
   RF_SAFETY_BROKEN = 8,   // not finite: zero
-  RF_SAFETY_FADING = 16   // not all of it goes out
+  RF_SAFETY_FADING = 16,  // not all of it goes out
+  RF_SAFETY_PAUSED = 32   // the machine paused before it for too long: zero, then fading in
 };
 
 RF_MUST_CHECK rf_status rf_safety_check(const rf_safety_settings *set, rf_error *err);
@@ -43,6 +45,9 @@ RF_MUST_CHECK rf_status rf_safety_check(const rf_safety_settings *set, rf_error 
 // Looks at a sample, the last one was `elapsed_s` ago; flags to add.
 uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
                             const rf_device_sample *sample, rf_safety_state *state);
+// The force of this cycle goes out too long after the last one, which the hand may have left
+// meanwhile: it is zero, at once, and forces fade in again from there.  Flags to add.
+uint32_t rf_safety_pause_rt(rf_safety_state *state);
 // What may go out of `wanted` in this cycle, in place; flags to add.  Slews and ramps count cycles,
 // of `dt_s` each: after a pause a step of the force is no larger than after any other cycle.
 uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safety_state *state,

@@ -12,6 +12,11 @@ uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
   return state->quiet_s > set->silent_s ? RF_SAFETY_SILENT : 0;
 }
 
+uint32_t rf_safety_pause_rt(rf_safety_state *state) {
+  state->paused = true;
+  return RF_SAFETY_PAUSED;
+}
+
 static bool finite(const rf_device_wrench *w) {
   bool good = true;
   for (int i = 0; i < 3; ++i) good = good && isfinite(w->force_n[i]) && isfinite(w->torque_nm[i]);
@@ -46,10 +51,12 @@ uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safet
                             rf_device_wrench *wanted) {
   uint32_t flags = 0;
   if (!finite(wanted)) return broken(state, wanted);
-  const bool out = state->enabled && state->quiet_s <= set->silent_s;
-  const double way = set->ramp_s > 0.0 ? dt_s / set->ramp_s : 1.0;
   // a device that is silent gets nothing at once: it may have gone
-  if (!out && state->quiet_s > set->silent_s) state->ramp = 0.0;
+  const bool cut = state->paused || !(state->quiet_s <= set->silent_s);
+  const bool out = state->enabled && !cut;
+  const double way = set->ramp_s > 0.0 ? dt_s / set->ramp_s : 1.0;
+  state->paused = false;
+  if (cut) state->ramp = 0.0;
   state->ramp = out ? fmin(state->ramp + way, 1.0) : fmax(state->ramp - way, 0.0);
   if (state->ramp < 1.0) flags |= RF_SAFETY_FADING;
   for (int i = 0; i < 3; ++i) {
@@ -57,7 +64,7 @@ uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safet
     wanted->torque_nm[i] *= state->ramp;
   }
   flags |= clamp(set, wanted);
-  if (state->quiet_s <= set->silent_s) {
+  if (!cut) {
     if (slow(state->last.force_n, dt_s * set->slew_n_per_s, wanted->force_n))
       flags |= RF_SAFETY_SLEWED;
     if (slow(state->last.torque_nm, dt_s * set->slew_nm_per_s, wanted->torque_nm))

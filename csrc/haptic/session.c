@@ -535,6 +535,7 @@ rf_status rf_session_start(rf_session *s, int file, rf_error *err) {
   atomic_store(&s->stalled, false);
   atomic_store(&s->file_error, 0);
   atomic_store(&s->written_out, false);
+  rf_tick_pace_rt(s->tick, s->set.stall_s);
   lock_memory(s);
   s->was_locked = s->locked;
   set_phase(s, RF_SESSION_RUNNING);
@@ -555,6 +556,7 @@ rf_status rf_session_advance(rf_session *s, int64_t n, rf_error *err) {
                  "cycles of this device come from its own thread: start the session instead");
   if (st >= 0) st = open_device(s, err);
   if (st < 0) return st;
+  rf_tick_pace_rt(s->tick, INFINITY);
   const uint64_t before = rf_loop_flush_denormals_rt();
   for (int64_t k = 0; k < n && st >= 0; ++k) st = rf_loop_cycle_rt(&s->loop, 0.0);
   rf_loop_restore_denormals_rt(before);
@@ -662,6 +664,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->over = atomic_load(&loop->over);
   out->skipped = atomic_load(&loop->skipped);
   out->too_deep = atomic_load(&loop->too_deep);
+  out->paused = atomic_load(&loop->paused);
   out->unrecorded = atomic_load(&loop->unrecorded);
   out->written = atomic_load(&s->written);
   out->file_error = atomic_load(&s->file_error);

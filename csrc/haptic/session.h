@@ -9,8 +9,9 @@
 //
 // A keeper, a second thread, above the first where that is allowed, watches it: when no cycle has
 // ended for too long, it takes the force from the device by its `halt`.  A pause of the whole
-// process, in which the keeper slept too, is over by then and counts for little.  A third thread
-// writes the records to a file, so that a disk that does not answer holds up nobody but itself.
+// process, in which the keeper slept too, is over by then and counts for little: the device goes
+// on, and forces fade in from zero (rf_tick_pace_rt).  A third thread writes the records to a file,
+// so that a disk that does not answer holds up nobody but itself.
 //
 // One thread at a time may call these functions.
 #ifndef RF_HAPTIC_SESSION_H
@@ -24,7 +25,8 @@
 
 typedef struct rf_session_settings {
   double duration_s;  // of a run; 0: until stopped
-  double stall_s;     // without a cycle after which the keeper halts the device, > 0
+  double stall_s;     // without a cycle after which the keeper halts the device, and forces that
+                      // still come fade in from zero, > 0
   int32_t priority;   // of SCHED_FIFO, below the highest: the keeper's is one above; 0: none
   bool lock_memory;
   int64_t records;    // that the ring holds, rounded up to a power of two
@@ -50,6 +52,7 @@ typedef struct rf_session_status {
   int64_t interrupted;  // of them, those that were on a processor for less
   int64_t too_deep;     // cycles in which contact was deeper than the coupling allowed
   int64_t skipped;      // that were left out: one before them ended, or the thread woke, too late
+  int64_t paused;       // cycles that came after such a pause (RF_SAFETY_PAUSED)
   int64_t unrecorded;   // records that found no room in the ring
   int64_t written;      // records in the file
   int file_error;       // why later ones are not there, an errno; 0: none

@@ -40,17 +40,19 @@ static rf_status check(const rf_tick_settings *set, int32_t n_contacts, rf_error
   return st;
 }
 
-static rf_status check_coupled(const rf_tick *t, rf_error *err) {
-  const char *what = NULL;
-  if (t->n_parts != 1)
-    what = "takes one contact, there are several";
-  else if (!t->part[0].shell)
-    what = "needs the simulation of the shell";
-  else if (t->field)
-    what = "takes no simulation of the object with the field";
-  else if (t->part[0].steps != 1)
-    what = "takes a simulation whose step is the period";
-  return what ? rf_fail(err, RF_ERR_ARG, "coupled %s", what) : RF_OK;
+// Nothing, where nothing deforms.
+static rf_status couple(rf_tick *t, rf_error *err) {
+  rf_newmark *shells[RF_TICK_MOST_CONTACTS];
+  int64_t steps[RF_TICK_MOST_CONTACTS];
+  bool any = t->field != NULL;
+  for (int32_t k = 0; k < t->n_parts; ++k) {
+    shells[k] = t->part[k].shell;
+    steps[k] = t->part[k].steps;
+    any = any || shells[k];
+  }
+  return any ? rf_coupled_create(t->set.dt_s, t->n_parts, shells, steps, t->field, t->field_steps,
+                                 &t->coupled, err)
+             : RF_OK;
 }
 
 rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
@@ -91,7 +93,6 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
       goto done;
     }
     RF_TRY(rf_penalty_copy(penalty, &part->penalty, err));
-    rf_penalty_suit_coupling(part->penalty);
     if (contacts[k].shell)
       RF_TRY(copy_simulation(contacts[k].shell, set->dt_s, &part->shell, &part->steps, err));
     RF_ALLOC(part->reduced, r + 1);
@@ -101,10 +102,6 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
     RF_ALLOC(t->field_reduced, field->model->r);
     RF_ALLOC(t->field_sum, field->model->r);
   }
-  if (set->coupled) {
-    RF_TRY(check_coupled(t, err));
-    RF_TRY(rf_coupled_create(t->part[0].shell, &t->coupled, err));
-  }
   for (int32_t k = 0; field && k < n_contacts; ++k) {
     if (rf_penalty_field_coordinates(contacts[k].penalty) != 0) continue;
     st = rf_fail(err, RF_ERR_ARG,
@@ -113,8 +110,11 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
                  (int)k);
     goto done;
   }
+  if (set->coupled) RF_TRY(couple(t, err));
+  rf_tick_set_coupling_rt(t, set);
   rf_tick_recentre_rt(t);
   rf_tick_begin_rt(t);
+  rf_tick_pace_rt(t, INFINITY);
   *out = t;
   t = NULL;
 done:

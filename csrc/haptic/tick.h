@@ -9,9 +9,11 @@
 // its grasp point that of the contact.  There may be several contacts, each with a shell of its
 // own, at rest or deforming, all with the same field object and the same grasp point.
 //
-// Split, as in B07, the object is moved against a shell that stands still, and the shell then steps
-// under the force of before that motion.  With `coupled`, for one contact with the simulation of
-// its shell, both are solved for together.
+// With `coupled` the object's motion and the steps of all that deforms are solved for together
+// (haptic/coupled.h).  Split, as in B07, the object is moved against shells that stand still, which
+// then step under the forces of before that motion.
+//
+// Contacts with an automatic stiffness get that which suits the coupling.
 //
 // The hand feels -k e, e the way of the object to the manipulandum, as in B07 4.9, while on the
 // object acts at most the force at which the coupling saturates: work that a moving object does on
@@ -33,11 +35,12 @@
 #include "coupling/virtual_coupling.h"
 #include "coupling/workspace.h"
 #include "device/device.h"
+#include "haptic/coupled.h"
 #include "haptic/passivity.h"
 #include "haptic/safety.h"
 #include "integrator/newmark.h"
 
-enum { RF_TICK_MOST_CONTACTS = 16 };
+enum { RF_TICK_MOST_CONTACTS = RF_COUPLED_MOST_PARTS };
 
 typedef struct rf_tick_settings {
   double dt_s;                    // of a cycle
@@ -97,8 +100,7 @@ typedef struct rf_tick rf_tick;
 
 // Copies contacts and simulations, with the states of these; trees, fields and models are
 // borrowed.  `field`: simulation of the object with the field, nullable.  Steps of simulations must
-// divide the cycle; with `coupled` there is one contact, with a simulation of the shell whose step
-// is the cycle, and none of the field's object.
+// divide the cycle.
 RF_MUST_CHECK rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
                                        const rf_tick_contact *contacts, const rf_newmark *field,
                                        rf_tick **out, rf_error *err);
@@ -115,6 +117,10 @@ RF_MUST_CHECK rf_status rf_tick_run_rt(rf_tick *tick, const rf_device *device, d
 // closed, and forces fade in.  The hand takes the object up where that was left, as after a clutch:
 // the coupling is relaxed, and the workspace is moved by what the hand moved in between.
 void rf_tick_begin_rt(rf_tick *tick);
+// Cycles come by the clock from now on: a force that would go out later than `pause_s` after the
+// last one, because the process or the machine was paused between the two or within a cycle, is
+// zero, and forces fade in from there.  INFINITY: a script makes cycles, as slowly as it likes.
+void rf_tick_pace_rt(rf_tick *tick, double pause_s);
 // Forces fade in or out; whether they have faded out.
 void rf_tick_enable_rt(rf_tick *tick, bool enabled);
 bool rf_tick_faded_rt(const rf_tick *tick);

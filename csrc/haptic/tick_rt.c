@@ -12,7 +12,7 @@ static const double FORGET = 1e-3;
 static const double PAUSE = 2.0, SHORTEST_US = 1.0;
 
 void rf_tick_begin_rt(rf_tick *t) {
-  t->last_s = -1.0;
+  t->last_s = t->limited_us = -1.0;
   // as after a clutch: the object is where it was left, the hand wherever it is by now
   if (t->workspace.begun) {
     t->workspace.manipulandum = t->coupling.coupling.object;
@@ -24,6 +24,15 @@ void rf_tick_begin_rt(rf_tick *t) {
   memset(&t->passivity.last, 0, sizeof t->passivity.last);
   t->passivity.begun = false;
 }
+
+// Another hand, wherever it is: as when the device has just been opened.
+static void take_over(rf_tick *t) {
+  const bool enabled = t->safety.enabled;
+  rf_tick_begin_rt(t);
+  t->safety.enabled = enabled;
+}
+
+void rf_tick_pace_rt(rf_tick *t, double pause_s) { t->pause_us = 1e6 * pause_s; }
 
 void rf_tick_enable_rt(rf_tick *t, bool enabled) { t->safety.enabled = enabled; }
 
@@ -50,6 +59,10 @@ void rf_tick_set_coupling_rt(rf_tick *t, const rf_tick_settings *set) {
   t->set.dynamic = set->dynamic;
   t->set.coupling = set->coupling;
   t->set.dynamics = set->dynamics;
+  const double stiffness =
+      (set->dynamic ? &set->dynamics.spring : &set->coupling)->stiffness_n_per_m;
+  for (int32_t k = 0; k < t->n_parts; ++k)
+    rf_penalty_suit_coupling_rt(t->part[k].penalty, stiffness);
 }
 
 // pose of the field object of that of its grasp frame
@@ -90,9 +103,10 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
       const rf_status st = rf_penalty_deform_field_rt(part->penalty, t->field->q);
       if (st < 0) return st;
     }
-    const rf_status st = rf_penalty_evaluate_rt(
-        part->penalty, &pose, part->shell ? part->shell->q : NULL, -1, &found, part->reduced,
-        t->field ? t->field_reduced : NULL, t->coupled ? &t->coupled->blocks : NULL);
+    const rf_status st =
+        rf_penalty_evaluate_rt(part->penalty, &pose, part->shell ? part->shell->q : NULL, -1,
+                               &found, part->reduced, t->field ? t->field_reduced : NULL,
+                               t->coupled ? rf_coupled_blocks_rt(t->coupled, k) : NULL);
     if (st < 0) return st;
     for (int i = 0; i < 3; ++i) {
       load->force_n[i] += found.force_n[i];
@@ -143,11 +157,13 @@ static rf_status couple(rf_tick *t, const rf_pose *before, double elapsed_s,
   return st;
 }
 
-// Whether what follows is coupled: then `load` has the shell's answer in it.
+// Whether what follows is coupled: then `load` has the answers of all that deforms in it.
 static rf_status condense(rf_tick *t, rf_coupling_load *load, bool *together, rf_tick_record *out) {
   *together = false;
   if (!t->coupled) return RF_OK;
-  const rf_status st = rf_coupled_condense_rt(t->coupled, t->part[0].reduced, load);
+  double *forces[RF_TICK_MOST_CONTACTS];
+  for (int32_t k = 0; k < t->n_parts; ++k) forces[k] = t->part[k].reduced;
+  const rf_status st = rf_coupled_condense_rt(t->coupled, forces, t->field_sum, load);
   *together = st >= 0;
   if (st != RF_ERR_SINGULAR) return st;
   out->flags |= RF_TICK_SPLIT;
@@ -186,6 +202,14 @@ static rf_status fail(rf_tick *t, const rf_device *device, double time_s, rf_sta
   return written < 0 && st >= 0 ? written : st;
 }
 
+// Every pause lies between two of these calls, one a cycle.
+static uint32_t watch_clock(rf_tick *t) {
+  const double now_us = rf_clock_us_rt();
+  const bool paused = t->limited_us >= 0.0 && now_us - t->limited_us > t->pause_us;
+  t->limited_us = now_us;
+  return paused ? rf_safety_pause_rt(&t->safety) : 0;
+}
+
 rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_tick_record *out) {
   rf_device_sample sample = {.count = 0};
   rf_coupling_load load;
@@ -201,6 +225,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   const double start_us = rf_clock_us_rt();
   if (st < 0 || !rf_pose_usable_rt(&sample.pose))
     return fail(t, device, time_s, RF_ERR_DEVICE, RF_TICK_DEVICE_FAILED, out);
+  if (sample.other) take_over(t);
   put_pose(&sample.pose, out->device_position, out->device_quaternion);
   out->buttons = sample.buttons;
   // cycles may have been left out since the last sample
@@ -240,6 +265,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   }
   rf_workspace_render_rt(&t->set.workspace, force, torque, wrench.force_n, wrench.torque_nm);
   const rf_safety_settings *limits = &t->set.safety;
+  out->flags |= watch_clock(t);
   out->flags |= rf_safety_limit_rt(limits, t->set.dt_s, &t->safety, &wrench);
   rf_passivity_step_rt(&t->set.passivity, limits, t->set.dt_s, elapsed_s, t->safety.ramp,
                        &sample.pose, &t->passivity, &wrench);
@@ -256,7 +282,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
 
   st = together && t->coupled ? rf_coupled_finish_rt(t->coupled, report.move) : deform(t);
   // of the next cycle, what can be known before its force has to go out
-  if (st >= 0 && t->coupled) rf_newmark_prepare_rt(t->coupled->shell);
+  if (st >= 0 && t->coupled) rf_coupled_prepare_rt(t->coupled);
   const double end_us = rf_clock_us_rt(), processed_us = rf_processor_us_rt() - processor_us;
   if (st < 0) return fail(t, device, time_s, RF_ERR_DIVERGED, RF_TICK_DIVERGED, out);
   out->device_us = (read_us - before_us) + (written_us - coupled_us);

@@ -17,7 +17,7 @@ struct rf_tick {
   rf_tick_settings set;
   int32_t n_parts;
   rf_tick_part part[RF_TICK_MOST_CONTACTS];
-  rf_coupled *coupled;  // of the only part; NULL: split
+  rf_coupled *coupled;  // NULL: split
   rf_newmark *field;    // of the object with the field; NULL: it does not deform
   int64_t field_steps;
   double *field_reduced, *field_sum;  // of a contact, and of all                           (r)
@@ -25,6 +25,8 @@ struct rf_tick {
 
   int64_t ticks;
   double last_s;              // time of the last cycle; negative: none since the device was opened
+  double pause_us;            // between two forces, by the clock, that is a pause
+  double limited_us;          // by the clock, when the last force was limited; as last_s
   rf_dynamic_state coupling;  // velocities for the dynamic one only
   rf_hold hold;
   rf_workspace_state workspace;

@@ -101,6 +101,25 @@ done:
   return st;
 }
 
+rf_status rf_free_body_restore(rf_free_body *b, const rf_rigid_state *rigid, const double *q,
+                               const double *qdot, const double *qddot, int64_t steps,
+                               rf_error *err) {
+  rf_status st = RF_OK;
+  double square = 0.0;
+  RF_TRY(require_finite3(rigid->position, "position", err));
+  RF_TRY(require_finite3(rigid->momentum, "momentum", err));
+  RF_TRY(require_finite3(rigid->angular_momentum, "angular momentum", err));
+  for (int i = 0; i < 4; ++i) square += rigid->quaternion[i] * rigid->quaternion[i];
+  if (!(fabs(square - 1.0) < 1e-9 && steps >= 0))
+    return rf_fail(err, RF_ERR_ARG, "quaternion must have length 1, and steps not be negative");
+  RF_TRY(rf_newmark_reset(b->deformation, q, qdot, qddot, err));
+  b->deformation->report.steps = steps;
+  b->deformation->time_s = (double)steps * b->deformation->set.dt_s;
+  b->rigid = *rigid;
+done:
+  return st;
+}
+
 void rf_free_body_nodes(const rf_free_body *b, double *positions) {
   const rf_reduced *model = b->deformation->model;
   rf_reduced_displacement(model, b->deformation->q, positions);

@@ -62,6 +62,11 @@ RF_MUST_CHECK rf_status rf_free_body_set_pose(rf_free_body *body, const double p
                                               const double quaternion[4], const double velocity[3],
                                               const double angular_velocity[3], rf_error *err);
 
+// Sets a whole state as another body of the model had it, momenta included.
+RF_MUST_CHECK rf_status rf_free_body_restore(rf_free_body *body, const rf_rigid_state *rigid,
+                                             const double *q, const double *qdot,
+                                             const double *qddot, int64_t steps, rf_error *err);
+
 // Of the present pose, rad/s, in the world.
 void rf_free_body_angular_velocity_rt(const rf_free_body *body, double omega[3]);
 

@@ -102,6 +102,11 @@ RF_MUST_CHECK rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, i
 // Evaluates in advance what the next step needs of the state alone, most of its work.
 void rf_newmark_prepare_rt(rf_newmark *s);
 
+// One step under a force that follows its end: f_0 (nullable: zero) and A as of _linearize, but a
+// matrix that is not positive definite is solved as in _step.
+RF_MUST_CHECK rf_status rf_newmark_step_added_rt(rf_newmark *s, const double *force,
+                                                 const double *stiffness);
+
 // The three parts of one step.  f_0: `force` (r, nullable: zero); A: `stiffness`, symmetric, rows
 // as in linalg/dense_rt.h, nullable, borrowed until the step is finished; `increment`
 // (rf_dense_ld(r)): of x by the first solve with f_1 = 0.  The state is as before; RF_ERR_SINGULAR

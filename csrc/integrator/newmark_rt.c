@@ -166,6 +166,15 @@ rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n) {
   return RF_OK;
 }
 
+rf_status rf_newmark_step_added_rt(rf_newmark *s, const double *force, const double *stiffness) {
+  s->motion->added = stiffness;
+  rf_reduced_motion_apply_rt(s->motion, force);
+  begin_step(s);
+  const rf_status st = end_step(s, false, 0.0);
+  s->motion->added = NULL;
+  return st;
+}
+
 void rf_newmark_prepare_rt(rf_newmark *s) {
   begin_step(s);
   evaluate(s->motion);

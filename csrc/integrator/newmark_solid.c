@@ -204,5 +204,9 @@ done:
 const double *rf_solid_newmark_u(const rf_solid_newmark *s) { return s->motion.u; }
 const double *rf_solid_newmark_v(const rf_solid_newmark *s) { return s->motion.v; }
 const double *rf_solid_newmark_a(const rf_solid_newmark *s) { return s->motion.a; }
+void rf_solid_newmark_set_steps(rf_solid_newmark *s, int64_t steps) {
+  s->report.steps = steps;
+  s->time_s = (double)steps * s->set.dt_s;
+}
 double rf_solid_newmark_time(const rf_solid_newmark *s) { return s->time_s; }
 rf_newmark_report rf_solid_newmark_report(const rf_solid_newmark *s) { return s->report; }

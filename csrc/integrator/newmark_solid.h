@@ -21,6 +21,7 @@ RF_MUST_CHECK rf_status rf_solid_newmark_step(rf_solid_newmark *s, const rf_run 
 const double *rf_solid_newmark_u(const rf_solid_newmark *s);
 const double *rf_solid_newmark_v(const rf_solid_newmark *s);
 const double *rf_solid_newmark_a(const rf_solid_newmark *s);
+void rf_solid_newmark_set_steps(rf_solid_newmark *s, int64_t steps);  // and so the time
 double rf_solid_newmark_time(const rf_solid_newmark *s);
 rf_newmark_report rf_solid_newmark_report(const rf_solid_newmark *s);
 

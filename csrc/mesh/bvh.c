@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/run.h"
 
-enum { LEAF = 4, ASK = 1 << 16 };  // items of a leaf; items halved between polls
+enum { ASK = 1 << 16 };  // items halved between polls
 
 void rf_bvh_free(rf_bvh *b) {
   rf_free(b->box);
@@ -92,7 +92,7 @@ rf_status rf_bvh_create(int32_t n_items, const double *boxes, const rf_run *run,
       halved = 0;
     }
     bound(&b, boxes, node, low, high);
-    if (high - low <= LEAF) {
+    if (high - low <= RF_BVH_LEAF) {
       b.first[node] = low;
       b.count[node] = high - low;
       continue;

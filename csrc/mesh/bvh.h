@@ -18,8 +18,10 @@ typedef struct rf_bvh {
   int32_t *item;   // items, leaf by leaf                        (n_items)
 } rf_bvh;
 
-// Enough for a walk that pushes both children: two a level.
-enum { RF_BVH_STACK = 72 };
+enum {
+  RF_BVH_LEAF = 4,   // most items of a leaf
+  RF_BVH_STACK = 72  // enough for a walk that pushes both children: two a level
+};
 
 // boxes: low and high corner of each item (n_items, 6), n_items >= 1; run: asked for stops.
 RF_MUST_CHECK rf_status rf_bvh_create(int32_t n_items, const double *boxes, const rf_run *run,

@@ -54,12 +54,30 @@ static void boundary_triangle(const search *s, int32_t t, double x[3][3]) {
     memcpy(x[a], s->mesh->nodes + 3 * (size_t)face[corner[a]], sizeof x[a]);
 }
 
-// Of the edges in place of their middles: the element lies among them and the corners
-static void control_points(double x[RF_MAX_NODES][3]) {
-  for (int e = 0; e < 6; ++e) {
-    const double *a = x[RF_TET_EDGE[e][0]], *b = x[RF_TET_EDGE[e][1]];
-    for (int i = 0; i < 3; ++i) x[4 + e][i] = 2.0 * x[4 + e][i] - 0.5 * (a[i] + b[i]);
+enum { CONTROL_POINTS = 27 };
+
+// Bernstein control points, among which the element lies: the corners, those of the edges in place
+// of their middles and, of hexes, of the faces and the centre.  Returns their number.
+static int control_points(rf_element_type type, double x[CONTROL_POINTS][3]) {
+  const rf_edges of = rf_edges_of(type);
+  if (!rf_element_is_quadratic(type)) return of.corners;
+  int count = (int)type;
+  for (int f = 0; type == RF_HEX20 && f < 7; ++f, ++count) {
+    const uint8_t *face = f < 6 ? rf_hex_face(f) : NULL;
+    const int first_middle = face ? 4 : 8, nodes = face ? 8 : 20;
+    for (int i = 0; i < 3; ++i) {
+      double corners = 0.0, middles = 0.0;
+      for (int a = 0; a < nodes; ++a)
+        *(a < first_middle ? &corners : &middles) += x[face ? face[a] : a][i];
+      x[count][i] = face ? middles - 0.75 * corners : 0.5 * middles - 0.625 * corners;
+    }
   }
+  for (int e = 0; e < of.count; ++e) {
+    const double *a = x[of.end[e][0]], *b = x[of.end[e][1]];
+    double *middle = x[of.corners + e];
+    for (int i = 0; i < 3; ++i) middle[i] = 2.0 * middle[i] - 0.5 * (a[i] + b[i]);
+  }
+  return count;
 }
 
 static void box_of(const double (*x)[3], int count, double margin, double *box) {
@@ -204,11 +222,10 @@ static rf_status plant_elements(search *s, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   RF_ALLOC(s->boxes, 6 * (size_t)s->mesh->n_elements);
   for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
-    double x[RF_MAX_NODES][3] = {{0}};
+    double x[CONTROL_POINTS][3] = {{0}};
     element_nodes(s->mesh, e, x);
-    if (s->mesh->type == RF_TET10) control_points(x);
-    box_of((const double(*)[3])x, (int)s->mesh->type, BOX_MARGIN * INSIDE,
-           s->boxes + 6 * (size_t)e);
+    const int count = control_points(s->mesh->type, x);
+    box_of((const double(*)[3])x, count, BOX_MARGIN * INSIDE, s->boxes + 6 * (size_t)e);
   }
   RF_TRY(rf_bvh_create(s->mesh->n_elements, s->boxes, run, &s->elements, err));
 done:

@@ -39,10 +39,7 @@ void rf_tet_weights(const double x[RF_MAX_NODES][3], const double *p, double *w)
 
 void rf_local_map(rf_element_type type, const double x[RF_MAX_NODES][3], const double *xi,
                   rf_local *at) {
-  if (type == RF_HEX8)
-    rf_hex_shape(xi, at->n, at->dn);
-  else
-    rf_tet10_shape(xi, at->n, at->dn);
+  rf_shape_at(type, xi, at->n, at->dn);
   memset(at->place, 0, sizeof at->place);
   memset(at->j, 0, sizeof at->j);
   for (int a = 0; a < (int)type; ++a)
@@ -52,7 +49,7 @@ void rf_local_map(rf_element_type type, const double x[RF_MAX_NODES][3], const d
     }
 }
 
-static double centre_of(rf_element_type type) { return type == RF_HEX8 ? 0.0 : 0.25; }
+static double centre_of(rf_element_type type) { return rf_element_is_tet(type) ? 0.25 : 0.0; }
 
 // Newton with halved steps for x(xi) = p from a given start; false when it gets stuck
 static bool newton(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
@@ -90,12 +87,13 @@ static bool newton(rf_element_type type, const double x[RF_MAX_NODES][3], const 
   return false;
 }
 
-static bool is_straight(const double x[RF_MAX_NODES][3]) {
-  for (int e = 0; e < 6; ++e) {
-    const double *a = x[RF_TET_EDGE[e][0]], *b = x[RF_TET_EDGE[e][1]];
+bool rf_local_straight(rf_element_type type, const double x[RF_MAX_NODES][3]) {
+  const rf_edges of = rf_edges_of(type);
+  for (int e = 0; e < of.count; ++e) {
+    const double *a = x[of.end[e][0]], *b = x[of.end[e][1]];
     double off = 0.0, length = 0.0;
     for (int i = 0; i < 3; ++i) {
-      off = fmax(off, fabs(x[4 + e][i] - 0.5 * (a[i] + b[i])));
+      off = fmax(off, fabs(x[of.corners + e][i] - 0.5 * (a[i] + b[i])));
       length = fmax(length, fabs(a[i] - b[i]));
     }
     if (!(off <= STRAIGHT * length)) return false;
@@ -103,45 +101,57 @@ static bool is_straight(const double x[RF_MAX_NODES][3]) {
   return true;
 }
 
-// A quadratic map may reach p from eight places, of which the first that Newton finds need not be
+// local coordinates of a node of a second-order element
+static void node_coordinates(rf_element_type type, int node, double xi[3]) {
+  const rf_edges of = rf_edges_of(type);
+  const int a = node < of.corners ? node : of.end[node - of.corners][0];
+  const int b = node < of.corners ? node : of.end[node - of.corners][1];
+  for (int k = 0; k < 3; ++k)
+    xi[k] = type == RF_TET10 ? 0.5 * ((a == k + 1) + (b == k + 1))
+                             : 0.5 * (RF_HEX_CORNER[a][k] + RF_HEX_CORNER[b][k]);
+}
+
+// A curved map may reach p from several places, of which the first that Newton finds need not be
 // that in the element.
-static bool find_in_tet10(const double x[RF_MAX_NODES][3], const double *p, double margin,
-                          double xi[3]) {
+static bool find_in_curved(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
+                           double margin, double xi[3]) {
+  const double centre = centre_of(type);
   double first[3];
-  for (int k = 0; k < 3; ++k) xi[k] = 0.25;
-  const bool found = newton(RF_TET10, x, p, xi);
-  if (found && (rf_local_inside(RF_TET10, xi, margin) || is_straight(x))) return true;
+  for (int k = 0; k < 3; ++k) xi[k] = centre;
+  const bool found = newton(type, x, p, xi);
+  if (found && (rf_local_inside(type, xi, margin) || rf_local_straight(type, x))) return true;
   memcpy(first, xi, sizeof first);
-  for (int start = 0; start < 10; ++start) {
-    double l[4] = {0.0};
-    if (start < 4)
-      l[start] = 1.0;
-    else
-      l[RF_TET_EDGE[start - 4][0]] = l[RF_TET_EDGE[start - 4][1]] = 0.5;
-    for (int k = 0; k < 3; ++k) xi[k] = 0.25 + TOWARDS_CORNER * (l[k + 1] - 0.25);
-    if (newton(RF_TET10, x, p, xi) && rf_local_inside(RF_TET10, xi, margin)) return true;
+  for (int start = 0; start < (int)type; ++start) {
+    node_coordinates(type, start, xi);
+    for (int k = 0; k < 3; ++k) xi[k] = centre + TOWARDS_CORNER * (xi[k] - centre);
+    if (newton(type, x, p, xi) && rf_local_inside(type, xi, margin)) return true;
   }
   memcpy(xi, first, sizeof first);
   return found;
 }
 
-bool rf_local_find(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
-                   double margin, double xi[3]) {
-  if (type == RF_TET10) return find_in_tet10(x, p, margin, xi);
-  const double centre = centre_of(type);
-  for (int k = 0; k < 3; ++k) xi[k] = centre;
-  if (newton(type, x, p, xi)) return true;
+static bool find_in_hex8(const double x[RF_MAX_NODES][3], const double *p, double xi[3]) {
+  for (int k = 0; k < 3; ++k) xi[k] = 0.0;
+  if (newton(RF_HEX8, x, p, xi)) return true;
   for (int a = 0; a < 8; ++a) {
     for (int k = 0; k < 3; ++k)
-      if (!(fabs(xi[k] - centre) < NEAR)) return false;
-    for (int k = 0; k < 3; ++k) xi[k] = centre + TOWARDS_CORNER * (RF_HEX_CORNER[a][k] - centre);
-    if (newton(type, x, p, xi)) return true;
+      if (!(fabs(xi[k]) < NEAR)) return false;
+    for (int k = 0; k < 3; ++k) xi[k] = TOWARDS_CORNER * RF_HEX_CORNER[a][k];
+    if (newton(RF_HEX8, x, p, xi)) return true;
   }
   return false;
 }
 
+bool rf_local_find(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
+                   double margin, double xi[3]) {
+  // with straight edges the map of 20 nodes is that of the corners
+  if (type == RF_HEX8 || (type == RF_HEX20 && rf_local_straight(type, x)))
+    return find_in_hex8(x, p, xi);
+  return find_in_curved(type, x, p, margin, xi);
+}
+
 bool rf_local_inside(rf_element_type type, const double xi[3], double margin) {
-  if (type == RF_HEX8) {
+  if (!rf_element_is_tet(type)) {
     const double limit = 1.0 + 2.0 * margin;
     return fabs(xi[0]) <= limit && fabs(xi[1]) <= limit && fabs(xi[2]) <= limit;
   }

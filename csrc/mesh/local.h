@@ -2,7 +2,7 @@
 //
 // Local coordinates are those of mesh/reference.h.  Arrays of nodes are (RF_MAX_NODES, 3), of
 // which an element uses as many as it has.  Tets of four nodes have closed forms; what takes a
-// type is for hexes and tets of ten nodes.
+// type is for the other elements.
 #ifndef RF_MESH_LOCAL_H
 #define RF_MESH_LOCAL_H
 
@@ -19,11 +19,13 @@ typedef struct rf_local {
 } rf_local;
 void rf_local_map(rf_element_type type, const double x[RF_MAX_NODES][3], const double *xi,
                   rf_local *at);
+// The middles of all edges are where straight edges have them.
+bool rf_local_straight(rf_element_type type, const double x[RF_MAX_NODES][3]);
 // Columns of the inverse transpose of the rows j; false when singular.
 bool rf_local_invert(const double j[3][3], double out[3][3]);
 
 // Local coordinates of p: from the centre, and from elsewhere in a hex where that gets stuck
-// inside it, in a curved tet where that does not end inside (by the margin of rf_local_inside).
+// inside it, in a curved element where that does not end inside (by the margin of rf_local_inside).
 // False when stuck outside, where nothing is to be found; xi is then an iterate.
 bool rf_local_find(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
                    double margin, double xi[3]);

@@ -7,8 +7,10 @@
 
 #include "base/alloc.h"
 #include "linalg/vec3.h"
+#include "mesh/curved.h"
+#include "mesh/local.h"
+#include "mesh/quadratic.h"
 #include "mesh/reference.h"
-#include "mesh/tet10.h"
 
 // A Jacobian below this fraction of the cubed element size is rounding, not volume.
 static const double DEGENERATE = 1e-14;
@@ -18,6 +20,7 @@ static const double PARALLEL = 1e-9;
 
 void rf_mesh_free(rf_mesh *mesh) {
   if (!mesh) return;
+  rf_rule_free(mesh->rule);
   rf_free(mesh->nodes);
   rf_free(mesh->elements);
   rf_free(mesh->regions);
@@ -30,9 +33,9 @@ rf_status rf_mesh_allocate(rf_element_type type, int32_t n_nodes, int32_t n_elem
   rf_mesh *m = NULL;
   *out = NULL;
 
-  if (!(type == RF_TET4 || type == RF_HEX8 || type == RF_TET10))
-    return rf_fail(err, RF_ERR_ARG, "an element must have 4 or 10 nodes (tet) or 8 (hex), not %d",
-                   (int)type);
+  if (!(type == RF_TET4 || type == RF_HEX8 || rf_element_is_quadratic(type)))
+    return rf_fail(err, RF_ERR_ARG,
+                   "an element must have 4 or 10 nodes (tet) or 8 or 20 (hex), not %d", (int)type);
   if (!(n_elements >= 1)) return rf_fail(err, RF_ERR_MESH, "the mesh has no elements");
   if (!(n_nodes >= (int32_t)type))
     return rf_fail(err, RF_ERR_MESH, "the mesh has %d nodes, its elements need at least %d",
@@ -144,8 +147,9 @@ static double hex_jacobian(const double x[RF_MAX_NODES][3], double scale, const 
   return 8.0 * rf_vec3_det(j[0], j[1], j[2]);
 }
 
-// smallest Jacobian volume over corners and Gauss points, and the longest edge
-static double hex_volume(const double x[RF_MAX_NODES][3], double *size) {
+// A parallelepiped has one Jacobian: the common case of voxels.  Sets size, the longest edge, and
+// for parallelepipeds volume.
+static bool is_parallelepiped(const double x[RF_MAX_NODES][3], double *size, double *volume) {
   double edge[3][4][3];
   *size = 0.0;
   for (int k = 0; k < 3; ++k)
@@ -153,15 +157,17 @@ static double hex_volume(const double x[RF_MAX_NODES][3], double *size) {
       rf_vec3_sub(x[EDGE[k][i][1]], x[EDGE[k][i][0]], edge[k][i]);
       *size = fmax(*size, rf_vec3_length(edge[k][i]));
     }
-
-  // a parallelepiped has one Jacobian: the common case of voxels
   bool parallel = true;
   for (int k = 0; k < 3; ++k)
     for (int i = 1; i < 4; ++i)
       for (int c = 0; c < 3; ++c)
         parallel &= fabs(edge[k][i][c] - edge[k][0][c]) <= PARALLEL * *size;
-  if (parallel) return rf_vec3_det(edge[0][0], edge[1][0], edge[2][0]);
+  *volume = rf_vec3_det(edge[0][0], edge[1][0], edge[2][0]);
+  return parallel;
+}
 
+// smallest Jacobian volume over corners and Gauss points
+static double hex8_volume(const double x[RF_MAX_NODES][3]) {
   double least = INFINITY;
   for (int a = 0; a < 8; ++a) {
     least = fmin(least, hex_jacobian(x, 1.0, RF_HEX_CORNER[a]));
@@ -177,9 +183,15 @@ static double hex_volume(const double x[RF_MAX_NODES][3], double *size) {
 // the volume that decides whether the element can be used, and its size
 static double least_volume(rf_element_type type, const double x[RF_MAX_NODES][3], double *size) {
   if (type == RF_TET4) return tet_volume(x, size);
-  if (type == RF_HEX8) return hex_volume(x, size);
-  *size = tet_size(x);
-  return rf_tet10_jacobian(x, DEGENERATE * *size * *size * *size);
+  if (type == RF_TET10) {
+    *size = tet_size(x);
+    return rf_tet10_jacobian(x, DEGENERATE * *size * *size * *size);
+  }
+  double volume;
+  const bool parallel = is_parallelepiped(x, size, &volume);
+  if (parallel && (type == RF_HEX8 || rf_local_straight(type, x))) return volume;
+  if (type == RF_HEX8) return hex8_volume(x);
+  return rf_hex20_jacobian(x, DEGENERATE * *size * *size * *size);
 }
 
 rf_status rf_mesh_check_jacobians(const rf_mesh *m, rf_error *err) {
@@ -216,12 +228,12 @@ rf_status rf_mesh_check_jacobians(const rf_mesh *m, rf_error *err) {
                    "element %d is inverted (volume %.3g m^3): swap two of its nodes, so that node "
                    "3 is on the side to which the normal of nodes 0, 1, 2 points%s",
                    (int)first, value, others);
-  if (k == 10)
+  if (rf_element_is_quadratic(m->type))
     return rf_fail(err, RF_ERR_MESH,
                    "element %d is inverted (smallest Jacobian %.3g m^3): either its nodes are not "
-                   "in VTK order (corners, then the middles of edges 01 12 02 03 13 23) or its "
-                   "edges are bent too much%s",
-                   (int)first, value, others);
+                   "in VTK order (corners, then the middles of edges %s) or its edges are bent too "
+                   "much%s",
+                   (int)first, value, rf_edge_names(m->type), others);
   return rf_fail(
       err, RF_ERR_MESH,
       "element %d is inverted (smallest Jacobian %.3g m^3): either its nodes are not "
@@ -243,7 +255,7 @@ rf_status rf_mesh_create(rf_element_type type, int32_t n_nodes, const double *no
   RF_TRY(check_nodes(m, err));
   RF_TRY(check_indices(m, err));
   RF_TRY(check_referenced(m, err));
-  if (type == RF_TET10) RF_TRY(rf_tet10_check_edges(m, err));
+  if (rf_element_is_quadratic(type)) RF_TRY(rf_mesh_check_edges(m, err));
   RF_TRY(rf_mesh_check_jacobians(m, err));
   *out = m;
   m = NULL;

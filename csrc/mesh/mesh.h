@@ -1,21 +1,36 @@
 // Volume meshes of one element type: nodes, elements, regions; sealed on creation.
 //
-// Node order within an element is VTK's (VTK_TETRA, VTK_HEXAHEDRON, VTK_QUADRATIC_TETRA).
-// A mesh that exists is usable: finite nodes, indices in range, no repeated node in an
-// element, no unreferenced node, one mid-edge node for each edge of ten-node tets,
-// positive Jacobian wherever it is looked at (tets, curved ones too: everywhere; hexes:
-// corners, 2x2x2 and 3x3x3 Gauss points, centre included).
+// Node order within an element is VTK's (VTK_TETRA, VTK_HEXAHEDRON, VTK_QUADRATIC_TETRA,
+// VTK_QUADRATIC_HEXAHEDRON).  A mesh that exists is usable: finite nodes, indices in range, no
+// repeated node in an element, no unreferenced node, one mid-edge node for each edge of
+// second-order elements, positive Jacobian (tets and hexes of 20 nodes, curved ones too:
+// everywhere; hexes of eight: at corners, 2x2x2 and 3x3x3 Gauss points, centre included).
 #ifndef RF_MESH_MESH_H
 #define RF_MESH_MESH_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/status.h"
+#include "mesh/rule.h"
 
 // The value is the number of nodes of an element.
-typedef enum rf_element_type { RF_TET4 = 4, RF_HEX8 = 8, RF_TET10 = 10 } rf_element_type;
+typedef enum rf_element_type {
+  RF_TET4 = 4,
+  RF_HEX8 = 8,
+  RF_TET10 = 10,
+  RF_HEX20 = 20
+} rf_element_type;
 
-enum { RF_MAX_NODES = 10 };  // of an element
+enum { RF_MAX_NODES = 20 };  // of an element
+
+static inline bool rf_element_is_tet(rf_element_type type) {
+  return type == RF_TET4 || type == RF_TET10;
+}
+// Second order: nodes at the corners, then one on each edge.
+static inline bool rf_element_is_quadratic(rf_element_type type) {
+  return type == RF_TET10 || type == RF_HEX20;
+}
 
 typedef struct rf_mesh {
   rf_element_type type;
@@ -23,6 +38,7 @@ typedef struct rf_mesh {
   double *nodes;      // rest positions, m        (n_nodes, 3)
   int32_t *elements;  // node indices             (n_elements, type)
   int32_t *regions;   // region of each element   (n_elements)
+  rf_rule *rule;      // quadrature of elements that are not whole, NULL: all are; owned
 } rf_mesh;
 
 // DOF numbers, 3 node + axis, must fit an int32.

@@ -18,11 +18,12 @@ enum {
 static double clamp(double value, double limit) { return fmax(-limit, fmin(limit, value)); }
 
 // Gauss-Newton on those coordinates that are not held at a face of the cube, from a start near
-static double hex_nearest(const double x[RF_MAX_NODES][3], const double *p, double xi[3]) {
+static double hex_nearest(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
+                          double xi[3]) {
   rf_local at;
   double r[3];
   for (int k = 0; k < 3; ++k) xi[k] = clamp(xi[k], 1.0);
-  rf_local_map(RF_HEX8, x, xi, &at);
+  rf_local_map(type, x, xi, &at);
   rf_vec3_sub(p, at.place, r);
   double best = rf_vec3_dot(r, r);
   for (int it = 0; it < NEWTON_MOST; ++it) {
@@ -53,7 +54,7 @@ static double hex_nearest(const double x[RF_MAX_NODES][3], const double *p, doub
         size = fmax(size, fabs(trial[k] - xi[k]));
         step[k] *= 0.5;
       }
-      rf_local_map(RF_HEX8, x, trial, &at);
+      rf_local_map(type, x, trial, &at);
       rf_vec3_sub(p, at.place, q);
       nearer = rf_vec3_dot(q, q) < best;
       if (!nearer) continue;
@@ -208,9 +209,34 @@ static double tet10_nearest(const double x[RF_MAX_NODES][3], const double *p, do
   return sqrt(best);
 }
 
+// from the nearest of xi and a lattice of places on the faces
+static double curved_hex_nearest(const double x[RF_MAX_NODES][3], const double *p, double xi[3]) {
+  rf_local at;
+  double best;
+  for (int k = 0; k < 3; ++k) xi[k] = clamp(xi[k], 1.0);
+  rf_local_map(RF_HEX20, x, xi, &at);
+  best = distance2(p, at.place);
+  for (int f = 0; f < 6; ++f)
+    for (int i = 0; i < (LATTICE + 1) * (LATTICE + 1); ++i) {
+      double trial[3];
+      trial[f / 2] = f % 2 ? 1.0 : -1.0;
+      trial[(f / 2 + 1) % 3] = 2.0 * (i % (LATTICE + 1)) / LATTICE - 1.0;
+      trial[(f / 2 + 2) % 3] = 2.0 * (int)(i / (LATTICE + 1)) / LATTICE - 1.0;
+      rf_local_map(RF_HEX20, x, trial, &at);
+      const double d = distance2(p, at.place);
+      if (!(d < best)) continue;
+      best = d;
+      memcpy(xi, trial, sizeof trial);
+    }
+  return hex_nearest(RF_HEX20, x, p, xi);
+}
+
 double rf_element_nearest(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
                           double xi[3]) {
-  return type == RF_HEX8 ? hex_nearest(x, p, xi) : tet10_nearest(x, p, xi);
+  if (type == RF_TET10) return tet10_nearest(x, p, xi);
+  // with straight edges the map of 20 nodes is that of the corners
+  if (type == RF_HEX8 || rf_local_straight(type, x)) return hex_nearest(RF_HEX8, x, p, xi);
+  return curved_hex_nearest(x, p, xi);
 }
 
 void rf_triangle_nearest(const double t[3][3], const double *p, double *out) {

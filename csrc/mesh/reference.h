@@ -1,8 +1,10 @@
-// The reference cube [-1, 1]^3 of hexahedra: corners in VTK order, trilinear shape functions,
-// Gauss-Legendre points along an axis.  The reference tetrahedron of ten nodes: its local
-// coordinates are the barycentric ones of corners 1, 2, 3.
+// The reference cube [-1, 1]^3 of hexahedra: corners in VTK order, shape functions of eight nodes
+// (trilinear) and of 20 (serendipity), Gauss-Legendre points along an axis.  The reference
+// tetrahedron of ten nodes: its local coordinates are the barycentric ones of corners 1, 2, 3.
 #ifndef RF_MESH_REFERENCE_H
 #define RF_MESH_REFERENCE_H
+
+#include "mesh/mesh.h"
 
 #define RF_GAUSS_2 0.57735026918962576451  // 1/sqrt(3): two points
 #define RF_GAUSS_3 0.77459666924148337704  // sqrt(3/5): three points, with 0
@@ -23,8 +25,19 @@ static inline void rf_hex_shape(const double xi[3], double n[8], double dn[8][3]
   }
 }
 
-// the edges on whose middles nodes 4 .. 9 lie
+// The edges on whose middles the nodes after the corners lie.
 static const unsigned char RF_TET_EDGE[6][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {1, 3}, {2, 3}};
+static const unsigned char RF_HEX_EDGE[12][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6},
+                                                 {6, 7}, {7, 4}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
+
+typedef struct rf_edges {
+  int corners, count;  // of an element
+  const unsigned char (*end)[2];
+} rf_edges;
+
+static inline rf_edges rf_edges_of(rf_element_type type) {
+  return rf_element_is_tet(type) ? (rf_edges){4, 6, RF_TET_EDGE} : (rf_edges){8, 12, RF_HEX_EDGE};
+}
 
 // Shape functions l_a (2 l_a - 1) of the corners and 4 l_a l_b of the edges, with the barycentric
 // coordinates l, and their local derivatives.
@@ -39,6 +52,37 @@ static inline void rf_tet10_shape(const double xi[3], double n[10], double dn[10
     const int a = RF_TET_EDGE[e][0], b = RF_TET_EDGE[e][1];
     n[4 + e] = 4.0 * l[a] * l[b];
     for (int k = 0; k < 3; ++k) dn[4 + e][k] = 4.0 * (l[a] * dl[b][k] + l[b] * dl[a][k]);
+  }
+}
+
+// Serendipity functions: with the trilinear n_a of a corner  n_a (c_a . xi - 2),  and
+// (1 - xi_k^2) (1 + c_l xi_l) (1 + c_m xi_m) / 4  of the middle c of an edge along axis k.
+static inline void rf_hex20_shape(const double xi[3], double n[20], double dn[20][3]) {
+  rf_hex_shape(xi, n, dn);
+  for (int a = 0; a < 8; ++a) {
+    const double *c = RF_HEX_CORNER[a];
+    const double factor = c[0] * xi[0] + c[1] * xi[1] + c[2] * xi[2] - 2.0;
+    for (int k = 0; k < 3; ++k) dn[a][k] = dn[a][k] * factor + n[a] * c[k];
+    n[a] *= factor;
+  }
+  for (int e = 0; e < 12; ++e) {
+    const double *from = RF_HEX_CORNER[RF_HEX_EDGE[e][0]], *to = RF_HEX_CORNER[RF_HEX_EDGE[e][1]];
+    const int k = from[0] != to[0] ? 0 : from[1] != to[1] ? 1 : 2, l = (k + 1) % 3, m = (k + 2) % 3;
+    const double u = 1.0 - xi[k] * xi[k], v = 1.0 + from[l] * xi[l], w = 1.0 + from[m] * xi[m];
+    n[8 + e] = 0.25 * u * v * w;
+    dn[8 + e][k] = -0.5 * xi[k] * v * w;
+    dn[8 + e][l] = 0.25 * from[l] * u * w;
+    dn[8 + e][m] = 0.25 * from[m] * u * v;
+  }
+}
+
+// Not for tets of four nodes, which have closed forms.
+static inline void rf_shape_at(rf_element_type type, const double xi[3], double n[RF_MAX_NODES],
+                               double dn[RF_MAX_NODES][3]) {
+  switch (type) {
+    case RF_TET10: rf_tet10_shape(xi, n, dn); return;
+    case RF_HEX20: rf_hex20_shape(xi, n, dn); return;
+    default: rf_hex_shape(xi, n, dn); return;
   }
 }
 

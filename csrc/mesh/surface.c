@@ -39,6 +39,16 @@ void rf_surface_bounds(const rf_surface *s, double lo[3], double hi[3]) {
   }
 }
 
+double rf_surface_triangle_area(const rf_surface *s, int32_t triangle) {
+  const int32_t *corner = s->triangles + 3 * (size_t)triangle;
+  const double *a = s->vertices + 3 * (size_t)corner[0];
+  double u[3], v[3], n[3];
+  rf_vec3_sub(s->vertices + 3 * (size_t)corner[1], a, u);
+  rf_vec3_sub(s->vertices + 3 * (size_t)corner[2], a, v);
+  rf_vec3_cross(u, v, n);
+  return 0.5 * rf_vec3_length(n);
+}
+
 // ---- hashing ----------------------------------------------------------------
 
 static uint64_t mix(uint64_t h, uint64_t value) {

@@ -23,6 +23,8 @@ RF_MUST_CHECK rf_status rf_surface_check(const rf_surface *surface, rf_error *er
 // Bounding box of the vertices that triangles use, m.
 void rf_surface_bounds(const rf_surface *surface, double lo[3], double hi[3]);
 
+double rf_surface_triangle_area(const rf_surface *surface, int32_t triangle);  // m^2
+
 typedef struct rf_surface_report {
   double area;           // m^2
   double volume;         // enclosed, positive when triangles face outwards, m^3; closed surfaces

@@ -5,22 +5,25 @@
 #include "base/alloc.h"
 #include "base/disjoint.h"
 #include "linalg/vec3.h"
-#include "mesh/tet10.h"
+#include "mesh/curved.h"
 
 // faces in VTK's node numbers, counter-clockwise from outside, then mid-edge nodes
 static const uint8_t TET_FACES[4][6] = {
     {0, 2, 1, 6, 5, 4}, {0, 1, 3, 4, 8, 7}, {1, 2, 3, 5, 9, 8}, {0, 3, 2, 7, 9, 6}};
-static const uint8_t HEX_FACES[6][4] = {{0, 3, 2, 1}, {4, 5, 6, 7}, {0, 1, 5, 4},
-                                        {1, 2, 6, 5}, {2, 3, 7, 6}, {3, 0, 4, 7}};
+static const uint8_t HEX_FACES[6][8] = {{0, 3, 2, 1, 11, 10, 9, 8},   {4, 5, 6, 7, 12, 13, 14, 15},
+                                        {0, 1, 5, 4, 8, 17, 12, 16},  {1, 2, 6, 5, 9, 18, 13, 17},
+                                        {2, 3, 7, 6, 10, 19, 14, 18}, {3, 0, 4, 7, 11, 16, 15, 19}};
 
-static int faces_of(const rf_mesh *m) { return m->type == RF_HEX8 ? 6 : 4; }
-static int corners_of(const rf_mesh *m) { return m->type == RF_HEX8 ? 4 : 3; }
-static int face_nodes_of(const rf_mesh *m) { return m->type == RF_TET10 ? 6 : corners_of(m); }
+static int faces_of(const rf_mesh *m) { return rf_element_is_tet(m->type) ? 4 : 6; }
+static int corners_of(const rf_mesh *m) { return rf_element_is_tet(m->type) ? 3 : 4; }
+static int face_nodes_of(const rf_mesh *m) {
+  return rf_element_is_quadratic(m->type) ? 2 * corners_of(m) : corners_of(m);
+}
 
 static void face_nodes(const rf_mesh *m, int64_t face, int count, int32_t *out) {
   const int per = faces_of(m);
   const int32_t *el = m->elements + (size_t)m->type * (size_t)(face / per);
-  const uint8_t *node = m->type == RF_HEX8 ? HEX_FACES[face % per] : TET_FACES[face % per];
+  const uint8_t *node = rf_element_is_tet(m->type) ? TET_FACES[face % per] : HEX_FACES[face % per];
   for (int a = 0; a < count; ++a) out[a] = el[node[a]];
 }
 
@@ -41,11 +44,14 @@ static void face_key(const rf_mesh *m, int64_t face, int32_t out[4]) {
 }
 
 const uint8_t *rf_tet_face(int f) { return TET_FACES[f]; }
+const uint8_t *rf_hex_face(int f) { return HEX_FACES[f]; }
 
 const uint8_t *rf_face_triangle(int32_t count, int k) {
   static const uint8_t PLAIN[2][3] = {{0, 1, 2}, {0, 2, 3}};
   static const uint8_t QUADRATIC[4][3] = {{0, 3, 5}, {3, 1, 4}, {5, 4, 2}, {3, 4, 5}};
-  return count == 6 ? QUADRATIC[k] : PLAIN[k];
+  static const uint8_t SERENDIPITY[6][3] = {{0, 4, 7}, {4, 1, 5}, {5, 2, 6},
+                                            {6, 3, 7}, {4, 5, 6}, {4, 6, 7}};
+  return count == 8 ? SERENDIPITY[k] : count == 6 ? QUADRATIC[k] : PLAIN[k];
 }
 
 // Hash of faces by their nodes.  Face f = element * faces per element + local face.
@@ -127,6 +133,27 @@ done:
   return st;
 }
 
+rf_status rf_mesh_mates(const rf_mesh *m, int64_t *mate, rf_error *err) {
+  rf_status st = RF_OK;
+  face_table table = {0};
+  const int64_t faces = (int64_t)faces_of(m) * m->n_elements;
+  RF_TRY(make_table(m, &table, err));
+  for (int64_t f = 0; f < faces; ++f) {
+    int64_t *first = &table.first[place_of(m, &table, f)];
+    mate[f] = *first > 0 ? *first - 1 : -1;
+    if (mate[f] < 0) {
+      *first = f + 1;
+    } else if (mate[mate[f]] < 0) {
+      mate[mate[f]] = f;
+    } else {
+      mate[f] = -1;
+    }
+  }
+done:
+  rf_free(table.first);
+  return st;
+}
+
 // ---- boundary ---------------------------------------------------------------
 
 void rf_boundary_free(rf_boundary *b) {
@@ -197,6 +224,10 @@ void rf_mesh_volumes(const rf_mesh *m, double *volume) {
       volume[e] = rf_tet10_volume((const double(*)[3])x);
       continue;
     }
+    if (m->type == RF_HEX20) {
+      volume[e] = rf_mesh_fraction(m, e) * rf_hex20_volume((const double(*)[3])x);
+      continue;
+    }
     if (m->type == RF_TET4) {
       volume[e] = det_of(x[0], x[1], x[2], x[3]) / 6.0;
       continue;
@@ -209,5 +240,6 @@ void rf_mesh_volumes(const rf_mesh *m, double *volume) {
       for (int a = 0; a < 4; ++a)
         volume[e] += det_of(x[0], x[c[a]], x[c[(a + 1) % 4]], x[c[(a + 2) % 4]]) / 12.0;
     }
+    volume[e] *= rf_mesh_fraction(m, e);
   }
 }

@@ -175,6 +175,77 @@ done:
   return st;
 }
 
+// ---- inside -----------------------------------------------------------------
+
+typedef struct enclosing {
+  const grid *g;
+  const rf_inside *inside;
+  int64_t *counts;  // touched, enclosed, doubtful voxels of a column of blocks  (columns, 3)
+} enclosing;
+
+// the voxels of a block that the surface does not meet
+static void block_of(const grid *g, int32_t x, int32_t y, int32_t z, rf_inside_block *b) {
+  const int32_t at[3] = {x, y, z};
+  for (int c = 0; c < 3; ++c) {
+    b->step[c] = g->h;
+    b->origin[c] = g->centre[c] + (at[c] + 0.5 - 0.5 * g->n) * g->h;
+  }
+  const uint64_t valid = (size_t)x / 64 + 1 == g->words ? g->last >> (x % 64) & 255 : 255;
+  for (int k = 0; k < RF_INSIDE_BLOCK; ++k) {
+    b->ask[k] = 0;
+    for (int j = 0; j < RF_INSIDE_BLOCK && y + j < g->n && z + k < g->n; ++j)
+      b->ask[k] |= (~row_of(g, g->solid, y + j, z + k)[x / 64] >> (x % 64) & valid) << (8 * j);
+    b->open[k] = b->ask[k];
+  }
+}
+
+static void add_block(const grid *g, int32_t x, int32_t y, int32_t z, const rf_inside_block *b) {
+  for (int k = 0; k < RF_INSIDE_BLOCK && z + k < g->n; ++k)
+    for (int j = 0; j < RF_INSIDE_BLOCK && y + j < g->n; ++j)
+      row_of(g, g->solid, y + j, z + k)[x / 64] |= (b->inside[k] >> (8 * j) & 255) << (x % 64);
+}
+
+// a task owns a column of blocks along x, so no two tasks write the same word
+static rf_status enclose_column(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const enclosing *e = context;
+  const grid *g = e->g;
+  const int32_t blocks = (g->n + RF_INSIDE_BLOCK - 1) / RF_INSIDE_BLOCK;
+  const int32_t y = RF_INSIDE_BLOCK * (int32_t)(task % blocks),
+                z = RF_INSIDE_BLOCK * (int32_t)(task / blocks);
+  int64_t *count = e->counts + 3 * task;
+  for (int32_t k = z; k < g->n && k < z + RF_INSIDE_BLOCK; ++k)
+    for (int32_t j = y; j < g->n && j < y + RF_INSIDE_BLOCK; ++j)
+      for (size_t w = 0; w < g->words; ++w) count[0] += count_bits(row_of(g, g->solid, j, k)[w]);
+  for (int32_t x = 0; x < g->n; x += RF_INSIDE_BLOCK) {
+    rf_inside_block b;
+    block_of(g, x, y, z, &b);
+    rf_inside_decide(e->inside, &b);
+    add_block(g, x, y, z, &b);
+    for (int k = 0; k < RF_INSIDE_BLOCK; ++k) count[1] += count_bits(b.inside[k]);
+    count[2] += rf_inside_doubts(&b);
+  }
+  return RF_OK;
+}
+
+rf_status rf_voxel_grid_enclose(const grid *g, const rf_inside *inside, const rf_run *run,
+                                rf_voxel_report *report, rf_error *err) {
+  rf_status st = RF_OK;
+  enclosing e = {.g = g, .inside = inside};
+  const int64_t blocks = (g->n + RF_INSIDE_BLOCK - 1) / RF_INSIDE_BLOCK;
+  *report = (rf_voxel_report){.sheets = rf_inside_sheets(inside)};
+  RF_ALLOC(e.counts, 3 * blocks * blocks);
+  RF_TRY(rf_run_tasks(run, blocks * blocks, 0, enclose_column, &e, err));
+  for (int64_t i = 0; i < blocks * blocks; ++i) {
+    report->n_touched += e.counts[3 * i];
+    report->n_enclosed += e.counts[3 * i + 1];
+    report->n_doubtful += e.counts[3 * i + 2];
+  }
+done:
+  rf_free(e.counts);
+  return st;
+}
+
 // ---- filling ----------------------------------------------------------------
 
 // seeds spread through runs of free bits, upwards and downwards, 64 voxels at a time
@@ -412,10 +483,9 @@ static rf_status lay_grid(const rf_surface *surface, const rf_voxel_settings *se
   const int32_t n = set->resolution;
   if (!(n >= 1)) return rf_fail(err, RF_ERR_ARG, "resolution must be 1 or more, got %d", (int)n);
   if (!(n <= RF_VOXEL_MAX_RESOLUTION))
-    return rf_fail(err, RF_ERR_ARG,
-                   "resolution must be at most %d, got %d: its grid would need %.3g GiB",
-                   RF_VOXEL_MAX_RESOLUTION, (int)n,
-                   (set->fill ? 2.0 : 1.0) * n * n * ceil(n / 64.0) * 8.0 / (1 << 30));
+    return rf_fail(
+        err, RF_ERR_ARG, "resolution must be at most %d, got %d: its grid would need %.3g GiB",
+        RF_VOXEL_MAX_RESOLUTION, (int)n, (double)n * n * ceil(n / 64.0) * 8.0 / (1 << 30));
   if (!(isfinite(set->expand) && set->expand >= 1.0))
     return rf_fail(err, RF_ERR_ARG,
                    "expand must be 1 or more, got %g: the grid must hold the surface", set->expand);
@@ -455,7 +525,6 @@ rf_status rf_voxel_grid_create(const rf_surface *surface, const rf_voxel_setting
   RF_TRY(lay_grid(surface, set, &g, err));
   RF_ALLOC(g.solid, (size_t)g.n * (size_t)g.n * g.words);
   RF_TRY(mark_surface(&g, surface, run, err));
-  if (set->fill) RF_TRY(rf_voxel_grid_fill(&g, run, err));
   *out = g;
   g.solid = NULL;
 done:
@@ -469,13 +538,21 @@ void rf_voxel_grid_free(rf_voxel_grid *g) {
 }
 
 rf_status rf_voxelize(const rf_surface *surface, const rf_voxel_settings *set, const rf_run *run,
-                      rf_mesh **out, rf_error *err) {
+                      rf_mesh **out, rf_voxel_report *report, rf_error *err) {
   rf_status st = RF_OK;
   grid g = {0};
+  rf_inside *inside = NULL;
+  rf_voxel_report made = {0};
   *out = NULL;
   RF_TRY(rf_voxel_grid_create(surface, set, run, &g, err));
+  if (set->fill) {
+    RF_TRY(rf_inside_create(surface, run, &inside, err));
+    RF_TRY(rf_voxel_grid_enclose(&g, inside, run, &made, err));
+  }
   RF_TRY(make_mesh(&g, run, out, err));
+  if (report) *report = made;
 done:
+  rf_inside_free(inside);
   rf_voxel_grid_free(&g);
   return st;
 }

@@ -6,9 +6,7 @@
 // taken when its closed box meets a triangle: the separating axis test with its 13
 // axes, widened by 1e-9 of a voxel so that rounding never loses a voxel.  A
 // connected surface therefore gives voxels connected through faces.  `fill` adds
-// every voxel that cannot be reached from the grid's border through faces without
-// crossing a taken one; a surface with holes larger than a voxel encloses nothing
-// and that is no error.
+// every other voxel whose centre is inside the surface (mesh/inside.h).
 //
 // Elements and nodes are ordered by z, then y, then x.
 #ifndef RF_MESH_VOXELIZE_H
@@ -19,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "mesh/inside.h"
 #include "mesh/mesh.h"
 #include "mesh/surface.h"
 
@@ -31,8 +30,17 @@ typedef struct rf_voxel_settings {
   bool fill;
 } rf_voxel_settings;
 
+typedef struct rf_voxel_report {
+  int64_t n_touched;   // voxels that meet the surface
+  int64_t n_enclosed;  // others, inside
+  int64_t n_doubtful;  // of those that do not meet the surface: RF_INSIDE_LOW < w < RF_INSIDE_HIGH
+  double sheets;       // share of the surface's area that has nothing behind it
+} rf_voxel_report;
+
+// report: of filled ones; nullable.
 RF_MUST_CHECK rf_status rf_voxelize(const rf_surface *surface, const rf_voxel_settings *set,
-                                    const rf_run *run, rf_mesh **out, rf_error *err);
+                                    const rf_run *run, rf_mesh **out, rf_voxel_report *report,
+                                    rf_error *err);
 
 // The same voxels, a bit each.
 typedef struct rf_voxel_grid {
@@ -44,10 +52,15 @@ typedef struct rf_voxel_grid {
   uint64_t *solid;   // bit x of row (z n + y)       (n n words)
 } rf_voxel_grid;
 
+// Those that the surface meets; `fill` is passed over.
 RF_MUST_CHECK rf_status rf_voxel_grid_create(const rf_surface *surface,
                                              const rf_voxel_settings *set, const rf_run *run,
                                              rf_voxel_grid *out, rf_error *err);
-// Adds what the voxels enclose: `fill` as an afterthought.
+// Adds the others that are inside.
+RF_MUST_CHECK rf_status rf_voxel_grid_enclose(const rf_voxel_grid *grid, const rf_inside *inside,
+                                              const rf_run *run, rf_voxel_report *report,
+                                              rf_error *err);
+// Adds the others that cannot be reached from the grid's border through faces of voxels.
 RF_MUST_CHECK rf_status rf_voxel_grid_fill(const rf_voxel_grid *grid, const rf_run *run,
                                            rf_error *err);
 void rf_voxel_grid_free(rf_voxel_grid *grid);

@@ -87,7 +87,7 @@ rf_status rf_shell_from_voxels(const rf_surface *surface, int32_t resolution, do
   rf_mesh *mesh = NULL;
   rf_shell_points s = {0};
   const rf_voxel_settings set = {.resolution = resolution, .expand = expand, .fill = false};
-  RF_TRY(rf_voxelize(surface, &set, run, &mesh, err));
+  RF_TRY(rf_voxelize(surface, &set, run, &mesh, NULL, err));
   s.n = mesh->n_elements;
   RF_ALLOC(s.points, 3 * (size_t)s.n);
   RF_ALLOC(s.normals, 3 * (size_t)s.n);

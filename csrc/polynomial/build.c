@@ -5,7 +5,9 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "fem/fem.h"
+#include "fem/ghost.h"
 #include "linalg/blas.h"
+#include "linalg/vector.h"
 #include "polynomial/damping.h"
 #include "polynomial/polynomial.h"
 #include "polynomial/strain.h"
@@ -29,6 +31,7 @@ typedef struct gram {
   double *panel;             // columns of m: strain components of quadrature points
   double *scratch;           // of a worker: gradients (9, r), for the trace columns (RF_STRAINS, m)
   int64_t scratch_stride;
+  int64_t *start;        // quadrature points before each element           (n_elements + 1)
   int32_t first, count;  // elements in the panel
   int32_t tiles;         // tiles along one side of the matrix
   rf_strain_kernels kernels;
@@ -82,12 +85,15 @@ static void factor_viscosity(double phi, double psi, rf_strain_factor *f) {
   f->l[2][2] = sqrt(fmax(diagonal - f->l[0][2] * f->l[0][2] - f->l[1][2] * f->l[1][2], 0.0));
 }
 
+static int32_t element_at(const gram *w, int32_t k) { return w->element ? w->element[k] : k; }
+
 // One task of the first phase: the columns of one element.
 static rf_status fill_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)err;
   const gram *w = context;
-  const int32_t place = w->first + (int32_t)task, points = w->solid->n_gauss;
-  const int32_t e = w->element ? w->element[place] : place;
+  const int32_t e = element_at(w, w->first + (int32_t)task);
+  const int32_t points = rf_solid_points(w->solid, e);
+  const int64_t before = w->start[w->first + task] - w->start[w->first];
   const int32_t nodes = (int32_t)w->solid->mesh->type;
   double *g = w->scratch + worker * w->scratch_stride, *columns = g + 9 * (int64_t)w->r;
   const rf_strain_factor *f = &w->factor[w->solid->element_material[e]];
@@ -96,7 +102,7 @@ static rf_status fill_task(void *context, int64_t task, int worker, rf_error *er
   for (int32_t a = 0; a < nodes; ++a)
     u[a] = w->basis + (int64_t)w->solid->mesh->elements[(int64_t)e * nodes + a] * 3 * w->r;
   for (int32_t p = 0; p < points; ++p) {
-    double *column = w->panel + (task * points + p) * w->rows * (int64_t)w->m;
+    double *column = w->panel + (before + p) * w->rows * (int64_t)w->m;
     w->kernels.gradients(nodes, w->r, phi + (int64_t)p * nodes * 3, u, g);
     rf_strain_factor weighted = *f;
     const double root = sqrt(volume[p]);
@@ -116,7 +122,7 @@ static rf_status multiply_task(void *context, int64_t task, int worker, rf_error
   while ((int64_t)(row + 1) * (row + 2) / 2 <= task) ++row;
   const int32_t column = (int32_t)(task - (int64_t)row * (row + 1) / 2);
 
-  const int m = w->m, k = w->count * w->solid->n_gauss * w->rows;
+  const int m = w->m, k = (int)(w->start[w->first + w->count] - w->start[w->first]) * w->rows;
   const int rows = m - row * TILE < TILE ? m - row * TILE : TILE;
   const int columns = m - column * TILE < TILE ? m - column * TILE : TILE;
   const double one = 1.0, *a = w->panel + row * TILE, *b = w->panel + column * TILE;
@@ -173,6 +179,31 @@ static rf_strain_kernels strain_kernels(rf_simd simd) {
   return (rf_strain_kernels){rf_strain_gradients_plain, rf_strain_columns_plain};
 }
 
+// quadrature points that a panel has room for
+static rf_status count_points(gram *w, int64_t *in_panel, rf_error *err) {
+  rf_status st = RF_OK;
+  const int64_t usual = w->solid->n_gauss, bytes = (int64_t)sizeof(double) * w->m * w->rows;
+  int64_t most = 1;
+  RF_ALLOC(w->start, (int64_t)w->n_elements + 1);
+  for (int32_t k = 0; k < w->n_elements; ++k) {
+    const int32_t points = rf_solid_points(w->solid, element_at(w, k));
+    w->start[k + 1] = w->start[k] + points;
+    most = points > most ? points : most;
+  }
+  *in_panel = PANEL_BYTES / (bytes * usual) * usual;
+  if (*in_panel > w->start[w->n_elements]) *in_panel = w->start[w->n_elements];
+  if (*in_panel < most) *in_panel = most;
+done:
+  return st;
+}
+
+// elements from w->first on that fit in the panel
+static int32_t elements_in_panel(const gram *w, int64_t in_panel) {
+  int32_t end = w->first;
+  while (end < w->n_elements && w->start[end + 1] - w->start[w->first] <= in_panel) ++end;
+  return end - w->first;
+}
+
 // The coefficients of w->element (w->n_elements of them) with w->factor; the rest of w is set here.
 static rf_status build(gram *w, const rf_run *run, const double *basis, rf_simd simd,
                        void (*collect_to)(const gram *w, double *out), double *out, rf_error *err) {
@@ -184,14 +215,13 @@ static rf_status build(gram *w, const rf_run *run, const double *basis, rf_simd 
   w->kernels = strain_kernels(rf_simd_resolve(simd));
   w->m = r + r * (r + 1) / 2;
   w->tiles = (w->m + TILE - 1) / TILE;
-  const int64_t per_element = (int64_t)w->m * w->rows * solid->n_gauss;
-  int64_t in_panel = PANEL_BYTES / (int64_t)sizeof(double) / per_element;
-  in_panel = in_panel < 1 ? 1 : in_panel > n_elements ? n_elements : in_panel;
+  int64_t in_panel = 0;
   w->scratch_stride = 9 * (int64_t)r + (w->rows == 1 ? RF_STRAINS * (int64_t)w->m : 0);
 
   RF_ALLOC(transposed, n_dofs * r);
   RF_ALLOC(w->matrix, (int64_t)w->m * w->m);
-  RF_ALLOC(w->panel, in_panel * per_element);
+  RF_TRY(count_points(w, &in_panel, err));
+  RF_ALLOC(w->panel, in_panel * w->m * w->rows);
   RF_ALLOC(w->scratch, run->threads * w->scratch_stride);
   for (int32_t i = 0; i < r; ++i)
     for (int64_t d = 0; d < n_dofs; ++d) transposed[d * r + i] = basis[i * n_dofs + d];
@@ -201,7 +231,7 @@ static rf_status build(gram *w, const rf_run *run, const double *basis, rf_simd 
   rf_blas_serial_begin();
   for (int32_t first = 0; first < n_elements && st >= 0; first += w->count) {
     w->first = first;
-    w->count = n_elements - first < in_panel ? n_elements - first : (int32_t)in_panel;
+    w->count = elements_in_panel(w, in_panel);
     st = rf_run_progress(run, first, n_elements, err);
     if (st >= 0) st = rf_run_tasks(run, w->count, 0, fill_task, w, err);
     if (st >= 0)
@@ -215,7 +245,32 @@ done:
   rf_free(transposed);
   rf_free(w->matrix);
   rf_free(w->panel);
+  rf_free(w->start);
   rf_free(w->scratch);
+  return st;
+}
+
+// Adds the quadratic energy of the ghost penalty, with the factor of each material.
+static rf_status add_ghosts(const rf_solid *solid, const rf_run *run, int32_t r,
+                            const double *basis, const double *factor, double *coefficient,
+                            rf_error *err) {
+  rf_status st = RF_OK;
+  const int64_t dofs = 3 * (int64_t)solid->mesh->n_nodes;
+  rf_solid penalty = *solid;  // with the penalty's stiffness in place of its mass
+  double *product = NULL;
+  penalty.mass = NULL;
+  if (!solid->ghost_mate) return RF_OK;
+  RF_ALLOC(penalty.mass, solid->graph.ptr[solid->mesh->n_nodes]);
+  RF_ALLOC(product, r * dofs);
+  RF_TRY(rf_solid_ghost_matrix(solid, factor, penalty.mass, err));
+  RF_TRY(rf_solid_mass_multiply(&penalty, run, r, basis, product, err));
+  for (int32_t i = 0; i < r; ++i)
+    for (int32_t j = i; j < r; ++j)
+      coefficient[rf_polynomial_index(r, 0, 0, i + 1, j + 1)] +=
+          (i == j ? 0.5 : 1.0) * rf_dot(dofs, basis + i * dofs, product + j * dofs);
+done:
+  rf_free(penalty.mass);
+  rf_free(product);
   return st;
 }
 
@@ -229,14 +284,20 @@ rf_status rf_polynomial_build(const rf_solid *solid, const rf_run *run, int32_t 
                               const double *basis, rf_simd simd, double *coefficient,
                               rf_error *err) {
   rf_status st = RF_OK;
+  double *modulus = NULL;
   gram w = {.solid = solid, .r = r, .rows = RF_STRAINS, .n_elements = solid->mesh->n_elements};
   RF_TRY(check_arguments(r, simd, err));
   RF_ALLOC(w.factor, solid->n_materials);
-  for (int32_t m = 0; m < solid->n_materials; ++m)
+  RF_ALLOC(modulus, solid->n_materials);
+  for (int32_t m = 0; m < solid->n_materials; ++m) {
     RF_TRY(factor_material(solid, m, &w.factor[m], err));
+    modulus[m] = rf_solid_ghost_modulus(solid, m);
+  }
   RF_TRY(build(&w, run, basis, simd, collect, coefficient, err));
+  RF_TRY(add_ghosts(solid, run, r, basis, modulus, coefficient, err));
 done:
   rf_free(w.factor);
+  rf_free(modulus);
   return st;
 }
 
@@ -257,6 +318,7 @@ rf_status rf_polynomial_build_part(const rf_solid *solid, const rf_run *run, int
   rf_status st = RF_OK;
   gram w = {.solid = solid, .r = r, .rows = part == RF_PART_LAMBDA ? 1 : RF_STRAINS};
   int32_t *element = NULL;
+  double *modulus = NULL;
   RF_TRY(check_arguments(r, simd, err));
   if (!(material >= 0 && material < solid->n_materials))
     return rf_fail(err, RF_ERR_ARG, "material must be between 0 and %d, got %d",
@@ -271,9 +333,14 @@ rf_status rf_polynomial_build_part(const rf_solid *solid, const rf_run *run, int
     if (solid->element_material[e] == material) element[w.n_elements++] = e;
   w.element = element;
   RF_TRY(build(&w, run, basis, simd, collect, coefficient, err));
+  RF_ALLOC(modulus, solid->n_materials);
+  if (part == RF_PART_WHOLE) modulus[material] = rf_solid_ghost_modulus(solid, material);
+  if (part == RF_PART_MU) modulus[material] = RF_GHOST_MODULUS;
+  RF_TRY(add_ghosts(solid, run, r, basis, modulus, coefficient, err));
 done:
   rf_free(w.factor);
   rf_free(element);
+  rf_free(modulus);
   return st;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "contact/fit.h"
 #include "contact/penalty.h"
 #include "linalg/dense_rt.h"
 #include "pyext/py_contact.h"
@@ -11,6 +12,7 @@
 #include "pyext/py_field.h"
 #include "pyext/py_object.h"
 #include "pyext/py_point_tree.h"
+#include "pyext/py_reduced.h"
 
 static rf_penalty *self_penalty(PyObject *self) { return py_held(self); }
 
@@ -24,20 +26,21 @@ const rf_penalty *py_contact_get(py_state *state, PyObject *object) {
 
 static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *tree_obj, *field_obj, *weights_obj, *grasp_obj, *kept = NULL, *self = NULL;
-  py_in weights = {0}, grasp = {0};
+  PyObject *tree_obj, *field_obj, *weights_obj, *grasp_obj, *each_obj = Py_None;
+  PyObject *kept = NULL, *self = NULL;
+  py_in weights = {0}, each = {0}, grasp = {0};
   rf_penalty_settings set = {0};
-  int coherence, direction, warm_nodes, max_points;
+  int coherence, normal, warm_nodes, max_points, automatic = 0;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OOOdiddipiO:Contact", &tree_obj, &field_obj, &weights_obj,
+  if (!PyArg_ParseTuple(args, "OOOdiddippO|Op:Contact", &tree_obj, &field_obj, &weights_obj,
                         &set.stiffness_n_per_m, &warm_nodes, &set.cold_ratio, &set.budget_us,
-                        &max_points, &coherence, &direction, &grasp_obj))
+                        &max_points, &coherence, &normal, &grasp_obj, &each_obj, &automatic))
     return NULL;
   set.warm_nodes = warm_nodes;
   set.max_points = max_points;
   set.coherence = coherence;
-  set.along_normal = direction == 1;
-  set.free_normal = direction == 2;
+  set.along_normal = normal;
+  set.automatic = automatic;
   const rf_point_tree *tree = py_point_tree_get(state, tree_obj);
   rf_oracle oracle = {.field = NULL};
   if (!tree) return NULL;
@@ -50,6 +53,9 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   if (weights_obj != Py_None &&
       py_in_f64(&weights, weights_obj, "weights", 1, (npy_intp[]){tree->n_points}) < 0)
     goto done;
+  if (each_obj != Py_None &&
+      py_in_f64(&each, each_obj, "stiffness", 1, (npy_intp[]){tree->n_points}) < 0)
+    goto done;
   for (int i = 0; i < 3; ++i) set.grasp_m[i] = ((double *)grasp.data)[i];
   kept = PyTuple_Pack(2, tree_obj, field_obj);
   if (!kept) goto done;
@@ -57,12 +63,13 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_penalty_create(tree, &oracle, &set, weights.data, &penalty, &err);
+  st = rf_penalty_create(tree, &oracle, &set, weights.data, each.data, &penalty, &err);
   Py_END_ALLOW_THREADS
   self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, penalty, release, kept);
 done:
   Py_XDECREF(kept);
   py_in_release(&weights);
+  py_in_release(&each);
   py_in_release(&grasp);
   return self;
 }
@@ -257,7 +264,7 @@ PyDoc_STRVAR(
     derivatives_doc,
     "derivatives($self, position, quaternion, q, all_of, /)\n--\n\n"
     "Of a cycle of a deformable shell, derivatives of (force, torque) by q, shape (6, r),\n"
-    "and of the reduced force by (dx, dw), (r, 6), and by q, (r, r); normals do not turn.");
+    "and of the reduced force by (dx, dw), (r, 6), and by q, (r, r); directions stay.");
 static PyObject *derivatives(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   PyObject *position_obj, *quaternion_obj, *q_obj, *out[3] = {NULL}, *result = NULL;
@@ -276,10 +283,9 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
   rf_penalty_result cycle = {0};
   rf_error err = {0};
   rf_status st = RF_OK;
-  found.wrench_by_q = rf_alloc(8 * (size_t)ld, sizeof(double));
-  found.reduced_by_x = rf_alloc(8 * (size_t)ld, sizeof(double));
-  found.reduced_by_q = rf_alloc((size_t)(ld * ld), sizeof(double));
-  if (!found.wrench_by_q || !found.reduced_by_x || !found.reduced_by_q) {
+  found.mixed = rf_alloc(8 * (size_t)ld, sizeof(double));
+  found.shell = rf_alloc((size_t)(ld * ld), sizeof(double));
+  if (!found.mixed || !found.shell) {
     st = rf_fail(&err, RF_ERR_MEMORY, "out of memory: derivatives of a contact");
     py_raise(state, st, &err);
     goto done;
@@ -299,24 +305,20 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
   out[2] = py_new_f64(2, (npy_intp[]){r, r});
   if (!out[0] || !out[1] || !out[2]) goto done;
   for (npy_intp j = 0; j < r; ++j) {
-    for (npy_intp i = 0; i < 6; ++i) {
-      py_f64(out[0])[r * i + j] = found.wrench_by_q[ld * i + j];
-      py_f64(out[1])[6 * j + i] = found.reduced_by_x[ld * i + j];
-    }
-    for (npy_intp i = 0; i < r; ++i) py_f64(out[2])[r * i + j] = found.reduced_by_q[ld * i + j];
+    for (npy_intp i = 0; i < 6; ++i)
+      py_f64(out[0])[r * i + j] = py_f64(out[1])[6 * j + i] = found.mixed[ld * i + j];
+    for (npy_intp i = 0; i < r; ++i) py_f64(out[2])[r * i + j] = found.shell[ld * i + j];
   }
   result = PyTuple_Pack(3, out[0], out[1], out[2]);
 done:
   for (int i = 0; i < 3; ++i) Py_XDECREF(out[i]);
-  rf_free(found.wrench_by_q);
-  rf_free(found.reduced_by_x);
-  rf_free(found.reduced_by_q);
+  rf_free(found.mixed);
+  rf_free(found.shell);
   py_in_release(&q);
   return result;
 }
 
-// numbers of all cycles as arrays
-static PyObject *results_out(npy_intp n, const rf_penalty_result *found, PyObject *reduced,
+PyObject *py_contact_results(npy_intp n, const rf_penalty_result *found, PyObject *reduced,
                              PyObject *field_reduced, PyObject *contacts) {
   PyObject *force = py_new_f64(2, (npy_intp[]){n, 3}), *torque = py_new_f64(2, (npy_intp[]){n, 3});
   PyObject *gradient = py_new_f64(3, (npy_intp[]){n, 6, 6});
@@ -412,7 +414,7 @@ static PyObject *evaluate_many(PyObject *self, PyObject *args) {
     else
       Py_CLEAR(contacts);
   }
-  if (contacts) result = results_out(n, found, reduced, field_reduced, contacts);
+  if (contacts) result = py_contact_results(n, found, reduced, field_reduced, contacts);
 done:
   for (npy_intp k = 0; lists && k < n; ++k) release_touching(lists + k);
   rf_free(lists);
@@ -448,10 +450,64 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+PyDoc_STRVAR(
+    fit_doc,
+    "fit_stiffness(tree, reduced, field, field_reduced, /)\n--\n\n"
+    "Stiffness of each point [N/m], shape (n,), by the compliance of what deforms: a Reduced "
+    "under\n"
+    "the tree or None, a DeformedField and its Reduced or None. None where nothing yields.");
+static PyObject *fit_stiffness(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *tree_obj, *model_obj, *field_obj, *field_model_obj;
+  const rf_reduced *model = NULL, *field_model = NULL;
+  const rf_deformed_field *field = NULL;
+  if (!PyArg_ParseTuple(args, "OOOO:fit_stiffness", &tree_obj, &model_obj, &field_obj,
+                        &field_model_obj))
+    return NULL;
+  const rf_point_tree *tree = py_point_tree_get(state, tree_obj);
+  if (!tree) return NULL;
+  if (model_obj != Py_None && !(model = py_reduced_get(state, model_obj))) return NULL;
+  if (field_obj != Py_None) {
+    field = py_deformed_field_get(state, field_obj);
+    field_model = field ? py_reduced_get(state, field_model_obj) : NULL;
+    if (!field_model) return NULL;
+  }
+  PyObject *out = py_new_f64(1, (npy_intp[]){tree->n_points});
+  if (!out) return NULL;
+  double *to = py_f64(out);
+  bool fitted = false;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_fit_stiffness(tree, model, field, field_model, to, &fitted, &err);
+  Py_END_ALLOW_THREADS
+  if (st >= 0 && !fitted) {
+    Py_DECREF(out);
+    Py_RETURN_NONE;
+  }
+  return py_result(state, st, &err, out);
+}
+
+PyDoc_STRVAR(suited_doc,
+             "suited_stiffness(stiffness, /)\n--\n\n"
+             "Of a contact point under a coupling of that stiffness [N/m].");
+static PyObject *suited_stiffness(PyObject *module, PyObject *args) {
+  double stiffness;
+  (void)module;
+  if (!PyArg_ParseTuple(args, "d:suited_stiffness", &stiffness)) return NULL;
+  return PyFloat_FromDouble(rf_penalty_suited_rt(stiffness));
+}
+
+PyMethodDef py_contact_functions[] = {
+    {"suited_stiffness", suited_stiffness, METH_VARARGS, suited_doc},
+    {"fit_stiffness", fit_stiffness, METH_VARARGS, fit_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 PyDoc_STRVAR(contact_doc,
              "Contact(tree, field, weights, stiffness, warm_nodes, cold_ratio, budget_us, "
-             "max_points, coherence, direction, grasp, /)\n--\n\n"
-             "Penalty contact of a PointTree with a Field.");
+             "max_points, coherence, normal, grasp, each=None, automatic=False, /)\n--\n\n"
+             "Penalty contact of a PointTree with a Field; each: stiffness of each point.");
 
 static PyType_Slot slots[] = {
     {Py_tp_new, contact_new},

@@ -1,5 +1,6 @@
 #include "pyext/py_convert.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -174,25 +175,34 @@ static int load(py_in *in, PyObject *object, const char *name, int type, int ndi
   return hold(in, found, type);
 }
 
-// releases what it refuses
-static int check_finite(py_in *in, const char *name) {
+// values of at most `most`; releases what it refuses
+static int check_size(py_in *in, const char *name, double most) {
   const double *x = in->data;
   const npy_intp count = PyArray_SIZE(in->array);
   for (npy_intp i = 0; i < count; ++i) {
-    if (isfinite(x[i])) continue;
+    if (fabs(x[i]) <= most) continue;
     char where[128], value[32];
     index_text(where, sizeof where, in->ndim, in->shape, i);
     snprintf(value, sizeof value, "%g", x[i]);
+    const char *allowed =
+        isfinite(x[i]) ? "coordinates must be below 1e150 m" : "every value must be finite";
     py_in_release(in);
-    return refuse("InputError", PyUnicode_FromFormat("%s%s is %s; every value must be finite", name,
-                                                     where, value));
+    return refuse("InputError",
+                  PyUnicode_FromFormat("%s%s is %s; %s", name, where, value, allowed));
   }
   return 0;
 }
 
+static int check_finite(py_in *in, const char *name) { return check_size(in, name, DBL_MAX); }
+
 int py_in_f64(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape) {
   if (load(in, object, name, NPY_FLOAT64, ndim, shape) < 0) return -1;
   return check_finite(in, name);
+}
+
+int py_in_points(py_in *in, PyObject *object, const char *name) {
+  if (load(in, object, name, NPY_FLOAT64, 2, (npy_intp[]){PY_ANY, 3}) < 0) return -1;
+  return check_size(in, name, 1e150);
 }
 
 int py_in_f32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape) {

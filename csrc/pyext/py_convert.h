@@ -24,6 +24,9 @@ typedef struct py_in {
 // 0 on success, -1 with an exception set.
 int py_in_f64(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape);
 
+// Points (any, 3) [m] likewise, coordinates below 1e150, whose squares are finite.
+int py_in_points(py_in *in, PyObject *object, const char *name);
+
 // float32 likewise, for large arrays: not checked to be finite.
 int py_in_f32(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape);
 

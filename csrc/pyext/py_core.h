@@ -104,7 +104,7 @@ extern PyMethodDef py_mesh_functions[], py_solid_functions[], py_modes_functions
     py_basis_functions[], py_reduced_functions[], py_system_functions[], py_sketch_functions[],
     py_spectrum_functions[], py_free_body_functions[], py_parts_functions[], py_damping_functions[],
     py_pointshell_functions[], py_voxmap_functions[], py_deformed_field_functions[],
-    py_field_functions[], py_surface_functions[], py_coupling_functions[], py_device_functions[],
-    py_session_functions[];
+    py_field_functions[], py_surface_functions[], py_winding_functions[], py_contact_functions[],
+    py_coupling_functions[], py_device_functions[], py_session_functions[], py_cut_functions[];
 
 #endif

@@ -154,18 +154,19 @@ static int address_in(py_state *state, PyObject *host, int port, const char *nam
 }
 
 PyDoc_STRVAR(udp_doc,
-             "udp_device(address, client, wait, max_force, max_torque, /)\n--\n\n"
+             "udp_device(address, client, wait, max_force, max_torque, takeover, /)\n--\n\n"
              "A bridge over UDP: (host, port) of the socket, of the client or None.");
 static PyObject *udp_device(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
-  int port, client_port;
+  int port, client_port, takeover;
   PyObject *host, *client_host, *client;
   rf_udp_settings set = {.wait_s = 0.0};
   rf_device *device = NULL;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, "(Ui)Oddd:udp_device", &host, &port, &client, &set.wait_s,
-                        &set.max_force_n, &set.max_torque_nm))
+  if (!PyArg_ParseTuple(args, "(Ui)Odddp:udp_device", &host, &port, &client, &set.wait_s,
+                        &set.max_force_n, &set.max_torque_nm, &takeover))
     return NULL;
+  set.takeover = takeover != 0;
   if (address_in(state, host, port, "address", 0, &set.here) < 0) return NULL;
   if (client != Py_None) {
     if (!PyTuple_Check(client)) return py_fail(state, "InputTypeError", "client must be a tuple");
@@ -179,7 +180,7 @@ static PyObject *udp_device(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(udp_counts_doc,
              "udp_counts(device, /)\n--\n\n"
-             "(port or 0, accepted, old, foreign, malformed, sent, unsent) of a bridge.");
+             "(port or 0, accepted, old, foreign, malformed, sent, unsent, refused) of a bridge.");
 static PyObject *udp_counts(PyObject *module, PyObject *object) {
   py_state *state = py_state_of_module(module);
   rf_udp_counts c;
@@ -187,9 +188,21 @@ static PyObject *udp_counts(PyObject *module, PyObject *object) {
   if (!device) return NULL;
   if (!rf_udp_read_counts(device, &c))
     return py_fail(state, "InputTypeError", "the device is no bridge over UDP");
-  return Py_BuildValue("(iLLLLLL)", (int)c.port, (long long)c.accepted, (long long)c.old,
+  return Py_BuildValue("(iLLLLLLL)", (int)c.port, (long long)c.accepted, (long long)c.old,
                        (long long)c.foreign, (long long)c.malformed, (long long)c.sent,
-                       (long long)c.unsent);
+                       (long long)c.unsent, (long long)c.refused);
+}
+
+PyDoc_STRVAR(udp_accept_doc,
+             "udp_accept(device, /)\n--\n\n"
+             "Let another client follow the one of a bridge once that is silent.");
+static PyObject *udp_accept(PyObject *module, PyObject *object) {
+  py_state *state = py_state_of_module(module);
+  rf_error err = {0};
+  const rf_device *device = py_device_get(state, object);
+  if (!device) return NULL;
+  const rf_status st = rf_udp_accept(device, &err);
+  return py_result(state, st, &err, Py_NewRef(Py_None));
 }
 
 PyDoc_STRVAR(spacemouse_doc,
@@ -281,6 +294,7 @@ PyMethodDef py_device_functions[] = {
     {"hand_device", hand_device, METH_VARARGS, hand_doc},
     {"udp_device", udp_device, METH_VARARGS, udp_doc},
     {"udp_counts", udp_counts, METH_O, udp_counts_doc},
+    {"udp_accept", udp_accept, METH_O, udp_accept_doc},
     {"spacemouse_device", spacemouse_device, METH_VARARGS, spacemouse_doc},
     {"force_dimension_device", force_dimension_device, METH_VARARGS, force_dimension_doc},
     {"openhaptics_device", openhaptics_device, METH_VARARGS, openhaptics_doc},

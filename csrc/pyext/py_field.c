@@ -240,10 +240,12 @@ static PyObject *from_surface(PyObject *module, PyObject *args) {
     Py_END_ALLOW_THREADS
     PyObject *field = st < 0 ? py_raise(state, st, &err) : field_of_grid(state, grid);
     if (field)
-      result = Py_BuildValue("(NNNNdiddid)", field, PyBool_FromLong(report.closed),
-                             PyBool_FromLong(report.turned), PyBool_FromLong(report.crossing),
-                             report.offset, (int)report.n_removed, report.band, report.error,
-                             (int)report.n_hidden, report.depth_error);
+      result = Py_BuildValue(
+          "(NNNNdiddidNiLLd)", field, PyBool_FromLong(report.closed),
+          PyBool_FromLong(report.turned), PyBool_FromLong(report.crossing), report.offset,
+          (int)report.n_removed, report.band, report.error, (int)report.n_hidden,
+          report.depth_error, PyBool_FromLong(report.capped), (int)report.n_cap,
+          (long long)report.n_inside, (long long)report.n_doubtful, report.sheets);
   }
   py_surface_release(&in);
   py_in_release(&box);
@@ -303,7 +305,7 @@ static PyObject *distance(PyObject *self, PyObject *args) {
       py_run_init(py_state_of_object(self), &run, NULL, threads) < 0)
     return NULL;
   py_in points;
-  if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
+  if (py_in_points(&points, points_obj, "points") < 0) return NULL;
   PyObject *out = py_new_f64(1, points.shape);
   if (out) {
     double *to = py_f64(out);
@@ -330,7 +332,7 @@ static PyObject *gradient(PyObject *self, PyObject *args) {
       py_run_init(py_state_of_object(self), &run, NULL, threads) < 0)
     return NULL;
   py_in points;
-  if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
+  if (py_in_points(&points, points_obj, "points") < 0) return NULL;
   PyObject *d = py_new_f64(1, points.shape), *g = d ? py_new_f64(2, points.shape) : NULL;
   if (g) {
     double *to_d = py_f64(d), *to_g = py_f64(g);
@@ -378,7 +380,7 @@ static PyObject *time_distances(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "Oip:time_distances", &points_obj, &repeats, &one_by_one))
     return NULL;
   py_in points;
-  if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
+  if (py_in_points(&points, points_obj, "points") < 0) return NULL;
   const npy_intp n = points.shape[0];
   double *distance_to = NULL;
   if (!(repeats >= 1 && repeats <= 1000000))

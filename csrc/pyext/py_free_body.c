@@ -272,6 +272,69 @@ done:
   return result;
 }
 
+PyDoc_STRVAR(snapshot_doc,
+             "snapshot($self, /)\n--\n\n"
+             "(rigid, q, qdot, qddot, steps): copies of all that `restore` takes; rigid (13,) is "
+             "position, quaternion, momentum and angular momentum.");
+static PyObject *snapshot(PyObject *self, PyObject *unused) {
+  (void)unused;
+  const rf_free_body *b = py_held(self);
+  const npy_intp r = b->deformation->model->r, length[4] = {13, r, r, r};
+  PyObject *out[4] = {NULL}, *result = NULL;
+  double *to[4];
+  for (int i = 0; i < 4; ++i) {
+    out[i] = py_new_f64(1, &length[i]);
+    if (!out[i]) goto done;
+    to[i] = py_f64(out[i]);
+  }
+  long long steps;
+  const size_t bytes = (size_t)r * sizeof(double);
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  memcpy(to[0], &b->rigid, sizeof b->rigid);
+  memcpy(to[1], b->deformation->q, bytes);
+  memcpy(to[2], b->deformation->qdot, bytes);
+  memcpy(to[3], b->deformation->qddot, bytes);
+  steps = b->deformation->report.steps;
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  result = Py_BuildValue("(OOOOL)", out[0], out[1], out[2], out[3], steps);
+done:
+  for (int i = 0; i < 4; ++i) Py_XDECREF(out[i]);
+  return result;
+}
+
+PyDoc_STRVAR(restore_doc,
+             "restore($self, rigid, q, qdot, qddot, steps, /)\n--\n\n"
+             "The state that `snapshot` returned, of this body or of another of its model.");
+static PyObject *restore(PyObject *self, PyObject *args) {
+  py_state *state = py_state_of_object(self);
+  rf_free_body *body = py_held(self);
+  static const char *const names[4] = {"rigid", "q", "qdot", "qddot"};
+  const npy_intp r = body->deformation->model->r, length[4] = {13, r, r, r};
+  PyObject *objects[4], *result = NULL;
+  py_in in[4] = {{0}};
+  long long steps;
+  if (!PyArg_ParseTuple(args, "OOOOL:restore", &objects[0], &objects[1], &objects[2], &objects[3],
+                        &steps))
+    return NULL;
+  for (int i = 0; i < 4; ++i)
+    if (py_in_f64(&in[i], objects[i], names[i], 1, &length[i]) < 0) goto done;
+  rf_rigid_state rigid;
+  memcpy(&rigid, in[0].data, sizeof rigid);
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  py_lock(self);
+  st = rf_free_body_restore(body, &rigid, in[1].data, in[2].data, in[3].data, steps, &err);
+  py_unlock(self);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
+done:
+  for (int i = 0; i < 4; ++i) py_in_release(&in[i]);
+  return result;
+}
+
 PyDoc_STRVAR(positions_doc,
              "positions($self, /)\n--\n\n"
              "Positions of the nodes in the world (n, 3).");
@@ -292,6 +355,8 @@ static PyObject *positions(PyObject *self, PyObject *unused) {
 static PyMethodDef methods[] = {
     {"state", read_state, METH_NOARGS, state_doc},
     {"reset", reset, METH_VARARGS, reset_doc},
+    {"snapshot", snapshot, METH_NOARGS, snapshot_doc},
+    {"restore", restore, METH_VARARGS, restore_doc},
     {"positions", positions, METH_NOARGS, positions_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "mesh/tet10.h"
+#include "mesh/quadratic.h"
 #include "mesh/topology.h"
 #include "mesh/voxelize.h"
 #include "pyext/py_convert.h"
@@ -45,10 +45,11 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     py_fail(state, "MeshError", "elements has 0 rows; a mesh needs one at least");
     goto done;
   }
-  if (elements.shape[1] != 4 && elements.shape[1] != 8 && elements.shape[1] != 10) {
+  if (elements.shape[1] != 4 && elements.shape[1] != 8 && elements.shape[1] != 10 &&
+      elements.shape[1] != 20) {
     py_fail(state, "InputError",
-            "elements must have shape (e, 4) or (e, 10) for tetrahedra or (e, 8) for hexahedra, "
-            "got (%zd, %zd)",
+            "elements must have shape (e, 4) or (e, 10) for tetrahedra, (e, 8) or (e, 20) for "
+            "hexahedra, got (%zd, %zd)",
             elements.shape[0], elements.shape[1]);
     goto done;
   }
@@ -90,8 +91,8 @@ static PyObject *get_regions(PyObject *self, void *unused) {
 
 static PyGetSetDef mesh_getset[] = {
     {"nodes", get_nodes, NULL, "Rest positions in m, read-only (n, 3).", NULL},
-    {"elements", get_elements, NULL, "Node indices, read-only int32 (e, 4), (e, 8) or (e, 10).",
-     NULL},
+    {"elements", get_elements, NULL,
+     "Node indices, read-only int32 (e, 4), (e, 8), (e, 10) or (e, 20).", NULL},
     {"regions", get_regions, NULL, "Region of each element, read-only int32 (e,).", NULL},
     {0},
 };
@@ -159,7 +160,7 @@ static PyObject *mesh_volumes(PyObject *self, PyObject *unused) {
 
 PyDoc_STRVAR(quadratic_doc,
              "quadratic($self, /)\n--\n\n"
-             "Mesh of ten-node tetrahedra, with the middles of the edges after the nodes.");
+             "Mesh of second-order elements, with the middles of the edges after the nodes.");
 static PyObject *mesh_quadratic(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_mesh *mesh = NULL;
@@ -198,7 +199,9 @@ PyType_Spec py_mesh_spec = {
 PyDoc_STRVAR(voxelize_doc,
              "voxelize($module, vertices, triangles, resolution, fill, expand, progress, threads, "
              "/)\n--\n\n"
-             "Mesh of the voxels that a surface touches and, with fill, encloses.");
+             "Mesh of the voxels that a surface touches and, with fill, of those inside:\n"
+             "(mesh, n_touched, n_enclosed, n_doubtful, share of single sheets); without fill the\n"
+             "numbers are 0.");
 static PyObject *voxelize(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *progress, *result = NULL;
@@ -213,12 +216,17 @@ static PyObject *voxelize(PyObject *module, PyObject *args) {
   if (py_in_surface(state, &in, vertices, triangles) == 0) {
     const rf_voxel_settings set = {.resolution = resolution, .expand = expand, .fill = fill != 0};
     rf_mesh *mesh = NULL;
+    rf_voxel_report report = {0};
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
-    st = rf_voxelize(&in.view, &set, &run.run, &mesh, &err);
+    st = rf_voxelize(&in.view, &set, &run.run, &mesh, &report, &err);
     Py_END_ALLOW_THREADS
     result = st < 0 ? py_raise(state, st, &err) : wrap(state->types[PY_MESH], mesh);
+    if (result)
+      result =
+          Py_BuildValue("NLLLd", result, (long long)report.n_touched, (long long)report.n_enclosed,
+                        (long long)report.n_doubtful, report.sheets);
   }
   py_surface_release(&in);
   return result;

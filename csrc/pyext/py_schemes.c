@@ -38,6 +38,12 @@ static rf_status newmark_reduced_reset(void *s, const rf_run *run, const double 
   (void)run;
   return rf_newmark_reset(s, q, qdot, qddot, err);
 }
+static void newmark_reduced_set_steps(void *of, int64_t steps) {
+  rf_newmark *s = of;
+  s->report.steps = steps;
+  s->time_s = (double)steps * s->set.dt_s;
+}
+
 static py_scheme_state newmark_reduced_look(const void *from) {
   const rf_newmark *s = from;
   return (py_scheme_state){s->q, s->qdot, s->qddot, s->time_s};
@@ -51,6 +57,7 @@ const py_scheme py_newmark_reduced = {.kind = PY_IS_REDUCED,
                                       .release = newmark_reduced_free,
                                       .step = newmark_reduced_step,
                                       .reset = newmark_reduced_reset,
+                                      .set_steps = newmark_reduced_set_steps,
                                       .look = newmark_reduced_look,
                                       .report = newmark_reduced_report};
 
@@ -71,6 +78,12 @@ static rf_status newmark_projected_reset(void *s, const rf_run *run, const doubl
                                          const double *qdot, const double *qddot, rf_error *err) {
   return rf_projected_newmark_reset(s, run, q, qdot, qddot, err);
 }
+static void newmark_projected_set_steps(void *of, int64_t steps) {
+  rf_projected_newmark *s = of;
+  s->report.steps = steps;
+  s->time_s = (double)steps * s->set.dt_s;
+}
+
 static py_scheme_state newmark_projected_look(const void *from) {
   const rf_projected_newmark *s = from;
   return (py_scheme_state){s->q, s->qdot, s->qddot, s->time_s};
@@ -84,6 +97,7 @@ const py_scheme py_newmark_projected = {.kind = PY_IS_PROJECTED,
                                         .release = newmark_projected_free,
                                         .step = newmark_projected_step,
                                         .reset = newmark_projected_reset,
+                                        .set_steps = newmark_projected_set_steps,
                                         .look = newmark_projected_look,
                                         .report = newmark_projected_report};
 
@@ -103,6 +117,10 @@ static rf_status newmark_solid_reset(void *s, const rf_run *run, const double *q
                                      const double *qdot, const double *qddot, rf_error *err) {
   return rf_solid_newmark_reset(s, run, q, qdot, qddot, err);
 }
+static void newmark_solid_set_steps(void *s, int64_t steps) {
+  rf_solid_newmark_set_steps(s, steps);
+}
+
 static py_scheme_state newmark_solid_look(const void *s) {
   return (py_scheme_state){rf_solid_newmark_u(s), rf_solid_newmark_v(s), rf_solid_newmark_a(s),
                            rf_solid_newmark_time(s)};
@@ -114,6 +132,7 @@ const py_scheme py_newmark_solid = {.kind = PY_IS_SOLID,
                                     .release = newmark_solid_free,
                                     .step = newmark_solid_step,
                                     .reset = newmark_solid_reset,
+                                    .set_steps = newmark_solid_set_steps,
                                     .look = newmark_solid_look,
                                     .report = newmark_solid_report};
 
@@ -146,6 +165,12 @@ static rf_status central_reduced_reset(void *s, const rf_run *run, const double 
   (void)run;
   return rf_central_reset(s, q, qdot, qddot, err);
 }
+static void central_reduced_set_steps(void *of, int64_t steps) {
+  rf_central *s = of;
+  s->steps = steps;
+  s->time_s = (double)steps * s->set.dt_s;
+}
+
 static py_scheme_state central_reduced_look(const void *from) {
   const rf_central *s = from;
   return (py_scheme_state){s->q, s->qdot, s->qddot, s->time_s};
@@ -159,6 +184,7 @@ const py_scheme py_central_reduced = {.kind = PY_IS_REDUCED,
                                       .release = central_reduced_free,
                                       .step = central_reduced_step,
                                       .reset = central_reduced_reset,
+                                      .set_steps = central_reduced_set_steps,
                                       .look = central_reduced_look,
                                       .report = central_reduced_report};
 
@@ -179,6 +205,12 @@ static rf_status central_solid_reset(void *s, const rf_run *run, const double *q
                                      const double *qdot, const double *qddot, rf_error *err) {
   return rf_solid_central_reset(s, run, q, qdot, qddot, err);
 }
+static void central_solid_set_steps(void *of, int64_t steps) {
+  rf_solid_central *s = of;
+  s->steps = steps;
+  s->time_s = (double)steps * s->set.dt_s;
+}
+
 static py_scheme_state central_solid_look(const void *from) {
   const rf_solid_central *s = from;
   return (py_scheme_state){s->motion.u, s->motion.v, s->motion.a, s->time_s};
@@ -192,5 +224,6 @@ const py_scheme py_central_solid = {.kind = PY_IS_SOLID,
                                     .release = central_solid_free,
                                     .step = central_solid_step,
                                     .reset = central_solid_reset,
+                                    .set_steps = central_solid_set_steps,
                                     .look = central_solid_look,
                                     .report = central_solid_report};

@@ -26,6 +26,7 @@ typedef struct py_scheme {
   rf_status (*step)(void *s, const rf_run *run, const double *force, int64_t n, rf_error *err);
   rf_status (*reset)(void *s, const rf_run *run, const double *q, const double *qdot,
                      const double *qddot, rf_error *err);
+  void (*set_steps)(void *s, int64_t steps);  // since the last reset, and so the time
   py_scheme_state (*look)(const void *s);
   rf_newmark_report (*report)(const void *s);  // explicit schemes: steps only
 } py_scheme;

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
+#include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_damping.h"
 #include "pyext/py_object.h"
@@ -11,6 +13,7 @@
 #include "pyext/py_reduced.h"
 #include "pyext/py_schemes.h"
 #include "pyext/py_solid.h"
+#include "world/driven.h"
 
 typedef struct py_simulation {
   py_object object;  // holds the state of the scheme, which borrows from the system and the
@@ -182,19 +185,129 @@ static PyObject *step(PyObject *object, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-PyDoc_STRVAR(reset_doc,
-             "reset($self, q, qdot, qddot, threads, /)\n--\n\n"
-             "State at time 0; None: zero, for qddot: consistent without external force.");
+// n steps in contact, arrays of which have a row a step.
+typedef struct driven {
+  PyObject *simulation, *contact;
+  const double *force, *positions, *quaternions, *field_qs;
+  double *reduced, *field_reduced;
+  rf_penalty_result *found;
+  npy_intp r, s;  // coordinates of the shell and of the field
+} driven;
+
+// Both are locked for a chunk of steps only, the simulation first.
+static rf_status drive(const driven *d, rf_driven *work, int64_t from, int64_t end, rf_error *err) {
+  rf_newmark *simulation = py_held(d->simulation);
+  rf_penalty *penalty = py_held(d->contact);
+  rf_status st = RF_OK;
+  py_lock(d->simulation);
+  py_lock(d->contact);
+  for (int64_t k = from; k < end && st >= 0; ++k) {
+    rf_pose pose;
+    memcpy(pose.position_m, d->positions + 3 * k, sizeof pose.position_m);
+    memcpy(pose.quaternion, d->quaternions + 4 * k, sizeof pose.quaternion);
+    st = rf_driven_step_rt(
+        work, simulation, penalty, &pose, d->field_qs ? d->field_qs + d->s * k : NULL, d->force,
+        d->found + k, d->reduced + d->r * k, d->field_reduced ? d->field_reduced + d->s * k : NULL);
+    if (st == RF_ERR_ARG)
+      st = rf_fail(err, st, "step %lld: the pose or field_q is no usable number", (long long)k);
+    else if (st < 0)
+      st = rf_newmark_diverged(simulation->time_s, err);
+  }
+  py_unlock(d->contact);
+  py_unlock(d->simulation);
+  return st;
+}
+
+PyDoc_STRVAR(
+    contact_doc,
+    "step_contact($self, force, contact, positions, quaternions, field_qs, progress, /)\n--\n\n"
+    "A step for each pose of the field object: what `Contact.evaluate_many` gives of them.");
+static PyObject *step_contact(PyObject *object, PyObject *args) {
+  py_simulation *self = (py_simulation *)object;
+  py_state *state = py_state_of_object(object);
+  PyObject *force_obj, *contact, *positions_obj, *quaternions_obj, *field_qs_obj, *progress;
+  PyObject *reduced = NULL, *field_reduced = NULL, *result = NULL;
+  py_run run;
+  py_in force, positions = {0}, quaternions = {0}, field_qs = {0};
+  rf_driven *work = NULL;
+  driven d = {.simulation = object};
+  rf_error err = {0};
+  rf_status st = RF_OK;
+  if (!PyArg_ParseTuple(args, "OOOOOO:step_contact", &force_obj, &contact, &positions_obj,
+                        &quaternions_obj, &field_qs_obj, &progress))
+    return NULL;
+  const rf_penalty *penalty = py_contact_get(state, contact);
+  if (!penalty || py_run_init(state, &run, progress, 1) < 0 ||
+      vector_in(self, &force, force_obj, "force") < 0)
+    return NULL;
+  d.contact = contact;
+  d.r = self->shape[0];
+  d.s = rf_penalty_field_coordinates(penalty);
+  if (rf_penalty_coordinates(penalty) != d.r) {
+    py_fail(state, "InputError",
+            "contact is of a shell with %d coordinates, the simulation has %zd",
+            (int)rf_penalty_coordinates(penalty), (Py_ssize_t)d.r);
+    goto done;
+  }
+  if (py_in_f64(&positions, positions_obj, "position", 2, (npy_intp[]){PY_ANY, 3}) < 0) goto done;
+  const npy_intp n = positions.shape[0];
+  if (py_in_f64(&quaternions, quaternions_obj, "quaternion", 2, (npy_intp[]){n, 4}) < 0) goto done;
+  if (field_qs_obj != Py_None && !d.s) {
+    py_fail(state, "InputError", "field_q is given, but the field does not deform");
+    goto done;
+  }
+  if (field_qs_obj != Py_None &&
+      py_in_f64(&field_qs, field_qs_obj, "field_q", 2, (npy_intp[]){n, d.s}) < 0)
+    goto done;
+  reduced = py_new_f64(2, (npy_intp[]){n, d.r});
+  field_reduced = d.s ? py_new_f64(2, (npy_intp[]){n, d.s}) : Py_NewRef(Py_None);
+  d.found = rf_alloc((size_t)n, sizeof *d.found);
+  if (!d.found) PyErr_NoMemory();
+  if (!reduced || !field_reduced || !d.found) goto done;
+  d.force = force.data, d.positions = positions.data, d.quaternions = quaternions.data;
+  d.field_qs = field_qs.data;
+  d.reduced = py_f64(reduced);
+  d.field_reduced = d.s ? py_f64(field_reduced) : NULL;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_penalty_check_many(penalty, n, d.positions, d.quaternions, NULL, &err);
+  if (st >= 0) st = rf_driven_create((int32_t)d.r, &work, &err);
+  for (int64_t from = 0; from < n && st >= 0; from += 64) {
+    const int64_t end = n - from < 64 ? n : from + 64;
+    st = drive(&d, work, from, end, &err);
+    if (st >= 0) st = rf_run_progress(&run.run, end, n, &err);
+  }
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err)
+                  : py_contact_results(n, d.found, reduced, field_reduced, Py_None);
+done:
+  rf_driven_free(work);
+  rf_free(d.found);
+  Py_XDECREF(reduced);
+  Py_XDECREF(field_reduced);
+  py_in_release(&positions);
+  py_in_release(&quaternions);
+  py_in_release(&field_qs);
+  py_in_release(&force);
+  return result;
+}
+
+PyDoc_STRVAR(
+    reset_doc,
+    "reset($self, q, qdot, qddot, threads, steps=0, /)\n--\n\n"
+    "State after so many steps; None: zero, for qddot: consistent without external force.");
 static PyObject *reset(PyObject *object, PyObject *args) {
   py_simulation *self = (py_simulation *)object;
   py_state *state = py_state_of_object(object);
   PyObject *objects[3], *result = NULL;
   int threads;
+  long long steps = 0;
   py_run run;  // checks `threads`; no Python is called while the lock is held
   py_in in[3] = {{0}};
   static const char *const names[3] = {"q", "qdot", "qddot"};
-  if (!PyArg_ParseTuple(args, "OOOi:reset", &objects[0], &objects[1], &objects[2], &threads))
+  if (!PyArg_ParseTuple(args, "OOOi|L:reset", &objects[0], &objects[1], &objects[2], &threads,
+                        &steps))
     return NULL;
+  if (steps < 0) return py_fail(state, "InputError", "steps must not be negative");
   if (py_run_init(state, &run, NULL, threads) < 0) return NULL;
   for (int i = 0; i < 3; ++i)
     if (vector_in(self, &in[i], objects[i], names[i]) < 0) goto done;
@@ -204,6 +317,7 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
   st = self->scheme->reset(self->object.held, &quiet, in[0].data, in[1].data, in[2].data, &err);
+  if (st >= 0) self->scheme->set_steps(self->object.held, steps);
   py_unlock(object);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
@@ -322,6 +436,16 @@ static PyMethodDef reduced_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMethodDef newmark_methods[] = {
+    {"step", step, METH_VARARGS, step_doc},
+    {"step_contact", step_contact, METH_VARARGS, contact_doc},
+    {"reset", reset, METH_VARARGS, reset_doc},
+    {"state", read_state, METH_NOARGS, state_doc},
+    {"report", read_report, METH_NOARGS, report_doc},
+    {"time_steps", time_steps, METH_VARARGS, time_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 PyDoc_STRVAR(newmark_reduced_doc,
              "NewmarkReduced(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
              "threads, strain_rate=None, /)\n--\n\n"
@@ -361,7 +485,7 @@ PyDoc_STRVAR(central_solid_doc,
       .slots = prefix##_slots,                                                          \
   }
 
-SIMULATION_TYPE(newmark_reduced, "NewmarkReduced", reduced_methods);
+SIMULATION_TYPE(newmark_reduced, "NewmarkReduced", newmark_methods);
 SIMULATION_TYPE(newmark_projected, "NewmarkProjected", methods);
 SIMULATION_TYPE(newmark_solid, "NewmarkSolid", methods);
 SIMULATION_TYPE(central_reduced, "CentralReduced", reduced_methods);

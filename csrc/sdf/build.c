@@ -9,12 +9,16 @@
 #include "linalg/vec3.h"
 #include "mesh/closest.h"
 #include "mesh/crossings.h"
+#include "mesh/inside.h"
+#include "mesh/orientation.h"
+#include "sdf/build_open.h"
 #include "sdf/build_union.h"
 #include "sdf/isosurface.h"
 #include "sdf/packet.h"
 
 // of the tree over a triangle while it is made, and of what is looked for in it
 static const double TREE_BYTES = 500.0;
+static const double MOST_SHEETS = 0.5;  // share of the area from which a surface has no inside
 // of a piece of a boundary while pieces are put together, or of one and the tree over it
 static const double PIECE_BYTES = 600.0;
 
@@ -24,7 +28,8 @@ typedef enum sign_rule {
   SIGN_NONE,    // distances
   SIGN_NORMAL,  // by pseudonormals
   SIGN_LEVEL,   // negative where the sample was below a level before
-  SIGN_DEEPER   // samples with a sign, -0 on hidden walls too, may become lower, others stay
+  SIGN_DEEPER,  // samples with a sign, -0 on hidden walls too, may become lower, others stay
+  SIGN_NEARER   // samples may come nearer to 0, and keep their signs
 } sign_rule;
 
 typedef struct filling {
@@ -92,6 +97,10 @@ static void write_row(const filling *f, int32_t i, int32_t j, const double *dist
   for (int32_t k = 0; k < f->n[2]; ++k) {
     if (f->rule == SIGN_DEEPER) {
       if (signbit(to[k])) to[k] = (float)fmin(-distance[k], (double)to[k]);
+      continue;
+    }
+    if (f->rule == SIGN_NEARER) {
+      to[k] = copysignf((float)fmin(distance[k], fabs((double)to[k])), to[k]);
       continue;
     }
     if (f->rule == SIGN_LEVEL)
@@ -456,6 +465,64 @@ done:
   return st;
 }
 
+// ---- inside of open surfaces -------------------------------------------------------------
+
+// Leaves signed distances in the grid; *found false: the surface has no inside.
+static rf_status by_windings(const rf_surface *s, filling *f, rf_grid *g, double band,
+                             const rf_run *run, rf_field_report *report, bool *found,
+                             rf_error *err) {
+  rf_status st = RF_OK;
+  rf_inside *inside = NULL;
+  rf_open_signs signs = {0};
+  rf_isosurface cap = {0};
+  rf_closest *walls = NULL, *closest = NULL;
+  int32_t *triangles = NULL;
+  rf_surface outer = *s;
+  rf_run_part parts[2] = {{run, 0, 80, 100}, {run, 80, 100, 100}};
+  const rf_run first = rf_run_of_part(&parts[0]), second = rf_run_of_part(&parts[1]);
+  *found = false;
+  RF_TRY(rf_inside_create(s, run, &inside, err));
+  report->sheets = rf_inside_sheets(inside);
+  if (!(report->sheets < MOST_SHEETS)) goto done;
+  RF_ALLOC(triangles, 3 * (size_t)s->n_triangles);
+  RF_TRY(rf_open_walls_find(inside, s, run, triangles, &outer.n_triangles, err));
+  if (outer.n_triangles == 0) goto done;
+  outer.triangles = triangles;
+  report->n_hidden = s->n_triangles - outer.n_triangles;
+  if (report->n_hidden > 0) {
+    RF_TRY(rf_closest_create(&outer, run, &walls, err));
+    f->closest = walls;
+  }
+  f->rule = SIGN_NONE;
+  RF_TRY(fill(f, band, &first, err));
+  RF_TRY(rf_open_signs_find(inside, g, run, &signs, err));
+  if (signs.n_inside == 0) goto done;
+  *found = report->capped = true;
+  report->n_inside = signs.n_inside;
+  report->n_doubtful = signs.n_doubtful;
+  const size_t samples = (size_t)g->n[0] * (size_t)g->n[1] * (size_t)g->n[2];
+  for (size_t i = 0; i < samples; ++i) g->values[i] = copysignf(g->values[i], signs.below[i]);
+
+  RF_TRY(rf_open_cap_create(g, &signs, f->closest, run, &cap, err));
+  report->n_cap = cap.n_triangles;
+  if (cap.n_triangles == 0) goto done;
+  report->depth_error = fmax(f->spacing[0], fmax(f->spacing[1], f->spacing[2]));
+  const rf_surface lid = rf_isosurface_view(&cap);
+  RF_TRY(rf_closest_create(&lid, run, &closest, err));
+  f->closest = closest;
+  f->rule = SIGN_NEARER;
+  RF_TRY(fill(f, band, &second, err));
+done:
+  if (!*found) report->n_hidden = 0;
+  rf_free(triangles);
+  rf_closest_free(walls);
+  rf_closest_free(closest);
+  rf_isosurface_free(&cap);
+  rf_open_signs_free(&signs);
+  rf_inside_free(inside);
+  return st;
+}
+
 // ---- the whole ------------------------------------------------------------------------
 
 static rf_status place_box(const rf_surface *s, const rf_field_settings *set, double low[3],
@@ -489,25 +556,26 @@ static rf_status place_box(const rf_surface *s, const rf_field_settings *set, do
   return RF_OK;
 }
 
-static double bytes_needed(const int32_t n[3], const rf_surface *s) {
+// open: surfaces whose winding numbers are kept for a while
+static double bytes_needed(const int32_t n[3], const rf_surface *s, bool open) {
   const double samples = (double)n[0] * n[1] * n[2];
   // of the coarse samples, of an iso-surface and the tree over it: by the number of voxels in the
   // box's sides, which a surface of usual shape does not exceed by much
   const double faces = (double)n[0] * n[1] + (double)n[1] * n[2] + (double)n[2] * n[0];
-  return 4.1 * samples + 2000.0 * faces + TREE_BYTES * (double)s->n_triangles;
+  return (open ? 8.1 : 4.1) * samples + 2000.0 * faces + TREE_BYTES * (double)s->n_triangles;
 }
 
 // how many pieces of a boundary fit into what is left
 static int64_t room_for_pieces(const int32_t n[3], const rf_surface *s,
                                const rf_field_settings *set) {
-  const double left = (set->memory - bytes_needed(n, s)) / PIECE_BYTES;
+  const double left = (set->memory - bytes_needed(n, s, false)) / PIECE_BYTES;
   return set->memory > 0.0 && left < (double)INT64_MAX / 2 ? (int64_t)fmax(left, 0.0) : INT64_MAX;
 }
 
 // refuses what does not fit the memory, before it is tried
-static rf_status check_memory(const int32_t n[3], const rf_surface *s, const rf_field_settings *set,
-                              rf_error *err) {
-  const double need = bytes_needed(n, s);
+static rf_status check_memory(const int32_t n[3], const rf_surface *s, bool open,
+                              const rf_field_settings *set, rf_error *err) {
+  const double need = bytes_needed(n, s, open);
   if (set->memory > 0.0 && need > set->memory)
     return rf_fail(
         err, RF_ERR_MEMORY,
@@ -567,9 +635,50 @@ done:
   return st;
 }
 
-rf_status rf_grid_from_surface(const rf_surface *s, const rf_field_settings *set, const rf_run *run,
-                               rf_grid **out, rf_field_report *report, rf_error *err) {
+// A copy of a surface with some of its triangles reversed; *triangles: its own.
+static rf_status reverse_some(rf_surface *s, const uint8_t *reversed, int32_t **triangles,
+                              rf_error *err) {
   rf_status st = RF_OK;
+  RF_ALLOC(*triangles, 3 * (size_t)s->n_triangles);
+  for (size_t t = 0; t < (size_t)s->n_triangles; ++t)
+    for (size_t k = 0; k < 3; ++k)
+      (*triangles)[3 * t + k] = s->triangles[3 * t + (reversed[t] && k > 0 ? 3 - k : k)];
+  s->triangles = *triangles;
+done:
+  return st;
+}
+
+// Turns triangles and parts that face another way than the others; surfaces that face inward as a
+// whole stay as they are.
+static rf_status mend(rf_surface *s, int32_t **triangles, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
+  uint8_t *reversed = NULL;
+  int32_t count = 0;
+  RF_ALLOC(reversed, s->n_triangles);
+  RF_TRY(rf_orientation_find(s, run, reversed, err));
+  for (int32_t t = 0; t < s->n_triangles; ++t) count += reversed[t];
+  if (count > 0 && count < s->n_triangles) RF_TRY(reverse_some(s, reversed, triangles, err));
+done:
+  rf_free(reversed);
+  return st;
+}
+
+static rf_status check_offset(const rf_field_settings *set, const rf_field_report *report,
+                              const double spacing[3], rf_error *err) {
+  if (report->closed || report->offset >= 0.5 * rf_vec3_length(spacing)) return RF_OK;
+  return rf_fail(err, RF_ERR_ARG,
+                 "offset is %g m; around a surface without inside it must be at least half the "
+                 "diagonal of a voxel, %g m: make it larger, or the resolution higher",
+                 set->automatic ? report->offset : set->offset, 0.5 * rf_vec3_length(spacing));
+}
+
+rf_status rf_grid_from_surface(const rf_surface *surface, const rf_field_settings *set,
+                               const rf_run *run, rf_grid **out, rf_field_report *report,
+                               rf_error *err) {
+  rf_status st = RF_OK;
+  rf_surface mended = *surface;
+  const rf_surface *s = &mended;
+  int32_t *triangles = NULL;
   rf_grid *g = NULL;
   rf_closest *closest = NULL;
   rf_surface_report measures;
@@ -581,24 +690,19 @@ rf_status rf_grid_from_surface(const rf_surface *s, const rf_field_settings *set
   RF_TRY(place_box(s, set, low, high, spacing, err));
   for (int c = 0; c < 3; ++c)
     n[c] = set->resolution[c] < INT32_MAX ? set->resolution[c] + 1 : INT32_MAX;
-  RF_TRY(check_memory(n, s, set, err));
+  RF_TRY(check_memory(n, s, false, set, err));
   if (!(set->automatic || (isfinite(set->offset) && set->offset >= 0.0))) {
     st = rf_fail(err, RF_ERR_ARG, "offset must be finite and not negative, got %g", set->offset);
     goto done;
   }
+  RF_TRY(mend(&mended, &triangles, run, err));
   RF_TRY(rf_surface_measure(s, &measures, err));
   report->closed = measures.closed && measures.volume != 0.0;
   report->turned = report->closed && measures.volume < 0.0;
-  if (!report->closed && !set->automatic && set->offset == 0.0) {
-    st =
-        rf_fail(err, RF_ERR_MESH,
-                "the surface is not closed, so it has no inside; leave offset to None, or give one "
-                "above 0, to take the distance from a surface around it");
-    goto done;
-  }
+  RF_TRY(check_memory(n, s, !report->closed, set, err));
   RF_TRY(rf_grid_allocate(n, low, spacing, &g, err));
   RF_TRY(rf_closest_create(s, run, &closest, err));
-  bool meet = false;
+  bool meet = false, found = false;
   if (report->closed) RF_TRY(rf_crossings_any(s, closest, run, &meet, &report->crossing, err));
 
   filling f = {.closest = closest, .values = g->values, .turn = report->turned ? -1.0 : 1.0};
@@ -623,15 +727,21 @@ rf_status rf_grid_from_surface(const rf_surface *s, const rf_field_settings *set
     RF_TRY(settle_inside(s, &f, g, meet || !measures.manifold, whole, report->band,
                          room_for_pieces(n, s, set), &second, report, err));
     RF_TRY(rf_run_progress(run, 100, 100, err));
-  } else {
+  } else if (set->automatic || set->offset == 0.0) {
+    RF_TRY(by_windings(s, &f, g, report->band, run, report, &found, err));
+    f.closest = closest;
+    RF_TRY(rf_run_progress(run, 100, 100, err));
+  }
+  if (!found && !set->automatic && set->offset == 0.0 && !report->closed) {
+    st =
+        rf_fail(err, RF_ERR_MESH,
+                "the surface is not closed, so it has no inside; leave offset to None, or give one "
+                "above 0, to take the distance from a surface around it");
+    goto done;
+  }
+  if (!found && !(report->closed && (set->automatic || set->offset == 0.0))) {
     report->offset = set->automatic ? RF_SOUP_OFFSET * largest : set->offset;
-    if (!report->closed && !(report->offset >= 0.5 * rf_vec3_length(g->spacing))) {
-      st = rf_fail(err, RF_ERR_ARG,
-                   "offset is %g m; around a surface without inside it must be at least half the "
-                   "diagonal of a voxel, %g m: make it larger, or the resolution higher",
-                   report->offset, 0.5 * rf_vec3_length(g->spacing));
-      goto done;
-    }
+    RF_TRY(check_offset(set, report, g->spacing, err));
     RF_TRY(check_room(s, g, report->offset, set, err));
     RF_TRY(by_offset(s, &f, g, report->band, whole, run, report, err));
   }
@@ -641,5 +751,6 @@ rf_status rf_grid_from_surface(const rf_surface *s, const rf_field_settings *set
 done:
   rf_closest_free(closest);
   rf_grid_free(g);
+  rf_free(triangles);
   return st;
 }

@@ -9,7 +9,13 @@
 // around, in whichever sense, and the distances there are those from its boundary: walls hidden
 // inside (of parts that overlap) do not count (build_union.h).
 //
-// Polygon soups by way of an offset (B07 3.6): distances without sign, their iso-surface at
+// Before all that, triangles that face another way than their neighbours, and parts that face
+// another way than the others, are turned (mesh/orientation.h).
+//
+// Open surfaces that have an inside nevertheless, where their winding numbers are above 1/2:
+// distances from the surface and from what caps its holes (build_open.h).
+//
+// Other polygon soups by way of an offset (B07 3.6): distances without sign, their iso-surface at
 // the offset, of which parts inside others are left out, then the signed distances from that.
 //
 // All distances are exact; or those up to a band about the surface, and the others interpolated
@@ -38,7 +44,7 @@ typedef struct rf_field_settings {
   bool fitted;    // the box is the cube about the surface's, `expand` times its longest side
   double expand;  // 1 or more
   double low[3], high[3];  // corners of the box, unless fitted, m
-  bool automatic;          // direct where the surface is closed, else RF_SOUP_OFFSET
+  bool automatic;          // direct where the surface has an inside, else RF_SOUP_OFFSET
   double offset;           // otherwise: 0: direct, positive: this one, m
   bool exact;              // everywhere
   double memory;           // that may be used, bytes; 0: any
@@ -53,7 +59,11 @@ typedef struct rf_field_report {
   double band;         // distances up to which samples are exact, m
   double error;        // of samples, at most, m
   int32_t n_hidden;    // triangles hidden inside others, wholly or in part; 0 unless it crosses
-  double depth_error;  // further, of samples inside where some are hidden, m
+  double depth_error;  // further, of samples inside where some are hidden, or along rims, m
+  bool capped;         // the surface is open, inside is where it winds more than half
+  int32_t n_cap;       // triangles that cap its holes
+  int64_t n_inside, n_doubtful;  // samples, if so; see mesh/inside.h
+  double sheets;                 // share of the area that has nothing behind it, if so
 } rf_field_report;
 
 RF_MUST_CHECK rf_status rf_grid_from_surface(const rf_surface *surface,

@@ -146,6 +146,11 @@ void rf_field_distances_rt(const rf_field *f, int32_t n, const double *points, d
 // and gradient (n, 3)
 void rf_field_gradients_rt(const rf_field *f, int32_t n, const double *points, double *distance,
                            double *gradient);
+// In place of the gradient, where the field is a grid, central differences over one spacing to each
+// side (one-sided at the sides of the grid): continuous, where the gradient of the interpolant
+// jumps from cell to cell.
+void rf_field_slopes_rt(const rf_field *f, int32_t n, const double *points, double *distance,
+                        double *slope);
 // Asks for the samples around p; without effect on results.
 void rf_field_prefetch_rt(const rf_field *f, const double p[3]);
 

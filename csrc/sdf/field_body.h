@@ -16,6 +16,9 @@
 #include "linalg/vec3.h"
 #include "sdf/field_kernels.h"
 
+// Out of line, for what is rare and others are not to pay for.
+#define APART static __attribute__((noinline))
+
 enum { RING = 32, AHEAD = 28 };  // places: their samples, 4 lines each, fit into the first cache
 enum { BLOCK = 64 };             // places of which groups of parts are put together
 
@@ -139,6 +142,7 @@ RF_INLINE double grid_value(const rf_grid *g, const double *p, double *gradient)
 // The same for four places at once; what is known of those that are to be interpolated.
 typedef struct ring {
   int32_t at[RING];
+  int32_t cell[3][RING];  // along each axis
   double into[3][RING];
   double square[RING];  // squared distances to the box
 } ring;
@@ -154,14 +158,31 @@ RF_INLINE void find_four(const rf_grid *g, const double *p, int32_t i, ring *r) 
     // of the last sample the cell before
     const rf_i4 at = whole_part(rf_least4(t, rf_splat(g->lanes_cell[c])));
     rf_store4(r->into[c] + i, t - of_integers(at));
+    memcpy(r->cell[c] + i, &at, sizeof at);
     index = index * g->n[c] + at;
   }
   rf_store4(r->square + i, way[0] * way[0] + way[1] * way[1] + way[2] * way[2]);
   memcpy(r->at + i, &index, sizeof index);
 }
 
-// n places, four count
-RF_INLINE void find_some(const rf_grid *g, int32_t n, const double *p, int32_t i, ring *r) {
+// Prefetches the samples around a cell along x and y, wherever that is; those along z are in the
+// lines of the cell, which the search for distances has left in the caches.
+RF_INLINE void ask_around(const float *v, size_t plane, size_t row) {
+  const uintptr_t at = (uintptr_t)v;
+  const uintptr_t x = plane * sizeof *v, y = row * sizeof *v;
+  __builtin_prefetch((const void *)(at - x));
+  __builtin_prefetch((const void *)(at - x + y));
+  __builtin_prefetch((const void *)(at + 2 * x));
+  __builtin_prefetch((const void *)(at + 2 * x + y));
+  __builtin_prefetch((const void *)(at - y));
+  __builtin_prefetch((const void *)(at - y + x));
+  __builtin_prefetch((const void *)(at + 2 * y));
+  __builtin_prefetch((const void *)(at + 2 * y + x));
+}
+
+// n places, four count; around: asks for what differences over a spacing take
+RF_INLINE void find_some(const rf_grid *g, int32_t n, const double *p, int32_t i, bool around,
+                         ring *r) {
   const size_t row = (size_t)g->n[2], plane = (size_t)g->n[1] * row;
   double last[12];
   if (n < 4) {
@@ -172,6 +193,10 @@ RF_INLINE void find_some(const rf_grid *g, int32_t n, const double *p, int32_t i
   find_four(g, p, i, r);
   for (int32_t k = i; k < i + 4; ++k) {
     const float *v = g->values + r->at[k];
+    if (around) {
+      ask_around(v, plane, row);
+      continue;
+    }
     __builtin_prefetch(v);
     __builtin_prefetch(v + row);
     __builtin_prefetch(v + plane);
@@ -193,22 +218,20 @@ RF_INLINE void eight_samples(const float *v, const int32_t *at, rf_v4 *near, rf_
 #endif
 }
 
+// The samples at the corners of the cells of four places, by x, y and z.
+typedef rf_v4 corners[2][2][2];
+
 // gradient: of four places its x, its y and its z, of those inside the box; nullable
-RF_INLINE rf_v4 use_four(const rf_grid *g, const ring *r, int32_t i, rf_v4 *gradient) {
-  const size_t row = (size_t)g->n[2], plane = (size_t)g->n[1] * row;
+RF_INLINE rf_v4 use_corners(const rf_grid *g, const ring *r, int32_t i, corners at,
+                            rf_v4 *gradient) {
   const rf_v4 x = rf_load4(r->into[0] + i), y = rf_load4(r->into[1] + i),
               z = rf_load4(r->into[2] + i);
   rf_v4 line[2][2], step[2][2];
-  for (int b = 0; b < 2; ++b) {
-    rf_v4 low[2], high[2];
-    const float *v = g->values + (b ? row : 0);
-    eight_samples(v, r->at + i, &low[0], &low[1]);
-    eight_samples(v + plane, r->at + i, &high[0], &high[1]);
+  for (int b = 0; b < 2; ++b)
     for (int c = 0; c < 2; ++c) {
-      step[b][c] = high[c] - low[c];
-      line[b][c] = low[c] + x * step[b][c];
+      step[b][c] = at[1][b][c] - at[0][b][c];
+      line[b][c] = at[0][b][c] + x * step[b][c];
     }
-  }
   rf_v4 across[2], end[2];
   for (int c = 0; c < 2; ++c) {
     across[c] = line[1][c] - line[0][c];
@@ -228,16 +251,160 @@ RF_INLINE rf_v4 use_four(const rf_grid *g, const ring *r, int32_t i, rf_v4 *grad
   return value;
 }
 
-// gradient is nullable
+RF_INLINE rf_v4 use_four(const rf_grid *g, const ring *r, int32_t i, rf_v4 *gradient) {
+  const size_t row = (size_t)g->n[2], plane = (size_t)g->n[1] * row;
+  corners at;
+  for (int a = 0; a < 2; ++a)
+    for (int b = 0; b < 2; ++b) {
+      const float *v = g->values + (a ? plane : 0) + (b ? row : 0);
+      eight_samples(v, r->at + i, &at[a][b][0], &at[a][b][1]);
+    }
+  return use_corners(g, r, i, at, gradient);
+}
+
+// ---- differences over a spacing ---------------------------------------------------
+
+// What central differences at four places take: beside the corners of their cells, along each axis
+// the samples one before and one behind these, by the two other axes.
+typedef struct around {
+  corners cell;
+  rf_v4 before[3][2][2], behind[3][2][2];
+  rf_v4 half[3][2];  // 0.5, or 1 at a side of the grid, where there is none before, or behind
+} around;
+
+#if defined(__clang__)
+#define SHUFFLE_F4(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
+#else
+#define SHUFFLE_F4(a, b, i, j, k, l) __builtin_shuffle(a, b, (rf_i4){i, j, k, l})
+#endif
+
+// of four places the four samples at v along z
+RF_INLINE void sixteen_samples(const float *v, const int32_t *at, rf_v4 out[4]) {
+  rf_f4 p[4];
+  for (int k = 0; k < 4; ++k) memcpy(&p[k], v + at[k], sizeof p[k]);
+  const rf_f4 a = SHUFFLE_F4(p[0], p[1], 0, 4, 1, 5), b = SHUFFLE_F4(p[2], p[3], 0, 4, 1, 5);
+  const rf_f4 c = SHUFFLE_F4(p[0], p[1], 2, 6, 3, 7), d = SHUFFLE_F4(p[2], p[3], 2, 6, 3, 7);
+  out[0] = of_floats(SHUFFLE_F4(a, b, 0, 1, 4, 5));
+  out[1] = of_floats(SHUFFLE_F4(a, b, 2, 3, 6, 7));
+  out[2] = of_floats(SHUFFLE_F4(c, d, 0, 1, 4, 5));
+  out[3] = of_floats(SHUFFLE_F4(c, d, 2, 3, 6, 7));
+}
+
+RF_INLINE void take_inner(const rf_grid *g, const ring *r, int32_t i, around *s) {
+  const size_t row = (size_t)g->n[2], plane = (size_t)g->n[1] * row;
+  const int32_t *at = r->at + i;
+  const float *v = g->values;
+  for (int a = 0; a < 2; ++a)
+    for (int b = 0; b < 2; ++b) {
+      rf_v4 line[4];
+      sixteen_samples(v + (a ? plane : 0) + (b ? row : 0) - 1, at, line);
+      s->before[2][a][b] = line[0];
+      s->cell[a][b][0] = line[1];
+      s->cell[a][b][1] = line[2];
+      s->behind[2][a][b] = line[3];
+    }
+  for (int b = 0; b < 2; ++b) {
+    const float *x = v + (b ? row : 0), *y = v + (b ? plane : 0);
+    eight_samples(x - plane, at, &s->before[0][b][0], &s->before[0][b][1]);
+    eight_samples(x + 2 * plane, at, &s->behind[0][b][0], &s->behind[0][b][1]);
+    eight_samples(y - row, at, &s->before[1][b][0], &s->before[1][b][1]);
+    eight_samples(y + 2 * row, at, &s->behind[1][b][0], &s->behind[1][b][1]);
+  }
+  for (int c = 0; c < 3; ++c) s->half[c][0] = s->half[c][1] = rf_splat(0.5);
+}
+
+// The same for one of the places, which may be at a side of the grid.
+APART void take_side(const rf_grid *g, const ring *r, int32_t i, int k, around *s) {
+  const size_t step[3] = {(size_t)g->n[1] * (size_t)g->n[2], (size_t)g->n[2], 1};
+  const float *v = g->values + r->at[i + k];
+  for (int c = 0; c < 3; ++c) {
+    const bool first = r->cell[c][i + k] == 0, last = r->cell[c][i + k] == g->n[c] - 2;
+    const size_t back = first ? 0 : step[c], on = last ? step[c] : 2 * step[c];
+    const size_t p = step[c == 0 ? 1 : 0], q = step[c == 2 ? 1 : 2];
+    s->half[c][0][k] = first ? 1.0 : 0.5;
+    s->half[c][1][k] = last ? 1.0 : 0.5;
+    for (int a = 0; a < 2; ++a)
+      for (int b = 0; b < 2; ++b) {
+        const float *w = v + (a ? p : 0) + (b ? q : 0);
+        s->before[c][a][b][k] = (double)*(w - back);
+        s->behind[c][a][b][k] = (double)w[on];
+      }
+  }
+  for (int a = 0; a < 8; ++a)
+    s->cell[a >> 2][a >> 1 & 1][a & 1][k] =
+        (double)v[(a >> 2 ? step[0] : 0) + (a >> 1 & 1 ? step[1] : 0) + (a & 1 ? 1 : 0)];
+}
+
+RF_INLINE bool all_inner(const rf_grid *g, const ring *r, int32_t i) {
+  rf_i4 inner = {-1, -1, -1, -1};
+  for (int c = 0; c < 3; ++c) {
+    rf_i4 of;
+    memcpy(&of, r->cell[c] + i, sizeof of);
+    inner &= (rf_i4)(of > 0) & (rf_i4)(of < g->n[c] - 2);
+  }
+  return (inner[0] & inner[1] & inner[2] & inner[3]) != 0;
+}
+
+RF_INLINE rf_v4 mix4(rf_v4 t, rf_v4 a, rf_v4 b) { return a + t * (b - a); }
+
+// Interpolated along an axis, at t: differences of the neighbours of its two ends; then along the
+// two others, at u and w.  `s` by the axis, then by these.
+RF_INLINE rf_v4 difference(rf_v4 t, rf_v4 u, rf_v4 w, const rf_v4 half[2], const rf_v4 before[2][2],
+                           const rf_v4 low[2][2], const rf_v4 high[2][2],
+                           const rf_v4 behind[2][2]) {
+  const rf_v4 first = half[0] * (rf_splat(1.0) - t), last = half[1] * t;
+  rf_v4 d[2][2];
+  for (int a = 0; a < 2; ++a)
+    for (int b = 0; b < 2; ++b)
+      d[a][b] = first * (high[a][b] - before[a][b]) + last * (behind[a][b] - low[a][b]);
+  return mix4(w, mix4(u, d[0][0], d[1][0]), mix4(u, d[0][1], d[1][1]));
+}
+
+RF_INLINE rf_v4 finish_around(const rf_grid *g, const ring *r, int32_t i, around *s, rf_v4 *slope) {
+  const rf_v4 x = rf_load4(r->into[0] + i), y = rf_load4(r->into[1] + i),
+              z = rf_load4(r->into[2] + i);
+  rf_v4 low[2][2], high[2][2];
+  slope[0] = difference(x, y, z, s->half[0], s->before[0], s->cell[0], s->cell[1], s->behind[0]) *
+             rf_splat(g->inverse[0]);
+  for (int a = 0; a < 2; ++a)
+    for (int b = 0; b < 2; ++b) low[a][b] = s->cell[a][0][b], high[a][b] = s->cell[a][1][b];
+  slope[1] = difference(y, x, z, s->half[1], s->before[1], low, high, s->behind[1]) *
+             rf_splat(g->inverse[1]);
+  for (int a = 0; a < 2; ++a)
+    for (int b = 0; b < 2; ++b) low[a][b] = s->cell[a][b][0], high[a][b] = s->cell[a][b][1];
+  slope[2] = difference(z, x, y, s->half[2], s->before[2], low, high, s->behind[2]) *
+             rf_splat(g->inverse[2]);
+  return use_corners(g, r, i, s->cell, NULL);
+}
+
+APART rf_v4 use_side(const rf_grid *g, const ring *r, int32_t i, rf_v4 *slope) {
+  around s;
+  for (int k = 0; k < 4; ++k) take_side(g, r, i, k, &s);
+  return finish_around(g, r, i, &s, slope);
+}
+
+// Central differences of the interpolant over a spacing to both sides: those of the samples,
+// interpolated.  slope: of four places its x, its y and its z, of those inside the box.
+RF_INLINE rf_v4 use_around(const rf_grid *g, const ring *r, int32_t i, rf_v4 *slope) {
+  if (!all_inner(g, r, i)) return use_side(g, r, i, slope);
+  around s;
+  take_inner(g, r, i, &s);
+  return finish_around(g, r, i, &s, slope);
+}
+
+// gradient is nullable; central: in its place differences over a spacing
 RF_INLINE void grid_values(const rf_grid *g, int32_t n, const double *p, double offset,
-                           bool least_of, double *distance, double *gradient) {
+                           bool least_of, bool central, double *distance, double *gradient) {
   ring r;
-  for (int32_t i = 0; i < n && i < AHEAD; i += 4) find_some(g, n - i, p + 3 * (size_t)i, i, &r);
+  for (int32_t i = 0; i < n && i < AHEAD; i += 4)
+    find_some(g, n - i, p + 3 * (size_t)i, i, central, &r);
   for (int32_t i = 0; i < n; i += 4) {
     if (i < n - AHEAD)
-      find_some(g, n - i - AHEAD, p + 3 * (size_t)(i + AHEAD), (i + AHEAD) % RING, &r);
+      find_some(g, n - i - AHEAD, p + 3 * (size_t)(i + AHEAD), (i + AHEAD) % RING, central, &r);
     rf_v4 slope[4] = {0};
-    rf_v4 d = use_four(g, &r, i % RING, gradient ? slope : NULL) - rf_splat(offset);
+    rf_v4 d = (central ? use_around(g, &r, i % RING, slope)
+                       : use_four(g, &r, i % RING, gradient ? slope : NULL)) -
+              rf_splat(offset);
     if (gradient) {
       rf_transpose4(slope);
       for (int32_t k = i; k < n && k < i + 4; ++k) {
@@ -365,9 +532,9 @@ APART double grouped_value(const rf_field *f, const double *p, double *gradient)
   return best;
 }
 
-// the same for n places, no more than BLOCK; gradient is nullable
-static void grouped_block(const rf_field *f, int32_t n, const double *points, double *distance,
-                          double *gradient) {
+// the same for n places, no more than BLOCK; gradient is nullable, central as of grid_values
+static void grouped_block(const rf_field *f, int32_t n, const double *points, bool central,
+                          double *distance, double *gradient) {
   double part[BLOCK], part_slope[3 * BLOCK], group[BLOCK], group_slope[3 * BLOCK];
   bool first = true;  // group
   for (int32_t k = 0; k < f->n_parts; ++k) {
@@ -375,7 +542,7 @@ static void grouped_block(const rf_field *f, int32_t n, const double *points, do
     const bool last = k + 1 == f->n_parts || !f->parts[k + 1].joined;
     double *slope = gradient ? &part_slope[0] : NULL;
     if (s->shape == RF_SHAPE_GRID)
-      grid_values(s->grid, n, points, s->outside ? 0.0 : s->offset, false, part, slope);
+      grid_values(s->grid, n, points, s->outside ? 0.0 : s->offset, false, central, part, slope);
     for (int32_t i = 0; i < n; ++i) {
       const size_t at = 3 * (size_t)i;
       if (s->shape != RF_SHAPE_GRID) {
@@ -397,11 +564,11 @@ static void grouped_block(const rf_field *f, int32_t n, const double *points, do
   }
 }
 
-APART void grouped_values(const rf_field *f, int32_t n, const double *points, double *distance,
-                          double *gradient) {
+APART void grouped_values(const rf_field *f, int32_t n, const double *points, bool central,
+                          double *distance, double *gradient) {
   for (int32_t i = 0; i < n; i += BLOCK) {
     const size_t at = 3 * (size_t)i;
-    grouped_block(f, n - i < BLOCK ? n - i : BLOCK, points + at, distance + i,
+    grouped_block(f, n - i < BLOCK ? n - i : BLOCK, points + at, central, distance + i,
                   gradient ? gradient + at : NULL);
   }
 }
@@ -455,13 +622,13 @@ double RF_NAME(rf_field_gradient)(const rf_field *f, const double p[3], double g
 void RF_NAME(rf_field_distances)(const rf_field *f, int32_t n, const double *points,
                                  double *distance) {
   if (!f->plain) {
-    grouped_values(f, n, points, distance, NULL);
+    grouped_values(f, n, points, false, distance, NULL);
     return;
   }
   for (int32_t k = 0; k < f->n_parts; ++k) {
     const rf_field_part *s = &f->parts[k];
     if (s->shape == RF_SHAPE_GRID) {
-      grid_values(s->grid, n, points, s->offset, k > 0, distance, NULL);
+      grid_values(s->grid, n, points, s->offset, k > 0, false, distance, NULL);
       continue;
     }
     for (int32_t i = 0; i < n; ++i) {
@@ -471,16 +638,16 @@ void RF_NAME(rf_field_distances)(const rf_field *f, int32_t n, const double *poi
   }
 }
 
-void RF_NAME(rf_field_gradients)(const rf_field *f, int32_t n, const double *points,
-                                 double *distance, double *gradient) {
+RF_INLINE void gradients(const rf_field *f, int32_t n, const double *points, bool central,
+                         double *distance, double *gradient) {
   if (!f->plain) {
-    grouped_values(f, n, points, distance, gradient);
+    grouped_values(f, n, points, central, distance, gradient);
     return;
   }
   for (int32_t k = 0; k < f->n_parts; ++k) {
     const rf_field_part *s = &f->parts[k];
     if (s->shape == RF_SHAPE_GRID) {
-      grid_values(s->grid, n, points, s->offset, k > 0, distance, gradient);
+      grid_values(s->grid, n, points, s->offset, k > 0, central, distance, gradient);
       continue;
     }
     for (int32_t i = 0; i < n; ++i) {
@@ -491,6 +658,16 @@ void RF_NAME(rf_field_gradients)(const rf_field *f, int32_t n, const double *poi
       memcpy(gradient + 3 * (size_t)i, slope, sizeof slope);
     }
   }
+}
+
+void RF_NAME(rf_field_gradients)(const rf_field *f, int32_t n, const double *points,
+                                 double *distance, double *gradient) {
+  gradients(f, n, points, false, distance, gradient);
+}
+
+void RF_NAME(rf_field_slopes)(const rf_field *f, int32_t n, const double *points, double *distance,
+                              double *slope) {
+  gradients(f, n, points, true, distance, slope);
 }
 
 void RF_NAME(rf_field_prefetch)(const rf_field *f, const double p[3]) {

@@ -16,6 +16,7 @@ rf_field_distance_fn rf_field_distance_plain_rt, rf_field_distance_avx2_rt;
 rf_field_gradient_fn rf_field_gradient_plain_rt, rf_field_gradient_avx2_rt;
 rf_field_distances_fn rf_field_distances_plain_rt, rf_field_distances_avx2_rt;
 rf_field_gradients_fn rf_field_gradients_plain_rt, rf_field_gradients_avx2_rt;
+rf_field_gradients_fn rf_field_slopes_plain_rt, rf_field_slopes_avx2_rt;
 rf_field_prefetch_fn rf_field_prefetch_plain_rt, rf_field_prefetch_avx2_rt;
 
 #endif

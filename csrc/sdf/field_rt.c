@@ -30,6 +30,11 @@ void rf_field_gradients_rt(const rf_field *f, int32_t n, const double *points, d
   CALL(rf_field_gradients, f, n, points, distance, gradient);
 }
 
+void rf_field_slopes_rt(const rf_field *f, int32_t n, const double *points, double *distance,
+                        double *slope) {
+  CALL(rf_field_slopes, f, n, points, distance, slope);
+}
+
 void rf_field_prefetch_rt(const rf_field *f, const double p[3]) { CALL(rf_field_prefetch, f, p); }
 
 // ---- culling ----------------------------------------------------------------------

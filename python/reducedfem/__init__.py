@@ -4,9 +4,9 @@ The way from a surface to real time, and what may be used on it; ``help(name)`` 
 SI units; arrays are float64, fields over nodes (n, 3), reduced coordinates (r,).
 
 Geometry
-    `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra of four or ten nodes,
-    hexahedra), `voxelize` (a mesh around a surface), `read_fixed`; `Embedding` carries points
-    along with a mesh, `Skin` a reduced surface with its normals, and answers with a `Pick`.
+    `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra or hexahedra, of first or second
+    order), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding` carries points
+    along with a mesh, `Skin` a reduced surface, and answers with a `Pick`.
 Solids
     `StVK`, `LinearElastic`: materials. `Solid`: mass, energy, forces, tangents, statics
     (`StaticReport`), linear `Modes`, modal derivatives, its `RigidBody`; matrices are `CSC`.
@@ -28,7 +28,8 @@ Contact
     on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField`,
     `IntersectionField`, `ComplementField` or `OffsetField` of others. The other is a
     `Pointshell`: points of its surface with inward normals (`Uniformity`: how evenly they lie),
-    in a `PointTree`, which a reduced model may carry and deform. Files are as those of models.
+    in a `PointTree`, which a reduced model may carry and deform. `Pose`: where an object is.
+    Files are as those of models.
     `PenaltyContact` of a tree with a field, at a pose of the field's object, in bounded time:
     `ContactForce` (with `ContactPoints`), of many poses `ContactTrajectory`. Where the field's
     object deforms too: `DeformedField` in place of the field.
@@ -46,7 +47,8 @@ The machine
 Errors
     `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
-    `DivergedError`, `DeviceError`, `MissingMatplotlibError`, `InternalError`; `GeometryWarning`.
+    `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`,
+    `InternalError`; `GeometryWarning`, `PlausibilityWarning`.
 """
 
 from __future__ import annotations
@@ -105,6 +107,8 @@ from reducedfem.errors import (  # noqa: E402
     InternalError,
     MeshError,
     MissingMatplotlibError,
+    MissingPackageError,
+    PlausibilityWarning,
     ReducedFEMError,
     SingularMatrixError,
     StaticConvergenceError,
@@ -141,6 +145,7 @@ from reducedfem.modes import Modes, SystemModes  # noqa: E402
 from reducedfem.pod import pod_basis, record_snapshots  # noqa: E402
 from reducedfem.point_tree import PointTree  # noqa: E402
 from reducedfem.pointshell import Pointshell, Uniformity  # noqa: E402
+from reducedfem.pose import Pose  # noqa: E402
 from reducedfem.projected import ProjectedSolid  # noqa: E402
 from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
 from reducedfem.reduced_damping import ReducedStrainRateDamping  # noqa: E402
@@ -153,6 +158,7 @@ from reducedfem.solid import Solid, StaticReport  # noqa: E402
 from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
+from reducedfem.tetrahedra import tetrahedralize  # noqa: E402
 from reducedfem.thinning import thin_samples, thin_shapes  # noqa: E402
 from reducedfem.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
 from reducedfem.workspace import Workspace  # noqa: E402
@@ -200,6 +206,7 @@ __all__ = [
     "Mesh",
     "MeshError",
     "MissingMatplotlibError",
+    "MissingPackageError",
     "Modes",
     "NewmarkReport",
     "OffsetField",
@@ -207,8 +214,10 @@ __all__ = [
     "PenaltyContact",
     "Pick",
     "PlaneField",
+    "PlausibilityWarning",
     "PointTree",
     "Pointshell",
+    "Pose",
     "ProjectedSolid",
     "Recording",
     "ReducedFEMError",
@@ -260,6 +269,7 @@ __all__ = [
     "stable_step",
     "step_free_bodies",
     "system_info",
+    "tetrahedralize",
     "thin_samples",
     "thin_shapes",
     "threads",

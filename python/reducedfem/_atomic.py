@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -41,13 +43,81 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
     return result
 
 
+def _open_folder(folder: Path) -> int:
+    return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _remove_stale(parent: Path, name: str) -> None:
+    """Remove the temporary folders of savers of a file that were killed.
+
+    A saver locks its folder; the system unlocks it when the process ends.
+    """
+    pattern = re.compile(re.escape(f".{name}.") + r"[a-z0-9_]{8}\.part")
+    with contextlib.suppress(OSError):
+        for entry in list(os.scandir(parent)):
+            if not (pattern.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)):
+                continue
+            # an OSError: it is gone, or its saver is at work
+            with contextlib.suppress(OSError):
+                descriptor = _open_folder(parent / entry.name)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                finally:
+                    os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _temporary_folder(parent: Path, name: str) -> Iterator[Path]:
+    """Make a folder that is removed afterwards, by the next saver if this one is killed."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".part", dir=parent))
+        # before it is locked, another saver may remove it
+        try:
+            descriptor = _open_folder(folder)
+        except FileNotFoundError:
+            continue
+        with contextlib.suppress(OSError):  # not every file system has locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        if folder.is_dir():
+            break
+        os.close(descriptor)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+def _synchronize(folder: Path) -> None:
+    """Write the names in a folder to the disk; some file systems have no such call."""
+    with contextlib.suppress(OSError):
+        descriptor = _open_folder(folder)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _resolved(path: Path) -> Path:
+    """Return the file that a path names, symbolic links followed."""
+    if not path.is_symlink():
+        return path
+    real = Path(os.path.realpath(path))
+    if real.is_symlink():
+        raise FileFormatError(f"cannot write {str(path)!r}: its symbolic links form a circle")
+    return real
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a path to write to, whose file takes the place of `path` on success.
 
-    Whatever goes wrong, an existing file stays as it was and nothing else is left. The
-    yielded path has the same file name in a temporary folder, so that formats that
-    consist of several files, or choose their form by the suffix, work too.
+    Whatever goes wrong, an existing file stays as it was and nothing else is left; what a killed
+    process leaves, the next one removes. A symbolic link stays one: the file that it names is
+    replaced. The yielded path has the same file name in a temporary folder, so that formats
+    that consist of several files, or choose their form by the suffix, work too; each of several
+    files is replaced whole, but not all of them at once.
 
     Raises
     ------
@@ -58,22 +128,23 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     if os.path.isdir(target):
         raise FileFormatError(f"cannot write {str(target)!r}: it is a folder")
     try:
-        folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-    except OSError as error:
-        raise FileFormatError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
-    try:
-        yield folder / target.name
-        # the file itself last: what it refers to must be there before
-        for made in sorted(folder.iterdir(), key=lambda made: made.name == target.name):
-            with made.open("rb+") as file:
-                os.fsync(file.fileno())
-            final = target.with_name(made.name)
-            if final.exists():
-                made.chmod(final.stat().st_mode & 0o777)
-            made.replace(final)
+        parent = _resolved(target).parent
+        _remove_stale(parent, target.name)
+        with _temporary_folder(parent, target.name) as folder:
+            yield folder / target.name
+            parents = set()
+            # the file itself last: what it refers to must be there before
+            for made in sorted(folder.iterdir(), key=lambda made: made.name == target.name):
+                with made.open("rb+") as file:
+                    os.fsync(file.fileno())
+                final = _resolved(target.with_name(made.name))
+                if final.exists():
+                    made.chmod(final.stat().st_mode & 0o777)
+                os.replace(made, final)
+                parents.add(final.parent)
+            for changed in parents:
+                _synchronize(changed)
     except FileFormatError:
         raise
     except OSError as error:
         raise FileFormatError(f"cannot write {str(target)!r}: {error.strerror or error}") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

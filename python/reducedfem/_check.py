@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TypeVar
+import warnings
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +15,8 @@ from reducedfem.errors import InputError, InputTypeError
 
 __all__ = [
     "array_like",
+    "as_array",
+    "choice",
     "count",
     "field",
     "fields",
@@ -150,20 +154,50 @@ def rotations(value: ArrayLike, name: str) -> ArrayLike:
             f"{type(value).__name__}, whose as_quat() has x, y, z, w: pass "
             "np.roll(rotation.as_quat(), 1, axis=-1)"
         )
-    return array_like(value, name)
+    array_like(value, name)
+    _warn_of_identity(value, name)
+    return value
+
+
+def _warn_of_identity(value: ArrayLike, name: str) -> None:
+    """Warn of (0, 0, 0, 1): the identity in another order, and here half a turn."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        return  # refused later
+    if array.size and array.shape[-1:] == (4,) and (array == (0.0, 0.0, 0.0, 1.0)).all():
+        warnings.warn(
+            f"{name} is (0, 0, 0, 1), in the order w, x, y, z half a turn about z; the identity is "
+            "(1, 0, 0, 0). If half a turn is meant, (0, 0, 0, -1) is the same",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def as_array(value: ArrayLike, name: str, wanted: str = "real numbers") -> NDArray[Any]:
+    """Return the argument as an array of any dtype; refuse nested lists of uneven lengths."""
+    try:
+        return np.asarray(array_like(value, name, wanted))
+    except InputTypeError:
+        raise
+    except (TypeError, ValueError, OverflowError):
+        raise InputTypeError(
+            f"{name} must be an array of {wanted}, got {type(value).__name__} which NumPy "
+            "cannot convert"
+        ) from None
+
+
+def choice(value: object, name: str, options: Sequence[str]) -> str:
+    """Return a text that is one of some, or say which there are."""
+    if not isinstance(value, str) or value not in options:
+        listed = ", ".join(f'"{option}"' for option in options[:-1])
+        raise InputError(f'{name} must be {listed} or "{options[-1]}", got {value!r}')
+    return value
 
 
 def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return a float64 array in C order, finite throughout."""
-    try:
-        array = np.asarray(array_like(value, name))
-    except (TypeError, ValueError) as error:
-        if isinstance(error, InputTypeError):
-            raise
-        raise InputTypeError(
-            f"{name} must be an array of real numbers, got {type(value).__name__} which NumPy "
-            "cannot convert"
-        ) from None
+    array = as_array(value, name)
     if array.dtype.kind not in "biuf":
         raise InputTypeError(
             f"{name} must be an array of real numbers, got {type(value).__name__} of dtype "

@@ -168,6 +168,30 @@ def voxelize(
     progress: Callable[[int, int], object] | None,
     threads: int,
     /,
+) -> tuple[Mesh, int, int, int, float]: ...
+
+# csrc/pyext/py_cut.c
+def cut(
+    mesh: Mesh,
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    order: int,
+    progress: Callable[[int, int], object] | None,
+    threads: int,
+    /,
+) -> tuple[Mesh, tuple[int, int, int, int, int]]: ...
+def mesh_rule(
+    mesh: Mesh, /
+) -> (
+    tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]] | None
+): ...
+def mesh_with_rule(
+    mesh: Mesh,
+    counts: ArrayLike,
+    points: ArrayLike,
+    weights: ArrayLike,
+    products: ArrayLike,
+    /,
 ) -> Mesh: ...
 
 # csrc/pyext/py_embedding.c
@@ -423,8 +447,10 @@ class Contact:
         budget_us: float,
         max_points: int,
         coherence: bool,
-        direction: int,
+        normal: bool,
         grasp: ArrayLike,
+        each: ArrayLike | None = None,
+        automatic: bool = False,
         /,
     ) -> Contact: ...
     def evaluate(
@@ -526,6 +552,24 @@ class FreeBody:
         qdot: ArrayLike | None,
         /,
     ) -> None: ...
+    def snapshot(
+        self, /
+    ) -> tuple[
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        NDArray[np.float64],
+        int,
+    ]: ...
+    def restore(
+        self,
+        rigid: ArrayLike,
+        q: ArrayLike,
+        qdot: ArrayLike,
+        qddot: ArrayLike,
+        steps: int,
+        /,
+    ) -> None: ...
     def positions(self, /) -> NDArray[np.float64]: ...
 
 def step_free_bodies(
@@ -553,6 +597,7 @@ class _Simulation:  # no type of the core: what these have in common
         qdot: ArrayLike | None,
         qddot: ArrayLike | None,
         threads: int,
+        steps: int = 0,
         /,
     ) -> None: ...
     def state(
@@ -579,6 +624,16 @@ class NewmarkReduced(_Simulation):
     def time_steps(
         self, force: ArrayLike | None, runs: int, inner: int, /
     ) -> NDArray[np.float64]: ...
+    def step_contact(
+        self,
+        force: ArrayLike | None,
+        contact: Contact,
+        positions: ArrayLike,
+        quaternions: ArrayLike,
+        field_qs: ArrayLike | None,
+        progress: Callable[[int, int], object] | None,
+        /,
+    ) -> tuple[Any, ...]: ...
 
 @final
 class NewmarkProjected(_Simulation):
@@ -885,6 +940,39 @@ def field_from_values(
     threads: int,
     /,
 ) -> Field: ...
+def surface_winding(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    points: ArrayLike,
+    outward: bool,
+    progress: object,
+    threads: int,
+    /,
+) -> NDArray[np.float64]: ...
+@overload
+def surface_holes(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    fill: Literal[False],
+    progress: object,
+    threads: int,
+    /,
+) -> list[NDArray[np.int32]]: ...
+@overload
+def surface_holes(
+    vertices: ArrayLike,
+    triangles: ArrayLike,
+    fill: Literal[True],
+    progress: object,
+    threads: int,
+    /,
+) -> tuple[list[NDArray[np.int32]], NDArray[np.int32]]: ...
+def surface_thickness(
+    vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, /
+) -> NDArray[np.float64]: ...
+def surface_reversed(
+    vertices: ArrayLike, triangles: ArrayLike, progress: object, threads: int, /
+) -> NDArray[np.int32]: ...
 def surface_closest(
     vertices: ArrayLike, triangles: ArrayLike, points: ArrayLike, bound: float, /
 ) -> tuple[
@@ -914,7 +1002,9 @@ def field_from_surface(
     progress: Callable[[int, int], object] | None,
     threads: int,
     /,
-) -> tuple[Field, bool, bool, bool, float, int, float, float, int, float]: ...
+) -> tuple[
+    Field, bool, bool, bool, float, int, float, float, int, float, bool, int, int, int, float
+]: ...
 def field_from_shape(shape: str, a: ArrayLike, b: ArrayLike, radius: float, /) -> Field: ...
 
 # csrc/pyext/py_deformed_field.c
@@ -962,6 +1052,14 @@ _CouplingSettings = tuple[float, ...]
 _PlacedFrame = tuple[ArrayLike, ArrayLike]
 _Load = tuple[ArrayLike, ArrayLike, ArrayLike, float]
 
+def suited_stiffness(stiffness: float, /) -> float: ...
+def fit_stiffness(
+    tree: PointTree,
+    reduced: Reduced | None,
+    field: DeformedField | None,
+    field_reduced: Reduced | None,
+    /,
+) -> NDArray[np.float64] | None: ...
 def coupling_check(settings: _CouplingSettings, /) -> None: ...
 def coupling_wrench(
     settings: _CouplingSettings, manipulandum: _PlacedFrame, object: _PlacedFrame, /
@@ -1018,9 +1116,11 @@ def udp_device(
     wait: float,
     max_force: float,
     max_torque: float,
+    takeover: bool,
     /,
 ) -> Device: ...
-def udp_counts(device: Device, /) -> tuple[int, int, int, int, int, int, int]: ...
+def udp_counts(device: Device, /) -> tuple[int, int, int, int, int, int, int, int]: ...
+def udp_accept(device: Device, /) -> None: ...
 def spacemouse_device(
     path: str, speed: float, turn: float, full: float, deadband: float, /
 ) -> Device: ...

@@ -61,10 +61,20 @@ def thaw(value: Any) -> Any:
 def frozen_array(value: ArrayLike, name: str) -> NDArray[np.float64]:
     """Return a read-only float64 array; of one that somebody could write to, a copy."""
     array = reals(value, name)
-    if array.flags.writeable:
+    if _can_be_written(array):
         array = array.copy()
         array.flags.writeable = False
     return array
+
+
+def _can_be_written(array: NDArray[np.float64]) -> bool:
+    """Tell whether an array, or one that it is a view of, is writeable."""
+    one: object = array
+    while isinstance(one, np.ndarray):
+        if one.flags.writeable:
+            return True
+        one = one.base
+    return False
 
 
 def owned(array: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from reducedfem.contact import PenaltyContact
 from reducedfem.deformed_field import DeformedField
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.integrator import ImplicitNewmark
-from reducedfem.reduced import ReducedSolid
+from reducedfem.reduced import ReducedSolid, same_motion
 
 __all__ = ["check_parts", "sequence"]
 
@@ -34,13 +32,6 @@ def sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
     return result
 
 
-def _same_motion(model: ReducedSolid, other: ReducedSolid) -> bool:
-    """Return whether the same coordinates are the same displacements, whatever the material."""
-    if model is other:
-        return True
-    return model.r == other.r and np.array_equal(model.basis, other.basis)
-
-
 def _check_simulation(
     simulation: ImplicitNewmark, name: str, moved: ReducedSolid | None, what: str, dt: float
 ) -> None:
@@ -50,7 +41,7 @@ def _check_simulation(
             f"{name} must be an ImplicitNewmark of a ReducedSolid, got one of {_a(type(model))}"
         )
     # of one that does not deform, or has other coordinates, C says more
-    if moved is not None and moved.r == model.r and not _same_motion(model, moved):
+    if moved is not None and moved.r == model.r and not same_motion(model, moved):
         raise InputError(
             f"{name} is of another model than {what}: their coordinates are other displacements"
         )

@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import os
-import stat
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, BinaryIO, TypeVar
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from reducedfem._atomic import as_path
 from reducedfem._frozen import is_plain_number, thaw
+from reducedfem._reading import regular_file
 from reducedfem._version import __version__
 from reducedfem.errors import FileFormatError, InputError
 
@@ -150,18 +150,8 @@ def load(
 ) -> _Contents:
     """Return what `read_one` makes of a file, given the stream, its size and a name for it."""
     file = as_path(path)
-    try:
-        status = file.stat()
-        if stat.S_ISDIR(status.st_mode):
-            raise FileFormatError(f"cannot read {str(file)!r}: it is a folder")
-        if not stat.S_ISREG(status.st_mode):
-            raise FileFormatError(f"cannot read {str(file)!r}: it is not a regular file")
-        with file.open("rb") as stream:
-            return read_one(stream, os.fstat(stream.fileno()).st_size, repr(str(file)))
-    except FileFormatError:
-        raise
-    except OSError as error:
-        raise FileFormatError(f"cannot read {str(file)!r}: {error.strerror or error}") from error
+    with regular_file(file) as (stream, size):
+        return read_one(stream, size, repr(str(file)))
 
 
 def read(

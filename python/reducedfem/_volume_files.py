@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
+import json
 import os
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,32 +19,30 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem._memory import available
+from reducedfem._reading import read_regular, regular_file
 from reducedfem.errors import FileFormatError
 
 __all__ = ["ElasticData", "VolumeData", "read_indices", "read_volume", "write_volume"]
 
 _INCLUDE_DEPTH = 10
+# of all files that one includes; Vega's examples have a few lists of numbers
+_INCLUDED_FILES = 1000
+_INCLUDED_BYTES = 2**28
 _VEG_TYPES = {"TET": 4, "TETS": 4, "CUBIC": 8}
-_MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10}
-# cells that carry no volume are passed over
-_FLAT_TYPES = ("vertex", "line", "triangle", "quad", "polygon")
+_MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
 # formats that meshio writes and reads again as they were
 _WRITABLE = (
     *(".veg", ".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".nas"),
     *(".su2", ".dat", ".tec", ".xdmf", ".xmf", ".med", ".exo"),
 )
 _WRITABLE_TETS = (".ele", ".node")
-# names under which formats keep an integer per cell, most telling first
-_REGION_KEYS = (
-    "region",
-    "gmsh:physical",
-    "medit:ref",
-    "tetgen:ref",
-    "avsucd:material",
-    "nastran:ref",
-    "cell_tags",
-    "gmsh:geometrical",
-)
+_PAIR = b"# reducedfem: files of one save"
+# processor time that meshio may take, and more for each byte: a tenth of its usual speed
+_SECONDS = 10
+_SECONDS_A_BYTE = 2e-5
+# those that hold hexahedra of 20 nodes in an order that meshio converts as their manuals say
+_WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp")
 
 
 class ElasticData(NamedTuple):
@@ -60,20 +63,14 @@ class VolumeData:
     regions: NDArray[np.int64]
     region_names: dict[int, str] = field(default_factory=dict)
     materials: dict[int, ElasticData] = field(default_factory=dict)
+    fractions: NDArray[np.float64] | None = None
 
 
 def read_volume(path: Path) -> VolumeData:
     """Read a ``.veg`` file, or what meshio reads."""
-    if os.path.isdir(path):
-        raise FileFormatError(f"cannot read {str(path)!r}: it is a folder")
-    try:
-        with path.open("rb") as file:
-            if not file.read(4096).strip():
-                raise FileFormatError(f"{str(path)!r} is empty")
-    except OSError as error:
-        if isinstance(error, FileFormatError):
-            raise
-        raise FileFormatError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+    with regular_file(path) as (file, _):
+        if not file.read(4096).strip():
+            raise FileFormatError(f"{str(path)!r} is empty")
     return _read_veg(path) if path.suffix.lower() == ".veg" else _read_meshio(path)
 
 
@@ -82,7 +79,8 @@ def write_volume(path: Path, data: VolumeData, suffix: str) -> None:
     if suffix == ".veg":
         if data.elements.shape[1] not in _VEG_TYPES.values():
             raise FileFormatError(
-                "a .veg file cannot hold ten-node tetrahedra; write .vtu or .msh instead"
+                f"a .veg file cannot hold elements of {data.elements.shape[1]} nodes; write .vtu "
+                "or .msh instead"
             )
         path.write_bytes(_veg_text(data).encode("ascii"))
     else:
@@ -103,15 +101,44 @@ class _Line(NamedTuple):
         return FileFormatError(f"{str(self.file)!r}, line {self.number}: {why}")
 
 
-def _lines(path: Path, depth: int = 0, included_by: _Line | None = None) -> Iterator[_Line]:
+class _Included:
+    """What one file may include: regular files of its own folder, so many of so many bytes."""
+
+    def __init__(self, first: Path) -> None:
+        self._folder = os.path.realpath(first.parent)
+        self._files, self._bytes = _INCLUDED_FILES, _INCLUDED_BYTES
+
+    def read(self, name: str, line: _Line) -> tuple[Path, bytes]:
+        """Return the place and the contents of a file that a line includes."""
+        path = line.file.parent / name
+        try:
+            real = os.path.realpath(path)
+            inside = os.path.commonpath([self._folder, real]) == self._folder
+        except ValueError as error:  # a null character; another drive
+            raise line.fail(f"*INCLUDE: no file can be called {name!r}: {error}") from None
+        if os.path.isabs(name) or not inside:
+            raise line.fail(
+                f"*INCLUDE: {name!r} is not in {self._folder!r}, the folder of the first file; "
+                "copy it there and include it by its name"
+            )
+        if self._files == 0:
+            raise line.fail(f"*INCLUDE: more than {_INCLUDED_FILES} files are included")
+        self._files -= 1
+        try:
+            data = read_regular(path, self._bytes)
+        except FileFormatError as error:
+            raise line.fail(f"*INCLUDE: {error}") from error
+        self._bytes -= len(data)
+        return path, data
+
+
+def _lines(path: Path) -> Iterator[_Line]:
     """Yield lines that say something, included files in place."""
-    try:
-        text = path.read_text(encoding="utf-8", errors="replace")
-    except OSError as error:
-        why = f"cannot read {str(path)!r}: {error.strerror or error}"
-        if included_by is not None:
-            raise included_by.fail(f"*INCLUDE: {why}") from error
-        raise FileFormatError(why) from error
+    yield from _lines_of(path, read_regular(path), _Included(path), 0)
+
+
+def _lines_of(path: Path, data: bytes, included: _Included, depth: int) -> Iterator[_Line]:
+    text = data.decode("utf-8", errors="replace")
     for number, raw in enumerate(text.splitlines(), 1):
         content = raw.partition("#")[0]
         words = content.replace(",", " ").split()
@@ -127,7 +154,7 @@ def _lines(path: Path, depth: int = 0, included_by: _Line | None = None) -> Iter
         else:
             # a file name may hold blanks and commas
             name = content.strip().split(None, 1)[1].strip()
-            yield from _lines(path.parent / name, depth + 1, line)
+            yield from _lines_of(*included.read(name, line), included, depth + 1)
 
 
 class _Section(NamedTuple):
@@ -354,70 +381,97 @@ def _quiet() -> Iterator[None]:
 
 
 def _read_meshio(path: Path) -> VolumeData:
-    import meshio
-
     if path.suffix.lower() == ".safetensors":
         raise FileFormatError(
             f"cannot read {str(path)!r}: a .safetensors file is what this package saved (a model, "
             "field or pointshell), no mesh or surface; load() reads it, and `reducedfem info` "
             "tells what it is"
         )
-    suffixes = meshio.extension_to_filetypes
-    if not any("".join(path.suffixes[-n:]).lower() in suffixes for n in (1, 2)):
-        raise FileFormatError(
-            f"cannot read {str(path)!r}: {path.suffix or 'a name without suffix'} tells no known "
-            f"format; known are .veg {' '.join(sorted(suffixes))}"
-        )
     if path.suffix.lower() in _WRITABLE_TETS:
-        _require_header(path.with_suffix(".node"))
-        _require_header(path.with_suffix(".ele"))
+        _check_tetgen_pair(path)
+    return read_apart(path, _SECONDS + int(_SECONDS_A_BYTE * path.stat().st_size))
+
+
+def read_apart(path: Path, seconds: int) -> VolumeData:
+    """Read a file by meshio in a process of its own, which may compute for so many seconds."""
+    request = {
+        "path": os.fsencode(path).hex(),
+        "sys_path": sys.path,
+        "seconds": seconds,
+        "bytes": int(available()) or 2**40,
+    }
+    child = Path(__file__).with_name("_meshio_child.py")
     try:
-        with _quiet():
-            mesh: Any = meshio.read(path)
-    except MemoryError:
-        raise
-    except ImportError as error:
-        raise _missing(error, path.suffix) from error
-    except (Exception, SystemExit) as error:
-        detail = f": {error}" if str(error) not in ("", "1") else ""
-        raise FileFormatError(f"{str(path)!r} is damaged or of another format{detail}") from error
-
-    kinds = {block.type for block in mesh.cells if not block.type.startswith(_FLAT_TYPES)}
-    if not kinds:
-        found = ", ".join(sorted({block.type for block in mesh.cells})) or "none"
-        raise FileFormatError(
-            f"{str(path)!r} has no volume elements (its cells: {found}); "
-            "surfaces are read by read_surface"
+        done = subprocess.run(
+            [sys.executable, "-I", str(child), json.dumps(request)],
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            check=False,
+            timeout=10 * seconds,  # it may share the processor, or wait for a pipe that is named
         )
-    strange = sorted(kinds - set(_MESHIO_TYPES))
-    if strange or len(kinds) > 1:
+    except subprocess.TimeoutExpired:
+        raise _endless(path, seconds) from None
+    except (OSError, ValueError) as error:
         raise FileFormatError(
-            f"{str(path)!r} has volume elements {', '.join(sorted(kinds))}; a mesh is either all "
-            "tetra (4 nodes), all tetra10 (10 nodes) or all hexahedron (8 nodes): export it with "
-            "one of these kinds"
-        )
+            f"cannot read {str(path)!r}: no process could be started for it: {error}"
+        ) from error
+    if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
+        raise _endless(path, seconds)
+    try:
+        with np.load(io.BytesIO(done.stdout), allow_pickle=False) as found:
+            result = dict(found)
+    except (ValueError, OSError, EOFError):
+        last = done.stderr.decode("utf-8", errors="replace").strip().rpartition("\n")[2]
+        raise FileFormatError(
+            f"{str(path)!r} could not be read: its reader ended with status {done.returncode}"
+            + (f" ({last})" if last else "")
+        ) from None
+    if "refused" in result:
+        raise FileFormatError(str(result["refused"]))
+    names = {int(tag): str(name) for tag, name in json.loads(str(result["names"]))}
+    return VolumeData(result["nodes"], result["elements"], result["regions"], names)
 
-    kind = kinds.pop()
-    blocks = [i for i, block in enumerate(mesh.cells) if block.type == kind]
-    elements = np.concatenate([np.asarray(mesh.cells[i].data) for i in blocks]).astype(np.int64)
-    data = VolumeData(
-        np.asarray(mesh.points, dtype=np.float64),
-        elements.reshape(-1, _MESHIO_TYPES[kind]),
-        np.zeros(len(elements), dtype=np.int64),
+
+def _endless(path: Path, seconds: int) -> FileFormatError:
+    return FileFormatError(
+        f"{str(path)!r} is damaged, or too large for its format: meshio did not get through it "
+        f"in {seconds} s of processor time; write it as .veg, .vtu or .msh"
     )
-    _take_regions(mesh, blocks, data)
-    return data
 
 
-def _require_header(path: Path) -> None:
-    """Refuse a TetGen file without contents, for whose first line meshio looks forever."""
-    try:
-        with path.open(encoding="utf-8", errors="replace") as file:
-            if any(line.partition("#")[0].strip() for line in file):
-                return
-    except OSError as error:
-        raise FileFormatError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+def _tetgen_head(path: Path) -> bytes:
+    """Return the first line; refuse a file without contents, which meshio reads for ever."""
+    with regular_file(path) as (file, _):
+        first = file.readline()
+        if first.partition(b"#")[0].strip() or any(
+            line.partition(b"#")[0].strip() for line in file
+        ):
+            return first
     raise FileFormatError(f"{str(path)!r} is empty")
+
+
+def _check_tetgen_pair(path: Path) -> None:
+    """Refuse two files of which one is of another save, as a killed process leaves them."""
+    nodes, elements = path.with_suffix(".node"), path.with_suffix(".ele")
+    heads = [_tetgen_head(file) for file in (nodes, elements)]
+    stamps = [head if head.startswith(_PAIR) else b"" for head in heads]
+    if stamps[0] != stamps[1]:
+        raise FileFormatError(
+            f"{str(nodes)!r} and {str(elements)!r} are not of the same save: write the mesh again, "
+            f"or delete the line that begins with {_PAIR.decode()!r} to read them all the same"
+        )
+
+
+def _stamp_tetgen_pair(path: Path, data: VolumeData) -> None:
+    """Put the same line at the top of both files, which those of another mesh do not have."""
+    digest = hashlib.sha256()
+    for array in (data.nodes, data.elements, data.regions):
+        digest.update(np.ascontiguousarray(array).tobytes())
+    stamp = _PAIR + b" " + digest.hexdigest()[:32].encode("ascii") + b"\n"
+    for suffix in _WRITABLE_TETS:
+        file = path.with_suffix(suffix)
+        file.write_bytes(stamp + file.read_bytes())
 
 
 def _missing(error: ImportError, suffix: str) -> FileFormatError:
@@ -426,59 +480,21 @@ def _missing(error: ImportError, suffix: str) -> FileFormatError:
     )
 
 
-def _take_regions(mesh: Any, blocks: list[int], data: VolumeData) -> None:
-    """Find the integers or sets with which the file marks its elements."""
-    for key in _REGION_KEYS:
-        if key not in mesh.cell_data:
-            continue
-        values = np.concatenate([np.asarray(mesh.cell_data[key][i]).ravel() for i in blocks])
-        if values.dtype.kind not in "iu" and not (
-            values.dtype.kind == "f" and np.array_equal(values, np.rint(values))
-        ):
-            continue
-        if len(values) == len(data.regions) and np.abs(values).max() < 2**31:
-            data.regions[:] = values
-            for name, (tag, dimension) in _physical_names(mesh):
-                if dimension == 3:
-                    data.region_names[tag] = name
-            return
-
-    # sets that do not overlap are regions too; what is in none is region 0
-    starts = np.cumsum([0, *(len(mesh.cells[i].data) for i in blocks)])
-    sets: dict[str, NDArray[Any]] = {}
-    for name, members in mesh.cell_sets.items():
-        found = [
-            np.asarray(members[i], dtype=np.int64).ravel() + start
-            for i, start in zip(blocks, starts, strict=False)
-            if i < len(members) and members[i] is not None and len(members[i])
-        ]
-        if found:
-            sets[name] = np.concatenate(found)
-    if len(sets) > 0 and _disjoint(list(sets.values()), len(data.regions)):
-        for number, (name, members) in enumerate(sets.items(), 1):
-            data.regions[members] = number
-            data.region_names[number] = name
-
-
-def _physical_names(mesh: Any) -> Iterator[tuple[str, tuple[int, int]]]:
-    for name, value in mesh.field_data.items():
-        with contextlib.suppress(TypeError, ValueError):
-            tag, dimension = (int(v) for v in value)
-            yield name, (tag, dimension)
-
-
 def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
     import meshio
 
     kind = {corners: name for name, corners in _MESHIO_TYPES.items()}[data.elements.shape[1]]
-    known = _WRITABLE + (_WRITABLE_TETS if kind == "tetra" else ())
+    known = _WRITABLE_HEX20 if kind == "hexahedron20" else _WRITABLE
+    known += _WRITABLE_TETS if kind == "tetra" else ()
     if suffix not in known:
         raise FileFormatError(
             f"cannot write a mesh of {kind} elements as "
             f"{suffix or 'a file without suffix'}; known are {' '.join(known)}"
         )
     regions = data.regions.astype(np.int32)
-    cell_data = {"region": [regions]}
+    cell_data: dict[str, list[NDArray[Any]]] = {"region": [regions]}
+    if data.fractions is not None and suffix in (".vtu", ".vtk", ".xdmf", ".xmf"):
+        cell_data["fraction"] = [data.fractions]
     field_data: dict[str, Any] = {}
     options: dict[str, Any] = {}
     if suffix == ".msh":
@@ -497,6 +513,8 @@ def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
     try:
         with _quiet():
             mesh.write(path, **options)
+        if suffix in _WRITABLE_TETS:
+            _stamp_tetgen_pair(path, data)
     except (MemoryError, FileFormatError):
         raise
     except ImportError as error:
@@ -519,4 +537,6 @@ def read_indices(path: Path) -> NDArray[np.int64]:
                 numbers.append(int(word))
             except ValueError:
                 raise line.fail(f"{word!r} is not a whole number") from None
+            if abs(numbers[-1]) >= 2**62:
+                raise line.fail(f"{word} is far out of range")
     return np.array(numbers, dtype=np.int64)

@@ -61,7 +61,8 @@ class Basis:
     def __post_init__(self) -> None:
         for name in ("vectors", "singular_values", "spectrum"):
             object.__setattr__(self, name, frozen_array(getattr(self, name), name))
-        shape, r = self.vectors.shape, len(self.vectors)
+        shape = self.vectors.shape
+        r = shape[0] if shape else 0
         if len(shape) != self._axes or shape[2:] not in ((), (3,)) or r == 0:
             wanted = "(r, n, 3)" if self._axes == 3 else "(r, n)"
             raise InputError(f"vectors must have shape {wanted}, r at least 1, got {shape}")

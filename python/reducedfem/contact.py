@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -17,11 +18,14 @@ from reducedfem.deformed_field import DeformedField
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.field import Field
 from reducedfem.point_tree import PointTree
+from reducedfem.pose import Pose, pose_arguments, poses_arguments
 
 __all__ = ["ContactForce", "ContactPoints", "ContactTrajectory", "PenaltyContact"]
 
-_DIRECTIONS = ("field", "normal", None)
+_DIRECTIONS = ("gradient", "normal")
 _WARM_NODES = 2500
+# N/m, of a point where nothing that yields is known
+_STIFFNESS = 1000.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -65,9 +69,9 @@ class ContactForce:
         On the distance-field object about its grasp point, in the world [N m], shape (3,).
     gradient
         Of (force, torque) by a displacement [m] of the distance-field object and a rotation of
-        it [rad] about its grasp point, shape (6, 6): rows are force and torque, columns
-        displacement and rotation, so that the quarters are in [N/m], [N/rad], [N m/m] and
-        [N m/rad]. It is that of the mirrored motion (see `PenaltyContact`).
+        it [rad] about its grasp point, in fixed axes, shape (6, 6): rows are force and torque,
+        columns displacement and rotation, so that the quarters are in [N/m], [N/rad], [N m/m] and
+        [N m/rad]. Directions of forces stay: see `PenaltyContact`.
     reduced_force
         On the shell, U^T f [N kg^-1/2], shape (r,); None for a rigid shell.
     visited
@@ -168,9 +172,12 @@ class PenaltyContact:
     """Contact forces between a pointshell and a distance field, in bounded time.
 
     The shell is anchored in the world and may deform; the distance-field object moves, its
-    pose maps its frame to the world. A point x of the shell with inward normal N at signed
-    distance d < 0 puts on that object the force k d N and the torque r x F, r = x - x_g about
-    the grasp point, and the opposite force on the shell (Barbic 2007, section 3.5). Where more
+    pose maps its frame to the world. A point x of the shell at signed distance d < 0 puts on that
+    object the force k d e and the torque r x F, r = x - x_g about the grasp point, and the opposite
+    force on the shell (Barbic 2007, section 3.5). The direction e is that of the field's gradient,
+    in a sampled field by central differences over a spacing: but for its resolution such a force
+    has a potential. Where e and the point's inward normal N disagree by more than 73 degrees, deep
+    in thin parts, it turns to N. Where more
     than L = `max_points` points touch, l of them, all forces are scaled by L / l, so that they
     converge under refinement of the shell (equation 3.2) and the contact does not get ever
     stiffer.
@@ -192,15 +199,8 @@ class PenaltyContact:
     have moved: the field object, the shell's own deformation, the growth of the spheres. Jumps
     are covered; forces, levels and counts are the same bits with it and without.
 
-    The gradient is that of the mirrored motion: in place of the distance-field object by
-    (dx, dw) the shell is moved, by -dx - dw x r, and its normals turned by -dw (4.4); with
-    g = grad d,
-
-    - dF/dx = -k N g^T, dF/dw = k N (g x r)^T + k d [N]x,
-    - dT/dx = [F]x - k (r x N) g^T, dT/dw = k (r x N) (g x r)^T + [T]x.
-
-    It describes the force in axes that turn with the object; in fixed axes dF/dw is smaller by
-    [F]x and dT/dw by [T]x.
+    The gradient is that of forces whose directions and lines of action stay,
+    ``-sum k w w^T`` with ``w = (e, r x e)``: symmetric, and it resists every motion.
 
     With a `DeformedField` both objects deform. Its distances are no bounds: nodes are culled
     where they exceed `DeformedField.safety` times the radius of the sphere, which a search
@@ -218,7 +218,14 @@ class PenaltyContact:
     field
         Signed distances of the other object, in its own frame: a `Field` or a `DeformedField`.
     stiffness
-        Of one point, k [N/m].
+        Of one point, k [N/m], or "auto": 20 times that of the coupling in a `HapticSession`,
+        whatever the bodies. Coupling, body and contact are springs in series: so stiff a contact
+        makes them feel softer by 1/21 at most, and a stiffer one only disturbs the solve. Outside
+        of sessions it is then 30 / c for each point, c the compliance n^T U K^-1 U^T n at rest of
+        what deforms (of free bodies their elastic coordinates), capped where hardly anything
+        yields: see `stiffnesses`. Such contact is for `ImplicitNewmark.step` with ``contact=``,
+        which steps implicitly; under forces that are handed over as constants light bodies may
+        shake.
     warm_nodes
         Number of nodes below which levels rendered in the last cycle begin; None: nodes are not
         counted, and without `budget_us` every cycle renders all levels.
@@ -240,10 +247,9 @@ class PenaltyContact:
     grasp
         The point about which torques are, in the frame of the field, shape (3,) [m]; None: its
         origin.
-    gradient_direction
-        "field": g is the exact gradient of the field; "normal": g = N, as Barbic has it. None:
-        the exact one here, where it is the derivative of the force, and N in a `HapticSession`,
-        whose hand is calmer with it (see there).
+    direction
+        Of the forces, e: "gradient", or "normal", e = N as Barbic has it (3.1). The latter has no
+        potential; a hand may get energy from it.
 
     Raises
     ------
@@ -252,13 +258,13 @@ class PenaltyContact:
         `budget_us` are given, or areas are to be used and the shell has none.
     """
 
-    __slots__ = ("__weakref__", "_core", "_field", "_options", "_tree")
+    __slots__ = ("__weakref__", "_core", "_each", "_field", "_options", "_tree")
 
     def __init__(
         self,
         tree: PointTree,
         field: Field | DeformedField,
-        stiffness: float,
+        stiffness: float | str = "auto",
         warm_nodes: int | None = _WARM_NODES,
         *,
         budget_us: float | None = None,
@@ -267,16 +273,13 @@ class PenaltyContact:
         area_weights: bool = False,
         temporal_coherence: bool = True,
         grasp: ArrayLike | None = None,
-        gradient_direction: str | None = None,
+        direction: str = "gradient",
     ) -> None:
         require(tree, PointTree, "tree")
         if not isinstance(field, DeformedField):
             require(field, Field, "field", " or a DeformedField")
-        if gradient_direction not in _DIRECTIONS:
-            raise InputError(
-                'gradient_direction must be "field", "normal" or None, got '
-                f"{gradient_direction!r}"
-            )
+        if direction not in _DIRECTIONS:
+            raise InputError(f'direction must be "gradient" or "normal", got {direction!r}')
         weights = None
         if flag(area_weights, "area_weights"):
             weights = tree.shell.areas
@@ -302,7 +305,7 @@ class PenaltyContact:
             warm_nodes = None
         place = _frozen((0.0, 0.0, 0.0) if grasp is None else grasp)
         options: dict[str, Any] = {
-            "stiffness": number(stiffness, "stiffness"),
+            "stiffness": _stiffness(stiffness),
             "warm_nodes": warm_nodes,
             "budget_us": budget_us,
             "cold_ratio": number(cold_ratio, "cold_ratio"),
@@ -310,22 +313,27 @@ class PenaltyContact:
             "area_weights": weights is not None,
             "temporal_coherence": flag(temporal_coherence, "temporal_coherence"),
             "grasp": place,
-            "gradient_direction": gradient_direction,
+            "direction": direction,
         }
+        automatic = options["stiffness"] == "auto"
+        each = _fitted(tree, field) if automatic else None
         self._core = _core.Contact(
             tree._core,
             field._core,
             weights,
-            options["stiffness"],
+            _STIFFNESS if automatic else options["stiffness"],
             options["warm_nodes"] or 0,
             options["cold_ratio"],
             options["budget_us"] or 0.0,
             options["max_points"] or 0,
             options["temporal_coherence"],
-            _DIRECTIONS.index(gradient_direction),
+            direction == "normal",
             place,
+            each,
+            automatic,
         )
         self._tree, self._field, self._options = tree, field, MappingProxyType(options)
+        self._each = each
 
     @property
     def tree(self) -> PointTree:
@@ -338,9 +346,22 @@ class PenaltyContact:
         return self._field
 
     @property
-    def stiffness(self) -> float:
-        """Stiffness of one point, k [N/m]."""
-        return float(self._options["stiffness"])
+    def stiffness(self) -> float | str:
+        """Stiffness of one point, k [N/m], or "auto"."""
+        stiffness: float | str = self._options["stiffness"]
+        return stiffness
+
+    @property
+    def stiffnesses(self) -> NDArray[np.float64]:
+        """Stiffness of each point outside of sessions [N/m], shape (n,), in the order of the shell.
+
+        Of "auto" what the compliance of the bodies makes of it; 1000 N/m where nothing deforms.
+        """
+        if self._each is not None:
+            each: NDArray[np.float64] = self._each.copy()
+            return each
+        k = self._options["stiffness"]
+        return np.full(self._tree.shell.n_points, _STIFFNESS if k == "auto" else k)
 
     @property
     def options(self) -> Mapping[str, Any]:
@@ -352,8 +373,8 @@ class PenaltyContact:
 
     def evaluate(
         self,
-        position: ArrayLike,
-        quaternion: ArrayLike,
+        position: ArrayLike | Pose,
+        quaternion: ArrayLike | None = None,
         q: ArrayLike | None = None,
         field_q: ArrayLike | None = None,
         *,
@@ -366,13 +387,14 @@ class PenaltyContact:
         Parameters
         ----------
         position
-            Of the origin of the field's frame in the world [m], shape (3,).
+            Of the origin of the field's frame in the world [m], shape (3,); or a `Pose`.
         quaternion
-            Its rotation, (w, x, y, z), body to world. Its norm must be 1 to within 1e-6, and is
-            made exactly 1. That of a SciPy Rotation is in another order:
+            Its rotation, (w, x, y, z), body to world; None beside a `Pose`. Its norm must be 1 to
+            within 1e-6, and is made exactly 1. That of a SciPy Rotation is in another order:
             ``np.roll(rotation.as_quat(), 1, axis=-1)``.
         q
-            Reduced coordinates of the shell [kg^1/2 m], shape (r,); None: at rest.
+            Reduced coordinates of the shell [kg^1/2 m], shape (r,); None: at rest, with a warning
+            for one that deforms.
         field_q
             Reduced coordinates of a field that deforms [kg^1/2 m]; None: at rest.
         contacts
@@ -394,6 +416,8 @@ class PenaltyContact:
             rigid shell; `field_q` for a rigid field, or too large; `level` out of range, or
             given with a tree.
         """
+        self._warn_of_rest(q, "q")
+        position, quaternion = pose_arguments(position, quaternion)
         found = self._core.evaluate(
             array_like(position, "position"),
             rotations(quaternion, "quaternion"),
@@ -407,8 +431,8 @@ class PenaltyContact:
 
     def derivatives(
         self,
-        position: ArrayLike,
-        quaternion: ArrayLike,
+        position: ArrayLike | Pose,
+        quaternion: ArrayLike | None = None,
         q: ArrayLike | None = None,
         *,
         treeless: bool = False,
@@ -417,15 +441,11 @@ class PenaltyContact:
         """Return how forces change with the shell's coordinates; a cycle, as `evaluate`.
 
         What a solve for the motion of the field object and the change of q together takes (end
-        of Barbic 2007, section 4.2; `HapticSession` with ``coupled=True``), besides
-        `ContactForce.gradient`. With x = P + U q, the lever r and g = grad d, the field object
-        at rest and the shell's normals N as they are,
+        of Barbic 2007, section 4.2; `HapticSession`), besides `ContactForce.gradient`. With
+        x = P + U q and forces whose directions and lines of action stay, a point adds
 
-        - dF/dq = k N (U^T g)^T, dT/dq = k (r x N) (U^T g)^T + the torque of F by U dq,
-        - df/dx = k U^T N g^T, df/dw = -k U^T N (g x r)^T, df/dq = -k U^T N (U^T g)^T,
-
-        summed over the points, in axes that do not turn; f is the reduced force on the shell.
-        That q turns the normals is left out.
+        - d(F, T)/dq = k (e; r x e) (U^T e)^T, and transposed that of the reduced force by (dx, dw),
+        - df/dq = -k U^T e (U^T e)^T.
 
         Parameters
         ----------
@@ -444,6 +464,7 @@ class PenaltyContact:
             As `evaluate`; the shell is rigid.
         """
         result: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+        position, quaternion = pose_arguments(position, quaternion)
         result = self._core.derivatives(
             array_like(position, "position"),
             rotations(quaternion, "quaternion"),
@@ -454,8 +475,8 @@ class PenaltyContact:
 
     def evaluate_many(
         self,
-        positions: ArrayLike,
-        quaternions: ArrayLike,
+        positions: ArrayLike | Sequence[Pose],
+        quaternions: ArrayLike | None = None,
         qs: ArrayLike | None = None,
         field_qs: ArrayLike | None = None,
         *,
@@ -474,9 +495,10 @@ class PenaltyContact:
         Parameters
         ----------
         positions
-            Shape (n, 3) [m].
+            Shape (n, 3) [m]; or a sequence of `Pose`.
         quaternions
-            (w, x, y, z), each of norm 1, shape (n, 4); of SciPy as of `evaluate`.
+            (w, x, y, z), each of norm 1, shape (n, 4), None beside poses; of SciPy as of
+            `evaluate`.
         qs
             Shape (n, r) [kg^1/2 m]; None: at rest.
         field_qs
@@ -502,6 +524,8 @@ class PenaltyContact:
             As `evaluate`; the message says of which cycle.
         """
         all_of = self._all_of(treeless, level)
+        self._warn_of_rest(qs, "qs")
+        positions, quaternions = poses_arguments(positions, quaternions)
         with callback(progress, "contact") as tell:
             found = self._core.evaluate_many(
                 array_like(positions, "positions"),
@@ -514,6 +538,15 @@ class PenaltyContact:
             )
         points = None if found[-1] is None else tuple(ContactPoints(*one) for one in found[-1])
         return ContactTrajectory(*(*found[:-1], points))
+
+    def _warn_of_rest(self, q: object, name: str) -> None:
+        if q is None and self._tree.r:
+            warnings.warn(
+                f"{name} is None: contact sees the shell, which deforms (r = {self._tree.r}), at "
+                "rest; pass the simulation's state.q, or zeros if that is meant",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def _all_of(self, treeless: bool, level: int | None) -> int:
         """Return the level up to which all points are looked at one by one; -1: by the tree."""
@@ -537,6 +570,25 @@ class PenaltyContact:
     def __reduce__(self) -> tuple[Any, ...]:
         # a copy begins anew: two that share the memory of one would disturb each other
         return _again, (self._tree, self._field, dict(self._options))
+
+
+def _stiffness(value: object) -> float | str:
+    if isinstance(value, str):
+        if value != "auto":
+            raise InputError(f'stiffness must be a number or "auto", got {value!r}')
+        return value
+    return number(value, "stiffness")
+
+
+def _fitted(tree: PointTree, field: Field | DeformedField) -> NDArray[np.float64] | None:
+    """Return the stiffness of each point by the compliance of what deforms; None: nothing does."""
+    soft = field if isinstance(field, DeformedField) else None
+    return _core.fit_stiffness(
+        tree._core,
+        None if tree.reduced is None else tree.reduced._core,
+        None if soft is None else soft._core,
+        None if soft is None else soft.reduced._core,
+    )
 
 
 def _vector_text(vector: NDArray[np.float64], unit: str) -> str:

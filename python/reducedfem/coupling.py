@@ -16,10 +16,11 @@ from reducedfem.contact import ContactForce, PenaltyContact
 from reducedfem.deformed_field import DeformedField
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.field import DistanceField, Field, SphereField, UnionField
+from reducedfem.pose import Pose, pose_arguments
 
 __all__ = ["CouplingStep", "CouplingWrench", "DynamicCoupling", "VirtualCoupling"]
 
-Pose: TypeAlias = tuple[ArrayLike, ArrayLike]
+_Hand: TypeAlias = tuple[ArrayLike, ArrayLike] | Pose
 _Kind = TypeVar("_Kind", bound="_Coupling")
 
 
@@ -79,12 +80,12 @@ class CouplingStep:
     velocity: NDArray[np.float64] | None = None
 
 
-def _pose(pose: Pose, name: str) -> tuple[ArrayLike, ArrayLike]:
+def _pose(pose: _Hand, name: str) -> tuple[ArrayLike, ArrayLike]:
     try:
         position, quaternion = pose
     except (TypeError, ValueError):
         raise InputTypeError(
-            f"{name} must be a pair (position, quaternion), got {type(pose).__name__}"
+            f"{name} must be a Pose or a pair (position, quaternion), got {type(pose).__name__}"
         ) from None
     return (
         array_like(position, f"position of {name}"),
@@ -157,7 +158,7 @@ class _Coupling:
     def _numbers(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)
-            if field.name != "substeps" and value is not None:
+            if field.name != "substeps" and (value is not None or field.default is not None):
                 taken = limit if field.name.startswith("max_") else number
                 object.__setattr__(self, field.name, taken(value, field.name))
 
@@ -171,12 +172,6 @@ class VirtualCoupling(_Coupling):
     and the length sin(theta / 2) (4.13, 4.14). A cycle moves it to where, by the gradients of
     coupling and contact, no net force and torque are left (4.1, 4.2). The stiffness that the
     hand feels is never above k (theorem of section 4.7).
-
-    What `PenaltyContact.evaluate` returns has the exact gradient, -k N g^T, unless the contact was
-    made with ``gradient_direction="normal"``. By that a point whose normal N is not along the
-    gradient g of the field, at edges and far inside, pulls in some direction, and the object may
-    be led deeper on its way to where forces are in balance; -k N N^T, as Barbic has it, resists or
-    lets go in every direction. A `HapticSession` takes the latter unless told otherwise.
 
     Parameters
     ----------
@@ -282,17 +277,20 @@ class VirtualCoupling(_Coupling):
         stiffness: float,
         *,
         depth: float | None = None,
+        force: float = 10.0,
         dt: float = 1e-3,
         **options: Any,
     ) -> VirtualCoupling:
         """Return a coupling whose limits fit a contact.
 
-        With d the penetration that is allowed and l the radius of gyration of the object that
-        is held about its grasp point: the force saturates at that of one point as deep as d
-        (section 4.9), the torque at l times that, the torsional spring has 2 k l^2, so that a
-        rotation meets what the displacements that it causes would meet, the coupling is
-        relieved beyond d and no point gets deeper than 2 d (`max_depth`), and no point at l moves
-        farther than one spacing of the samples a cycle.
+        With l the radius of gyration of the object that is held about its grasp point, the
+        torsional spring has 2 k l^2, so that a rotation meets what the displacements that it causes
+        would meet, and no point at l moves farther than one spacing of the samples a cycle.
+        Force and torque do not saturate. What bounds penetration is `max_depth`, 2 d: relief begins
+        at d, to which one point takes twice the force that the device renders, 2 F / k_c; all that
+        can be rendered is so felt as it is. k_c is the stiffness of a contact point, 20 k for
+        "auto". Where 4 F / k_c is too deep, raise k, or give a depth: what is felt is then true up
+        to k_c d.
 
         Parameters
         ----------
@@ -301,7 +299,9 @@ class VirtualCoupling(_Coupling):
         stiffness
             k [N/m].
         depth
-            d [m]; None: half the largest spacing of the field's samples.
+            d [m]; None: 2 F / k_c, and no less than half the largest spacing of the samples.
+        force
+            F, the largest force that the device renders [N].
         dt
             Length of a cycle [s].
         **options
@@ -326,13 +326,11 @@ class VirtualCoupling(_Coupling):
             )
         k = _positive(stiffness, "stiffness")
         spacing = float(np.max(field.spacing))
-        allowed = 0.5 * spacing if depth is None else _positive(depth, "depth")
+        rendered = 2.0 * _positive(force, "force") / _of_point(contact, k)
+        allowed = max(0.5 * spacing, rendered) if depth is None else _positive(depth, "depth")
         lever, reach = _levers(field, contact.options["grasp"])
-        force = contact.stiffness * allowed
         chosen: dict[str, Any] = {
             "torsional_stiffness": 2.0 * k * lever**2,
-            "max_force": force,
-            "max_torque": force * lever,
             "max_depth": 2.0 * allowed,
             "reach": reach,
             "max_speed": spacing / _positive(dt, "dt"),
@@ -341,17 +339,20 @@ class VirtualCoupling(_Coupling):
         return cls(k, **(chosen | options))
 
     def wrench(
-        self, manipulandum: Pose, position: ArrayLike, quaternion: ArrayLike
+        self,
+        manipulandum: _Hand,
+        position: ArrayLike | Pose,
+        quaternion: ArrayLike | None = None,
     ) -> CouplingWrench:
         """Return force and torque at two poses.
 
         Parameters
         ----------
         manipulandum
-            The pose of the grasp frame in the hand: position [m] (3,), quaternion
+            The pose of the grasp frame in the hand: a `Pose`, or position [m] (3,) and quaternion
             (w, x, y, z).
         position, quaternion
-            That of the simulation object.
+            That of the simulation object; position may be a `Pose`.
 
         Returns
         -------
@@ -364,15 +365,15 @@ class VirtualCoupling(_Coupling):
         """
         hand = _pose(manipulandum, "manipulandum")
         found = _core.coupling_wrench(
-            self._core_settings(1.0), hand, _pose((position, quaternion), "object")
+            self._core_settings(1.0), hand, _pose(pose_arguments(position, quaternion), "object")
         )
         return CouplingWrench(*found)
 
     def step(
         self,
-        manipulandum: Pose,
-        position: ArrayLike,
-        quaternion: ArrayLike,
+        manipulandum: _Hand,
+        position: ArrayLike | Pose,
+        quaternion: ArrayLike | None = None,
         contact: ContactForce | None = None,
         *,
         share: float = 1.0,
@@ -408,7 +409,7 @@ class VirtualCoupling(_Coupling):
         found = _core.coupling_step(
             settings,
             hand,
-            _pose((position, quaternion), "object"),
+            _pose(pose_arguments(position, quaternion), "object"),
             _share(share),
             _load(contact),
         )
@@ -427,6 +428,12 @@ def _positive(value: float, name: str) -> float:
     if not result > 0.0:
         raise InputError(f"{name} must be positive, got {result:g}")
     return result
+
+
+def _of_point(contact: PenaltyContact, k: float) -> float:
+    """Return the stiffness of a contact point under a coupling of stiffness k."""
+    given = contact.stiffness
+    return _core.suited_stiffness(k) if isinstance(given, str) else given
 
 
 def _levers(field: DistanceField, grasp: NDArray[np.float64]) -> tuple[float, float]:
@@ -511,7 +518,7 @@ class DynamicCoupling(_Coupling):
         """Check the settings."""
         self._numbers()
         object.__setattr__(self, "substeps", count(self.substeps, "substeps", 64))
-        for name in ("mass", "inertia"):
+        for name in ("stiffness", "torsional_stiffness", "mass", "inertia"):
             _positive(getattr(self, name), name)
         if not self.damping_ratio >= 0.0:
             raise InputError(f"damping_ratio must not be negative, got {self.damping_ratio:g}")
@@ -533,9 +540,9 @@ class DynamicCoupling(_Coupling):
 
     def step(
         self,
-        manipulandum: Pose,
-        position: ArrayLike,
-        quaternion: ArrayLike,
+        manipulandum: _Hand,
+        position: ArrayLike | Pose,
+        quaternion: ArrayLike | None = None,
         contact: ContactForce | None = None,
         *,
         velocity: ArrayLike | None = None,
@@ -574,7 +581,7 @@ class DynamicCoupling(_Coupling):
             dynamics,
             _pose(manipulandum, "manipulandum"),
             rest if manipulandum_velocity is None else manipulandum_velocity,
-            _pose((position, quaternion), "object"),
+            _pose(pose_arguments(position, quaternion), "object"),
             rest if velocity is None else velocity,
             _share(share),
             _load(contact),

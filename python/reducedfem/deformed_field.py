@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, integer, number, places, reals, require
+from reducedfem._check import array_like, as_array, count, integer, number, places, reals, require
 from reducedfem._run import Progress, callback, threads
 from reducedfem.embedding import Embedding, beside_mesh
 from reducedfem.errors import GeometryWarning, InputError, InputTypeError
@@ -467,7 +467,7 @@ def _proxies(
     field: Field, proxies: int | _Points, rng: int | np.random.Generator
 ) -> NDArray[np.float64]:
     """Return the proxies, fitted to the field where only their number is given."""
-    if isinstance(proxies, Pointshell) or np.ndim(proxies) > 0:
+    if isinstance(proxies, Pointshell) or as_array(proxies, "proxies").ndim > 0:
         return _places(proxies, "proxies")
     try:
         n = count(proxies, "proxies", _MOST_PROXIES)

@@ -337,7 +337,7 @@ def _precompute(settings: DemoSettings, file: Path, console: Console) -> _Made:
     )
     began = time.perf_counter()
     with console.stage("voxelize") as stage:
-        mesh = voxelize(surface, settings.resolution, fill=True, progress=stage.tell)
+        mesh = voxelize(surface, settings.resolution, progress=stage.tell)
         stage.result = (
             f"{count_text(mesh.n_elements, 'hexahedron', 'hexahedra')}, "
             f"{count_text(mesh.n_nodes, 'node')}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 import os
 import weakref
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._atomic import as_path
 from reducedfem._check import array_like, flag, integer, limit, number, reals, rotations
+from reducedfem._reading import regular_file
 from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
 
 if TYPE_CHECKING:
@@ -69,6 +71,12 @@ class Device:
 
     def __init__(self) -> None:
         raise InputTypeError("a Device is made by one of its subclasses, such as SimulatedHand")
+
+    def __reduce__(self) -> NoReturn:
+        raise InputTypeError(
+            f"a {type(self).__name__} can be neither copied nor pickled, as it stands for one "
+            "device: make another with its arguments"
+        )
 
     def __repr__(self) -> str:
         lasts = "" if math.isinf(self._duration) else f": {self._duration:g} s"
@@ -223,14 +231,13 @@ class ReplayDevice(Device):
         place = as_path(path)
         table = _Table(str(place))
         try:
-            with place.open(newline="", encoding="utf-8-sig") as file:
-                table.read(csv.reader(file))
-        except FileFormatError:
-            raise
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
-            # what the system says has the name in it, too
-            why = getattr(error, "strerror", None) or error
-            raise FileFormatError(f"cannot read {str(place)!r}: {why}") from None
+            with (
+                regular_file(place) as (file, _),
+                io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
+            ):
+                table.read(csv.reader(text))
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise FileFormatError(f"cannot read {str(place)!r}: {error}") from None
         return cls(*table.trajectory())
 
 
@@ -385,14 +392,18 @@ class UdpDevice(Device):
 
     The program sends samples to the address and is sent forces there; `reducedfem.udp_client`
     is such a client, and its documentation the layout of the packets. Opening the device waits
-    for the first sample. Samples that are older than the newest one, damaged, or from another
-    sender are counted and passed over; where none comes for 0.01 s, or the session's `silence`,
-    there are no forces: a client that sends less often than a few hundred times a second takes
-    more of it. When nothing good came for a second, another client may take its place; until one
-    does, what goes out goes to the last.
+    for the first sample. Samples that are older than the newest one or damaged are counted and
+    skipped; where none comes for 0.01 s, or the session's `silence`, there are no forces: a client
+    that sends less often than a few hundred times a second takes more of it.
 
-    There is no protection against others in the network who send packets: keep to loopback, or
-    to a network of your own. The limits of the session are no substitute for the device's own.
+    The first client keeps the device: the system drops the packets of all others. Another one, as
+    is a client that was started again at another port, takes its place only when nothing good has
+    come from the first for a second, and only with `takeover`, or once after `accept`. Until then
+    forces go to the first one. The new hand takes the object up wherever it is, as after a clutch,
+    and its forces fade in from zero.
+
+    There is no authentication, and addresses can be forged: keep to loopback, or to a network of
+    your own. The limits of the session are no substitute for the device's own.
 
     Parameters
     ----------
@@ -406,11 +417,14 @@ class UdpDevice(Device):
         The most that is sent [N], [N m]: what the client's device renders, which only the client
         knows; None: any. Beyond the default ones `UdpClient` does not render either, unless it is
         told to.
+    takeover
+        True: any client may take the place of one that has been silent for a second.
 
     Raises
     ------
     InputError, InputTypeError
-        An address is none; `wait` is negative; a limit is not positive.
+        An address is none; `wait` is negative; a limit is not positive; `takeover` is given
+        together with `client`, or is no bool.
     """
 
     __slots__ = ("_host",)
@@ -425,6 +439,7 @@ class UdpDevice(Device):
         wait: float = 5.0,
         max_force: float | None = 5.0,
         max_torque: float | None = 0.1,
+        takeover: bool = False,
     ) -> None:
         here = _address(address, "address")
         there = None if client is None else _address(client, "client")
@@ -434,6 +449,7 @@ class UdpDevice(Device):
             number(wait, "wait"),
             limit(max_force, "max_force"),
             limit(max_torque, "max_torque"),
+            flag(takeover, "takeover"),
         )
         self._duration = math.inf
         self._host = here[0]
@@ -450,6 +466,20 @@ class UdpDevice(Device):
         """Packets since it was opened."""
         return UdpCounts(*_core.udp_counts(self._core)[1:])
 
+    def accept(self) -> None:
+        """Let another client take the place of the present one, once that is silent.
+
+        The next client that sends after a second without a good sample has the device then; so has
+        the present one if it is the first to send again. This holds once, and until the device is
+        closed. Any thread may call it while the session runs.
+
+        Raises
+        ------
+        InputError
+            The device is not open, or `client` was given when it was made.
+        """
+        _core.udp_accept(self._core)
+
 
 @dataclass(frozen=True)
 class UdpCounts:
@@ -462,11 +492,13 @@ class UdpCounts:
     old
         Repeated, or overtaken by newer ones.
     foreign
-        From another sender.
+        From another sender, before the system dropped them.
     malformed
         That are no samples of this version, or hold what is not finite or no rotation.
     sent, unsent
         Wrenches that went out, and that the system did not take.
+    refused
+        Notes of the network that a packet did not arrive, as when the client has ended.
     """
 
     accepted: int
@@ -475,6 +507,7 @@ class UdpCounts:
     malformed: int
     sent: int
     unsent: int
+    refused: int
 
 
 class SpaceMouse(Device):

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, fields
+from reducedfem._check import array_like, field, fields
 from reducedfem._core import Embedding as _CoreEmbedding
 from reducedfem._run import Progress, callback, threads
-from reducedfem.errors import InputTypeError
+from reducedfem.errors import GeometryWarning, InputTypeError
 from reducedfem.mesh import Mesh
 
 __all__ = ["Embedding", "beside_mesh"]
@@ -36,8 +37,8 @@ class Embedding:
     do the same work. Inside the mesh the weights are the element's shape functions. A
     point outside is carried by the element of the nearest boundary face: by its
     barycentric coordinates (tetrahedra of four nodes), or extrapolated to first order from
-    the place of the element nearest to it (others; curved faces of ten-node tetrahedra are
-    searched as four flat triangles each, so that with strong curvature the neighbour of the
+    the place of the element nearest to it (others; curved faces of second-order elements are
+    searched as flat triangles, four or six each, so that with strong curvature the neighbour of the
     nearest element may be taken, and the distance is to that). Weights always sum to 1 and
     carry linear fields exactly, so rigid motions stay rigid even outside; far outside (by
     many elements) deformations are magnified in proportion to the distance.
@@ -151,8 +152,30 @@ class Embedding:
         ------
         InputError, InputTypeError
             `f` has a wrong shape or a value that is not finite.
+
+        Warns
+        -----
+        GeometryWarning
+            A force acts at a point that is farther outside than its element is large: by a
+            lever of that length.
         """
+        self._warn_of_levers(field(f, "f", self.n_points))
         return self._core.distribute(array_like(f, "f"))
+
+    def _warn_of_levers(self, forces: NDArray[np.float64]) -> None:
+        nodes = self._mesh.nodes
+        loaded = np.flatnonzero(forces.any(axis=1) & self.outside)
+        size = np.linalg.norm(np.ptp(nodes[self.nodes[loaded]], axis=1), axis=1)
+        far = loaded[self.distance[loaded] > size]
+        if not len(far):
+            return
+        k = int(far[np.argmax(self.distance[far])])
+        warnings.warn(
+            f"f[{k}] acts {self.distance[k]:.3g} m outside of the mesh, which reaches "
+            f"{_reach(nodes)}: a force there loads the body by a lever of that length",
+            GeometryWarning,
+            stacklevel=3,
+        )
 
     def transfer(self, basis: _HasVectors | ArrayLike) -> NDArray[np.float64]:
         """Return the vectors of a basis at the points.

@@ -1,4 +1,4 @@
-"""The exceptions of reducedfem, and its warning.
+"""The exceptions of reducedfem, and its warnings.
 
 Every exception derives from `ReducedFEMError` and from the built-in exception that
 fits, so both ``except rf.ReducedFEMError`` and ``except ValueError`` work.
@@ -27,6 +27,8 @@ __all__ = [
     "InternalError",
     "MeshError",
     "MissingMatplotlibError",
+    "MissingPackageError",
+    "PlausibilityWarning",
     "ReducedFEMError",
     "SingularMatrixError",
     "StaticConvergenceError",
@@ -49,7 +51,11 @@ class MeshError(InputError):
     """A mesh or surface is not usable: inverted, degenerate, empty, not held."""
 
 
-class MissingMatplotlibError(ReducedFEMError, ImportError):
+class MissingPackageError(ReducedFEMError, ImportError):
+    """An optional package is not installed; the message says which, and how to install it."""
+
+
+class MissingMatplotlibError(MissingPackageError):
     """Matplotlib, which pictures need, is not installed."""
 
 
@@ -102,8 +108,19 @@ class InternalError(ReducedFEMError, RuntimeError):
 
 
 class GeometryWarning(UserWarning):
-    """A shell or a field lies beside the mesh that carries it: a unit or place is likely wrong.
+    """A shape is likely not the one that is meant.
+
+    A shell or a field lies beside the mesh that carries it (a unit or place is likely wrong), or
+    a surface is so open that its inside is uncertain.
 
     ``warnings.simplefilter("error", rf.GeometryWarning)`` makes it an error, and ``"ignore"``
     silences it.
+    """
+
+
+class PlausibilityWarning(UserWarning):
+    """A unit, a support or a size of cells is unlikely to be what was meant.
+
+    ``warnings.simplefilter("error", rf.PlausibilityWarning)`` makes it an error, and
+    ``"ignore"`` silences it.
     """

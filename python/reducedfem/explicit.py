@@ -13,7 +13,7 @@ from reducedfem._check import array_like, flag, number
 from reducedfem._run import threads
 from reducedfem.damping import StrainRateDamping, damping_argument
 from reducedfem.errors import InputError
-from reducedfem.integrator import Simulation, rayleigh, wrong_system
+from reducedfem.integrator import Simulation, check_rigid_motion, rayleigh, wrong_system
 from reducedfem.reduced import ReducedSolid
 from reducedfem.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid import Solid
@@ -191,11 +191,13 @@ class CentralDifferences(Simulation):
         Strain-rate damping as well: a `StrainRateDamping` of the solid, or its reduction for
         a reduced model. None: that of the model, if it has any. It acts like stiffness damping
         half a step earlier; for a solid it needs no matrix.
+    deformation_only
+        Accept a model of a free body; see `ImplicitNewmark`.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument is out of its range.
+        An argument is out of its range, or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
     """
@@ -206,10 +208,13 @@ class CentralDifferences(Simulation):
         dt: float | None = None,
         damping: Sequence[float] = (0.0, 0.0),
         strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
+        *,
+        deformation_only: bool = False,
     ) -> None:
         alpha, stiff = rayleigh(damping)
         given = None if dt is None else number(dt, "dt")
         self._stable = stable_step(system, None, (alpha, stiff), strain_rate)
+        check_rigid_motion(system, deformation_only, "CentralDifferences")
         if given is None:
             if not math.isfinite(self._stable):
                 raise InputError("dt must be given: the system has no stiffness at rest")
@@ -219,6 +224,7 @@ class CentralDifferences(Simulation):
         self._core = kind(system._core, given, alpha, stiff, threads(), rate)
         self._system = system
         self._dt = given
+        self._settings = (system, given, (alpha, stiff), strain_rate, deformation_only)
 
     @property
     def report(self) -> CentralReport:

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, number, places, reals, require
+from reducedfem._check import array_like, as_array, choice, count, number, places, reals, require
 from reducedfem._core import Field as _CoreField
 from reducedfem._frozen import freeze, thaw
+from reducedfem._inside import warn_of_doubts
 from reducedfem._memory import available
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
@@ -242,16 +243,21 @@ class Field:
         return OffsetField(self, by)
 
 
+_FARTHEST = 1e150  # whose squares are finite; csrc/sdf/field.c
+
+
 def _triple(value: ArrayLike, name: str) -> NDArray[np.float64]:
     array = reals(value, name)
     if array.shape != (3,):
         raise InputError(f"{name} must have shape (3,), got {array.shape}")
+    if not (np.abs(array) < _FARTHEST).all():
+        raise InputError(f"{name} must be below {_FARTHEST:g} m, got {_plain(array)}")
     return array
 
 
 def _resolution(value: int | Sequence[int]) -> tuple[int, int, int]:
     """Return the voxels along x, y and z."""
-    if isinstance(value, int | np.integer) or np.ndim(value) == 0:
+    if isinstance(value, int) or as_array(value, "resolution", "integers").ndim == 0:
         n = count(value, "resolution", MAX_RESOLUTION)
         return n, n, n
     if len(value) != 3:
@@ -353,7 +359,12 @@ class DistanceField(Field):
         around. Distances inside are then those from the boundary
         of that: walls hidden in parts that overlap do not count; where they come to the boundary
         it is known to a quarter of a voxel, and parts less than a thousandth of a voxel apart
-        count as one. Any other surface, a polygon soup, has no inside: the object is then
+        count as one. Triangles and parts that face another way than the others are turned first.
+
+        Of an open surface inside is where its winding number (`Surface.winding`) is above 1/2,
+        and holes are capped where it is 1/2: by the iso-surface of the samples' winding numbers,
+        which along the rims of holes is known to a voxel. Walls wholly inside do not count. Any
+        other surface, a polygon soup of single sheets, has no inside: the object is then
         everything within `offset` of it and whatever that encloses (B07 3.6).
 
         Parameters
@@ -368,8 +379,8 @@ class DistanceField(Field):
             The box is the cube about the centre of the surface's bounding box whose side is that
             many times the longest side of the bounding box (B07 3.11); 1 or more.
         offset
-            None: 0 for closed surfaces, 1.4 voxels for others. A number [m]: the distance is that
-            from the surface at this distance, of closed surfaces too.
+            None: 0 for surfaces with an inside, 1.4 voxels for others. A number [m]: the distance
+            is that from the surface at this distance, of closed surfaces too.
         mode
             ``"exact"``: every sample is the exact distance, rounded to float32. ``"fast"``: so are
             samples up to 8 voxels from the surface; the others are interpolated from exact
@@ -393,13 +404,34 @@ class DistanceField(Field):
             The surface has no extent, or `offset` is 0 and it encloses nothing.
         MemoryError
             The resolution needs more memory than there is; the message says how much.
+
+        Warns
+        -----
+        GeometryWarning
+            It is uncertain what is inside: the surface has holes as large as the body, which the
+            warning names, or is in part a single sheet.
         """
         require(surface, Surface, "surface")
-        if mode not in ("exact", "fast"):
-            raise InputError(f'mode must be "exact" or "fast", got {mode!r}')
+        choice(mode, "mode", ("exact", "fast"))
         voxels = _resolution(resolution)
         with callback(progress, "distances") as told:
-            core, *report = _core.field_from_surface(
+            (
+                core,
+                closed,
+                turned,
+                crossing,
+                taken,
+                removed,
+                band,
+                error,
+                hidden,
+                depth_error,
+                capped,
+                cap,
+                inside,
+                doubtful,
+                sheets,
+            ) = _core.field_from_surface(  # fmt: skip
                 surface.vertices,
                 surface.triangles,
                 voxels,
@@ -411,7 +443,8 @@ class DistanceField(Field):
                 told,
                 threads(),
             )
-        closed, turned, crossing, taken, removed, band, error, hidden, depth_error = report
+        if capped:
+            warn_of_doubts(surface, inside, doubtful, sheets, stacklevel=2)
         provenance: dict[str, Any] = {
             "method": "distances from a surface",
             "mode": mode,
@@ -421,10 +454,17 @@ class DistanceField(Field):
             "crossing": crossing,
             "offset_m": taken,
         }
-        if hidden > 0:
+        if hidden > 0 and not capped:
             provenance |= {
                 "inside": "distances from the boundary of all parts together; walls hidden inside "
                 "others are left out",
+                "hidden_triangles": hidden,
+                "depth_error_m": depth_error,
+            }
+        if capped:
+            provenance |= {
+                "inside": "where the winding number is above 1/2; holes are capped where it is 1/2",
+                "cap_triangles": cap,
                 "hidden_triangles": hidden,
                 "depth_error_m": depth_error,
             }
@@ -515,7 +555,8 @@ class DistanceField(Field):
         Of `from_surface`: whether the surface is ``closed``, faced inwards (``turned``), crosses
         itself (``crossing``), and the offset that was taken (``offset_m``). Where parts overlap
         also how many triangles are hidden, wholly or in part (``hidden_triangles``), and how far
-        off distances inside may be at most (``depth_error_m``).
+        off distances inside may be at most (``depth_error_m``); where holes are capped, by how many
+        triangles (``cap_triangles``), and how far off distances near their rims may be.
         """
         return self._provenance
 

@@ -18,14 +18,22 @@ Arrays, with r coordinates, n nodes and e elements:
 ``damping_coefficients`` F64  (k (k + 1) / 2,), k = r + r (r + 1) / 2: Gram matrix of strains
                               that strain-rate damping consists of; its lower triangle over
                               the pairs (0, b), then (a, b), 1 <= a <= b <= r
+``surface_vertices``     F64  (v, 3): the surface that the mesh was made from
+``rule_points``          F64  (p, 3): quadrature points of cut elements, local coordinates
+``rule_weights``         F64  (p,): their weights, in an element 8 times the filled part
+``rule_products``        F64  (c, k (k + 1) / 2): integrals of N_a N_b over the filled part in
+                              local coordinates, upper triangle, k nodes, c cut elements
 ``mesh_elements``        I32  (e, 4), (e, 8) or (e, 10): nodes of each element in VTK order
 ``mesh_regions``         I32  (e,): region of each element
 ``fixed_nodes``          I32  (f,): fixed nodes, ascending
+``surface_triangles``    I32  (t, 3): its triangles
 ``part_general``         I32  (m,): 1 for a general material, else 0
+``rule_counts``          I32  (e,): quadrature points of each element of its own, 0: it is whole
 =======================  ===  =======================================================
 
-The four that begin with ``part`` are there if the model is editable, ``damping_coefficients``
-if it has strain-rate damping.
+The four that begin with ``part`` are there if the model is editable, the four with ``rule`` if
+elements are cut, ``damping_coefficients`` if it has strain-rate damping, the two that begin with
+``surface`` if the mesh was made from one.
 
 Metadata, all texts, JSON where they hold more than a word:
 
@@ -38,9 +46,9 @@ of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as J
 keys, without blanks and in ASCII, followed by the arrays in the order of the table. A file
 whose contents were changed is therefore recognised; how they are arranged does not matter.
 
-``format_version`` is 2 with strain-rate damping or elements of ten nodes, which version 1 did not
-know, and 1 without, so that whatever read files of version 1 reads what it can understand, and says
-of the rest that it is newer.
+``format_version`` is the lowest that knows what the file has: 3 with a surface, cut elements or
+elements of 20 nodes, 2 with strain-rate damping or elements of ten nodes, else 1. Earlier versions
+of the package so read what they understand, and say of the rest that it is newer.
 """
 
 from __future__ import annotations
@@ -70,11 +78,12 @@ from reducedfem.reduced_damping import (
     require_dissipative,
 )
 from reducedfem.rigid import from_plain
+from reducedfem.surface import Surface
 
 __all__ = ["from_bytes", "load", "read", "save", "to_bytes"]
 
 FORMAT = "reducedfem-model"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 UNITS = (
     "SI; reduced coordinates of a mass-orthonormal basis in kg^(1/2) m, "
     "reduced forces in N kg^(-1/2)"
@@ -91,15 +100,25 @@ _SCHEMA = {
     "part_volumes": "F64",
     "part_masses": "F64",
     "damping_coefficients": "F64",
+    "surface_vertices": "F64",
+    "rule_points": "F64",
+    "rule_weights": "F64",
+    "rule_products": "F64",
     "mesh_elements": "I32",
     "mesh_regions": "I32",
     "fixed_nodes": "I32",
     "part_general": "I32",
+    "surface_triangles": "I32",
+    "rule_counts": "I32",
 }
 # of an editable model only: all or none
 _PARTS = ("part_coefficients", "part_general", "part_volumes", "part_masses")
+# of a model with cut elements only: all or none
+_RULE = ("rule_counts", "rule_points", "rule_weights", "rule_products")
 # of a model with strain-rate damping only
 _DAMPING = "damping_coefficients"
+# of a model whose mesh was made from a surface only: both or none
+_SURFACE = ("surface_vertices", "surface_triangles")
 _TEXTS = (
     "package_version",
     "units",
@@ -120,7 +139,9 @@ _TEXTS = (
 
 def _schema(names: Collection[str]) -> dict[str, str]:
     """Return names and types of the arrays of a model that has some of these."""
-    absent = set() if any(name in names for name in _PARTS) else set(_PARTS)
+    absent = {
+        name for group in (_PARTS, _SURFACE, _RULE) if not set(group) & set(names) for name in group
+    }
     if _DAMPING not in names:
         absent.add(_DAMPING)
     return {name: dtype for name, dtype in _SCHEMA.items() if name not in absent}
@@ -128,7 +149,10 @@ def _schema(names: Collection[str]) -> dict[str, str]:
 
 def _version(arrays: Mapping[str, NDArray[Any]]) -> int:
     """Return the lowest format version that knows these arrays."""
-    return 2 if _DAMPING in arrays or arrays["mesh_elements"].shape[1] == 10 else 1
+    nodes = arrays["mesh_elements"].shape[1]
+    if nodes == 20 or _SURFACE[0] in arrays or _RULE[0] in arrays:
+        return 3
+    return 2 if _DAMPING in arrays or nodes == 10 else 1
 
 
 _LAYOUT = _tensors.Layout(FORMAT, FORMAT_VERSION, "model", _schema, _TEXTS)
@@ -165,6 +189,10 @@ def to_bytes(model: ReducedSolid) -> bytes:
     }
     if model._parts is not None:
         arrays.update(zip(_PARTS, model._parts.arrays(), strict=True))
+    if mesh.source is not None:
+        arrays.update(zip(_SURFACE, (mesh.source.vertices, mesh.source.triangles), strict=True))
+    if (rule := mesh._rule()) is not None:
+        arrays.update(zip(_RULE, rule, strict=True))
     rate = model.strain_rate
     if rate is not None:
         arrays[_DAMPING] = rate.coefficients
@@ -280,7 +308,7 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
         )
     r, n, _ = shapes["basis"]
     elements = shapes["mesh_elements"]
-    if len(elements) != 2 or elements[1] not in (4, 8, 10):
+    if len(elements) != 2 or elements[1] not in (4, 8, 10, 20):
         raise _Refused(
             f"'mesh_elements' has shape {elements}; it must be (e, 4), (e, 8) or (e, 10)"
         )
@@ -301,18 +329,28 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
             "part_masses": (*m, r, r),
             "part_general": m,
         }
+    if _RULE[0] in shapes:
+        points, products = shapes["rule_weights"][:1], shapes["rule_products"][:1]
+        expected |= {
+            "rule_counts": elements[:1],
+            "rule_points": (*points, 3),
+            "rule_weights": points,
+            "rule_products": (*products, elements[1] * (elements[1] + 1) // 2),
+        }
     if _DAMPING in shapes:
         if r > MAX_DAMPING_R:
             raise _Refused(f"it has damping of {r} coordinates; {MAX_DAMPING_R} are possible")
         pairs = r + r * (r + 1) // 2
         expected[_DAMPING] = (pairs * (pairs + 1) // 2,)
+    if _SURFACE[0] in shapes:
+        expected |= {name: (*shapes[name][:1], 3) for name in _SURFACE}
     for name, shape in expected.items():
         if shapes[name] != shape:
             raise _Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")
 
 
 def _counts(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    return {
+    return {name: shapes[name][0] for name in _SURFACE if name in shapes} | {
         "reduced_coordinates": shapes["basis"][0],
         "nodes": shapes["mesh_nodes"][0],
         "elements": shapes["mesh_elements"][0],
@@ -342,8 +380,8 @@ def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict
     for region in np.unique(regions):
         if str(region) not in materials:
             raise _Refused(f"region {region} has no material")
-    if type(parsed["quadrature"]) is not int or parsed["quadrature"] not in (1, 2, 3):
-        raise _Refused("its quadrature is not 1, 2 or 3")
+    if type(parsed["quadrature"]) is not int or parsed["quadrature"] not in (1, 2, 3, 4):
+        raise _Refused("its quadrature is not 1, 2, 3 or 4")
     if isinstance(mass, bool) or not isinstance(mass, int | float) or not mass > 0:
         raise _Refused("its total mass is not a positive number")
     if parsed["rigid_body"] is not None:
@@ -431,6 +469,10 @@ def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -
         raise _Refused("its quadrature is not that of its elements")
     try:
         mesh = Mesh(arrays["mesh_nodes"], arrays["mesh_elements"], arrays["mesh_regions"])
+        if _SURFACE[0] in arrays:
+            mesh._source = Surface(*(arrays[name] for name in _SURFACE))
+        if _RULE[0] in arrays:
+            mesh._cut_as(tuple(arrays[name] for name in _RULE))
         core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], arrays["energy_coefficients"])
         parts = None
         if "part_volumes" in arrays:

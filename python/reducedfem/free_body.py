@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,7 @@ from reducedfem._run import Progress, callback, threads
 from reducedfem.damping import damping_argument
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.integrator import rayleigh, step_count
+from reducedfem.pose import Pose, pose_arguments
 from reducedfem.reduced import ReducedSolid
 from reducedfem.reduced_damping import ReducedStrainRateDamping
 from reducedfem.rigid import RigidBody
@@ -117,6 +119,17 @@ class FreeBody:
             damping_argument(strain_rate, reduced),
         )
         self._reduced, self._body, self._dt = reduced, body, float(dt)
+        self._settings: dict[str, Any] = {
+            "reduced": reduced,
+            "dt": float(dt),
+            "damping": rayleigh(damping),
+            "newton_max": newton_max,
+            "tol": tol,
+            "beta": beta,
+            "gamma": gamma,
+            "gravity": np.array(gravity, dtype=np.float64),
+            "strain_rate": strain_rate,
+        }
 
     @property
     def reduced(self) -> ReducedSolid:
@@ -168,8 +181,8 @@ class FreeBody:
 
     def reset(
         self,
-        position: ArrayLike | None = None,
-        quaternion: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+        position: ArrayLike | Pose | None = None,
+        quaternion: ArrayLike | None = None,
         velocity: ArrayLike = (0.0, 0.0, 0.0),
         angular_velocity: ArrayLike = (0.0, 0.0, 0.0),
         q: ArrayLike | None = None,
@@ -180,9 +193,9 @@ class FreeBody:
         Parameters
         ----------
         position
-            Of the centre of mass [m]; None: where it is at rest.
+            Of the centre of mass [m]; None: where it is at rest. Or a `Pose`, that of the centre.
         quaternion
-            Rotation from body to world, w, x, y, z, of any length but zero.
+            Rotation from body to world, w, x, y, z, of any length but zero; None: not turned.
         velocity, angular_velocity
             In the world [m/s], [rad/s].
         q, qdot
@@ -195,7 +208,10 @@ class FreeBody:
         DivergedError
             q or qdot is so large that the acceleration is not finite; nothing is changed then.
         """
+        if isinstance(position, Pose):
+            position, quaternion = pose_arguments(position, quaternion)
         place = self._body.centre if position is None else position
+        quaternion = (1.0, 0.0, 0.0, 0.0) if quaternion is None else quaternion
         given = {
             "position": place,
             "quaternion": quaternion,
@@ -209,8 +225,36 @@ class FreeBody:
             array_like(value, name)
         self._core.reset(place, quaternion, velocity, angular_velocity, q, qdot)
 
+    def clone(self) -> FreeBody:
+        """Return another body of the same model, in the same state.
+
+        It moves on by itself, to the same bits under the same forces. Copies and pickles are the
+        same.
+
+        Returns
+        -------
+        FreeBody
+        """
+        return _restored(self._settings, self._core.snapshot())
+
+    def __copy__(self) -> FreeBody:
+        return self.clone()
+
+    def __deepcopy__(self, memo: object) -> FreeBody:
+        return self.clone()  # models cannot be changed: they are shared
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._settings, self._core.snapshot())
+
     def __repr__(self) -> str:
         return f"<FreeBody: dt = {self._dt:g} s, {self._body.mass:.6g} kg, {self._reduced!r}>"
+
+
+def _restored(settings: dict[str, Any], snapshot: tuple[Any, ...]) -> FreeBody:
+    """Make a body that is in a state."""
+    made = FreeBody(**settings)
+    made._core.restore(*snapshot)
+    return made
 
 
 def step_free_bodies(
@@ -253,6 +297,11 @@ def step_free_bodies(
     for i, body in enumerate(members):
         if not isinstance(body, FreeBody):
             raise InputTypeError(f"bodies[{i}] must be a FreeBody, got {type(body).__name__}")
+    if not (forces is None or isinstance(forces, Sequence | np.ndarray)) or isinstance(forces, str):
+        raise InputTypeError(
+            "forces must be a sequence of a force or None for each body, got "
+            f"{type(forces).__name__}"
+        )
     loads = None if forces is None else tuple(forces)
     if loads is not None and len(loads) != len(members):
         raise InputError(f"forces has {len(loads)} entries for {len(members)} bodies")

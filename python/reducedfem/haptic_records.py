@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem._atomic import as_path
-from reducedfem._record_file import RECORD, RecordFile, announces_records
+from reducedfem._reading import regular_file
+from reducedfem._record_file import RECORD, RecordFile, read_records
 from reducedfem.errors import FileFormatError, InputError, InputTypeError
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _FLAGS = {
     "silent": 4,
     "broken": 8,
     "fading": 16,
+    "paused": 32,
     "limited": 1 << 8,
     "clutched": 1 << 9,
     "device_failed": 1 << 10,
@@ -98,7 +100,8 @@ class HapticRecords:
         ----------
         name
             "clamped", "slewed" or "fading": forces were limited; "silent": the device told
-            nothing new; "limited": a largest speed or depth cut the motion; "clutched"; "split":
+            nothing new; "paused": the force before it went out too long ago, so this one is zero;
+            "limited": a largest speed or depth cut the motion; "clutched"; "split":
             a coupled session made the cycle as one that is not; "too_deep": contact was deeper
             than `max_depth` of the coupling; "broken", "device_failed" or "diverged": the session
             failed.
@@ -199,20 +202,10 @@ class HapticRecords:
         """
         place = as_path(path)
         try:
-            with place.open("rb") as file:
-                if not announces_records(file):
-                    array = None
-                elif place.suffix == RecordFile.PART:
-                    file.seek(RecordFile.HEADER)
-                    array = np.fromfile(file, RECORD)
-                else:
-                    array = np.load(file, allow_pickle=False)
-        except OSError as error:
-            raise FileFormatError(
-                f"cannot read {str(place)!r}: {error.strerror or error}"
-            ) from None
-        except (ValueError, EOFError) as error:
+            with regular_file(place) as (file, size):
+                array = read_records(file, size, place.suffix == RecordFile.PART)
+        except ValueError as error:
             raise FileFormatError(f"cannot read {str(place)!r}: {error}") from None
-        if array is None or array.ndim != 1:
+        if array is None:
             raise FileFormatError(f"{str(place)!r} holds no records of a session")
         return cls(array)

@@ -144,6 +144,9 @@ class HapticReport:
     too_deep
         Cycles in which contact was deeper than the coupling of that cycle allowed. When that is
         not bounded tells `VirtualCoupling`.
+    paused
+        Cycles before which no force went out for 0.05 s, or ten periods: the process or the machine
+        was paused. Forces faded in from zero after each.
     energy, most_energy
         Given to the hand so far, and the most of it at any time [J]; a passive session never
         gives more than it took. What makes it give more: see `HapticSession`.
@@ -169,6 +172,7 @@ class HapticReport:
     depth: float
     max_depth: float | None
     too_deep: int
+    paused: int
     energy: float
     most_energy: float
     priority: bool
@@ -196,6 +200,8 @@ class HapticReport:
             ("real-time priority", "yes" if self.priority else "no"),
             ("memory locked", "yes" if self.locked else "no"),
         ]
+        if self.paused:
+            rows.append(("pauses", f"{self.paused}; forces faded in after each"))
         if self.unrecorded:
             rows.append(("not recorded", f"{self.unrecorded} cycles"))
         if self.not_allowed:

@@ -71,13 +71,8 @@ class HapticSession:
     ----------
     contact
         Between the object that is held, the one with the distance field, and another one, the
-        shell; or several, with the same `field` and grasp point. Unless a contact was made
-        with a ``gradient_direction`` of its own, here it takes "normal": over the `scenes`, with
-        2000 to 6000 points, the second differences of the force from cycle to cycle are then 0.07
-        to 0.84 times as large as with "field" (root mean square, in mN: statue 20 of 229, peg 0.7
-        of 10.6, alpha-cheat 2.2 of 9.3, soft 2.2 of 4.9, hoses 0.46 of 0.56, dragon 9.7 of 22,
-        alpha 0.11 of 0.13), all six directions resist in every cycle of contact, not in all but
-        467, and none gives energy to the hand, of which "peg" gave 0.7 mJ.
+        shell; or several, with the same `field` and grasp point. A `stiffness` of "auto" is 20
+        times that of the coupling, also of one that replaces it later.
     device
         What the hand holds.
     coupling
@@ -96,22 +91,16 @@ class HapticSession:
         Computing time of a cycle [us]: contact stops descending when it would take longer.
         None: half a period, and a whole one at most; 0: contacts stop as they were made to.
     coupled
-        Whether the object's motion and the shell's step are solved for together, the system of
-        6 + r unknowns that Barbic 2007 leaves for later (end of section 4.2), for one contact
-        with a simulation of the shell whose step is the period. Otherwise, as there, the object
-        moves against a shell that stands still, which then steps under the force of before that
-        motion. That force is explicit, and contact oscillates where it is stiff for the mass
-        that is hit and for the rate; coupled it is implicit, and in
-        ``benchmarks/b07_4_2_coupled.py`` contact with ``gradient_direction="field"``, which
-        suits a ball that rolls on a plane, may be some 500 times as stiff at 250 Hz, 20 times at
-        1 kHz and 3 times at 4 kHz. There a cycle takes 1.6 us longer at r = 8 and 7 us
-        at r = 30, all of it before the force goes out.
-        Where contact is soft for the rate the two differ little: errors over time, of first
-        order in the period, are about a third less, and vibrations of a shell without damping
-        die out more slowly, as the object's lag damps them less. Forces are linear within a
-        cycle: an object that leaves contact in it pulls the shell along until its end.
-        Cycles in which contact makes the matrix indefinite are split: see
-        `HapticRecords.flagged`.
+        Solve for the object's motion and the steps of all that deforms together: the system of
+        6 + r unknowns that Barbic 2007 leaves for later (end of section 4.2), with the coordinates
+        of every shell and of the object itself, whatever number of steps make a period. Otherwise,
+        as there, the object moves against shells that stand still, which then step under the forces
+        of before that motion: explicit ones, under which contact oscillates where it is stiff for
+        the mass that is hit and for the rate. In ``benchmarks/b07_4_2_coupled.py`` contact may be
+        hundreds of times as stiff at 250 Hz. Where nothing deforms there is no difference.
+        Forces are linear within a cycle: an object that leaves contact in it pulls the shell along
+        until its end. Cycles in which a body's own stiffness makes the matrix indefinite are split:
+        see `HapticRecords.flagged`.
     max_force, max_torque
         To the device [N], [N m]; None: what that can render.
     force_slew, torque_slew
@@ -120,7 +109,10 @@ class HapticSession:
         energy, see below. What `passivity` takes away, and its damper, change at once; what it
         gives back comes as slowly as all else.
     ramp
-        Time in which forces fade in and out [s].
+        Time in which forces fade in and out [s]. They also fade in from zero after a pause, in
+        which no force went out for 0.05 s (ten periods if that is longer): the process was stopped
+        or the machine suspended. See ``"paused"`` of `HapticRecords.flagged`; a `run` makes cycles
+        at any pace and has no pauses.
     silence
         Time without a new sample of the device after which there is no force [s]; None: 0.01 s
         for a `UdpDevice`, 0.05 s for others.
@@ -221,7 +213,7 @@ class HapticSession:
         workspace: Workspace | None = None,
         rate: float = 1000.0,
         budget_us: float | None = None,
-        coupled: bool = False,
+        coupled: bool = True,
         max_force: float | None = None,
         max_torque: float | None = None,
         force_slew: float | None = None,
@@ -347,7 +339,10 @@ class HapticSession:
 
     def __reduce__(self) -> Any:
         """Refuse copies and pickles: there is one thread, and one device."""
-        raise InputTypeError("a HapticSession can be neither copied nor pickled")
+        raise InputTypeError(
+            "a HapticSession can be neither copied nor pickled: make another, of a device of its "
+            "own, with the same contacts, coupling and a clone() of each simulation"
+        )
 
     @property
     def contacts(self) -> tuple[PenaltyContact, ...]:
@@ -760,6 +755,7 @@ class HapticSession:
             depth=status["depth"],
             max_depth=self._coupling.max_depth,
             too_deep=status["too_deep"],
+            paused=status["paused"],
             energy=status["energy"],
             most_energy=status["most_energy"],
             priority=status["priority"],

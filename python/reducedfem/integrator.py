@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, number
+from reducedfem._check import array_like, count, flag, number, reals, rotations
 from reducedfem._run import Progress, callback, threads
+from reducedfem.contact import ContactTrajectory, PenaltyContact
 from reducedfem.damping import StrainRateDamping, damping_argument
 from reducedfem.errors import InputError, InputTypeError
+from reducedfem.pose import Pose, pose_arguments, poses_arguments
 from reducedfem.projected import ProjectedSolid
-from reducedfem.reduced import ReducedSolid, reduced_force
+from reducedfem.reduced import ReducedSolid, reduced_force, same_motion
 from reducedfem.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid import Solid
 
@@ -96,14 +98,48 @@ def step_count(n: int) -> int:
     """Return the argument `n`, a number of steps, or refuse it."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer):
         raise InputTypeError(f"n must be an int, got {type(n).__name__}")
-    if not 0 <= n < 2**62:
-        raise InputError(f"n must be at least 0{' and less than 2**62' * (n > 0)}, got {n}")
-    return int(n)
+    steps = int(n)
+    if not 0 <= steps < 2**62:
+        most = " and less than 2**62" if steps > 0 else ""
+        raise InputError(f"n must be at least 0{most}, got {steps}")
+    return steps
 
 
 def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> InputTypeError:
     """Return the error that tells what `system` must be."""
     return InputTypeError(f"system must be {wanted}, got {type(system).__name__}")
+
+
+_Scheme = TypeVar("_Scheme", bound="Simulation")
+_IN_SPAN = 1e-6  # of a translation, what the basis may leave out
+
+
+def _translates(basis: NDArray[np.float64]) -> bool:
+    """Return whether a basis (r, n, 3) spans the three translations."""
+    r, n, _ = basis.shape
+    columns = basis.reshape(r, 3 * n).T
+    wanted = np.tile(np.eye(3), (n, 1))
+    found = columns @ np.linalg.lstsq(columns, wanted, rcond=None)[0]
+    return bool(np.abs(found - wanted).max() < _IN_SPAN)
+
+
+def check_rigid_motion(
+    system: ReducedSolid | ProjectedSolid | Solid, deformation_only: bool, scheme: str
+) -> None:
+    """Refuse a free model whose basis leaves out its rigid motion, unless that was asked for."""
+    asked = flag(deformation_only, "deformation_only")
+    if isinstance(system, Solid):
+        if asked:
+            raise InputError("deformation_only is for reduced models, but system is a Solid")
+        return
+    fixed = system.fixed if isinstance(system, ReducedSolid) else system.solid.fixed
+    if len(fixed) == 0 and not asked and not _translates(system.basis):
+        raise InputError(
+            f"system is a model of a free body, and {scheme} would leave out its rigid motion: it "
+            "would neither fall nor turn. Use FreeBody(reduced, dt), which moves as a whole; or "
+            "fix some nodes of the Solid; or pass deformation_only=True for its deformation in a "
+            "frame that something else moves, such as a hand"
+        )
 
 
 class Simulation:
@@ -116,6 +152,7 @@ class Simulation:
     _core: _core._Simulation
     _system: ReducedSolid | ProjectedSolid | Solid
     _dt: float
+    _settings: tuple[Any, ...]  # arguments with which it was made
 
     @property
     def system(self) -> ReducedSolid | ProjectedSolid | Solid:
@@ -196,15 +233,42 @@ class Simulation:
             array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
 
-    def __reduce__(self) -> NoReturn:
-        raise InputTypeError(
-            f"a simulation ({type(self).__name__}) cannot be copied or pickled: keep its system, "
-            "its settings and its `state`, make a new one of them and hand it q, qdot and qddot "
-            "by `reset`"
-        )
+    def clone(self: _Scheme) -> _Scheme:
+        """Return another simulation of the same system, in the same state.
+
+        It moves on by itself, to the same bits under the same forces. Of the report only the
+        number of steps is kept. Copies and pickles are the same.
+
+        Returns
+        -------
+        ImplicitNewmark or CentralDifferences
+            Of the kind of this one.
+        """
+        return _restored(type(self), self._settings, self._now())
+
+    def _now(self) -> tuple[Any, ...]:
+        q, qdot, qddot, time = self._core.state()
+        return q, qdot, qddot, round(time / self._dt)
+
+    def __copy__(self: _Scheme) -> _Scheme:
+        return self.clone()
+
+    def __deepcopy__(self: _Scheme, memo: object) -> _Scheme:
+        return self.clone()  # systems cannot be changed: they are shared
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self._settings, self._now())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: dt = {self._dt:g} s, {self._system!r}>"
+
+
+def _restored(kind: type[_Scheme], settings: tuple[Any, ...], state: tuple[Any, ...]) -> _Scheme:
+    """Make a simulation that is in a state."""
+    made = kind(*settings[:-1], deformation_only=settings[-1])  # type: ignore[call-arg]
+    q, qdot, qddot, steps = state
+    made._core.reset(q, qdot, qddot, threads(), steps)
+    return made
 
 
 class ImplicitNewmark(Simulation):
@@ -249,11 +313,15 @@ class ImplicitNewmark(Simulation):
         Strain-rate damping as well: a `StrainRateDamping` of the solid, also of a projected
         one, or its reduction for a reduced model. None: that of the model, if it has any.
         Newton's matrix has D, but not the derivative of D(u) v by u.
+    deformation_only
+        Accept a model of a free body, whose basis has no rigid motion: its deformation is
+        simulated in a frame that something else moves, such as a hand. `FreeBody` moves as a
+        whole.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument is out of its range.
+        An argument is out of its range, or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
     """
@@ -268,6 +336,8 @@ class ImplicitNewmark(Simulation):
         beta: float = 0.25,
         gamma: float = 0.5,
         strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
+        *,
+        deformation_only: bool = False,
     ) -> None:
         arguments = (
             number(dt, "dt"),
@@ -278,19 +348,168 @@ class ImplicitNewmark(Simulation):
             number(tol, "tol"),
             threads(),
         )
+        if not isinstance(system, ReducedSolid | ProjectedSolid | Solid):
+            raise wrong_system(system, "a ReducedSolid, a ProjectedSolid or a Solid")
+        check_rigid_motion(system, deformation_only, "ImplicitNewmark")
         if isinstance(system, ProjectedSolid):
             viscosity = damping_argument(strain_rate, system)
             self._core = _core.NewmarkProjected(system._core, *arguments, viscosity)
-        elif isinstance(system, ReducedSolid | Solid):
+        else:
             damping_core = damping_argument(strain_rate, system)
             kind = _core.NewmarkReduced if isinstance(system, ReducedSolid) else _core.NewmarkSolid
             self._core = kind(system._core, *arguments, damping_core)
-        else:
-            raise wrong_system(system, "a ReducedSolid, a ProjectedSolid or a Solid")
         self._system = system
         self._dt = float(dt)
+        self._settings = (
+            system, float(dt), arguments[1:3], newton_max, tol, beta, gamma, strain_rate,
+            deformation_only,
+        )  # fmt: skip
+
+    @overload
+    def step(
+        self,
+        force: ArrayLike | None = None,
+        n: int = 1,
+        *,
+        contact: None = None,
+        progress: Progress = False,
+    ) -> None: ...
+
+    @overload
+    def step(
+        self,
+        force: ArrayLike | None = None,
+        n: int = 1,
+        *,
+        contact: PenaltyContact,
+        position: ArrayLike | Pose | Sequence[Pose],
+        quaternion: ArrayLike | None = None,
+        field_q: ArrayLike | None = None,
+        progress: Progress = False,
+    ) -> ContactTrajectory: ...
+
+    def step(
+        self,
+        force: ArrayLike | None = None,
+        n: int = 1,
+        *,
+        contact: PenaltyContact | None = None,
+        position: ArrayLike | Pose | Sequence[Pose] | None = None,
+        quaternion: ArrayLike | None = None,
+        field_q: ArrayLike | None = None,
+        progress: Progress = False,
+    ) -> ContactTrajectory | None:
+        """Advance by `n` steps under a constant force, in contact with an object that is moved.
+
+        With `contact`, of a reduced model under its `PointTree`, each step takes the object with
+        the distance field to its next pose and finds the contact forces there. They follow the end
+        of the step by their derivative, so that they are implicit: contact as stiff as "auto"
+        comes to rest at any mass.
+
+        Parameters
+        ----------
+        force
+            External force at the end of each step: nodal [N], (n_nodes, 3) or
+            (3 n_nodes,); for a reduced system also reduced, (r,). None: zero.
+        n
+            Number of steps, at least 0; with a trajectory 1 or its length.
+        contact
+            Whose shell deforms by the system; None: no contact. It remembers this as cycles of
+            `PenaltyContact.evaluate`.
+        position, quaternion
+            Of the object with the field, as of `PenaltyContact.evaluate`: one pose for all steps,
+            (3,) and (4,) or a `Pose`, or a trajectory, one each step, (n, 3) and (n, 4) or (4,) or
+            a sequence of `Pose`.
+        field_q
+            Of a field that deforms, (its r,) or one a step; None: at rest.
+        progress
+            True for a bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        ContactTrajectory or None
+            With `contact`: forces on the object with the field, those at the beginning of each
+            step, and all else of it.
+
+        Raises
+        ------
+        DivergedError
+            The motion left the finite numbers, or a tangent could not be solved; the state
+            is that before the failing step.
+        InputError, InputTypeError
+            An argument is not of the form above; `contact` is of another model, or a pose is given
+            without it.
+        """
+        if contact is None:
+            for value, name in (
+                (position, "position"),
+                (quaternion, "quaternion"),
+                (field_q, "field_q"),
+            ):
+                if value is not None:
+                    raise InputError(f"{name} is given without contact")
+            super().step(force, n, progress=progress)
+            return None
+        steps = step_count(n)
+        system = _in_contact(self._system, contact)
+        places, turns = _trajectory(position, quaternion, steps)
+        bent = None if field_q is None else _repeated(field_q, "field_q", len(places))
+        assert isinstance(self._core, _core.NewmarkReduced)
+        with callback(progress, "steps") as tell:
+            found = self._core.step_contact(
+                reduced_force(system, force), contact._core, places, turns, bent, tell
+            )
+        return ContactTrajectory(*(*found[:-1], None))
 
     @property
     def report(self) -> NewmarkReport:
         """What happened since the last reset, with the convergence of the last step."""
         return NewmarkReport(**self._core.report())
+
+
+def _in_contact(system: object, contact: object) -> ReducedSolid:
+    """Return the system that is stepped in contact, or refuse the two."""
+    if not isinstance(contact, PenaltyContact):
+        raise InputTypeError(f"contact must be a PenaltyContact, got {type(contact).__name__}")
+    if not isinstance(system, ReducedSolid):
+        raise InputTypeError(
+            "contact is for an ImplicitNewmark of a ReducedSolid, got one of "
+            f"{type(system).__name__}"
+        )
+    model = contact.tree.reduced
+    if model is None:
+        raise InputError("contact.tree is rigid: make it with the model, PointTree(shell, reduced)")
+    if not same_motion(model, system):
+        raise InputError(
+            "contact.tree.reduced is another model than that of the simulation: their coordinates "
+            "are other displacements"
+        )
+    return system
+
+
+def _repeated(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
+    """Return an array with a row for each of n steps."""
+    array = reals(value, name)
+    if array.ndim == 1:
+        array = np.broadcast_to(array, (n, len(array)))
+    if array.ndim != 2 or len(array) != n:
+        raise InputError(f"{name} has shape {array.shape}; there are {n} steps")
+    return array
+
+
+def _trajectory(
+    position: ArrayLike | Pose | Sequence[Pose] | None, quaternion: ArrayLike | None, steps: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return positions (n, 3) and quaternions (n, 4) of the steps."""
+    if position is None:
+        raise InputTypeError("position is missing: contact needs the pose of the object")
+    one = isinstance(position, Pose) or quaternion is not None
+    given = pose_arguments if one else poses_arguments
+    places, turns = given(position, quaternion)
+    at = reals(places, "position")
+    n = steps
+    if at.ndim == 2:
+        n = len(at)
+        if steps not in (1, n):
+            raise InputError(f"n is {steps}, but position has {n} poses: leave n out")
+    return _repeated(at, "position", n), _repeated(rotations(turns, "quaternion"), "quaternion", n)

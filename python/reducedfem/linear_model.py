@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, field, reals
+from reducedfem._check import as_array, count, field, reals
 from reducedfem._frozen import owned
 from reducedfem._run import threads
 from reducedfem.errors import InputError, InputTypeError
@@ -48,7 +48,7 @@ class LinearModel:
         if not isinstance(modes, Modes):
             if not isinstance(modes, int | np.integer) or isinstance(modes, bool):
                 raise InputTypeError(f"modes must be Modes or an int, got {type(modes).__name__}")
-            modes = solid.linear_modes(int(modes))
+            modes = solid.linear_modes(count(modes, "modes"))
         nodes = solid.mesh.n_nodes
         if modes.shapes.shape[1:] != (nodes, 3):
             raise InputError(
@@ -130,7 +130,7 @@ def sparse_force(
         whole = field(force, "force", n)
         at = np.flatnonzero(whole.any(axis=1))
         return at.astype(np.int32), whole[at]
-    where = np.asarray(array_like(nodes, "nodes", "integers"))
+    where = as_array(nodes, "nodes", "integers")
     if where.size == 0:
         where = where.astype(np.int32)
     if where.dtype.kind not in "iu":

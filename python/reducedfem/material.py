@@ -144,6 +144,8 @@ class LinearElastic:
                 f"is {matrix[j, i]:g}"
             )
         symmetric = 0.5 * (matrix + matrix.T)
+        if not (np.abs(symmetric) < 1e300).all():
+            raise InputError(f"stiffness must be below 1e300 Pa, got {np.abs(symmetric).max():g}")
         low = np.linalg.eigvalsh(symmetric)[0]
         if not low > 0:
             raise InputError(
@@ -199,6 +201,8 @@ class LinearElastic:
         compliance = np.diag(np.concatenate([1 / e, 1 / g]))
         for i, j, ratio in ((1, 2, nu[0]), (2, 0, nu[1]), (0, 1, nu[2])):
             compliance[i, j] = compliance[j, i] = -ratio / e[i]
+        if not np.isfinite(compliance).all():
+            raise InputError("poisson over young is no finite number")
         low = np.linalg.eigvalsh(compliance)[0]
         if not low > 0:
             raise InputError(
@@ -248,9 +252,11 @@ class LinearElastic:
         axis = frozen_array(direction, "direction")
         if axis.shape != (3,):
             raise InputError(f"direction must have shape (3,), got {axis.shape}")
-        length = float(np.linalg.norm(axis))
-        if not length > 0:
+        largest = np.abs(axis).max()
+        if not largest > 0:
             raise InputError("direction must not be zero")
+        axis = axis / largest  # of which no square overflows
+        length = float(np.linalg.norm(axis))
         along, across = number(young_along, "young_along"), number(young_across, "young_across")
         ratio = number(poisson_across, "poisson_across")
         if not ratio > -1:

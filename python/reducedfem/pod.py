@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem._check import count
+from reducedfem._check import count, reals
 from reducedfem._run import Progress, callback
 from reducedfem.basis import Basis, mass_pca
 from reducedfem.errors import InputTypeError
@@ -111,6 +111,7 @@ def pod_basis(
     MeshError
         Every node of the solid is fixed.
     """
+    reals(snapshots, "snapshots")
     basis = mass_pca(solid, snapshots, r, progress=progress)
     provenance = {
         "method": "POD",

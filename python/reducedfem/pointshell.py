@@ -279,8 +279,9 @@ class Pointshell:
         itself they lie on its triangles, however thin its parts are, and normals are
         pseudonormals, turned inwards. Other surfaces are replaced by the zero level set of a
         `DistanceField`: closed ones that cross themselves by that of what they wind around, with
-        the pseudonormals of the nearest features; polygon soups, thin shells and wires among
-        them, by a surface around them at `offset`, with its normals. What crosses itself and is
+        the pseudonormals of the nearest features; open ones with an inside by that and what caps
+        their holes, with its normals; polygon soups, thin shells and wires among them, by a
+        surface around them at `offset`, with its normals. What crosses itself and is
         in parts thinner than a voxel or two, which would tear the level set, is enclosed in the
         same way. `provenance` says which it was.
 
@@ -299,8 +300,8 @@ class Pointshell:
             of the level set, if there is one.
         offset
             Distance from the surface [m] at which the points lie, as of
-            `DistanceField.from_surface`. None: 0 of closed surfaces, 1.4 voxels of polygon soups
-            and of what crosses itself and is thin.
+            `DistanceField.from_surface`. None: 0 of surfaces with an inside, 1.4 voxels of polygon
+            soups and of what crosses itself and is thin.
         areas
             Whether to find the area that each point stands for.
         progress
@@ -381,7 +382,8 @@ class Pointshell:
                 made_of["voxel_m"] = float(field.spacing[0])
             return cls._repelled(
                 None if direct else field,
-                arrays if made_of["offset_m"] == 0.0 else None,
+                # the cap of a hole has other normals than what is nearest to it on the surface
+                arrays if facts["closed"] and made_of["offset_m"] == 0.0 else None,
                 points, levels, seed, 0.0, with_areas, made_of, _share(call, 30, 100) or None,
             )  # fmt: skip
 

@@ -556,6 +556,13 @@ def static_coordinates(
     return q, outcome
 
 
+def same_motion(model: ReducedSolid, other: ReducedSolid) -> bool:
+    """Compare models: the same coordinates are the same displacements, whatever the material."""
+    if model is other:
+        return True
+    return model.r == other.r and np.array_equal(model.basis, other.basis)
+
+
 def reduced_force(
     system: ReducedSolid | ProjectedSolid, force: ArrayLike | None
 ) -> NDArray[np.float64] | None:

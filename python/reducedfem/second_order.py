@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import count, reals
+from reducedfem._check import count, finite_result, reals
 from reducedfem._frozen import owned
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
@@ -159,7 +159,8 @@ class SecondOrderSystem:
         if directions.ndim != 2 or directions.shape[1] != self.n or len(directions) == 0:
             raise InputError(f"modes must have shape (k, {self.n}), got {directions.shape}")
         with callback(progress, "modal derivatives") as tell:
-            return self._core.derivatives(hessian, directions, tell, threads())
+            found = self._core.derivatives(hessian, directions, tell, threads())
+        return finite_result(found, "derivative", "modes")
 
     def _mode_count(self, k: int) -> int:
         return count(k, "k", self.n - 1, "unknowns less one")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core, _sketch_files
 from reducedfem._atomic import as_path
-from reducedfem._check import array_like, count, number, reals
+from reducedfem._check import as_array, count, finite_result, integer, number, reals
 from reducedfem._frozen import frozen_array
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
@@ -168,9 +168,13 @@ class ForceSketch:
     @property
     def norms(self) -> NDArray[np.float64]:
         """Euclidean length of each load [N], shape (m,)."""
-        points = _core.dense_loads(self._loads(), self._n_nodes)
-        lengths: NDArray[np.float64] = np.linalg.norm(points, axis=1)
-        return lengths
+        points = self._finite(_core.dense_loads(self._loads(), self._n_nodes))
+        largest = np.abs(points).max(axis=1, initial=0.0)
+        unit = np.where(largest > 0.0, largest, 1.0)  # of which no square overflows
+        return self._finite(unit * np.linalg.norm(points / unit[:, None], axis=1))
+
+    def _finite(self, result: NDArray[np.float64]) -> NDArray[np.float64]:
+        return finite_result(result, "sum of a load", "forces")
 
     def force(self, i: int) -> NDArray[np.float64]:
         """Return the load of one sample.
@@ -190,7 +194,9 @@ class ForceSketch:
         InputError, InputTypeError
             There is no such sample.
         """
-        which = count(i, "i", len(self) - 1) if i else 0
+        which = integer(i, "i")
+        if not 0 <= which < len(self):
+            raise InputError(f"i is {which}; the sketch has samples 0 to {len(self) - 1}")
         one = self.select([which])
         # the zero pattern makes the core tell all nodes
         loads = (
@@ -200,7 +206,8 @@ class ForceSketch:
             np.concatenate([one._patterns, np.zeros((1, self._n_nodes, 3))]),
             np.append(one._coordinates, [[0.0]], axis=1),
         )
-        return _core.dense_loads(loads, self._n_nodes).reshape(self._n_nodes, 3)
+        whole = self._finite(_core.dense_loads(loads, self._n_nodes))
+        return whole.reshape(self._n_nodes, 3)
 
     def select(self, samples: ArrayLike) -> ForceSketch:
         """Return the sketch of some samples.
@@ -427,6 +434,12 @@ class Recording:
     def __len__(self) -> int:
         return len(self._times)
 
+    def __copy__(self) -> Recording:
+        other = Recording(self._model, self._dt, self._path)
+        for name in ("_times", "_nodes", "_forces", "_modal"):
+            setattr(other, name, list(getattr(self, name)))
+        return other
+
     def __enter__(self) -> Recording:
         return self
 
@@ -479,7 +492,7 @@ def record(
 
 def _integers(value: ArrayLike, name: str, most: int) -> NDArray[np.int32]:
     """Return read-only indices from 0 to `most`, shape (any,)."""
-    array = np.asarray(array_like(value, name, "integers"))
+    array = as_array(value, name, "integers")
     if array.size == 0:
         array = array.astype(np.int32)
     if array.dtype.kind not in "iu":

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, finite_result, require
+from reducedfem._check import array_like, finite_result, reals, require
 from reducedfem._run import Progress, callback, threads
-from reducedfem.embedding import Embedding
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.embedding import Embedding, beside_mesh
+from reducedfem.errors import GeometryWarning, InputError, InputTypeError
 from reducedfem.reduced import ReducedSolid
 from reducedfem.surface import Surface
 
@@ -57,7 +59,8 @@ class Skin:
     reduced
         The model.
     surface
-        What is to be carried: any triangles, inside the mesh or near it.
+        Triangles to be carried, inside the mesh or near it. None: the surface that the mesh was
+        made from (`Mesh.source`).
     normals
         Unit normals of the vertices at rest, shape (v, 3); None: `Surface.normals`.
     progress
@@ -66,7 +69,13 @@ class Skin:
     Raises
     ------
     InputError, InputTypeError
-        `normals` has a wrong shape or is not of unit length.
+        `normals` has a wrong shape or is not of unit length; no surface was given and the mesh
+        was not made from one.
+
+    Warns
+    -----
+    GeometryWarning
+        The surface lies beside the mesh or has another size: it is likely that of another body.
     """
 
     __slots__ = ("__weakref__", "_core", "_embedding", "_normals", "_reduced", "_surface")
@@ -74,17 +83,27 @@ class Skin:
     def __init__(
         self,
         reduced: ReducedSolid,
-        surface: Surface,
+        surface: Surface | None = None,
         normals: ArrayLike | None = None,
         *,
         progress: Progress = False,
     ) -> None:
         require(reduced, ReducedSolid, "reduced")
+        if surface is None:
+            surface = reduced.mesh.source
+            if surface is None:
+                raise InputError(
+                    "surface must be given: the mesh of the model was not made from one; "
+                    "reduced.mesh.surface() is its boundary"
+                )
         require(surface, Surface, "surface")
         given: ArrayLike = surface.normals if normals is None else normals
         array_like(given, "normals")
         self._reduced, self._surface = reduced, surface
         self._embedding = Embedding(reduced.mesh, surface.vertices)
+        beside = beside_mesh(self._embedding, "surface", "vertices")
+        if beside:
+            warnings.warn(beside, GeometryWarning, stacklevel=2)
         with callback(progress, "skin") as tell:
             self._core = _core.Skin(
                 reduced._core,
@@ -206,10 +225,14 @@ class Skin:
         InputError, InputTypeError
             A wrong shape, a value that is not finite, or a direction of zero.
         """
-        along = np.asarray(array_like(direction, "direction"), dtype=np.float64)
+        along = reals(direction, "direction")
+        if along.shape != (3,):
+            raise InputError(f"direction must have shape (3,), got {along.shape}")
+        largest = np.abs(along).max()
+        if not largest > 0:
+            raise InputError("direction must not be zero")
+        along = along / largest  # of which no square overflows
         length = float(np.linalg.norm(along))
-        if not length > 0:
-            raise InputError("direction must not be zero, nor hold what is no number")
         places = self._surface.vertices if q is None else self.positions(q)
         triangle, distance, *weights = _core.surface_cast(
             places, self._surface.triangles, array_like(origin, "origin"), along / length
@@ -247,11 +270,14 @@ class Skin:
                 "returned None met no triangle"
             )
         if isinstance(where, Pick):
-            vector = np.asarray(given, dtype=np.float64)
+            vector = reals(given, "force")
             if vector.shape != (3,):
                 raise InputError(f"force must have shape (3,) at a pick, got {vector.shape}")
             return self._core.project(where.vertices, np.outer(where.weights, vector))
         return self._core.project(array_like(where, "where"), given)
+
+    def __reduce__(self) -> tuple[type[Skin], tuple[Any, ...]]:
+        return Skin, (self._reduced, self._surface, self._normals)
 
     def __repr__(self) -> str:
         outside = int(self._embedding.outside.sum())

@@ -23,6 +23,7 @@ from reducedfem._check import (
     require,
 )
 from reducedfem._frozen import owned
+from reducedfem._plausible import warn_of_supports, warn_of_units
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, MeshError, StaticConvergenceError
 from reducedfem.material import Material, StVK
@@ -110,6 +111,19 @@ def _materials(
     return materials, np.searchsorted(regions, mesh.regions)
 
 
+def _fixed_nodes(fixed: ArrayLike | None, mesh: Mesh) -> NDArray[np.int64]:
+    """Return the argument `fixed` as indices; refuse one that selects nothing."""
+    nodes = node_indices(fixed, "fixed", mesh.n_nodes)
+    if fixed is not None and len(nodes) == 0:
+        low, high = mesh.bounds
+        box = ", ".join(f"{low[i]:.6g} <= {'xyz'[i]} <= {high[i]:.6g}" for i in range(3))
+        raise InputError(
+            f"fixed selects no node; the nodes lie in {box} (in metres). For a free solid leave it "
+            "out or pass None"
+        )
+    return nodes
+
+
 class Solid:
     """An elastic solid on a mesh; immutable, to be shared by threads.
 
@@ -129,23 +143,30 @@ class Solid:
         One material (`StVK` or `LinearElastic`), or a dict with one for each region of the
         mesh.
     fixed
-        Nodes that do not move: a mask of shape (n,) or node indices. None, and also a mask that
-        holds for no node: a free solid (Barbic 2007, section 2.8.7); ``repr`` tells how many are
-        fixed.
+        Nodes that do not move: a mask of shape (n,) or node indices, at least one. None: a free
+        solid (Barbic 2007, section 2.8.7).
     quadrature
-        Gauss points per axis of a hexahedron. 2 (default) is what most finite element
-        programs use, for the mass as well; 3 is exact on parallelepipeds. Ten-node
-        tetrahedra have 4 points with 2 (default, as in most programs) and 14 points with 3,
-        which is exact where edges are straight, as their mass is in any case (Walkington
-        2000). Four-node tetrahedra are integrated exactly in any case.
+        Gauss points per axis of a hexahedron, 2 to 4. Eight nodes: 2 (default) is what most
+        finite element programs use, for the mass as well; 3 is exact on parallelepipeds.
+        20 nodes: 3 (default), exact for mass and stiffness at rest on parallelepipeds, or 4;
+        2 would leave motions without stiffness. Ten-node tetrahedra have 4 points with 2
+        (default, as in most programs) and 14 points with 3, which is exact where edges are
+        straight, as their mass is in any case (Walkington 2000). Four-node tetrahedra are
+        integrated exactly in any case.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type, shape or value; regions and materials do not
-        match.
+        An argument has a wrong type, shape or value; `fixed` selects no node; regions and
+        materials do not match.
     MeshError
         The Jacobian of an element is not positive at a quadrature point.
+
+    Warns
+    -----
+    PlausibilityWarning
+        Lengths, moduli or densities look like those of other units, or more than a third of the
+        nodes is fixed.
     """
 
     __slots__ = ("__weakref__", "_core", "_materials", "_mesh")
@@ -163,9 +184,11 @@ class Solid:
                 "Mesh(nodes, elements), read_mesh(path) or voxelize(surface)"
             )
         if quadrature is None:
-            quadrature = 2
-        if type(quadrature) is bool or np.ndim(quadrature) or quadrature not in (2, 3):
-            raise InputError(f"quadrature must be 2, 3 or None, got {quadrature!r}")
+            quadrature = 3 if mesh.nodes_per_element == 20 else 2
+        if isinstance(quadrature, bool) or not (
+            isinstance(quadrature, int | np.integer) and quadrature in (2, 3, 4)
+        ):
+            raise InputError(f"quadrature must be 2, 3, 4 or None, got {quadrature!r}")
         self._mesh = mesh
         self._materials, element_material = _materials(mesh, material)
         every = self._materials.values()
@@ -174,7 +197,9 @@ class Solid:
         lame = [one.lame if isinstance(one, StVK) else (0.0, 0.0) for one in every]
         table = [(*pair, one.density) for pair, one in zip(lame, every, strict=True)]
         elasticity = None if isotropic else [one.stiffness for one in every]
-        nodes = node_indices(fixed, "fixed", mesh.n_nodes)
+        nodes = _fixed_nodes(fixed, mesh)
+        warn_of_units(mesh.bounds, mesh.n_nodes, every, 3)
+        warn_of_supports(len(nodes), mesh.n_nodes, 3)
         self._core = _core.Solid(
             mesh._core, table, element_material, nodes, int(quadrature), 0, elasticity
         )
@@ -220,8 +245,8 @@ class Solid:
 
     @property
     def quadrature(self) -> int:
-        """2 or 3, as given; 1 for four-node tetrahedra."""
-        return {1: 1, 4: 2, 8: 2, 14: 3, 27: 3}[self._core.n_gauss]
+        """2, 3 or 4, as given; 1 for four-node tetrahedra."""
+        return {1: 1, 4: 2, 8: 2, 14: 3, 27: 3, 64: 4}[self._core.n_gauss]
 
     @property
     def total_mass(self) -> float:
@@ -244,8 +269,8 @@ class Solid:
         Parameters
         ----------
         lumped
-            The diagonal matrix of the row sums, instead of the consistent one. Of ten-node
-            tetrahedra, whose row sums are negative at corners, that of masses in proportion
+            The diagonal matrix of the row sums, instead of the consistent one. Of second-order
+            elements, whose row sums are negative at corners, that of masses in proportion
             to the diagonal, element by element (Hinton, Rock and Zienkiewicz 1976).
 
         Returns
@@ -578,11 +603,13 @@ class Solid:
             raise InputError(f"modes must hold 1 to {most} directions, got {len(directions)}")
         require_movable(self)
         with callback(progress, "modal derivatives") as tell:
-            return _core.modal_derivatives(self._core, directions, tell, threads())
+            derivatives = _core.modal_derivatives(self._core, directions, tell, threads())
+        return finite_result(derivatives, "derivative", "modes")
 
     def __reduce__(self) -> tuple[type[Solid], tuple[Any, ...]]:
         gauss = None if self._mesh.nodes_per_element == 4 else self.quadrature
-        return Solid, (self._mesh, self._materials, self.fixed, gauss)
+        fixed = self.fixed if len(self.fixed) else None
+        return Solid, (self._mesh, self._materials, fixed, gauss)
 
     def __repr__(self) -> str:
         return f"<Solid on {self._mesh!r}, {len(self.fixed)} nodes fixed>"

@@ -13,9 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
-from reducedfem._check import array_like
+from reducedfem._check import array_like, number, places, reals, rotations
+from reducedfem._ply_strips import has_strips, read_strips
+from reducedfem._reading import read_regular
 from reducedfem._run import Progress, callback, threads
-from reducedfem.errors import FileFormatError, InputError, MeshError
+from reducedfem.errors import FileFormatError, InputError, InputTypeError, MeshError
 
 __all__ = ["SURFACE_SUFFIXES", "Surface", "read_surface"]
 
@@ -175,6 +177,245 @@ class Surface:
         with callback(progress, "self-intersections") as call:
             return _core.surface_crossings(self._vertices, self._triangles, True, call, threads())
 
+    def winding(self, points: ArrayLike, *, progress: Progress = False) -> NDArray[np.float64]:
+        """Return the generalized winding numbers of the surface at points.
+
+        They are 1 inside and 0 outside of a closed surface, n where n parts overlap, and between
+        these near holes; inside is where they are above 1/2. Parts that face inward are turned
+        first, see `oriented`. Triangles far from a point count together (Barill et al., Fast
+        winding numbers for soups and clouds, 2018): the error is below 0.003 for each layer of
+        surface.
+
+        Parameters
+        ----------
+        points
+            Places [m], shape (n, 3), or (3,) for one.
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        (n,) array
+            For one point an array of shape ().
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `points` has a wrong shape or a value that is not finite.
+        """
+        given, shape = places(points, "points")
+        with callback(progress, "winding numbers") as call:
+            return _core.surface_winding(
+                self._vertices, self._triangles, given, True, call, threads()
+            ).reshape(shape)
+
+    def thickness(self, *, progress: Progress = False) -> NDArray[np.float64]:
+        """Return how thick the body is at each triangle.
+
+        From the middle of the triangle a ray goes straight in, to where it first leaves the
+        body, which is where winding numbers are above 1/2. Walls hidden in parts that overlap
+        do not end it.
+
+        Parameters
+        ----------
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        (t,) array
+            Thickness [m]; 0 of triangles with nothing behind them (single sheets), infinity of
+            those wholly inside, and where the ray leaves through a hole.
+
+        Raises
+        ------
+        MemoryError
+            The trees over the triangles do not fit into memory.
+        """
+        with callback(progress, "thickness") as call:
+            return _core.surface_thickness(self._vertices, self._triangles, call, threads())
+
+    def thinnest(self, share: float = 0.02) -> float:
+        """Return the thickness that all but a small share of the surface exceeds.
+
+        Parameters
+        ----------
+        share
+            Of the area that is at least that thin, from 0 to 1. 0 is the thinnest triangle: near
+            sharp edges, where thickness means little.
+
+        Returns
+        -------
+        float
+            Thickness [m], see `thickness`. Divided by the edge of a voxel it is the number of
+            cells across thin parts.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `share` is no number from 0 to 1.
+        """
+        part = number(share, "share")
+        if not 0 <= part <= 1:
+            raise InputError(f"share must be from 0 to 1, got {part:g}")
+        corners = self._vertices[self._triangles]
+        area = np.linalg.norm(
+            np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
+        )
+        thickness = self.thickness()
+        # triangles without area are no part of it
+        order = np.argsort(np.where(area > 0, thickness, np.inf), kind="stable")
+        upto = np.cumsum(area[order])
+        at = np.searchsorted(upto, part * upto[-1])
+        return float(thickness[order[min(at, len(order) - 1)]])
+
+    def oriented(self) -> Surface:
+        """Return the surface with each of its parts facing outward.
+
+        A part is what is connected through edges of two triangles, vertices at exactly the same
+        place counting as one. Within a part neighbours are made to face the same way. A closed
+        part faces outward when its volume is positive; an open one when its own winding number,
+        halfway between both sides of its triangles, is. Parts that are nearly flat have no
+        outside and face as most of their area did. A closed part that faces inward while the
+        parts around it face outward bounds a cavity, and stays.
+
+        Returns
+        -------
+        Surface
+            The same vertices and triangles in the same order; a reversed triangle begins at the
+            same vertex. It is the surface itself when none is reversed.
+        """
+        turned = _core.surface_reversed(self._vertices, self._triangles, None, threads())
+        if len(turned) == 0:
+            return self
+        triangles = self._triangles.copy()
+        triangles[turned] = triangles[turned][:, [0, 2, 1]]
+        return Surface(self._vertices, triangles)
+
+    def boundary_loops(self) -> list[NDArray[np.int32]]:
+        """Return the loops of edges around the holes of the surface.
+
+        The border is where more triangles run one way along an edge than the other way, after
+        the parts were turned as by `oriented`. Vertices at exactly the same place count as one,
+        and the lowest of them is given.
+
+        Returns
+        -------
+        list of (n,) arrays
+            Vertex indices along each loop, in the direction of the triangles beside it. Empty:
+            the surface, `oriented`, is closed.
+        """
+        surface = self.oriented()
+        return _core.surface_holes(surface._vertices, surface._triangles, False, None, threads())
+
+    def filled(self) -> Surface:
+        """Return the surface, `oriented`, with its holes closed.
+
+        Each of the `boundary_loops` is closed by triangles between its vertices: those of the
+        smallest area together, which for a flat loop is the area inside, whatever its shape
+        (loops of more than 200 vertices are cut along short ways first, which of winding ones
+        may leave triangles that overlap). New triangles may cross other parts of the surface;
+        winding numbers, and so volumes and distance fields, do not mind. A surface without an
+        inside, such as a single sheet, becomes one of two layers and volume 0.
+
+        Returns
+        -------
+        Surface
+            Closed; new triangles come last. It is the surface itself when it is closed and faces
+            outward.
+        """
+        surface = self.oriented()
+        loops, caps = _core.surface_holes(
+            surface._vertices, surface._triangles, True, None, threads()
+        )
+        if not loops:
+            return surface
+        return Surface(surface._vertices, np.concatenate([surface._triangles, caps]))
+
+    def transformed(
+        self,
+        scale: float | ArrayLike = 1.0,
+        rotation: ArrayLike | None = None,
+        translation: ArrayLike | None = None,
+    ) -> Surface:
+        """Return the surface scaled, then rotated, then moved.
+
+        Parameters
+        ----------
+        scale
+            Positive: a number, or three along x, y, z. 0.001 makes metres of millimetres.
+        rotation
+            3 x 3 rotation matrix, or unit quaternion in order w, x, y, z.
+        translation
+            Way [m], shape (3,).
+
+        Returns
+        -------
+        Surface
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A scale is not positive, or `rotation` is neither a rotation matrix nor of unit length,
+            or an argument has a wrong shape or a value that is not finite.
+        """
+        way = reals((0, 0, 0) if translation is None else translation, "translation")
+        if way.shape != (3,):
+            raise InputError(f"translation must have shape (3,), got {way.shape}")
+        turn = None if rotation is None else _rotation(rotation)
+        with np.errstate(over="ignore", invalid="ignore"):
+            vertices = self._vertices * _scale(scale)
+            if turn is not None:
+                vertices = vertices @ turn.T
+            vertices = vertices + way
+        if not np.isfinite(vertices).all():
+            raise InputError("scale or translation is so large that vertices are not finite")
+        return Surface(vertices, self._triangles)
+
+    @classmethod
+    def from_trimesh(cls, mesh: Any) -> Surface:
+        """Return the surface of a mesh of the package trimesh.
+
+        Parameters
+        ----------
+        mesh
+            A ``trimesh.Trimesh``; of a ``trimesh.Scene`` everything in it, placed as there.
+
+        Returns
+        -------
+        Surface
+
+        Raises
+        ------
+        InputTypeError
+            `mesh` is something else.
+        MeshError
+            It has no triangles.
+        """
+        import trimesh
+
+        if isinstance(mesh, trimesh.Scene):
+            mesh = mesh.to_mesh()
+        if not isinstance(mesh, trimesh.Trimesh):
+            raise InputTypeError(
+                f"mesh must be a trimesh.Trimesh or trimesh.Scene, got {type(mesh).__name__}"
+            )
+        if len(mesh.faces) == 0:
+            raise MeshError("the mesh of trimesh has no triangles")
+        return cls(np.asarray(mesh.vertices), np.asarray(mesh.faces))
+
+    def to_trimesh(self) -> Any:
+        """Return the surface as a mesh of the package trimesh.
+
+        Returns
+        -------
+        trimesh.Trimesh
+            With the same vertices and triangles in the same order.
+        """
+        import trimesh
+
+        return trimesh.Trimesh(self._vertices.copy(), self._triangles.copy(), process=False)
+
     def merged(self) -> Surface:
         """Return the surface with vertices at exactly the same place made one.
 
@@ -233,17 +474,60 @@ def _with_hint(error: InputError, points: ArrayLike, indices: ArrayLike, name: s
     return type(error)(f"{error}; they seem to be counted from 1: pass {name} - 1")
 
 
-def read_surface(path: str | os.PathLike[str]) -> Surface:
+def _scale(value: float | ArrayLike) -> NDArray[np.float64]:
+    """Return a positive factor, or three."""
+    factor = reals(value, "scale")
+    if factor.shape not in ((), (3,)):
+        raise InputError(f"scale must be a number or three, got shape {factor.shape}")
+    if not (factor > 0).all():
+        raise InputError(f"scale must be positive, got {factor.min():g}")
+    return factor
+
+
+def _rotation(value: ArrayLike) -> NDArray[np.float64]:
+    """Return the rotation matrix of a matrix or a quaternion w, x, y, z."""
+    given = reals(rotations(value, "rotation"), "rotation")
+    if given.shape == (4,):
+        length = float(np.linalg.norm(given))
+        if not abs(length - 1) < 1e-6:
+            raise InputError(f"rotation must be a unit quaternion, its length is {length:g}")
+        w, x, y, z = given / length
+        return np.array(
+            [
+                [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+                [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+                [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+            ]
+        )
+    if given.shape != (3, 3):
+        raise InputError(
+            "rotation must be a matrix (3, 3) or a quaternion (4,) in order w, x, y, z, got shape "
+            f"{given.shape}"
+        )
+    error = float(np.abs(given @ given.T - np.eye(3)).max())
+    if not error < 1e-6:
+        raise InputError(
+            f"rotation is no rotation matrix: its rows are off unit length and right angles by "
+            f"{error:.2g}; scale has an argument of its own"
+        )
+    if np.linalg.det(given) < 0:
+        raise InputError("rotation is a reflection: its determinant is -1, it must be 1")
+    return given
+
+
+def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:
     """Read a triangle surface from an OBJ, PLY, STL or OFF file.
 
     Vertices and faces keep the order of the file. Polygons are cut into triangles; all
-    objects and groups of a file become one surface. Normals, colours, texture
-    coordinates and materials are passed over.
+    objects and groups of a file become one surface; PLY files may have strips of triangles.
+    Normals, colours, texture coordinates and materials are passed over.
 
     Parameters
     ----------
     path
         The suffix tells the format.
+    scale
+        Metres per unit of the file, positive: 0.001 for millimetres.
 
     Returns
     -------
@@ -253,7 +537,12 @@ def read_surface(path: str | os.PathLike[str]) -> Surface:
     ------
     FileFormatError
         The file is missing, of another format, damaged, or has no triangles.
+    InputError, InputTypeError
+        `scale` is no positive number.
     """
+    factor = number(scale, "scale")
+    if not factor > 0:
+        raise InputError(f"scale must be positive, got {factor:g}")
     file = as_path(path)
     suffix = file.suffix.lower()
     if os.path.isdir(file):
@@ -264,19 +553,17 @@ def read_surface(path: str | os.PathLike[str]) -> Surface:
             " (volume meshes are read by read_mesh; .safetensors files, which this package saved,"
             " by load)"
         )
-    try:
-        data = file.read_bytes()
-    except OSError as error:
-        raise FileFormatError(f"cannot read {str(file)!r}: {error.strerror or error}") from error
+    data = read_regular(file)
     if not data.strip():
         raise FileFormatError(f"{str(file)!r} is empty")
     vertices, triangles = _from_obj(data, file) if suffix == ".obj" else _by_trimesh(data, file)
     if len(triangles) == 0:
         raise FileFormatError(f"{str(file)!r}, read as {suffix[1:].upper()}, has no triangles")
     try:
-        return Surface(vertices, triangles)
+        surface = Surface(vertices, triangles)
     except InputError as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
+    return surface if factor == 1.0 else surface.transformed(factor)
 
 
 _ASCII = bytes(range(128)) + b"?" * 128
@@ -297,6 +584,8 @@ def _by_trimesh(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
 
     kind = file.suffix.lower()[1:]
     try:
+        if kind == "ply" and has_strips(data):
+            return read_strips(data)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             mesh: Any = trimesh.load(
@@ -304,9 +593,8 @@ def _by_trimesh(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
                 file_type=kind, process=False, maintain_order=True, force="mesh",
             )  # fmt: skip
         return mesh.vertices, np.asarray(mesh.faces)
-    except MemoryError:
-        raise
     except Exception as error:
+        # lengths that a damaged file announces may take all memory
         detail = f": {error}" if str(error) else ""
         raise FileFormatError(
             f"{str(file)!r} is not a readable {kind.upper()} file{detail}"
@@ -317,17 +605,13 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
     """Read ``v`` and ``f`` statements; general readers reorder vertices to carry textures."""
     coordinates: list[bytes] = []
     triangles: list[tuple[int, int, int]] = []
-    for number, line in enumerate(
-        data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines(), 1
-    ):
+    for at, line in enumerate(data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines(), 1):
         words = line.split()
         if not words:
             continue
         if words[0] == b"v":
             if len(words) < 4:
-                raise FileFormatError(
-                    f"{str(file)!r}, line {number}: a vertex needs three coordinates"
-                )
+                raise FileFormatError(f"{str(file)!r}, line {at}: a vertex needs three coordinates")
             coordinates += words[1:4]
         elif words[0] == b"f":
             count = len(coordinates) // 3
@@ -339,24 +623,22 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
                     index = int(word.partition(b"/")[0])
                 except ValueError:
                     raise FileFormatError(
-                        f"{str(file)!r}, line {number}: {_shown(word)} is no vertex index"
+                        f"{str(file)!r}, line {at}: {_shown(word)} is no vertex index"
                     ) from None
                 # 1 is the first vertex, -1 the last one so far
                 corners.append(index - 1 if index > 0 else count + index)
                 if index == 0 or corners[-1] < 0:
-                    raise FileFormatError(
-                        f"{str(file)!r}, line {number}: there is no vertex {index}"
-                    )
+                    raise FileFormatError(f"{str(file)!r}, line {at}: there is no vertex {index}")
             if len(corners) < 3:
-                raise FileFormatError(f"{str(file)!r}, line {number}: a face needs three vertices")
+                raise FileFormatError(f"{str(file)!r}, line {at}: a face needs three vertices")
             triangles += [
                 (corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1)
             ]
     try:
         vertices = np.array(coordinates, dtype=bytes).astype(np.float64).reshape(-1, 3)
-    except ValueError as error:
+        return vertices, np.array(triangles, dtype=np.int64).reshape(-1, 3)
+    except (ValueError, OverflowError) as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
-    return vertices, np.array(triangles, dtype=np.int64).reshape(-1, 3)
 
 
 def _shown(word: bytes) -> str:

@@ -14,6 +14,7 @@ from reducedfem._memory import available
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.pointshell import Pointshell
+from reducedfem.pose import Pose, pose_arguments
 from reducedfem.surface import Surface
 
 __all__ = ["Voxmap", "VoxmapContact", "VoxmapForce"]
@@ -252,16 +253,18 @@ class VoxmapContact:
         """Stiffness of one point [N/m]."""
         return self._stiffness
 
-    def evaluate(self, position: ArrayLike, quaternion: ArrayLike) -> VoxmapForce:
+    def evaluate(
+        self, position: ArrayLike | Pose, quaternion: ArrayLike | None = None
+    ) -> VoxmapForce:
         """Return force and torque on the voxmap at a pose of it.
 
         Parameters
         ----------
         position
-            Of the origin of the voxmap's frame in the world [m], shape (3,).
+            Of the origin of the voxmap's frame in the world [m], shape (3,); or a `Pose`.
         quaternion
-            Its rotation, (w, x, y, z), body to world. Its norm must be 1 to within 1e-6, and is
-            made exactly 1.
+            Its rotation, (w, x, y, z), body to world; None beside a `Pose`. Its norm must be 1 to
+            within 1e-6, and is made exactly 1.
 
         Returns
         -------
@@ -272,6 +275,7 @@ class VoxmapContact:
         InputError, InputTypeError
             A wrong shape, a value that is not finite, or a quaternion of another norm.
         """
+        position, quaternion = pose_arguments(position, quaternion)
         return VoxmapForce(
             *self._core.evaluate(
                 array_like(position, "position"), rotations(quaternion, "quaternion")

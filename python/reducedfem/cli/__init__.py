@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 
 from reducedfem._run import set_threads
 from reducedfem._version import __version__
 from reducedfem.cli import demo, haptics, info, reduce, simulate
 from reducedfem.cli.options import Parser, UsageError, fail
-from reducedfem.errors import ReducedFEMError
+from reducedfem.errors import GeometryWarning, PlausibilityWarning, ReducedFEMError
 
 __all__ = ["main"]
 
@@ -32,6 +33,10 @@ def _parser() -> Parser:
     for command in _COMMANDS:
         command.add_to(commands)
     return parser
+
+
+def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    print(f"reducedfem: warning: {message}", file=sys.stderr)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,7 +60,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if args.threads is not None:
             set_threads(args.threads)
-        status: int = args.run(args)
+        with warnings.catch_warnings():
+            for kind in (GeometryWarning, PlausibilityWarning):
+                warnings.simplefilter("always", kind)
+            warnings.showwarning = _show_warning
+            status: int = args.run(args)
         sys.stdout.flush()
         return status
     except UsageError as error:

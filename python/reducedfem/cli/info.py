@@ -12,6 +12,7 @@ import numpy as np
 
 from reducedfem._console import Console, bytes_text, count_text, size_text
 from reducedfem._load import load
+from reducedfem._reading import regular_file
 from reducedfem.cli.options import Commands, UsageError, fail
 from reducedfem.cli.paths import is_surface, open_surface
 from reducedfem.cli.texts import (
@@ -21,7 +22,7 @@ from reducedfem.cli.texts import (
     quadrature_text,
     viscosity_text,
 )
-from reducedfem.errors import MeshError, ReducedFEMError
+from reducedfem.errors import FileFormatError, MeshError, ReducedFEMError
 from reducedfem.field import DistanceField
 from reducedfem.haptic_records import HapticRecords
 from reducedfem.material import from_plain
@@ -113,9 +114,9 @@ def _info_file(name: str, console: Console) -> None:
 
 def _looks_saved(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with regular_file(path) as (file, _):
             return file.read(9)[8:] == b"{"
-    except OSError:
+    except FileFormatError:
         return False
 
 

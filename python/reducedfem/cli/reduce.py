@@ -33,7 +33,8 @@ from reducedfem.solid import Solid
 
 __all__ = ["add_to"]
 
-_USUAL_MODES, _USUAL_RESOLUTION, _USUAL_EXPAND = 20, 64, 1.2
+_USUAL_MODES, _USUAL_RESOLUTION = 20, 64
+_OF_SURFACES = ("resolution", "fill", "expand", "cut", "order")
 _MAX_RESOLUTION = 2048  # RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
 
 _EXPAND = checked(lambda x: x >= 1, "1 or more")
@@ -48,7 +49,7 @@ def add_to(commands: Commands) -> None:
         description="Make a reduced model: voxelize (surfaces), find modes and their "
         "derivatives, reduce, save.",
         epilog="examples:\n"
-        "  reducedfem reduce spoon -o spoon.safetensors --fill --fix 'x<0.01' "
+        "  reducedfem reduce spoon -o spoon.safetensors --fix 'x<0.01' "
         "--young 2e8 --density 930\n"
         "  reducedfem reduce bunny.ply -o bunny.safetensors --fix-fraction z- 0.05 "
         "--resolution 40 --keep-largest\n"
@@ -79,13 +80,26 @@ def add_to(commands: Commands) -> None:
         help=f"voxels along each side of the grid around a surface (default: {_USUAL_RESOLUTION})",
     )
     geometry.add_argument(
-        "--fill", action="store_true", help="fill what the surface encloses (default: hollow)"
+        "--fill",
+        action=argparse.BooleanOptionalAction,
+        help="take what the surface encloses, the default; or only the voxels that it touches",
     )
     geometry.add_argument(
         "--expand",
         type=_EXPAND,
         metavar="S",
-        help=f"side of the grid over the longest side of the surface (default: {_USUAL_EXPAND})",
+        help="side of the grid over the longest side of the surface (default: 1, of whole cubes 1.2)",
+    )
+    geometry.add_argument(
+        "--cut",
+        action=argparse.BooleanOptionalAction,
+        help="count cubes as far as the surface encloses them, the default with --fill; or whole",
+    )
+    geometry.add_argument(
+        "--order",
+        type=int,
+        choices=(1, 2),
+        help="hexahedra with 8 nodes or, the default with --fill, with 20",
     )
     geometry.add_argument(
         "--keep-largest",
@@ -95,8 +109,8 @@ def add_to(commands: Commands) -> None:
     geometry.add_argument(
         "--quadratic",
         action="store_true",
-        help="put a node on every edge of a mesh of four-node tetrahedra, which else lock in "
-        "bending",
+        help="put a node on every edge (of four-node tetrahedra or eight-node hexahedra), without "
+        "which elements are too stiff in bending",
     )
     material = parser.add_argument_group(
         "material of all regions (default: what the file says, where it does)"
@@ -125,10 +139,9 @@ def add_to(commands: Commands) -> None:
     reduction.add_argument(
         "--quadrature",
         type=int,
-        choices=(2, 3),
-        default=2,
-        help="Gauss points per axis of a hexahedron; of a ten-node tetrahedron 2 stands for 4 "
-        "points, 3 for 14 (default: %(default)s)",
+        choices=(2, 3, 4),
+        help="Gauss points per axis of a hexahedron (default: 2, of 20 nodes 3); of a ten-node "
+        "tetrahedron 2 stands for 4 points (default), 3 for 14",
     )
     viscous = parser.add_argument_group("damping by the rate of strain (default: none)")
     viscous.add_argument(
@@ -176,12 +189,12 @@ def _run(args: argparse.Namespace) -> int:
             console.fact(
                 "parts", f"{parts} that share no face (--keep-largest drops all but the largest)"
             )
-    fixed = fixed_nodes(args, mesh)
+    fixed = None if args.free else fixed_nodes(args, mesh)
     solid = Solid(mesh, _material(args, mesh), fixed, args.quadrature)
     console.fact(
         "solid",
         f"{solid.total_mass:.3g} kg, {materials_text(solid.materials.values())}, "
-        f"{count_text(int(fixed.sum()), 'node')} fixed",
+        f"{count_text(len(solid.fixed), 'node')} fixed",
     )
     modes = _modes(args, solid)
     with console.stage("modes and derivatives") as stage:
@@ -254,7 +267,10 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
     """Voxelize the surface or read the mesh that the input names."""
     if is_surface(args.input):
         if args.quadratic:
-            raise UsageError("--quadratic is for tetrahedra; surfaces are voxelized to hexahedra")
+            raise UsageError(
+                "--quadratic is for volume meshes; surfaces are voxelized to hexahedra of 20 nodes "
+                "unless --order is 1"
+            )
         surface = open_surface(args.input, args.scale)
         console.fact(
             "surface",
@@ -264,13 +280,15 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
             mesh = voxelize(
                 surface,
                 args.resolution or _USUAL_RESOLUTION,
-                args.fill,
-                args.expand or _USUAL_EXPAND,
+                args.fill is not False,
+                args.expand,
+                cut=args.cut,
+                order=args.order,
                 progress=stage.tell,
             )
             stage.result = mesh_text(mesh)
         return mesh
-    given = [option for option in ("resolution", "fill", "expand") if getattr(args, option)]
+    given = [option for option in _OF_SURFACES if getattr(args, option) is not None]
     if given:
         raise UsageError(
             f"--{given[0]} is for surfaces, which are voxelized; {args.input!r} is a volume mesh"
@@ -279,14 +297,20 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
     if args.scale != 1.0:
         mesh = _scaled(mesh, args.scale)
     console.fact("mesh", f"{mesh_text(mesh)}, {size_text(mesh.bounds)}")
-    if args.quadratic:
-        if mesh.nodes_per_element != 4:
-            raise InputError(
-                f"--quadratic is for meshes of four-node tetrahedra; {args.input!r} has "
-                f"{mesh_text(mesh)}"
-            )
-        mesh = mesh.quadratic()
-        console.fact("quadratic", mesh_text(mesh))
+    return _quadratic(mesh, args, console)
+
+
+def _quadratic(mesh: Mesh, args: argparse.Namespace, console: Console) -> Mesh:
+    """Return the mesh with nodes on its edges if the options ask for that."""
+    if not args.quadratic:
+        return mesh
+    if mesh.nodes_per_element not in (4, 8):
+        raise InputError(
+            "--quadratic is for meshes without nodes on their edges; "
+            f"{args.input!r} has {mesh_text(mesh)}"
+        )
+    mesh = mesh.quadratic()
+    console.fact("quadratic", mesh_text(mesh))
     return mesh
 
 

@@ -29,9 +29,11 @@ from reducedfem.cli.paths import check_writable, refuse_same
 from reducedfem.cli.texts import AXES, point_text, viscosity_text
 from reducedfem.errors import DivergedError, FileFormatError
 from reducedfem.files import load
+from reducedfem.free_body import FreeBody, FreeBodyState
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport
 from reducedfem.mesh import Mesh
 from reducedfem.reduced import ReducedSolid
+from reducedfem.skin import Skin
 
 __all__ = ["add_to"]
 
@@ -181,20 +183,19 @@ def _run(args: argparse.Namespace) -> int:
     )
     if model.strain_rate is not None:
         console.fact("strain-rate damping", viscosity_text(model.strain_rate))
-    if model.rigid_body is not None:
-        console.fact("note", "of a free body, its deformation is simulated, not its flight")
     if node in model.fixed:
         console.fact("note", "that node is fixed: the force has no effect")
     nodal = np.zeros((mesh.n_nodes, 3))
     nodal[node] = args.force
-    force = model.project(nodal)
-    sim = ImplicitNewmark(
-        model, args.dt, args.damping, newton_max=args.newton_max, tol=args.tolerance
-    )
+    scheme = ImplicitNewmark if model.rigid_body is None else FreeBody
+    sim = scheme(model, args.dt, args.damping, newton_max=args.newton_max, tol=args.tolerance)
+    force = model.project(nodal) if isinstance(sim, ImplicitNewmark) else nodal
+    if isinstance(sim, FreeBody):
+        console.fact("free body", "flies and turns as it deforms; there is no gravity")
 
     motion = _record(args, sim, force, pushed, console)
     times = args.dt * np.arange(len(motion.q))
-    u = np.einsum("sr,rnc->snc", motion.q, np.asarray(model.basis)[:, watched])
+    u = motion.displacements(model, watched)
     _tell(args, mesh, watched, motion, u, console)
     if args.output is not None:
         _write_trajectory(Path(args.output), times, watched, u, motion.q)
@@ -203,7 +204,7 @@ def _run(args: argparse.Namespace) -> int:
         _plot_trajectory(args, times, watched, u)
         console.fact("plot", args.plot)
     if args.picture is not None:
-        _picture(args, model, motion.q, u[:, 0])
+        _picture(args, model, motion, u[:, 0])
         console.fact("picture", args.picture)
     if motion.failure is not None:
         raise DivergedError(
@@ -216,10 +217,14 @@ def _run(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Motion:
-    """What the simulation did: coordinates at rest and after each step, (steps + 1, r)."""
+    """A simulation: coordinates at rest and after each step, (steps + 1, r).
+
+    ``poses`` are those of a free body: centre and quaternion, (steps + 1, 7); else None.
+    """
 
     q: NDArray[np.float64]
-    report: NewmarkReport
+    poses: NDArray[np.float64] | None
+    report: NewmarkReport | None
     per_step: float  # s
     failure: DivergedError | None
 
@@ -227,16 +232,35 @@ class _Motion:
     def steps(self) -> int:
         return len(self.q) - 1
 
+    def carried(
+        self, model: ReducedSolid, rest: NDArray[np.float64], u: NDArray[np.float64], at: slice
+    ) -> NDArray[np.float64]:
+        """Return displacements in the world of places moved by u in the body, at some steps."""
+        if self.poses is None or model.rigid_body is None:
+            return u
+        w, v = self.poses[at, None, 3:4], self.poses[at, None, 4:]
+        arm = rest - model.rigid_body.centre + u
+        turned: NDArray[np.float64] = arm + 2.0 * np.cross(v, np.cross(v, arm) + w * arm)
+        return self.poses[at, None, :3] + turned - rest
+
+    def displacements(self, model: ReducedSolid, nodes: Sequence[int]) -> NDArray[np.float64]:
+        """Return the displacements of some nodes at every step, (steps + 1, nodes, 3)."""
+        u = np.einsum("sr,rnc->snc", self.q, model.basis[:, nodes])
+        return self.carried(model, model.mesh.nodes[nodes], u, slice(None))
+
 
 def _record(
     args: argparse.Namespace,
-    sim: ImplicitNewmark,
+    sim: ImplicitNewmark | FreeBody,
     force: NDArray[np.float64],
     pushed: int,
     console: Console,
 ) -> _Motion:
     """Record once, step by step; time a second time, undisturbed."""
-    q = np.zeros((args.steps + 1, len(force)))
+    q = np.zeros((args.steps + 1, len(sim.state.q)))
+    poses = np.zeros((args.steps + 1, 7)) if isinstance(sim, FreeBody) else None
+    if poses is not None:
+        poses[0] = _pose(sim)
     failure: DivergedError | None = None
     done = 0
     with console.stage("simulate") as stage:
@@ -245,17 +269,27 @@ def _record(
                 sim.step(force if i < pushed else None)
                 done = i + 1
                 q[done] = sim.state.q
+                if poses is not None:
+                    poses[done] = _pose(sim)
                 stage.tell(done, args.steps)
         except DivergedError as error:
             failure = error
-        report = sim.report
+        report = None if isinstance(sim, FreeBody) else sim.report
         sim.reset()
         start = time.perf_counter()
         sim.step(force, n=min(pushed, done))
         sim.step(None, n=max(0, done - pushed))
         per_step = (time.perf_counter() - start) / max(done, 1)
         stage.result = count_text(done, "step")
-    return _Motion(q[: done + 1], report, per_step, failure)
+    poses = None if poses is None else poses[: done + 1]
+    return _Motion(q[: done + 1], poses, report, per_step, failure)
+
+
+def _pose(body: ImplicitNewmark | FreeBody) -> NDArray[np.float64]:
+    """Return centre and quaternion of a free body, (7,)."""
+    state = body.state
+    assert isinstance(state, FreeBodyState)
+    return np.concatenate([state.position, state.quaternion])
 
 
 def _tell(
@@ -269,20 +303,22 @@ def _tell(
     report, done = motion.report, motion.steps
     console.fact("time", f"{args.dt * done:g} s in steps of {args.dt:g} s")
     if done:
+        solves = "" if report is None else f", {report.solves / done:.2f} Newton iterations"
         console.fact(
             "per step",
-            f"{motion.per_step * 1e6:.1f} us, {report.solves / done:.2f} Newton iterations: "
+            f"{motion.per_step * 1e6:.1f} us{solves}: "
             f"{args.dt / motion.per_step:.0f} times faster than real time",
         )
-    console.fact("indefinite tangents", f"{report.indefinite:,}")
-    above = count_text(report.unconverged, "step")
-    if report.unconverged and args.newton_max == 1:
-        above += " (usual with one Newton iteration; --newton-max allows more)"
-    console.fact("above the tolerance", above)
+    if report is not None:
+        console.fact("indefinite tangents", f"{report.indefinite:,}")
+        above = count_text(report.unconverged, "step")
+        if report.unconverged and args.newton_max == 1:
+            above += " (usual with one Newton iteration; --newton-max allows more)"
+        console.fact("above the tolerance", above)
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
     size = float(np.ptp(mesh.nodes, axis=0).max())
-    if float(np.linalg.norm(u, axis=2).max()) > 2 * size:
+    if motion.poses is None and float(np.linalg.norm(u, axis=2).max()) > 2 * size:
         console.fact("note", f"the solid is {size:.3g} m long: is so large a force meant?")
     ended = "no" if motion.failure is None else f"after {count_text(done, 'step')}"
     console.fact("diverged", ended)
@@ -331,14 +367,23 @@ def _plot_trajectory(
 def _picture(
     args: argparse.Namespace,
     model: ReducedSolid,
-    q: NDArray[np.float64],
+    motion: _Motion,
     u: NDArray[np.float64],
 ) -> None:
-    surface, nodes = model.mesh.surface(), model.mesh.boundary_nodes
     axis = int(np.ptp(u, axis=0).argmax())
     # a shape at rest is there anyway
     instants = [i for i in demonstration.instants(u[:, axis], 2) if i > 0]
-    moved = [model.displacement(q[i])[nodes] for i in instants]
+    skin = Skin(model, model.mesh.source or model.mesh.surface())
+    surface = skin.surface
+    moved = [
+        motion.carried(
+            model,
+            surface.vertices,
+            skin.positions(motion.q[i])[None] - surface.vertices,
+            slice(i, i + 1),
+        )[0]
+        for i in instants
+    ]
     figure = plot.shapes_figure(
         surface.vertices,
         surface.triangles,

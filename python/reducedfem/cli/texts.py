@@ -30,13 +30,14 @@ def mesh_text(mesh: Mesh) -> str:
         4: ("tetrahedron", "tetrahedra"),
         8: ("hexahedron", "hexahedra"),
         10: ("ten-node tetrahedron", "ten-node tetrahedra"),
+        20: ("20-node hexahedron", "20-node hexahedra"),
     }[mesh.nodes_per_element]
     return f"{count_text(mesh.n_elements, one, many)}, {count_text(mesh.n_nodes, 'node')}"
 
 
 def quadrature_text(mesh: Mesh, order: int) -> str:
     """Return how many quadrature points an element has."""
-    if mesh.nodes_per_element == 8:
+    if mesh.nodes_per_element in (8, 20):
         return f"{order} x {order} x {order} quadrature points"
     points = 1 if mesh.nodes_per_element == 4 else {2: 4, 3: 14}[order]
     return count_text(points, "quadrature point")

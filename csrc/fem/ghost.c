@@ -1,0 +1,265 @@
+#include "fem/ghost.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/run.h"
+#include "fem/adjacency.h"
+#include "linalg/vec3.h"
+#include "mesh/reference.h"
+#include "mesh/topology.h"
+
+enum { ROWS_PER_TASK = 1024, MOST_JUMP = 2 * RF_MAX_NODES };
+
+static const double GAMMA = 1e-3;      // g
+static const double CURVATURE = 0.05;  // c, of elements with twenty nodes
+const double RF_GHOST_MODULUS = 2.6;   // E / mu at Poisson's ratio 0.3
+
+// axis and side of the faces of mesh/topology.h
+static const int FACE_AXIS[RF_BOX_FACES] = {2, 2, 1, 0, 1, 0};
+static const int FACE_SIDE[RF_BOX_FACES] = {-1, 1, -1, 1, 1, -1};
+
+static bool is_cut(const rf_mesh *m, int32_t e) { return m->rule->ptr[e + 1] > m->rule->ptr[e]; }
+
+rf_status rf_solid_find_ghosts(rf_solid *s, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_mesh *m = s->mesh;
+  const int64_t faces = RF_BOX_FACES * (int64_t)m->n_elements;
+  int64_t *mate = NULL;
+  if (!m->rule) return RF_OK;
+  RF_ALLOC(mate, faces);
+  RF_TRY(rf_mesh_mates(m, mate, err));
+  RF_ALLOC(s->ghost_mate, faces);
+  for (int64_t f = 0; f < faces; ++f) {
+    const int32_t e = (int32_t)(f / RF_BOX_FACES), other = (int32_t)(mate[f] / RF_BOX_FACES);
+    const bool ghost = mate[f] >= 0 && (is_cut(m, e) || is_cut(m, other)) &&
+                       s->element_material[e] == s->element_material[other];
+    s->ghost_mate[f] = ghost ? other : -1;
+  }
+done:
+  rf_free(mate);
+  return st;
+}
+
+// ---- the matrix of a face -------------------------------------------------------------
+
+// edges of the boxes, of which all are equal
+static void box_edges(const rf_mesh *m, double edge[3][3]) {
+  static const int ALONG[3] = {1, 3, 4};
+  for (int k = 0; k < 3; ++k)
+    rf_vec3_sub(m->nodes + 3 * (size_t)m->elements[ALONG[k]], m->nodes + 3 * (size_t)m->elements[0],
+                edge[k]);
+}
+
+double rf_solid_ghost_area(const rf_solid *s) {
+  double edge[3][3];
+  box_edges(s->mesh, edge);
+  const double h = cbrt(rf_vec3_det(edge[0], edge[1], edge[2]));
+  return h * h;
+}
+
+double rf_solid_ghost_modulus(const rf_solid *s, int32_t material) {
+  const rf_material *t = &s->material[material];
+  if (!s->elasticity || t->mu > 0.0) return RF_GHOST_MODULUS * t->mu;
+  const double *C = s->elasticity + 36 * (int64_t)material;
+  return RF_GHOST_MODULUS * (C[21] + C[28] + C[35]) / 3.0;
+}
+
+// Local derivatives along `axis` of the shape functions on that side of the box, and their second
+// derivatives: shape functions are quadratic at most in each coordinate.
+static void normal_derivatives(rf_element_type type, int axis, int side, const double *tangential,
+                               double *first, double *second) {
+  double xi[3], unused[RF_MAX_NODES], low[RF_MAX_NODES][3], high[RF_MAX_NODES][3];
+  xi[(axis + 1) % 3] = tangential[0];
+  xi[(axis + 2) % 3] = tangential[1];
+  xi[axis] = -1.0;
+  rf_shape_at(type, xi, unused, low);
+  xi[axis] = 1.0;
+  rf_shape_at(type, xi, unused, high);
+  for (int a = 0; a < (int)type; ++a) {
+    first[a] = side > 0 ? high[a][axis] : low[a][axis];
+    second[a] = 0.5 * (high[a][axis] - low[a][axis]);
+  }
+}
+
+// G (2 nodes, 2 nodes) of a face across `axis`: first the nodes of the box below it
+static void face_matrix(const rf_mesh *m, int axis, double *G) {
+  static const double point[3] = {-RF_GAUSS_3, 0.0, RF_GAUSS_3};
+  static const double weight[3] = {5.0 / 9.0, 8.0 / 9.0, 5.0 / 9.0};
+  const int nodes = (int)m->type, count = 2 * nodes;
+  double edge[3][3], cross[3];
+  box_edges(m, edge);
+  rf_vec3_cross(edge[(axis + 1) % 3], edge[(axis + 2) % 3], cross);
+  const double volume = rf_vec3_det(edge[0], edge[1], edge[2]), h = cbrt(volume);
+  const double area = rf_vec3_length(cross), scale = 2.0 * area / volume;
+  const double curvature = m->type == RF_HEX8 ? 0.0 : CURVATURE;
+  memset(G, 0, (size_t)(count * count) * sizeof *G);
+  for (int q = 0; q < 9; ++q) {
+    const double at[2] = {point[q % 3], point[q / 3]};
+    double first[MOST_JUMP], second[MOST_JUMP];
+    normal_derivatives(m->type, axis, 1, at, first, second);
+    normal_derivatives(m->type, axis, -1, at, first + nodes, second + nodes);
+    for (int a = 0; a < count; ++a) {
+      first[a] *= a < nodes ? scale : -scale;
+      second[a] *= h * scale * (a < nodes ? scale : -scale);
+    }
+    const double w = GAMMA * h * area * 0.25 * weight[q % 3] * weight[q / 3];
+    for (int a = 0; a < count; ++a)
+      for (int b = 0; b < count; ++b)
+        G[count * a + b] += w * (first[a] * first[b] + curvature * second[a] * second[b]);
+  }
+}
+
+// ---- assembly -------------------------------------------------------------------------
+
+// adds to row i what the ghost faces of element e give; place[j]: entry of node j in the row
+static void add_row(const rf_solid *s, int32_t i, int32_t e, const double *const G[3],
+                    const double *factor, const int32_t *place, double *entries) {
+  const int nodes = (int)s->mesh->type;
+  const double scale = factor[s->element_material[e]];
+  for (int f = 0; f < RF_BOX_FACES; ++f) {
+    const int32_t mate = s->ghost_mate[RF_BOX_FACES * (int64_t)e + f];
+    if (mate < 0) continue;
+    const bool below = FACE_SIDE[f] > 0;
+    const int32_t *own = s->mesh->elements + (int64_t)e * nodes;
+    const int32_t *other = s->mesh->elements + (int64_t)mate * nodes;
+    for (int a = 0; a < nodes; ++a) {
+      if (own[a] != i) continue;
+      const double *row = G[FACE_AXIS[f]] + 2 * nodes * (below ? a : nodes + a);
+      for (int b = 0; b < nodes; ++b) {
+        entries[place[own[b]]] += scale * row[below ? b : nodes + b];
+        entries[place[other[b]]] += scale * row[below ? nodes + b : b];
+      }
+    }
+  }
+}
+
+rf_status rf_solid_ghost_matrix(const rf_solid *s, const double *factor, double *entries,
+                                rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = s->mesh->n_nodes;
+  const size_t values = 4 * (size_t)s->mesh->type * (size_t)s->mesh->type;
+  int32_t *ptr = NULL, *list = NULL, *place = NULL;
+  double *G = NULL;
+  memset(entries, 0, (size_t)s->graph.ptr[n] * sizeof *entries);
+  if (!s->ghost_mate) return RF_OK;
+  RF_TRY(rf_node_elements(s->mesh, &ptr, &list, err));
+  RF_ALLOC(place, n);
+  RF_ALLOC(G, 3 * values);
+  for (int axis = 0; axis < 3; ++axis) face_matrix(s->mesh, axis, G + (size_t)axis * values);
+  const double *const of_axis[3] = {G, G + values, G + 2 * values};
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) place[s->graph.col[p]] = p;
+    for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k)
+      add_row(s, i, list[k], of_axis, factor, place, entries);
+  }
+  // sums of both triangles were made in different orders
+  for (int32_t i = 0; i < n; ++i)
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1] && s->graph.col[p] < i; ++p)
+      entries[p] = entries[s->mirror[p]];
+done:
+  rf_free(ptr);
+  rf_free(list);
+  rf_free(place);
+  rf_free(G);
+  return st;
+}
+
+// keeps the entries that are not zero
+static rf_status keep_stiffness(rf_solid *s, const double *entries, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = s->mesh->n_nodes;
+  int32_t count = 0;
+  RF_ALLOC(s->ghost_ptr, (int64_t)n + 1);
+  for (int32_t i = 0; i < n; ++i) {
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) count += entries[p] != 0.0;
+    s->ghost_ptr[i + 1] = count;
+  }
+  RF_ALLOC(s->ghost_entry, count);
+  RF_ALLOC(s->ghost_value, count);
+  count = 0;
+  for (int32_t p = 0; p < s->graph.ptr[n]; ++p) {
+    if (entries[p] == 0.0) continue;
+    s->ghost_entry[count] = p;
+    s->ghost_value[count++] = entries[p];
+  }
+done:
+  return st;
+}
+
+static void add_mass(rf_solid *s, const double *entries) {
+  const int32_t n = s->mesh->n_nodes;
+  double before = 0.0, after = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    before += s->lumped[i];
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) {
+      s->mass[p] += entries[p];
+      if (s->graph.col[p] == i) s->lumped[i] += entries[p];
+    }
+    after += s->lumped[i];
+  }
+  for (int32_t i = 0; i < n; ++i) s->lumped[i] *= before / after;
+}
+
+rf_status rf_solid_build_ghosts(rf_solid *s, rf_error *err) {
+  rf_status st = RF_OK;
+  double *factor = NULL, *entries = NULL;
+  if (!s->ghost_mate) return RF_OK;
+  RF_ALLOC(factor, s->n_materials);
+  RF_ALLOC(entries, s->graph.ptr[s->mesh->n_nodes]);
+  for (int32_t m = 0; m < s->n_materials; ++m) factor[m] = rf_solid_ghost_modulus(s, m);
+  RF_TRY(rf_solid_ghost_matrix(s, factor, entries, err));
+  RF_TRY(keep_stiffness(s, entries, err));
+  for (int32_t m = 0; m < s->n_materials; ++m)
+    factor[m] = s->material[m].density * rf_solid_ghost_area(s);
+  RF_TRY(rf_solid_ghost_matrix(s, factor, entries, err));
+  add_mass(s, entries);
+done:
+  rf_free(factor);
+  rf_free(entries);
+  return st;
+}
+
+// ---- forces ---------------------------------------------------------------------------
+
+typedef struct adding {
+  const rf_solid *solid;
+  const double *u;
+  double *energy;  // of each task
+  double *force, *tangent;
+} adding;
+
+static rf_status add_rows(void *context, int64_t task, int worker, rf_error *err) {
+  (void)worker, (void)err;
+  const adding *j = context;
+  const rf_solid *s = j->solid;
+  const int32_t n = s->mesh->n_nodes, first = (int32_t)task * ROWS_PER_TASK;
+  const int32_t end = n - first < ROWS_PER_TASK ? n : first + ROWS_PER_TASK;
+  for (int32_t i = first; i < end; ++i) {
+    double sum[3] = {0};
+    for (int32_t k = s->ghost_ptr[i]; k < s->ghost_ptr[i + 1]; ++k) {
+      const int32_t p = s->ghost_entry[k];
+      const double value = s->ghost_value[k];
+      for (int c = 0; c < 3 && j->u; ++c) sum[c] += value * j->u[3 * (int64_t)s->graph.col[p] + c];
+      for (int c = 0; c < 3 && j->tangent; ++c) j->tangent[9 * (int64_t)p + 4 * c] += value;
+    }
+    for (int c = 0; c < 3 && j->force; ++c) j->force[3 * (int64_t)i + c] += sum[c];
+    if (j->energy && j->u) j->energy[task] += 0.5 * rf_vec3_dot(sum, j->u + 3 * (int64_t)i);
+  }
+  return RF_OK;
+}
+
+rf_status rf_solid_add_ghosts(const rf_solid *s, const rf_run *run, const double *u, double *energy,
+                              double *force, double *tangent, rf_error *err) {
+  rf_status st = RF_OK;
+  adding job = {.solid = s, .u = u, .force = force, .tangent = tangent};
+  const int64_t tasks = (s->mesh->n_nodes + ROWS_PER_TASK - 1) / ROWS_PER_TASK;
+  if (!s->ghost_ptr) return RF_OK;
+  if (energy) RF_ALLOC(job.energy, tasks);
+  RF_TRY(rf_run_tasks(run, tasks, 0, add_rows, &job, err));
+  for (int64_t k = 0; energy && k < tasks; ++k) *energy += job.energy[k];
+done:
+  rf_free(job.energy);
+  return st;
+}

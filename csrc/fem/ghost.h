@@ -1,0 +1,45 @@
+// Ghost penalty: what ties the cut cells of a solid to their neighbours.
+//
+// A cell of which little is filled has little stiffness and mass, so its nodes ring at frequencies
+// far above all others.  On every face between two cells of one material of which one is cut,
+//
+//   W += (g/2) E h int |[d_n u]|^2 + c h^2 |[d_nn u]|^2 dA,   M likewise with rho h^2 in place of E,
+//
+// [.] is the jump across the face, h the height of the cells, g = 1e-3, c = 0 for elements of eight
+// nodes and 0.05 for those of twenty (Burman 2010; the mass: Sticko & Kreiss 2016).  It vanishes on
+// linear (twenty nodes: quadratic) displacements, so mass, centre, inertia and constant strains
+// stay exact; it turns with the body, [d_n (R u)] = R [d_n u], so the energy stays quadratic in u.
+// E is that of Poisson's ratio 0.3 for the shear modulus: linear in the material.
+#ifndef RF_FEM_GHOST_H
+#define RF_FEM_GHOST_H
+
+#include "base/status.h"
+#include "fem/fem.h"
+
+enum { RF_BOX_FACES = 6 };
+
+// Fills ghost_mate, which stays NULL without cut cells.
+RF_MUST_CHECK rf_status rf_solid_find_ghosts(rf_solid *solid, rf_error *err);
+
+// Fills ghost_ptr, ghost_entry and ghost_value and adds the mass to solid->mass; to solid->lumped
+// it adds what keeps entries away from zero, and the sum as it is.
+RF_MUST_CHECK rf_status rf_solid_build_ghosts(rf_solid *solid, rf_error *err);
+
+// entries = sum over ghost faces of  factor g h int [d_n N_a][d_n N_b] + ..  on the pattern of
+// solid->mass (graph.ptr[n]), with the factor of the material of each face (n_materials): E of the
+// penalty, Pa, or density times area.
+RF_MUST_CHECK rf_status rf_solid_ghost_matrix(const rf_solid *solid, const double *factor,
+                                              double *entries, rf_error *err);
+double rf_solid_ghost_modulus(const rf_solid *solid, int32_t material);
+double rf_solid_ghost_area(const rf_solid *solid);
+
+// E of the penalty for a shear modulus of 1.
+extern const double RF_GHOST_MODULUS;
+
+// Adds the stiffness at u to what is not NULL: energy (1), force (n, 3), tangent blocks
+// (graph.ptr[n], 3, 3).
+RF_MUST_CHECK rf_status rf_solid_add_ghosts(const rf_solid *solid, const rf_run *run,
+                                            const double *u, double *energy, double *force,
+                                            double *tangent, rf_error *err);
+
+#endif

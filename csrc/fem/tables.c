@@ -1,0 +1,241 @@
+// Integrals over the elements at rest.
+#include "fem/tables.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "fem/ghost.h"
+#include "fem/shape.h"
+#include "linalg/vec3.h"
+#include "mesh/local.h"
+
+// What the coordinates of translated elements may differ by, relative to an element.  A table
+// that serves all is wrong by as much, so positions far from the origin, whose rounding is
+// larger, count only up to what no result would show.
+static const double TRANSLATED = 1e-12;
+static const double TRANSLATED_FAR = 1e-9;
+
+static void corners(const rf_mesh *mesh, int32_t e, double *x) {
+  const int nodes = (int)mesh->type;
+  const int32_t *element = mesh->elements + (int64_t)e * nodes;
+  for (int a = 0; a < nodes; ++a)
+    memcpy(x + 3 * a, mesh->nodes + 3 * (int64_t)element[a], 3 * sizeof *x);
+}
+
+// Are all elements translates of the first, to rounding?
+static bool all_congruent(const rf_mesh *mesh) {
+  const int nodes = (int)mesh->type;
+  double first[3 * RF_MAX_NODES], x[3 * RF_MAX_NODES], size = 0.0, farthest = 0.0;
+  corners(mesh, 0, first);
+  for (int a = 1; a < nodes; ++a)
+    for (int i = 0; i < 3; ++i) size = fmax(size, fabs(first[3 * a + i] - first[i]));
+  // four coordinates, each rounded as far from the origin as it is
+  for (int64_t i = 0; i < 3 * (int64_t)mesh->n_nodes; ++i)
+    farthest = fmax(farthest, fabs(mesh->nodes[i]));
+  const double tolerance =
+      TRANSLATED * size + fmin(4.0 * DBL_EPSILON * farthest, TRANSLATED_FAR * size);
+  for (int32_t e = 1; e < mesh->n_elements; ++e) {
+    corners(mesh, e, x);
+    for (int a = 1; a < nodes; ++a)
+      for (int i = 0; i < 3; ++i) {
+        const double difference = (x[3 * a + i] - x[i]) - (first[3 * a + i] - first[i]);
+        if (!(fabs(difference) <= tolerance)) return false;
+      }
+  }
+  return true;
+}
+
+// ---- points -----------------------------------------------------------------
+
+// points that element e brings along; none: it is whole
+static rf_points own_points(const rf_mesh *mesh, int32_t e) {
+  const rf_rule *r = mesh->rule;
+  if (!r) return (rf_points){0};
+  const int64_t first = r->ptr[e];
+  return (rf_points){(int32_t)(r->ptr[e + 1] - first), r->point + 3 * first, r->weight + first};
+}
+
+static rf_points points_of(const rf_mesh *mesh, int32_t e, const rf_standard_rule *standard) {
+  const rf_points own = own_points(mesh, e);
+  return own.count > 0 ? own : rf_shape_points(standard);
+}
+
+static rf_status allocate_points(rf_solid *s, int64_t count, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_ALLOC(s->gradient, count * (int64_t)s->mesh->type * 3);
+  RF_ALLOC(s->volume, count);
+done:
+  return st;
+}
+
+// Tables lie in the order of places, after the one that congruent whole elements share.
+static rf_status lay_out_points(rf_solid *s, const rf_standard_rule *standard, rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t n = s->mesh->n_elements;
+  if (!s->mesh->rule)
+    return allocate_points(s, (int64_t)standard->count * (s->congruent ? 1 : n), err);
+  int64_t next = s->congruent ? standard->count : 0;
+  RF_ALLOC(s->first_point, n);
+  RF_ALLOC(s->n_points, n);
+  for (int32_t k = 0; k < n; ++k) {
+    const int32_t e = s->visit[k];
+    const bool shares = s->congruent && own_points(s->mesh, e).count == 0;
+    s->n_points[k] = points_of(s->mesh, e, standard).count;
+    s->first_point[k] = shares ? 0 : next;
+    if (!shares) next += s->n_points[k];
+  }
+  st = allocate_points(s, next, err);
+done:
+  return st;
+}
+
+static rf_status fill_points(rf_solid *s, const rf_standard_rule *standard, rf_error *err) {
+  double x[3 * RF_MAX_NODES];
+  bool shared = false;  // the table of the whole elements is filled
+  for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
+    const int64_t first = rf_solid_first_at(s, s->place[e]);
+    const bool shares = s->congruent && own_points(s->mesh, e).count == 0;
+    if (shares && shared) continue;
+    shared = shared || shares;
+    corners(s->mesh, e, x);
+    const rf_status st = rf_shape_tables(s->mesh->type, points_of(s->mesh, e, standard), x, e,
+                                         s->gradient + first * (int64_t)s->mesh->type * 3,
+                                         s->volume + first, NULL, err);
+    if (st < 0) return st;
+  }
+  return RF_OK;
+}
+
+// ---- mass -------------------------------------------------------------------
+
+// Integrals of N_a N_b of one element after another, ascending.
+typedef struct products {
+  const rf_solid *solid;
+  rf_standard_rule rule;
+  int32_t cut;  // elements with their own points so far
+  bool known;   // of the whole congruent elements
+  double whole[RF_MAX_NODES * RF_MAX_NODES], own[RF_MAX_NODES * RF_MAX_NODES];
+} products;
+
+static products begin_products(const rf_solid *s) {
+  products p = {.solid = s};
+  rf_shape_rule(s->mesh->type, rf_shape_mass_order(s->mesh->type, s->quadrature), &p.rule);
+  return p;
+}
+
+// the product of an element that is not whole, from its reference coordinates
+static void scale_own_product(products *p, int32_t e) {
+  const rf_mesh *mesh = p->solid->mesh;
+  const int nodes = (int)mesh->type;
+  const double *from = mesh->rule->product + (int64_t)p->cut++ * (nodes * (nodes + 1) / 2);
+  double x[RF_MAX_NODES][3];
+  const double centre[3] = {0.0, 0.0, 0.0};
+  rf_local at;
+  corners(mesh, e, x[0]);
+  rf_local_map(mesh->type, (const double(*)[3])x, centre, &at);
+  const double det = rf_vec3_det(at.j[0], at.j[1], at.j[2]);
+  for (int a = 0; a < nodes; ++a)
+    for (int b = a; b < nodes; ++b) p->own[nodes * a + b] = p->own[nodes * b + a] = det * *from++;
+}
+
+static rf_status next_product(products *p, int32_t e, const double **product, rf_error *err) {
+  const rf_mesh *mesh = p->solid->mesh;
+  double x[3 * RF_MAX_NODES];
+  *product = p->whole;
+  if (own_points(mesh, e).count > 0) {
+    scale_own_product(p, e);
+    *product = p->own;
+    return RF_OK;
+  }
+  if (p->known) return RF_OK;
+  p->known = p->solid->congruent;
+  corners(mesh, e, x);
+  return rf_shape_tables(mesh->type, rf_shape_points(&p->rule), x, e, NULL, NULL, p->whole, err);
+}
+
+// Row sums of the mass.  Those of second-order elements are negative at corners: each of them
+// gives its mass to its nodes in proportion to the diagonal (Hinton, Rock, Zienkiewicz 1976).
+static void lump_row_sums(rf_solid *s) {
+  for (int32_t i = 0; i < s->mesh->n_nodes; ++i)
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) s->lumped[i] += s->mass[p];
+}
+
+static void lump_diagonal(rf_solid *s, int32_t e, double density, const double *product) {
+  const int nodes = (int)s->mesh->type;
+  double whole = 0.0, diagonal = 0.0;
+  for (int k = 0; k < nodes * nodes; ++k) whole += product[k];
+  for (int a = 0; a < nodes; ++a) diagonal += product[(nodes + 1) * a];
+  for (int a = 0; a < nodes; ++a)
+    s->lumped[s->mesh->elements[(int64_t)e * nodes + a]] +=
+        density * whole * (product[(nodes + 1) * a] / diagonal);
+}
+
+static rf_status build_mass(rf_solid *s, rf_error *err) {
+  rf_status st = RF_OK;
+  const rf_mesh *mesh = s->mesh;
+  const int nodes = (int)mesh->type;
+  products all = begin_products(s);
+  RF_ALLOC(s->mass, s->graph.ptr[mesh->n_nodes]);
+  RF_ALLOC(s->lumped, mesh->n_nodes);
+  for (int32_t e = 0; e < mesh->n_elements; ++e) {
+    const double *product, density = s->material[s->element_material[e]].density;
+    RF_TRY(next_product(&all, e, &product, err));
+    // shape functions sum to one; weights alone miss curved edges where points are few
+    for (int k = 0; k < nodes * nodes; ++k) s->total_volume += product[k];
+    const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
+    for (int k = 0; k < nodes * nodes; ++k) s->mass[pair[k]] += density * product[k];
+    if (rf_element_is_quadratic(mesh->type)) lump_diagonal(s, e, density, product);
+  }
+  if (!rf_element_is_quadratic(mesh->type)) lump_row_sums(s);
+done:
+  return st;
+}
+
+static rf_status add_ghost_volume(const rf_solid *s, int32_t material, double *mass,
+                                  rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t entries = s->graph.ptr[s->mesh->n_nodes];
+  double *factor = NULL, *ghost = NULL;
+  if (!s->ghost_mate) return RF_OK;
+  RF_ALLOC(factor, s->n_materials);
+  RF_ALLOC(ghost, entries);
+  factor[material] = rf_solid_ghost_area(s);
+  RF_TRY(rf_solid_ghost_matrix(s, factor, ghost, err));
+  for (int32_t p = 0; p < entries; ++p) mass[p] += ghost[p];
+done:
+  rf_free(factor);
+  rf_free(ghost);
+  return st;
+}
+
+rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *mass,
+                                   rf_error *err) {
+  const rf_mesh *mesh = s->mesh;
+  const int nodes = (int)mesh->type;
+  products all = begin_products(s);
+  memset(mass, 0, (size_t)s->graph.ptr[mesh->n_nodes] * sizeof *mass);
+  for (int32_t e = 0; e < mesh->n_elements; ++e) {
+    const double *product;
+    const rf_status st = next_product(&all, e, &product, err);
+    if (st < 0) return st;
+    if (s->element_material[e] != material) continue;
+    const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
+    for (int k = 0; k < nodes * nodes; ++k) mass[pair[k]] += product[k];
+  }
+  return add_ghost_volume(s, material, mass, err);
+}
+
+rf_status rf_solid_build_tables(rf_solid *s, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_standard_rule standard;
+  rf_shape_rule(s->mesh->type, s->quadrature, &standard);
+  s->n_gauss = standard.count;
+  s->congruent = all_congruent(s->mesh);
+  RF_TRY(lay_out_points(s, &standard, err));
+  RF_TRY(fill_points(s, &standard, err));
+  RF_TRY(build_mass(s, err));
+done:
+  return st;
+}

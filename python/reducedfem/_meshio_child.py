@@ -1,0 +1,193 @@
+"""Reading of a mesh file by meshio, as a program of its own.
+
+Some of meshio's readers never end on damaged files, and others take all memory: the process that
+runs this file has limits of both. It imports nothing of this package. Its argument is JSON:
+``path``, ``sys_path``, ``seconds`` of processor time and ``bytes`` of memory. Its output is a file
+of NumPy (.npz): ``nodes``, ``elements``, ``regions`` and ``names`` (JSON), or ``refused``, a text.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Refused", "arrays"]
+
+_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
+# cells that carry no volume are passed over
+_FLAT_TYPES = ("vertex", "line", "triangle", "quad", "polygon")
+# names under which formats keep an integer per cell, most telling first
+_REGION_KEYS = (
+    "region",
+    "gmsh:physical",
+    "medit:ref",
+    "tetgen:ref",
+    "avsucd:material",
+    "nastran:ref",
+    "cell_tags",
+    "gmsh:geometrical",
+)
+
+
+class Refused(Exception):
+    """A file that is not usable; the text says why."""
+
+
+def _limit(seconds: int, more_bytes: int) -> None:
+    """Limit processor time and memory from now on."""
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    end = int(used.ru_utime + used.ru_stime) + seconds
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_CPU, (end, end))
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + more_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _mesh_of(path: Path) -> Any:
+    import meshio
+
+    suffixes = meshio.extension_to_filetypes
+    if not any("".join(path.suffixes[-n:]).lower() in suffixes for n in (1, 2)):
+        raise Refused(
+            f"cannot read {str(path)!r}: {path.suffix or 'a name without suffix'} tells no known "
+            f"format; known are .veg {' '.join(sorted(suffixes))}"
+        )
+    try:
+        return meshio.read(path)
+    except MemoryError:
+        raise Refused(f"{str(path)!r} is damaged, or does not fit into memory") from None
+    except ImportError as error:
+        raise Refused(
+            f"{path.suffix} files need the Python package {error.name}: pip install {error.name}"
+        ) from None
+    except (Exception, SystemExit) as error:
+        detail = f": {error}" if str(error) not in ("", "1") else ""
+        raise Refused(f"{str(path)!r} is damaged or of another format{detail}") from None
+
+
+def _kind(path: Path, mesh: Any) -> str:
+    """Return the kind of the volume elements, which must be one."""
+    kinds = {block.type for block in mesh.cells if not block.type.startswith(_FLAT_TYPES)}
+    if not kinds:
+        found = ", ".join(sorted({block.type for block in mesh.cells})) or "none"
+        raise Refused(
+            f"{str(path)!r} has no volume elements (its cells: {found}); "
+            "surfaces are read by read_surface"
+        )
+    if kinds - set(_TYPES) or len(kinds) > 1:
+        raise Refused(
+            f"{str(path)!r} has volume elements {', '.join(sorted(kinds))}; a mesh is either all "
+            "tetra (4 nodes), tetra10 (10), hexahedron (8) or hexahedron20 (20 nodes): export it "
+            "with one of these kinds"
+        )
+    return str(kinds.pop())
+
+
+def arrays(path: Path) -> dict[str, Any]:
+    """Return nodes, elements, regions and their names."""
+    import numpy as np
+
+    mesh = _mesh_of(path)
+    kind = _kind(path, mesh)
+    blocks = [i for i, block in enumerate(mesh.cells) if block.type == kind]
+    try:
+        nodes = np.asarray(mesh.points, dtype=np.float64)
+        elements = np.concatenate([np.asarray(mesh.cells[i].data) for i in blocks])
+        elements = elements.astype(np.int64).reshape(-1, _TYPES[kind])
+        regions, names = _regions(mesh, blocks, len(elements))
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
+        raise Refused(f"{str(path)!r} is damaged: {error}") from None
+    except MemoryError:
+        raise Refused(f"{str(path)!r} does not fit into memory") from None
+    return {
+        "nodes": nodes,
+        "elements": elements,
+        "regions": regions,
+        "names": np.array(json.dumps(list(names.items()))),
+    }
+
+
+def _regions(mesh: Any, blocks: list[int], count: int) -> tuple[Any, dict[int, str]]:
+    """Return the integers or sets with which the file marks its elements, and their names."""
+    import numpy as np
+
+    regions = np.zeros(count, dtype=np.int64)
+    names: dict[int, str] = {}
+    for key in _REGION_KEYS:
+        if key not in mesh.cell_data:
+            continue
+        values = np.concatenate([np.asarray(mesh.cell_data[key][i]).ravel() for i in blocks])
+        if values.dtype.kind not in "iu" and not (
+            values.dtype.kind == "f" and np.array_equal(values, np.rint(values))
+        ):
+            continue
+        if len(values) == count and np.abs(values).max(initial=0) < 2**31:
+            regions[:] = values
+            for name, (tag, dimension) in _physical_names(mesh):
+                if dimension == 3:
+                    names[tag] = name
+            return regions, names
+
+    # sets that do not overlap are regions too; what is in none is region 0
+    starts = np.cumsum([0, *(len(mesh.cells[i].data) for i in blocks)])
+    sets: dict[str, Any] = {}
+    for name, members in mesh.cell_sets.items():
+        found = [
+            np.asarray(members[i], dtype=np.int64).ravel() + start
+            for i, start in zip(blocks, starts, strict=False)
+            if i < len(members) and members[i] is not None and len(members[i])
+        ]
+        if found:
+            sets[name] = np.unique(np.concatenate(found))
+    times = np.zeros(count, dtype=np.int64)
+    for members in sets.values():
+        if members[0] < 0:
+            raise ValueError("a set has a negative element")
+        times[members] += 1
+    if times.max(initial=0) == 1:
+        for number, (name, members) in enumerate(sets.items(), 1):
+            regions[members] = number
+            names[number] = name
+    return regions, names
+
+
+def _physical_names(mesh: Any) -> Iterator[tuple[str, tuple[int, int]]]:
+    for name, value in mesh.field_data.items():
+        with contextlib.suppress(TypeError, ValueError):
+            tag, dimension = (int(v) for v in value)
+            yield str(name), (tag, dimension)
+
+
+def _main(argument: str) -> None:
+    request = json.loads(argument)
+    sys.path[:] = request["sys_path"]
+    # meshio prints; its words must not get among the output
+    output = os.fdopen(os.dup(1), "wb")
+    for stream in (1, 2):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
+    import meshio  # noqa: F401 - before memory is limited
+    import numpy as np
+
+    _limit(request["seconds"], request["bytes"])
+    try:
+        result = arrays(Path(os.fsdecode(bytes.fromhex(request["path"]))))
+    except Refused as why:
+        result = {"refused": np.array(str(why))}
+    data = io.BytesIO()
+    np.savez(data, **result)
+    with output:
+        output.write(data.getbuffer())
+
+
+if __name__ == "__main__":
+    _main(sys.argv[1])

@@ -1,0 +1,72 @@
+"""Warnings about solids that are unlikely to be what was meant."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.errors import PlausibilityWarning
+from reducedfem.material import Material, StVK
+
+__all__ = ["warn_of_supports", "warn_of_units"]
+
+_LONG = 30.0  # m; most parts drawn in millimetres have larger numbers
+_SOFT = 100.0  # Pa; the softest tissues have some hundred
+_DENSE, _METAL = 2500.0, 1e6  # kg/m^3 and Pa: solids as dense as stone are stiffer
+_LIGHT = 10.0  # kg/m^3; foams are heavier
+_STUDY = 100  # nodes; smaller meshes are studies of elements, in units of their own
+_MOST_FIXED = 1.0 / 3.0
+
+
+def _young(material: Material) -> float:
+    """Return Young's modulus, of general materials the largest one along an axis."""
+    if isinstance(material, StVK):
+        return material.young
+    return float(1.0 / np.diag(np.linalg.inv(material.stiffness))[:3].min())
+
+
+def _odd_material(young: float, density: float) -> str | None:
+    """Return a sentence about a modulus or a density in other units than Pa and kg/m^3."""
+    if young < _SOFT or (density >= _DENSE and young < _METAL):
+        return (
+            f"Young's modulus is {young:g} Pa at a density of {density:g} kg/m^3: if it was meant "
+            "in MPa, multiply it by 1e6"
+        )
+    if density < _LIGHT:
+        return (
+            f"the density is {density:g} kg/m^3: if it was meant in g/cm^3, multiply it by 1e3, "
+            "and t/mm^3 by 1e12"
+        )
+    return None
+
+
+def warn_of_units(
+    bounds: NDArray[np.float64], n_nodes: int, materials: Collection[Material], stacklevel: int
+) -> None:
+    """Warn of lengths that look like millimetres, moduli like MPa and densities like g/cm^3."""
+    if n_nodes < _STUDY:
+        return
+    longest = float(np.ptp(bounds, axis=0).max())
+    said = [_odd_material(_young(one), one.density) for one in dict.fromkeys(materials)]
+    if longest > _LONG:
+        said.insert(
+            0,
+            f"the solid is {longest:g} m long: if its lengths were meant in millimetres, scale "
+            "them by 0.001",
+        )
+    for sentence in filter(None, said):
+        warnings.warn(sentence, PlausibilityWarning, stacklevel=stacklevel)
+
+
+def warn_of_supports(n_fixed: int, n_nodes: int, stacklevel: int) -> None:
+    """Warn when more than a third of the nodes is fixed."""
+    if n_nodes >= _STUDY and n_fixed > _MOST_FIXED * n_nodes:
+        warnings.warn(
+            f"fixed holds {n_fixed} of {n_nodes} nodes ({100 * n_fixed / n_nodes:.0f} %): was a "
+            "smaller region meant?",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )

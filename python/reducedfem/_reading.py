@@ -1,0 +1,71 @@
+"""Opening of files that others have made: regular files only."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from reducedfem.errors import FileFormatError
+
+__all__ = ["read_regular", "regular_file"]
+
+# opening a pipe waits for its writer; a terminal must not become the controlling one
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+def _refuse_others(path: Path, status: os.stat_result) -> None:
+    if stat.S_ISDIR(status.st_mode):
+        raise FileFormatError(f"cannot read {str(path)!r}: it is a folder")
+    if not stat.S_ISREG(status.st_mode):
+        raise FileFormatError(
+            f"cannot read {str(path)!r}: it is not a regular file, but a device, a pipe or a socket"
+        )
+
+
+@contextlib.contextmanager
+def regular_file(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """Open a regular file; yield it and its size in bytes.
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing, unreadable or no regular file; reading it failed.
+    """
+    try:
+        # before it is opened, which some devices take as a command
+        _refuse_others(path, path.stat())
+        descriptor = os.open(path, _FLAGS)
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            _refuse_others(path, status)  # another file may have taken its place
+            yield file, status.st_size
+    except FileFormatError:
+        raise
+    except OSError as error:
+        raise FileFormatError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+
+
+def read_regular(path: Path, most: int | None = None) -> bytes:
+    """Return the contents of a regular file of at most `most` bytes.
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing, unreadable, no regular file or larger than `most`.
+    """
+    with regular_file(path) as (file, size):
+        if most is not None and size > most:
+            raise FileFormatError(
+                f"cannot read {str(path)!r}: it has {size} bytes, {most} at most are read"
+            )
+        return file.read() if most is None else file.read(most)

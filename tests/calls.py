@@ -1,0 +1,253 @@
+"""One object of each public kind, small, and a call of each public callable that works."""
+
+# ruff: noqa: E501
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+
+import reducedfem as rf
+from reducedfem._record_file import RECORD
+from shapes import box_hexes, box_tets
+
+
+def make_world():
+    """Return one object of each kind."""
+    w = SimpleNamespace()
+    nodes, elements = box_hexes(3, 1, 1, (0.3, 0.1, 0.1))
+    w.stvk = rf.StVK(2e6, 0.3, 1000.0)
+    w.mesh = rf.Mesh(nodes, elements)
+    w.tets = rf.Mesh(*box_tets(1, 1, 1))
+    w.solid = rf.Solid(w.mesh, w.stvk, fixed=nodes[:, 0] < 1e-9)
+    w.free = rf.Solid(w.mesh, w.stvk)
+    w.modes = w.solid.linear_modes(2)
+    w.basis = rf.modal_derivative_basis(w.solid, 2, 3)
+    w.damping = rf.StrainRateDamping(w.solid, 1.0, 1.0)
+    w.reduced = rf.reduce(w.solid, w.basis, strain_rate=w.damping)
+    w.editable = rf.reduce(w.solid, w.basis, editable=True)
+    w.projected = rf.ProjectedSolid(w.solid, w.basis)
+    w.free_reduced = rf.reduce(w.free, rf.modal_derivative_basis(w.free, 2, 3))
+    w.surface = w.mesh.surface()
+    w.field = rf.DistanceField.from_surface(w.surface, resolution=8)
+    w.sphere = rf.SphereField([0, 0, 0], 0.1)
+    w.shell = rf.Pointshell(nodes, np.tile([0.0, 0.0, 1.0], (len(nodes), 1)))
+    w.tree = rf.PointTree(w.shell, w.reduced)
+    w.deformed = rf.DeformedField(w.field, w.reduced, 4, 2)
+    w.contact = rf.PenaltyContact(w.tree, w.field, 100.0)
+    w.model = rf.LinearModel(w.solid, w.modes)
+    w.voxmap = rf.Voxmap.from_surface(w.surface, 8)
+    w.system = rf.SecondOrderSystem(np.eye(3), 2.0 * np.eye(3))
+    w.n, w.r = len(nodes), 3
+    w.u, w.q = np.zeros((w.n, 3)), np.zeros(3)
+    w.force = np.ones((w.n, 3))
+    w.quaternion, w.position = [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0]
+    w.pose = (w.position, w.quaternion)
+    w.sketch = rf.ForceSketch.from_forces(np.ones((2, w.n, 3)))
+    cycles = np.zeros(3, RECORD)
+    cycles["time_s"], cycles["device_quaternion"][:, 0] = np.arange(3), 1.0
+    cycles["hand_quaternion"][:, 0] = 1.0
+    w.records = rf.HapticRecords(cycles)
+    w.virtual = rf.VirtualCoupling(100.0, 0.1)
+    w.dynamic = rf.DynamicCoupling(100.0, 0.1, 0.1, 1e-4)
+    w.outcome = w.contact.evaluate(w.position, w.quaternion, w.q)
+    w.hand = rf.ReplayDevice([0.0, 1.0], np.zeros((2, 3)))
+    w.session = rf.HapticSession(
+        rf.PenaltyContact(rf.PointTree(w.shell), w.field, 100.0),
+        rf.ReplayDevice([0.0, 1.0], np.ones((2, 3))),
+        coupling=w.virtual,
+    )
+    return w
+
+
+def material(w):
+    return rf.LinearElastic(np.eye(6) * 1e6, 1000.0)
+
+
+# name: the callable and arguments with which it works, both made of the world
+CALLS = {
+    "Basis": (lambda w: rf.Basis, lambda w: dict(vectors=w.basis.vectors, singular_values=[1, 1, 1.0], spectrum=[1.0, 1, 1], provenance={})),
+    "BoxField": (lambda w: rf.BoxField, lambda w: dict(low=[0, 0, 0], high=[1, 1, 1])),
+    "CSC": (lambda w: rf.CSC, lambda w: dict(data=[1.0], indices=[0], indptr=[0, 1], shape=(1, 1))),
+    "CapsuleField": (lambda w: rf.CapsuleField, lambda w: dict(start=[0, 0, 0], end=[1, 0, 0], radius=0.1)),
+    "CentralDifferences": (lambda w: rf.CentralDifferences, lambda w: dict(system=w.reduced, dt=1e-4, damping=(0.0, 0.0), strain_rate=None)),
+    "CentralDifferences.reset": (lambda w: rf.CentralDifferences(w.reduced, 1e-4).reset, lambda w: dict(q=w.q, qdot=w.q, qddot=w.q)),
+    "CentralDifferences.step": (lambda w: rf.CentralDifferences(w.reduced, 1e-4).step, lambda w: dict(force=w.q, n=1, progress=False)),
+    "ComplementField": (lambda w: rf.ComplementField, lambda w: dict(field=w.sphere)),
+    "DeformedField": (lambda w: rf.DeformedField, lambda w: dict(field=w.field, reduced=w.reduced, proxies=4, k=2, embedding=None, rng=0, domains=None)),
+    "DeformedField.distance": (lambda w: w.deformed.distance, lambda w: dict(points=[w.position], q=w.q)),
+    "DeformedField.flat": (lambda w: w.deformed.flat, lambda w: dict(q=w.q)),
+    "DeformedField.gradient": (lambda w: w.deformed.gradient, lambda w: dict(points=[w.position], q=w.q)),
+    "DeformedField.nearest": (lambda w: w.deformed.nearest, lambda w: dict(points=[w.position], q=w.q)),
+    "DeformedField.positions": (lambda w: w.deformed.positions, lambda w: dict(q=w.q)),
+    "DeformedField.project": (lambda w: w.deformed.project, lambda w: dict(proxies=[0], forces=[[0.0, 0, 1]])),
+    "DistanceField": (lambda w: rf.DistanceField, lambda w: dict(values=np.ones((3, 3, 3)), origin=[0, 0, 0], spacing=[1, 1, 1])),
+    "DistanceField.difference": (lambda w: w.field.difference, lambda w: dict(others=w.sphere)),
+    "DistanceField.distance": (lambda w: w.field.distance, lambda w: dict(points=[w.position])),
+    "DistanceField.distance_and_gradient": (lambda w: w.field.distance_and_gradient, lambda w: dict(points=[w.position])),
+    "DistanceField.from_field": (lambda w: rf.DistanceField.from_field, lambda w: dict(field=w.sphere, resolution=8, expand=1.5, box=([-1, -1, -1], [1, 1, 1]), progress=False)),
+    "DistanceField.from_surface": (lambda w: rf.DistanceField.from_surface, lambda w: dict(surface=w.surface, resolution=8, expand=1.5, offset=None, mode="exact", box=None, progress=False)),
+    "DistanceField.gradient": (lambda w: w.field.gradient, lambda w: dict(points=[w.position])),
+    "DistanceField.intersection": (lambda w: w.field.intersection, lambda w: dict(others=w.sphere)),
+    "DistanceField.isosurface": (lambda w: w.field.isosurface, lambda w: dict(value=0.0, progress=False)),
+    "DistanceField.offset": (lambda w: w.field.offset, lambda w: dict(by=0.01)),
+    "DistanceField.save": (lambda w: w.field.save, lambda w: dict(path="f.safetensors")),
+    "DistanceField.union": (lambda w: w.field.union, lambda w: dict(others=w.sphere)),
+    "DynamicCoupling": (lambda w: rf.DynamicCoupling, lambda w: dict(stiffness=100.0, torsional_stiffness=0.1, mass=0.1, inertia=1e-4, damping_ratio=1.0, substeps=1, max_force=5.0, max_torque=0.1, max_depth=0.01)),
+    "DynamicCoupling.step": (lambda w: w.dynamic.step, lambda w: dict(manipulandum=w.pose, position=w.position, quaternion=w.quaternion, contact=w.outcome, velocity=np.zeros(6), manipulandum_velocity=np.zeros(6), share=1.0, dt=1e-3)),
+    "Embedding": (lambda w: rf.Embedding, lambda w: dict(mesh=w.mesh, points=[w.position], progress=False)),
+    "Embedding.distribute": (lambda w: rf.Embedding(w.mesh, [w.position]).distribute, lambda w: dict(f=[[0.0, 0, 1]])),
+    "Embedding.interpolate": (lambda w: rf.Embedding(w.mesh, [w.position]).interpolate, lambda w: dict(u=w.u)),
+    "Embedding.transfer": (lambda w: rf.Embedding(w.mesh, [w.position]).transfer, lambda w: dict(basis=w.basis.vectors)),
+    "ForceDimension": (lambda w: rf.ForceDimension, lambda w: dict(max_force=5.0, max_torque=0.05, library=None)),
+    "ForceSketch": (lambda w: rf.ForceSketch, lambda w: dict(n_nodes=3, times=[0.0], offsets=[0, 1], nodes=[0], forces=[[0.0, 0, 1]], patterns=None, coordinates=None)),
+    "ForceSketch.force": (lambda w: w.sketch.force, lambda w: dict(i=0)),
+    "ForceSketch.from_forces": (lambda w: rf.ForceSketch.from_forces, lambda w: dict(forces=[w.force], times=[0.0])),
+    "ForceSketch.load": (lambda w: rf.ForceSketch.load, lambda w: dict(path="s.safetensors")),
+    "ForceSketch.save": (lambda w: w.sketch.save, lambda w: dict(path="s.safetensors")),
+    "ForceSketch.select": (lambda w: w.sketch.select, lambda w: dict(samples=[0])),
+    "ForceSketch.thin": (lambda w: w.sketch.thin, lambda w: dict(distance=1.0, progress=False)),
+    "FreeBody": (lambda w: rf.FreeBody, lambda w: dict(reduced=w.free_reduced, dt=1e-3, damping=(0.0, 0.0), newton_max=1, tol=1e-6, beta=0.25, gamma=0.5, gravity=w.position, strain_rate=None)),
+    "FreeBody.reset": (lambda w: rf.FreeBody(w.free_reduced, 1e-3).reset, lambda w: dict(position=w.position, quaternion=w.quaternion, velocity=w.position, angular_velocity=w.position, q=w.q, qdot=w.q)),
+    "FreeBody.step": (lambda w: rf.FreeBody(w.free_reduced, 1e-3).step, lambda w: dict(force=w.u, n=1, progress=False)),
+    "HapticRecords": (lambda w: rf.HapticRecords, lambda w: dict(array=w.records.array)),
+    "HapticRecords.flagged": (lambda w: w.records.flagged, lambda w: dict(name="clamped")),
+    "HapticRecords.load": (lambda w: rf.HapticRecords.load, lambda w: dict(path="r.npy")),
+    "HapticRecords.plot": (lambda w: w.records.plot, lambda w: dict(max_depth=0.1)),
+    "HapticRecords.save": (lambda w: w.records.save, lambda w: dict(path="r.npy")),
+    "HapticSession": (lambda w: rf.HapticSession, lambda w: dict(contact=w.session.contacts[0], device=w.hand, coupling=w.virtual)),
+    "HapticSession.enable": (lambda w: w.session.enable, lambda w: dict(forces=True)),
+    "HapticSession.run": (lambda w: w.session.run, lambda w: dict(cycles=1, seconds=None, progress=False)),
+    "ImplicitNewmark": (lambda w: rf.ImplicitNewmark, lambda w: dict(system=w.reduced, dt=1e-3, damping=(0.0, 0.0), newton_max=1, tol=1e-6, beta=0.25, gamma=0.5, strain_rate=None)),
+    "ImplicitNewmark.reset": (lambda w: rf.ImplicitNewmark(w.reduced, 1e-3).reset, lambda w: dict(q=w.q, qdot=w.q, qddot=w.q)),
+    "ImplicitNewmark.step": (lambda w: rf.ImplicitNewmark(w.reduced, 1e-3).step, lambda w: dict(force=w.q, n=1, progress=False)),
+    "IntersectionField": (lambda w: rf.IntersectionField, lambda w: dict(fields=[w.sphere])),
+    "LinearElastic": (lambda w: rf.LinearElastic, lambda w: dict(stiffness=np.eye(6), density=1.0)),
+    "LinearElastic.fibres": (lambda w: rf.LinearElastic.fibres, lambda w: dict(direction=[1, 0, 0], young_along=2e6, young_across=1e6, poisson_along=0.3, poisson_across=0.3, shear_along=4e5, density=1.0)),
+    "LinearElastic.orthotropic": (lambda w: rf.LinearElastic.orthotropic, lambda w: dict(young=[1e6] * 3, poisson=[0.3] * 3, shear=[4e5] * 3, density=1.0, axes=None)),
+    "LinearElastic.rotated": (lambda w: material(w).rotated, lambda w: dict(axes=np.eye(3))),
+    "LinearModel": (lambda w: rf.LinearModel, lambda w: dict(solid=w.solid, modes=w.modes)),
+    "LinearModel.displacement": (lambda w: w.model.displacement, lambda w: dict(force=[[0.0, 0, 1]], nodes=[4], modal=[0.0, 0.0])),
+    "Mesh": (lambda w: rf.Mesh, lambda w: dict(nodes=w.mesh.nodes, elements=w.mesh.elements, regions=None, drop_unreferenced=False)),
+    "Mesh.components": (lambda w: w.mesh.components, lambda w: dict(by="face")),
+    "Mesh.largest_component": (lambda w: w.mesh.largest_component, lambda w: dict(by="face")),
+    "Mesh.n_components": (lambda w: w.mesh.n_components, lambda w: dict(by="face")),
+    "Mesh.submesh": (lambda w: w.mesh.submesh, lambda w: dict(elements=[0])),
+    "Mesh.with_mid_edge_nodes": (lambda w: w.tets.quadratic().with_mid_edge_nodes, lambda w: dict(nodes=[0])),
+    "Mesh.write": (lambda w: w.mesh.write, lambda w: dict(path="m.veg")),
+    "Modes": (lambda w: rf.Modes, lambda w: dict(eigenvalues=[1.0, 2.0], frequencies=[1.0, 2.0], shapes=w.modes.shapes)),
+    "OffsetField": (lambda w: rf.OffsetField, lambda w: dict(field=w.sphere, by=0.1)),
+    "OpenHaptics": (lambda w: rf.OpenHaptics, lambda w: dict(name=None, max_torque=0.0, torque_unit=1.0, library=None)),
+    "PenaltyContact": (lambda w: rf.PenaltyContact, lambda w: dict(tree=w.tree, field=w.field, stiffness=100.0, warm_nodes=None, budget_us=None, cold_ratio=0.8, max_points=10, area_weights=False)),
+    "PenaltyContact.derivatives": (lambda w: w.contact.derivatives, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, treeless=False, level=None)),
+    "PenaltyContact.evaluate": (lambda w: w.contact.evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion, q=w.q, field_q=None, contacts=False, treeless=False, level=None)),
+    "PenaltyContact.evaluate_many": (lambda w: w.contact.evaluate_many, lambda w: dict(positions=[w.position], quaternions=[w.quaternion], qs=[w.q], field_qs=None, contacts=False, treeless=False, level=None, progress=False)),
+    "PlaneField": (lambda w: rf.PlaneField, lambda w: dict(point=[0, 0, 0], normal=[0, 0, 1])),
+    "PointTree": (lambda w: rf.PointTree, lambda w: dict(shell=w.shell, reduced=w.reduced, embedding=None, progress=False)),
+    "PointTree.normals": (lambda w: w.tree.normals, lambda w: dict(q=w.q)),
+    "PointTree.positions": (lambda w: w.tree.positions, lambda w: dict(q=w.q)),
+    "PointTree.radii": (lambda w: w.tree.radii, lambda w: dict(level=0, q=w.q)),
+    "PointTree.tight_radii": (lambda w: w.tree.tight_radii, lambda w: dict(level=0, q=w.q)),
+    "Pointshell": (lambda w: rf.Pointshell, lambda w: dict(points=w.shell.points, normals=w.shell.normals, levels=w.shell.levels, areas=None)),
+    "Pointshell.farthest_point_order": (lambda w: rf.Pointshell.farthest_point_order, lambda w: dict(points=w.mesh.nodes, branching=4, progress=False)),
+    "Pointshell.from_depth_cube": (lambda w: rf.Pointshell.from_depth_cube, lambda w: dict(surface=w.surface, resolution=4, branching=4, areas=False, progress=False)),
+    "Pointshell.from_field": (lambda w: rf.Pointshell.from_field, lambda w: dict(field=w.sphere, points=4, levels=2, rng=0, level_set=0.0,)),
+    "Pointshell.from_surface": (lambda w: rf.Pointshell.from_surface, lambda w: dict(surface=w.surface, points=20, levels=2, rng=0, resolution=16, offset=None, areas=False, progress=False)),
+    "Pointshell.from_voxels": (lambda w: rf.Pointshell.from_voxels, lambda w: dict(surface=w.surface, resolution=8, expand=1.2, branching=4, areas=False, progress=False)),
+    "Pointshell.save": (lambda w: w.shell.save, lambda w: dict(path="p.safetensors")),
+    "Pointshell.uniformity": (lambda w: w.shell.uniformity, lambda w: dict(surface=w.surface, level_set=0.0, progress=False)),
+    "Pointshell.up_to": (lambda w: w.shell.up_to, lambda w: dict(level=0)),
+    "ProjectedSolid": (lambda w: rf.ProjectedSolid, lambda w: dict(solid=w.solid, basis=w.basis)),
+    "ProjectedSolid.displacement": (lambda w: w.projected.displacement, lambda w: dict(q=w.q)),
+    "ProjectedSolid.internal_force": (lambda w: w.projected.internal_force, lambda w: dict(q=w.q)),
+    "ProjectedSolid.project": (lambda w: w.projected.project, lambda w: dict(force=w.force)),
+    "ProjectedSolid.solve_static": (lambda w: w.projected.solve_static, lambda w: dict(force=w.q, tol=1e-8, steps=1, q0=w.q, max_iterations=10, adaptive=False, report=False, progress=False)),
+    "ProjectedSolid.stiffness": (lambda w: w.projected.stiffness, lambda w: dict(q=w.q)),
+    "ProjectedSolid.strain_energy": (lambda w: w.projected.strain_energy, lambda w: dict(q=w.q)),
+    "Recording.add": (lambda w: rf.record(w.model).add, lambda w: dict(force=[[0.0, 0, 1]], nodes=[4], modal=[0.0, 0.0], time=0.0)),
+    "ReducedSolid.displacement": (lambda w: w.reduced.displacement, lambda w: dict(q=w.q)),
+    "ReducedSolid.edit": (lambda w: w.editable.edit, lambda w: dict(materials={0: w.stvk})),
+    "ReducedSolid.internal_force": (lambda w: w.reduced.internal_force, lambda w: dict(q=w.q)),
+    "ReducedSolid.project": (lambda w: w.reduced.project, lambda w: dict(force=w.force)),
+    "ReducedSolid.save": (lambda w: w.reduced.save, lambda w: dict(path="r.safetensors")),
+    "ReducedSolid.solve_static": (lambda w: w.reduced.solve_static, lambda w: dict(force=w.q, tol=1e-8, steps=1, q0=w.q, max_iterations=10, adaptive=False, report=False, progress=False)),
+    "ReducedSolid.stiffness": (lambda w: w.reduced.stiffness, lambda w: dict(q=w.q)),
+    "ReducedSolid.strain_energy": (lambda w: w.reduced.strain_energy, lambda w: dict(q=w.q)),
+    "ReducedSolid.truncate": (lambda w: w.reduced.truncate, lambda w: dict(r=2)),
+    "ReducedSolid.with_strain_rate": (lambda w: w.reduced.with_strain_rate, lambda w: dict(strain_rate=w.reduced.strain_rate)),
+    "ReducedStrainRateDamping.matrix": (lambda w: w.reduced.strain_rate.matrix, lambda w: dict(q=w.q)),
+    "ReducedStrainRateDamping.truncate": (lambda w: w.reduced.strain_rate.truncate, lambda w: dict(r=2)),
+    "ReplayDevice": (lambda w: rf.ReplayDevice, lambda w: dict(times=[0.0, 1.0], positions=np.zeros((2, 3)), quaternions=None, buttons=None)),
+    "ReplayDevice.from_csv": (lambda w: rf.ReplayDevice.from_csv, lambda w: dict(path="r.csv")),
+    "ReplayDevice.from_records": (lambda w: rf.ReplayDevice.from_records, lambda w: dict(records=w.records, hand=False)),
+    "SecondOrderSystem": (lambda w: rf.SecondOrderSystem, lambda w: dict(mass=np.eye(2), stiffness=np.eye(2), hessian_product=None)),
+    "SecondOrderSystem.linear_modes": (lambda w: w.system.linear_modes, lambda w: dict(k=1, progress=False)),
+    "SecondOrderSystem.modal_derivatives": (lambda w: rf.SecondOrderSystem(np.eye(3), np.eye(3), lambda a, b: 0 * a).modal_derivatives, lambda w: dict(modes=np.eye(3)[:1], progress=False)),
+    "SimulatedHand": (lambda w: rf.SimulatedHand, lambda w: dict(times=[0.0, 1.0], positions=np.zeros((2, 3)), quaternions=None, buttons=None, mass=0.1, damping=5.0, stiffness=300.0, inertia=1e-4)),
+    "Skin": (lambda w: rf.Skin, lambda w: dict(reduced=w.reduced, surface=w.surface, normals=None, progress=False)),
+    "Skin.normals": (lambda w: rf.Skin(w.reduced, w.surface).normals, lambda w: dict(q=w.q, vertices=[0])),
+    "Skin.pick": (lambda w: rf.Skin(w.reduced, w.surface).pick, lambda w: dict(origin=[0.1, 0.05, 1.0], direction=[0.0, 0, -1], q=w.q)),
+    "Skin.positions": (lambda w: rf.Skin(w.reduced, w.surface).positions, lambda w: dict(q=w.q, vertices=[0])),
+    "Skin.project": (lambda w: rf.Skin(w.reduced, w.surface).project, lambda w: dict(where=[0], force=[[0.0, 0, 1]])),
+    "Solid": (lambda w: rf.Solid, lambda w: dict(mesh=w.mesh, material=w.stvk, fixed=[0], quadrature=2)),
+    "Solid.hessian_product": (lambda w: w.solid.hessian_product, lambda w: dict(a=w.u, b=w.u)),
+    "Solid.internal_force": (lambda w: w.solid.internal_force, lambda w: dict(u=w.u)),
+    "Solid.linear_modes": (lambda w: w.solid.linear_modes, lambda w: dict(k=1, rigid=False, progress=False)),
+    "Solid.mass": (lambda w: w.solid.mass, lambda w: dict(lumped=False)),
+    "Solid.modal_derivatives": (lambda w: w.solid.modal_derivatives, lambda w: dict(modes=w.modes, progress=False)),
+    "Solid.solve_static": (lambda w: w.solid.solve_static, lambda w: dict(force=w.u, tol=1e-8, steps=1, prescribed=None, u0=None, max_iterations=10, adaptive=False, report=False, progress=False)),
+    "Solid.stiffness": (lambda w: w.solid.stiffness, lambda w: dict(u=w.u)),
+    "Solid.strain_energy": (lambda w: w.solid.strain_energy, lambda w: dict(u=w.u)),
+    "SpaceMouse": (lambda w: rf.SpaceMouse, lambda w: dict(speed=0.1, turn=1.0, deadband=0.05, full=350.0, socket=None)),
+    "SphereField": (lambda w: rf.SphereField, lambda w: dict(center=[0, 0, 0], radius=1.0)),
+    "SphereField.difference": (lambda w: w.sphere.difference, lambda w: dict(others=w.sphere)),
+    "SphereField.distance": (lambda w: w.sphere.distance, lambda w: dict(points=[w.position])),
+    "SphereField.distance_and_gradient": (lambda w: w.sphere.distance_and_gradient, lambda w: dict(points=[w.position])),
+    "SphereField.gradient": (lambda w: w.sphere.gradient, lambda w: dict(points=[w.position])),
+    "SphereField.intersection": (lambda w: w.sphere.intersection, lambda w: dict(others=w.sphere)),
+    "SphereField.offset": (lambda w: w.sphere.offset, lambda w: dict(by=0.01)),
+    "SphereField.union": (lambda w: w.sphere.union, lambda w: dict(others=w.sphere)),
+    "StVK": (lambda w: rf.StVK, lambda w: dict(young=1e6, poisson=0.3, density=1000.0)),
+    "StrainRateDamping": (lambda w: rf.StrainRateDamping, lambda w: dict(solid=w.solid, phi=1.0, psi=1.0)),
+    "StrainRateDamping.force": (lambda w: w.damping.force, lambda w: dict(u=w.u, v=w.u)),
+    "StrainRateDamping.matrix": (lambda w: w.damping.matrix, lambda w: dict(u=w.u)),
+    "StrainRateDamping.power": (lambda w: w.damping.power, lambda w: dict(u=w.u, v=w.u)),
+    "StrainRateDamping.proportional": (lambda w: rf.StrainRateDamping.proportional, lambda w: dict(solid=w.solid, beta=1e-3)),
+    "StrainRateDamping.reduce": (lambda w: w.damping.reduce, lambda w: dict(basis=w.basis, progress=False)),
+    "Surface": (lambda w: rf.Surface, lambda w: dict(vertices=w.surface.vertices, triangles=w.surface.triangles)),
+    "Surface.self_intersections": (lambda w: w.surface.self_intersections, lambda w: dict(progress=False)),
+    "Surface.write": (lambda w: w.surface.write, lambda w: dict(path="s.obj")),
+    "SystemBasis": (lambda w: rf.SystemBasis, lambda w: dict(vectors=np.eye(2), singular_values=[1.0, 1], spectrum=[1.0, 1], provenance={})),
+    "SystemModes": (lambda w: rf.SystemModes, lambda w: dict(eigenvalues=[1.0], frequencies=[1.0], shapes=[[1.0, 0]])),
+    "UdpDevice": (lambda w: rf.UdpDevice, lambda w: dict(address=("127.0.0.1", 47815), client=None, wait=5.0, max_force=5.0, max_torque=0.1)),
+    "UnionField": (lambda w: rf.UnionField, lambda w: dict(fields=[w.sphere])),
+    "VirtualCoupling": (lambda w: rf.VirtualCoupling, lambda w: dict(stiffness=100.0, torsional_stiffness=0.1, max_force=5.0, max_torque=0.1, max_depth=0.01, damping=0.5, max_speed=1.0, max_turn_rate=1.0)),
+    "VirtualCoupling.for_contact": (lambda w: rf.VirtualCoupling.for_contact, lambda w: dict(contact=w.contact, stiffness=100.0, depth=0.001, dt=1e-3)),
+    "VirtualCoupling.step": (lambda w: w.virtual.step, lambda w: dict(manipulandum=w.pose, position=w.position, quaternion=w.quaternion, contact=w.outcome, share=1.0, dt=1e-3)),
+    "VirtualCoupling.wrench": (lambda w: w.virtual.wrench, lambda w: dict(manipulandum=w.pose, position=w.position, quaternion=w.quaternion)),
+    "Voxmap": (lambda w: rf.Voxmap, lambda w: dict(values=np.zeros((3, 3, 3), np.uint8), origin=[0, 0, 0], edge=0.1)),
+    "Voxmap.at": (lambda w: w.voxmap.at, lambda w: dict(points=[w.position])),
+    "Voxmap.from_surface": (lambda w: rf.Voxmap.from_surface, lambda w: dict(surface=w.surface, resolution=8, expand=1.2, progress=False)),
+    "VoxmapContact": (lambda w: rf.VoxmapContact, lambda w: dict(shell=w.shell, voxmap=w.voxmap, stiffness=100.0)),
+    "VoxmapContact.evaluate": (lambda w: rf.VoxmapContact(w.shell, w.voxmap, 100.0).evaluate, lambda w: dict(position=w.position, quaternion=w.quaternion)),
+    "Workspace": (lambda w: rf.Workspace, lambda w: dict(scale=1.0, force_scale=1.0, alignment=(1.0, 0, 0, 0), start=None, clutch=None)),
+    "load": (lambda w: rf.load, lambda w: dict(path="r.safetensors", kind=None)),
+    "mass_pca": (lambda w: rf.mass_pca, lambda w: dict(solid=w.solid, vectors=w.basis.vectors, r=2, weights=None, progress=False)),
+    "merge_bases": (lambda w: rf.merge_bases, lambda w: dict(solid=w.solid, bases=[w.basis], r=None, tolerance=1e-6, progress=False)),
+    "modal_derivative_basis": (lambda w: rf.modal_derivative_basis, lambda w: dict(solid=w.solid, k=1, r=2, progress=False)),
+    "pod_basis": (lambda w: rf.pod_basis, lambda w: dict(solid=w.solid, snapshots=w.basis.vectors, r=2, progress=False)),
+    "read_fixed": (lambda w: rf.read_fixed, lambda w: dict(path="f.bou")),
+    "read_mesh": (lambda w: rf.read_mesh, lambda w: dict(path="m.veg")),
+    "read_surface": (lambda w: rf.read_surface, lambda w: dict(path="s.obj")),
+    "record": (lambda w: rf.record, lambda w: dict(model=w.model, dt=0.1, path=None)),
+    "record_snapshots": (lambda w: rf.record_snapshots, lambda w: dict(sim=rf.ImplicitNewmark(w.solid, 1e-3), n=1, force=w.u, every=1, progress=False)),
+    "reduce": (lambda w: rf.reduce, lambda w: dict(solid=w.solid, basis=w.basis, editable=False, strain_rate=None, progress=False)),
+    "set_threads": (lambda w: rf.set_threads, lambda w: dict(count=rf.threads())),
+    "sketch_basis": (lambda w: rf.sketch_basis, lambda w: dict(solid=w.solid, sketch=w.sketch, r=1, force_distance=None, shape_distance=None, tol=1e-6, max_iterations=20, partial=False, report=False, progress=False)),
+    "spectrum": (lambda w: rf.spectrum, lambda w: dict(system=w.reduced, q=None, lumped=False)),
+    "stable_step": (lambda w: rf.stable_step, lambda w: dict(system=w.reduced, q=None, damping=(0.0, 0.0), strain_rate=None)),
+    "step_free_bodies": (lambda w: rf.step_free_bodies, lambda w: dict(bodies=[rf.FreeBody(w.free_reduced, 1e-3)], forces=[w.u], n=1, progress=False)),
+    "thin_samples": (lambda w: rf.thin_samples, lambda w: dict(vectors=w.basis.vectors, distance=1.0, progress=False)),
+    "thin_shapes": (lambda w: rf.thin_shapes, lambda w: dict(solid=w.solid, shapes=w.basis.vectors, distance=1.0, progress=False)),
+    "voxelize": (lambda w: rf.voxelize, lambda w: dict(surface=w.surface, resolution=4, fill=False, expand=1.2, progress=False)),
+}  # fmt: skip

@@ -1,0 +1,199 @@
+"""Damaged files of every format: refused in words, in bounded time and memory."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import random
+import signal
+import sys
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from reducedfem import _meshio_child as child
+from reducedfem._record_file import RECORD
+from reducedfem._volume_files import read_apart
+from shapes import box_hexes, box_tets
+
+MESHIO = (".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".su2", ".dat", ".ele")
+SURFACES = (".obj", ".ply", ".stl", ".off")
+TABLE = b"time,x,y,z,qw,qx,qy,qz\n0,0,0,0,1,0,0,0\n1,0,1,0,1,0,0,0\n"
+ODD = (
+    b"-1", b"0", b"1e999", b"nan", b"x", b"(", b"'", b"\xff\xfe", b"",
+    b"4294967296", b"999999999999", b"9" * 30, b"9" * 5000,
+)  # fmt: skip
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """Return the data cut, with other bytes, with a part left out, or with an odd word."""
+    changed, kind = bytearray(data), rng.randrange(4)
+    first, last = sorted(rng.randrange(len(data)) for _ in range(2))
+    if kind == 0:
+        return data[:first]
+    if kind == 1:
+        return data[:first] + data[last:]
+    if kind == 2:
+        for _ in range(rng.randrange(1, 4)):
+            changed[rng.randrange(len(data))] = rng.randrange(256)
+        return bytes(changed)
+    lines = data.split(b"\n")
+    line = rng.randrange(len(lines))
+    words = lines[line].split()
+    if words:
+        words[rng.randrange(len(words))] = rng.choice(ODD)
+    lines[line] = b" ".join(words)
+    return b"\n".join(lines)
+
+
+class Endless(Exception):
+    pass
+
+
+@contextlib.contextmanager
+def stopped():
+    """Raise `Endless` in what computes for long, which a child process would not survive."""
+
+    def stop(*_):
+        raise Endless
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0.3)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0.0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+@pytest.mark.parametrize("suffix", MESHIO)
+def test_meshio_refuses_or_is_stopped(tmp_path, suffix):
+    """The program that runs meshio ends with arrays or with words on any damage."""
+    nodes, elements = box_tets(2, 1, 1)
+    rf.Mesh(nodes, elements).write(tmp_path / f"m{suffix}")
+    data = (tmp_path / f"m{suffix}").read_bytes()
+    rng = random.Random(suffix)
+    refused = 0
+    for _ in range(20):
+        (tmp_path / f"m{suffix}").write_bytes(damaged(data, rng))
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            try:
+                with stopped():
+                    found = child.arrays(tmp_path / f"m{suffix}")
+            except (child.Refused, Endless):
+                refused += 1
+                continue
+        with contextlib.suppress(rf.InputError):
+            rf.Mesh(found["nodes"], found["elements"], found["regions"], drop_unreferenced=True)
+    assert refused > 5
+
+
+def cases(folder):
+    """Return whole files of the formats that are read in this process, and their readers."""
+    hexes = rf.Mesh(*box_hexes(2, 1, 1))
+    surface = hexes.surface()
+    for suffix in SURFACES[:3]:
+        surface.write(folder / f"m{suffix}")
+    rows = [f"{x} {y} {z}" for x, y, z in surface.vertices]
+    rows += [f"3 {a} {b} {c}" for a, b, c in surface.triangles]
+    head = f"OFF\n{surface.n_vertices} {surface.n_triangles} 0\n"
+    (folder / "m.off").write_text(head + "\n".join(rows) + "\n")
+    hexes.write(folder / "m.veg")
+    (folder / "m.bou").write_bytes(b"1,2, 3\n4 5\n" * 3)
+    (folder / "m.csv").write_bytes(TABLE)
+    rf.HapticRecords(np.zeros(1, RECORD)).save(folder / "m.npy")
+    rf.DistanceField(np.ones((3, 3, 3)), [0, 0, 0], [1, 1, 1]).save(folder / "m.safetensors")
+    yield from ((suffix, rf.read_surface) for suffix in SURFACES)
+    yield ".veg", rf.read_mesh
+    yield ".bou", rf.read_fixed
+    yield ".csv", rf.ReplayDevice.from_csv
+    yield ".npy", rf.HapticRecords.load
+    yield ".safetensors", rf.load
+
+
+def test_own_readers_refuse_any_damage(tmp_path):
+    rng = random.Random(1)
+    for suffix, read in cases(tmp_path):
+        data = (tmp_path / f"m{suffix}").read_bytes()
+        read(tmp_path / f"m{suffix}")
+        refused = 0
+        for _ in range(150):
+            (tmp_path / f"m{suffix}").write_bytes(damaged(data, rng))
+            try:
+                read(tmp_path / f"m{suffix}")
+            except (rf.FileFormatError, rf.MeshError):
+                refused += 1
+            except rf.InputError:
+                assert suffix == ".csv"  # its numbers are those of an argument
+                refused += 1
+        assert refused > 20, suffix
+
+
+@pytest.mark.parametrize(
+    ("suffix", "part"), [(".dat", 0.7), (".bdf", 0.044)], ids=["Tecplot", "Nastran"]
+)
+def test_truncated_files_for_which_meshio_looks_for_ever(tmp_path, suffix, part):
+    path = tmp_path / f"m{suffix}"
+    rf.Mesh(*box_tets(1, 1, 1)).write(path)
+    data = path.read_bytes()
+    path.write_bytes(data[: int(part * len(data))])
+    with pytest.raises(rf.FileFormatError, match=r"damaged, .* 1 s of processor time"):
+        read_apart(path, 1)
+
+
+def test_lengths_that_take_all_memory(tmp_path):
+    path = tmp_path / "m.ele"
+    rf.Mesh(*box_tets(1, 1, 1)).write(path)
+    nodes = (tmp_path / "m.node").read_text()
+    (tmp_path / "m.node").write_text(nodes.replace("\n8 3", "\n800000000000 3"))
+    with pytest.raises(rf.FileFormatError, match="does not fit into memory"):
+        rf.read_mesh(path)
+
+
+@pytest.mark.parametrize("suffix", [".vtu", ".msh", ".avs"])
+def test_half_a_file_by_the_public_reader(tmp_path, suffix, capfd):
+    path = tmp_path / f"m{suffix}"
+    rf.Mesh(*box_hexes(2, 1, 1)).write(path)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    with pytest.raises(rf.FileFormatError, match="is damaged or of another format"):
+        rf.read_mesh(path)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_reader_that_breaks_down(tmp_path, monkeypatch):
+    path = tmp_path / "m.vtu"
+    rf.Mesh(*box_tets(1, 1, 1)).write(path)
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with pytest.raises(rf.FileFormatError, match="its reader ended with status 1"):
+        rf.read_mesh(path)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
+    with pytest.raises(rf.FileFormatError, match="no process could be started"):
+        rf.read_mesh(path)
+
+
+def test_numbers_that_no_machine_has(tmp_path):
+    (tmp_path / "m.obj").write_text(f"v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 {10**30}\n")
+    with pytest.raises(rf.FileFormatError, match="is damaged"):
+        rf.read_surface(tmp_path / "m.obj")
+    (tmp_path / "m.bou").write_text(f"1, {10**30}\n")
+    with pytest.raises(rf.FileFormatError, match=r"line 1: 10{30} is far out of range"):
+        rf.read_fixed(tmp_path / "m.bou")
+
+
+@pytest.mark.parametrize("text", ["{'descr': (", "{'a'", "9" * 60, "(" * 60, "{'shape': (10**9,)}"])
+def test_headers_of_records_that_no_parser_likes(tmp_path, text):
+    rf.HapticRecords(np.zeros(2, RECORD)).save(tmp_path / "r.npy")
+    data = bytearray((tmp_path / "r.npy").read_bytes())
+    data[10 : 10 + len(text)] = text.encode("ascii")
+    (tmp_path / "r.npy").write_bytes(data)
+    with pytest.raises(rf.FileFormatError, match="holds no records"):
+        rf.HapticRecords.load(tmp_path / "r.npy")
+
+
+def test_records_that_are_announced_and_not_there(tmp_path):
+    rf.HapticRecords(np.zeros(2, RECORD)).save(tmp_path / "r.npy")
+    data = (tmp_path / "r.npy").read_bytes()
+    (tmp_path / "r.npy").write_bytes(data.replace(b"(2,)", b"(99999999999,)", 1))
+    with pytest.raises(rf.FileFormatError, match="truncated: 99999999999 records"):
+        rf.HapticRecords.load(tmp_path / "r.npy")

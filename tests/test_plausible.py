@@ -1,0 +1,82 @@
+"""Warnings about solids that are unlikely to be what was meant."""
+
+from __future__ import annotations
+
+import re
+import warnings
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from reducedfem.cli import main
+from shapes import box_hexes
+
+RUBBER = rf.StVK(young=1e6, poisson=0.4, density=1000)
+
+
+def block(length: float) -> rf.Mesh:
+    """Return a bar of 6 x 3 x 3 cells, 112 nodes."""
+    return rf.Mesh(*box_hexes(6, 3, 3, (length, length / 2, length / 2)))
+
+
+def said(mesh: rf.Mesh, material: rf.StVK, fixed: object = None) -> list[str]:
+    """Return the warnings that making a solid gives."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        rf.Solid(mesh, material, fixed)
+    assert all(one.category is rf.PlausibilityWarning for one in caught)
+    assert all(one.filename == __file__ for one in caught)  # of the line that made it
+    return [str(one.message) for one in caught]
+
+
+def test_usual_parts_are_silent():
+    steel, foam = rf.StVK(2.1e11, 0.3, 7850), rf.StVK(1e5, 0.2, 20)
+    tissue = rf.StVK(500.0, 0.45, 1000)
+    for material in (RUBBER, steel, foam, tissue):
+        for length in (1e-3, 0.1, 20.0):
+            assert said(block(length), material) == []
+
+
+@pytest.mark.parametrize(
+    ("length", "material", "pattern"),
+    [
+        (120.0, RUBBER, "120 m long.*millimetres.*0.001"),
+        (0.1, rf.StVK(2.1e5, 0.3, 7850), "210000 Pa.*MPa.*1e6"),
+        (0.1, rf.StVK(2.0, 0.4, 1000), "2 Pa.*MPa"),
+        (0.1, rf.StVK(2.1e11, 0.3, 7.85), "7.85 kg/m.*g/cm"),
+        (0.1, rf.StVK(2.1e11, 0.3, 7.85e-9), "7.85e-09 kg/m.*t/mm"),
+    ],
+)
+def test_other_units_are_noticed(length, material, pattern):
+    (only,) = said(block(length), material)
+    assert re.search(pattern, only)
+
+
+def test_general_materials_are_judged_by_their_stiffest_axis():
+    soft, stiff = np.diag([2.0, 2.0, 2.0, 1.0, 1.0, 1.0]), np.diag([1e9, 2.0, 2.0, 1.0, 1.0, 1.0])
+    assert len(said(block(0.1), rf.LinearElastic(soft, 1000))) == 1
+    assert said(block(0.1), rf.LinearElastic(stiff, 1000)) == []
+
+
+def test_solids_mostly_fixed_are_noticed():
+    mesh = block(0.1)
+    x = mesh.nodes[:, 0]
+    (only,) = said(mesh, RUBBER, x < 0.06)
+    assert "fixed holds 64 of 112 nodes (57 %)" in only
+    assert said(mesh, RUBBER, x < 0.03) == []
+
+
+def test_studies_of_elements_are_left_alone():
+    assert said(rf.Mesh(*box_hexes(1, 1, 1, 50.0)), rf.StVK(1.0, 0.3, 1.0), [0, 1, 2, 3]) == []
+
+
+def test_the_command_shows_warnings_as_lines(tmp_path, capsys):
+    path = tmp_path / "part.vtu"
+    block(120.0).write(path)
+    model = str(tmp_path / "m.safetensors")
+    args = ["reduce", str(path), "-o", model, "--fix-fraction", "x-", "0.1", "-k", "2", "-r", "2"]
+    assert main(args) == 0
+    err = capsys.readouterr().err
+    assert err.startswith("reducedfem: warning: the solid is 120 m long")
+    assert err.count("\n") == 1
