@@ -147,8 +147,8 @@ def shell(name: str, detail: float) -> rf.PointTree:
 def soft(name: str, detail: float) -> tuple[rf.ReducedSolid, rf.PointTree]:
     """Return a plate of rubber, twice as thick, that two opposite sides hold, and its shell."""
     low, high = np.array([-0.04, -0.04, -2.0 * THICK]), np.array([0.04, 0.04, 0.0])
-    surface = rf.voxelize(box_surface(low, high), 24).surface()
-    mesh = rf.voxelize(box_surface(low, high), 24)
+    surface = rf.voxelize(box_surface(low, high), 24, cut=False, order=1).surface()
+    mesh = rf.voxelize(box_surface(low, high), 24, cut=False, order=1)
     edge = np.abs(mesh.nodes[:, 0]).max()
     solid = rf.Solid(
         mesh, rf.StVK(YOUNG[name], 0.4, 1000.0), fixed=np.abs(mesh.nodes[:, 0]) > 0.99 * edge

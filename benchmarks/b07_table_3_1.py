@@ -171,7 +171,7 @@ def level_counts(points: int, levels: int) -> list[int]:
 
 def soft(surface: rf.Surface, voxels: int, held: float) -> rf.ReducedSolid:
     """Return a solid of r = 15, held where it is lowest: so much of its height."""
-    mesh = rf.voxelize(surface, voxels)
+    mesh = rf.voxelize(surface, voxels, cut=False, order=1)
     z = mesh.nodes[:, 2]
     solid = rf.Solid(mesh, MATERIAL, fixed=z < z.min() + held * float(np.ptp(z)))
     return rf.reduce(solid, rf.modal_derivative_basis(solid, 8, 15))

@@ -187,7 +187,7 @@ def deformable_rows() -> list[Row]:
 
 def soft_ball() -> rf.ReducedSolid:
     """Return a ball of rubber of the size of the shell, held at its bottom."""
-    mesh = rf.voxelize(rf.Surface(*icosphere()), resolution=12)
+    mesh = rf.voxelize(rf.Surface(*icosphere()), 12, cut=False, order=1)
     solid = rf.Solid(mesh, rf.StVK(1e6, 0.4, 1000.0), mesh.nodes[:, 2] < -0.8 * RADIUS)
     return rf.reduce(solid, rf.modal_derivative_basis(solid, 8, 15))
 

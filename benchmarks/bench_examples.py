@@ -20,7 +20,7 @@ RUBBER = rf.StVK(1e6, 0.4, 1100.0)
 
 def hose(resolution: int) -> rf.Solid:
     """Return a rubber hose held at one end."""
-    mesh = rf.voxelize(samples.load("hose"), resolution=resolution)
+    mesh = rf.voxelize(samples.load("hose"), resolution, cut=False, order=1)
     return rf.Solid(mesh, RUBBER, fixed=mesh.nodes[:, 0] < 0.012)
 
 

@@ -186,7 +186,7 @@ class Experiment:
 
 def spoon(resolution: int) -> tuple[rf.Solid, int]:
     """Return the voxelised spoon, held at the end of its handle, and its tip node."""
-    mesh = rf.voxelize(samples.load("spoon"), resolution)
+    mesh = rf.voxelize(samples.load("spoon"), resolution, cut=False, order=1)
     x = mesh.nodes
     held = x[:, 0] < x[:, 0].min() + 0.1 * np.ptp(x[:, 0])
     solid = rf.Solid(mesh, rf.StVK(1e8, 0.35, 1100.0), fixed=held)

@@ -49,7 +49,7 @@ class Spectra:
 
 def solid_of(sample: str, resolution: int) -> rf.Solid:
     """Return a sample, held at its end x = 0 (the bridge at both ends)."""
-    mesh = rf.voxelize(samples.load(sample), resolution=resolution)
+    mesh = rf.voxelize(samples.load(sample), resolution=resolution, cut=False, order=1)
     x = mesh.nodes[:, 0]
     near = 1.01 * np.ptp(x) / resolution
     held = x < x.min() + near

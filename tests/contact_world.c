@@ -45,7 +45,7 @@ void rf_field_distances_rt(const rf_field *f, int32_t n, const double *points, d
 }
 
 void rf_field_slopes_rt(const rf_field *f, int32_t n, const double *points, double *distance,
-                           double *gradient) {
+                        double *gradient) {
   (void)f;
   for (int32_t k = 0; k < n; ++k) {
     distance[k] = points[3 * k + 2];
@@ -131,13 +131,13 @@ void rf_deformed_field_distances_rt(const rf_deformed_field *f, const rf_deforme
   (void)f, (void)pose, (void)n, (void)points, (void)distance, (void)proxy;
 }
 void rf_deformed_field_slopes_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
-                                    int32_t n, const double *points, double *distance,
-                                    double *gradient, int32_t *proxy) {
-  (void)f, (void)pose, (void)n, (void)points, (void)distance, (void)gradient, (void)proxy;
+                                 int32_t n, const double *points, double *distance, double *slope,
+                                 rf_deformed_carriers *carriers) {
+  (void)f, (void)pose, (void)n, (void)points, (void)distance, (void)slope, (void)carriers;
 }
-void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const double force[3],
-                               double *reduced) {
-  (void)f, (void)proxy, (void)force, (void)reduced;
+void rf_deformed_field_push_moments_rt(const rf_deformed_field *f, int32_t proxy,
+                                       const double moments[12], double *reduced) {
+  (void)f, (void)proxy, (void)moments, (void)reduced;
 }
 double rf_deformed_field_slack_rt(const rf_deformed_field *f, double distance, double radius) {
   (void)f, (void)distance, (void)radius;

@@ -59,6 +59,7 @@ def world() -> SimpleNamespace:
     w.sketch = rf.ForceSketch.from_forces([w.force, 0.5 * w.force[:, [2, 0, 1]], 0.1 * w.force])
     w.q = np.linspace(-0.01, 0.01, 5)
     w.surface = tetrahedron()
+    w.cut = rf.voxelize(w.surface, resolution=3, order=1)
     # large enough that modes are found by iteration
     nodes, elements = box_hexes(10, 2, 2, (0.3, 0.1, 0.1))
     w.long = rf.Solid(rf.Mesh(nodes, elements), STVK, fixed=np.flatnonzero(nodes[:, 0] == 0.0))
@@ -71,8 +72,17 @@ def tetrahedron() -> rf.Surface:
 
 
 def voxels(w: SimpleNamespace, fill: bool) -> list[np.ndarray]:
-    mesh = rf.voxelize(w.surface, resolution=6, fill=fill)
+    mesh = rf.voxelize(w.surface, resolution=6, fill=fill, cut=False, order=1)
     return [mesh.nodes, mesh.elements]
+
+
+def cut_again(w: SimpleNamespace) -> rf.Mesh:
+    return rf.voxelize(w.surface, resolution=3).submesh([0, 1, 2])
+
+
+def reduced_cut(w: SimpleNamespace) -> rf.ReducedSolid:
+    bend = w.cut.nodes[:, [1, 2, 0]] ** 2
+    return rf.reduce(rf.Solid(w.cut, STVK), bend[None], editable=True)
 
 
 def interpolated(w: SimpleNamespace) -> list[np.ndarray]:
@@ -151,6 +161,9 @@ OPERATIONS: dict[str, Operation] = {
     "surface": lambda w: tetrahedron().volume,
     "voxels": lambda w: voxels(w, fill=False),
     "filled voxels": lambda w: voxels(w, fill=True),
+    "cut cells": lambda w: cut_again(w).fractions,
+    "solid of cut cells": lambda w: rf.Solid(w.cut, STVK).strain_energy(w.cut.nodes**2),
+    "reduced cut cells": lambda w: reduced_cut(w).coefficients,
     "embedding": interpolated,
     "solid of hexes": lambda w: rf.Solid(w.mesh, STVK, fixed=w.fixed, quadrature=3).volume,
     "solid of tets": lambda w: rf.Solid(rf.Mesh(*w.tets), STVK).volume,

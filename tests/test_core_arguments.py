@@ -171,6 +171,7 @@ SURFACE: dict[str, Callable[[object, object], object]] = {
     "surface_thickness": lambda v, t: _core.surface_thickness(v, t, None, 1),
     "surface_reversed": lambda v, t: _core.surface_reversed(v, t, None, 1),
     "voxelize": lambda v, t: _core.voxelize(v, t, 4, True, 1.2, None, 1)[0].elements,
+    "cut": lambda v, t: _core.cut(CUBES, v, t, 1, None, 1)[0].elements,
     "voxmap_build": lambda v, t: _core.voxmap_build(v, t, 4, 1.2, None, 1).values(),
     "field_from_surface": lambda v, t: (
         _core.field_from_surface(v, t, (6, 6, 6), 1.5, None, 0.0, True, 0, None, 1)[0].values
@@ -185,6 +186,7 @@ SURFACE: dict[str, Callable[[object, object], object]] = {
     "shell_from_depth_cube": lambda v, t: _core.shell_from_depth_cube(v, t, 4, None, 1),
     "shell_normals": lambda v, t: _core.shell_normals(v, t, P, None, 1),
 }
+CUBES = rf.voxelize(rf.Surface(VERTICES, TRIANGLES), 4, cut=False, order=1)._core
 BALL = rf.SphereField([0, 0, 0], 0.5)._core
 
 FAR = np.broadcast_to(np.zeros(3), (2**31, 3))

@@ -13,6 +13,7 @@ from shapes import box_hexes
 
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 GRASP = np.array([0.004, -0.002, 0.01])
+DAMPED = 2.0  # stiffness of contact and its damping in a cycle, over the stiffness
 
 
 def skew(v):
@@ -154,10 +155,11 @@ def one_cycle(reduced, damping, newton, coupling, h, contact, hand, state, dt_li
     x_s, quaternion, q, v, a = state
     position = x_s - rotation_of(quaternion) @ GRASP
     found = contact.evaluate(position, quaternion, q)
-    wrench_by_q, reduced_by_x, reduced_by_q = contact.derivatives(position, quaternion, q)
+    blocks = contact.derivatives(position, quaternion, q)
+    wrench_by_q, reduced_by_x, reduced_by_q = (DAMPED * block for block in blocks)
     added = -0.5 * (reduced_by_q + reduced_by_q.T)
     spring = coupling.wrench(hand, x_s, quaternion)
-    gradient = spring.gradient + found.gradient
+    gradient = spring.gradient + DAMPED * found.gradient
     net = np.concatenate([spring.force + found.force, spring.torque + found.torque])
 
     a1, a2, a3 = 4.0 / h**2, 4.0 / h, 1.0
@@ -237,13 +239,14 @@ def test_degenerate_directions_are_those_of_the_condensed_system(beam):
         at = hand if at is None else at
         position = at[0] - rotation_of(at[1]) @ GRASP
         found = other.evaluate(position, at[1], q)
-        wrench_by_q, reduced_by_x, reduced_by_q = other.derivatives(position, at[1], q)
+        blocks = other.derivatives(position, at[1], q)
+        wrench_by_q, reduced_by_x, reduced_by_q = (DAMPED * block for block in blocks)
         k = matrix + reduced.stiffness(q) - 0.5 * (reduced_by_q + reduced_by_q.T)
         rho = -reduced.mass @ (4.0 / h * v + a) + reduced.internal_force(q)
         increment = np.linalg.solve(k, found.reduced_force - rho)
         response = np.linalg.solve(k, reduced_by_x)
         more = wrench_by_q @ increment
-        gradient = found.gradient + wrench_by_q @ response
+        gradient = DAMPED * found.gradient + wrench_by_q @ response
         condensed = rf.ContactForce(
             found.force + more[:3], found.torque + more[3:], gradient,
             None, 0, 0, 1, 0, found.depth, 0.0,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 import reducedfem as rf
 from failures import fail_each_allocation
 from shapes import box_hexes
-from test_coupled import UPRIGHT, rotation_of, turned
+from test_coupled import DAMPED, UPRIGHT, rotation_of, turned
 
 SIZE = (0.2, 0.03, 0.03)
 GRASP = np.array([0.03, 0.012, -0.01])
@@ -63,14 +65,15 @@ def cycle(contacts, models, held, field, coupling, hand, at, h, damping):
         motion = np.stack(
             [contact.tree.positions(one)[c.indices] - rest for one in np.eye(model.r)], axis=-1
         )
-        body = (c.positions - position) @ rotation
-        nearest = field.nearest(body, np.zeros(held.r))
         ways = np.zeros((len(e), n))
         ways[:, :3], ways[:, 3:6] = e, np.cross(c.positions - x_s, e)
-        for i, near in enumerate(nearest):
-            ways[i, 6 : 6 + held.r] = field.project([near], (e[i] @ rotation)[None])
+        # what one point alone does to the field
+        for i, (x, normal) in enumerate(zip(c.positions, c.normals, strict=True)):
+            alone = rf.PenaltyContact(rf.PointTree(rf.Pointshell([x], [normal])), field, 1.0)
+            pushed = alone.evaluate(position, quaternion, field_q=np.zeros(held.r))
+            ways[i, 6 : 6 + held.r] = pushed.field_reduced_force / c.distances[i]
         ways[:, first[k + 2] : first[k + 3]] = -np.einsum("kij,ki->kj", motion, e)
-        system += size * ways.T @ ways
+        system += DAMPED * size * ways.T @ ways
         force += size * ways.T @ c.distances
     for start, model in zip(first[1:-1], (held, *models), strict=True):
         part = slice(start, start + model.r)
@@ -78,7 +81,7 @@ def cycle(contacts, models, held, field, coupling, hand, at, h, damping):
         of_mass = 4.0 / h**2 + 2.0 / h * damping[0]
         system[part, part] += of_mass * model.mass + (1.0 + 2.0 / h * damping[1]) * stiffness
     moved = np.linalg.solve(system, force)
-    parts = [moved[a:b] for a, b in zip(first[:-1], first[1:], strict=True)]
+    parts = [moved[a:b] for a, b in pairwise(first)]
     return (x_s + parts[0][:3], turned(parts[0][3:], quaternion)), parts[1:]
 
 
@@ -88,7 +91,9 @@ def test_a_cycle_solves_for_all_bodies(bodies, steps):
     h, damping = 1e-3, (3.0, 1e-3)
     coupling = rf.VirtualCoupling(500.0, 1.0, damping=0.0)
     contacts = [rf.PenaltyContact(tree, field, 3000.0, None, grasp=GRASP) for tree in trees]
-    start = rf.Pose([0.16, -0.02, 0.0295] + GRASP, turned(np.array([0.02, 0.01, 1.4]), UPRIGHT))
+    start = rf.Pose(
+        np.add(GRASP, (0.16, -0.02, 0.0295)), turned(np.array([0.02, 0.01, 1.4]), UPRIGHT)
+    )
     hand = rf.ReplayDevice([0.0, 1.0], [start.position] * 2, [start.quaternion] * 2)
     sims = [rf.ImplicitNewmark(model, h / steps, damping) for model in models]
     own = rf.ImplicitNewmark(held, h / steps, damping)
@@ -111,7 +116,7 @@ def test_a_cycle_solves_for_all_bodies(bodies, steps):
     # shorter steps lead bodies at rest elsewhere
     for found, wanted in zip((field_q, *q), (bent, *expected), strict=True):
         assert np.abs(wanted).max() > 0.0
-        assert steps > 1 or np.linalg.norm(found - wanted) < 1e-4 * np.linalg.norm(wanted)
+        assert steps > 1 or np.linalg.norm(found - wanted) < 1e-3 * np.linalg.norm(wanted)
 
 
 @pytest.mark.parametrize("rate", [500.0, 1000.0])

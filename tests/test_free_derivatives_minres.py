@@ -20,7 +20,7 @@ K = 5
 
 @pytest.fixture(scope="module")
 def solved():
-    mesh = rf.voxelize(samples.load("spoon"), resolution=24)
+    mesh = rf.voxelize(samples.load("spoon"), 24, cut=False, order=1)
     solid = rf.Solid(mesh, rf.StVK(1e6, 0.4, 1000.0))
     modes = solid.linear_modes(K)
     derivatives = solid.modal_derivatives(modes).reshape(K, K, -1)

@@ -221,6 +221,7 @@ def stroke(beam, coupling, rate=1000.0, **options):
     hand = rf.SimulatedHand(times, np.stack([0.18 + 0 * z, 0.015 + 0 * z, z], axis=1))
     contact = rf.PenaltyContact(tree, rf.SphereField((0.0, 0.0, 0.0), 0.02), 20.0, None)
     moves = rf.ImplicitNewmark(reduced, 1.0 / rate, damping=(0.0, 1e-3))
+    options = {"coupled": False} | options
     made = session(contact, hand, coupling, simulation=moves, rate=rate, **options)
     return ran(made, int(1.4 * rate))
 

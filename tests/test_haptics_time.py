@@ -26,7 +26,8 @@ REAL, LONG, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
 DT, VELOCITY = 1e-3, 0.1
 COUPLING = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5)
 SOURCES = (
-    "base/alloc.c", "base/exchange_rt.c", "base/status.c", "haptic/histogram_rt.c",
+    "base/alloc.c", "base/exchange_rt.c", "base/status.c", "haptic/feel_rt.c",
+    "haptic/histogram_rt.c",
     "haptic/passivity_rt.c", "haptic/safety.c", "haptic/safety_rt.c", "haptic/tick.c",
     "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
 )  # fmt: skip

@@ -335,7 +335,7 @@ def test_shells_near_their_mesh(bar, bar_shell):
     rf.PointTree(rf.Pointshell(bar_shell.points[:1], bar_shell.normals[:1]), bar)
     surface = samples.load("spoon")
     for voxels, resolution in ((16, 64), (64, 32)):
-        mesh = rf.voxelize(surface, voxels)
+        mesh = rf.voxelize(surface, voxels, cut=False, order=1)
         held = mesh.nodes[:, 0] < np.quantile(mesh.nodes[:, 0], 0.1)
         solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1e3), held)
         model = rf.reduce(solid, rf.modal_derivative_basis(solid, 1, 1))

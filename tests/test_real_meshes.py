@@ -94,7 +94,7 @@ def test_there_is_something_to_test():
 def test_surface(name):
     surface = rf.read_surface(FOLDER / name)
     for resolution, fill in ((28, True), (13, False)):
-        mesh = rf.voxelize(surface, resolution, fill=fill)
+        mesh = rf.voxelize(surface, resolution, fill=fill, cut=False, order=1)
         # voxels of a soup may hang together by an edge or not at all
         held = mesh.largest_component("face")
         assert held.n_elements > 0.5 * mesh.n_elements, "most of the object has been lost"
@@ -109,7 +109,7 @@ def test_embedding_follows(name):
     if not path.is_file():
         pytest.skip(f"no {path}")
     surface = rf.read_surface(path)
-    mesh = rf.voxelize(surface, 16).largest_component("face")
+    mesh = rf.voxelize(surface, 16, cut=False, order=1).largest_component("face")
     inside = rf.Embedding(mesh, surface.vertices)
     rotation = np.array([[0.1, -0.2, 0.3], [0.0, 0.4, 0.1], [-0.3, 0.2, 0.0]])
     # an affine field is followed exactly, wherever the point is
@@ -150,7 +150,7 @@ def test_parts_that_float_are_named():
     """What is held at its lowest slab only, while another part hangs in the air."""
     if "teapot.obj" not in SURFACES:
         pytest.skip("no teapot")
-    mesh = rf.voxelize(rf.read_surface(FOLDER / "teapot.obj"), 16)
+    mesh = rf.voxelize(rf.read_surface(FOLDER / "teapot.obj"), 16, cut=False, order=1)
     above = mesh.nodes + np.array([0.0, 0.0, 3.0 * np.ptp(mesh.nodes[:, 2])])
     nodes = np.vstack([mesh.nodes, above])
     two = rf.Mesh(nodes, np.vstack([mesh.elements, mesh.elements + mesh.n_nodes]))

@@ -47,7 +47,7 @@ def case(request, shared):
         mesh = rf.read_mesh(turtle / "turtle-volumetric-homogeneous.veg")
         return Case(mesh, rf.read_surface(turtle / "turtle.obj"), up=2)
     surface = rf.read_surface(folder / "cow.obj")
-    mesh = rf.voxelize(surface, 20).largest_component("face")
+    mesh = rf.voxelize(surface, 20, cut=False, order=1).largest_component("face")
     return Case(mesh, surface, up=1)
 
 

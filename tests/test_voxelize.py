@@ -131,7 +131,7 @@ def test_random_triangles_against_plain_separating_axes(rng, resolution, count):
         occupied(rf.voxelize(s, resolution, expand=1.3, fill=False), s, resolution, 1.3), expected
     )
     np.testing.assert_array_equal(
-        occupied(rf.voxelize(s, resolution, expand=1.3), s, resolution, 1.3),
+        occupied(rf.voxelize(s, resolution, expand=1.3, cut=False, order=1), s, resolution, 1.3),
         expected | enclosed(s, resolution, 1.3, ~expected),
     )
 
@@ -162,7 +162,7 @@ def test_box_on_the_grid_takes_every_voxel_it_touches():
     # either side of them touch: 10^3 filled, less the 6^3 voxels strictly inside
     s = cube(0, 1)
     assert rf.voxelize(s, 12, expand=1.5, fill=False).n_elements == 10**3 - 6**3
-    filled = rf.voxelize(s, 12, fill=True, expand=1.5)
+    filled = rf.voxelize(s, 12, fill=True, expand=1.5, cut=False, order=1)
     assert filled.n_elements == 10**3
     assert filled.n_nodes == 11**3
 
@@ -172,14 +172,14 @@ def test_box_off_the_grid_has_the_volume_of_its_voxels():
     # first and the last voxel, which makes 9^3 when filled and their shell when not
     s = cube(0, 1)
     assert rf.voxelize(s, 9, fill=False).n_elements == 9**3 - 7**3
-    assert rf.voxelize(s, 9).n_elements == 9**3
+    assert rf.voxelize(s, 9, cut=False, order=1).n_elements == 9**3
 
 
 def test_sphere_against_distances():
     n, radius = 40, 1.0
     s = sphere(radius)
     shell = occupied(rf.voxelize(s, n, fill=False), s, n)
-    filled = occupied(rf.voxelize(s, n), s, n)
+    filled = occupied(rf.voxelize(s, n, cut=False, order=1), s, n)
     origin, h = grid_of(s, n, 1.2)
     k, j, i = np.meshgrid(*[np.arange(n)] * 3, indexing="ij")
     lo = origin + h * np.stack([i, j, k], -1)
@@ -198,10 +198,13 @@ def test_nested_shells_are_solid_and_cavities_are_not():
     # a shell in a shell in a shell: the outermost closes everything
     outer, middle, inner = cube(0, 1), cube(0.2, 0.8), cube(0.4, 0.6)
     s = joined(outer, middle, inner)
-    assert rf.voxelize(s, 36).n_elements == rf.voxelize(outer, 36).n_elements
+    assert (
+        rf.voxelize(s, 36, cut=False, order=1).n_elements
+        == rf.voxelize(outer, 36, cut=False, order=1).n_elements
+    )
     # a hollow block: its inner wall faces inward
     hollow = joined(outer, rf.Surface(middle.vertices, middle.triangles[:, ::-1]))
-    grid = occupied(rf.voxelize(hollow, 36), hollow, 36)
+    grid = occupied(rf.voxelize(hollow, 36, cut=False, order=1), hollow, 36)
     assert not grid[18, 18, 18]
     assert grid[18, 18, 5]
 
@@ -209,11 +212,11 @@ def test_nested_shells_are_solid_and_cavities_are_not():
 def test_a_box_without_its_lid_is_solid():
     s = cube(0, 1)
     lidless = rf.Surface(s.vertices, s.triangles[2:])
-    with pytest.warns(rf.GeometryWarning, match=r"it has 1 hole, 1.41 m across \(141% of"):
-        mesh = rf.voxelize(lidless, 20)
+    with pytest.warns(rf.GeometryWarning, match=r"it has 1 hole, 1 m across \(100% of"):
+        mesh = rf.voxelize(lidless, 20, cut=False, order=1)
     shell = rf.voxelize(lidless, 20, fill=False)
     # the surface where the winding number is 1/2 sinks below the lid's plane
-    assert 0.8 * 17**3 < mesh.n_elements < rf.voxelize(s, 20).n_elements
+    assert 0.8 * 17**3 < mesh.n_elements < rf.voxelize(s, 20, cut=False, order=1).n_elements
     assert mesh.n_elements > 2 * shell.n_elements
 
 
@@ -236,7 +239,9 @@ def test_same_bits_for_any_number_of_threads(rng):
         meshes = []
         for count in (1, 2, 3, 8):
             set_threads(count)
-            meshes.append([rf.voxelize(s, 70, fill=fill) for fill in (False, True)])
+            meshes.append(
+                [rf.voxelize(s, 70, fill=fill, cut=False, order=1) for fill in (False, True)]
+            )
     finally:
         set_threads(before)
     for other in meshes[1:]:
@@ -307,7 +312,7 @@ def test_every_failing_allocation_is_reported_and_nothing_leaks():
     for k in itertools.count():
         _core.alloc_fail_from(k)
         try:
-            mesh = rf.voxelize(s, 9)
+            mesh = rf.voxelize(s, 9, cut=False, order=1)
         except MemoryError:
             mesh = None
         finally:
@@ -324,7 +329,7 @@ def test_every_shared_surface_voxelizes(shared):
     for file in sorted((shared / "meshes").rglob("*.obj")):
         s = rf.read_surface(file)
         shell = rf.voxelize(s, 48, fill=False)
-        filled = rf.voxelize(s, 48)
+        filled = rf.voxelize(s, 48, cut=False, order=1)
         _, h = grid_of(s, 48, 1.2)
         assert filled.n_elements >= shell.n_elements > 0
         if s.is_closed and s.is_manifold:

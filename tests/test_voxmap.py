@@ -67,7 +67,7 @@ def test_values_are_those_of_a_plain_version(resolution):
     made = rf.Voxmap.from_surface(surface, resolution, expand=1.3)
     taken, filled = (np.zeros((resolution,) * 3, bool) for _ in range(2))
     for marks, fill in ((taken, False), (filled, True)):
-        mesh = rf.voxelize(surface, resolution, fill=fill, expand=1.3)
+        mesh = rf.voxelize(surface, resolution, fill=fill, expand=1.3, cut=False, order=1)
         low = mesh.nodes[mesh.elements].mean(axis=1)
         marks[tuple(np.floor((low - made.origin) / made.edge).astype(int).T)] = True
     # what surrounds the shell is one piece that meets the border

@@ -98,13 +98,34 @@ void rf_deformed_field_distances_rt(const rf_deformed_field *f, const rf_deforme
 void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                     int32_t n, const double *points, double *distance,
                                     double *gradient, int32_t *nearest);
-// The gradients, made of the slopes of the fields at rest (rf_field_slopes_rt).
+// What moves the object at a place: with each of these proxies goes the share of
+// U + grad U (X - P), X the place pulled back by it.
+typedef struct rf_deformed_carriers {
+  int32_t n, proxy[RF_DEFORMED_MAX_K];
+  double share[RF_DEFORMED_MAX_K];   // sum to 1
+  double arm[RF_DEFORMED_MAX_K][3];  // X - P, m
+} rf_deformed_carriers;
+
+// The gradients, made of the slopes of the fields at rest (rf_field_slopes_rt), and what moves the
+// object there (n): but for changes of weights, the distance follows q by -U^T gradient, U the sum
+// of these.
 void rf_deformed_field_slopes_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                  int32_t n, const double *points, double *distance, double *slope,
-                                 int32_t *nearest);
+                                 rf_deformed_carriers *carriers);
 // Adds U^T force with the rows of a proxy: what a force on the object near it does to its q.
 void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const double force[3],
                                double *reduced);
+// The same of forces beside it: moments are the sum of forces and of each, by rows, times the arms.
+void rf_deformed_field_push_moments_rt(const rf_deformed_field *f, int32_t proxy,
+                                       const double moments[12], double *reduced);
+// moments += share (force, force arm^T)
+static inline void rf_deformed_moments_rt(double share, const double force[3], const double arm[3],
+                                          double moments[12]) {
+  for (int a = 0; a < 3; ++a) {
+    moments[a] += share * force[a];
+    for (int b = 0; b < 3; ++b) moments[3 + 3 * a + b] += share * force[a] * arm[b];
+  }
+}
 
 // Culling.  Positive where d > safety R is taken to mean that no point within R of a place with
 // distance d is inside.  Only the sign counts: no bound tells how far the place may move.

@@ -224,45 +224,65 @@ double rf_deformed_field_distance_rt(const rf_deformed_field *f, const rf_deform
   return distance;
 }
 
+// What is found of a block in one domain.
+typedef struct found {
+  double distance[BLOCK], gradient[3 * BLOCK];
+  double rest[3 * BLOCK * RF_NEAREST_MAX_K + 1];  // places pulled back, by rows
+} found;
+
 // values and gradients of a block in one domain; `central`: from slopes of the field at rest
 static void domain_gradients(const rf_deformed_field *f, const rf_deformed_pose *pose,
-                             int32_t domain, bool central, rf_nearest *b, double *distance,
-                             double *gradient) {
-  double rest[3 * BLOCK * RF_NEAREST_MAX_K + 1], slope[3 * BLOCK * RF_NEAREST_MAX_K];
-  double at_rest[BLOCK * RF_NEAREST_MAX_K];
+                             int32_t domain, bool central, rf_nearest *b, found *to) {
+  double slope[3 * BLOCK * RF_NEAREST_MAX_K], at_rest[BLOCK * RF_NEAREST_MAX_K];
   const double *maps = pose->map + 16 * (size_t)f->first[domain];
   find_nearest(f, pose, domain, b);
-  CALL(rf_deformed_pull, f->simd, b, b->rows, maps, rest);
+  CALL(rf_deformed_pull, f->simd, b, b->rows, maps, to->rest);
   if (central)
-    rf_field_slopes_rt(f->field[domain], b->rows * b->n, rest, at_rest, slope);
+    rf_field_slopes_rt(f->field[domain], b->rows * b->n, to->rest, at_rest, slope);
   else
-    rf_field_gradients_rt(f->field[domain], b->rows * b->n, rest, at_rest, slope);
-  for (int32_t j = 0; j < b->n; ++j) distance[j] = mean(b, j, b->n, at_rest + j);
-  CALL(rf_deformed_slopes, f->simd, b, maps, at_rest, slope, distance, gradient);
+    rf_field_gradients_rt(f->field[domain], b->rows * b->n, to->rest, at_rest, slope);
+  for (int32_t j = 0; j < b->n; ++j) to->distance[j] = mean(b, j, b->n, at_rest + j);
+  CALL(rf_deformed_slopes, f->simd, b, maps, at_rest, slope, to->distance, to->gradient);
 }
 
-static void all_gradients(const rf_deformed_field *f, const rf_deformed_pose *pose, bool central,
-                          int32_t n, const double *points, double *distance, double *gradient,
-                          int32_t *nearest) {
+// Proxies with a weight of place j.
+static void carry(const rf_deformed_field *f, int32_t domain, const rf_nearest *b, int32_t j,
+                  const double *rest, rf_deformed_carriers *to) {
+  to->n = 0;
+  for (int32_t i = 0; i < b->rows; ++i) {
+    if (b->weight[i][j] == 0.0 && i > 0) continue;
+    const int32_t k = to->n++, proxy = f->first[domain] + (int32_t)b->number[i][j];
+    to->proxy[k] = proxy;
+    to->share[k] = b->weight[i][j];
+    rf_vec3_sub(rest + 3 * (i * b->n + j), f->rest + 3 * (size_t)proxy, to->arm[k]);
+  }
+}
+
+// One of nearest and carriers is NULL.
+static void all_gradients(const rf_deformed_field *f, const rf_deformed_pose *pose, int32_t n,
+                          const double *points, double *distance, double *gradient,
+                          int32_t *nearest, rf_deformed_carriers *carriers) {
   rf_nearest b;
-  double found[BLOCK], found_slope[3 * BLOCK];
+  found here;
   for (int32_t from = 0; from < n; from += BLOCK) {
     const int32_t count = n - from < BLOCK ? n - from : BLOCK;
     double *to = distance + from, *slope = gradient + 3 * (size_t)from;
     for (int32_t j = 0; j < count; ++j) {
       to[j] = INFINITY;
-      nearest[from + j] = 0;
+      if (nearest) nearest[from + j] = 0;
+      if (carriers) carriers[from + j].n = 0;
       for (int c = 0; c < 3; ++c) slope[3 * j + c] = 0.0;
     }
     if (!pose->usable) continue;
     enter(points + 3 * (size_t)from, count, &b);
     for (int32_t domain = 0; domain < f->n_domains; ++domain) {
-      domain_gradients(f, pose, domain, central, &b, found, found_slope);
+      domain_gradients(f, pose, domain, carriers != NULL, &b, &here);
       for (int32_t j = 0; j < count; ++j) {
-        if (domain > 0 && !(found[j] < to[j])) continue;
-        to[j] = found[j];
-        nearest[from + j] = f->first[domain] + (int32_t)b.number[0][j];
-        for (int c = 0; c < 3; ++c) slope[3 * j + c] = found_slope[3 * j + c];
+        if (domain > 0 && !(here.distance[j] < to[j])) continue;
+        to[j] = here.distance[j];
+        if (nearest) nearest[from + j] = f->first[domain] + (int32_t)b.number[0][j];
+        if (carriers) carry(f, domain, &b, j, here.rest, carriers + from + j);
+        for (int c = 0; c < 3; ++c) slope[3 * j + c] = here.gradient[3 * j + c];
       }
     }
   }
@@ -271,13 +291,13 @@ static void all_gradients(const rf_deformed_field *f, const rf_deformed_pose *po
 void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                     int32_t n, const double *points, double *distance,
                                     double *gradient, int32_t *nearest) {
-  all_gradients(f, pose, false, n, points, distance, gradient, nearest);
+  all_gradients(f, pose, n, points, distance, gradient, nearest, NULL);
 }
 
 void rf_deformed_field_slopes_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                  int32_t n, const double *points, double *distance, double *slope,
-                                 int32_t *nearest) {
-  all_gradients(f, pose, true, n, points, distance, slope, nearest);
+                                 rf_deformed_carriers *carriers) {
+  all_gradients(f, pose, n, points, distance, slope, NULL, carriers);
 }
 
 double rf_deformed_field_gradient_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
@@ -291,6 +311,16 @@ void rf_deformed_field_push_rt(const rf_deformed_field *f, int32_t proxy, const 
                                double *reduced) {
   const double *row = f->modes + 12 * (size_t)proxy * (size_t)f->r;
   for (int32_t j = 0; j < f->r; ++j, row += 12) reduced[j] += rf_vec3_dot(row, force);
+}
+
+void rf_deformed_field_push_moments_rt(const rf_deformed_field *f, int32_t proxy,
+                                       const double moments[12], double *reduced) {
+  const double *row = f->modes + 12 * (size_t)proxy * (size_t)f->r;
+  for (int32_t j = 0; j < f->r; ++j, row += 12) {
+    double sum = 0.0;
+    for (int c = 0; c < 12; ++c) sum += row[c] * moments[c];
+    reduced[j] += sum;
+  }
 }
 
 double rf_deformed_field_slack_rt(const rf_deformed_field *f, double d, double R) {

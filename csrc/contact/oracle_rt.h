@@ -23,20 +23,30 @@ static inline void rf_oracle_distances_rt(const rf_oracle *o, int32_t n, const d
   else
     rf_deformed_field_distances_rt(o->deformed, o->pose, n, points, distance, NULL);
 }
-// slope (n, 3) at up to 16 points, continuous in grids (rf_field_slopes_rt)
+// slope (n, 3) at up to 16 points, continuous in grids (rf_field_slopes_rt); carriers (n): what
+// forces there act on, of a field that deforms
 static inline void rf_oracle_slopes_rt(const rf_oracle *o, int32_t n, const double *points,
-                                       double *slope, int32_t *proxy) {
+                                       double *slope, rf_deformed_carriers *carriers) {
   double distance[16];
   if (o->field)
     rf_field_slopes_rt(o->field, n, points, distance, slope);
   else
-    rf_deformed_field_slopes_rt(o->deformed, o->pose, n, points, distance, slope, proxy);
+    rf_deformed_field_slopes_rt(o->deformed, o->pose, n, points, distance, slope, carriers);
 }
-// proxy (n): those that forces at the points act on, of a field that deforms
-static inline void rf_oracle_proxies_rt(const rf_oracle *o, int32_t n, const double *points,
-                                        int32_t *proxy) {
+// Carriers (n) of a field that deforms: the nearest proxies, as B07 3.12.2.
+static inline void rf_oracle_nearest_rt(const rf_oracle *o, int32_t n, const double *points,
+                                        rf_deformed_carriers *carriers) {
   double distance[16];
-  if (o->deformed) rf_deformed_field_distances_rt(o->deformed, o->pose, n, points, distance, proxy);
+  int32_t proxy[16];
+  if (!o->deformed) return;
+  rf_deformed_field_distances_rt(o->deformed, o->pose, n, points, distance, proxy);
+  for (int32_t k = 0; k < n; ++k) {
+    rf_deformed_carriers *c = carriers + k;
+    c->n = 1;
+    c->proxy[0] = proxy[k];
+    c->share[0] = 1.0;
+    for (int i = 0; i < 3; ++i) c->arm[0][i] = 0.0;
+  }
 }
 // what a deformed field needs is small, or known late only
 static inline void rf_oracle_prefetch_rt(const rf_oracle *o, const double *point) {

@@ -28,7 +28,7 @@ void rf_penalty_free(rf_penalty *p) {
   rf_free(p->shell_pushed);
   rf_deformed_pose_free(p->pose);
   rf_free(p->field_rest);
-  rf_free(p->proxy_force);
+  rf_free(p->moments);
   rf_free(p->field_reduced);
   rf_free(p);
 }
@@ -136,7 +136,7 @@ rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
   if (oracle->deformed) {
     RF_TRY(rf_deformed_pose_create(oracle->deformed, &p->pose, err));
     RF_ALLOC(p->field_rest, oracle->deformed->r);
-    RF_ALLOC(p->proxy_force, 3 * (size_t)oracle->deformed->n_proxies);
+    RF_ALLOC(p->moments, 12 * (size_t)oracle->deformed->n_proxies);
     RF_ALLOC(p->field_reduced, oracle->deformed->r);
     p->oracle.pose = p->pose;
     // Skipping needs a bound on how values change; the slack is none.  There is one that hardly
@@ -192,14 +192,14 @@ rf_status rf_penalty_check(const rf_penalty *p, const rf_pose *pose, const doubl
 void rf_penalty_contacts(const rf_penalty *p, int32_t *point, double *positions, double *distances,
                          double *normals, double *forces) {
   double body[3 * BLOCK], direction[3 * BLOCK];
-  int32_t proxy[BLOCK];
+  rf_deformed_carriers carriers[BLOCK];
   for (int32_t first = 0; first < p->touching; first += BLOCK) {
     const int32_t n = p->touching - first < BLOCK ? p->touching - first : BLOCK;
     const int32_t *place = p->touch_place + first;
     const size_t from = 3 * (size_t)first;
     rf_penalty_locate_rt(p, n, place, positions + from, body);
     rf_point_tree_normals_rt(p->tree, n, place, p->row, normals + from);
-    rf_penalty_directions_rt(p, n, body, normals + from, direction, proxy);
+    rf_penalty_directions_rt(p, n, body, normals + from, direction, carriers);
     for (int32_t k = 0; k < n; ++k) {
       const double d = p->touch_distance[first + k];
       const double size = rf_penalty_stiffness_rt(p, place[k]) * d;

@@ -19,9 +19,10 @@
 // with the motion (dx, dw) of the field object about x_g, the coordinates q_f of one that deforms,
 // and q of a shell that does, x = P + U q, by -W . (dx, dw, dq_f, dq),
 //     W = (e; (x - x_g) x e; U_f^T e; -U^T e),
-// U_f the rows of the proxy nearest to x.  All generalised forces together are sum w k d W, and
-// their derivative is -sum w k W W^T: symmetric, and it resists in every direction.  Left out are
-// terms in d: the curvature of the field and of the motion.  In fixed axes.
+// U_f the motion that the proxies near x say the object has there (rf_deformed_carriers); along
+// normals that of the nearest proxy alone, as B07.  All generalised forces together are sum w k d
+// W, and their derivative is -sum w k W W^T: symmetric, and it resists in every direction.  Left
+// out are terms in d: the curvature of the field and of the motion.  In fixed axes.
 //
 // The tree is traversed level by level; a level is finished or left out (3.10.3), so that what
 // comes out is what all points up to that level give.  Nodes are culled by the field's slack; the
@@ -35,10 +36,9 @@
 // of whose nodes are due after a while of not being rendered, would look dearer than they are.
 //
 // The field may be one that deforms (contact/deformed_field.h), with reduced coordinates of its
-// own. A force on it then acts on its proxy nearest to the point; forces are added up for each
-// proxy before they are multiplied by its modes.  Nodes are culled with its safety
-// factor, which is no proof, and none is skipped, whatever the settings say: what was clear need
-// not be after the field has changed.
+// own.  Forces on it are added up for each proxy, with their moments, before they are multiplied by
+// its modes.  Nodes are culled with its safety factor, which is no proof, and none is skipped,
+// whatever the settings say: what was clear need not be after the field has changed.
 #ifndef RF_CONTACT_PENALTY_H
 #define RF_CONTACT_PENALTY_H
 

@@ -387,16 +387,14 @@ static void traverse(rf_penalty *p, rf_penalty_result *out) {
 
 // ---- forces
 
-// What the forces on the proxies do to the field object.
+// What the forces beside the proxies do to the field object.
 static void push_proxies(rf_penalty *p) {
   const rf_deformed_field *f = p->oracle.deformed;
   memset(p->field_reduced, 0, (size_t)f->r * sizeof *p->field_reduced);
   for (int32_t i = 0; i < f->n_proxies; ++i) {
-    const double *force = p->proxy_force + 3 * i;
-    double local[3];
-    if (force[0] == 0.0 && force[1] == 0.0 && force[2] == 0.0) continue;
-    to_body(p->rotation, force, local);
-    rf_deformed_field_push_rt(f, i, local, p->field_reduced);
+    const double *moments = p->moments + 12 * (size_t)i;
+    if (moments[0] == 0.0 && moments[1] == 0.0 && moments[2] == 0.0) continue;
+    rf_deformed_field_push_moments_rt(f, i, moments, p->field_reduced);
   }
   for (int32_t j = 0; j < f->r; ++j) p->field_reduced[j] *= p->scale;
 }
@@ -415,14 +413,15 @@ static void settle(const double *normal, double *e) {
 }
 
 void rf_penalty_directions_rt(const rf_penalty *p, int32_t n, const double *body,
-                              const double *normal, double *direction, int32_t *proxy) {
+                              const double *normal, double *direction,
+                              rf_deformed_carriers *carriers) {
   if (p->set.along_normal) {
     memcpy(direction, normal, 3 * (size_t)n * sizeof *direction);
-    rf_oracle_proxies_rt(&p->oracle, n, body, proxy);
+    rf_oracle_nearest_rt(&p->oracle, n, body, carriers);
     return;
   }
   double slope[3 * BLOCK];
-  rf_oracle_slopes_rt(&p->oracle, n, body, slope, proxy);
+  rf_oracle_slopes_rt(&p->oracle, n, body, slope, carriers);
   for (int32_t k = 0; k < n; ++k) {
     to_world(p->rotation, slope + 3 * k, direction + 3 * k);
     settle(normal + 3 * k, direction + 3 * k);
@@ -443,7 +442,8 @@ static void begin_blocks(const rf_penalty *p, const rf_penalty_blocks *b) {
 }
 
 // W of the k-th point of a block of points, and stiffness times that.
-static void enter_blocks(rf_penalty *p, int32_t k, int32_t place, int32_t proxy, double stiffness,
+static void enter_blocks(rf_penalty *p, int32_t k, int32_t place,
+                         const rf_deformed_carriers *carriers, double stiffness,
                          const double rigid[6], const rf_penalty_blocks *b) {
   const int32_t row = p->tree->row, rows = object_rows(p, b);
   double *object = p->object + k * rows, *object_pushed = p->object_pushed + k * rows;
@@ -455,7 +455,12 @@ static void enter_blocks(rf_penalty *p, int32_t k, int32_t place, int32_t proxy,
   if (b->object && p->pose) {
     double local[3];
     to_body(p->rotation, rigid, local);
-    rf_deformed_field_push_rt(p->oracle.deformed, proxy, local, object + 6);
+    for (int32_t i = 0; i < carriers->n; ++i) {
+      double moments[12] = {0};
+      rf_deformed_moments_rt(carriers->share[i], local, carriers->arm[i], moments);
+      rf_deformed_field_push_moments_rt(p->oracle.deformed, carriers->proxy[i], moments,
+                                        object + 6);
+    }
   }
   rf_point_tree_project_rt(p->tree, place, back, shell);
   for (int32_t i = 0; i < rows; ++i) object_pushed[i] = -stiffness * object[i];
@@ -495,7 +500,7 @@ typedef struct sums {
 } sums;
 
 static void add_point(rf_penalty *p, const double e[3], const double arm[3], double stiffness,
-                      double d, int32_t place, int32_t proxy, double rigid[6], sums *s) {
+                      double d, int32_t place, double rigid[6], sums *s) {
   double on_shell[3];
   memcpy(rigid, e, 3 * sizeof *rigid);
   rf_vec3_cross(arm, e, rigid + 3);
@@ -505,10 +510,18 @@ static void add_point(rf_penalty *p, const double e[3], const double arm[3], dou
     on_shell[i] = -(stiffness * d * rigid[i]);
   }
   rf_point_tree_project_rt(p->tree, place, on_shell, p->reduced);
-  for (int i = 0; p->pose && i < 3; ++i) p->proxy_force[3 * proxy + i] -= on_shell[i];
   for (int i = 0, at = 0; i < 6; ++i)
     for (int j = 0; j <= i; ++j) s->gradient[at++] -= stiffness * rigid[i] * rigid[j];
   if (d < s->deepest) s->deepest = d;
+}
+
+static void add_moments(rf_penalty *p, const double e[3], double size,
+                        const rf_deformed_carriers *carriers) {
+  double local[3];
+  to_body(p->rotation, e, local);
+  for (int32_t i = 0; i < carriers->n; ++i)
+    rf_deformed_moments_rt(size * carriers->share[i], local, carriers->arm[i],
+                           p->moments + 12 * (size_t)carriers->proxy[i]);
 }
 
 static void put_sums(rf_penalty *p, const sums *s, rf_penalty_result *out) {
@@ -531,13 +544,12 @@ static void add_contacts(rf_penalty *p, double since_us, rf_penalty_result *out,
                          const rf_penalty_blocks *blocks) {
   const rf_point_tree *t = p->tree;
   double world[3 * BLOCK], body[3 * BLOCK], normal[3 * BLOCK], direction[3 * BLOCK];
-  int32_t proxy[BLOCK] = {0};
+  rf_deformed_carriers carriers[BLOCK];
   sums s = {.total = 0.0};
   int32_t learned = 0;
   memset(p->reduced, 0, (size_t)t->row * sizeof *p->reduced);
   if (blocks) begin_blocks(p, blocks);
-  if (p->pose)
-    memset(p->proxy_force, 0, 3 * (size_t)p->oracle.deformed->n_proxies * sizeof(double));
+  if (p->pose) memset(p->moments, 0, 12 * (size_t)p->oracle.deformed->n_proxies * sizeof(double));
   for (int32_t first = 0; first < p->touching; first += BLOCK) {
     const int32_t n = p->touching - first < BLOCK ? p->touching - first : BLOCK;
     const int32_t *place = p->touch_place + first;
@@ -551,15 +563,16 @@ static void add_contacts(rf_penalty *p, double since_us, rf_penalty_result *out,
       rf_point_tree_prefetch_normal_rt(t, place[k]);
     rf_penalty_locate_rt(p, n, place, world, body);
     rf_point_tree_normals_rt(t, n, place, p->row, normal);
-    rf_penalty_directions_rt(p, n, body, normal, direction, proxy);
+    rf_penalty_directions_rt(p, n, body, normal, direction, carriers);
     for (int32_t k = 0; k < n; ++k) {
       const double stiffness = rf_penalty_stiffness_rt(p, place[k]);
+      const double d = p->touch_distance[first + k];
       double arm[3], rigid[6];
       rf_vec3_sub(world + 3 * k, p->grasp, arm);
       s.total += p->weight ? p->weight[place[k]] : 1.0;
-      add_point(p, direction + 3 * k, arm, stiffness, p->touch_distance[first + k], place[k],
-                proxy[k], rigid, &s);
-      if (blocks) enter_blocks(p, k, place[k], proxy[k], stiffness, rigid, blocks);
+      add_point(p, direction + 3 * k, arm, stiffness, d, place[k], rigid, &s);
+      if (p->pose) add_moments(p, rigid, stiffness * d, &carriers[k]);
+      if (blocks) enter_blocks(p, k, place[k], &carriers[k], stiffness, rigid, blocks);
     }
     if (blocks) add_products(p, n, blocks);
   }

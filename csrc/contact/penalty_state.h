@@ -64,8 +64,9 @@ struct rf_penalty {
 
   // of a field that deforms
   rf_deformed_pose *pose;  // owned; NULL: it does not
-  double *field_rest;     // zeros                                                  (r of the field)
-  double *proxy_force;    // sums over the touching points, N, in the world    (n_proxies, 3)
+  double *field_rest;  // zeros                                                  (r of the field)
+  // forces on it and their moments, sums over the touching points, seen from it   (n_proxies, 12)
+  double *moments;
   double *field_reduced;  // sum over the touching points                           (r of the field)
 };
 
@@ -74,10 +75,11 @@ static inline double rf_penalty_stiffness_rt(const rf_penalty *p, int32_t place)
   return p->weight ? p->weight[place] * k : k;
 }
 
-// Directions of the forces at up to BLOCK points, in the world; proxy: nearest to each, of a field
-// that deforms.
+// Directions of the forces at up to BLOCK points, in the world; carriers: of each, of a field that
+// deforms.
 void rf_penalty_directions_rt(const rf_penalty *p, int32_t n, const double *body,
-                              const double *normal, double *direction, int32_t *proxy);
+                              const double *normal, double *direction,
+                              rf_deformed_carriers *carriers);
 // Positions of points at some places, in the world and seen from the field object.
 void rf_penalty_locate_rt(const rf_penalty *p, int32_t n, const int32_t *place, double *world,
                           double *body);

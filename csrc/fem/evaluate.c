@@ -233,18 +233,21 @@ done:
   return st;
 }
 
+static rf_status evaluate(const rf_solid *s, const rf_run *run, const double *u, bool upper,
+                          double *energy, double *force, double *tangent, rf_error *err) {
+  evaluation job = {.solid = s, .u = u, .force = force, .tangent = tangent, .upper = upper};
+  const rf_status st = run_evaluation(&job, run, energy, err);
+  return st < 0 ? st : rf_solid_add_ghosts(s, run, u, energy, force, tangent, upper, err);
+}
+
 rf_status rf_solid_evaluate(const rf_solid *s, const rf_run *run, const double *u, double *energy,
                             double *force, double *tangent, rf_error *err) {
-  evaluation job = {.solid = s, .u = u, .force = force, .tangent = tangent};
-  const rf_status st = run_evaluation(&job, run, energy, err);
-  return st < 0 ? st : rf_solid_add_ghosts(s, run, u, energy, force, tangent, false, err);
+  return evaluate(s, run, u, false, energy, force, tangent, err);
 }
 
 rf_status rf_solid_evaluate_upper(const rf_solid *s, const rf_run *run, const double *u,
                                   double *energy, double *force, double *tangent, rf_error *err) {
-  evaluation job = {.solid = s, .u = u, .force = force, .tangent = tangent, .upper = true};
-  const rf_status st = run_evaluation(&job, run, energy, err);
-  return st < 0 ? st : rf_solid_add_ghosts(s, run, u, energy, force, tangent, true, err);
+  return evaluate(s, run, u, true, energy, force, tangent, err);
 }
 
 rf_status rf_viscosity_check(int32_t n_materials, const double *viscosity, rf_error *err) {

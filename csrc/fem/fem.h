@@ -124,7 +124,7 @@ static inline const double *rf_solid_volume(const rf_solid *s, int32_t e) {
 RF_MUST_CHECK rf_status rf_solid_evaluate(const rf_solid *solid, const rf_run *run, const double *u,
                                           double *energy, double *force, double *tangent,
                                           rf_error *err);
-// The same, but blocks below the diagonal (column below row) are left as they are, and those on it
+// The same, but blocks below the diagonal (column below row) are of no use, and those on it
 // are symmetric but for rounding: factorizations read the upper triangle only (rf_solid_free_fill).
 RF_MUST_CHECK rf_status rf_solid_evaluate_upper(const rf_solid *solid, const rf_run *run,
                                                 const double *u, double *energy, double *force,

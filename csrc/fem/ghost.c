@@ -12,9 +12,10 @@
 
 enum { ROWS_PER_TASK = 1024, MOST_JUMP = 2 * RF_MAX_NODES };
 
-static const double GAMMA = 1e-3;      // g
-static const double CURVATURE = 0.05;  // c, of elements with twenty nodes
-const double RF_GHOST_MODULUS = 2.6;   // E / mu at Poisson's ratio 0.3
+// g and c by the order of the elements
+static const double GAMMA[2] = {2e-3, 1e-3};
+static const double CURVATURE[2] = {0.0, 0.05};
+const double RF_GHOST_MODULUS = 2.6;  // E / mu at Poisson's ratio 0.3
 
 // axis and side of the faces of mesh/topology.h
 static const int FACE_AXIS[RF_BOX_FACES] = {2, 2, 1, 0, 1, 0};
@@ -93,7 +94,7 @@ static void face_matrix(const rf_mesh *m, int axis, double *G) {
   rf_vec3_cross(edge[(axis + 1) % 3], edge[(axis + 2) % 3], cross);
   const double volume = rf_vec3_det(edge[0], edge[1], edge[2]), h = cbrt(volume);
   const double area = rf_vec3_length(cross), scale = 2.0 * area / volume;
-  const double curvature = m->type == RF_HEX8 ? 0.0 : CURVATURE;
+  const bool quadratic = rf_element_is_quadratic(m->type);
   memset(G, 0, (size_t)(count * count) * sizeof *G);
   for (int q = 0; q < 9; ++q) {
     const double at[2] = {point[q % 3], point[q / 3]};
@@ -104,10 +105,11 @@ static void face_matrix(const rf_mesh *m, int axis, double *G) {
       first[a] *= a < nodes ? scale : -scale;
       second[a] *= h * scale * (a < nodes ? scale : -scale);
     }
-    const double w = GAMMA * h * area * 0.25 * weight[q % 3] * weight[q / 3];
+    const double w = GAMMA[quadratic] * h * area * 0.25 * weight[q % 3] * weight[q / 3];
     for (int a = 0; a < count; ++a)
       for (int b = 0; b < count; ++b)
-        G[count * a + b] += w * (first[a] * first[b] + curvature * second[a] * second[b]);
+        G[count * a + b] +=
+            w * (first[a] * first[b] + CURVATURE[quadratic] * second[a] * second[b]);
   }
 }
 

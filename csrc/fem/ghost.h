@@ -6,11 +6,11 @@
 //   W += (g/2) E h int |[d_n u]|^2 + c h^2 |[d_nn u]|^2 dA,   M likewise with rho h^2 in place of
 //   E,
 //
-// [.] is the jump across the face, h the height of the cells, g = 1e-3, c = 0 for elements of eight
-// nodes and 0.05 for those of twenty (Burman 2010; the mass: Sticko & Kreiss 2016).  It vanishes on
-// linear (twenty nodes: quadratic) displacements, so mass, centre, inertia and constant strains
-// stay exact; it turns with the body, [d_n (R u)] = R [d_n u], so the energy stays quadratic in u.
-// E is that of Poisson's ratio 0.3 for the shear modulus: linear in the material.
+// [.] is the jump across the face, h the edge of the cells; g = 0.002 and c = 0 for elements of
+// eight nodes, 0.001 and 0.05 for those of twenty (Burman 2010; the mass: Sticko & Kreiss 2016). It
+// vanishes on linear (twenty nodes: quadratic) displacements, so mass, centre, inertia and constant
+// strains stay exact; it turns with the body, [d_n (R u)] = R [d_n u], so the energy stays
+// quadratic in u. E is that of Poisson's ratio 0.3 for the shear modulus: linear in the material.
 #ifndef RF_FEM_GHOST_H
 #define RF_FEM_GHOST_H
 

@@ -19,6 +19,10 @@
 // The elimination is that of one step of a whole period.  A simulation with shorter steps makes
 // them while the motion goes on evenly; its stiffness from contact is in each of them.
 //
+// The blocks are taken twice as large: in a cycle of length h that is a damper of k h beside each
+// point, between the two bodies.  Newmark's scheme damps nothing of its own, and light
+// bodies would bounce on each other for ever; nothing changes at rest.
+//
 // Where a matrix is not positive definite there is nothing to eliminate with, and the cycle is the
 // split one.
 #ifndef RF_HAPTIC_COUPLED_H

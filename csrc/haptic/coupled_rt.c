@@ -4,6 +4,9 @@
 
 #include "linalg/dense_rt.h"
 
+// Of the stiffness of contact: what the solve takes, damping in a cycle included.
+static const double DAMPED = 2.0;
+
 static double dot(int32_t n, const double *x, const double *y) {
   double even = 0.0, odd = 0.0;
   for (int32_t i = 0; i < n; i += 2) {
@@ -58,8 +61,18 @@ static rf_status eliminate_shell(rf_coupled *c, rf_coupled_part *p, const double
   return RF_OK;
 }
 
+// The blocks of a contact with its damping.
+static void damp(rf_coupled *c, rf_coupled_part *p) {
+  const int32_t ld = ld_of(&p->shell), rows = c->rows;
+  double *const block[] = {p->blocks.object, p->blocks.mixed, p->blocks.shell};
+  const int32_t size[] = {rows * rows, rows * ld, ld * ld};
+  for (int b = 0; b < 3; ++b)
+    for (int32_t i = 0; block[b] && i < size[b]; ++i) block[b][i] *= DAMPED;
+}
+
 static void begin_object(rf_coupled *c, const rf_coupling_load *load) {
   const int32_t rows = c->rows;
+  for (int32_t k = 0; k < c->n_parts; ++k) damp(c, &c->part[k]);
   memset(c->pull, 0, (size_t)rows * sizeof *c->pull);
   memset(c->object, 0, (size_t)(rows * rows) * sizeof *c->object);
   if (c->field.body) {
@@ -68,7 +81,7 @@ static void begin_object(rf_coupled *c, const rf_coupling_load *load) {
     return;
   }
   for (int32_t i = 0; i < 6; ++i)
-    memcpy(c->object + i * rows, load->gradient + 6 * i, 6 * sizeof(double));
+    for (int32_t j = 0; j < 6; ++j) c->object[i * rows + j] = DAMPED * load->gradient[6 * i + j];
 }
 
 // The coordinates of the field object are eliminated from what acts on it.

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/exchange_rt.h"
+#include "haptic/feel.h"
 #include "haptic/histogram_rt.h"
 #include "haptic/tick.h"
 
@@ -46,6 +47,9 @@ typedef struct rf_loop {
   atomic_bool stop;
   _Atomic int64_t ticks, over, interrupted, skipped, unrecorded, too_deep, paused;
   _Atomic double energy_j, most_energy_j, most_depth_m;
+  rf_feel feel;  // the loop's own; what others see of it:
+  _Atomic int64_t touching, saturated;
+  _Atomic double chatter_n, force_n;
 } rf_loop;
 
 // A cycle, of the slot that comes next; `late_us`: how much later than it should it began.

@@ -75,6 +75,13 @@ rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
   }
   if (record.flags & RF_TICK_TOO_DEEP) COUNT(loop->too_deep, 1);
   if (record.flags & RF_SAFETY_PAUSED) COUNT(loop->paused, 1);
+  rf_feel *feel = &loop->feel;
+  rf_feel_add_rt(feel, 1e-6 * loop->period_us, record.force, record.touching > 0,
+                 (record.flags & RF_TICK_SATURATED) != 0);
+  STORE(loop->touching, feel->touching);
+  STORE(loop->saturated, feel->saturated);
+  STORE(loop->chatter_n, rf_feel_chatter_rt(feel));
+  STORE(loop->force_n, rf_feel_mean_rt(feel));
   STORE(loop->energy_j, record.energy_j);
   if (record.energy_j > LOAD(loop->most_energy_j)) STORE(loop->most_energy_j, record.energy_j);
   if (record.depth_m > LOAD(loop->most_depth_m)) STORE(loop->most_depth_m, record.depth_m);

@@ -671,6 +671,10 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->writing = s->has_writer;
   out->energy_j = atomic_load(&loop->energy_j);
   out->most_energy_j = atomic_load(&loop->most_energy_j);
+  out->saturated = atomic_load(&loop->saturated);
+  out->touching = atomic_load(&loop->touching);
+  out->chatter_n = atomic_load(&loop->chatter_n);
+  out->force_n = atomic_load(&loop->force_n);
 }
 
 const rf_loop *rf_session_loop(const rf_session *s) { return &s->loop; }

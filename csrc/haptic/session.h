@@ -58,6 +58,8 @@ typedef struct rf_session_status {
   int file_error;       // why later ones are not there, an errno; 0: none
   bool writing;         // the file is still in use; after a stop: it does not take the rest
   double energy_j, most_energy_j;
+  int64_t touching, saturated;  // cycles with contact, and those in which the coupling was cut
+  double chatter_n, force_n;    // in contact: rms of what is faster than 20 ms, and mean
 } rf_session_status;
 
 typedef struct rf_session rf_session;

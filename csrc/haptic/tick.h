@@ -87,7 +87,8 @@ enum {
   RF_TICK_DEVICE_FAILED = 1 << 10,
   RF_TICK_DIVERGED = 1 << 11,  // coupling or deformation left the finite numbers
   RF_TICK_SPLIT = 1 << 12,     // a coupled cycle was split: its matrix was not positive definite
-  RF_TICK_TOO_DEEP = 1 << 13   // contact was deeper than the coupling allows
+  RF_TICK_TOO_DEEP = 1 << 13,  // contact was deeper than the coupling allows
+  RF_TICK_SATURATED = 1 << 14  // less than the whole spring acted on the object
 };
 
 // A contact, and the simulation of its shell (nullable: it stays at rest).

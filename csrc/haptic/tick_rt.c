@@ -181,6 +181,13 @@ static rf_status deform(rf_tick *t) {
   return RF_OK;
 }
 
+static bool saturated(const rf_coupling_report *report, double share) {
+  static const double WHOLE = 1.0 - 1e-9;
+  const rf_coupling_wrench *w = &report->wrench;
+  return share < WHOLE || rf_vec3_length(w->force_n) < WHOLE * rf_vec3_length(w->linear_force_n) ||
+         rf_vec3_length(w->torque_nm) < WHOLE * rf_vec3_length(w->linear_torque_nm);
+}
+
 static void put_pose(const rf_pose *pose, double position[3], double quaternion[4]) {
   memcpy(position, pose->position_m, sizeof pose->position_m);
   memcpy(quaternion, pose->quaternion, sizeof pose->quaternion);
@@ -253,6 +260,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   out->rank = report.rank;
   out->share = t->coupling.coupling.share;
   if (report.limited) out->flags |= RF_TICK_LIMITED;
+  if (saturated(&report, out->share)) out->flags |= RF_TICK_SATURATED;
   put_pose(&t->workspace.manipulandum, out->hand_position, out->hand_quaternion);
   put_pose(&t->coupling.coupling.object, out->object_position, out->object_quaternion);
 

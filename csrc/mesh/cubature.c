@@ -27,7 +27,7 @@ struct rf_cut_work {
   double column[RF_CUT_CANDIDATES][RF_CUT_MOMENTS];  // moments of a unit weight, norm 1
   double norm[RF_CUT_CANDIDATES];                    // that they had
   double gradient[RF_CUT_CANDIDATES];
-  int order[STEEPEST];  // candidates with the largest gradients, descending
+  int order[STEEPEST];                       // candidates with the largest gradients, descending
   double q[RF_CUT_MOMENTS][RF_CUT_MOMENTS];  // orthonormal, a vector a row
   double r[RF_CUT_MOMENTS][RF_CUT_MOMENTS];  // column j of the triangle in row j
   double target[RF_CUT_MOMENTS], residual[RF_CUT_MOMENTS];
@@ -236,7 +236,8 @@ static void fill_columns(int order, const rf_cut_rule *rule, rf_cut_work *w) {
     double *to = w->column[n];
     for (int k = 0; k <= degree; ++k)
       for (int j = 0; j <= degree && j + k <= total; ++j)
-        for (int i = 0; i <= degree && i + j + k <= total; ++i) *to++ = p[0][i] * (p[1][j] * p[2][k]);
+        for (int i = 0; i <= degree && i + j + k <= total; ++i)
+          *to++ = p[0][i] * (p[1][j] * p[2][k]);
     add(w->moments, rule->weight[n], w->column[n], w->target);
     w->norm[n] = sqrt(dot(w->moments, w->column[n], w->column[n]));
     for (int m = 0; m < w->moments; ++m) w->column[n][m] /= w->norm[n];

@@ -3,9 +3,9 @@
 // The part is given by the filled fractions of SUB^3 equal sub-cells.  A row of sub-cells along one
 // axis is integrated by a Gauss-Radau rule of its own (discrete Stieltjes procedure, Gautschi 2004,
 // sections 2.2 and 3.1), across the row each sub-cell has two Gauss points: the candidates, with
-// positive weights.  Of these a non-negative least squares problem chooses points and weights with the same
-// moments (Tchakaloff 1957; Lawson & Hanson 1974, chapter 23, several columns an iteration after
-// Dessole, Marcuzzi & Vianello 2020), so the problem has a solution with no more points than
+// positive weights.  Of these a non-negative least squares problem chooses points and weights with
+// the same moments (Tchakaloff 1957; Lawson & Hanson 1974, chapter 23, several columns an iteration
+// after Dessole, Marcuzzi & Vianello 2020), so the problem has a solution with no more points than
 // moments.  Moments are those of Legendre polynomials on the bounding box of the filled sub-cells:
 //
 //   order 1: degree 2 per axis, 27 moments: strain energies of trilinear hexahedra, quadratic in u

@@ -16,8 +16,8 @@
 #include "mesh/winding.h"
 
 enum { CELLS_PER_TASK = 8, FACES = 6 };
-static const double EMPTY = 1e-6;   // filled fraction below which a cell is left out
-static const double ISLAND = 0.5;   // cells: parts of less that are left out
+static const double EMPTY = 1e-6;  // filled fraction below which a cell is left out
+static const double ISLAND = 0.5;  // cells: parts of less that are left out
 
 // The filled part of a cell.
 typedef struct part {
@@ -292,13 +292,14 @@ static rf_status cut_cells(cutting *c, const rf_run *run, rf_error *err) {
     RF_ALLOC(c->scratch[t], 1);
     RF_TRY(rf_cut_work_create(&c->scratch[t]->work, err));
   }
-  RF_TRY(rf_run_tasks(run, ((int64_t)n + CELLS_PER_TASK - 1) / CELLS_PER_TASK, 1, cut_task, c, err));
+  RF_TRY(
+      rf_run_tasks(run, ((int64_t)n + CELLS_PER_TASK - 1) / CELLS_PER_TASK, 1, cut_task, c, err));
 done:
   return st;
 }
 
-rf_status rf_mesh_cut(const rf_mesh *cubes, const rf_surface *surface, int order,
-                      const rf_run *run, rf_mesh **out, rf_cut_report *report, rf_error *err) {
+rf_status rf_mesh_cut(const rf_mesh *cubes, const rf_surface *surface, int order, const rf_run *run,
+                      rf_mesh **out, rf_cut_report *report, rf_error *err) {
   rf_status st = RF_OK;
   rf_closest *closest = NULL;
   rf_winding *winding = NULL;
@@ -312,7 +313,8 @@ rf_status rf_mesh_cut(const rf_mesh *cubes, const rf_surface *surface, int order
   RF_TRY(rf_winding_create(surface, run, &winding, err));
   c.closest = closest;
   c.winding = winding;
-  c.edge = cubes->nodes[3 * (size_t)cubes->elements[1]] - cubes->nodes[3 * (size_t)cubes->elements[0]];
+  c.edge =
+      cubes->nodes[3 * (size_t)cubes->elements[1]] - cubes->nodes[3 * (size_t)cubes->elements[0]];
   RF_TRY(cut_cells(&c, run, err));
   RF_TRY(keep_sheets(&c, report, err));
   RF_TRY(drop_islands(&c, report, err));

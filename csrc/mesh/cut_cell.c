@@ -5,15 +5,15 @@
 
 #include "linalg/vec3.h"
 
-static const double FLAT = 1e-8;       // component of a normal that counts as none
-static const double ON_SURFACE = 1e-9; // distance, in sub-cells, that gives no direction
-static const double ROUNDING = 1e-9;   // of a fraction
-static const double UNSURE = 0.1;      // of a winding number from the next integer: near a hole
-static const double CREASE = 0.3;      // change of the normal from one sub-cell to the next
-enum { CREASE_DEPTH = 1 };             // halvings of sub-cells at creases
-static const double BEYOND = 0.05;     // sub-cells past the mirror image of a centre
-static const double BEHIND = 0.75;     // sub-cells past the surface, mostly in one that is not cut
-static const double TOUCH = 1e-9;      // widening of balls, relative
+static const double FLAT = 1e-8;        // component of a normal that counts as none
+static const double ON_SURFACE = 1e-9;  // distance, in sub-cells, that gives no direction
+static const double ROUNDING = 1e-9;    // of a fraction
+static const double UNSURE = 0.1;       // of a winding number from the next integer: near a hole
+static const double CREASE = 0.3;       // change of the normal from one sub-cell to the next
+enum { CREASE_DEPTH = 1 };              // halvings of sub-cells at creases
+static const double BEYOND = 0.05;      // sub-cells past the mirror image of a centre
+static const double BEHIND = 0.75;      // sub-cells past the surface, mostly in one that is not cut
+static const double TOUCH = 1e-9;       // widening of balls, relative
 static const double HALF_DIAGONAL = 0.86602540378443864676;
 
 double rf_cube_below(const double n[3], double d) {
@@ -207,8 +207,8 @@ static bend bend_at(const cell *c, int at) {
       if (!t->near) continue;
       double change[3];
       for (int k = 0; k < 3; ++k)
-        change[k] = (t->inside ? t->normal[k] : -t->normal[k]) -
-                    (s->inside ? s->normal[k] : -s->normal[k]);
+        change[k] =
+            (t->inside ? t->normal[k] : -t->normal[k]) - (s->inside ? s->normal[k] : -s->normal[k]);
       b.change = fmax(b.change, rf_vec3_length(change));
       along += side * change[i];
       ++count;

@@ -8,8 +8,8 @@
 #include "mesh/mesh.h"
 #include "mesh/reference.h"
 
-static const double BEYOND = 1e-9;    // the reference cube, by rounding
-static const double UNEQUAL = 1e-6;   // of an edge: by what the corners of equal boxes differ
+static const double BEYOND = 1e-9;   // the reference cube, by rounding
+static const double UNEQUAL = 1e-6;  // of an edge: by what the corners of equal boxes differ
 
 void rf_rule_free(rf_rule *rule) {
   if (!rule) return;
@@ -52,9 +52,8 @@ static rf_status check_points(const rf_rule *r, int64_t n_points, rf_error *err)
     const double *x = r->point + 3 * p;
     for (int i = 0; i < 3; ++i)
       if (!(fabs(x[i]) <= 1.0 + BEYOND))
-        return rf_fail(err, RF_ERR_ARG,
-                       "rule: point %lld is at (%g, %g, %g); allowed are -1 to 1", (long long)p,
-                       x[0], x[1], x[2]);
+        return rf_fail(err, RF_ERR_ARG, "rule: point %lld is at (%g, %g, %g); allowed are -1 to 1",
+                       (long long)p, x[0], x[1], x[2]);
     if (!(r->weight[p] > 0.0 && r->weight[p] <= 8.0 * (1.0 + BEYOND)))
       return rf_fail(err, RF_ERR_ARG, "rule: weight %lld is %g; allowed is above 0 and up to 8",
                      (long long)p, r->weight[p]);

@@ -8,7 +8,7 @@ Geometry
     order), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding` carries points
     along with a mesh, `Skin` a reduced surface, and answers with a `Pick`.
 Solids
-    `StVK`, `LinearElastic`: materials. `Solid`: mass, energy, forces, tangents, statics
+    `StVK`, `LinearElastic`: materials. `Solid` (`SolidSummary`): mass, energy, forces, statics
     (`StaticReport`), linear `Modes`, modal derivatives, its `RigidBody`; matrices are `CSC`.
     `StrainRateDamping`: of a solid, and reduced (`ReducedStrainRateDamping`).
 Bases
@@ -28,8 +28,8 @@ Contact
     on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField`,
     `IntersectionField`, `ComplementField` or `OffsetField` of others. The other is a
     `Pointshell`: points of its surface with inward normals (`Uniformity`: how evenly they lie),
-    in a `PointTree`, which a reduced model may carry and deform. `Pose`: where an object is.
-    Files are as those of models.
+    in a `PointTree`, which a reduced model may carry and deform. Files are as those of models.
+    `Pose`: where an object is, taken wherever a position and a quaternion are.
     `PenaltyContact` of a tree with a field, at a pose of the field's object, in bounded time:
     `ContactForce` (with `ContactPoints`), of many poses `ContactTrajectory`. Where the field's
     object deforms too: `DeformedField` in place of the field.
@@ -40,10 +40,8 @@ Haptics
     it with contact and simulations, in a thread of C, against a `Device`: `ReplayDevice`,
     `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`, `ForceDimension`, `OpenHaptics`;
     `probe_devices` (`DeviceProbe`) finds them. ``reducedfem.scenes``: sessions to run and copy.
-Systems that are no solids
-    `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
-The machine
-    `set_threads`, `threads`, `system_info`.
+Systems that are no solids, and the machine
+    `SecondOrderSystem`, its `SystemModes`, `SystemBasis`; `set_threads`, `threads`, `system_info`.
 Errors
     `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
@@ -155,7 +153,7 @@ from reducedfem.second_order import SecondOrderSystem  # noqa: E402
 from reducedfem.sketch import ForceSketch, Recording, record  # noqa: E402
 from reducedfem.sketch_basis import SketchReport, sketch_basis  # noqa: E402
 from reducedfem.skin import Pick, Skin  # noqa: E402
-from reducedfem.solid import Solid, StaticReport  # noqa: E402
+from reducedfem.solid import Solid, SolidSummary, StaticReport  # noqa: E402
 from reducedfem.sparse import CSC  # noqa: E402
 from reducedfem.surface import Surface, read_surface  # noqa: E402
 from reducedfem.system import system_info  # noqa: E402
@@ -232,6 +230,7 @@ __all__ = [
     "SketchReport",
     "Skin",
     "Solid",
+    "SolidSummary",
     "SpaceMouse",
     "Spectrum",
     "SphereField",

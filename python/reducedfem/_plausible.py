@@ -8,10 +8,12 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem._built import cell_size, fit
 from reducedfem.errors import PlausibilityWarning
 from reducedfem.material import Material, StVK
+from reducedfem.mesh import Mesh
 
-__all__ = ["warn_of_supports", "warn_of_units"]
+__all__ = ["warn_of_fit", "warn_of_supports", "warn_of_units"]
 
 _LONG = 30.0  # m; most parts drawn in millimetres have larger numbers
 _SOFT = 100.0  # Pa; the softest tissues have some hundred
@@ -19,6 +21,9 @@ _DENSE, _METAL = 2500.0, 1e6  # kg/m^3 and Pa: solids as dense as stone are stif
 _LIGHT = 10.0  # kg/m^3; foams are heavier
 _STUDY = 100  # nodes; smaller meshes are studies of elements, in units of their own
 _MOST_FIXED = 1.0 / 3.0
+_VOLUME_OFF = 0.05  # relative
+_LEAST_ACROSS = 2.0  # cells
+_MANY_TRIANGLES = 300_000  # rays through more take seconds
 
 
 def _young(material: Material) -> float:
@@ -67,6 +72,33 @@ def warn_of_supports(n_fixed: int, n_nodes: int, stacklevel: int) -> None:
         warnings.warn(
             f"fixed holds {n_fixed} of {n_nodes} nodes ({100 * n_fixed / n_nodes:.0f} %): was a "
             "smaller region meant?",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
+    """Warn of a volume that is not the enclosed one, and of cells larger than thin parts."""
+    if mesh.source is None or mesh.source.n_triangles > _MANY_TRIANGLES:
+        return
+    found = fit(mesh)
+    assert found is not None
+    enclosed, across = found
+    ratio = mesh.volume / enclosed if enclosed > 0.0 else 1.0
+    if abs(ratio - 1.0) > _VOLUME_OFF:
+        warnings.warn(
+            f"the mesh has {ratio:.3g} times the volume that its surface encloses "
+            f"({mesh.volume:.3g} against {enclosed:.3g} m^3), and so has its mass: voxelize the "
+            "surface with the defaults fill=True and cut=True, or raise the resolution",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
+    if 0.0 < across < _LEAST_ACROSS:
+        longest = float(np.ptp(mesh.source.bounds, axis=0).max())
+        finer = int(np.ceil(_LEAST_ACROSS / across * longest / cell_size(mesh)))
+        warnings.warn(
+            f"the thinnest parts are {across:.2g} cells across; with fewer than two they may bend "
+            f"several per cent too stiffly. About {finer} cells along the longest side give two",
             PlausibilityWarning,
             stacklevel=stacklevel,
         )

@@ -472,7 +472,8 @@ def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -
         if _SURFACE[0] in arrays:
             mesh._source = Surface(*(arrays[name] for name in _SURFACE))
         if _RULE[0] in arrays:
-            mesh._cut_as(tuple(arrays[name] for name in _RULE))  # type: ignore[arg-type]
+            counts, points, weights, products = (arrays[name] for name in _RULE)
+            mesh._cut_as((counts, points, weights, products))
         core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], arrays["energy_coefficients"])
         parts = None
         if "part_volumes" in arrays:

@@ -31,6 +31,7 @@ _FLAGS = {
     "diverged": 1 << 11,
     "split": 1 << 12,
     "too_deep": 1 << 13,
+    "saturated": 1 << 14,
 }
 
 
@@ -103,7 +104,8 @@ class HapticRecords:
             nothing new; "paused": the force before it went out too long ago, so this one is zero;
             "limited": a largest speed or depth cut the motion; "clutched"; "split":
             a coupled session made the cycle as one that is not; "too_deep": contact was deeper
-            than `max_depth` of the coupling; "broken", "device_failed" or "diverged": the session
+            than `max_depth` of the coupling; "saturated": less than its whole spring acted on the
+            object; "broken", "device_failed" or "diverged": the session
             failed.
 
         Returns

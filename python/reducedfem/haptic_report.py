@@ -150,6 +150,15 @@ class HapticReport:
     energy, most_energy
         Given to the hand so far, and the most of it at any time [J]; a passive session never
         gives more than it took. What makes it give more: see `HapticSession`.
+    touching, saturated
+        Cycles with contact, and those of them in which less than the whole spring of the coupling
+        acted on the object, as it saturated or was relieved: what is felt then is not the softness
+        of the bodies.
+    force, chatter
+        In cycles with contact the mean size of the force on the hand, and the root mean square of
+        the part of it that is faster than 20 ms [N].
+    advice
+        Sentences on what to change; empty where nothing needs to be.
     priority, locked
         Whether the thread has a real-time priority, and memory is locked.
     not_allowed
@@ -175,6 +184,11 @@ class HapticReport:
     paused: int
     energy: float
     most_energy: float
+    touching: int
+    saturated: int
+    force: float
+    chatter: float
+    advice: tuple[str, ...]
     priority: bool
     locked: bool
     not_allowed: str
@@ -197,16 +211,27 @@ class HapticReport:
             ("longer than a period", f"{self.over}{paused}; left out {self.skipped}"),
             ("deepest contact", self._deepest()),
             ("energy to the hand", f"{self.energy:.3g} J, at most {self.most_energy:.3g} J"),
+            ("in contact", self._felt()),
             ("real-time priority", "yes" if self.priority else "no"),
             ("memory locked", "yes" if self.locked else "no"),
         ]
         if self.paused:
             rows.append(("pauses", f"{self.paused}; forces faded in after each"))
+        rows += [("advice", sentence) for sentence in self.advice]
         if self.unrecorded:
             rows.append(("not recorded", f"{self.unrecorded} cycles"))
         if self.not_allowed:
             rows.append(("refused", self.not_allowed))
         return "\n".join(f"{name:<24}{value}" for name, value in rows)
+
+    def _felt(self) -> str:
+        if not self.touching:
+            return "never"
+        share = 100.0 * self.saturated / self.touching
+        return (
+            f"{count_text(self.touching, 'cycle')}, {self.force:.3g} N, chatter "
+            f"{1e3 * self.chatter:.3g} mN; the coupling saturated in {share:.3g} %"
+        )
 
     def _deepest(self) -> str:
         found = f"{1e3 * self.depth:.3g} mm"

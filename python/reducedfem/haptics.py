@@ -42,6 +42,9 @@ _HANG = 2.0
 # hand of 0.1 kg
 _MOST_DAMPING = 20.0
 _MOST_TORSIONAL_DAMPING = 0.02
+# what the report advises on: parts of the cycles with contact, of the force that chatters, and of
+# the stiffness that suits the coupling
+_OFTEN, _SHAKES, _STIFFER = 0.01, 0.05, 4.0
 _SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
 
 _live: weakref.WeakSet[HapticSession] = weakref.WeakSet()
@@ -773,10 +776,41 @@ class HapticSession:
             paused=status["paused"],
             energy=status["energy"],
             most_energy=status["most_energy"],
+            touching=status["touching"],
+            saturated=status["saturated"],
+            force=status["force"],
+            chatter=status["chatter"],
+            advice=self._advice(status),
             priority=status["priority"],
             locked=status["locked"],
             not_allowed=status["not_allowed"],
         )
+
+    def _advice(self, status: dict[str, Any]) -> tuple[str, ...]:
+        """Return sentences on what to change."""
+        found = []
+        suited = _core.suited_stiffness(self._coupling.stiffness)
+        given = [c.stiffness for c in self._contacts if not isinstance(c.stiffness, str)]
+        if status["saturated"] > _OFTEN * status["touching"]:
+            found.append(
+                "the coupling saturates or is relieved: raise its max_force to twice the force of "
+                f"the device or more, and max_depth to 4 F / {suited:g} N/m of the largest force F"
+            )
+        if (
+            given
+            and max(given) > _STIFFER * suited
+            and status["chatter"] > _SHAKES * status["force"]
+        ):
+            found.append(
+                f"contact of {max(given):g} N/m a point is stiffer than the coupling needs: "
+                f'stiffness="auto" is {suited:g} N/m'
+            )
+        if given and min(given) < suited / _STIFFER:
+            found.append(
+                f"contact of {min(given):g} N/m a point is soft for the coupling, bodies feel "
+                f'softer than they are: stiffness="auto" is {suited:g} N/m'
+            )
+        return tuple(found)
 
     def _raise_failure(self) -> None:
         status = self._core.status()

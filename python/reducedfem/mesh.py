@@ -128,6 +128,7 @@ class Mesh:
         "__weakref__",
         "_boundary",
         "_core",
+        "_fit",
         "_materials",
         "_original_nodes",
         "_region_names",
@@ -140,6 +141,7 @@ class Mesh:
     _region_names: dict[int, str]
     _materials: dict[int, ElasticData]
     _source: Surface | None
+    _fit: tuple[float, float] | None
 
     def __init__(
         self,
@@ -181,6 +183,7 @@ class Mesh:
         self._region_names = dict(region_names or {})
         self._materials = dict(materials or {})
         self._source = source
+        self._fit = None
         return self
 
     def _rule(self) -> _Rule | None:

@@ -85,7 +85,15 @@ class Pose:
             why = f"its rows are orthonormal but for {off:.3g}" if off > _TURN else "it mirrors"
             raise InputError(f"matrix[:3, :3] is no rotation: {why}")
         place = given[:3, 3] if given.shape[1] == 4 else np.zeros(3)
-        return cls(place, _of_matrix(turn))
+        return cls._made(place, _of_matrix(turn))
+
+    @classmethod
+    def _made(cls, position: NDArray[np.float64], quaternion: NDArray[np.float64]) -> Pose:
+        """Return one of results, which need no checks."""
+        pose = cls.__new__(cls)
+        pose._position = _fixed(position, 3, "position")
+        pose._quaternion = _fixed(quaternion, 4, "quaternion")
+        return pose
 
     @property
     def position(self) -> NDArray[np.float64]:
@@ -148,7 +156,7 @@ class Pose:
         Pose
         """
         back = self._quaternion * [1.0, -1.0, -1.0, -1.0]
-        return Pose(-(self.rotation.T @ self._position), back)
+        return Pose._made(-(self.rotation.T @ self._position), back)
 
     def __matmul__(self, other: Pose) -> Pose:
         """Return the pose that does first the other, then this one."""
@@ -157,7 +165,7 @@ class Pose:
         a, b = self._quaternion, other._quaternion
         vector = a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])
         both = np.concatenate([[a[0] * b[0] - a[1:] @ b[1:]], vector])
-        return Pose(self.apply(other._position), both / np.linalg.norm(both))
+        return Pose._made(self.apply(other._position), both / np.linalg.norm(both))
 
     def __iter__(self) -> Iterator[NDArray[np.float64]]:
         return iter((self._position, self._quaternion))
@@ -178,7 +186,7 @@ class Pose:
         return f"Pose(({place}), ({turn}))"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Pose, (self._position, self._quaternion)
+        return Pose._made, (self._position, self._quaternion)
 
 
 def _fixed(array: NDArray[np.float64], n: int, name: str) -> NDArray[np.float64]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
+from reducedfem._built import SolidSummary, cell_size, fit
 from reducedfem._check import (
     array_like,
     count,
@@ -23,7 +24,7 @@ from reducedfem._check import (
     require,
 )
 from reducedfem._frozen import owned
-from reducedfem._plausible import warn_of_supports, warn_of_units
+from reducedfem._plausible import warn_of_fit, warn_of_supports, warn_of_units
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, MeshError, StaticConvergenceError
 from reducedfem.material import Material, StVK
@@ -32,7 +33,7 @@ from reducedfem.modes import Modes
 from reducedfem.rigid import RigidBody
 from reducedfem.sparse import CSC
 
-__all__ = ["Solid", "StaticReport"]
+__all__ = ["Solid", "SolidSummary", "StaticReport"]
 
 HALVINGS = 10  # of a load step, at most
 
@@ -165,8 +166,9 @@ class Solid:
     Warns
     -----
     PlausibilityWarning
-        Lengths, moduli or densities look like those of other units, or more than a third of the
-        nodes is fixed.
+        Lengths, moduli or densities look like those of other units; more than a third of the
+        nodes is fixed; the volume differs by more than 5 % from what the surface encloses from
+        which the mesh was made, or its thinnest parts are less than two cells across.
     """
 
     __slots__ = ("__weakref__", "_core", "_materials", "_mesh")
@@ -200,6 +202,7 @@ class Solid:
         nodes = _fixed_nodes(fixed, mesh)
         warn_of_units(mesh.bounds, mesh.n_nodes, every, 3)
         warn_of_supports(len(nodes), mesh.n_nodes, 3)
+        warn_of_fit(mesh, 3)
         self._core = _core.Solid(
             mesh._core, table, element_material, nodes, int(quadrature), 0, elasticity
         )
@@ -262,6 +265,21 @@ class Solid:
     def volume(self) -> float:
         """Volume at rest [m^3]."""
         return self._core.volume
+
+    @property
+    def summary(self) -> SolidSummary:
+        """Volume, mass, what the surface encloses, and how fine the mesh is for it."""
+        enclosed, across = fit(self._mesh) or (None, None)
+        return SolidSummary(
+            mesh=repr(self._mesh)[7:-1],
+            volume=self.volume,
+            mass=self.total_mass,
+            enclosed=enclosed,
+            cell=cell_size(self._mesh),
+            cells_across=across,
+            n_fixed=len(self.fixed),
+            n_nodes=self._mesh.n_nodes,
+        )
 
     def mass(self, lumped: bool = False) -> CSC:
         """Return the mass matrix [kg], (3n, 3n).
@@ -613,6 +631,9 @@ class Solid:
 
     def __repr__(self) -> str:
         return f"<Solid on {self._mesh!r}, {len(self.fixed)} nodes fixed>"
+
+    def __str__(self) -> str:
+        return str(self.summary)
 
 
 def require_solid(solid: object) -> Solid:

@@ -6,10 +6,12 @@ when interrupted.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from reducedfem._run import set_threads
 from reducedfem._version import __version__
@@ -19,6 +21,7 @@ from reducedfem.errors import GeometryWarning, PlausibilityWarning, ReducedFEMEr
 
 __all__ = ["main"]
 
+_WARNINGS = (GeometryWarning, PlausibilityWarning)
 _COMMANDS = (demo, reduce, info, simulate, haptics)
 
 
@@ -35,8 +38,24 @@ def _parser() -> Parser:
     return parser
 
 
-def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    print(f"reducedfem: warning: {message}", file=sys.stderr)
+@contextlib.contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print warnings of this package as lines of their own, without places in its sources."""
+    with warnings.catch_warnings():
+        for kind in _WARNINGS:
+            warnings.simplefilter("always", kind)
+        usual = warnings.showwarning
+
+        def show(
+            message: Warning | str, category: type[Warning], *more: Any, **others: Any
+        ) -> None:
+            if issubclass(category, _WARNINGS):
+                print(f"reducedfem: warning: {message}", file=sys.stderr)
+            else:
+                usual(message, category, *more, **others)
+
+        warnings.showwarning = show
+        yield
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -60,10 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if args.threads is not None:
             set_threads(args.threads)
-        with warnings.catch_warnings():
-            for kind in (GeometryWarning, PlausibilityWarning):
-                warnings.simplefilter("always", kind)
-            warnings.showwarning = _show_warning
+        with _plain_warnings():
             status: int = args.run(args)
         sys.stdout.flush()
         return status

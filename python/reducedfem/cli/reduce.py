@@ -195,11 +195,9 @@ def _run(args: argparse.Namespace) -> int:
             )
     fixed = None if args.free else fixed_nodes(args, mesh)
     solid = Solid(mesh, _material(args, mesh), fixed, args.quadrature)
-    console.fact(
-        "solid",
-        f"{solid.total_mass:.3g} kg, {materials_text(solid.materials.values())}, "
-        f"{count_text(len(solid.fixed), 'node')} fixed",
-    )
+    console.fact("material", materials_text(solid.materials.values()))
+    for label, text in solid.summary.rows()[1:]:
+        console.fact(label, text)
     modes = _modes(args, solid)
     with console.stage("modes and derivatives") as stage:
         try:

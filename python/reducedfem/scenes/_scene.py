@@ -112,8 +112,6 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
         count(options.get("r", 1), "r", shapes.MOST_R)
     for option in ("cheat", "coupled"):
         flag(options.get(option, False), option)
-    if options.get("coupled") and name != "dragon":
-        raise InputError("coupled is for one shell that deforms and a rigid object: dragon")
     # a session of nothing at all refuses what theirs would
     tree = PointTree(Pointshell([[0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]]))
     contact = PenaltyContact(tree, SphereField((0.0, 0.0, 0.0), 1.0), 1.0)

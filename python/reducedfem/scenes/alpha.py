@@ -4,8 +4,8 @@ The tubes are helices of one and a half turns, one between the turns of the othe
 their axis takes each helix to itself, so that the one that is held can be turned out without
 touching the other: the motion that solves the puzzle is known in closed form. The hand makes it
 with errors larger than the gap. Or it cheats: it pulls to the side and levers. Then the tubes
-stay linked, because the coupling saturates at the force of one point at the depth that is allowed,
-gives way where a lever gets deeper, and lets nothing get twice as deep.
+stay linked, because the coupling gives way where a lever gets deeper than is allowed, and lets
+nothing get twice as deep.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def session(
     bent = shapes.tube(shapes.helix(0.03, pitch, turns), 0.004)
     tree = rf.PointTree(rf.Pointshell.from_surface(bent, points, resolution=resolution))
     field = rf.DistanceField.from_surface(bent, resolution, mode="fast")
-    contact = rf.PenaltyContact(tree, field, 200.0)
+    contact = rf.PenaltyContact(tree, field)
     start = np.array([0, 0, 0, 0, 0, np.pi])  # half a turn from the other tube
     if cheat:
         ways = [(0.1, 0, 0.7, 0), (0, 0.1, 0, -0.7), (-0.1, 0.05, -0.7, 0.7)]

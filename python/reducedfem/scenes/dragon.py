@@ -32,7 +32,7 @@ def session(
     ball = rf.SphereField((0, 0, 0), 0.02)
     club = ball | rf.CapsuleField((0, 0, 0), (0, -0.1, 0), 0.008)
     field = rf.DistanceField.from_field(club, resolution, expand=1.2)
-    contact = rf.PenaltyContact(tree, field, 300.0)
+    contact = rf.PenaltyContact(tree, field)
     places = [  # of the middle of the ball
         *((-0.1, 0, 0.1), (-0.07, 0, 0.066), (0.0, 0, 0.072), (0.03, 0, 0.11), (-0.02, 0, 0.17)),
         *((0.07, 0, 0.24), (0.09, 0, 0.2), (0.13, 0, 0.2), (0.08, 0, 0.17), (0.1, -0.07, 0.18)),
@@ -40,6 +40,6 @@ def session(
     ]
     keys = [(*place, 0.1 * k, 0, 0.05 * k) for k, place in enumerate(places)]
     hand, options = shapes.hand(device, keys, options)
-    coupling = rf.VirtualCoupling.for_contact(contact, stiffness=600.0, depth=2e-3)
+    coupling = rf.VirtualCoupling.for_contact(contact, stiffness=600.0)
     moves = rf.ImplicitNewmark(model, 1e-3, damping=(2.0, 0.003))
     return rf.HapticSession(contact, hand, coupling=coupling, simulation=moves, **options)

@@ -36,7 +36,7 @@ def session(
         hose = shapes.hose(axis, height)
         model = shapes.soften(hose, lambda x: np.abs(x[:, :2]).max(axis=1) > 0.14, r, resolution=48)
         tree = rf.PointTree(rf.Pointshell.from_surface(hose, points, resolution=resolution), model)
-        contacts.append(rf.PenaltyContact(tree, part, 300.0))
+        contacts.append(rf.PenaltyContact(tree, part))
         simulations.append(rf.ImplicitNewmark(model, 1e-3, damping=(2.0, 0.003)))
     keys = [
         (0.16, 0.16, 0, 0, 0, 0.8),
@@ -46,5 +46,5 @@ def session(
         (0, 0.01, 0.03, 0, -0.2, 0),
     ]
     hand, options = shapes.hand(device, keys + keys[1::-1], options)
-    coupling = rf.VirtualCoupling.for_contact(contacts[0], stiffness=600.0, depth=2e-3)
+    coupling = rf.VirtualCoupling.for_contact(contacts[0], stiffness=600.0)
     return rf.HapticSession(contacts, hand, coupling=coupling, simulation=simulations, **options)

@@ -39,16 +39,16 @@ def session(
     rest = rf.DistanceField.from_surface(paddle, resolution, mode="fast")
     tree = rf.PointTree(rf.Pointshell.from_surface(post, points, resolution=resolution), sways)
     grip = partial(rf.PenaltyContact, grasp=(-0.13, 0, 0))
-    contact = grip(tree, rf.DeformedField(rest, bends), 300.0)
+    contact = grip(tree, rf.DeformedField(rest, bends))
     flat = [(-0.15, 0, 0.16), (-0.1, 0, 0.13), (-0.1, 0, 0.115), (-0.09, 0.03, 0.11)]
     upright = [(-0.1, 0.07, 0.09), (-0.1, 0, 0.09), (-0.1, 0.07, 0.09), (-0.1, -0.01, 0.1)]
     keys = [(*p, 0, 0.1, 0) for p in flat] + [(*p, 1.6, 0, 0) for p in upright]
     hand, options = shapes.hand(device, [*keys, keys[4], keys[0]], options)
-    at_rest = grip(tree, rest, 300.0)
+    at_rest = grip(tree, rest)
     return rf.HapticSession(
         contact,
         hand,
-        coupling=rf.VirtualCoupling.for_contact(at_rest, stiffness=600.0, depth=2e-3),
+        coupling=rf.VirtualCoupling.for_contact(at_rest, stiffness=600.0),
         simulation=rf.ImplicitNewmark(sways, 1e-3, damping=(2.0, 0.003)),
         field_simulation=rf.ImplicitNewmark(bends, 1e-3, damping=(2.0, 0.003)),
         **options,

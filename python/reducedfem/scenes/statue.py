@@ -33,12 +33,12 @@ def session(
     blade = rf.SphereField((0, 0.0875, 0), 0.0925) & rf.SphereField((0, -0.0875, 0), 0.0925)
     handle = rf.CapsuleField((0, 0, 0), (-0.12, 0, 0), 0.006)
     axe = rf.DistanceField.from_field(blade.offset(0.003) | handle, resolution, expand=1.2)
-    contact = rf.PenaltyContact(tree, axe, 100.0, grasp=(-0.08, 0, 0))
+    contact = rf.PenaltyContact(tree, axe, grasp=(-0.08, 0, 0))
     chop = [(-0.2, 0, 0.16), (-0.135, 0, 0.155), (-0.16, 0, 0.18), (-0.12, 0, 0.195)]
     turns = np.linspace(0.0, 1.5 * np.pi, 7)
     around = [(-0.13 * np.cos(t), -0.13 * np.sin(t), 0.17 - 0.02 * t, 0, 0, t) for t in turns]
     away = [(0, 0.12, 0.03, 0, 0, turns[-1]), (0, 0.22, 0.05, 0, 0, turns[-1])]
     keys = [(*place, 0, 0, 0) for place in chop] + around + away
     hand, options = shapes.hand(device, keys, options)
-    coupling = rf.VirtualCoupling.for_contact(contact, stiffness=600.0, depth=1e-3)
+    coupling = rf.VirtualCoupling.for_contact(contact, stiffness=600.0)
     return rf.HapticSession(contact, hand, coupling=coupling, **options)

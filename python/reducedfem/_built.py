@@ -1,0 +1,101 @@
+"""Measures of a mesh against the surface that it was made from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from reducedfem.mesh import Mesh
+from reducedfem.surface import Surface
+
+__all__ = ["SolidSummary", "enclosed_volume", "fit"]
+
+_THIN = 0.05  # share of the surface's area that counts as its thinnest part
+_SAMPLES = 64  # along the longest side, where volumes are counted
+_CLOSE = 0.05  # relative difference within which two volumes need no second opinion
+
+
+def enclosed_volume(surface: Surface, expected: float) -> float:
+    """Return the volume that a surface encloses [m^3], where winding numbers are above 1/2.
+
+    The integral over the surface with its holes closed is exact unless parts overlap. Where it
+    differs from what is expected, places of a lattice are counted instead.
+    """
+    volume = float(surface.filled().volume)
+    if abs(volume - expected) <= _CLOSE * abs(expected):
+        return volume
+    low, high = surface.bounds
+    h = float((high - low).max()) / _SAMPLES
+    axes = [np.arange(low[i] + 0.5 * h, high[i], h) for i in range(3)]
+    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    return float((surface.winding(grid) > 0.5).sum() * h**3)
+
+
+def cell_size(mesh: Mesh) -> float:
+    """Return the edge of a cube of the mean volume of an element, cut cells taken whole [m]."""
+    return float(np.cbrt((mesh.element_volumes / mesh.fractions).mean()))
+
+
+def fit(mesh: Mesh) -> tuple[float, float] | None:
+    """Return the enclosed volume [m^3] and cells across the thinnest part; None without surface.
+
+    Kept with the mesh, as rays through a surface of many triangles take a moment.
+    """
+    if mesh.source is None:
+        return None
+    if mesh._fit is None:
+        enclosed = enclosed_volume(mesh.source, mesh.volume)
+        mesh._fit = enclosed, mesh.source.thinnest(_THIN) / cell_size(mesh)
+    return mesh._fit
+
+
+@dataclass(frozen=True)
+class SolidSummary:
+    """What a solid is made of; ``print(solid)`` shows it.
+
+    Attributes
+    ----------
+    mesh
+        Kind and number of elements and nodes.
+    volume, mass
+        Of the solid [m^3], [kg].
+    enclosed
+        Volume that the surface encloses from which the mesh was made [m^3]; None without one.
+    cell
+        Edge of an element [m]: of tetrahedra, of a cube of their mean volume.
+    cells_across
+        Elements across the thinnest part of that surface, 5 % of its area; None without one.
+    n_fixed, n_nodes
+        Nodes that are fixed, and all.
+    """
+
+    mesh: str
+    volume: float
+    mass: float
+    enclosed: float | None
+    cell: float
+    cells_across: float | None
+    n_fixed: int
+    n_nodes: int
+
+    @property
+    def ratio(self) -> float | None:
+        """Volume of the solid over that enclosed; None without a surface."""
+        return None if not self.enclosed else self.volume / self.enclosed
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return label and text of each line."""
+        ratio, across = self.ratio, self.cells_across
+        enclosed = "" if ratio is None else f", {100 * ratio:.4g} % of what its surface encloses"
+        thin = "" if across is None else f", {across:.2g} across the thinnest part"
+        return [
+            ("mesh", self.mesh),
+            ("cells", f"{self.cell:.3g} m{thin}"),
+            ("volume", f"{self.volume:.4g} m^3{enclosed}"),
+            ("mass", f"{self.mass:.4g} kg"),
+            ("fixed", f"{self.n_fixed} of {self.n_nodes} nodes"),
+        ]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{label:<8}{text}" for label, text in self.rows())

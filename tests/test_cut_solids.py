@@ -1,0 +1,274 @@
+"""Solids of cut cells: energies and masses of the filled parts, and the ghost penalty."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from plain_solid import gauss, rotation
+from reducedfem import _core
+from shapes import sphere
+from test_cut_cells import box
+
+YOUNG, POISSON, DENSITY = 1e6, 0.3, 1000.0
+STVK = rf.StVK(YOUNG, POISSON, DENSITY)
+LAMBDA = YOUNG * POISSON / ((1 + POISSON) * (1 - 2 * POISSON))
+MU = YOUNG / (2 * (1 + POISSON))
+
+
+def ball(resolution, order, radius=0.05):
+    """Return a mesh of a ball about the origin, and the ball."""
+    surface = rf.Surface(*sphere(24, radius=radius))
+    return rf.voxelize(surface, resolution, order=order), surface
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def solid(request):
+    mesh, _ = ball(5, request.param)
+    return rf.Solid(mesh, STVK)
+
+
+def moved(solid, rng, amount=0.003):
+    return amount * rng.normal(size=solid.mesh.nodes.shape)
+
+
+# --- exact integrals -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_fields_without_jumps_have_their_energy(order):
+    """Linear elasticity of polynomials on a box whose faces lie between those of cells."""
+    mesh = rf.voxelize(box([0, 0, 0], [1, 1, 1]), 5, expand=1.25, order=order)
+    assert (mesh.fractions < 1).any()
+    solid = rf.Solid(mesh, STVK)
+    rng = np.random.default_rng(order)
+    A, B = rng.normal(size=(3, 3)), rng.normal(size=(3, 3, 3)) * (order == 2)
+    B = B + B.transpose(0, 2, 1)
+    u = mesh.nodes @ A.T + 0.5 * np.einsum("ijk,nj,nk->ni", B, mesh.nodes, mesh.nodes)
+    expected = 0.0
+    for xi, weight in gauss(3):
+        x = 0.5 * (xi + 1.0)
+        gradient = A + np.einsum("ijk,k->ij", B, x)
+        strain = 0.5 * (gradient + gradient.T)
+        energy = 0.5 * LAMBDA * np.trace(strain) ** 2 + MU * (strain**2).sum()
+        expected += weight / 8.0 * energy
+    twice = u.ravel() @ (solid.stiffness().to_scipy() @ u.ravel())
+    assert math.isclose(0.5 * twice, expected, rel_tol=1e-11)
+
+
+def test_mass_centre_and_inertia(solid):
+    _, surface = ball(5, 1)
+    body = solid.rigid_body
+    assert math.isclose(body.mass, DENSITY * solid.mesh.volume, rel_tol=1e-12)
+    assert abs(body.mass / (DENSITY * surface.volume) - 1.0) < 1e-3
+    assert np.abs(body.centre).max() < 1e-6
+    inertia = 0.4 * body.mass * 0.05**2
+    np.testing.assert_allclose(body.inertia, inertia * np.eye(3), atol=0.01 * inertia)
+    lumped = solid.mass(lumped=True).data
+    assert (lumped > 0).all()
+    assert math.isclose(lumped.sum() / 3, body.mass, rel_tol=1e-12)
+
+
+def test_ghosts_add_no_mass_to_fields_without_jumps(solid):
+    """The centre and the products of inertia are moments of the rules, to rounding."""
+    mesh = solid.mesh
+    counts, points, weights, _ = mesh._rule()
+    edge = np.ptp(mesh.nodes[mesh.elements[0]], axis=0)
+    middle = 0.5 * (mesh.nodes[mesh.elements[:, 0]] + mesh.nodes[mesh.elements[:, 6]])
+    second = np.zeros((3, 3))
+    ends = np.cumsum(counts)
+    for e in range(mesh.n_elements):
+        own = slice(ends[e] - counts[e], ends[e])
+        xi, w = (
+            (points[own], weights[own]) if counts[e] else map(np.array, zip(*gauss(3), strict=True))
+        )
+        x = middle[e] + 0.5 * edge * xi
+        second += DENSITY * np.prod(edge) / 8.0 * (w[:, None] * x).T @ x
+    expected = np.trace(second) * np.eye(3) - second
+    c, m = solid.rigid_body.centre, solid.rigid_body.mass
+    expected -= m * (c @ c * np.eye(3) - np.outer(c, c))
+    np.testing.assert_allclose(
+        solid.rigid_body.inertia, expected, rtol=0, atol=1e-11 * expected.max()
+    )
+
+
+# --- the penalty ---------------------------------------------------------------------
+
+
+def test_energy_turns_with_the_body(solid):
+    rng = np.random.default_rng(3)
+    u, R = moved(solid, rng), rotation([1, 2, 3], 2.0)
+    turned = (solid.mesh.nodes + u) @ R.T - solid.mesh.nodes
+    assert math.isclose(solid.strain_energy(turned), solid.strain_energy(u), rel_tol=1e-11)
+    force = solid.internal_force(u)
+    np.testing.assert_allclose(
+        solid.internal_force(turned), force @ R.T, atol=1e-11 * np.abs(force).max()
+    )
+    rigid = solid.mesh.nodes @ R.T - solid.mesh.nodes + 0.1
+    assert solid.strain_energy(rigid) < 1e-12 * solid.strain_energy(u)
+
+
+def test_force_and_tangent_are_derivatives(solid):
+    rng = np.random.default_rng(4)
+    u, v = moved(solid, rng), moved(solid, rng)
+    h = 1e-5
+    slope = (solid.strain_energy(u + h * v) - solid.strain_energy(u - h * v)) / (2 * h)
+    assert math.isclose(slope, (solid.internal_force(u) * v).sum(), rel_tol=1e-6)
+    change = (solid.internal_force(u + h * v) - solid.internal_force(u - h * v)) / (2 * h)
+    K = solid.stiffness(u).to_scipy()
+    np.testing.assert_allclose(
+        (K @ v.ravel()).reshape(-1, 3), change, atol=1e-6 * abs(change).max()
+    )
+    assert abs(K - K.T).max() == 0.0
+
+
+def test_hessian_has_no_part_of_the_penalty(solid):
+    rng = np.random.default_rng(5)
+    a, b = moved(solid, rng), moved(solid, rng)
+    h = 1e-4
+    # the second difference in a and b; forces are cubic, so odd terms cancel
+    expected = solid.hessian_product(a, b)
+    plus = solid.internal_force(h * (a + b)) + solid.internal_force(-h * (a + b))
+    minus = solid.internal_force(h * (a - b)) + solid.internal_force(h * (b - a))
+    np.testing.assert_allclose(
+        (plus - minus) / (4 * h * h), expected, atol=1e-6 * np.abs(expected).max()
+    )
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_slivers_do_not_ring(order):
+    """The highest frequency is at most 1.3 times that of whole cubes."""
+    surface = rf.Surface(*sphere(24, radius=0.05))
+    mesh = rf.voxelize(surface, 6, order=order, expand=1.2)
+    assert mesh.fractions.min() < 0.05
+    whole = rf.voxelize(surface, 6, order=order, expand=1.2, cut=False)
+    highest, of_cubes = (
+        _core.solid_highest(rf.Solid(m, STVK)._core, False, 1) for m in (mesh, whole)
+    )
+    assert highest < 1.3**2 * of_cubes
+
+
+def test_materials_are_tied_within_themselves_only():
+    """The penalty of a cut body of two halves is that of each, and nothing between them."""
+    mesh, _ = ball(6, 1)
+    left = mesh.nodes[mesh.elements].mean(axis=1)[:, 0] < 0
+    both = rf.Mesh(mesh.nodes, mesh.elements, left.astype(np.int32))
+    both._cut_as(mesh._rule())
+    soft, hard = rf.StVK(1e5, 0.3, 900.0), rf.StVK(1e7, 0.2, 1100.0)
+    solid = rf.Solid(both, {1: soft, 0: hard})
+    rng = np.random.default_rng(0)
+    u = moved(solid, rng)
+    energy = 0.0
+    for region, material in ((1, soft), (0, hard)):
+        part = both.submesh(both.regions == region)
+        energy += rf.Solid(part, material).strain_energy(u[part.original_nodes])
+    assert math.isclose(solid.strain_energy(u), energy, rel_tol=1e-12)
+
+
+def test_same_bits_for_any_number_of_threads():
+    mesh, _ = ball(12, 1)
+    solid = rf.Solid(mesh, STVK)
+    u = moved(solid, np.random.default_rng(1), 1e-3)
+    results = []
+    before = rf.threads()
+    try:
+        for count in (1, 3):
+            rf.set_threads(count)
+            results.append(
+                [solid.strain_energy(u), solid.internal_force(u), solid.stiffness(u).data]
+            )
+    finally:
+        rf.set_threads(before)
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+# --- everything above ----------------------------------------------------------------
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def held(request):
+    mesh, _ = ball(5, request.param)
+    return rf.Solid(mesh, STVK, fixed=mesh.nodes[:, 2] < -0.02)
+
+
+def test_modes_are_orthonormal_and_eigenvectors(held):
+    modes = held.linear_modes(6)
+    M, K = held.mass().to_scipy(), held.stiffness().to_scipy()
+    phi = modes.shapes.reshape(6, -1)
+    np.testing.assert_allclose(phi @ (M @ phi.T), np.eye(6), atol=1e-9)
+    omega2 = (2 * np.pi * modes.frequencies) ** 2
+    np.testing.assert_allclose(phi @ (K @ phi.T), np.diag(omega2), atol=1e-8 * omega2.max())
+
+
+def test_reduced_models_are_exact(held, tmp_path):
+    basis = rf.modal_derivative_basis(held, k=4, r=8)
+    model = rf.reduce(held, basis)
+    rng = np.random.default_rng(2)
+    q = 0.02 * rng.normal(size=8) / (2 * np.pi * held.linear_modes(1).frequencies[0])
+    u = model.displacement(q)
+    force = model.project(held.internal_force(u))
+    np.testing.assert_allclose(model.internal_force(q), force, atol=1e-12 * np.abs(force).max())
+    assert math.isclose(model.strain_energy(q), held.strain_energy(u), rel_tol=1e-12)
+    U, K = model.basis.reshape(8, -1), held.stiffness(u).to_scipy()
+    stiffness = U @ (K @ U.T)
+    np.testing.assert_allclose(model.stiffness(q), stiffness, atol=1e-11 * np.abs(stiffness).max())
+    model.save(tmp_path / "m.safetensors")
+    again = rf.load(tmp_path / "m.safetensors")
+    np.testing.assert_array_equal(again.internal_force(q), model.internal_force(q))
+    for a, b in zip(again.mesh._rule(), held.mesh._rule(), strict=True):
+        np.testing.assert_array_equal(a, b)
+    np.testing.assert_array_equal(
+        rf.Solid(again.mesh, STVK, again.fixed).stiffness().data, held.stiffness().data
+    )
+
+
+@pytest.mark.parametrize("kind", ["isotropic", "general"])
+def test_edited_materials_are_those_of_a_new_solid(held, kind):
+    if kind == "isotropic":
+        old, new = STVK, rf.StVK(3e5, 0.42, 700.0)
+    else:
+        C = np.diag([3.0, 2.0, 2.5, 0.6, 0.7, 0.8]) * 1e6
+        C[0, 1] = C[1, 0] = 0.9e6
+        old, new = rf.LinearElastic(C, 1000.0), rf.LinearElastic(0.5 * C, 800.0)
+    first = rf.Solid(held.mesh, old, held.fixed)
+    basis = rf.modal_derivative_basis(first, k=3, r=5)
+    edited = rf.reduce(first, basis, editable=True).edit({0: new})
+    fresh = rf.reduce(rf.Solid(held.mesh, new, held.fixed), basis)
+    q = np.linspace(-1e-4, 2e-4, 5)
+    expected = fresh.internal_force(q)
+    np.testing.assert_allclose(edited.internal_force(q), expected, atol=1e-11 * abs(expected).max())
+    np.testing.assert_allclose(edited.mass, fresh.mass, atol=1e-11 * abs(fresh.mass).max())
+
+
+def test_statics_and_steps_in_time(held):
+    load = np.zeros_like(held.mesh.nodes)
+    load[held.mesh.nodes[:, 2].argmax(), 0] = 0.5
+    u = held.solve_static(load)
+    rest = held.internal_force(u) - load
+    rest[held.mesh.nodes[:, 2] < -0.02] = 0.0
+    assert np.abs(rest).max() < 1e-7
+    full = rf.ImplicitNewmark(held, 1e-3, damping=(2.0, 1e-4), newton_max=20, tol=1e-10)
+    basis = rf.modal_derivative_basis(held, k=4, r=8)
+    projected = rf.ImplicitNewmark(rf.ProjectedSolid(held, basis), 1e-3, newton_max=20, tol=1e-10)
+    reduced = rf.ImplicitNewmark(rf.reduce(held, basis), 1e-3, newton_max=20, tol=1e-10)
+    full.step(load, n=3)
+    projected.step(load, n=3)
+    reduced.step(load, n=3)
+    assert 0 < np.abs(full.state.q).max() < np.inf
+    np.testing.assert_allclose(
+        projected.state.q, reduced.state.q, atol=1e-7 * np.abs(reduced.state.q).max()
+    )
+
+
+def test_points_of_the_surface_move_with_the_cells(held):
+    _, surface = ball(5, 1)
+    embedding = rf.Embedding(held.mesh, surface.vertices)
+    A = np.array(list(itertools.product([0.1, -0.2], repeat=3)))[:3]
+    np.testing.assert_allclose(
+        embedding.interpolate(held.mesh.nodes @ A), surface.vertices @ A, atol=1e-12
+    )
