@@ -64,7 +64,7 @@ def skinned() -> rf.ReducedSolid:
     """Of a mesh that was made from a surface."""
     part = rf.Mesh(*box_hexes(1, 1, 1, 0.1)).surface()
     mesh = rf.voxelize(part, 4, fill=True)
-    solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), mesh.nodes[:, 0] < 0.0)
+    solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), mesh.nodes[:, 0] <= 0.0)
     return rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))
 
 

@@ -81,7 +81,8 @@ OTHER_NAMES = {
 RESULTS = {
     "CentralReport", "ContactForce", "ContactPoints", "ContactTrajectory", "CouplingStep",
     "CouplingWrench", "DeviceProbe", "FreeBodyState", "HapticReport", "HapticSnapshot",
-    "NewmarkReport", "Pick", "RigidBody", "SketchReport", "Spectrum", "State", "StaticReport",
+    "NewmarkReport", "Pick", "RigidBody", "SketchReport", "SolidSummary", "Spectrum", "State",
+    "StaticReport",
     "UdpCounts", "Uniformity", "VoxmapForce",
 }  # fmt: skip
 # made by functions of the package alone, or abstract
