@@ -804,6 +804,17 @@ def test_simulate_says_when_it_diverges(capsys, model, tmp_path):
     assert (tmp_path / "t.csv").read_text().startswith("time_s")
 
 
+@pytest.mark.parametrize("option", ["at", "watch"])
+def test_simulate_refuses_places_far_outside(capsys, model, option):
+    status, _, err = run(
+        capsys, "simulate", model, "--force", 1, 0, 0, f"--{option}", 9, 0, 0, "--steps", 3
+    )
+    assert status == 2
+    assert re.search(
+        rf"--{option} \(9, 0, 0\) is .* m outside of the body, which is .* m large", err
+    )
+
+
 def test_simulate_notes_a_push_without_effect(capsys, model):
     status, out, _ = run(
         capsys, "simulate", model, "--force", 1, 0, 0, "--at", 0, 0, 0, "--steps", 30

@@ -42,16 +42,18 @@ def test_the_hose_pushes_the_spoon():
     assert scripts[1].count("\n") <= 10
     first = scripts[0].replace('reduced.save("spoon.safetensors")', "")
     names: dict[str, object] = {}
-    exec(first + scripts[1].replace("budget_us=200", "warm_nodes=None"), names)  # as fast anywhere
+    exec(first + scripts[1], names)
     touch, skin, sim = names["touch"], names["skin"], names["sim"]
     surface = names["surface"].vertices
     down = surface[:, 2] - skin.positions(sim.state.q)[:, 2]
     # the hose touches 5 mm below where it starts and goes on for 9; the bowl gives way by about
     # that, as it swings, and the hose is pushed up
-    assert touch.touching > 0
-    assert touch.force[2] > 0.01
+    assert touch.touching[-1] > 0
+    assert touch.force[-1, 2] > 0.01
+    # and comes to rest
+    assert np.std(touch.force[-300:, 2]) < 0.01 * touch.force[-1, 2]
     assert 0.005 < down[np.abs(surface[:, 0] - 0.15).argmin()] < 0.015
-    assert touch.depth < 0.002
+    assert touch.depth[-1] < 0.002
 
 
 def test_the_hand_feels_the_spoon(tmp_path, monkeypatch, capsys):
@@ -72,7 +74,7 @@ def test_the_hand_feels_the_spoon(tmp_path, monkeypatch, capsys):
     again = scripts[2].replace(waits[0], "session.run(seconds=3)\nsession.close()\n")
     exec(first + second + again, {})
     records = rf.HapticRecords.load("touch.npy").array
-    assert records["touching"].max() > 5
+    assert records["touching"].max() > 2
     assert 0.2 < records["force"][:, 2].max() < 3.0
     # it gives way, swings, and gives back no more than it got
     assert records["energy_j"].max() < 1e-6
