@@ -21,7 +21,7 @@ import reducedfem as rf
 from reducedfem import cli, samples
 from reducedfem._console import Console, bytes_text, count_text, time_text
 from reducedfem.cli import fixed_nodes, paths
-from shapes import box_hexes, box_tets
+from shapes import box_hexes, box_tets, sphere
 
 
 def assert_png(path) -> tuple[int, int]:
@@ -238,10 +238,11 @@ def test_wrong_use(capsys, monkeypatch, tmp_path, arguments, match):
 # --- reduce ------------------------------------------------------------------------------
 
 
-def test_reduce_a_surface(capsys, surface, tmp_path):
+@pytest.mark.parametrize("fill", [[], ["--fill"], ["--no-fill"]])
+def test_reduce_a_surface(capsys, surface, tmp_path, fill):
     path = tmp_path / "m.safetensors"
     status, out, err = run(
-        capsys, "reduce", surface, "-o", path, "--resolution", 12, "--fill", "--expand", 1.5,
+        capsys, "reduce", surface, "-o", path, "--resolution", 12, *fill, "--expand", 1.5,
         "--fix", "x<0.02", "-k", 5, "-r", 7, "--young", "2e5", "--poisson", 0.25,
         "--density", 800, "--quadrature", 3,
     )  # fmt: skip
@@ -254,9 +255,25 @@ def test_reduce_a_surface(capsys, surface, tmp_path):
     assert solid["materials"]["0"] == {"young": 2e5, "poisson": 0.25, "density": 800.0}
     assert solid["quadrature"] == 3
     assert len(model.provenance["basis"]["frequencies_hz"]) == 5
-    expected = rf.voxelize(rf.read_surface(surface), 12, fill=True, expand=1.5)
+    filled = fill != ["--no-fill"]
+    expected = rf.voxelize(rf.read_surface(surface), 12, fill=filled, expand=1.5)
     assert np.array_equal(model.mesh.nodes, expected.nodes)
     assert np.array_equal(model.fixed, np.flatnonzero(expected.nodes[:, 0] < 0.02))
+
+
+@pytest.mark.filterwarnings("default::reducedfem.GeometryWarning")
+def test_warnings_of_shapes_are_lines(capsys, tmp_path):
+    vertices, triangles = sphere(12)
+    bowl = rf.Surface(vertices, triangles[vertices[triangles].mean(axis=1)[:, 2] < 0])
+    bowl.write(tmp_path / "bowl.obj")
+    status, _, err = run(
+        capsys, "reduce", tmp_path / "bowl.obj", "-o", tmp_path / "m", "--resolution", 8,
+        "--free", "-k", 2, "-r", 3,
+    )  # fmt: skip
+    assert status == 0
+    (line,) = err.splitlines()
+    assert line.startswith("reducedfem: warning: the surface is so open")
+    assert "1 hole, 2 m across (100% of the surface's longest side) at (0, 0, 0)" in line
 
 
 @pytest.mark.parametrize("option", ["--strain-rate", "--viscosity"])
@@ -368,10 +385,10 @@ def test_reduce_a_mesh_with_materials_and_fixed_file(capsys, tmp_path):
     ) == (0, "", "")  # fmt: skip
     changed = rf.load(tmp_path / "n").provenance["solid"]["materials"]["0"]
     assert changed == {**material, "young": 5e4}
-    for option in (["--resolution", 10], ["--fill"], ["--expand", 1.5]):
+    for option in (["--resolution", 10], ["--fill"], ["--no-fill"], ["--expand", 1.5]):
         misused(
             capsys, *common, "-o", tmp_path / "n", "--free", *option,
-            match=f"{option[0]} is for surfaces, .*beam.veg' is a volume mesh",
+            match=f"{option[0].replace('no-', '')} is for surfaces, .*beam.veg' is a volume mesh",
         )  # fmt: skip
     # millimetres
     assert run(

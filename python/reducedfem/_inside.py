@@ -25,9 +25,12 @@ def _holes(surface: Surface) -> str:
     across = np.array([np.ptp(x, axis=0).max() for x in corners])
     widest = np.argsort(-across, kind="stable")[:_SHOWN]
     longest = np.ptp(surface.bounds, axis=0).max()
+    # 0 is not 1e-18
+    places = [0.5 * (x.min(axis=0) + x.max(axis=0)) for x in corners]
+    digits = 3 - int(np.floor(np.log10(longest)))
     named = [
         f"{across[i]:.3g} m across ({across[i] / longest:.0%} of the surface's longest side) at "
-        f"({', '.join(f'{x:.3g}' for x in 0.5 * (corners[i].min(0) + corners[i].max(0)))})"
+        f"({', '.join(f'{round(x, digits) + 0.0:g}' for x in places[i].tolist())})"
         for i in widest
     ]
     count = "1 hole" if len(loops) == 1 else f"{len(loops)} holes"

@@ -6,15 +6,18 @@ when interrupted.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 from reducedfem._run import set_threads
 from reducedfem._version import __version__
 from reducedfem.cli import demo, haptics, info, reduce, simulate
 from reducedfem.cli.options import Parser, UsageError, fail
-from reducedfem.errors import ReducedFEMError
+from reducedfem.errors import GeometryWarning, ReducedFEMError
 
 __all__ = ["main"]
 
@@ -32,6 +35,24 @@ def _parser() -> Parser:
     for command in _COMMANDS:
         command.add_to(commands)
     return parser
+
+
+@contextlib.contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Print warnings of this package as lines of their own, without places in its sources."""
+    with warnings.catch_warnings():
+        usual = warnings.showwarning
+
+        def show(
+            message: Warning | str, category: type[Warning], *more: Any, **others: Any
+        ) -> None:
+            if issubclass(category, GeometryWarning):
+                print(f"reducedfem: warning: {message}", file=sys.stderr)
+            else:
+                usual(message, category, *more, **others)
+
+        warnings.showwarning = show
+        yield
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -55,7 +76,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if args.threads is not None:
             set_threads(args.threads)
-        status: int = args.run(args)
+        with _plain_warnings():
+            status: int = args.run(args)
         sys.stdout.flush()
         return status
     except UsageError as error:
