@@ -4,9 +4,8 @@ The way from a surface to real time, and what may be used on it; ``help(name)`` 
 SI units; arrays are float64, fields over nodes (n, 3), reduced coordinates (r,).
 
 Geometry
-    `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra or hexahedra, of first or
-    second order), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding` carries
-    points along with a mesh, `Skin` a reduced surface with its normals, and answers with a `Pick`.
+    `read_surface`, `Surface`; `read_mesh`, `Mesh`, `voxelize` or `tetrahedralize` a surface,
+    `read_fixed`; `Embedding` carries points along, `Skin` a surface, and answers with a `Pick`.
 Solids
     `StVK`, `LinearElastic`: materials. `Solid`: mass, energy, forces, tangents, statics
     (`StaticReport`), linear `Modes`, modal derivatives, its `RigidBody`; matrices are `CSC`.
