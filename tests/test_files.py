@@ -83,6 +83,21 @@ def damped_data(damped) -> bytes:
     return files.to_bytes(damped)
 
 
+@pytest.fixture(scope="module")
+def cut_data() -> bytes:
+    """Return the file of a model with two of four elements cut."""
+    nodes, elements = box_hexes(4, 1, 1, (4.0, 1.0, 1.0))
+    mesh = rf.Mesh(nodes, elements)
+    gauss = np.array(np.meshgrid(*3 * [[-(3**-0.5), 3**-0.5]])).reshape(3, -1).T
+    half = np.tile(0.25 * gauss * [1, 4, 4] - [0.75, 0, 0], (2, 1))
+    products = np.full((2, 36), 0.01)
+    mesh._cut_as((np.array([0, 8, 0, 8], np.int32), half, np.full(16, 0.25), products))
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+    bend = np.zeros((1, len(nodes), 3))
+    bend[0, :, 2] = nodes[:, 0] ** 2
+    return files.to_bytes(rf.reduce(solid, bend))
+
+
 def assert_same(a: rf.ReducedSolid, b: rf.ReducedSolid) -> None:
     """Equal bit for bit, in everything that a model consists of."""
     for name in ARRAYS:
@@ -122,14 +137,16 @@ def signature(header: dict, body: bytes) -> str:
     digest = hashlib.sha256(text.encode("ascii"))
     order = ("basis", "reduced_mass", "energy_coefficients", "mesh_nodes", "part_coefficients",
              "part_volumes", "part_masses", "damping_coefficients", "surface_vertices",
-             "mesh_elements", "mesh_regions", "fixed_nodes", "part_general",
-             "surface_triangles")  # fmt: skip
+             "rule_points", "rule_weights", "rule_products", "mesh_elements", "mesh_regions",
+             "fixed_nodes", "part_general", "surface_triangles", "rule_counts")  # fmt: skip
     for name in order:
         if name.startswith("part_") and "part_volumes" not in header:
             continue
         if name.startswith("surface_") and "surface_vertices" not in header:
             continue
         if name == "damping_coefficients" and name not in header:
+            continue
+        if name.startswith("rule_") and "rule_counts" not in header:
             continue
         begin, end = header[name]["data_offsets"]
         digest.update(body[begin:end])
@@ -488,18 +505,19 @@ def test_versions(data):
 
 
 def test_only_what_older_versions_do_not_know_is_of_newer_ones(
-    data, editable_data, damped_data, skinned_data, monkeypatch
+    data, editable_data, damped_data, skinned_data, cut_data, monkeypatch
 ):
     """An older package reads all that it can, and says of the rest that it is newer."""
     quadratic = files.to_bytes(make_model("tet10"))
     serendipity = files.to_bytes(make_model("hex20"))
     for contents, version in (
         (data, "1"), (editable_data, "1"), (damped_data, "2"), (quadratic, "2"),
-        (skinned_data, "3"), (serendipity, "3"),
+        (skinned_data, "3"), (serendipity, "3"), (cut_data, "3"),
     ):  # fmt: skip
         assert split(contents)[0]["__metadata__"]["format_version"] == version
     for contents, version in (
-        (damped_data, "1"), (quadratic, "1"), (skinned_data, "2"), (serendipity, "2")
+        (damped_data, "1"), (quadratic, "1"), (skinned_data, "2"), (serendipity, "2"),
+        (cut_data, "2"),
     ):  # fmt: skip
         forged = forge(contents, metadata={"format_version": version})
         refused(forged, "what its format version does not know")
@@ -639,10 +657,12 @@ def test_regions_are_numbers(data, editable_data, damped_data):
 
 @pytest.mark.parametrize("name", files._SCHEMA)
 def test_missing_arrays_wrong_types_wrong_shapes(
-    name, data, editable_data, damped_data, skinned_data
+    name, data, editable_data, damped_data, skinned_data, cut_data
 ):
     if name in files._PARTS:
         data = editable_data
+    elif name in files._RULE:
+        data = cut_data
     elif name == "damping_coefficients":
         data = damped_data
     elif name in files._SURFACE:
@@ -659,8 +679,10 @@ def test_missing_arrays_wrong_types_wrong_shapes(
     refused(forge(data, {name: array[None]}), "shape")
     refused(forge(data, {name: array.reshape(-1)[:0]}))
     if name != "fixed_nodes":
-        refused(forge(data, {name: array[:-1]}), "shape|counts")
-        refused(forge(data, {name: np.concatenate([array, array[:1]])}), "shape|counts")
+        # of products the core knows how many there must be
+        wrong = "shape|counts" if name != "rule_products" else "products do not fit"
+        refused(forge(data, {name: array[:-1]}), wrong)
+        refused(forge(data, {name: np.concatenate([array, array[:1]])}), wrong)
     for bad in (
         {"dtype": entry["dtype"], "shape": entry["shape"]},
         {**entry, "more": 1},

@@ -39,8 +39,10 @@ Haptics
     it with contact and simulations, in a thread of C, against a `Device`: `ReplayDevice`,
     `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`, `ForceDimension`, `OpenHaptics`;
     `probe_devices` (`DeviceProbe`) finds them. ``reducedfem.scenes``: sessions to run and copy.
-Systems that are no solids, and the machine
-    `SecondOrderSystem`, its `SystemModes`, `SystemBasis`; `set_threads`, `threads`, `system_info`.
+Systems that are no solids
+    `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
+The machine
+    `set_threads`, `threads`, `system_info`.
 Errors
     `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
