@@ -28,7 +28,7 @@ def test_the_script_runs_and_moves_the_spoon(tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^mass +0\.0092\d* kg$", done.stdout, re.MULTILINE)
+    assert re.search(r"^mass +0\.0079\d* kg$", done.stdout, re.MULTILINE)
     assert re.search(r"^lifted by \d+\.\d mm$", done.stdout, re.MULTILINE)
     out = np.load(tmp_path / "out.npz")
     lift = (out["moved"] - out["rest"])[:, 2]
@@ -107,10 +107,12 @@ def test_shell_lines_run(tmp_path):
     for command in commands:
         words = shlex.split(command)[1:]
         done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "reducedfem", *words],
+            [sys.executable, "-W", "error", "-W", "ignore:the thinnest parts are",
+             "-m", "reducedfem", *words],
             cwd=tmp_path, env=os.environ | {"PYTHONPATH": package},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert (done.returncode, done.stderr) == (0, ""), command
+        said = [line for line in done.stderr.splitlines() if "the thinnest parts" not in line]
+        assert (done.returncode, said) == (0, []), command
     made = {path.name for path in tmp_path.iterdir()}
     assert made == {"spoon.safetensors", "tip.csv", "tip.png", "shapes.png"}

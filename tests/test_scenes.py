@@ -418,7 +418,8 @@ def test_ctrl_c_ends_a_scene_with_its_report(capsys, monkeypatch):
     assert "interrupted, " in out
     assert "stopped" in out
     # before the first cycle, too
-    monkeypatch.setattr(rf.HapticSession, "records", lambda self: rf.HapticRecords(nothing))
+    empty = rf.HapticRecords(nothing)
+    monkeypatch.setattr(rf.HapticSession, "records", lambda self, drain=False: empty)
     assert main(["haptics", "alpha", "--points", "2000", "--resolution", "48"]) == 0
     assert "deepest level" not in capsys.readouterr().out
 

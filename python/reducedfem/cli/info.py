@@ -169,7 +169,13 @@ def _info_field(field: DistanceField, path: Path, console: Console) -> None:
         text += f", {made['mode']}"
     console.fact("made", text)
     if isinstance(made.get("closed"), bool):
-        notes = ["closed" if made["closed"] else "open: what is within the offset is inside"]
+        notes = [
+            "closed"
+            if made["closed"]
+            else "open: what is within the offset is inside"
+            if made["offset_m"] > 0.0
+            else "open: inside is where its winding number is above 1/2"
+        ]
         if made.get("turned") is True:
             notes.append("faced inwards")
         if made.get("crossing") is True:
