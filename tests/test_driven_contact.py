@@ -145,6 +145,7 @@ def test_steps_are_those_of_the_formula(beam):
     np.testing.assert_array_equal(again.state.q, sim.state.q)
 
 
+@pytest.mark.filterwarnings("ignore:the density is 5:reducedfem.PlausibilityWarning")
 @pytest.mark.parametrize("density", [1000.0, 5.0])
 @pytest.mark.parametrize("young", [3e3, 3e6])
 def test_what_is_pressed_comes_to_rest(young, density):
