@@ -8,7 +8,7 @@ on the rim of its hole and a rod through a plate, and walks at random in a box; 
 beyond what it meets, and then comes back.
 
 Printed is the deepest penetration of any point over the depth D that is allowed (`max_depth`),
-which is 2 d with the settings of `VirtualCoupling.for_contact`: for a static coupling that only
+which is 2 d, d half a spacing of the field's samples: for a static coupling that only
 saturates, as that of the thesis, for the static and the dynamic one with all limits, and on plates
 that deform for object and shell in one solve; then, of the static one while the hand rests, how far
 the object still slides, which takes long where a hand that is far away pulls with hardly any force,
@@ -352,7 +352,13 @@ class Result:
 
 def couple(contact: rf.PenaltyContact, scheme: str) -> rf.VirtualCoupling | rf.DynamicCoupling:
     """Return the coupling that fits a contact, or another one of the same springs and limits."""
-    static = rf.VirtualCoupling.for_contact(contact, COUPLING)
+    # half a spacing deep, and no more force than that of one such point (4.9)
+    depth = 0.5 * float(np.max(contact.field.spacing))
+    static = rf.VirtualCoupling.for_contact(
+        contact, COUPLING, depth=depth, max_force=STIFFNESS * depth
+    )
+    lever = np.sqrt(0.5 * static.torsional_stiffness / static.stiffness)
+    static = dataclasses.replace(static, max_torque=STIFFNESS * depth * float(lever))
     if scheme == "saturated":
         return dataclasses.replace(static, max_depth=None)
     if scheme != "dynamic":

@@ -46,9 +46,10 @@ def test_both_come_to_the_same_force(pressed):
     assert split[-1] == pytest.approx(pressed.rest, rel=0.2)
 
 
-def test_coupled_forces_are_as_near_to_those_of_high_rates(pressed):
-    """Both are of first order in the period."""
-    assert (pressed.error[1] < 1.05 * pressed.error[0]).all()
+def test_coupled_forces_lag_by_their_damping(pressed):
+    """Both are of first order in the period; what keeps light bodies still costs a third."""
+    assert (pressed.error[1] < 1.5 * pressed.error[0]).all()
+    assert (pressed.error[:2, 1] < 0.5 * pressed.error[:2, 0]).all()
     assert (pressed.error[:2, 1] < 0.4 * pressed.error[:2, 0]).all()
 
 

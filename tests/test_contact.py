@@ -376,6 +376,32 @@ def test_normals_in_place_of_the_gradient(rigid):
     assert np.abs(out.force - along.force).max() > 1e-3 * np.abs(out.force).max()
 
 
+@pytest.mark.parametrize("half", [1.0, 0.62])
+def test_directions_have_the_same_bits_by_all_variants(rigid, half):
+    """Plain code against vectors, in blocks and alone, also at the sides of a grid that cuts."""
+    axis = np.linspace(-half, half, 21)
+    x, y, z = np.meshgrid(axis, axis, axis, indexing="ij")
+    values = (np.sqrt(x * x + y * y + z * z) - 0.7).astype(np.float32)
+    grid = rf.DistanceField(values, [-half] * 3, [half / 10] * 3)
+    found = []
+    for which in (1, 2):
+        try:
+            field = _core.Field((grid._core,), 0.0, which)
+        except rf.InputError:
+            pytest.skip("this processor has no such vectors")
+        contact = _core.Contact(
+            rigid._core, field, None, STIFFNESS, EVERYTHING, 0.8, 0.0, 0, True, False, (0.0, 0, 0)
+        )
+        found.append(contact.evaluate((0.75, 0.1, 0.2), LEVEL, None, -1, True))
+    assert found[0][6] > 100
+    for a, b in zip(found[0][-1], found[1][-1], strict=True):
+        np.testing.assert_array_equal(a, b)
+    # and those of NumPy
+    expected = plain(rigid, grid, (0.75, 0.1, 0.2), LEVEL, limit=None)
+    order = np.argsort(found[0][-1][0])
+    np.testing.assert_allclose(found[0][-1][4][order], expected["forces"], atol=1e-9)
+
+
 def test_momentum(soft, rng):
     """Forces and torques on both objects cancel, about any point."""
     contact = rf.PenaltyContact(soft, GRID, STIFFNESS, EVERYTHING, grasp=(0.3, 0, -0.4))

@@ -508,8 +508,8 @@ def test_a_coupling_for_a_contact():
     assert 0.1 + r <= coupling.reach <= 0.1 + r + math.sqrt(3.0) * spacing
     assert coupling.max_speed == pytest.approx(spacing * 1e3)
     assert rf.VirtualCoupling.for_contact(contact, 300.0, max_torque=0.1).max_torque == 0.1
-    told = rf.VirtualCoupling.for_contact(contact, 300.0, depth=0.25 * spacing)
-    assert told.max_depth == pytest.approx(0.5 * spacing)
+    given = rf.VirtualCoupling.for_contact(contact, 300.0, depth=0.25 * spacing)
+    assert given.max_depth == pytest.approx(0.5 * spacing)
     weak = rf.VirtualCoupling.for_contact(contact, 300.0, force=1e-6)
     assert weak.max_depth == pytest.approx(spacing)  # not below what samples resolve
     fitted = rf.PenaltyContact(contact.tree, field, grasp=centre)

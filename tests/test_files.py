@@ -19,6 +19,7 @@ from safetensors.numpy import save_file
 
 import reducedfem as rf
 from reducedfem import files
+from reducedfem._record_file import RECORD
 from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 ARRAYS = ("basis", "mass", "coefficients")
@@ -63,7 +64,7 @@ def skinned() -> rf.ReducedSolid:
     """Of a mesh that was made from a surface."""
     part = rf.Mesh(*box_hexes(1, 1, 1, 0.1)).surface()
     mesh = rf.voxelize(part, 4, fill=True)
-    solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), mesh.nodes[:, 0] < 0.0)
+    solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0), mesh.nodes[:, 0] <= 0.0)
     return rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))
 
 
@@ -80,6 +81,21 @@ def damped() -> rf.ReducedSolid:
 @pytest.fixture(scope="module")
 def damped_data(damped) -> bytes:
     return files.to_bytes(damped)
+
+
+@pytest.fixture(scope="module")
+def cut_data() -> bytes:
+    """Return the file of a model with two of four elements cut."""
+    nodes, elements = box_hexes(4, 1, 1, (4.0, 1.0, 1.0))
+    mesh = rf.Mesh(nodes, elements)
+    gauss = np.array(np.meshgrid(*3 * [[-(3**-0.5), 3**-0.5]])).reshape(3, -1).T
+    half = np.tile(0.25 * gauss * [1, 4, 4] - [0.75, 0, 0], (2, 1))
+    products = np.full((2, 36), 0.01)
+    mesh._cut_as((np.array([0, 8, 0, 8], np.int32), half, np.full(16, 0.25), products))
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
+    bend = np.zeros((1, len(nodes), 3))
+    bend[0, :, 2] = nodes[:, 0] ** 2
+    return files.to_bytes(rf.reduce(solid, bend))
 
 
 def assert_same(a: rf.ReducedSolid, b: rf.ReducedSolid) -> None:
@@ -121,14 +137,16 @@ def signature(header: dict, body: bytes) -> str:
     digest = hashlib.sha256(text.encode("ascii"))
     order = ("basis", "reduced_mass", "energy_coefficients", "mesh_nodes", "part_coefficients",
              "part_volumes", "part_masses", "damping_coefficients", "surface_vertices",
-             "mesh_elements", "mesh_regions", "fixed_nodes", "part_general",
-             "surface_triangles")  # fmt: skip
+             "rule_points", "rule_weights", "rule_products", "mesh_elements", "mesh_regions",
+             "fixed_nodes", "part_general", "surface_triangles", "rule_counts")  # fmt: skip
     for name in order:
         if name.startswith("part_") and "part_volumes" not in header:
             continue
         if name.startswith("surface_") and "surface_vertices" not in header:
             continue
         if name == "damping_coefficients" and name not in header:
+            continue
+        if name.startswith("rule_") and "rule_counts" not in header:
             continue
         begin, end = header[name]["data_offsets"]
         digest.update(body[begin:end])
@@ -206,7 +224,7 @@ def test_pickle_goes_through_the_format(model, damped):
 @pytest.mark.parametrize("which", ["model", "damped"])
 def test_two_saves_give_the_same_bytes(which, request, tmp_path):
     model = request.getfixturevalue(which)
-    first, second = tmp_path / "a", tmp_path / "b"
+    first, second = tmp_path / "a.safetensors", tmp_path / "b.safetensors"
     model.save(first)
     rf.load(first).save(second)
     assert first.read_bytes() == second.read_bytes()
@@ -219,15 +237,15 @@ def test_two_saves_give_the_same_bytes(which, request, tmp_path):
 @pytest.mark.parametrize("which", ["model", "damped"])
 def test_truncated_model_and_its_history(which, request, tmp_path):
     small = request.getfixturevalue(which).truncate(2)
-    small.save(tmp_path / "m")
-    loaded = rf.load(tmp_path / "m")
+    small.save(tmp_path / "m.safetensors")
+    loaded = rf.load(tmp_path / "m.safetensors")
     assert_same(small, loaded)
     assert loaded.provenance["truncated_to"] == 2
 
 
 def test_a_damped_model_moves_the_same_in_another_process(damped, tmp_path):
     """Without its solid: all that its damping needs is in the file."""
-    damped.save(tmp_path / "m")
+    damped.save(tmp_path / "m.safetensors")
     code = (
         "import sys, numpy as np, reducedfem as rf\n"
         "model = rf.load(sys.argv[1])\n"
@@ -236,7 +254,9 @@ def test_a_damped_model_moves_the_same_in_another_process(damped, tmp_path):
         "    print(sim.state.q.tobytes().hex())\n"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path / "m")], check=True, capture_output=True
+        [sys.executable, "-c", code, str(tmp_path / "m.safetensors")],
+        check=True,
+        capture_output=True,
     )
     expected = []
     for sim in (rf.ImplicitNewmark(damped, 1e-3), rf.CentralDifferences(damped)):
@@ -246,8 +266,8 @@ def test_a_damped_model_moves_the_same_in_another_process(damped, tmp_path):
 
 
 def test_the_safetensors_package_reads_a_damped_model(damped, tmp_path):
-    damped.save(tmp_path / "m")
-    with safe_open(tmp_path / "m", "np") as file:
+    damped.save(tmp_path / "m.safetensors")
+    with safe_open(tmp_path / "m.safetensors", "np") as file:
         coefficients, metadata = file.get_tensor("damping_coefficients"), file.metadata()
     # the Gram matrix at rest is D~(0), for the pairs (0, b) come first
     square = np.zeros((damped.r, damped.r))
@@ -265,8 +285,8 @@ def test_model_without_fixed_nodes_and_with_given_vectors(tmp_path, rng):
     nodes, elements = box_hexes(2, 1, 1)
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0))
     model = rf.reduce(solid, rng.standard_normal((2, len(nodes), 3)))
-    model.save(tmp_path / "m")
-    assert_same(model, rf.load(tmp_path / "m"))
+    model.save(tmp_path / "m.safetensors")
+    assert_same(model, rf.load(tmp_path / "m.safetensors"))
 
 
 def test_the_safetensors_package_reads_it(model, tmp_path):
@@ -303,11 +323,11 @@ def test_the_safetensors_package_reads_it(model, tmp_path):
 
 def test_a_file_rewritten_by_the_safetensors_package_loads(model, tmp_path):
     """Another order of names and metadata is the same file; the checksum does not mind."""
-    model.save(tmp_path / "m")
-    with safe_open(tmp_path / "m", "np") as file:
+    model.save(tmp_path / "m.safetensors")
+    with safe_open(tmp_path / "m.safetensors", "np") as file:
         arrays, metadata = {name: file.get_tensor(name) for name in file.keys()}, file.metadata()  # noqa: SIM118
     save_file(arrays, tmp_path / "n", metadata)
-    assert (tmp_path / "n").read_bytes() != (tmp_path / "m").read_bytes()
+    assert (tmp_path / "n").read_bytes() != (tmp_path / "m.safetensors").read_bytes()
     assert_same(model, rf.load(tmp_path / "n"))
 
 
@@ -324,7 +344,7 @@ def test_arrays_are_aligned(data):
 
 
 def test_a_failed_save_keeps_the_old_file(model, tmp_path, monkeypatch):
-    path = tmp_path / "m"
+    path = tmp_path / "m.safetensors"
     model.save(path)
     before = path.read_bytes()
 
@@ -335,11 +355,11 @@ def test_a_failed_save_keeps_the_old_file(model, tmp_path, monkeypatch):
     with pytest.raises(rf.FileFormatError, match="No space left"):
         model.truncate(1).save(path)
     assert path.read_bytes() == before
-    assert os.listdir(tmp_path) == ["m"]
+    assert os.listdir(tmp_path) == ["m.safetensors"]
 
 
 def test_a_replaced_file_keeps_its_permissions(model, tmp_path):
-    path = tmp_path / "m"
+    path = tmp_path / "m.safetensors"
     model.save(path)
     for mode in (0o600, 0o664):
         path.chmod(mode)
@@ -355,7 +375,7 @@ def test_save_says_why_it_cannot(model, tmp_path):
     with pytest.raises(rf.InputTypeError, match="path"):
         model.save(7)
     with pytest.raises(rf.InputTypeError, match="ReducedSolid"):
-        files.save("model", tmp_path / "m")
+        files.save("model", tmp_path / "m.safetensors")
 
 
 def test_provenance_that_is_no_plain_data_is_refused(model, tmp_path):
@@ -366,16 +386,16 @@ def test_provenance_that_is_no_plain_data_is_refused(model, tmp_path):
         )
 
     # NumPy's numbers and arrays are plain enough
-    with_basis(k=np.int64(3), weights=np.arange(2.0)).save(tmp_path / "m")
-    assert rf.load(tmp_path / "m").provenance["basis"]["weights"] == (0.0, 1.0)
-    before = (tmp_path / "m").read_bytes()
+    with_basis(k=np.int64(3), weights=np.arange(2.0)).save(tmp_path / "m.safetensors")
+    assert rf.load(tmp_path / "m.safetensors").provenance["basis"]["weights"] == (0.0, 1.0)
+    before = (tmp_path / "m.safetensors").read_bytes()
     with pytest.raises(rf.InputTypeError, match="function"):
-        with_basis(f=print).save(tmp_path / "m")
+        with_basis(f=print).save(tmp_path / "m.safetensors")
     with pytest.raises(rf.InputError, match="provenance"):
-        with_basis(f=math.nan).save(tmp_path / "m")
+        with_basis(f=math.nan).save(tmp_path / "m.safetensors")
     with pytest.raises(rf.InputError, match="too long"):
-        with_basis(f="x" * 2_000_000).save(tmp_path / "m")
-    assert (tmp_path / "m").read_bytes() == before
+        with_basis(f="x" * 2_000_000).save(tmp_path / "m.safetensors")
+    assert (tmp_path / "m.safetensors").read_bytes() == before
 
 
 # --- no file does harm --------------------------------------------------------------------
@@ -403,10 +423,10 @@ def test_what_is_no_file(tmp_path):
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
 def test_unreadable(model, tmp_path):
-    model.save(tmp_path / "m")
-    (tmp_path / "m").chmod(0)
+    model.save(tmp_path / "m.safetensors")
+    (tmp_path / "m.safetensors").chmod(0)
     with pytest.raises(rf.FileFormatError, match="Permission"):
-        rf.load(tmp_path / "m")
+        rf.load(tmp_path / "m.safetensors")
 
 
 def test_messages_name_the_file(tmp_path):
@@ -485,18 +505,19 @@ def test_versions(data):
 
 
 def test_only_what_older_versions_do_not_know_is_of_newer_ones(
-    data, editable_data, damped_data, skinned_data, monkeypatch
+    data, editable_data, damped_data, skinned_data, cut_data, monkeypatch
 ):
     """An older package reads all that it can, and says of the rest that it is newer."""
     quadratic = files.to_bytes(make_model("tet10"))
     serendipity = files.to_bytes(make_model("hex20"))
     for contents, version in (
         (data, "1"), (editable_data, "1"), (damped_data, "2"), (quadratic, "2"),
-        (skinned_data, "3"), (serendipity, "3"),
+        (skinned_data, "3"), (serendipity, "3"), (cut_data, "3"),
     ):  # fmt: skip
         assert split(contents)[0]["__metadata__"]["format_version"] == version
     for contents, version in (
-        (damped_data, "1"), (quadratic, "1"), (skinned_data, "2"), (serendipity, "2")
+        (damped_data, "1"), (quadratic, "1"), (skinned_data, "2"), (serendipity, "2"),
+        (cut_data, "2"),
     ):  # fmt: skip
         forged = forge(contents, metadata={"format_version": version})
         refused(forged, "what its format version does not know")
@@ -636,10 +657,12 @@ def test_regions_are_numbers(data, editable_data, damped_data):
 
 @pytest.mark.parametrize("name", files._SCHEMA)
 def test_missing_arrays_wrong_types_wrong_shapes(
-    name, data, editable_data, damped_data, skinned_data
+    name, data, editable_data, damped_data, skinned_data, cut_data
 ):
     if name in files._PARTS:
         data = editable_data
+    elif name in files._RULE:
+        data = cut_data
     elif name == "damping_coefficients":
         data = damped_data
     elif name in files._SURFACE:
@@ -656,8 +679,10 @@ def test_missing_arrays_wrong_types_wrong_shapes(
     refused(forge(data, {name: array[None]}), "shape")
     refused(forge(data, {name: array.reshape(-1)[:0]}))
     if name != "fixed_nodes":
-        refused(forge(data, {name: array[:-1]}), "shape|counts")
-        refused(forge(data, {name: np.concatenate([array, array[:1]])}), "shape|counts")
+        # of products the core knows how many there must be
+        wrong = "shape|counts" if name != "rule_products" else "products do not fit"
+        refused(forge(data, {name: array[:-1]}), wrong)
+        refused(forge(data, {name: np.concatenate([array, array[:1]])}), wrong)
     for bad in (
         {"dtype": entry["dtype"], "shape": entry["shape"]},
         {**entry, "more": 1},
@@ -839,3 +864,23 @@ def test_each_class_loads_its_own_files(model, tmp_path):
             if other is not kind:
                 with pytest.raises(rf.FileFormatError, match=r"its format is 'reducedfem-\w+'"):
                     kind.load(place)
+
+
+def test_files_get_the_suffix_that_fits(model, tmp_path):
+    model.save(tmp_path / "spoon")
+    assert os.listdir(tmp_path) == ["spoon.safetensors"]
+    for name in ("spoon", "spoon.safetensors"):
+        assert rf.load(tmp_path / name).r == model.r
+        assert rf.ReducedSolid.load(tmp_path / name).r == model.r
+    for wrong in ("spoon.obj", "spoon.NPY", "spoon.png"):
+        with pytest.raises(rf.FileFormatError, match=r"its format is \.safetensors, .*spoon\.saf"):
+            model.save(tmp_path / wrong)
+    # of what is no other format it may be a part of the name
+    model.save(tmp_path / "spoon.v2")
+    assert rf.load(tmp_path / "spoon.v2").r == model.r
+    records = rf.HapticRecords(np.zeros(2, RECORD))
+    records.save(tmp_path / "touch")
+    assert len(rf.HapticRecords.load(tmp_path / "touch.npy")) == 2
+    with pytest.raises(rf.FileFormatError, match=r"its format is \.npy, not \.csv"):
+        records.save(tmp_path / "touch.csv")
+    assert sorted(os.listdir(tmp_path)) == ["spoon.safetensors", "spoon.v2", "touch.npy"]

@@ -42,7 +42,9 @@ def sub_volume(surface, resolution, parts=4):
     """Volume of the voxels of a surface, by winding numbers of sub-cells where it passes."""
     low, high = surface.bounds
     h = 1.2 * (high - low).max() / resolution
-    filled, shell = (rf.voxelize(surface, resolution, fill=fill) for fill in (True, False))
+    filled, shell = (
+        rf.voxelize(surface, resolution, fill=fill, cut=False, order=1) for fill in (True, False)
+    )
     at = shell.nodes[shell.elements].min(axis=1)
     steps = (np.stack(np.meshgrid(*3 * [np.arange(parts)], indexing="ij"), -1).reshape(-1, 3)
              + 0.5) / parts  # fmt: skip
@@ -73,7 +75,7 @@ def test_every_voxel_off_the_surface_is_decided_as_alone(rng, kind):
     origin = 0.5 * (low + high) - 0.5 * n * h
     grids = []
     for fill in (False, True):
-        mesh = rf.voxelize(surface, n, fill=fill)
+        mesh = rf.voxelize(surface, n, fill=fill, cut=False, order=1)
         at = np.rint((mesh.nodes[mesh.elements].min(axis=1) - origin) / h).astype(int)
         grids.append(np.zeros((n, n, n), bool))
         grids[-1][tuple(at.T)] = True
@@ -98,14 +100,14 @@ def test_damaged_balls_weigh_what_whole_ones_do(rng, missing, flipped):
 
 def test_small_holes_are_no_reason_to_warn():
     for above in (0.97, 0.9):
-        rf.voxelize(rf.Surface(*without(sphere(24), 2, above)), 24)
+        rf.voxelize(rf.Surface(*without(sphere(24), 2, above)), 24, cut=False, order=1)
 
 
 def test_large_holes_are_named():
     bowl = rf.Surface(*without(sphere(24), 2, 0.0))
     # the disc that closes a hemisphere is where it is seen under half of all directions
     with pytest.warns(rf.GeometryWarning, match=r"1 hole, 2 m across \(100% of") as caught:
-        mesh = rf.voxelize(bowl, 24)
+        mesh = rf.voxelize(bowl, 24, cut=False, order=1)
     assert "Surface.filled()" in str(caught[0].message)
     assert caught[0].filename == __file__
     middle = mesh.nodes[mesh.elements].mean(axis=1)
@@ -114,7 +116,7 @@ def test_large_holes_are_named():
     middle = vertices[triangles].mean(axis=1)[:, 2]
     belt = rf.Surface(vertices, triangles[np.abs(middle) < 0.4])
     with pytest.warns(rf.GeometryWarning, match=r"2 holes, 1\.8. m across .*; 1\.8. m across"):
-        rf.voxelize(belt, 24)
+        rf.voxelize(belt, 24, cut=False, order=1)
 
 
 def test_surfaces_without_area_are_sheets():
@@ -127,15 +129,15 @@ def test_single_sheets_keep_their_voxels_and_say_so():
     x = np.stack(np.meshgrid([0, 1.0], [0, 1.0], indexing="ij"), -1).reshape(-1, 2)
     sheet = rf.Surface(np.column_stack([x, 0.1 * x[:, 0]]), [[0, 1, 2], [1, 3, 2]])
     with pytest.warns(rf.GeometryWarning, match=r"100% of the surface's area bounds no volume"):
-        mesh = rf.voxelize(sheet, 20)
+        mesh = rf.voxelize(sheet, 20, cut=False, order=1)
     shell = rf.voxelize(sheet, 20, fill=False)
     np.testing.assert_array_equal(mesh.elements, shell.elements)
     # beside a body
     both = joined(sphere(16), (sheet.vertices + np.array([2, 0, 0]), sheet.triangles))
-    rf.voxelize(both, 20)
+    rf.voxelize(both, 20, cut=False, order=1)
     large = joined(sphere(16, radius=0.4), (sheet.vertices + np.array([2, 0, 0]), sheet.triangles))
     with pytest.warns(rf.GeometryWarning, match=r"3.% of the surface's area"):
-        rf.voxelize(large, 20)
+        rf.voxelize(large, 20, cut=False, order=1)
 
 
 def test_the_bunny_weighs_the_same_at_every_resolution(shared):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import json
+import pydoc
 import re
 import subprocess
 import sys
@@ -114,3 +115,14 @@ def test_missing_libraries_are_named(text, expected):
     assert text in last
     for part in expected:
         assert part in last
+
+
+def test_help_begins_with_the_overview():
+    """The README says so: what follows are all classes, at length."""
+    assert "`print(rf.__doc__)` is a page of all there is" in (ROOT / "README.md").read_text()
+    shown = pydoc.plain(pydoc.render_doc(rf))
+    first = rf.__doc__.splitlines()[0]
+    begin = shown.index(first.rstrip("."))
+    assert begin < 200
+    for name in ("read_surface", "HapticSession", "ReducedFEMError"):
+        assert shown.index(f"`{name}`") < shown.index("PACKAGE CONTENTS")

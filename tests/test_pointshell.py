@@ -144,7 +144,7 @@ def test_saved_and_loaded(areas, tmp_path):
 
 def test_damaged_files_are_refused(tmp_path):
     """Every byte counts; wrong contents are refused even with a checksum that belongs to them."""
-    shell, path = rf.Pointshell(X, N, [0, 0, 1, 1], [1, 2, 3, 4]), tmp_path / "shell"
+    shell, path = rf.Pointshell(X, N, [0, 0, 1, 1], [1, 2, 3, 4]), tmp_path / "shell.safetensors"
     shell.save(path)
     data = path.read_bytes()
     for at in range(0, len(data), 7):

@@ -227,8 +227,9 @@ def test_forces_with_areas_converge_to_the_integral(make, rng):
             for way in ways:
                 plane = rf.PlaneField((deep - 1.0) * way, way)
                 contact = rf.PenaltyContact(
-                    tree, plane, 1.0, None, area_weights=weighted, max_points=most
-                )
+                    tree, plane, 1.0, None,
+                    area_weights=weighted, max_points=most, direction="normal",
+                )  # fmt: skip
                 force = contact.evaluate((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)).force
                 off.append(np.linalg.norm(force + exact * way) / exact)
             found.append(np.sqrt(np.mean(np.square(off))))

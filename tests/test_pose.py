@@ -106,7 +106,7 @@ def test_taken_where_positions_and_quaternions_are():
 # ---- what is likely to be a mistake --------------------------------------------------------------
 
 
-def test_the_identity_in_another_order_is_told():
+def test_the_identity_in_another_order_is_reported():
     tree = rf.PointTree(rf.Pointshell([[0.0, 0, 0]], [[0, 0, -1.0]]))
     contact = rf.PenaltyContact(tree, rf.SphereField((0, 0, 0), 1.0), 10.0)
     with pytest.warns(UserWarning, match=r"quaternion is \(0, 0, 0, 1\), .* half a turn about z"):
@@ -117,7 +117,7 @@ def test_the_identity_in_another_order_is_told():
     contact.evaluate_many([[0, 0, 0.9]] * 2, [[1, 0, 0, 0], [0, 0, 0, 1]])
 
 
-def test_a_forgotten_q_is_told():
+def test_a_forgotten_q_is_reported():
     mesh = rf.Mesh(*box_hexes(2, 2, 2))
     solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1e3), fixed=mesh.nodes[:, 0] == 0)
     reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))
@@ -130,7 +130,7 @@ def test_a_forgotten_q_is_told():
     contact.evaluate(rf.Pose((1.9, 0.5, 0.5)), q=np.zeros(3))
 
 
-def test_what_lies_beside_its_body_is_told():
+def test_what_lies_beside_its_body_is_reported():
     mesh = rf.Mesh(*box_hexes(2, 2, 2))
     solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1e3), fixed=mesh.nodes[:, 0] == 0)
     reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))

@@ -23,12 +23,13 @@ def test_the_script_runs_and_moves_the_spoon(tmp_path):
     # the package under test, also when its folder was given relative to another place
     package = str(Path(rf.__file__).resolve().parents[1])
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script],
+        [sys.executable, "-W", "error", "-W", "ignore:the thinnest parts are", "-c", script],
         cwd=tmp_path, env=os.environ | {"PYTHONPATH": package},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout == ""
+    assert re.search(r"^mass +0\.0079\d* kg$", done.stdout, re.MULTILINE)
+    assert re.search(r"^lifted by \d+\.\d mm$", done.stdout, re.MULTILINE)
     out = np.load(tmp_path / "out.npz")
     lift = (out["moved"] - out["rest"])[:, 2]
     # it bends upwards at the tip, visibly, without leaving the scene (it is 0.2 m long)
@@ -42,16 +43,18 @@ def test_the_hose_pushes_the_spoon():
     assert scripts[1].count("\n") <= 10
     first = scripts[0].replace('reduced.save("spoon.safetensors")', "")
     names: dict[str, object] = {}
-    exec(first + scripts[1].replace("budget_us=200", "warm_nodes=None"), names)  # as fast anywhere
+    exec(first + scripts[1], names)
     touch, skin, sim = names["touch"], names["skin"], names["sim"]
     surface = names["surface"].vertices
     down = surface[:, 2] - skin.positions(sim.state.q)[:, 2]
     # the hose touches 5 mm below where it starts and goes on for 9; the bowl gives way by about
     # that, as it swings, and the hose is pushed up
-    assert touch.touching > 0
-    assert touch.force[2] > 0.01
+    assert touch.touching[-1] > 0
+    assert touch.force[-1, 2] > 0.01
+    # and comes to rest
+    assert np.std(touch.force[-300:, 2]) < 0.01 * touch.force[-1, 2]
     assert 0.005 < down[np.abs(surface[:, 0] - 0.15).argmin()] < 0.015
-    assert touch.depth < 0.002
+    assert touch.depth[-1] < 0.002
 
 
 def test_the_hand_feels_the_spoon(tmp_path, monkeypatch, capsys):
@@ -72,7 +75,7 @@ def test_the_hand_feels_the_spoon(tmp_path, monkeypatch, capsys):
     again = scripts[2].replace(waits[0], "session.run(seconds=3)\nsession.close()\n")
     exec(first + second + again, {})
     records = rf.HapticRecords.load("touch.npy").array
-    assert records["touching"].max() > 5
+    assert records["touching"].max() > 2
     assert 0.2 < records["force"][:, 2].max() < 3.0
     # it gives way, swings, and gives back no more than it got
     assert records["energy_j"].max() < 1e-6
@@ -104,10 +107,12 @@ def test_shell_lines_run(tmp_path):
     for command in commands:
         words = shlex.split(command)[1:]
         done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "reducedfem", *words],
+            [sys.executable, "-W", "error", "-W", "ignore:the thinnest parts are",
+             "-m", "reducedfem", *words],
             cwd=tmp_path, env=os.environ | {"PYTHONPATH": package},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        assert (done.returncode, done.stderr) == (0, ""), command
+        said = [line for line in done.stderr.splitlines() if "the thinnest parts" not in line]
+        assert (done.returncode, said) == (0, []), command
     made = {path.name for path in tmp_path.iterdir()}
     assert made == {"spoon.safetensors", "tip.csv", "tip.png", "shapes.png"}

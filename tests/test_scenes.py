@@ -153,15 +153,16 @@ def test_a_recorded_hand_solves_the_alpha_puzzle_or_is_held(name, tmp_path):
         np.testing.assert_allclose(end[0], begin[0], atol=1e-4)
 
 
-def test_without_limits_the_cheat_succeeds():
-    """The same hand against a spring that neither saturates nor is relieved tears them apart."""
+def test_without_limits_contact_holds_by_its_stiffness():
+    """The same hand against a spring that neither saturates nor is relieved: they stay linked."""
     session = scenes.session("alpha-cheat", budget_us=0.0, **SMALL["alpha-cheat"])
     limited = session.coupling
     session.coupling = rf.VirtualCoupling(limited.stiffness, limited.torsional_stiffness)
     records = session.run(10_000).array
     session.close()
-    assert records["depth_m"].max() > 0.75 * 0.004
-    assert np.linalg.norm(records["object_position"], axis=1).max() > 2 * 0.03
+    assert np.linalg.norm(records["force"], axis=1).max() > 5.0
+    assert records["depth_m"].max() < 0.25 * 0.004
+    assert np.linalg.norm(records["object_position"], axis=1).max() < 2 * 0.03
 
 
 def test_the_peg_goes_home():
@@ -169,7 +170,7 @@ def test_the_peg_goes_home():
     height = records["object_position"][:, 2] - 0.04
     assert height.min() == pytest.approx(0.0, abs=6e-4)  # the floor of the hole, less the clearance
     home = height < 0.001
-    assert records["touching"][home].max() > 200
+    assert records["touching"][home].max() > 100
     # there the hand cannot turn it, though it tries to by 0.2 rad
     turn = 2.0 * np.abs(records["object_quaternion"][home, 3])
     assert turn.max() < 0.05
@@ -256,7 +257,7 @@ def test_unknown_scenes_are_named():
         ("alpha", None, {"points": 170}, "^points must be 171 or more, got 170: .* alpha has 5 le"),
         ("statue", None, {"points": 2730}, "^points must be 2731 or more, got 2730"),
         ("hoses", None, {"resolution": 0.5}, "^resolution must be an int"),
-        ("statue", None, {"coupled": True}, "^coupled is for one shell that deforms"),
+        ("statue", None, {"coupled": 1}, "^coupled must be True or False"),
         ("alpha", None, {"cheat": "no"}, "^cheat must be True or False"),
         ("statue", None, {"max_force": -1.0}, "max_force"),
         ("statue", None, {"record": 3}, "^record must be a str or a Path, got int"),
@@ -417,7 +418,8 @@ def test_ctrl_c_ends_a_scene_with_its_report(capsys, monkeypatch):
     assert "interrupted, " in out
     assert "stopped" in out
     # before the first cycle, too
-    monkeypatch.setattr(rf.HapticSession, "records", lambda self: rf.HapticRecords(nothing))
+    empty = rf.HapticRecords(nothing)
+    monkeypatch.setattr(rf.HapticSession, "records", lambda self, drain=False: empty)
     assert main(["haptics", "alpha", "--points", "2000", "--resolution", "48"]) == 0
     assert "deepest level" not in capsys.readouterr().out
 

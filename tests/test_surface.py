@@ -301,10 +301,10 @@ def test_failing_write_leaves_the_old_file(tmp_path, monkeypatch):
     path = tmp_path / "s.ply"
     path.write_bytes(b"precious")
 
-    def full(self, target):
+    def full(source, target):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("pathlib.Path.replace", full)
+    monkeypatch.setattr("os.replace", full)
     with pytest.raises(rf.FileFormatError, match="No space left"):
         tetrahedron().write(path)
     assert path.read_bytes() == b"precious"

@@ -98,7 +98,7 @@ void rf_deformed_field_distances_rt(const rf_deformed_field *f, const rf_deforme
 void rf_deformed_field_gradients_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                     int32_t n, const double *points, double *distance,
                                     double *gradient, int32_t *nearest);
-// What moves the object at a place: with each of these proxies goes the share of
+// Proxies that move the object at a place: with each of them goes the share of
 // U + grad U (X - P), X the place pulled back by it.
 typedef struct rf_deformed_carriers {
   int32_t n, proxy[RF_DEFORMED_MAX_K];

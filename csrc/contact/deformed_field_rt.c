@@ -224,7 +224,7 @@ double rf_deformed_field_distance_rt(const rf_deformed_field *f, const rf_deform
   return distance;
 }
 
-// What is found of a block in one domain.
+// Results of a block in one domain.
 typedef struct found {
   double distance[BLOCK], gradient[3 * BLOCK];
   double rest[3 * BLOCK * RF_NEAREST_MAX_K + 1];  // places pulled back, by rows

@@ -387,7 +387,7 @@ static void traverse(rf_penalty *p, rf_penalty_result *out) {
 
 // ---- forces
 
-// What the forces beside the proxies do to the field object.
+// The reduced force on the field object, of the forces beside its proxies.
 static void push_proxies(rf_penalty *p) {
   const rf_deformed_field *f = p->oracle.deformed;
   memset(p->field_reduced, 0, (size_t)f->r * sizeof *p->field_reduced);

@@ -3,6 +3,9 @@
 #include "base/alloc.h"
 #include "linalg/dense_rt.h"
 
+// Damping: see the header.
+static const double WHOLE_STEPS = 3.0, SHORT_STEPS = 1.5;
+
 static void free_body(rf_coupled_body *b) {
   rf_newmark_free(b->whole);
   rf_free(b->added);
@@ -57,6 +60,9 @@ rf_status rf_coupled_create(double period_s, int32_t n_parts, rf_newmark *const 
   const int32_t r_field = field ? field->model->r : 0;
   RF_ALLOC(c, 1);
   c->n_parts = n_parts;
+  c->damped = field_steps > 1 ? SHORT_STEPS : WHOLE_STEPS;
+  for (int32_t k = 0; k < n_parts; ++k)
+    if (shells[k] && steps[k] > 1) c->damped = SHORT_STEPS;
   c->n_object = 6 + r_field;
   c->rows = rf_dense_ld(c->n_object);
   RF_ALLOC(c->object, c->rows * c->rows);

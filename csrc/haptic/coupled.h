@@ -19,12 +19,13 @@
 // The elimination is that of one step of a whole period.  A simulation with shorter steps makes
 // them while the motion goes on evenly; its stiffness from contact is in each of them.
 //
-// The blocks are taken twice as large: in a cycle of length h that is a damper of k h beside each
-// point, between the two bodies.  Newmark's scheme damps nothing of its own, and light
-// bodies would bounce on each other for ever; nothing changes at rest.
+// The blocks are taken larger than they are, by the factor `damped`, 3: in a cycle of length h that
+// is a damper of 2 k h beside each point, between the two bodies.  Newmark's scheme damps nothing
+// of its own, and light bodies would bounce on each other for ever; nothing changes at rest.
+// Shorter steps follow the solve less closely, which the factor magnifies: it is 1.5 then.
 //
-// Where a matrix is not positive definite there is nothing to eliminate with, and the cycle is the
-// split one.
+// A matrix that is not positive definite cannot be eliminated with: the cycle is then the split
+// one.
 #ifndef RF_HAPTIC_COUPLED_H
 #define RF_HAPTIC_COUPLED_H
 
@@ -57,6 +58,7 @@ typedef struct rf_coupled {
   int32_t n_parts, n_object, rows;  // n_object: 6 + r of the field; rows: rf_dense_ld of it
   rf_coupled_part part[RF_COUPLED_MOST_PARTS];
   rf_coupled_body field;
+  double damped;   // stiffness of contact and its damping in a cycle, over the stiffness
   double *object;  // G + sum of B Z                              (rows, rows)
   double *pull;    // sum of B a: on the object                   (rows)
   double *mixed;   // G_yf of these                               (6, ld of the field)
@@ -71,7 +73,7 @@ RF_MUST_CHECK rf_status rf_coupled_create(double period_s, int32_t n_parts,
                                           rf_error *err);
 void rf_coupled_free(rf_coupled *c);  // NULL is fine
 
-// What contact `part` is to fill; NULL: nothing.
+// Blocks for contact `part` to fill; NULL: none.
 const rf_penalty_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part);
 
 // Adds to the load of the contacts what the answers of all that deforms make of it.

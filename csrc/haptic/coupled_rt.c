@@ -4,9 +4,6 @@
 
 #include "linalg/dense_rt.h"
 
-// Of the stiffness of contact: what the solve takes, damping in a cycle included.
-static const double DAMPED = 2.0;
-
 static double dot(int32_t n, const double *x, const double *y) {
   double even = 0.0, odd = 0.0;
   for (int32_t i = 0; i < n; i += 2) {
@@ -67,7 +64,7 @@ static void damp(rf_coupled *c, rf_coupled_part *p) {
   double *const block[] = {p->blocks.object, p->blocks.mixed, p->blocks.shell};
   const int32_t size[] = {rows * rows, rows * ld, ld * ld};
   for (int b = 0; b < 3; ++b)
-    for (int32_t i = 0; block[b] && i < size[b]; ++i) block[b][i] *= DAMPED;
+    for (int32_t i = 0; block[b] && i < size[b]; ++i) block[b][i] *= c->damped;
 }
 
 static void begin_object(rf_coupled *c, const rf_coupling_load *load) {
@@ -81,7 +78,7 @@ static void begin_object(rf_coupled *c, const rf_coupling_load *load) {
     return;
   }
   for (int32_t i = 0; i < 6; ++i)
-    for (int32_t j = 0; j < 6; ++j) c->object[i * rows + j] = DAMPED * load->gradient[6 * i + j];
+    for (int32_t j = 0; j < 6; ++j) c->object[i * rows + j] = c->damped * load->gradient[6 * i + j];
 }
 
 // The coordinates of the field object are eliminated from what acts on it.

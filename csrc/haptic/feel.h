@@ -1,4 +1,4 @@
-// What reached the hand in cycles with contact: chatter, and how much of it the coupling cut.
+// Statistics of the force on the hand in cycles with contact: chatter, and saturation.
 //
 // Chatter is the part of the force that is faster than 20 ms, by two high-pass filters of first
 // order one after the other: neither a constant force nor one that rises evenly counts.

@@ -157,7 +157,7 @@ static rf_status couple(rf_tick *t, const rf_pose *before, double elapsed_s,
   return st;
 }
 
-// Whether what follows is coupled: then `load` has the answers of all that deforms in it.
+// Sets `together` if the cycle is coupled: `load` then has the answers of all that deforms in it.
 static rf_status condense(rf_tick *t, rf_coupling_load *load, bool *together, rf_tick_record *out) {
   *together = false;
   if (!t->coupled) return RF_OK;

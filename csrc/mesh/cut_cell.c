@@ -147,8 +147,8 @@ static void join_all(cell *c) {
 }
 
 static void find_signs(cell *c) {
-  short seed[RF_CUT_SUBS];
-  double w[RF_CUT_SUBS], x[3];
+  short seed[RF_CUT_SUBS] = {0};
+  double w[RF_CUT_SUBS] = {0}, x[3];
   join_all(c);
   for (int at = 0; at < RF_CUT_SUBS; ++at) {
     const int root = root_of(c, at);

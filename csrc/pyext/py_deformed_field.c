@@ -87,7 +87,7 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
   if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){f->r}) < 0 ||
-      py_in_points(&points, points_obj, "points") < 0)
+      py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0)
     goto done;
   const npy_intp n = points.shape[0];
   distance = py_new_f64(1, (npy_intp[]){n});

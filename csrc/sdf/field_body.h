@@ -264,8 +264,8 @@ RF_INLINE rf_v4 use_four(const rf_grid *g, const ring *r, int32_t i, rf_v4 *grad
 
 // ---- differences over a spacing ---------------------------------------------------
 
-// What central differences at four places take: beside the corners of their cells, along each axis
-// the samples one before and one behind these, by the two other axes.
+// Samples for central differences at four places: beside the corners of their cells, along each
+// axis those one before and one behind these, by the two other axes.
 typedef struct around {
   corners cell;
   rf_v4 before[3][2][2], behind[3][2][2];

@@ -1,4 +1,4 @@
-// A simulation in contact with a field object that moves as it is told, without a coupling.
+// A simulation in contact with a field object on a prescribed trajectory, without a coupling.
 //
 // A step takes the object to its pose at the end of the step, evaluates contact there with the
 // coordinates q of the beginning, and steps implicitly: with f the contact's reduced force and

@@ -29,8 +29,7 @@ Contact
     `IntersectionField`, `ComplementField` or `OffsetField` of others. The other is a
     `Pointshell`: points of its surface with inward normals (`Uniformity`: how evenly they lie),
     in a `PointTree`, which a reduced model may carry and deform. Files are as those of models.
-    `Pose`: where an object is, taken wherever a position and a quaternion are.
-    `PenaltyContact` of a tree with a field, at a pose of the field's object, in bounded time:
+    `PenaltyContact` of a tree with a field, at a `Pose` of the field's object, in bounded time:
     `ContactForce` (with `ContactPoints`), of many poses `ContactTrajectory`. Where the field's
     object deforms too: `DeformedField` in place of the field.
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 to compare with.
@@ -40,8 +39,10 @@ Haptics
     it with contact and simulations, in a thread of C, against a `Device`: `ReplayDevice`,
     `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`, `ForceDimension`, `OpenHaptics`;
     `probe_devices` (`DeviceProbe`) finds them. ``reducedfem.scenes``: sessions to run and copy.
-Systems that are no solids, and the machine
-    `SecondOrderSystem`, its `SystemModes`, `SystemBasis`; `set_threads`, `threads`, `system_info`.
+Systems that are no solids
+    `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
+The machine
+    `set_threads`, `threads`, `system_info`.
 Errors
     `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,

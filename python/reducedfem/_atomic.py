@@ -13,7 +13,7 @@ from pathlib import Path
 
 from reducedfem.errors import FileFormatError, InputTypeError
 
-__all__ = ["as_path", "replacing"]
+__all__ = ["as_path", "replacing", "with_suffix"]
 
 
 def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
@@ -41,6 +41,37 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
             f"no file can be called {str(result)!r}: it has a null character or a lone surrogate"
         )
     return result
+
+
+# of formats that this package writes or reads, and of pictures
+_SUFFIXES = frozenset(
+    ".safetensors .npy .npz .csv .txt .json .obj .ply .stl .off .veg .bou .msh .vtu .vtk .mesh "
+    ".inp .bdf .nas .ele .node .png .pdf .svg .jpg .py".split()
+)
+
+
+def with_suffix(path: str | os.PathLike[str], suffix: str, what: str) -> Path:
+    """Return the path of a file to write, with the suffix of its format where it has none.
+
+    Raises
+    ------
+    FileFormatError
+        It has the suffix of another format.
+    InputTypeError
+        It is no path.
+    """
+    target = as_path(path)
+    found = target.suffix.lower()
+    if found == suffix or os.path.isdir(target):
+        return target
+    if not found:
+        return target.with_name(target.name + suffix)
+    if found in _SUFFIXES:
+        raise FileFormatError(
+            f"cannot write {what} to {str(target)!r}: its format is {suffix}, not {found}; name "
+            f"the file {target.stem + suffix!r}"
+        )
+    return target
 
 
 def _open_folder(folder: Path) -> int:

@@ -85,7 +85,12 @@ class SolidSummary:
         return None if not self.enclosed else self.volume / self.enclosed
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return label and text of each line."""
+        """Return label and text of each line.
+
+        Returns
+        -------
+        list of (str, str)
+        """
         ratio, across = self.ratio, self.cells_across
         enclosed = "" if ratio is None else f", {100 * ratio:.4g} % of what its surface encloses"
         thin = "" if across is None else f", {across:.2g} across the thinnest part"

@@ -163,7 +163,7 @@ def _warn_of_identity(value: ArrayLike, name: str) -> None:
     """Warn of (0, 0, 0, 1): the identity in another order, and here half a turn."""
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return  # refused later
     if array.size and array.shape[-1:] == (4,) and (array == (0.0, 0.0, 0.0, 1.0)).all():
         warnings.warn(

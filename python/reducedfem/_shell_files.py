@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from numpy.typing import NDArray
 
 from reducedfem import _tensors
-from reducedfem._atomic import replacing
+from reducedfem._atomic import replacing, with_suffix
 from reducedfem._tensors import Refused
 from reducedfem.errors import ReducedFEMError
 
@@ -61,7 +61,7 @@ def save(shell: Pointshell, path: str | os.PathLike[str]) -> None:
     counts = _counts(shell.n_points, shell.n_levels)
     texts = {"units": "SI", "counts": _tensors.json_text(_LAYOUT, counts)}
     data = _tensors.write(_LAYOUT, arrays, texts)
-    with replacing(path) as temporary:
+    with replacing(with_suffix(path, ".safetensors", "a pointshell")) as temporary:
         temporary.write_bytes(data)
 
 

@@ -8,6 +8,7 @@ import math
 import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -145,12 +146,20 @@ def write(
     return len(text).to_bytes(8, "little") + text + body
 
 
+def saved_place(file: Path) -> Path:
+    """Return where a file is: saving adds a suffix to a name that has none."""
+    if file.suffix or os.path.lexists(file):
+        return file
+    saved = file.with_name(f"{file.name}.safetensors")
+    return saved if os.path.isfile(saved) else file
+
+
 def load(
     path: str | os.PathLike[str], read_one: Callable[[BinaryIO, int, str], _Contents]
 ) -> _Contents:
     """Return what `read_one` makes of a file, given the stream, its size and a name for it."""
     file = as_path(path)
-    with regular_file(file) as (stream, size):
+    with regular_file(saved_place(file)) as (stream, size):
         return read_one(stream, size, repr(str(file)))
 
 

@@ -90,8 +90,9 @@ class ContactForce:
     contacts
         The points that touch, where they were asked for.
     field_reduced_force
-        On a field that deforms, with the modes of the proxies nearest to the points
-        [N kg^-1/2], shape (its r,); None for others.
+        On a field that deforms [N kg^-1/2], shape (its r,); None for others. A force acts on the
+        motion that the proxies near its point say the object has there, by the weights of the
+        distance; with ``direction="normal"`` on the nearest proxy, as Barbic has it.
     """
 
     force: NDArray[np.float64]

@@ -467,7 +467,8 @@ def _proxies(
     field: Field, proxies: int | _Points, rng: int | np.random.Generator
 ) -> NDArray[np.float64]:
     """Return the proxies, fitted to the field where only their number is given."""
-    if isinstance(proxies, Pointshell) or as_array(proxies, "proxies").ndim > 0:
+    many = isinstance(proxies, list | tuple | np.ndarray) and as_array(proxies, "proxies").ndim > 0
+    if many or isinstance(proxies, Pointshell):
         return _places(proxies, "proxies")
     try:
         n = count(proxies, "proxies", _MOST_PROXIES)

@@ -569,7 +569,7 @@ class DistanceField(Field):
         Parameters
         ----------
         path
-            Usually with the suffix ``.safetensors``.
+            ``.safetensors`` is added to a name without suffix; that of another format is refused.
 
         Raises
         ------

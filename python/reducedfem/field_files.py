@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _tensors
-from reducedfem._atomic import replacing
+from reducedfem._atomic import replacing, with_suffix
 from reducedfem._tensors import Refused
 from reducedfem.errors import ReducedFEMError
 from reducedfem.field import DistanceField
@@ -62,7 +62,7 @@ def to_bytes(field: DistanceField) -> bytes:
 def save(field: DistanceField, path: str | os.PathLike[str]) -> None:
     """Write a field to a file, whole or not at all."""
     data = to_bytes(field)
-    with replacing(path) as temporary:
+    with replacing(with_suffix(path, ".safetensors", "a field")) as temporary:
         temporary.write_bytes(data)
 
 

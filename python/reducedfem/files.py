@@ -64,7 +64,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem import _core, _tensors
-from reducedfem._atomic import replacing
+from reducedfem._atomic import replacing, with_suffix
 from reducedfem._check import number, require
 from reducedfem._tensors import Refused as _Refused
 from reducedfem.errors import InputTypeError, ReducedFEMError
@@ -230,8 +230,8 @@ def save(model: ReducedSolid, path: str | os.PathLike[str]) -> None:
     model
         The model.
     path
-        Usually with the suffix ``.safetensors``. An existing file is replaced only when
-        the new one is complete.
+        ``.safetensors`` is added to a name without suffix; that of another format is refused.
+        An existing file is replaced only when the new one is complete.
 
     Raises
     ------
@@ -241,7 +241,7 @@ def save(model: ReducedSolid, path: str | os.PathLike[str]) -> None:
         `model` is no ReducedSolid.
     """
     data = to_bytes(model)
-    with replacing(path) as temporary:
+    with replacing(with_suffix(path, ".safetensors", "a model")) as temporary:
         temporary.write_bytes(data)
 
 

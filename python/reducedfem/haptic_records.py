@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem._atomic import as_path
+from reducedfem._atomic import as_path, with_suffix
 from reducedfem._reading import regular_file
 from reducedfem._record_file import RECORD, RecordFile, read_records
 from reducedfem.errors import FileFormatError, InputError, InputTypeError
@@ -129,14 +129,14 @@ class HapticRecords:
         Parameters
         ----------
         path
-            Usually ends in ``.npy``.
+            ``.npy`` is added to a name without suffix; that of another format is refused.
 
         Raises
         ------
         FileFormatError
             The file cannot be written; one that was there stays.
         """
-        file = RecordFile(as_path(path))
+        file = RecordFile(with_suffix(path, ".npy", "records"))
         file.begin()
         file.append(self.array)
 

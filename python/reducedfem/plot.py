@@ -42,6 +42,8 @@ Array = NDArray[np.float64]
 _KEY_LIGHT = np.array([-0.45, 0.75, 0.60])
 _FILL_LIGHT = np.array([0.80, 0.10, 0.45])
 _CREASE = np.cos(np.radians(40.0))
+# times as large: forces that do not share an axis
+_APART = 3.0
 _INK = "#2b2f36"
 _PAPER = "#f7f8fa"
 # from at rest to moved most
@@ -660,10 +662,23 @@ def session_figure(
     thin: dict[str, Any] = {"linewidth": 1.0}
     force = [np.linalg.norm(records[name], axis=1) for name in ("force", "contact_force")]
     axes[0].plot(time, force[0], color=red, label="on the hand", **thin)
-    axes[0].plot(time, force[1], color=blue, label="of contact", **thin)
-    axes[0].set_ylabel("force [N]")
+    # contact may last for single cycles, with forces that the axes would show and nothing else;
+    # and one of the two may be a line at the bottom of the other's axis
+    touched = force[1] > 0.0
+    usual = 1.5 * float(np.percentile(force[1][touched], 85)) if touched.any() else 0.0
+    felt = float(force[0].max())
+    apart = min(usual, felt) > 0.0 and max(usual, felt) > _APART * min(usual, felt)
+    beside = axes[0].twinx() if apart else axes[0]
+    beside.plot(time, force[1], color=blue, label="of contact", **thin)
+    if usual > 0.0:
+        beside.set_ylim(0.0, 1.1 * (usual if apart else max(usual, felt)))
+    axes[0].set_ylabel("on the hand [N]" if apart else "force [N]")
+    if apart:
+        beside.set_ylabel("of contact [N]", color=blue)
+        axes[0].yaxis.label.set_color(red)
+        axes[0].plot([], [], color=blue, label="of contact", **thin)
     # by design (Barbic 2007, section 4.9), and yet it looks like a mistake
-    if force[0].max() > 1.5 * force[1].max() > 0.0:
+    if felt > 1.5 * force[1].max() > 0.0:
         note = 'with render="linear" the coupling saturates for the object, not for the hand'
         axes[0].set_title(note, loc="left", fontsize=9, color=_INK)
     for name, label, colour in (
@@ -699,6 +714,7 @@ def session_figure(
         one.spines[["top", "right"]].set_visible(False)
         one.margins(x=0.0)
     for one in (axes[0], axes[1], axes[3], axes[4]):
-        one.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=9)
+        right = 1.06 if apart and one is axes[0] else 1.0
+        one.legend(frameon=False, loc="upper left", bbox_to_anchor=(right, 1.0), fontsize=9)
     figure.suptitle(title, x=0.01, ha="left", fontsize=12, weight="bold", color=_INK)
     return figure

@@ -662,7 +662,7 @@ class Pointshell:
         Parameters
         ----------
         path
-            Usually with the suffix ``.safetensors``.
+            ``.safetensors`` is added to a name without suffix; that of another format is refused.
 
         Raises
         ------

@@ -507,7 +507,7 @@ class ReducedSolid:
         Parameters
         ----------
         path
-            Usually with the suffix ``.safetensors``.
+            ``.safetensors`` is added to a name without suffix; that of another format is refused.
 
         Raises
         ------

@@ -268,8 +268,8 @@ class ForceSketch:
         Parameters
         ----------
         path
-            Usually with the suffix ``.safetensors``. An existing file is replaced only when the
-            new one is complete.
+            ``.safetensors`` is added to a name without suffix; that of another format is refused.
+            An existing file is replaced only when the new one is complete.
 
         Raises
         ------

@@ -177,7 +177,7 @@ class Surface:
         with callback(progress, "self-intersections") as call:
             return _core.surface_crossings(self._vertices, self._triangles, True, call, threads())
 
-    def winding(self, points: ArrayLike, *, progress: Progress = False) -> NDArray[np.float64]:
+    def winding(self, points: ArrayLike, *, progress: Progress = None) -> NDArray[np.float64]:
         """Return the generalized winding numbers of the surface at points.
 
         They are 1 inside and 0 outside of a closed surface, n where n parts overlap, and between
@@ -191,7 +191,7 @@ class Surface:
         points
             Places [m], shape (n, 3), or (3,) for one.
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class Surface:
                 self._vertices, self._triangles, given, True, call, threads()
             ).reshape(shape)
 
-    def thickness(self, *, progress: Progress = False) -> NDArray[np.float64]:
+    def thickness(self, *, progress: Progress = None) -> NDArray[np.float64]:
         """Return how thick the body is at each triangle.
 
         From the middle of the triangle a ray goes straight in, to where it first leaves the
@@ -219,7 +219,7 @@ class Surface:
         Parameters
         ----------
         progress
-            True for a progress bar, or a callable ``f(done, total)``.
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------

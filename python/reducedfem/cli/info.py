@@ -13,6 +13,7 @@ import numpy as np
 from reducedfem._console import Console, bytes_text, count_text, size_text
 from reducedfem._load import load
 from reducedfem._reading import regular_file
+from reducedfem._tensors import saved_place
 from reducedfem.cli.options import Commands, UsageError, fail
 from reducedfem.cli.paths import is_surface, open_surface
 from reducedfem.cli.texts import (
@@ -84,8 +85,8 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _info_file(name: str, console: Console) -> None:
-    path = Path(name)
-    if is_surface(name):
+    path = saved_place(Path(name))
+    if path == Path(name) and is_surface(name):
         _info_surface(name, console)
         return
     if path.suffix.lower() == ".safetensors" or _looks_saved(path):
@@ -168,7 +169,13 @@ def _info_field(field: DistanceField, path: Path, console: Console) -> None:
         text += f", {made['mode']}"
     console.fact("made", text)
     if isinstance(made.get("closed"), bool):
-        notes = ["closed" if made["closed"] else "open: what is within the offset is inside"]
+        notes = [
+            "closed"
+            if made["closed"]
+            else "open: what is within the offset is inside"
+            if made["offset_m"] > 0.0
+            else "open: inside is where its winding number is above 1/2"
+        ]
         if made.get("turned") is True:
             notes.append("faced inwards")
         if made.get("crossing") is True:

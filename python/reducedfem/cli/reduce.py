@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reducedfem import samples
+from reducedfem._atomic import replacing, with_suffix
 from reducedfem._console import Console, bytes_text, count_text, size_text, time_text
 from reducedfem.basis import modal_derivative_basis
 from reducedfem.cli.fixed_nodes import add_fix_options, fixed_nodes
@@ -25,6 +26,7 @@ from reducedfem.cli.paths import check_writable, is_sample, is_surface, open_sur
 from reducedfem.cli.texts import materials_text, mesh_text, viscosity_text
 from reducedfem.damping import StrainRateDamping
 from reducedfem.errors import InputError, MeshError
+from reducedfem.files import to_bytes
 from reducedfem.material import StVK
 from reducedfem.mesh import Mesh, read_mesh, voxelize
 from reducedfem.reduced import MAX_R, reduce
@@ -168,6 +170,7 @@ def _run(args: argparse.Namespace) -> int:
     output = Path(args.output)
     read = [] if is_sample(args.input) else [args.input]
     refuse_same([*read, *(args.fix_file or [])], {"--output": args.output})
+    with_suffix(output, ".safetensors", "a model")  # as it is given, but none of another format
     check_writable(output, "--output")
     held = bool(args.fix or args.fix_fraction or args.fix_file)
     if args.free and held:
@@ -218,7 +221,8 @@ def _run(args: argparse.Namespace) -> int:
             rate = damping.reduce(model, progress=stage.tell)
             stage.result = viscosity_text(rate)
         model = model.with_strain_rate(rate)
-    model.save(output)
+    with replacing(output) as temporary:
+        temporary.write_bytes(to_bytes(model))
     console.fact("together", time_text(time.perf_counter() - began))
     console.fact("model", f"{output}, {bytes_text(output.stat().st_size)}")
     return 0

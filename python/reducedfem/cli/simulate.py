@@ -37,6 +37,8 @@ from reducedfem.skin import Skin
 
 __all__ = ["add_to"]
 
+# of the size of a body: points farther outside are mistakes
+_FAR = 0.2
 _USUAL_PUSH = 0.02  # s
 _MAX_STEPS = 10_000_000  # all are kept in memory
 _MAX_NEWTON = 1000  # as in csrc/integrator/newmark.c
@@ -130,8 +132,17 @@ def add_to(commands: Commands) -> None:
     parser.set_defaults(run=_run, parser=parser)
 
 
-def _nearest(mesh: Mesh, point: Sequence[float]) -> int:
-    return int(((mesh.nodes - np.asarray(point)) ** 2).sum(axis=1).argmin())
+def _nearest(mesh: Mesh, point: Sequence[float], option: str) -> int:
+    """Return the node nearest to a point; refuse points far outside of the body."""
+    way = np.linalg.norm(mesh.nodes - np.asarray(point), axis=1)
+    node = int(way.argmin())
+    size = float(np.linalg.norm(np.ptp(mesh.nodes, axis=0)))
+    if way[node] > _FAR * size:
+        raise UsageError(
+            f"--{option} {point_text(np.asarray(point))} is {way[node]:.3g} m outside of the body, "
+            f"which is {size:.3g} m large"
+        )
+    return node
 
 
 def _pushed_steps(args: argparse.Namespace) -> int:
@@ -174,8 +185,8 @@ def _run(args: argparse.Namespace) -> int:
         # the node that the basis moves most
         node = int((np.asarray(model.basis) ** 2).sum(axis=(0, 2)).argmax())
     else:
-        node = _nearest(mesh, args.at)
-    watched = [node] if not args.watch else [_nearest(mesh, point) for point in args.watch]
+        node = _nearest(mesh, args.at, "at")
+    watched = [node] if not args.watch else [_nearest(mesh, point, "watch") for point in args.watch]
     console.fact(
         "force",
         f"{point_text(np.asarray(args.force))} N for {pushed * args.dt:g} s at node {node}, "
