@@ -244,6 +244,18 @@ def test_second_order_is_asked_of_voxelize():
         rf.voxelize(rf.Surface(*sphere(8)), 5, order=1).quadratic()
 
 
+def test_cut_cells_of_second_order_are_so_already(mesh):
+    with pytest.raises(rf.InputError, match="without mid-edge nodes"):
+        mesh.quadratic()
+
+
+def test_two_cells_across_need_no_warning(recwarn):
+    mesh = rf.voxelize(box([0, 0, 0], [0.12, 0.03, 0.02]), 12)
+    solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0))
+    assert abs(solid.summary.cells_across - 2.0) < 1e-6
+    assert not [w for w in recwarn if issubclass(w.category, rf.PlausibilityWarning)]
+
+
 def test_files_hold_whole_cells_and_say_so(mesh, tmp_path):
     meshio = pytest.importorskip("meshio")
     with pytest.warns(rf.GeometryWarning, match="whole cells"):
@@ -251,6 +263,22 @@ def test_files_hold_whole_cells_and_say_so(mesh, tmp_path):
     written = meshio.read(tmp_path / "m.vtu")
     np.testing.assert_allclose(written.cell_data["fraction"][0], mesh.fractions, rtol=1e-12)
     assert rf.read_mesh(tmp_path / "m.vtu")._rule() is None
+
+
+def test_only_equal_cubes_are_cut(mesh):
+    surface = rf.Surface(*sphere(8))
+    cubes = rf.voxelize(surface, 3, cut=False, order=1)
+    tets = rf.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2, 3]])
+    bricks = rf.Mesh(cubes.nodes * [1, 2, 1], cubes.elements)
+    turned = rf.Mesh(cubes.nodes @ rotation([0, 0, 1], 1.0).T, cubes.elements)
+    for other, message in (
+        (tets, "not elements of 4"),
+        (mesh, "not elements of 20"),
+        (bricks, "none of equal cubes"),
+        (turned, "none of equal cubes"),
+    ):
+        with pytest.raises(rf.MeshError, match=message):
+            _core.cut(other._core, surface.vertices, surface.triangles, 2, None, 1)
 
 
 def test_bad_rules_are_refused(mesh):
@@ -263,6 +291,9 @@ def test_bad_rules_are_refused(mesh):
         ((counts, points, -weights, products), "allowed is above 0 and up to 8"),
         ((counts, points, weights, products[1:]), "products do not fit"),
         ((counts, points, weights, products * 1e9), "no product is above 8"),
+        ((counts, points, weights, -products), "the square of shape function 0"),
+        ((counts, points, weights, 0.5 * products), "by products and .* by points"),
+        ((counts, points, np.full_like(weights, 8.0), products), "allowed is up to 8"),
     ):
         with pytest.raises(rf.InputError, match=message):
             _core.mesh_with_rule(plain, *arrays)

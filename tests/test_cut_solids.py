@@ -152,6 +152,16 @@ def test_slivers_do_not_ring(order):
     assert highest < 1.3**2 * of_cubes
 
 
+def test_slivers_have_no_modes_of_their_own_among_the_lowest():
+    """Coarse cells of which many are all but empty have the modes of fine ones."""
+    vertices, triangles = sphere(20, radius=0.05)
+    surface = rf.Surface(vertices * [2.0, 1.0, 1.0], triangles)
+    coarse, fine = (rf.voxelize(surface, resolution) for resolution in (6, 9))
+    assert (coarse.fractions < 0.01).sum() > 8
+    a, b = (rf.Solid(m, STVK).linear_modes(20).frequencies for m in (coarse, fine))
+    np.testing.assert_allclose(a, b, rtol=0.02)
+
+
 def test_materials_are_tied_within_themselves_only():
     """The penalty of a cut body of two halves is that of each, and nothing between them."""
     mesh, _ = ball(6, 1)

@@ -119,6 +119,12 @@ def test_large_holes_are_named():
         rf.voxelize(belt, 24, cut=False, order=1)
 
 
+def test_surfaces_without_area_are_sheets():
+    line = rf.Surface([[0.0, 0, 0], [1, 0, 0], [2, 0, 0]], [[0, 1, 2]])
+    with pytest.warns(rf.GeometryWarning, match="single sheets"):
+        rf.voxelize(line, 8)
+
+
 def test_single_sheets_keep_their_voxels_and_say_so():
     x = np.stack(np.meshgrid([0, 1.0], [0, 1.0], indexing="ij"), -1).reshape(-1, 2)
     sheet = rf.Surface(np.column_stack([x, 0.1 * x[:, 0]]), [[0, 1, 2], [1, 3, 2]])

@@ -12,8 +12,9 @@
 
 enum { ROWS_PER_TASK = 1024, MOST_JUMP = 2 * RF_MAX_NODES };
 
-// g and c by the order of the elements
-static const double GAMMA[2] = {2e-3, 1e-3};
+// g, g_M / g and c by the order of the elements
+static const double GAMMA[2] = {2e-3, 2.5e-3};
+static const double OF_MASS[2] = {1.0, 0.12};
 static const double CURVATURE[2] = {0.0, 0.05};
 const double RF_GHOST_MODULUS = 2.6;  // E / mu at Poisson's ratio 0.3
 
@@ -57,7 +58,7 @@ double rf_solid_ghost_area(const rf_solid *s) {
   double edge[3][3];
   box_edges(s->mesh, edge);
   const double h = cbrt(rf_vec3_det(edge[0], edge[1], edge[2]));
-  return h * h;
+  return OF_MASS[rf_element_is_quadratic(s->mesh->type)] * h * h;
 }
 
 double rf_solid_ghost_modulus(const rf_solid *s, int32_t material) {

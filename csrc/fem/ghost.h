@@ -3,11 +3,13 @@
 // A cell of which little is filled has little stiffness and mass, so its nodes ring at frequencies
 // far above all others.  On every face between two cells of one material of which one is cut,
 //
-//   W += (g/2) E h int |[d_n u]|^2 + c h^2 |[d_nn u]|^2 dA,   M likewise with rho h^2 in place of
-//   E,
+//   W += (g/2) E h int |[d_n u]|^2 + c h^2 |[d_nn u]|^2 dA,   M likewise with g_M rho h^2 in place
+//   of g E,
 //
-// [.] is the jump across the face, h the edge of the cells; g = 0.002 and c = 0 for elements of
-// eight nodes, 0.001 and 0.05 for those of twenty (Burman 2010; the mass: Sticko & Kreiss 2016). It
+// [.] is the jump across the face, h the edge of the cells; g = g_M = 0.002 and c = 0 for elements
+// of eight nodes, 0.0025, 0.0003 and 0.05 for those of twenty (Burman 2010; the mass: Sticko &
+// Kreiss 2016).  Cells of which next to nothing is filled have modes of the penalty alone, at the
+// angular frequency sqrt(g E / (g_M rho)) / h: above those that the elements resolve. It
 // vanishes on linear (twenty nodes: quadratic) displacements, so mass, centre, inertia and constant
 // strains stay exact; it turns with the body, [d_n (R u)] = R [d_n u], so the energy stays
 // quadratic in u. E is that of Poisson's ratio 0.3 for the shear modulus: linear in the material.

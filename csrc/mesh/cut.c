@@ -16,8 +16,9 @@
 #include "mesh/winding.h"
 
 enum { CELLS_PER_TASK = 8, FACES = 6 };
-static const double EMPTY = 1e-6;  // filled fraction below which a cell is left out
-static const double ISLAND = 0.5;  // cells: parts of less that are left out
+static const double EMPTY = 1e-6;    // filled fraction below which a cell is left out
+static const double ISLAND = 0.5;    // cells: parts of less that are left out
+static const double UNEQUAL = 1e-5;  // of an edge: by what the corners of equal cubes differ
 
 // The filled part of a cell.
 typedef struct part {
@@ -298,6 +299,28 @@ done:
   return st;
 }
 
+static rf_status check_cubes(const rf_mesh *m, rf_error *err) {
+  if (m->type != RF_HEX8)
+    return rf_fail(err, RF_ERR_MESH, "only cubes of eight nodes can be cut, not elements of %d",
+                   (int)m->type);
+  double edge = 0.0;
+  for (int32_t e = 0; e < m->n_elements; ++e) {
+    const int32_t *element = m->elements + 8 * (size_t)e;
+    const double *low = m->nodes + 3 * (size_t)element[0];
+    if (e == 0) edge = m->nodes[3 * (size_t)element[1]] - low[0];
+    for (int a = 0; a < 8; ++a)
+      for (int i = 0; i < 3; ++i) {
+        const double way = m->nodes[3 * (size_t)element[a] + (size_t)i] - low[i];
+        const double expected = 0.5 * (1.0 + RF_HEX_CORNER[a][i]) * edge;
+        if (!(edge > 0.0 && fabs(way - expected) <= UNEQUAL * edge))
+          return rf_fail(err, RF_ERR_MESH,
+                         "element %d is none of equal cubes along the axes, which can be cut",
+                         (int)e);
+      }
+  }
+  return RF_OK;
+}
+
 rf_status rf_mesh_cut(const rf_mesh *cubes, const rf_surface *surface, int order, const rf_run *run,
                       rf_mesh **out, rf_cut_report *report, rf_error *err) {
   rf_status st = RF_OK;
@@ -309,6 +332,7 @@ rf_status rf_mesh_cut(const rf_mesh *cubes, const rf_surface *surface, int order
   *report = (rf_cut_report){0};
   if (!(order == 1 || order == 2))
     return rf_fail(err, RF_ERR_ARG, "order must be 1 or 2, got %d", order);
+  RF_TRY(check_cubes(cubes, err));
   RF_TRY(rf_closest_create(surface, run, &closest, err));
   RF_TRY(rf_winding_create(surface, run, &winding, err));
   c.closest = closest;

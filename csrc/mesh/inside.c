@@ -104,7 +104,7 @@ static double sheets_of(const rf_surface *s, const rf_winding *w) {
     all += area;
     if (sheet) sheets += area;
   }
-  return all > 0.0 ? sheets / all : 0.0;
+  return all > 0.0 ? sheets / all : 1.0;  // lines have no inside
 }
 
 rf_status rf_inside_create(const rf_surface *s, const rf_run *run, rf_inside **out, rf_error *err) {

@@ -9,7 +9,8 @@
 #include "mesh/reference.h"
 
 static const double BEYOND = 1e-9;   // the reference cube, by rounding
-static const double UNEQUAL = 1e-6;  // of an edge: by what the corners of equal boxes differ
+static const double UNEQUAL = 1e-5;  // of an edge: by what the corners of equal boxes differ
+static const double UNLIKE = 1e-9;   // of a volume: by what two integrals of a rule differ
 
 void rf_rule_free(rf_rule *rule) {
   if (!rule) return;
@@ -74,6 +75,49 @@ static rf_status check_products(const rf_mesh *mesh, const double *product, int6
   return RF_OK;
 }
 
+// Points and products of an element must give the same integral of each shape function, and no
+// more than a whole cube has.
+static rf_status check_moments(const rf_mesh *mesh, const rf_rule *r, int32_t e,
+                               const double *product, rf_error *err) {
+  const int nodes = (int)mesh->type;
+  double of_points[RF_MAX_NODES] = {0}, of_products[RF_MAX_NODES] = {0}, total = 0.0;
+  for (int64_t p = r->ptr[e]; p < r->ptr[e + 1]; ++p) {
+    double shape[RF_MAX_NODES], unused[RF_MAX_NODES][3];
+    rf_shape_at(mesh->type, r->point + 3 * p, shape, unused);
+    total += r->weight[p];
+    for (int a = 0; a < nodes; ++a) of_points[a] += r->weight[p] * shape[a];
+  }
+  if (!(total <= 8.0 * (1.0 + BEYOND)))
+    return rf_fail(err, RF_ERR_ARG, "rule: the weights of element %d sum to %g; allowed is up to 8",
+                   (int)e, total);
+  for (int a = 0; a < nodes; ++a)
+    for (int b = a; b < nodes; ++b, ++product) {
+      if (a == b && !(*product >= 0.0))
+        return rf_fail(err, RF_ERR_ARG, "rule: the square of shape function %d of element %d is %g",
+                       a, (int)e, *product);
+      of_products[a] += *product;
+      if (a != b) of_products[b] += *product;
+    }
+  for (int a = 0; a < nodes; ++a)
+    if (!(fabs(of_products[a] - of_points[a]) <= UNLIKE * total))
+      return rf_fail(err, RF_ERR_ARG,
+                     "rule: shape function %d of element %d is %g by products and %g by points", a,
+                     (int)e, of_products[a], of_points[a]);
+  return RF_OK;
+}
+
+static rf_status check_all_moments(const rf_mesh *mesh, const rf_rule *r, rf_error *err) {
+  const int64_t pairs = (int64_t)mesh->type * ((int64_t)mesh->type + 1) / 2;
+  const double *product = r->product;
+  for (int32_t e = 0; e < mesh->n_elements; ++e) {
+    if (r->ptr[e + 1] == r->ptr[e]) continue;
+    const rf_status st = check_moments(mesh, r, e, product, err);
+    if (st < 0) return st;
+    product += pairs;
+  }
+  return RF_OK;
+}
+
 // node a of element e from its first one
 static void way_to(const rf_mesh *mesh, int32_t e, int a, double way[3]) {
   const int32_t *element = mesh->elements + (size_t)mesh->type * (size_t)e;
@@ -125,6 +169,7 @@ rf_status rf_mesh_set_rule(rf_mesh *mesh, const rf_rule *from, int64_t n_points,
   RF_ALLOC(mesh->rule->ptr, (int64_t)mesh->n_elements + 1);
   memcpy(mesh->rule->ptr, from->ptr, ((size_t)mesh->n_elements + 1) * sizeof *from->ptr);
   RF_TRY(check_products(mesh, from->product, n_products, err));
+  RF_TRY(check_all_moments(mesh, from, err));
   RF_ALLOC(mesh->rule->point, 3 * n_points);
   RF_ALLOC(mesh->rule->weight, n_points);
   RF_ALLOC(mesh->rule->product, n_products);

@@ -23,6 +23,7 @@ _STUDY = 100  # nodes; smaller meshes are studies of elements, in units of their
 _MOST_FIXED = 1.0 / 3.0
 _VOLUME_OFF = 0.05  # relative
 _LEAST_ACROSS = 2.0  # cells
+_ROUNDED = 0.05  # cells: 1.95 is shown as 2
 _MANY_TRIANGLES = 300_000  # rays through more take seconds
 
 
@@ -93,7 +94,7 @@ def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
             PlausibilityWarning,
             stacklevel=stacklevel,
         )
-    if 0.0 < across < _LEAST_ACROSS:
+    if 0.0 < across < _LEAST_ACROSS - _ROUNDED:
         longest = float(np.ptp(mesh.source.bounds, axis=0).max())
         finer = int(np.ceil(_LEAST_ACROSS / across * longest / cell_size(mesh)))
         warnings.warn(

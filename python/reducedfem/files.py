@@ -310,7 +310,7 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
     elements = shapes["mesh_elements"]
     if len(elements) != 2 or elements[1] not in (4, 8, 10, 20):
         raise _Refused(
-            f"'mesh_elements' has shape {elements}; it must be (e, 4), (e, 8) or (e, 10)"
+            f"'mesh_elements' has shape {elements}; it must be (e, 4), (e, 8), (e, 10) or (e, 20)"
         )
     if len(shapes["fixed_nodes"]) != 1:
         raise _Refused(f"'fixed_nodes' has shape {shapes['fixed_nodes']}; it must be (f,)")

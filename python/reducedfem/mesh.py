@@ -484,7 +484,7 @@ class Mesh:
         >>> tet.quadratic()
         <Mesh: 10 nodes, 1 tet10>
         """
-        if self._rule() is not None:
+        if self._rule() is not None and self.nodes_per_element == 8:
             raise InputError(
                 "the cut cells of this mesh have the quadrature of eight nodes; "
                 "voxelize(surface, order=2) makes such of 20"
