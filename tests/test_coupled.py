@@ -178,8 +178,7 @@ def one_cycle(reduced, damping, newton, coupling, h, contact, hand, state, dt_li
     move = np.linalg.solve(whole, np.concatenate([-net, -rho]))[:6]
     for part, most in ((move[:3], dt_limits[0]), (move[3:], dt_limits[1])):
         part *= min(1.0, most / max(np.linalg.norm(part), 1e-300))
-    # where bodies deform, nothing of a motion is left out unless that is asked for
-    move *= 1.0 - (coupling.damping or 0.0)
+    move *= 1.0 - coupling.damping
     x, force = q.copy(), found.reduced_force + reduced_by_x @ move
     for _ in range(newton):
         rho, matrix, _, _ = residual(x, force)

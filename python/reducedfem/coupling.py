@@ -22,7 +22,6 @@ __all__ = ["CouplingStep", "CouplingWrench", "DynamicCoupling", "VirtualCoupling
 
 _Hand: TypeAlias = tuple[ArrayLike, ArrayLike] | Pose
 _Kind = TypeVar("_Kind", bound="_Coupling")
-_USUAL_DAMPING = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,10 +222,9 @@ class VirtualCoupling(_Coupling):
         with a dynamic coupling, and up to 0.79 D into a coupled one. `step` alone bounds nothing:
         it knows of one cycle.
     damping
-        Part of each motion that is not made, in [0, 1) (4.8). None: 0.5, which calms contact of
-        rigid bodies; 0 in sessions that solve for deforming bodies too (`coupled`), whose own
-        motion it would brake: pressing at 10 mm/s would feel several newton seconds per metre
-        viscous.
+        Part of each motion that is not made, in [0, 1) (4.8). It calms contact at rest; while the
+        hand moves, it brakes soft bodies in coupled sessions, which then feel viscous, by some
+        newton seconds per metre at 0.5. 0 takes that away where bodies damp themselves.
     max_speed, max_turn_rate
         Of the grasp point [m/s] and of the rotation [rad/s] of the simulation object (4.6);
         None: any.
@@ -260,7 +258,7 @@ class VirtualCoupling(_Coupling):
     max_force: float | None = None
     max_torque: float | None = None
     max_depth: float | None = None
-    damping: float | None = None
+    damping: float = 0.5
     max_speed: float | None = None
     max_turn_rate: float | None = None
     degenerate: float = 1e-3
@@ -272,14 +270,7 @@ class VirtualCoupling(_Coupling):
         self._check(self._core_settings(1.0))
 
     def _core_settings(self, dt: float) -> tuple[float, ...]:
-        damping = _USUAL_DAMPING if self.damping is None else self.damping
-        return self._settings(dt, damping, self.degenerate)
-
-    def _among(self, deforming: bool) -> VirtualCoupling:
-        """Return the coupling with the damping that suits a session."""
-        if self.damping is not None or not deforming:
-            return self
-        return replace(self, damping=0.0)
+        return self._settings(dt, self.damping, self.degenerate)
 
     @classmethod
     def for_contact(

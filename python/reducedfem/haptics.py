@@ -185,7 +185,6 @@ class HapticSession:
         "_contacts",
         "_core",
         "_coupling",
-        "_deforming",
         "_device",
         "_dt",
         "_field_simulation",
@@ -278,9 +277,7 @@ class HapticSession:
             raise InputError(f'render must be "linear" or "saturated", got {render!r}')
         check_parts(contacts, simulations, field_simulation, self._dt)
         self._contacts, self._simulations = contacts, simulations
-        moving = any(one is not None for one in (*simulations, field_simulation))
-        self._deforming = flag(coupled, "coupled") and moving
-        self._coupling = self._suited(coupling)
+        self._coupling = coupling._reaching(contacts[0])
         self._field_simulation, self._device = field_simulation, device
         self._sizes = [0 if s is None else len(s.state.q) for s in (*simulations, field_simulation)]
         self._record_path = None if record is None else as_path(record, "record")
@@ -299,7 +296,7 @@ class HapticSession:
             tuple(c._core for c in contacts),
             tuple(None if s is None else s._core for s in simulations),
             None if field_simulation is None else field_simulation._core,
-            (self._dt, budget, coupled, render == "saturated"),
+            (self._dt, budget, flag(coupled, "coupled"), render == "saturated"),
             static,
             dynamics,
             place._core_settings(),
@@ -732,17 +729,10 @@ class HapticSession:
                 "coupling must be a VirtualCoupling or a DynamicCoupling, got "
                 f"{type(coupling).__name__}"
             )
-        known = self._suited(coupling)
+        # what an object reaches that the last coupling was told or found
+        known = coupling._reaching(self._contacts[0])
         self._command(2, 0.0, *_split(known, self._dt))
         self._coupling = known
-
-    def _suited(
-        self, coupling: VirtualCoupling | DynamicCoupling
-    ) -> VirtualCoupling | DynamicCoupling:
-        """Return a coupling with the reach of the object, and the damping for what deforms."""
-        if isinstance(coupling, VirtualCoupling):
-            coupling = coupling._among(self._deforming)
-        return coupling._reaching(self._contacts[0])
 
     def _command(self, kind: int, value: float, static: Any = None, dynamics: Any = None) -> None:
         self._refuse_a_fork()

@@ -221,7 +221,7 @@ def soften(
         `r` is no such number.
     """
     count(r, "r", MOST_R)
-    mesh = rf.voxelize(surface, resolution, cut=False, order=1)
+    mesh = rf.voxelize(surface, resolution)
     material = rf.StVK(young, poisson=0.4, density=1000.0)
     solid = rf.Solid(mesh, material, fixed=held(np.asarray(mesh.nodes)))
     return rf.reduce(solid, rf.modal_derivative_basis(solid, k=min(r, _MODES), r=r))
