@@ -90,7 +90,10 @@ def cut_data() -> bytes:
     mesh = rf.Mesh(nodes, elements)
     gauss = np.array(np.meshgrid(*3 * [[-(3**-0.5), 3**-0.5]])).reshape(3, -1).T
     half = np.tile(0.25 * gauss * [1, 4, 4] - [0.75, 0, 0], (2, 1))
-    products = np.full((2, 36), 0.01)
+    signs = np.array([[-1, -1, -1], [1, -1, -1], [1, 1, -1], [-1, 1, -1]])
+    signs = np.concatenate([signs, signs * [1, 1, -1]])
+    shape = np.prod(0.5 * (1 + signs * half[:8, None]), axis=2)
+    products = np.tile(0.25 * (shape.T @ shape)[np.triu_indices(8)], (2, 1))
     mesh._cut_as((np.array([0, 8, 0, 8], np.int32), half, np.full(16, 0.25), products))
     solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
     bend = np.zeros((1, len(nodes), 3))
