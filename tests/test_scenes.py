@@ -73,7 +73,7 @@ def test_scenes_meet_what_they_promise(name):
     bodies = {"hoses": 2, "dragon": 1, "soft": 2}.get(name, 0)
     for k in range(bodies):
         moved = [np.linalg.norm(at[k]) for at in deformed]
-        assert max(moved) > 5e-4
+        assert max(moved) > 3e-4  # kg^(1/2) m, of bodies of some hundred grams
         assert max(moved) > 3.0 * moved[-1]
     assert all(len(at) == bodies for at in deformed)
 
