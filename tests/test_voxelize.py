@@ -9,6 +9,7 @@ import reducedfem as rf
 from failures import check_live_blocks, live_blocks
 from reducedfem import _core
 from reducedfem._run import set_threads, threads
+from shapes import box_hexes
 
 CORNERS = np.array(list(itertools.product((0.0, 1.0), repeat=3)))
 CUBE_TRIANGLES = np.array(
@@ -336,3 +337,12 @@ def test_every_shared_surface_voxelizes(shared):
             # the voxels cover what the surface encloses
             assert filled.n_elements * h**3 >= s.volume, file
         rf.Mesh(filled.nodes, filled.elements)
+
+
+def test_bodies_of_many_cells_are_of_first_order_unless_asked():
+    """60,000 nodes of a compact body are what a factorization bears."""
+    part = rf.Mesh(*box_hexes(1, 1, 1, 1.0)).surface()
+    assert rf.voxelize(part, 24, cut=False, expand=1.0).nodes_per_element == 20
+    many = rf.voxelize(part, 25, cut=False, expand=1.0)
+    assert (many.n_elements, many.nodes_per_element) == (25**3, 8)
+    assert rf.voxelize(part, 25, cut=False, expand=1.0, order=2).nodes_per_element == 20

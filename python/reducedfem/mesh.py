@@ -34,6 +34,8 @@ from reducedfem.surface import Surface, _with_hint
 
 __all__ = ["Mesh", "read_fixed", "read_mesh", "voxelize"]
 
+# cells of a solid body whose 20 nodes each make a factorization that fits: 60,000 nodes
+_MOST_SECOND_ORDER = 15_000
 _ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
 # ends of the edges on whose middles the nodes after the corners lie, by nodes of an element
 # (VTK_QUADRATIC_TETRA, VTK_QUADRATIC_HEXAHEDRON)
@@ -713,7 +715,7 @@ def voxelize(
     order
         2: hexahedra of 20 nodes, which bend as they should with two voxels across, at the same
         cost at run time. 1: of eight nodes, which need about six, but make a quarter of the
-        unknowns. None: 2 with `fill`, else 1.
+        unknowns. None: 2 with `fill` where there are at most 15,000 cells, else 1.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -742,8 +744,7 @@ def voxelize(
     cut = fill if cut is None else flag(cut, "cut")
     if cut and not fill:
         raise InputError("cut=True needs fill=True: what a surface encloses can be cut, no skin")
-    second = fill if order is None else integer(order, "order") == 2
-    if order not in (None, 1, 2):
+    if order is not None and integer(order, "order") not in (1, 2):
         raise InputError(f"order must be 1 or 2, got {order}")
     if expand is None:
         expand = 1.0 if cut else 1.2
@@ -757,11 +758,11 @@ def voxelize(
             None if cut else call,
             threads(),
         )
+        if order is None:
+            order = 2 if fill and len(core.elements) <= _MOST_SECOND_ORDER else 1
         if cut:
-            core, _ = _core.cut(
-                core, surface.vertices, surface.triangles, 2 if second else 1, call, threads()
-            )
-        elif second:
+            core, _ = _core.cut(core, surface.vertices, surface.triangles, order, call, threads())
+        elif order == 2:
             core = core.quadratic()
     warn_of_doubts(surface, touched + enclosed, doubtful, sheets, stacklevel=2)
     return Mesh.__new__(Mesh)._adopt(core, source=surface)

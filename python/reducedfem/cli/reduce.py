@@ -102,7 +102,7 @@ def add_to(commands: Commands) -> None:
         "--order",
         type=int,
         choices=(1, 2),
-        help="hexahedra with 8 nodes or, the default with --fill, with 20",
+        help="hexahedra with 8 nodes or, the default with --fill up to 15,000 cells, with 20",
     )
     geometry.add_argument(
         "--keep-largest",

@@ -325,6 +325,8 @@ def _tell(
         above = count_text(report.unconverged, "step")
         if report.unconverged and args.newton_max == 1:
             above += " (usual with one Newton iteration; --newton-max allows more)"
+        elif report.unconverged:
+            above += " (they may gain energy: try a smaller --dt or --damping 0 1e-3)"
         console.fact("above the tolerance", above)
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
