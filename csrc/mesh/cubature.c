@@ -169,7 +169,7 @@ void rf_cut_candidates(int order, const double fraction[RF_CUT_SUBS], rf_cut_rul
   out->count = 0;
   for (int k = 0; k < RF_CUT_SUB; ++k)
     for (int j = 0; j < RF_CUT_SUB; ++j) {
-      double row[RF_CUT_SUB], x[3], w[3];
+      double row[RF_CUT_SUB], x[3] = {0}, w[3] = {0};
       for (int i = 0; i < RF_CUT_SUB; ++i) row[i] = fraction[place(axis, i, j, k)];
       int n = 0;
       for (int g = 0; g < 4; ++g) {
