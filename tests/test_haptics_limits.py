@@ -229,8 +229,9 @@ SPEND, RECOVER = 0.02, 0.3
 def stepped(library, settings, state, wanted, pose, rates=None, elapsed=DT, share=1.0):
     """Return what goes out, after a step of the controller; the device holds it."""
     wrench = wrench_of(wanted)
+    rates = rates or endless()  # lives as long as its address is in use
     library.rf_passivity_step_rt(
-        at(settings), at(rates or endless()), DT, elapsed, share, at(pose), at(state), at(wrench)
+        at(settings), at(rates), DT, elapsed, share, at(pose), at(state), at(wrench)
     )
     library.rf_passivity_hold_rt(at(wrench), at(state))
     return parts(wrench)
