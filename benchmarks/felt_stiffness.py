@@ -189,7 +189,7 @@ def truth(
 
 @dataclass(frozen=True)
 class Case:
-    """What is pressed, and how.
+    """A body, the place that is pressed, and how.
 
     Attributes
     ----------
@@ -213,12 +213,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Felt:
-    """What came of it.
+    """The outcome of a case.
 
     Attributes
     ----------
     case
-        What was pressed.
+        The case.
     felt, true
         Force at rest [N].
     still
@@ -479,7 +479,7 @@ def rigid(points: int, k: float, rate: float = 1000.0) -> tuple[int, float, floa
 
 @dataclass(frozen=True)
 class Experiment:
-    """What was felt.
+    """Felt forces.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the volume elements of a surface are worth: whole cubes and cut cells of both orders.
+"""Accuracy of the volume elements of a surface: whole cubes and cut cells of both orders.
 
 Free bodies whose answers are known are voxelized in four ways, whole cubes and cut cells with 8 and
 with 20 nodes, at several resolutions. The table and the plot show the errors of
