@@ -108,7 +108,17 @@ def test_a_cycle_solves_for_all_bodies(bodies, steps):
     made.close()
     at = (record["hand_position"], record["hand_quaternion"])
     (place, turn), (bent, *expected) = cycle(
-        contacts, models, held, field, coupling, at, at, h, damping, DAMPED if steps == 1 else 2.0, steps
+        contacts,
+        models,
+        held,
+        field,
+        coupling,
+        at,
+        at,
+        h,
+        damping,
+        DAMPED if steps == 1 else 2.0,
+        steps,
     )
     assert record["touching"] > 10
     assert np.linalg.norm(place - at[0]) > 1e-6

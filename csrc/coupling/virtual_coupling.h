@@ -81,8 +81,8 @@ typedef struct rf_coupling_load {
 } rf_coupling_load;
 
 typedef struct rf_coupling_state {
-  rf_pose object;  // grasp point of the simulation object, and its rotation
-  double share;    // of the wrench that acts, in (0, 1]: relief
+  rf_pose object;   // grasp point of the simulation object, and its rotation
+  double share;     // of the wrench that acts, in (0, 1]: relief
   double moved[6];  // in the last cycle
 } rf_coupling_state;
 
