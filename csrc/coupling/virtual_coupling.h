@@ -19,10 +19,10 @@
 // limited in speed (4.6).  Directions in which hardly anything resists are those of 4.10.
 //
 // A load that is condensed holds the answers of bodies to the motion (haptic/coupled.h).  Its
-// gradient is mostly their inertia in a cycle, by which (4.8) would brake them: soft bodies would
-// feel like honey while the hand moves.  The damper is then one of (1 / (1 - damping)^2 - 1) k h
-// beside the springs, at a cycle of length h.  It resists changes of the last motion as far as
-// that goes where the manipulandum goes, and (4.8) does not apply.
+// gradient is mostly their inertia in a cycle, so that (4.8) would brake them: soft bodies would
+// feel like honey while the hand moves.  What is damped is then the difference to the last motion,
+// as far as that goes where the manipulandum goes: steady motion meets no resistance, and at rest
+// it is (4.8).
 //
 // What B07 leaves open.  (1) Contact and springs give their gradients in fixed axes, in which
 // springs alone are at rest after one step; that of contact leaves out how the lines of its forces
