@@ -207,6 +207,27 @@ class ProjectedSolid:
         reduced = self._core.project(array_like(force, "force"), threads())
         return finite_result(reduced, "reduced force", "force")
 
+    def gravity(self, acceleration: ArrayLike = (0.0, 0.0, -9.81)) -> NDArray[np.float64]:
+        """Return the weight of the solid as a reduced force U^T M a, shape (r,).
+
+        Parameters
+        ----------
+        acceleration
+            Of free fall [m/s^2], (3,).
+
+        Returns
+        -------
+        (r,) float64 array
+            In N kg^(-1/2) for a mass-orthonormal basis.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `acceleration` has a wrong shape or a value that is not finite.
+        """
+        reduced = self._core.project(self._solid.gravity(acceleration), threads())
+        return finite_result(reduced, "weight", "acceleration")
+
     @overload
     def solve_static(
         self,

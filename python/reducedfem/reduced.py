@@ -20,7 +20,14 @@ from reducedfem.material import from_plain as material_from_plain
 from reducedfem.material import to_plain as material_to_plain
 from reducedfem.reduced_damping import MAX_DAMPING_R, ReducedStrainRateDamping
 from reducedfem.rigid import RigidBody, from_plain, to_plain
-from reducedfem.solid import HALVINGS, Solid, StaticReport, require_held, require_solid
+from reducedfem.solid import (
+    HALVINGS,
+    Solid,
+    StaticReport,
+    require_held,
+    require_solid,
+    unit_weights,
+)
 
 if TYPE_CHECKING:
     from reducedfem.damping import StrainRateDamping
@@ -86,6 +93,7 @@ class ReducedSolid:
         "_parts",
         "_provenance",
         "_strain_rate",
+        "_weights",
     )
 
     def __init__(
@@ -102,6 +110,7 @@ class ReducedSolid:
         self._strain_rate = strain_rate
         self._mesh = mesh
         self._fixed = fixed
+        self._weights: list[NDArray[np.float64]] | None = None
         self._provenance: Mapping[str, Any] = freeze(provenance)
 
     @property
@@ -261,6 +270,37 @@ class ReducedSolid:
         """
         reduced = self._core.project(array_like(force, "force"))
         return finite_result(reduced, "reduced force", "force")
+
+    def gravity(self, acceleration: ArrayLike = (0.0, 0.0, -9.81)) -> NDArray[np.float64]:
+        """Return the weight of the solid as a reduced force U^T M a, shape (r,).
+
+        A load for `solve_static` and for the `step` of simulations, which also take the
+        acceleration itself as their ``gravity``. The first call goes back to the mesh.
+
+        Parameters
+        ----------
+        acceleration
+            Of free fall [m/s^2], (3,).
+
+        Returns
+        -------
+        (r,) float64 array
+            In N kg^(-1/2) for a mass-orthonormal basis; zero for the deformations of a free solid.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `acceleration` has a wrong shape or a value that is not finite.
+        """
+        given = reals(acceleration, "acceleration")
+        if given.shape != (3,):
+            raise InputError(f"acceleration must have shape (3,), got {given.shape}")
+        if self._weights is None:
+            quadrature = self._provenance["solid"]["quadrature"]
+            nodal = unit_weights(self._mesh, self.materials, quadrature)
+            self._weights = [self._core.project(one) for one in nodal]
+        force = sum(a * one for a, one in zip(given, self._weights, strict=True))
+        return finite_result(np.asarray(force), "weight", "acceleration")
 
     @overload
     def solve_static(
