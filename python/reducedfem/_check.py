@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = [
     "array_like",
@@ -169,7 +169,7 @@ def _warn_of_identity(value: ArrayLike, name: str) -> None:
         warnings.warn(
             f"{name} is (0, 0, 0, 1), in the order w, x, y, z half a turn about z; the identity is "
             "(1, 0, 0, 0). If half a turn is meant, (0, 0, 0, -1) is the same",
-            UserWarning,
+            PlausibilityWarning,
             stacklevel=4,
         )
 

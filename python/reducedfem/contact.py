@@ -15,7 +15,7 @@ from reducedfem import _core
 from reducedfem._check import array_like, count, flag, integer, number, reals, require, rotations
 from reducedfem._run import Progress, callback
 from reducedfem.deformed_field import DeformedField
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.field import Field
 from reducedfem.point_tree import PointTree
 from reducedfem.pose import Pose, pose_arguments, poses_arguments
@@ -545,7 +545,7 @@ class PenaltyContact:
             warnings.warn(
                 f"{name} is None: contact sees the shell, which deforms (r = {self._tree.r}), at "
                 "rest; pass the simulation's state.q, or zeros if that is meant",
-                UserWarning,
+                PlausibilityWarning,
                 stacklevel=3,
             )
 
