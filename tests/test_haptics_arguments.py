@@ -306,7 +306,10 @@ def scene(shell: float, field: float, path: float):
 @pytest.mark.parametrize(
     ("lengths", "pattern"),
     [
-        ((100.0, 0.1, 0.1), "^the shell of contact is 100 m long: .* millimetres, scale them by"),
+        (
+            (100.0, 0.1, 0.1),
+            "^the shell of contact is 100 m long for the hand: .* millimetres, scale them by",
+        ),
         ((0.1, 80.0, 0.1), "^the field of contact is 80 m long"),
         ((0.1, 0.1, 60.0), "^the path of the device is 60 m long"),
     ],

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._check import array_like, finite_result, flag
 from reducedfem._frozen import frozen_array
+from reducedfem._identity import require_of
 from reducedfem._run import Progress, threads
 from reducedfem.basis import Basis
 from reducedfem.errors import InputError
@@ -62,6 +63,8 @@ class ProjectedSolid:
         if not 1 <= len(vectors) <= MAX_PROJECTED_R:
             raise InputError(f"basis must have 1 to {MAX_PROJECTED_R} vectors, got {len(vectors)}")
         require_held(solid, vectors, "basis")
+        if isinstance(basis, Basis):
+            require_of(solid, basis.provenance, "basis", 2)
         self._core = _core.Projected(core, vectors, threads())
         self._solid = solid
         self._basis = vectors

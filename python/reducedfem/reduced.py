@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._check import array_like, count, fields, finite_result, flag, number, reals
 from reducedfem._frozen import freeze
+from reducedfem._identity import require_of
 from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import GIVEN_VECTORS, Basis
 from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
@@ -683,9 +684,15 @@ def reduce(
     ------
     InputError, InputTypeError
         The basis has a wrong shape, values that are not finite, more than 256 vectors, or
-        moves a fixed node (the message names it); `strain_rate` is that of another solid.
+        moves a fixed node (the message names it); a `Basis` or `strain_rate` is that of another
+        solid.
     SingularMatrixError
         The vectors of the basis are linearly dependent.
+
+    Warns
+    -----
+    PlausibilityWarning
+        A `Basis` was made for other fixed nodes, or for materials in other proportions.
     """
     require_solid(solid)
     given, origin = (
@@ -697,6 +704,8 @@ def reduce(
     if not 1 <= len(vectors) <= MAX_R:
         raise InputError(f"basis must have 1 to {MAX_R} vectors, got {len(vectors)}")
     require_held(solid, vectors, "basis")
+    if isinstance(basis, Basis):
+        require_of(solid, basis.provenance, "basis", 2)
     if strain_rate is not None:
         _require_damping_of(strain_rate, solid, len(vectors))
     description = _describe_solid(solid)
