@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.errors import InputError, PlausibilityWarning
-from reducedfem.material import LinearElastic, StVK
+from reducedfem.material import StVK
 from reducedfem.solid import Solid
 
 __all__ = ["made_for", "require_of"]
@@ -32,9 +32,11 @@ def _proportions(solid: Solid) -> str:
     stiff = first.young if isinstance(first, StVK) else float(np.trace(first.stiffness))
     rows: list[list[Any]] = []
     for region, one in every:
-        elastic = one.stiffness / stiff if isinstance(one, LinearElastic) else [one.young / stiff]
-        shear = [one.poisson] if isinstance(one, StVK) else []
-        numbers = [*np.ravel(elastic), *shear, one.density / first.density]
+        if isinstance(one, StVK):
+            elastic = [one.young / stiff, one.poisson]
+        else:
+            elastic = (one.stiffness / stiff).ravel().tolist()
+        numbers = [*elastic, one.density / first.density]
         rows.append([region, *(f"{x:.9g}" for x in numbers)])
     return json.dumps(rows)
 

@@ -17,7 +17,12 @@ from reducedfem.damping import StrainRateDamping, damping_argument
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.pose import Pose, pose_arguments, poses_arguments
 from reducedfem.projected import ProjectedSolid
-from reducedfem.reduced import ReducedSolid, reduced_force, same_motion
+from reducedfem.reduced import (
+    ReducedSolid,
+    leaves_out_rigid_motion,
+    reduced_force,
+    same_motion,
+)
 from reducedfem.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid import Solid
 
@@ -121,16 +126,6 @@ def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> I
 
 
 _Scheme = TypeVar("_Scheme", bound="Simulation")
-_IN_SPAN = 1e-6  # of a translation, what the basis may leave out
-
-
-def _translates(basis: NDArray[np.float64]) -> bool:
-    """Return whether a basis (r, n, 3) spans the three translations."""
-    r, n, _ = basis.shape
-    columns = basis.reshape(r, 3 * n).T
-    wanted = np.tile(np.eye(3), (n, 1))
-    found = columns @ np.linalg.lstsq(columns, wanted, rcond=None)[0]
-    return bool(np.abs(found - wanted).max() < _IN_SPAN)
 
 
 def check_rigid_motion(
@@ -142,8 +137,7 @@ def check_rigid_motion(
         if asked:
             raise InputError("deformation_only is for reduced models, but system is a Solid")
         return
-    fixed = system.fixed if isinstance(system, ReducedSolid) else system.solid.fixed
-    if len(fixed) == 0 and not asked and not _translates(system.basis):
+    if not asked and leaves_out_rigid_motion(system):
         raise InputError(
             f"system is a model of a free body, and {scheme} would leave out its rigid motion: it "
             "would neither fall nor turn. Use FreeBody(reduced, dt), which moves as a whole; or "

@@ -241,6 +241,7 @@ class ProjectedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: Literal[False] = False,
         progress: Progress = None,
     ) -> NDArray[np.float64]: ...
@@ -255,6 +256,7 @@ class ProjectedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: Literal[True],
         progress: Progress = None,
     ) -> tuple[NDArray[np.float64], StaticReport]: ...
@@ -268,6 +270,7 @@ class ProjectedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: bool = False,
         progress: Progress = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
@@ -290,6 +293,8 @@ class ProjectedSolid:
             Newton iterations allowed in each step.
         adaptive
             Halve load steps that fail, ten times at most.
+        deformation_only
+            Accept a model of a free body, whose basis has no rigid motion.
         report
             Return also what the solution took.
         progress
@@ -311,7 +316,7 @@ class ProjectedSolid:
         """
         told = flag(report, "report")
         q, outcome = static_coordinates(
-            self, force, tol, steps, q0, max_iterations, adaptive, progress
+            self, deformation_only, force, tol, steps, q0, max_iterations, adaptive, progress
         )
         return (q, outcome) if told else q
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_R", "ReducedSolid", "reduce"]
 
+_IN_SPAN = 1e-6  # of a translation, what the basis may leave out
 MAX_R = 256  # RF_POLYNOMIAL_MAX_R in csrc/polynomial/polynomial.h
 
 
@@ -313,6 +314,7 @@ class ReducedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: Literal[False] = False,
         progress: Progress = None,
     ) -> NDArray[np.float64]: ...
@@ -327,6 +329,7 @@ class ReducedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: Literal[True],
         progress: Progress = None,
     ) -> tuple[NDArray[np.float64], StaticReport]: ...
@@ -340,6 +343,7 @@ class ReducedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: bool = False,
         progress: Progress = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
@@ -365,6 +369,8 @@ class ReducedSolid:
             Newton iterations allowed in each step.
         adaptive
             Halve load steps that fail, ten times at most.
+        deformation_only
+            Accept a model of a free body, whose basis has no rigid motion.
         report
             Return also what the solution took.
         progress
@@ -386,7 +392,7 @@ class ReducedSolid:
         """
         told = flag(report, "report")
         q, outcome = static_coordinates(
-            self, force, tol, steps, q0, max_iterations, adaptive, progress
+            self, deformation_only, force, tol, steps, q0, max_iterations, adaptive, progress
         )
         return (q, outcome) if told else q
 
@@ -591,8 +597,19 @@ class ReducedSolid:
         return f"<ReducedSolid: r = {self.r}, {self._mesh.n_nodes} nodes>"
 
 
+def leaves_out_rigid_motion(system: ReducedSolid | ProjectedSolid) -> bool:
+    """Return whether a model is that of a free solid in a basis without the three translations."""
+    if len(system.fixed if isinstance(system, ReducedSolid) else system.solid.fixed):
+        return False
+    columns = system.matrix
+    wanted = np.tile(np.eye(3), (system.mesh.n_nodes, 1))
+    found = columns @ np.linalg.lstsq(columns, wanted, rcond=None)[0]
+    return not np.abs(found - wanted).max() < _IN_SPAN
+
+
 def static_coordinates(
     system: ReducedSolid | ProjectedSolid,
+    deformation_only: bool,
     force: ArrayLike | None,
     tol: float,
     steps: int,
@@ -602,6 +619,13 @@ def static_coordinates(
     progress: Progress,
 ) -> tuple[NDArray[np.float64], StaticReport]:
     """Return the equilibrium and what it took, or raise; the arguments are not checked yet."""
+    if not flag(deformation_only, "deformation_only") and leaves_out_rigid_motion(system):
+        raise InputError(
+            "this is the model of a free body, whose rigid motion statics would leave out: loads "
+            "that are not in balance move it without end. Fix some nodes of the Solid; or use "
+            "FreeBody(reduced, dt), which moves as a whole; or pass deformation_only=True for the "
+            "deformation of a body that something else carries"
+        )
     halvings = HALVINGS if flag(adaptive, "adaptive") else 0
     with callback(progress, "statics") as call:
         q, took, failure = system._core.solve_static(
