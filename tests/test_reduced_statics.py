@@ -130,12 +130,9 @@ def test_a_free_body_has_no_statics_of_its_own(kind):
         rf.InputError, match=r"free body.*FreeBody\(reduced, dt\).*deformation_only"
     ):
         model.solve_static(np.ones((mesh.n_nodes, 3)))
-    # loads in balance bend it as they bend the solid, held where that does not matter
-    load = np.zeros((mesh.n_nodes, 3))
-    x = mesh.nodes[:, 0]
-    for place, weight in ((0.0, -1.0), (0.2, 2.0), (0.4, -1.0)):
-        load[np.abs(x - place) < 1e-9, 2] = 0.005 * weight
+    # loads like the inertia of a deformation are in balance
+    load = 0.1 * (free.mass() @ basis.vectors[0].ravel())
     q, report = model.solve_static(load, deformation_only=True, report=True)
     assert report.residual < 1e-10
     np.testing.assert_allclose(model.internal_force(q), model.project(load), atol=1e-8)
-    assert np.abs(model.displacement(q)).max() > 1e-5
+    assert np.abs(q).max() > 1e-5
