@@ -12,7 +12,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, flag, integer, number, reals, require, rotations
+from reducedfem._check import (
+    array_like,
+    choice,
+    count,
+    flag,
+    integer,
+    number,
+    reals,
+    require,
+    rotations,
+)
 from reducedfem._run import Progress, callback
 from reducedfem.deformed_field import DeformedField
 from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
@@ -279,8 +289,7 @@ class PenaltyContact:
         require(tree, PointTree, "tree")
         if not isinstance(field, DeformedField):
             require(field, Field, "field", " or a DeformedField")
-        if direction not in _DIRECTIONS:
-            raise InputError(f'direction must be "gradient" or "normal", got {direction!r}')
+        choice(direction, "direction", _DIRECTIONS)
         weights = None
         if flag(area_weights, "area_weights"):
             weights = tree.shell.areas

@@ -18,7 +18,7 @@ import numpy as np
 
 from reducedfem import _core
 from reducedfem._atomic import as_path
-from reducedfem._check import count, flag, integer, limit, number
+from reducedfem._check import choice, count, flag, integer, limit, number
 from reducedfem._plausible import warn_of_reach
 from reducedfem._record_file import RECORD, RecordFile
 from reducedfem._run import Progress, callback
@@ -276,8 +276,7 @@ class HapticSession:
         lasts = device.duration if duration is None else number(duration, "duration")
         if duration is not None and not lasts > 0.0:
             raise InputError(f"duration must be positive or None, got {lasts:g}")
-        if not isinstance(render, str) or render not in ("linear", "saturated"):
-            raise InputError(f'render must be "linear" or "saturated", got {render!r}')
+        choice(render, "render", ("linear", "saturated"))
         check_parts(contacts, simulations, field_simulation, self._dt)
         if forgotten:
             warn_of_rest(contacts, 2)
