@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 import re
+import struct
 
 import numpy as np
 import pytest
@@ -260,3 +261,24 @@ def test_simulate_tells_of_energy_that_steps_add(capsys, reduced, tmp_path):
     status, said, _ = simulated(capsys, path, *push, *found[2].split())
     assert re.search(r"diverged +no$", said, re.MULTILINE)
     assert status == 0
+
+
+def test_pictures_stand_against_gravity(capsys, reduced, tmp_path):
+    """And with --up as told; a bar that lies is wider than high, with x up it is not."""
+    path = tmp_path / "bar.safetensors"
+    reduced.save(path)
+
+    def shape(*options):
+        out = tmp_path / "picture.png"
+        options = ("--steps", 5, "--damping", 2, 1e-3, "--picture", out, *options)
+        assert simulated(capsys, path, *options)[0] == 0
+        width, height = struct.unpack(">II", out.read_bytes()[16:24])
+        return width, height
+
+    lying = shape("--gravity", 0, 0, -9.81)
+    standing = shape("--gravity", -9.81, 0, 0)
+    assert lying[0] > lying[1]
+    assert standing[0] < standing[1]
+    assert shape("--gravity", 0, 0, -9.81, "--up", "x")[0] < lying[0]
+    width, height = shape("--force", 0, 0, 0.1)
+    assert width > height

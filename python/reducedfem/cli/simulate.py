@@ -138,6 +138,12 @@ def add_to(commands: Commands) -> None:
     )
     results.add_argument("--plot", metavar="FILE", help="picture of the trajectory (.png, .pdf)")
     results.add_argument("--picture", metavar="FILE", help="picture of the extreme shapes")
+    results.add_argument(
+        "--up",
+        choices=tuple(AXES),
+        help="axis that is up in the picture, y in most models made for computer graphics "
+        "(default: against --gravity, or z)",
+    )
     add_common(parser)
     parser.set_defaults(run=_run, parser=parser)
 
@@ -438,6 +444,13 @@ def _plot_trajectory(
     plot.save_figure(plot.traces_figure(traces, title, what), args.plot)
 
 
+def _against(gravity: Sequence[float] | None) -> str:
+    """Return the axis that is up where things fall like this."""
+    fall = np.array(gravity if gravity is not None and any(gravity) else [0.0, 0.0, -1.0])
+    axis = int(np.abs(fall).argmax())
+    return ("-" if fall[axis] > 0.0 else "") + AXES[axis]
+
+
 def _picture(
     args: argparse.Namespace,
     model: ReducedSolid,
@@ -465,5 +478,6 @@ def _picture(
         [f"{args.dt * i:.3g} s" for i in instants],
         f"{Path(args.model).stem}: rest and extremes",
         size=(1100, 800),
+        up=args.up or _against(args.gravity),
     )
     plot.save_figure(figure, args.picture)
