@@ -14,6 +14,7 @@ from reducedfem._check import array_like, count, fields, finite_result, flag, nu
 from reducedfem._frozen import freeze
 from reducedfem._identity import require_of
 from reducedfem._run import Progress, callback, threads
+from reducedfem._saved import Saved
 from reducedfem.basis import GIVEN_VECTORS, Basis
 from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
 from reducedfem.material import LINEAR_LAW, STVK_LAW, LinearElastic, Material, StVK
@@ -76,7 +77,7 @@ def _constants(region: int, made_with: Material, new: Material) -> tuple[float, 
     return factor, 0.0, new.density
 
 
-class ReducedSolid:
+class ReducedSolid(Saved):
     """A solid that moves in the span of a basis only: u = U q.
 
     Its strain energy is a quartic polynomial of the r reduced coordinates q, its force
@@ -564,29 +565,6 @@ class ReducedSolid:
         from reducedfem.files import save
 
         save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> ReducedSolid:
-        """Read a model from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path
-            The file.
-
-        Returns
-        -------
-        ReducedSolid
-            Equal, bit for bit, to the one that was saved; see `reducedfem.load`.
-
-        Raises
-        ------
-        FileFormatError
-            The file is missing, damaged, or holds something else; the message says which.
-        """
-        from reducedfem._load import load
-
-        return load(path, ReducedSolid)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         from reducedfem.files import from_bytes, to_bytes
