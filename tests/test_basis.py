@@ -494,3 +494,6 @@ def test_a_basis_serves_materials_in_the_same_proportions(tmp_path):
     kept = rf.load(tmp_path / "m.safetensors").provenance["basis"]["made_for"]
     assert dict(kept) == dict(basis.provenance["made_for"])
     rf.reduce(other, pickle.loads(pickle.dumps(basis)))
+    # nor that a material is given by its constants
+    general = {k: rf.LinearElastic(m.stiffness, m.density) for k, m in of().materials.items()}
+    rf.reduce(of(of=general), basis)

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.errors import InputError, PlausibilityWarning
-from reducedfem.material import StVK
 from reducedfem.solid import Solid
 
 __all__ = ["made_for", "require_of"]
@@ -29,15 +28,12 @@ def _proportions(solid: Solid) -> str:
     """Return the materials up to common factors of stiffness and density, which no shape feels."""
     every = list(solid.materials.items())
     first = every[0][1]
-    stiff = first.young if isinstance(first, StVK) else float(np.trace(first.stiffness))
+    size = float(np.trace(first.stiffness))
     rows: list[list[Any]] = []
     for region, one in every:
-        if isinstance(one, StVK):
-            elastic = [one.young / stiff, one.poisson]
-        else:
-            elastic = (one.stiffness / stiff).ravel().tolist()
-        numbers = [*elastic, one.density / first.density]
-        rows.append([region, *(f"{x:.9g}" for x in numbers)])
+        numbers = [*(one.stiffness / size).ravel().tolist(), one.density / first.density]
+        # zero may have a sign
+        rows.append([region, *(f"{x + 0.0:.9g}" for x in numbers)])
     return json.dumps(rows)
 
 
