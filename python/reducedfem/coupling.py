@@ -14,7 +14,7 @@ from reducedfem import _core
 from reducedfem._check import array_like, count, limit, number, rotations
 from reducedfem.contact import ContactForce, PenaltyContact
 from reducedfem.deformed_field import DeformedField
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.field import DistanceField, Field, SphereField, UnionField
 from reducedfem.pose import Pose, pose_arguments
 
@@ -148,7 +148,7 @@ class _Coupling:
             warnings.warn(
                 "the coupling has a max_depth and no reach: step takes no rotation for a way that "
                 "points travel; give it a reach, 0 if that is meant",
-                UserWarning,
+                PlausibilityWarning,
                 stacklevel=3,
             )
 
