@@ -13,7 +13,7 @@ from shapes import box_hexes
 
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 GRASP = np.array([0.004, -0.002, 0.01])
-DAMPED = 5.0  # stiffness of contact and its damping in a cycle, over the stiffness
+DAMPED = 3.0  # stiffness of contact and its damping in a cycle, over the stiffness
 
 
 def skew(v):

@@ -4,7 +4,7 @@
 #include "linalg/dense_rt.h"
 
 // Damping: see the header.
-static const double WHOLE_STEPS = 5.0, SHORT_STEPS = 2.0;
+static const double WHOLE_STEPS = 3.0, SHORT_STEPS = 2.0;
 
 static void free_body(rf_coupled_body *b) {
   rf_newmark_free(b->whole);

@@ -22,8 +22,8 @@
 // throughout.  The scheme's own would begin with the acceleration of the last short step and carry
 // its oscillation through the whole period.
 //
-// The blocks are taken larger than they are, by the factor `damped`, 5: in a cycle of length h that
-// is a damper of 4 k h beside each point, between the two bodies.  Newmark's scheme damps nothing
+// The blocks are taken larger than they are, by the factor `damped`, 3: in a cycle of length h that
+// is a damper of 2 k h beside each point, between the two bodies.  Newmark's scheme damps nothing
 // of its own, and light bodies would bounce on each other for ever; nothing changes at rest.
 // Shorter steps follow the solve less closely, which the factor magnifies: it is 2 then.
 //
