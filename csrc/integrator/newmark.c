@@ -6,6 +6,18 @@
 #include "integrator/reduced_motion.h"
 #include "linalg/dense_rt.h"
 
+// least of a step with a stiffness from contact: see the header
+static const double ADDED_GAMMA = 0.6;
+
+static rf_newmark_coefficients coefficients(double h, double b, double g) {
+  return (rf_newmark_coefficients){.a1 = 1.0 / (b * h * h),
+                                   .a2 = 1.0 / (b * h),
+                                   .a3 = (1.0 - 2.0 * b) / (2.0 * b),
+                                   .a4 = g / (b * h),
+                                   .a5 = 1.0 - g / b,
+                                   .a6 = (1.0 - g / (2.0 * b)) * h};
+}
+
 rf_status rf_newmark_check(const rf_newmark_settings *set, rf_newmark_coefficients *out,
                            rf_error *err) {
   const rf_status st = rf_motion_check(set->dt_s, set->damping_mass, set->damping_stiff, err);
@@ -21,13 +33,7 @@ rf_status rf_newmark_check(const rf_newmark_settings *set, rf_newmark_coefficien
   if (!(set->newton_max >= 1 && set->newton_max <= 1000))
     return rf_fail(err, RF_ERR_ARG, "newton_max must be between 1 and 1000, got %d",
                    set->newton_max);
-  const double h = set->dt_s, b = set->beta, g = set->gamma;
-  *out = (rf_newmark_coefficients){.a1 = 1.0 / (b * h * h),
-                                   .a2 = 1.0 / (b * h),
-                                   .a3 = (1.0 - 2.0 * b) / (2.0 * b),
-                                   .a4 = g / (b * h),
-                                   .a5 = 1.0 - g / b,
-                                   .a6 = (1.0 - g / (2.0 * b)) * h};
+  *out = coefficients(set->dt_s, set->beta, set->gamma);
   return RF_OK;
 }
 
@@ -48,6 +54,10 @@ rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *
   s->set = *set;
   s->model = model;
   RF_TRY(rf_newmark_check(set, &s->coef, err));
+  const double gamma = fmax(set->gamma, ADDED_GAMMA);
+  const double beta = fmax(set->beta, 0.25 * (gamma + 0.5) * (gamma + 0.5));
+  s->coef_added = coefficients(set->dt_s, beta, gamma);
+  s->now = &s->coef;
   RF_TRY(rf_reduced_motion_create(model, true, set->damping_stiff, set->strain_rate, set->load,
                                   &s->motion, err));
   if (set->load) s->set.load = s->motion->load;

@@ -9,7 +9,7 @@
 
 // acceleration and velocity that belong to position x
 static void update_rates(const rf_newmark *s, rf_reduced_motion *m) {
-  const rf_newmark_coefficients c = s->coef;
+  const rf_newmark_coefficients c = *s->now;
   for (int32_t i = 0; i < s->model->r; ++i) {
     const double dq = m->x[i] - s->q[i];
     m->xddot[i] = c.a1 * dq - c.a2 * s->qdot[i] - c.a3 * s->qddot[i];
@@ -51,12 +51,12 @@ static double residual_norm(const rf_newmark *s, rf_reduced_motion *m) {
 static bool factorize(rf_newmark *s, rf_reduced_motion *m) {
   const int32_t r = s->model->r, ld = m->ld;
   const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
-  const double of_mass = s->coef.a1 + s->coef.a4 * alpha, of_stiffness = 1.0 + s->coef.a4 * beta;
+  const double of_mass = s->now->a1 + s->now->a4 * alpha, of_stiffness = 1.0 + s->now->a4 * beta;
   const rf_simd simd = s->model->polynomial->simd;
   // what damps by the rate of strain joins the stiffness, which is evaluated anew for each solve
   if (s->set.strain_rate)
     for (int32_t i = 0; i < r * ld; ++i)
-      m->stiffness[i] += s->coef.a4 / of_stiffness * m->damping[i];
+      m->stiffness[i] += s->now->a4 / of_stiffness * m->damping[i];
   rf_dense_combine_rt(simd, r, of_mass, m->mass, of_stiffness, m->stiffness, ld, m->system);
   if (m->added) rf_dense_combine_rt(simd, r, 1.0, m->system, 1.0, m->added, ld, m->system);
   return rf_dense_cholesky_rt(simd, r, m->system, ld);
@@ -75,7 +75,7 @@ static void solve(const rf_newmark *s, rf_reduced_motion *m) {
 static bool solve_indefinite(rf_newmark *s, rf_reduced_motion *m) {
   const int32_t r = s->model->r, ld = m->ld;
   const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
-  const double of_mass = s->coef.a1 + s->coef.a4 * alpha, of_stiffness = 1.0 + s->coef.a4 * beta;
+  const double of_mass = s->now->a1 + s->now->a4 * alpha, of_stiffness = 1.0 + s->now->a4 * beta;
   ++s->report.indefinite;
   for (int32_t i = 0; i < r * ld; ++i) {
     m->system[i] = of_mass * m->mass[i] + of_stiffness * m->stiffness[i];
@@ -110,8 +110,14 @@ static double look(rf_newmark *s, rf_reduced_motion *m) {
   return residual_norm(s, m);
 }
 
-static void begin_step(rf_newmark *s) {
-  memcpy(s->motion->x, s->q, (size_t)s->model->r * sizeof *s->q);
+// `added`: A, nullable
+static void begin_step(rf_newmark *s, const double *added) {
+  rf_reduced_motion *m = s->motion;
+  m->added = added;
+  s->now = &s->coef;
+  for (int32_t i = 0; added && i < s->model->r; ++i)
+    if (added[i * (m->ld + 1)] != 0.0) s->now = &s->coef_added;  // zero where its diagonal is
+  memcpy(m->x, s->q, (size_t)s->model->r * sizeof *s->q);
 }
 
 // Newton's iterations from x to the end of the step; the first has its residual, `now` in size, and
@@ -156,10 +162,9 @@ static rf_status end_step(rf_newmark *s, bool linearized, double now) {
 }
 
 rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n) {
-  s->motion->added = NULL;
   rf_reduced_motion_apply_rt(s->motion, force);
   for (int64_t i = 0; i < n; ++i) {
-    begin_step(s);
+    begin_step(s, NULL);
     const rf_status st = end_step(s, false, 0.0);
     if (st < 0) return st;
   }
@@ -167,16 +172,15 @@ rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n) {
 }
 
 rf_status rf_newmark_step_added_rt(rf_newmark *s, const double *force, const double *stiffness) {
-  s->motion->added = stiffness;
   rf_reduced_motion_apply_rt(s->motion, force);
-  begin_step(s);
+  begin_step(s, stiffness);
   const rf_status st = end_step(s, false, 0.0);
   s->motion->added = NULL;
   return st;
 }
 
 void rf_newmark_prepare_rt(rf_newmark *s) {
-  begin_step(s);
+  begin_step(s, NULL);
   evaluate(s->motion);
   s->motion->prepared = true;
 }
@@ -185,9 +189,8 @@ rf_status rf_newmark_linearize_rt(rf_newmark *s, const double *force, const doub
                                   double *increment) {
   rf_reduced_motion *m = s->motion;
   const int32_t r = s->model->r;
-  m->added = stiffness;
   rf_reduced_motion_apply_rt(m, force);
-  begin_step(s);
+  begin_step(s, stiffness);
   if (!isfinite(look(s, m))) return RF_ERR_DIVERGED;
   if (!factorize(s, m)) return RF_ERR_SINGULAR;
   for (int32_t i = 0; i < r; ++i) increment[i] = -m->residual[i];
