@@ -48,6 +48,7 @@ MODULI = (3e3, 3e4, 3e5, 3e6)
 RIGHT = 0.07  # just noticeable difference of stiffness
 STILL = 0.01
 SPEED = 0.01  # m/s, of the hand in motion
+AWAY = 0.3  # m/s, of a hand that leaves
 FASTER = 0.02  # s, of chatter
 SETTLED = 40.0  # rad of the lowest frequency: soft bodies slide slowly off frictionless points
 
@@ -275,8 +276,9 @@ class Case:
 
     Attributes
     ----------
-    body, place, young, k, rate, density
-        The body and where, its modulus, the coupling, the rate and its density.
+    body, place, young, k, rate, density, steps
+        The body and where, its modulus, the coupling, the rate, its density, and the steps of its
+        simulation in a cycle.
     """
 
     body: Body
@@ -285,6 +287,7 @@ class Case:
     k: float = 500.0
     rate: float = 1000.0
     density: float = DENSITY
+    steps: int = 1
 
     def __str__(self) -> str:
         return (
@@ -376,7 +379,8 @@ def press(case: Case) -> Felt:
     times.append(times[-1] + down)
     ways.append(top)
     contact = contact_of(body.tree, ball_field())
-    sim = rf.ImplicitNewmark(model, 1.0 / case.rate, damping=(DAMPING * omega, 0.05 / case.rate))
+    h = 1.0 / case.rate
+    sim = rf.ImplicitNewmark(model, h / case.steps, damping=(DAMPING * omega, 0.05 * h))
     made = rf.HapticSession(
         contact, rf.ReplayDevice(times, ways), simulation=sim, rate=case.rate, ramp=0.0,
         coupling=rf.VirtualCoupling.for_contact(contact, case.k), budget_us=0.0,
@@ -398,6 +402,27 @@ def press(case: Case) -> Felt:
         still, chatter_of(force, case.rate), given,
         exchanged, (np.arange(n) / case.rate, np.linalg.norm(force, axis=1)),
     )  # fmt: skip
+
+
+def leaving(case: Case, speed: float) -> tuple[float, float]:
+    """Return the force at rest, and the largest that holds back a hand that leaves at a speed."""
+    model = case.body.at(case.young, case.density)
+    omega = lowest_frequency(model)
+    point, inwards = case.body.places[case.place]
+    top, bottom = point - (RADIUS + CLEAR) * inwards, point + (PRESSED - RADIUS) * inwards
+    rests = 1.0 + max(1.5, SETTLED / omega)
+    away = 0.25 + rests + (CLEAR + PRESSED) / speed
+    contact = contact_of(case.body.tree, ball_field())
+    made = rf.HapticSession(
+        contact, rf.ReplayDevice([0.0, 0.25, 0.25 + rests, away], [top, bottom, bottom, top]),
+        simulation=rf.ImplicitNewmark(model, 1.0 / case.rate, damping=(DAMPING * omega, 0.0)),
+        coupling=rf.VirtualCoupling.for_contact(contact, case.k), rate=case.rate, ramp=0.0,
+        budget_us=0.0,
+    )  # fmt: skip
+    outwards = -made.run(seconds=away + 0.3).array["force"] @ inwards
+    made.close()
+    still = round((0.25 + rests) * case.rate)
+    return float(outwards[still - 1]), float(-outwards[still:].min())
 
 
 def in_motion(case: Case, speed: float, deep: float = 0.008) -> tuple[float, float, Array, Array]:
@@ -610,12 +635,15 @@ class Experiment:
         Rigid ones: k, rate, touching points, felt over k and still.
     moving
         Bodies while the hand moves: the case, the error and the drag [N s / m].
+    left
+        Bodies that the hand leaves: the case, the force at rest and what holds back [N].
     """
 
     alone: list[Felt]
     pairs: list[tuple[str, str, float, float, float, float]]
     shells: list[tuple[float, float, int, float, float]]
     moving: list[tuple[Case, float, float]]
+    left: list[tuple[Case, float, float]]
 
     def table(self) -> str:
         """Return the numbers as text."""
@@ -650,6 +678,11 @@ class Experiment:
                   f"{'body':>12} {'place':>7} {'E [Pa]':>8} {'k':>6} {'rate':>6} {'rho':>6} "
                   f"{'error [%]':>9} {'drag [N s/m]':>12}"]  # fmt: skip
         lines += [f"{case} {100 * e:9.2f} {drag:12.3f}" for case, e, drag in self.moving]
+        lines += [
+            "",
+            f"hand that leaves at {AWAY:g} m/s: force at rest, and what holds it back [N]",
+        ]
+        lines += [f"{case} {rest:9.3f} {back:9.3f}" for case, rest, back in self.left]
         lines += ["", "rigid shells", f"{'k':>6} {'rate':>6} {'touching':>8} {'felt / k':>9} "
                   f"{'still [%]':>9}"]  # fmt: skip
         lines += [
@@ -671,6 +704,7 @@ def cases_of(bodies: Iterable[Body], more: bool) -> Iterator[Case]:
                     yield Case(body, place, young, k=2000.0)
                     yield Case(body, place, young, rate=500.0)
                     yield Case(body, place, young, k=2000.0, rate=2000.0)
+                    yield Case(body, place, young, rate=500.0, steps=4)
                 if place == "tip":
                     yield Case(body, place, young, density=30.0, rate=500.0)
 
@@ -697,9 +731,8 @@ def run(
         for n in (1, 4, 25, 400, 2000)
     ]
     slow = [Case(body, "flat", young) for body in bodies for young in (3e4, 3e5)]
-    return Experiment(
-        alone, pairs, shells, [(case, *in_motion(case, SPEED)[:2]) for case in slow]
-    )  # fmt: skip
+    moving = [(case, *in_motion(case, SPEED)[:2]) for case in slow]
+    return Experiment(alone, pairs, shells, moving, [(c, *leaving(c, AWAY)) for c in slow])
 
 
 def plot(e: Experiment, path: Path) -> None:

@@ -78,9 +78,9 @@ const rf_penalty_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part)
   (void)c, (void)part;
   return NULL;
 }
-rf_status rf_coupled_condense_rt(rf_coupled *c, double *const *shell_force,
+rf_status rf_coupled_condense_rt(rf_coupled *c, bool again, double *const *shell_force,
                                  const double *field_force, rf_coupling_load *load) {
-  (void)c, (void)shell_force, (void)field_force, (void)load;
+  (void)c, (void)again, (void)shell_force, (void)field_force, (void)load;
   return RF_ERR_ARG;
 }
 rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]) {

@@ -10,7 +10,7 @@ import pytest
 import reducedfem as rf
 from failures import fail_each_allocation
 from shapes import box_hexes
-from test_coupled import DAMPED, UPRIGHT, rotation_of, turned
+from test_coupled import DAMPED, UPRIGHT, coefficients, rotation_of, turned
 
 SIZE = (0.2, 0.03, 0.03)
 GRASP = np.array([0.03, 0.012, -0.01])
@@ -79,7 +79,9 @@ def cycle(contacts, models, held, field, coupling, hand, at, h, damping, damped,
         part = slice(start, start + model.r)
         stiffness = model.stiffness(np.zeros(model.r))
         # a step for several: Newmark's beta = 1/2, gamma = 1
-        a1, a4 = (4.0 / h**2, 2.0 / h) if steps == 1 else (2.0 / h**2, 2.0 / h)
+        a1, _, _, a4, _, _ = coefficients(h, True)
+        if steps > 1:
+            a1, a4 = 2.0 / h**2, 2.0 / h
         of_mass = a1 + a4 * damping[0]
         system[part, part] += of_mass * model.mass + (1.0 + a4 * damping[1]) * stiffness
     moved = np.linalg.solve(system, force)

@@ -8,6 +8,7 @@ import pytest
 import reducedfem as rf
 from failures import fail_each_allocation
 from shapes import box_hexes
+from test_coupled import coefficients
 
 SIZE = (0.2, 0.03, 0.03)
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
@@ -106,7 +107,7 @@ def test_rigid_bodies_have_a_number(beam):
 
 
 def by_hand(model, contact, poses, h, damping, external):
-    """Return q and forces after steps of the trapezoidal rule, in NumPy."""
+    """Return q and forces after Newmark's steps, in NumPy."""
     q, v, a = np.zeros((3, model.r))
     m, forces = model.mass, []
     a = np.linalg.solve(m, 0.0 * q)
@@ -115,11 +116,12 @@ def by_hand(model, contact, poses, h, damping, external):
         stiffness = -contact.derivatives(place, UPRIGHT, q)[2]
         k = model.stiffness(q)
         c = damping[0] * m + damping[1] * k
-        acc, vel = -4.0 / h * v - a, -v
+        a1, a2, a3, a4, a5, a6 = coefficients(h, found.touching > 0)
+        acc, vel = -a2 * v - a3 * a, a5 * v + a6 * a
         residual = m @ acc + c @ vel + model.internal_force(q) - found.reduced_force - external
-        matrix = 4.0 / h**2 * m + 2.0 / h * c + k + stiffness
+        matrix = a1 * m + a4 * c + k + stiffness
         dq = np.linalg.solve(matrix, -residual)
-        q, v, a = q + dq, 2.0 / h * dq - v, 4.0 / h**2 * dq + acc
+        q, v, a = q + dq, a4 * dq + vel, a1 * dq + acc
         forces.append(found.force)
     return q, np.array(forces)
 

@@ -41,6 +41,33 @@ def test_soft_bodies_do_not_drag_on_a_moving_hand(body, young, k):
         assert error < felt.RIGHT
 
 
+@pytest.mark.parametrize(
+    ("young", "k", "density", "steps"),
+    [(3e4, 2000.0, 1e3, 10), (3e3, 500.0, 100.0, 4), (3e5, 2000.0, 30.0, 10)],
+)
+def test_steps_that_divide_the_period_come_to_rest(body, young, k, density, steps):
+    found = felt.press(felt.Case(body, "flat", young, k, 500.0, density, steps))
+    assert abs(found.error) < felt.RIGHT
+    assert found.still < felt.STILL
+
+
+@pytest.mark.parametrize("young", [3e4, 3e5])
+def test_light_bodies_come_to_rest_at_points(young):
+    """Where what alternates from step to step was fed by contact that opens and closes."""
+    body = felt.body_of("dragon", felt.scaled(shapes.dragon(), up=0), 16, 4000, 20)
+    found = felt.press(felt.Case(body, "tip", young, 500.0, 500.0, 30.0))
+    assert abs(found.error) < felt.RIGHT
+    assert found.still < felt.STILL
+
+
+@pytest.mark.parametrize(("young", "most"), [(3e5, 0.6), (3e6, 0.08)])
+def test_bodies_do_not_stick_to_a_hand_that_leaves(body, young, most):
+    """Most of what is left is the lag of static damping as the hand sets out."""
+    rest, back = felt.leaving(felt.Case(body, "flat", young), felt.AWAY)
+    assert rest > 0.4
+    assert back < most * rest
+
+
 @pytest.mark.parametrize("young", [3e3, 3e5])
 def test_two_soft_bodies_are_felt_as_they_are(body, young):
     force, true, still = felt.both(body, "flat", young)

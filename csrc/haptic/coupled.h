@@ -5,10 +5,14 @@
 // With y = (dx, dw) the motion of the object in a cycle, o = (y, dq_f) with the change of its
 // coordinates, dq_k that of shell k, the contacts' blocks G, B_k, D_k of -sum w k W W^T
 // (contact/penalty.h), the matrices S of Newmark's steps (integrator/newmark.h, with residuals rho
-// under the contacts' forces),
-//     [ G_coupling + G_yy        G_yf          B_yk     ] [ y    ]     [ -(F, T)_coupling - (F, T)
-//     ] [ -G_fy                S_f - G_ff       -B_fk     ] [ dq_f ]  =  [ -rho_f ]. [ -B_ky -B_kf
-//     S_k - D_k   ] [ dq_k ]     [ -rho_k                    ]
+// under the contacts' forces), the balances of the object, its coordinates and each shell are
+//
+//     (G_coupling + G_yy) y + G_yf dq_f + sum_k B_yk dq_k = -(F, T)_coupling - (F, T)
+//
+//     -G_fy y + (S_f - G_ff) dq_f - sum_k B_fk dq_k = -rho_f
+//
+//     -B_ky y - B_kf dq_f + (S_k - D_k) dq_k = -rho_k
+//
 // Shells are eliminated one by one, dq_k = a_k + Z_k o with (S_k - D_k) (a_k, Z_k) = (-rho_k,
 // B_k^T), then dq_f likewise: the coupling sees a contact with a changed force and gradient, and
 // moves the object as it always does: directions that are degenerate and largest speeds
@@ -25,7 +29,8 @@
 // The blocks are taken larger than they are, by the factor `damped`, 3: in a cycle of length h that
 // is a damper of 2 k h beside each point, between the two bodies.  Newmark's scheme damps nothing
 // of its own, and light bodies would bounce on each other for ever; nothing changes at rest.
-// Shorter steps follow the solve less closely, which the factor magnifies: it is 2 then.
+// Shorter steps follow the solve less closely, which the factor magnifies: it is 2 then.  Where the
+// damped contact would hold back a hand that leaves, the cycle is solved again without the damper.
 //
 // A matrix that is not positive definite cannot be eliminated with: the cycle is then the split
 // one.
@@ -81,8 +86,10 @@ const rf_penalty_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part)
 
 // Adds to the load of the contacts what the answers of all that deforms make of it.
 // RF_ERR_SINGULAR: the load is as it was, and the steps have to be made without.  Forces of contact
-// on each shell, and on the field object.
-RF_MUST_CHECK rf_status rf_coupled_condense_rt(rf_coupled *c, double *const *shell_force,
+// on each shell, and on the field object.  `again`, for the load of the same cycle before: without
+// the damping of contact.
+RF_MUST_CHECK rf_status rf_coupled_condense_rt(rf_coupled *c, bool again,
+                                               double *const *shell_force,
                                                const double *field_force, rf_coupling_load *load);
 // The steps, after the object has made a motion.
 RF_MUST_CHECK rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]);

@@ -58,18 +58,19 @@ static rf_status eliminate_shell(rf_coupled *c, rf_coupled_part *p, const double
   return RF_OK;
 }
 
-// The blocks of a contact with its damping.
-static void damp(rf_coupled *c, rf_coupled_part *p) {
+// The blocks of a contact with its damping, or again without.
+static void scale(rf_coupled *c, rf_coupled_part *p, double by) {
   const int32_t ld = ld_of(&p->shell), rows = c->rows;
   double *const block[] = {p->blocks.object, p->blocks.mixed, p->blocks.shell};
   const int32_t size[] = {rows * rows, rows * ld, ld * ld};
   for (int b = 0; b < 3; ++b)
-    for (int32_t i = 0; block[b] && i < size[b]; ++i) block[b][i] *= c->damped;
+    for (int32_t i = 0; block[b] && i < size[b]; ++i) block[b][i] *= by;
 }
 
-static void begin_object(rf_coupled *c, const rf_coupling_load *load) {
+static void begin_object(rf_coupled *c, bool again, const rf_coupling_load *load) {
   const int32_t rows = c->rows;
-  for (int32_t k = 0; k < c->n_parts; ++k) damp(c, &c->part[k]);
+  const double damped = again ? 1.0 : c->damped;
+  for (int32_t k = 0; k < c->n_parts; ++k) scale(c, &c->part[k], again ? 1.0 / c->damped : damped);
   memset(c->pull, 0, (size_t)rows * sizeof *c->pull);
   memset(c->object, 0, (size_t)(rows * rows) * sizeof *c->object);
   if (c->field.body) {
@@ -78,7 +79,7 @@ static void begin_object(rf_coupled *c, const rf_coupling_load *load) {
     return;
   }
   for (int32_t i = 0; i < 6; ++i)
-    for (int32_t j = 0; j < 6; ++j) c->object[i * rows + j] = c->damped * load->gradient[6 * i + j];
+    for (int32_t j = 0; j < 6; ++j) c->object[i * rows + j] = damped * load->gradient[6 * i + j];
 }
 
 // The coordinates of the field object are eliminated from what acts on it.
@@ -100,10 +101,10 @@ static rf_status eliminate_field(rf_coupled *c, const double *force) {
   return RF_OK;
 }
 
-rf_status rf_coupled_condense_rt(rf_coupled *c, double *const *shell_force,
+rf_status rf_coupled_condense_rt(rf_coupled *c, bool again, double *const *shell_force,
                                  const double *field_force, rf_coupling_load *load) {
   rf_status st = RF_OK;
-  begin_object(c, load);
+  begin_object(c, again, load);
   for (int32_t k = 0; k < c->n_parts && st >= 0; ++k)
     if (c->part[k].shell.body) st = eliminate_shell(c, &c->part[k], shell_force[k]);
   if (c->field.body && st >= 0) st = eliminate_field(c, field_force);

@@ -51,18 +51,26 @@ void rf_tick_recentre_rt(rf_tick *t) {
   t->coupling.coupling.object = *start;
   t->coupling.coupling.share = 1.0;
   memset(&t->hold, 0, sizeof t->hold);
+  t->safety.ramp = 0.0;  // the object may be in contact there
+}
+
+static const rf_coupling_settings *springs_of(const rf_tick_settings *set) {
+  return set->dynamic ? &set->dynamics.spring : &set->coupling;
 }
 
 void rf_tick_set_coupling_rt(rf_tick *t, const rf_tick_settings *set) {
   // velocities are those of the last dynamic cycle, however long ago
   if (!t->set.dynamic) memset(t->coupling.velocity, 0, sizeof t->coupling.velocity);
+  // where the new one is stiffer, it fades in from the force that the old one gave
+  const rf_coupling_settings *old = springs_of(&t->set), *new = springs_of(set);
+  t->safety.ramp *=
+      fmin(fmin(old->stiffness_n_per_m / new->stiffness_n_per_m, old->torsion_nm / new->torsion_nm),
+           1.0);
   t->set.dynamic = set->dynamic;
   t->set.coupling = set->coupling;
   t->set.dynamics = set->dynamics;
-  const double stiffness =
-      (set->dynamic ? &set->dynamics.spring : &set->coupling)->stiffness_n_per_m;
   for (int32_t k = 0; k < t->n_parts; ++k)
-    rf_penalty_suit_coupling_rt(t->part[k].penalty, stiffness);
+    rf_penalty_suit_coupling_rt(t->part[k].penalty, new->stiffness_n_per_m);
 }
 
 // pose of the field object of that of its grasp frame
@@ -158,18 +166,48 @@ static rf_status couple(rf_tick *t, const rf_pose *before, double elapsed_s,
 }
 
 // Sets `together` if the cycle is coupled: `load` then has the answers of all that deforms in it.
-static rf_status condense(rf_tick *t, const rf_pose *before, rf_coupling_load *load, bool *together,
-                          rf_tick_record *out) {
+static rf_status condense(rf_tick *t, bool again, const rf_pose *before, rf_coupling_load *load,
+                          bool *together, rf_tick_record *out) {
   *together = false;
   if (!t->coupled) return RF_OK;
   double *forces[RF_TICK_MOST_CONTACTS];
   for (int32_t k = 0; k < t->n_parts; ++k) forces[k] = t->part[k].reduced;
   velocity_of(before, &t->workspace.manipulandum, 1.0, load->led);
-  const rf_status st = rf_coupled_condense_rt(t->coupled, forces, t->field_sum, load);
+  const rf_status st = rf_coupled_condense_rt(t->coupled, again, forces, t->field_sum, load);
   *together = st >= 0;
   if (st != RF_ERR_SINGULAR) return st;
   out->flags |= RF_TICK_SPLIT;
   return RF_OK;
+}
+
+// True where the force of contact after the motion would hold back a hand that leaves.  Of a hand
+// at rest it may: light bodies would bounce on.
+static bool pulls(const rf_coupling_load *before, const rf_coupling_load *load,
+                  const double move[6]) {
+  double along = 0.0;
+  for (int i = 0; i < 3; ++i) {
+    double after = load->force_n[i];
+    for (int j = 0; j < 6; ++j) after += load->gradient[6 * i + j] * move[j];
+    along += after * before->force_n[i];
+  }
+  return along < 0.0 && rf_vec3_dot(load->led, before->force_n) > 0.0;
+}
+
+// The motion of the object in a cycle, with that of all that deforms if it is coupled.
+static rf_status move(rf_tick *t, const rf_pose *before, double elapsed_s,
+                      const rf_coupling_load *contact, bool *together, rf_coupling_report *report,
+                      rf_tick_record *out) {
+  const rf_dynamic_state coupling = t->coupling;
+  const rf_hold hold = t->hold;
+  rf_coupling_load load = *contact;
+  rf_status st = condense(t, false, before, &load, together, out);
+  if (st >= 0) st = couple(t, before, elapsed_s, &load, report);
+  if (st < 0 || !*together || !pulls(contact, &load, report->move)) return st;
+  t->coupling = coupling;
+  t->hold = hold;
+  load = *contact;
+  st = condense(t, true, before, &load, together, out);
+  return st < 0 ? st : couple(t, before, elapsed_s, &load, report);
 }
 
 static rf_status deform(rf_tick *t) {
@@ -256,8 +294,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   const double touched_us = rf_clock_us_rt();
   if (st >= 0 && load.depth_m > most_depth(t)) out->flags |= RF_TICK_TOO_DEEP;
   bool together = false;
-  if (st >= 0) st = condense(t, &before, &load, &together, out);
-  if (st >= 0) st = couple(t, &before, elapsed_s, &load, &report);
+  if (st >= 0) st = move(t, &before, elapsed_s, &load, &together, &report, out);
   if (st < 0) return fail(t, device, time_s, RF_ERR_DIVERGED, RF_TICK_DIVERGED, out);
   out->rank = report.rank;
   out->share = t->coupling.coupling.share;

@@ -54,9 +54,11 @@ rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *
   s->set = *set;
   s->model = model;
   RF_TRY(rf_newmark_check(set, &s->coef, err));
-  const double gamma = fmax(set->gamma, ADDED_GAMMA);
-  const double beta = fmax(set->beta, 0.25 * (gamma + 0.5) * (gamma + 0.5));
-  s->coef_added = coefficients(set->dt_s, beta, gamma);
+  s->coef_added = s->coef;
+  if (set->gamma < ADDED_GAMMA) {
+    const double beta = 0.25 * (ADDED_GAMMA + 0.5) * (ADDED_GAMMA + 0.5);
+    s->coef_added = coefficients(set->dt_s, fmax(set->beta, beta), ADDED_GAMMA);
+  }
   s->now = &s->coef;
   RF_TRY(rf_reduced_motion_create(model, true, set->damping_stiff, set->strain_rate, set->load,
                                   &s->motion, err));

@@ -17,7 +17,8 @@
 // what depends on it (_solve), which may decide f_1; _finish makes the step.  Without A and f_1 it
 // has the bits of _step.
 //
-// A step with an A that is not zero has g >= 0.6 and b >= (g + 1/2)^2 / 4.  Average acceleration
+// A step with an A that is not zero has g = 0.6, if that of the scheme is less, and then b of
+// (g + 1/2)^2 / 4 at least.  Average acceleration
 // (g = 1/2) keeps alive whatever alternates from step to step, and contact that opens and closes
 // feeds it: bodies whose modes are stiff for the step would never rest.  With 0.6 that part loses a
 // fifth in each step, and a mode of angular frequency w has 0.05 w h of critical damping more.
