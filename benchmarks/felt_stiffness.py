@@ -12,6 +12,9 @@ modulus: the force felt, its error, the standard deviation over the mean in the 
 on the way (root mean square of the force faster than 20 ms), and the energy that pressing and
 releasing three times gave to the hand, less the part that comes of holding a force for a cycle.
 
+While the hand moves in and out at 10 mm/s: the drag, by which the errors on the two ways differ,
+against the same energies stepped in time.
+
 Then two bodies that both deform, one the other's field of distances: bodies of 3e3 to 3e6 Pa
 against a soft ball on a stalk. And rigid shells: 1 to 2,000 points that touch at once.
 
@@ -44,7 +47,9 @@ DAMPING = 1.4  # alpha over the lowest angular frequency; beta is a twentieth of
 MODULI = (3e3, 3e4, 3e5, 3e6)
 RIGHT = 0.07  # just noticeable difference of stiffness
 STILL = 0.01
+SPEED = 0.01  # m/s, of the hand in motion
 FASTER = 0.02  # s, of chatter
+SETTLED = 40.0  # rad of the lowest frequency: soft bodies slide slowly off frictionless points
 
 
 # ---- bodies --------------------------------------------------------------------------------------
@@ -136,52 +141,129 @@ def lowest_frequency(model: rf.ReducedSolid) -> float:
     return float(np.sqrt(np.linalg.eigvals(np.linalg.solve(m, k)).real.min()))
 
 
-def truth(
-    model: rf.ReducedSolid, tree: rf.PointTree, hand: Array, k: float, ball: Array, q: Array
-) -> float:
-    """Return the force of the coupling at the minimum, from a state near it."""
-    r = model.r
-    rest = tree.positions(np.zeros(r))
-    # only points that may get near
-    far = np.linalg.norm(tree.positions(q) - ball, axis=1)
-    use = np.flatnonzero(far < 3.0 * RADIUS)
-    rest = rest[use]
-    rows = np.stack([tree.positions(e)[use] - rest for e in np.eye(r)], axis=-1)
-    state = np.concatenate([ball, q])
+@dataclass(frozen=True)
+class Pressed:
+    """The energies of a body, a coupling and a penalty on points of the body inside the ball.
 
-    def look(s: Array, penalty: float) -> tuple[float, Array, Array]:
+    Attributes
+    ----------
+    model, k
+        The body and the stiffness of the coupling.
+    rest, rows
+        Points of the shell and their motion by the coordinates.
+    """
+
+    model: rf.ReducedSolid
+    k: float
+    rest: Array
+    rows: Array
+
+    @classmethod
+    def of(
+        cls, model: rf.ReducedSolid, tree: rf.PointTree, k: float, ball: Array, q: Array
+    ) -> Pressed:
+        """Return those of the points that may get near to the ball."""
+        rest = tree.positions(np.zeros(model.r))
+        use = np.flatnonzero(np.linalg.norm(tree.positions(q) - ball, axis=1) < 3.0 * RADIUS)
+        rows = [tree.positions(e)[use] - rest[use] for e in np.eye(model.r)]
+        return cls(model, k, rest[use], np.stack(rows, axis=-1))
+
+    def look(self, s: Array, hand: Array, penalty: float) -> tuple[float, Array, Array]:
+        """Return energy, slope and matrix at a state: the ball's place and the coordinates."""
         x, u = s[:3], s[3:]
-        way = rest + rows @ u - x
+        way = self.rest + self.rows @ u - x
         length = np.linalg.norm(way, axis=1)
         inside = length < RADIUS
         depth, g = (length - RADIUS)[inside], way[inside] / length[inside, None]
-        w = np.concatenate([-g, np.einsum("ki,kij->kj", g, rows[inside])], axis=1)
-        energy = model.strain_energy(u) + 0.5 * k * np.sum((hand - x) ** 2)
+        rows = self.rows[inside]
+        w = np.concatenate([-g, np.einsum("ki,kij->kj", g, rows)], axis=1)
+        energy = self.model.strain_energy(u) + 0.5 * self.k * np.sum((hand - x) ** 2)
         energy += 0.5 * penalty * np.sum(depth**2)
-        slope = np.concatenate([-k * (hand - x), model.internal_force(u)]) + penalty * depth @ w
+        slope = np.concatenate([-self.k * (hand - x), self.model.internal_force(u)])
+        slope += penalty * depth @ w
         matrix = penalty * w.T @ w
-        matrix[:3, :3] += k * np.eye(3)
-        matrix[3:, 3:] += model.stiffness(u)
+        matrix[:3, :3] += self.k * np.eye(3)
+        matrix[3:, 3:] += self.model.stiffness(u)
         # how directions turn, which softens
-        for d, n, row in zip(depth, g, rows[inside], strict=True):
+        for d, n, row in zip(depth, g, rows, strict=True):
             both = np.concatenate([-np.eye(3), row], axis=1)
             across = (np.eye(3) - np.outer(n, n)) / (RADIUS + d)
             matrix += penalty * d * both.T @ across @ both
         return energy, slope, matrix
 
-    for penalty in 20.0 * k * 10.0 ** np.arange(0.0, 3.1, 0.5):
+    def settle(
+        self,
+        state: Array,
+        hand: Array,
+        penalty: float,
+        inertia: tuple[Array, Array] | None = None,
+    ) -> Array:
+        """Return the minimum near a state; with a matrix and a place, those of a step in time."""
+
+        def look(s: Array) -> tuple[float, Array, Array]:
+            energy, slope, matrix = self.look(s, hand, penalty)
+            if inertia is not None:
+                pull = inertia[0] @ (s[3:] - inertia[1])
+                energy += 0.5 * pull @ (s[3:] - inertia[1])
+                slope[3:] += pull
+                matrix[3:, 3:] += inertia[0]
+            return energy, slope, matrix
+
         for _ in range(60):
-            energy, slope, matrix = look(state, penalty)
+            energy, slope, matrix = look(state)
             values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
             least = 1e-9 * values[-1]
             step = -vectors @ ((vectors.T @ slope) / np.maximum(np.abs(values), least))
             size = 1.0
-            while size > 1e-8 and not look(state + size * step, penalty)[0] <= energy:
+            while size > 1e-8 and not look(state + size * step)[0] <= energy:
                 size *= 0.5
             state = state + size * step
             if abs(slope @ step) < 1e-14 * (abs(energy) + 1e-12) or size <= 1e-8:
                 break
+        return state
+
+
+def truth(
+    model: rf.ReducedSolid, tree: rf.PointTree, hand: Array, k: float, ball: Array, q: Array
+) -> float:
+    """Return the force of the coupling at the minimum, from a state near it."""
+    pressed, state = Pressed.of(model, tree, k, ball, q), np.concatenate([ball, q])
+    for penalty in 20.0 * k * 10.0 ** np.arange(0.0, 3.1, 0.5):
+        state = pressed.settle(state, hand, penalty)
     return float(k * np.linalg.norm(hand - state[:3]))
+
+
+def truth_in_motion(
+    model: rf.ReducedSolid,
+    tree: rf.PointTree,
+    hands: Array,
+    k: float,
+    h: float,
+    alpha: float,
+) -> Array:
+    """Return the force of the coupling while the hand moves, at every step h.
+
+    The ball has no mass. The body makes steps of Newmark's scheme (average acceleration) with
+    damping alpha M, each the minimum of the energies and of
+
+        1/2 (u - u_0)^T A (u - u_0),   A = (4 / h^2 + 2 alpha / h) M,
+
+    with u_0 such that A (u - u_0) = M a + alpha M v at the end of the step.
+    """
+    r = model.r
+    pressed = Pressed.of(model, tree, k, hands[len(hands) // 2], np.zeros(r))
+    state, v, a = np.concatenate([hands[0], np.zeros(r)]), np.zeros(r), np.zeros(r)
+    share = 4.0 / h**2 + 2.0 * alpha / h
+    forces = np.empty(len(hands))
+    for i, hand in enumerate(hands):
+        q = state[3:]
+        ahead = q + (4.0 / h * v + a + alpha * v) / share
+        state = pressed.settle(state, hand, 1e3 * k, (share * model.mass, ahead))
+        moved = state[3:] - q
+        a = 4.0 / h**2 * moved - 4.0 / h * v - a
+        v = 2.0 / h * moved - v
+        forces[i] = k * np.linalg.norm(hand - state[:3])
+    return forces
 
 
 # ---- sessions ------------------------------------------------------------------------------------
@@ -284,7 +366,7 @@ def press(case: Case) -> Felt:
     point, inwards = body.places[case.place]
     top, bottom = point - (RADIUS + CLEAR) * inwards, point + (PRESSED - RADIUS) * inwards
     down = 0.25
-    rests = 1.0 + max(1.5, 20.0 / omega)
+    rests = 1.0 + max(1.5, SETTLED / omega)
     times = [0.0, down, down + rests]
     ways = [top, bottom, bottom]
     for _ in range(3):  # and release, thrice
@@ -315,6 +397,42 @@ def press(case: Case) -> Felt:
         still, chatter_of(force, case.rate), given,
         exchanged, (np.arange(n) / case.rate, np.linalg.norm(force, axis=1)),
     )  # fmt: skip
+
+
+def in_motion(case: Case, speed: float, deep: float = 0.008) -> tuple[float, float, Array, Array]:
+    """Return how force felt and truth differ while the hand goes in and out at a speed.
+
+    Returns
+    -------
+    tuple
+        Root mean square of the difference over that of the truth, of forces of which what is
+        faster than 20 ms is taken away; the drag [N s / m]: half of the difference of the mean
+        errors on the ways in and out, over the speed; and both forces [N].
+    """
+    body = case.body
+    model = body.at(case.young, case.density)
+    omega, h = lowest_frequency(model), 1.0 / case.rate
+    point, inwards = body.places[case.place]
+    top, bottom = point - (RADIUS + 0.001) * inwards, point + (deep - RADIUS) * inwards
+    down = (deep + 0.001) / speed
+    contact = contact_of(body.tree, ball_field())
+    made = rf.HapticSession(
+        contact, rf.ReplayDevice([0.0, down, 2.0 * down], [top, bottom, top]), rate=case.rate,
+        simulation=rf.ImplicitNewmark(model, h, damping=(DAMPING * omega, 0.0)), ramp=0.0,
+        coupling=rf.VirtualCoupling.for_contact(contact, case.k), budget_us=0.0,
+    )  # fmt: skip
+    records = made.run(seconds=2.0 * down).array
+    made.close()
+    true = truth_in_motion(
+        model, body.tree, records["hand_position"], case.k, h, DAMPING * omega
+    )  # fmt: skip
+    window = np.ones(round(FASTER * case.rate)) / round(FASTER * case.rate)
+    felt = np.convolve(np.linalg.norm(records["force"], axis=1), window, "valid")
+    true = np.convolve(true, window, "valid")
+    wrong, half = felt - true, len(true) // 2
+    size = np.sqrt(np.mean(true**2))
+    drag = 0.5 * (wrong[:half].mean() - wrong[half:].mean()) / speed
+    return float(np.sqrt(np.mean(wrong**2)) / size), float(drag), felt, true
 
 
 # ---- both deform ---------------------------------------------------------------------------------
@@ -424,7 +542,7 @@ def both(
     at_rest = rf.PenaltyContact(body.tree, rest, grasp=grasp)
     coupling = rf.VirtualCoupling.for_contact(at_rest, k)
     omega = lowest_frequency(model)
-    seconds = 1.25 + max(0.5, 20.0 / omega)
+    seconds = 1.25 + max(0.5, SETTLED / omega)
     hand = rf.ReplayDevice([0.0, 0.25, seconds + 1.0], [top, bottom, bottom], [turn] * 3)
     made = rf.HapticSession(
         contact, hand, coupling=coupling, rate=rate, ramp=0.0, budget_us=0.0,
@@ -489,11 +607,14 @@ class Experiment:
         Bodies under a soft one: name, place, modulus, felt, true and still.
     shells
         Rigid ones: k, rate, touching points, felt over k and still.
+    moving
+        Bodies while the hand moves: the case, the error and the drag [N s / m].
     """
 
     alone: list[Felt]
     pairs: list[tuple[str, str, float, float, float, float]]
     shells: list[tuple[float, float, int, float, float]]
+    moving: list[tuple[Case, float, float]]
 
     def table(self) -> str:
         """Return the numbers as text."""
@@ -524,6 +645,10 @@ class Experiment:
                 f"{100 * still:9.4f}"
                 for name, place, young, felt, true, still in self.pairs
             ]
+        lines += ["", f"hand in motion, {1e3 * SPEED:g} mm/s",
+                  f"{'body':>12} {'place':>7} {'E [Pa]':>8} {'k':>6} {'rate':>6} {'rho':>6} "
+                  f"{'error [%]':>9} {'drag [N s/m]':>12}"]  # fmt: skip
+        lines += [f"{case} {100 * e:9.2f} {drag:12.3f}" for case, e, drag in self.moving]
         lines += ["", "rigid shells", f"{'k':>6} {'rate':>6} {'touching':>8} {'felt / k':>9} "
                   f"{'still [%]':>9}"]  # fmt: skip
         lines += [
@@ -570,7 +695,10 @@ def run(
         for k, rate in ((500.0, 1000.0), (2000.0, 500.0), (2000.0, 2000.0))
         for n in (1, 4, 25, 400, 2000)
     ]
-    return Experiment(alone, pairs, shells)
+    slow = [Case(body, "flat", young) for body in bodies for young in (3e4, 3e5)]
+    return Experiment(
+        alone, pairs, shells, [(case, *in_motion(case, SPEED)[:2]) for case in slow]
+    )  # fmt: skip
 
 
 def plot(e: Experiment, path: Path) -> None:

@@ -150,17 +150,29 @@ def test_blocks_are_those_of_a_shell_that_deforms(beam):
 # ---- a cycle -------------------------------------------------------------------------------------
 
 
-def one_cycle(reduced, damping, newton, coupling, h, contact, hand, state, dt_limits):
+def damper(coupling, moved, led):
+    """Return how much stiffer the springs are by the damper, and the motion it does not resist."""
+    along = np.zeros(6)
+    for part in (slice(3), slice(3, 6)):
+        if moved[part] @ led[part] > 0.0:
+            share = min(1.0, (moved[part] @ led[part]) / (moved[part] @ moved[part]))
+            along[part] = share * moved[part]
+    return 1.0 / (1.0 - coupling.damping) ** 2 - 1.0, along
+
+
+def one_cycle(reduced, damping, newton, coupling, h, contact, hand, led, state, dt_limits):
     """Return the state after a cycle, by the whole system of 6 + r equations."""
-    x_s, quaternion, q, v, a = state
+    x_s, quaternion, q, v, a, moved = state
     position = x_s - rotation_of(quaternion) @ GRASP
     found = contact.evaluate(position, quaternion, q)
     blocks = contact.derivatives(position, quaternion, q)
     wrench_by_q, reduced_by_x, reduced_by_q = (DAMPED * block for block in blocks)
     added = -0.5 * (reduced_by_q + reduced_by_q.T)
     spring = coupling.wrench(hand, x_s, quaternion)
-    gradient = spring.gradient + DAMPED * found.gradient
+    stiffer, along = damper(coupling, moved, led)
+    gradient = (1.0 + stiffer) * spring.gradient + DAMPED * found.gradient
     net = np.concatenate([spring.force + found.force, spring.torque + found.torque])
+    net -= stiffer * spring.gradient @ along
 
     a1, a2, a3 = 4.0 / h**2, 4.0 / h, 1.0
     alpha, beta = damping
@@ -178,13 +190,12 @@ def one_cycle(reduced, damping, newton, coupling, h, contact, hand, state, dt_li
     move = np.linalg.solve(whole, np.concatenate([-net, -rho]))[:6]
     for part, most in ((move[:3], dt_limits[0]), (move[3:], dt_limits[1])):
         part *= min(1.0, most / max(np.linalg.norm(part), 1e-300))
-    move *= 1.0 - coupling.damping
     x, force = q.copy(), found.reduced_force + reduced_by_x @ move
     for _ in range(newton):
         rho, matrix, _, _ = residual(x, force)
         x = x - np.linalg.solve(matrix, rho)
     _, _, acc, vel = residual(x, force)
-    return x_s + move[:3], turned(move[3:], quaternion), x, vel, acc
+    return x_s + move[:3], turned(move[3:], quaternion), x, vel, acc, move
 
 
 @pytest.mark.parametrize("speeds", [None, (0.05, 0.05)])
@@ -204,12 +215,14 @@ def test_a_cycle_solves_the_whole_system(beam, newton, speeds):
     assert records.flagged("limited").any() == (speeds is not None)
     first = records.array[0]
     state = (first["hand_position"], first["hand_quaternion"], *np.zeros((3, reduced.r)))
+    state += (np.zeros(6),)
+    before = first["hand_position"]
     most = (math.inf, math.inf) if speeds is None else (h * speeds[0], h * speeds[1])
     for record in records.array:
         hand = (record["hand_position"], record["hand_quaternion"])
-        state = one_cycle(
-            reduced, damping, newton, coupling, h, other, hand, state, most
-        )  # fmt: skip
+        led = np.concatenate([hand[0] - before, np.zeros(3)])  # it does not turn
+        before = hand[0]
+        state = one_cycle(reduced, damping, newton, coupling, h, other, hand, led, state, most)
         assert np.allclose(record["object_position"], state[0], rtol=0, atol=1e-11)
         sign = np.sign(record["object_quaternion"] @ state[1])
         assert np.allclose(record["object_quaternion"], sign * state[1], rtol=0, atol=1e-9)
@@ -223,7 +236,9 @@ def test_degenerate_directions_are_those_of_the_condensed_system(beam):
     """A hand that runs away from a saturated coupling, along a beam that it presses down."""
     reduced, tree = beam
     h = 1e-3
-    coupling = rf.VirtualCoupling(500.0, 1.0, max_force=0.02, max_torque=0.004, max_speed=0.1)
+    coupling = rf.VirtualCoupling(
+        500.0, 1.0, max_force=0.02, max_torque=0.004, max_speed=0.1, damping=0.0
+    )  # fmt: skip
     contact, other = press(tree, 1000.0), press(tree, 1000.0)
     x, y, z = GRASP + np.array([0.18, 0.015, 0.05])
     places = [(x, y, z + 0.002), (x, y, z - 0.004), (x - 0.1, y, z - 0.004)]

@@ -32,6 +32,15 @@ def test_softness_is_felt_as_it_is(body, young, place, k, rate, density):
     assert found.exchanged > 1e-4
 
 
+@pytest.mark.parametrize(("young", "k"), [(3e4, 200.0), (3e4, 500.0), (3e5, 500.0)])
+def test_soft_bodies_do_not_drag_on_a_moving_hand(body, young, k):
+    error, drag, _, true = felt.in_motion(felt.Case(body, "flat", young, k), felt.SPEED)
+    assert true.max() > 0.02
+    assert abs(drag) < 0.1
+    # very soft bodies bounce, which the session damps faster
+    assert error < (felt.RIGHT if young > 1e5 else 0.5)
+
+
 @pytest.mark.parametrize("young", [3e3, 3e5])
 def test_two_soft_bodies_are_felt_as_they_are(body, young):
     force, true, still = felt.both(body, "flat", young)

@@ -18,6 +18,12 @@
 // target.  Then only the share 1 - damping of that motion is made (4.8), after it has been
 // limited in speed (4.6).  Directions in which hardly anything resists are those of 4.10.
 //
+// A load that is condensed holds the answers of bodies to the motion (haptic/coupled.h).  Its
+// gradient is mostly their inertia in a cycle, by which (4.8) would brake them: soft bodies would
+// feel like honey while the hand moves.  The damper is then one of (1 / (1 - damping)^2 - 1) k h
+// beside the springs, at a cycle of length h.  It resists changes of the last motion as far as
+// that goes where the manipulandum goes, and (4.8) does not apply.
+//
 // What B07 leaves open.  (1) Contact and springs give their gradients in fixed axes, in which
 // springs alone are at rest after one step; that of contact leaves out how the lines of its forces
 // move (contact/penalty.h), which changes where no equilibrium is.
@@ -70,11 +76,14 @@ typedef struct rf_coupling_load {
   double gradient[36];              // by (dx, dw), in fixed axes                        (6, 6)
   double depth_m;                   // deepest penetration
   double clearance_m;               // how far any point can travel before one touches, >= 0
+  bool condensed;                   // force and gradient: with the answers of bodies in the cycle
+  double led[6];                    // motion of the manipulandum in the cycle; used if condensed
 } rf_coupling_load;
 
 typedef struct rf_coupling_state {
-  rf_pose object;  // grasp point of the simulation object, and its rotation
-  double share;    // of the wrench that acts, in (0, 1]: relief
+  rf_pose object;   // grasp point of the simulation object, and its rotation
+  double share;     // of the wrench that acts, in (0, 1]: relief
+  double moved[6];  // in the last cycle
 } rf_coupling_state;
 
 typedef struct rf_coupling_report {

@@ -4,7 +4,7 @@
 #include "linalg/dense_rt.h"
 
 // Damping: see the header.
-static const double WHOLE_STEPS = 3.0, SHORT_STEPS = 1.5;
+static const double WHOLE_STEPS = 3.0, SHORT_STEPS = 2.0;
 
 static void free_body(rf_coupled_body *b) {
   rf_newmark_free(b->whole);
@@ -30,6 +30,8 @@ static rf_status create_body(double period_s, rf_newmark *body, int64_t steps, i
   if (steps > 1) {
     rf_newmark_settings set = body->set;
     set.dt_s = period_s;
+    set.beta = 0.5;
+    set.gamma = 1.0;
     RF_TRY(rf_newmark_create(body->model, &set, &b->whole, err));
     RF_TRY(rf_newmark_take(b->whole, body, err));
   }

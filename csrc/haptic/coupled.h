@@ -11,18 +11,21 @@
 //     S_k - D_k   ] [ dq_k ]     [ -rho_k                    ]
 // Shells are eliminated one by one, dq_k = a_k + Z_k o with (S_k - D_k) (a_k, Z_k) = (-rho_k,
 // B_k^T), then dq_f likewise: the coupling sees a contact with a changed force and gradient, and
-// moves the object as it always does: directions that are degenerate, largest speeds and static
-// damping (coupling/virtual_coupling.h) are those of the condensed system.  Then the field, and
-// after it the shells, make their steps under the forces of that motion, the damped and limited
-// one, so that all end where they saw each other.
+// moves the object as it always does: directions that are degenerate and largest speeds
+// (coupling/virtual_coupling.h) are those of the condensed system.  Then the field, and after it
+// the shells, make their steps under the forces of that motion, the limited one, so that all end
+// where they saw each other.
 //
 // The elimination is that of one step of a whole period.  A simulation with shorter steps makes
-// them while the motion goes on evenly; its stiffness from contact is in each of them.
+// them while the motion goes on evenly; its stiffness from contact is in each of them.  The step
+// that stands for them has Newmark's beta = 1/2 and gamma = 1: the acceleration is that of the end
+// throughout.  The scheme's own would begin with the acceleration of the last short step and carry
+// its oscillation through the whole period.
 //
 // The blocks are taken larger than they are, by the factor `damped`, 3: in a cycle of length h that
 // is a damper of 2 k h beside each point, between the two bodies.  Newmark's scheme damps nothing
 // of its own, and light bodies would bounce on each other for ever; nothing changes at rest.
-// Shorter steps follow the solve less closely, which the factor magnifies: it is 1.5 then.
+// Shorter steps follow the solve less closely, which the factor magnifies: it is 2 then.
 //
 // A matrix that is not positive definite cannot be eliminated with: the cycle is then the split
 // one.

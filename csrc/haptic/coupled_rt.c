@@ -114,6 +114,7 @@ rf_status rf_coupled_condense_rt(rf_coupled *c, double *const *shell_force,
   }
   for (int32_t i = 0; i < 6; ++i)
     memcpy(load->gradient + 6 * i, c->object + i * c->rows, 6 * sizeof(double));
+  load->condensed = true;
   return RF_OK;
 }
 

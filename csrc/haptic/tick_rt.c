@@ -158,11 +158,13 @@ static rf_status couple(rf_tick *t, const rf_pose *before, double elapsed_s,
 }
 
 // Sets `together` if the cycle is coupled: `load` then has the answers of all that deforms in it.
-static rf_status condense(rf_tick *t, rf_coupling_load *load, bool *together, rf_tick_record *out) {
+static rf_status condense(rf_tick *t, const rf_pose *before, rf_coupling_load *load, bool *together,
+                          rf_tick_record *out) {
   *together = false;
   if (!t->coupled) return RF_OK;
   double *forces[RF_TICK_MOST_CONTACTS];
   for (int32_t k = 0; k < t->n_parts; ++k) forces[k] = t->part[k].reduced;
+  velocity_of(before, &t->workspace.manipulandum, 1.0, load->led);
   const rf_status st = rf_coupled_condense_rt(t->coupled, forces, t->field_sum, load);
   *together = st >= 0;
   if (st != RF_ERR_SINGULAR) return st;
@@ -254,7 +256,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   const double touched_us = rf_clock_us_rt();
   if (st >= 0 && load.depth_m > most_depth(t)) out->flags |= RF_TICK_TOO_DEEP;
   bool together = false;
-  if (st >= 0) st = condense(t, &load, &together, out);
+  if (st >= 0) st = condense(t, &before, &load, &together, out);
   if (st >= 0) st = couple(t, &before, elapsed_s, &load, &report);
   if (st < 0) return fail(t, device, time_s, RF_ERR_DIVERGED, RF_TICK_DIVERGED, out);
   out->rank = report.rank;

@@ -124,7 +124,7 @@ static PyObject *coupling_step(PyObject *module, PyObject *args) {
   PyObject *at[4], *load_obj;
   rf_pose manipulandum;
   rf_coupling_state coupling;
-  rf_coupling_load load;
+  rf_coupling_load load = {.condensed = false};
   rf_coupling_report report;
   rf_error err = {0};
   if (!PyArg_ParseTuple(args, SETTINGS "(OO)(OO)dO!:coupling_step", SETTINGS_OF(set), &at[0],
@@ -153,7 +153,7 @@ static PyObject *dynamic_step(PyObject *module, PyObject *args) {
   PyObject *at[4], *load_obj, *manipulandum_velocity, *velocity;
   rf_pose manipulandum;
   rf_dynamic_state dynamic;
-  rf_coupling_load load;
+  rf_coupling_load load = {.condensed = false};
   rf_coupling_report report;
   double moving[6];
   int substeps;

@@ -222,9 +222,10 @@ class VirtualCoupling(_Coupling):
         with a dynamic coupling, and up to 0.79 D into a coupled one. `step` alone bounds nothing:
         it knows of one cycle.
     damping
-        Part of each motion that is not made, in [0, 1) (4.8). It calms contact at rest; while the
-        hand moves, it brakes soft bodies in coupled sessions, which then feel viscous, by some
-        newton seconds per metre at 0.5. 0 takes that away where bodies damp themselves.
+        Part of each motion that is not made, in [0, 1) (4.8): it calms contact, and follows a hand
+        in free motion with a lag. Where bodies deform in coupled cycles, a damper between hand
+        and object takes its place, (1 / (1 - damping)^2 - 1) times the stiffness times the period,
+        which does not resist a motion that the object follows.
     max_speed, max_turn_rate
         Of the grasp point [m/s] and of the rotation [rad/s] of the simulation object (4.6);
         None: any.
