@@ -250,7 +250,7 @@ def test_handlers_of_signals_run_elsewhere(ball, tmp_path):
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     made = session(ball, at_rest(), record=tmp_path / "session.npy")
     made.start()
-    tasks = threads_named("rf-haptic", "rf-keeper", "rf-writer")
+    tasks = threads_named("rf-haptic", "rf-watchdog", "rf-writer")
     assert len(tasks) == 3
     for task in tasks:
         until, masked = time.monotonic() + LONG, -1
@@ -600,7 +600,7 @@ def drained(read):
 
 
 def test_a_file_that_takes_nothing_keeps_no_device_from_being_halted(ball, tmp_path, monkeypatch):
-    """The keeper watches whatever the disk does, and records wait until it goes on."""
+    """The watchdog watches whatever the disk does, and records wait until it goes on."""
     monkeypatch.setattr(rf.haptics, "_STALL", 1.0)
     monkeypatch.setattr(rf.haptics, "_PATIENCE", 0.1)
     mock = ckernels.build("mock_dhd", [ROOT / "tests/mock_dhd.c"], tmp_path)

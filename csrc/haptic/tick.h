@@ -55,14 +55,14 @@ typedef struct rf_tick_settings {
   rf_passivity_settings passivity;
 } rf_tick_settings;
 
-// What happened in a cycle, one of these each.
+// Record of one cycle.
 typedef struct rf_tick_record {
   int64_t tick;
   double time_s;      // by the schedule, since the beginning
-  double late_us;     // how much later than it should it was woken; set by who runs it
-  double compute_us;  // all of it but the device
-  // Of that, while the thread was on a processor: the rest is the machine's, not the cycle's.
-  // Rather too much, as what writing to the device takes of a processor counts too.
+  double late_us;     // delay of its beginning; set by the loop
+  double compute_us;  // without the device
+  // Part of that on a processor; the rest belongs to other processes.  An upper bound: processor
+  // time of writing to the device is included.
   double processor_us;
   double device_us;  // reading and writing
   double contact_us, coupling_us, deform_us;
