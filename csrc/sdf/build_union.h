@@ -22,7 +22,7 @@ typedef struct rf_union_boundary {
   int32_t *triangles;             //                       (n_triangles, 3)
 } rf_union_boundary;
 
-// Whether a surface is of several pieces that share no vertex.
+// Tells if a surface has several pieces that share no vertex.
 RF_MUST_CHECK rf_status rf_union_has_parts(const rf_surface *surface, const rf_closest *closest,
                                            bool *out, rf_error *err);
 
