@@ -8,7 +8,7 @@
 
 #include "model/reduced_model.h"
 
-// What a material has for constants.
+// Constants of one material.
 typedef struct rf_part_constants {
   double lambda, mu;  // Pa; of a general material the factor, and 0
   double density;     // kg/m^3

@@ -7,7 +7,7 @@ RF_INLINE void clear(double *x, int32_t count) {
   for (int32_t c = 0; c < count; c += RF_WIDTH) rf_store(x + c, (rf_v){0});
 }
 
-// Where the sums of a rectangle go.  For a wide one `row` stands for i and `vec` for l,
+// Destination of the sums of a rectangle.  For a wide one `row` stands for i and `vec` for l,
 // for a tall one the other way round; either way the sums along the vectors are added,
 // scaled, to two rows of h (or to r), and so are the row sums.
 typedef struct rectangle {
