@@ -109,11 +109,11 @@ double rf_penalty_suited_rt(double stiffness_n_per_m);  // that of a point
 // Time of the next cycles, > 0, in place of nodes.
 void rf_penalty_set_budget_rt(rf_penalty *penalty, double budget_us);
 
-// Whether the next cycles find the clearance; at first they do not.  Nothing else depends on it.
+// Switches the search for the clearance on or off (initially off).  Nothing else depends on it.
 void rf_penalty_ask_clearance_rt(rf_penalty *penalty, bool asked);
 
-// Where a field that deforms is from now on (rest at first, and for NULL); RF_ERR_ARG where q
-// puts it nowhere, and rf_penalty_evaluate_rt then finds no contact.
+// Deforms the field of the object from now on (NULL: rest, as initially).  RF_ERR_ARG if q gives no
+// finite places; rf_penalty_evaluate_rt then finds no contact.
 RF_MUST_CHECK rf_status rf_penalty_deform_field_rt(rf_penalty *penalty, const double *field_q);
 
 // One cycle.  `all_of` < 0: by the tree; else all points of repulsion levels <= all_of one by one,

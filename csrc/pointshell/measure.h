@@ -1,4 +1,4 @@
-// How evenly points lie on a surface, and the area that each stands for.
+// Uniformity of points on a surface, and the area that each represents.
 //
 // Only points on the same side of a thin part count as near one another (RF_SAME_SIDE).
 #ifndef RF_POINTSHELL_MEASURE_H
