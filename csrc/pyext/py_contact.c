@@ -163,7 +163,7 @@ static int check_level(PyObject *self, int all_of) {
   return -1;
 }
 
-// Where the object is, and how the shell is deformed; `q` is to be released, also on failure.
+// Converts the pose of the object and the shell's coordinates; release `q` also on failure.
 static int place_in(PyObject *self, PyObject *position_obj, PyObject *quaternion_obj,
                     PyObject *q_obj, rf_pose *pose, py_in *q) {
   py_in position = {0}, quaternion = {0};
