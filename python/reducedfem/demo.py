@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DemoSettings:
-    """What a demonstration does, in SI units.
+    """Settings of a demonstration, in SI units.
 
     Attributes
     ----------
@@ -54,8 +54,8 @@ class DemoSettings:
     fixed_axis, fixed_part
         Nodes are fixed in this part of the bounding box at its low end along the axis.
     point, radius, force, push
-        Where the surface is pushed, over which radius (0: one vertex) [m], with which force
-        [N], how long [s].
+        Place of the push on the surface, its radius (0: one vertex) [m], its force
+        [N] and duration [s].
     duration, dt, damping
         Simulated time [s], time step [s], Rayleigh damping.
     whole
@@ -198,7 +198,7 @@ def dominant_frequency(time_s: ArrayLike, values: ArrayLike) -> float | None:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far a reduced motion is from the unreduced one.
+    """Difference between a reduced motion and the unreduced one.
 
     Attributes
     ----------
@@ -266,7 +266,7 @@ def instants(d: Array, count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Made:
-    """What the precomputation makes."""
+    """Results of the precomputation."""
 
     surface: Surface
     embedding: Embedding
@@ -518,7 +518,7 @@ def run(settings: DemoSettings, out: Path, console: Console) -> Comparison:
     out
         The folder; made if it is missing.
     console
-        Where to tell what happens.
+        Output for progress and results.
 
     Returns
     -------

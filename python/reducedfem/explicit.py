@@ -41,7 +41,7 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class CentralReport:
-    """What happened since the last reset.
+    """Statistics since the last reset.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ def stable_step(
     Parameters
     ----------
     system
-        What moves. An unreduced solid has its lumped mass here.
+        The system. An unreduced solid has its lumped mass here.
     q
         Reduced coordinates (r,) or displacements [m] (n, 3) at which the tangent is taken;
         None: rest.
@@ -181,7 +181,7 @@ class CentralDifferences(Simulation):
     Parameters
     ----------
     system
-        What moves.
+        The simulated system.
     dt
         Time step [s]; None: half of the stable step at rest.
     damping
@@ -228,5 +228,5 @@ class CentralDifferences(Simulation):
 
     @property
     def report(self) -> CentralReport:
-        """What happened since the last reset."""
+        """Statistics since the last reset."""
         return CentralReport(stable_step=self._stable, **self._core.report())

@@ -360,7 +360,7 @@ class Mesh:
         Parameters
         ----------
         by
-            What connects, as `components` says.
+            "node" or "face": the connection, as `components` says.
 
         Returns
         -------
@@ -434,7 +434,7 @@ class Mesh:
         Parameters
         ----------
         by
-            What connects, as `components` says.
+            "node" or "face": the connection, as `components` says.
 
         Returns
         -------
@@ -526,8 +526,8 @@ class Mesh:
     def with_mid_edge_nodes(self, nodes: ArrayLike) -> NDArray[np.int32]:
         """Return nodes and the mid-edge nodes of the edges that run between two of them.
 
-        What is fixed or loaded by its corners, for example by a list that belongs to the
-        mesh before `quadratic`, is so as a whole with these.
+        Extends a selection of corners to whole edges, for example a list that belongs to the
+        mesh before `quadratic`, so that whole faces are fixed or loaded.
 
         Parameters
         ----------
