@@ -37,7 +37,7 @@ def ball():
 
 @pytest.fixture
 def _half_a_second(monkeypatch):
-    """What hangs does so for half a second; a machine takes less from a loop alone."""
+    """Calls hang for half a second; pauses of the machine alone are shorter."""
     monkeypatch.setattr(rf.haptics, "_STALL", 0.5)
 
 
@@ -764,7 +764,7 @@ DHD_FUNCTIONS = (
 
 
 def let_go(dhd):
-    """Whether everything that was opened is closed again, without force."""
+    """Return True if everything that was opened is closed again, without force."""
     return (
         dhd.int("opened") == dhd.int("closed")
         and not dhd.int("enabled")

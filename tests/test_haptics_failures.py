@@ -1,4 +1,4 @@
-"""What fails in a session: the system, memory, files, devices. It is told, and nothing is left.
+"""Failures in a session, of the system, memory, files, devices, are reported and leave nothing.
 
 Calls of the system are made to fail by what stands before the C library (tests/refuse.c).
 """
@@ -368,7 +368,7 @@ def test_a_spacemouse_whose_socket_fails_is_told(refuse, tmp_path):
 
 
 def test_a_disk_that_fails_is_told_and_one_that_takes_little_is_not(refuse, tmp_path):
-    """What was written is in the file, whole; what was not can still be had: none is missing."""
+    """Each record is whole in the file or still available from the session."""
     lines = run(
         refuse,
         """
