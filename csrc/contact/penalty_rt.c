@@ -16,7 +16,7 @@ static const double COPY_SHARE = 0.25, SKIP_SHARE = 0.04;
 // g . N below which forces are blended from the field's gradient to the normal; at minus this value
 // the normal alone is left.
 static const double AGREES = 0.3;
-// Of k_VC: the stiffness of a point under a coupling.
+// Stiffness of a point under a coupling, as a multiple of k_VC.
 static const double STIFFER = 20.0;
 // Work that takes this many times longer than expected was interrupted.
 static const double PAUSE = 2.0;

@@ -47,7 +47,7 @@ typedef struct rf_cells_walk {
   bool folded;                  // what is left of it begins at the low side
 } rf_cells_walk;
 
-// Of what is within `radius` along each axis; infinite: of everything.
+// Begins a walk over the cells within `radius` along each axis; infinite: over all.
 static inline void rf_cells_begin(const rf_cells *c, const double x[3], double radius,
                                   rf_cells_walk *w) {
   *w = (rf_cells_walk){.folded = false};

@@ -17,9 +17,9 @@ typedef struct rf_uniformity {
   double gap;  // largest distance from a place of the surface to the nearest point, in spacings
 } rf_uniformity;
 
-// Of n points (n, 3) with unit normals, inwards (n, 3); the surface faces outwards.  The gap is
-// looked for at `samples` places of the surface, or, if one is given, of the level set that the
-// surface triangulates (samples 0: no search, the gap is not a number).
+// Measures n points (n, 3) with inward unit normals (n, 3); the surface faces outwards.  The gap is
+// searched at `samples` places of the surface or, if given, of the level set that the surface
+// triangulates (samples 0: no search, the gap is NaN).
 RF_MUST_CHECK rf_status rf_shell_uniformity(const rf_sampler *sampler,
                                             const rf_level_set *level_set, int32_t n,
                                             const double *points, const double *normals,

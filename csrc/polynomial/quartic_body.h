@@ -208,7 +208,7 @@ void RF_NAME(rf_quartic_finish)(int32_t n, rf_quartic_work *work, int symmetric,
   const double *h = work->h;
   const int32_t ldh = work->ldh;
   if (!symmetric) symmetrise(n, work->h, ldh);
-  // rows beyond n, up to a multiple of four, give numbers that nobody reads
+  // rows beyond n, up to a multiple of four, give unused numbers
   for (int32_t a = 0; a < n; a += 4) {
     rf_v sum[4] = {{0}, {0}, {0}, {0}};
     for (int32_t c = 0; c < n; c += RF_WIDTH)

@@ -185,7 +185,7 @@ done:
   return result;
 }
 
-// One cycle, with the lock held; `list`: what touches, nullable.
+// Evaluates one cycle, with the lock held; `list`: touching points, nullable.
 static rf_status one_cycle(rf_penalty *penalty, const rf_pose *pose, const double *q,
                            const double *field_q, int32_t all_of, rf_penalty_result *found,
                            double *reduced, double *field_reduced, const rf_penalty_blocks *blocks,

@@ -184,7 +184,7 @@ static rf_status slab_lipschitz(void *context, int64_t task, int worker, rf_erro
   return RF_OK;
 }
 
-// Of distances d to a set, d^2 - |p|^2 is concave, as the smallest of linear functions.  So with
+// For a distance d to a set, d^2 - |p|^2 is concave, as the smallest of linear functions.  So with
 // weights w of the samples around a place p of a side
 //     d^2 >= sum w_i d_i^2 - sum w_i |p - p_i|^2 >= min d_i^2 - e^2,
 // e half the diagonal of a cell of the side; and likewise, as a mean of squares is no less than the
