@@ -258,7 +258,7 @@ class DeformedField:
 
     @property
     def labels(self) -> NDArray[np.int32] | None:
-        """Of the proxies before they were shared out, read-only; None: no automatic domains."""
+        """Domain of each proxy before the overlap, read-only; None: no automatic domains."""
         return self._labels
 
     @property

@@ -51,7 +51,7 @@ class HapticSnapshot:
 
     @property
     def record(self) -> np.void:
-        """Of the last cycle, by name."""
+        """Record of the last cycle, by name."""
         record: np.void = np.frombuffer(self._data, RECORD, 1)[0]
         return record
 
@@ -62,7 +62,7 @@ class HapticSnapshot:
 
     @property
     def field_q(self) -> NDArray[np.float64] | None:
-        """Those of the object with the field."""
+        """Reduced coordinates of the object with the field [kg^1/2 m]; None without a simulation."""
         return self._coordinates()[-1]
 
     @property

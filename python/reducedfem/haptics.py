@@ -99,8 +99,8 @@ class HapticSession:
         of every shell and of the object itself, whatever number of steps make a period. Otherwise,
         as there, the object moves against shells that stand still, which then step under the forces
         of before that motion: explicit ones, under which contact oscillates where it is stiff for
-        the mass that is hit and for the rate. In ``benchmarks/b07_4_2_coupled.py`` contact may be
-        hundreds of times as stiff at 250 Hz. Where nothing deforms there is no difference.
+        the mass that is hit and for the rate (``benchmarks/b07_4_2_coupled.py`` compares both).
+        Where nothing deforms there is no difference.
         Forces are linear within a cycle: an object that leaves contact in it pulls the shell along
         until its end. Cycles in which a body's own stiffness makes the matrix indefinite are split:
         see `HapticRecords.flagged`.
@@ -326,7 +326,7 @@ class HapticSession:
         _live.add(self)
 
     def __del__(self) -> None:
-        # what nobody has any more ends as if it had been closed; so does no half-made one
+        # an unreferenced session is closed, unless its constructor failed
         if not hasattr(self, "_closed"):
             return
         # closing may have been interrupted
@@ -572,7 +572,7 @@ class HapticSession:
                 raise InputError("the session is closed: it was never started")
             raise InputError("the session was not started: use it in a with block, or call start")
         until = math.inf if timeout is None else time.monotonic() + number(timeout, "timeout")
-        # nobody who looks at the session meanwhile is to wait for this
+        # poll: other threads may use the session meanwhile
         while not self._core.wait(0.0):
             if time.monotonic() >= until:
                 return False

@@ -137,7 +137,7 @@ class ForceSketch:
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Of each sample [s], read-only, shape (m,)."""
+        """Time of each sample [s], read-only, shape (m,)."""
         return self._times
 
     @property
@@ -162,7 +162,7 @@ class ForceSketch:
 
     @property
     def coordinates(self) -> NDArray[np.float64]:
-        """Of each sample, read-only, shape (m, k)."""
+        """Coordinates of each sample, read-only, shape (m, k)."""
         return self._coordinates
 
     @property
