@@ -30,10 +30,10 @@
 // a bound on all travel, from the exact relative motion, the deformation and the growth of
 // spheres, runs along in the state.  Jumps are covered, and skipping nodes changes no result.
 //
-// Where nodes are counted a level is begun below a threshold.  In a budget of time it is left out
-// when that runs out on the way; time that is left over so looks ahead: nodes that are found to be
-// clear need no look in the next cycles, until the level ends in time.  Otherwise deep levels, all
-// of whose nodes are due after a while of not being rendered, would look dearer than they are.
+// A limit of nodes decides before a level is begun.  A budget of time drops a level when it runs
+// out; the time spent is an investment: nodes found to be clear are skipped in the next cycles,
+// until the level ends in time.  Otherwise deep levels, all of whose nodes are due after a while
+// without being rendered, would appear to cost more than they do.
 //
 // The field may be one that deforms (contact/deformed_field.h), with reduced coordinates of its
 // own.  Forces on it are added up for each proxy, with their moments, before they are multiplied by

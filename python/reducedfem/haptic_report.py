@@ -62,7 +62,7 @@ class HapticSnapshot:
 
     @property
     def field_q(self) -> NDArray[np.float64] | None:
-        """Reduced coordinates of the object with the field [kg^1/2 m]; None without a simulation."""
+        """Reduced coordinates of the object with the field [kg^1/2 m]; None: none."""
         return self._coordinates()[-1]
 
     @property
