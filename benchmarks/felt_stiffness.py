@@ -327,8 +327,9 @@ class Felt:
     @property
     def error(self) -> float:
         """Relative to the truth; 0 where the ball has slid off, in both."""
-        free = max(self.felt, self.true) < 1e-6 * self.case.k * PRESSED
-        return 0.0 if free else self.felt / max(self.true, 1e-300) - 1.0
+        least = 1e-6 * self.case.k * PRESSED
+        free = max(self.felt, self.true) < least
+        return 0.0 if free else self.felt / max(self.true, least) - 1.0
 
 
 def contact_of(tree: rf.PointTree, ball: rf.Field) -> rf.PenaltyContact:

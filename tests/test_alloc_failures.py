@@ -102,6 +102,16 @@ def stepped_explicitly(w: SimpleNamespace, system: rf.Solid | rf.ReducedSolid) -
     return [sim.state.q, sim.state.qdot]
 
 
+def hanging(w: SimpleNamespace) -> list[np.ndarray]:
+    results = []
+    for system in (rf.ProjectedSolid(w.solid, w.basis), w.solid, rf.reduce(w.solid, w.basis)):
+        sim = rf.ImplicitNewmark(system, 1e-3, gravity=(0.0, 0.0, -9.81))
+        sim.step(n=2)
+        results += [sim.state.q, sim.clone().state.qddot]
+    sim = rf.CentralDifferences(w.solid, gravity=(0.0, 0.0, -9.81))
+    return [*results, sim.state.qddot]
+
+
 def damped(w: SimpleNamespace) -> list[np.ndarray]:
     damping = rf.StrainRateDamping(w.solid, 2.0, 1.0)
     reduced = damping.reduce(w.reduced)
@@ -170,6 +180,9 @@ OPERATIONS: dict[str, Operation] = {
     "solid of tets with ten nodes": lambda w: rf.Solid(rf.Mesh(*w.quadratic), STVK).volume,
     "solid of hexes with 20 nodes": lambda w: rf.Solid(rf.Mesh(*w.serendipity), STVK).volume,
     "mass": lambda w: w.solid.mass().data,
+    "sparse product": lambda w: w.solid.mass() @ np.ones((w.solid.n_dofs, 2)),
+    "weight": lambda w: w.solid.gravity(),
+    "simulations under gravity": hanging,
     "stiffness": lambda w: w.solid.stiffness(w.u).data,
     "strain energy": lambda w: w.solid.strain_energy(w.u),
     "Hessian product": lambda w: w.solid.hessian_product(w.u, w.force),
@@ -202,6 +215,7 @@ OPERATIONS: dict[str, Operation] = {
 # those in which CHOLMOD, LAPACK or NumPy allocate as well
 FOREIGN = [
     "mesh of hexes",
+    "sparse product",
     "statics",
     "modes",
     "modes by iteration",

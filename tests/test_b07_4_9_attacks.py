@@ -244,7 +244,7 @@ def test_what_has_no_end_has_no_reach():
 def test_a_step_without_reach_warns(coupling):
     """It knows of no object."""
     still = ((0.0, 0.0, 0.0), UPRIGHT)
-    with pytest.warns(UserWarning, match="give it a reach, 0 if that is meant"):
+    with pytest.warns(rf.PlausibilityWarning, match="give it a reach, 0 if that is meant"):
         coupling.step(still, *still)
     dataclasses.replace(coupling, reach=0.0).step(still, *still)
 

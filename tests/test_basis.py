@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -434,3 +435,65 @@ def test_threads_do_not_show_where_a_pair_is_cut(square_beam, threads):
     many = _core.modal_derivative_basis(square_beam._core, 4, 3, None, threads)
     for a, b in zip(one, many, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+# ---- a basis of another solid --------------------------------------------------------------------
+
+
+def of(length: float = 0.3, fixed: float = 1e-9, **materials) -> rf.Solid:
+    """Return a bar of two regions."""
+    nodes, elements = box_hexes(6, 2, 3, (length, 0.07, 0.05))
+    pair = {0: rf.StVK(2e6, 0.3, 1200.0), 1: rf.StVK(1e6, 0.3, 1000.0)} | materials.get("of", {})
+    mesh = rf.Mesh(nodes, elements, np.arange(len(elements)) % 2)
+    return rf.Solid(mesh, pair, fixed=nodes[:, 0] < fixed)
+
+
+BASES = {
+    "modal derivatives": lambda solid: rf.modal_derivative_basis(solid, 3, 5),
+    "mass-PCA": lambda solid: rf.mass_pca(solid, solid.linear_modes(3).shapes),
+    "POD": lambda solid: rf.pod_basis(solid, solid.linear_modes(3).shapes),
+    "merged": lambda solid: rf.merge_bases(solid, [rf.modal_derivative_basis(solid, 3, 5)]),
+}
+TAKERS = {
+    "reduce": rf.reduce,
+    "ProjectedSolid": rf.ProjectedSolid,
+    "merge_bases": lambda solid, basis: rf.merge_bases(solid, [basis]),
+}
+
+
+@pytest.mark.parametrize("taker", TAKERS)
+@pytest.mark.parametrize("made", BASES)
+def test_a_basis_of_another_mesh_with_as_many_nodes_is_refused(made, taker):
+    basis = BASES[made](of())
+    TAKERS[taker](of(), basis)  # as good a solid as that
+    message = r"^(basis|bases\[0\]) was made for a solid on another mesh, .* mass_pca\(solid, "
+    with pytest.raises(rf.InputError, match=message):
+        TAKERS[taker](of(0.31), basis)
+    # what the message says helps
+    TAKERS[taker](of(0.31), rf.mass_pca(of(0.31), basis.vectors))
+    if taker != "merge_bases":
+        TAKERS[taker](of(0.31), basis.vectors)
+
+
+@pytest.mark.parametrize("taker", ["reduce", "ProjectedSolid"])
+def test_a_basis_for_other_supports_or_materials_is_noticed(taker):
+    basis = rf.modal_derivative_basis(of(fixed=0.06), 3, 5)
+    with pytest.warns(rf.PlausibilityWarning, match="a solid with other fixed nodes, whose") as one:
+        TAKERS[taker](of(), basis)
+    assert one[0].filename == __file__
+    stiffer = of(of={1: rf.StVK(9e6, 0.3, 1000.0)})
+    with pytest.warns(rf.PlausibilityWarning, match="other fixed nodes and materials, whose modes"):
+        TAKERS[taker](stiffer, basis)
+
+
+def test_a_basis_serves_materials_in_the_same_proportions(tmp_path):
+    """Modes do not feel a common factor, nor is one of rounding noticed."""
+    basis = rf.modal_derivative_basis(of(), 3, 5)
+    other = of(of={0: rf.StVK(6e6 * (1 + 1e-14), 0.3, 600.0), 1: rf.StVK(3e6, 0.3, 500.0)})
+    rf.reduce(other, basis).save(tmp_path / "m.safetensors")
+    kept = rf.load(tmp_path / "m.safetensors").provenance["basis"]["made_for"]
+    assert dict(kept) == dict(basis.provenance["made_for"])
+    rf.reduce(other, pickle.loads(pickle.dumps(basis)))
+    # nor that a material is given by its constants
+    general = {k: rf.LinearElastic(m.stiffness, m.density) for k, m in of().materials.items()}
+    rf.reduce(of(of=general), basis)

@@ -212,7 +212,7 @@ def test_without_a_command(capsys):
             "-r/--coordinates must be 128 or less with strain-rate damping, got 129",
         ),
         (["info"], "name a file"),
-        (["simulate", "m"], "required"),
+        (["simulate", "m"], "give --force or --gravity"),
         (["simulate", "m", "--force", "1", "2"], "3 arguments"),
         (["simulate", "m", "--force", "1", "2", "inf"], "finite"),
         (["simulate", "m", "--force", "1", "2", "3", "--dt", "0"], "positive"),

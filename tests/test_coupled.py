@@ -150,14 +150,14 @@ def test_blocks_are_those_of_a_shell_that_deforms(beam):
 # ---- a cycle -------------------------------------------------------------------------------------
 
 
-def damper(coupling, moved, led):
-    """Return how much stiffer the springs are by the damper, and the motion it does not resist."""
+def kept(moved, led):
+    """Return what damping keeps of the last motion, by that of the hand."""
     along = np.zeros(6)
     for part in (slice(3), slice(3, 6)):
         if moved[part] @ led[part] > 0.0:
             share = min(1.0, (moved[part] @ led[part]) / (moved[part] @ moved[part]))
             along[part] = share * moved[part]
-    return 1.0 / (1.0 - coupling.damping) ** 2 - 1.0, along
+    return along
 
 
 def one_cycle(reduced, damping, newton, coupling, h, contact, hand, led, state, dt_limits):
@@ -169,10 +169,8 @@ def one_cycle(reduced, damping, newton, coupling, h, contact, hand, led, state, 
     wrench_by_q, reduced_by_x, reduced_by_q = (DAMPED * block for block in blocks)
     added = -0.5 * (reduced_by_q + reduced_by_q.T)
     spring = coupling.wrench(hand, x_s, quaternion)
-    stiffer, along = damper(coupling, moved, led)
-    gradient = (1.0 + stiffer) * spring.gradient + DAMPED * found.gradient
+    gradient = spring.gradient + DAMPED * found.gradient
     net = np.concatenate([spring.force + found.force, spring.torque + found.torque])
-    net -= stiffer * spring.gradient @ along
 
     a1, a2, a3 = 4.0 / h**2, 4.0 / h, 1.0
     alpha, beta = damping
@@ -190,6 +188,7 @@ def one_cycle(reduced, damping, newton, coupling, h, contact, hand, led, state, 
     move = np.linalg.solve(whole, np.concatenate([-net, -rho]))[:6]
     for part, most in ((move[:3], dt_limits[0]), (move[3:], dt_limits[1])):
         part *= min(1.0, most / max(np.linalg.norm(part), 1e-300))
+    move += coupling.damping * (kept(moved, led) - move)
     x, force = q.copy(), found.reduced_force + reduced_by_x @ move
     for _ in range(newton):
         rho, matrix, _, _ = residual(x, force)

@@ -247,7 +247,7 @@ def test_edited_materials_are_those_of_a_new_solid(held, kind):
     first = rf.Solid(held.mesh, old, held.fixed)
     basis = rf.modal_derivative_basis(first, k=3, r=5)
     edited = rf.reduce(first, basis, editable=True).edit({0: new})
-    fresh = rf.reduce(rf.Solid(held.mesh, new, held.fixed), basis)
+    fresh = rf.reduce(rf.Solid(held.mesh, new, held.fixed), basis.vectors)
     q = np.linspace(-1e-4, 2e-4, 5)
     expected = fresh.internal_force(q)
     np.testing.assert_allclose(edited.internal_force(q), expected, atol=1e-11 * abs(expected).max())

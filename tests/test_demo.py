@@ -241,3 +241,20 @@ def test_colours_run_from_rest_to_the_largest():
     np.testing.assert_allclose(colours[2], plot._SCALE[-1])
     assert ((colours >= 0) & (colours <= 1)).all()
     np.testing.assert_allclose(plot.colours(np.zeros((3, 3)), 0.0), [plot._SCALE[0]] * 3)
+
+
+@pytest.mark.parametrize("up", plot.UP)
+def test_the_axis_that_is_up(up):
+    """A picture with that axis up is that of the surface turned so that z is."""
+    x = np.array([[0.0, 0, 0], [1, 0.2, 0.1], [0.3, 2, 0.4], [0.1, 0.5, 3]])
+    faces = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
+    turn = plot._upright(up)
+    np.testing.assert_allclose(turn @ turn.T, np.eye(3))
+    assert np.linalg.det(turn) == pytest.approx(1.0)
+    height = (-1.0 if up[0] == "-" else 1.0) * x[:, "xyz".index(up[-1])]
+    np.testing.assert_allclose((x @ turn.T)[:, 2], height)
+    image = plot.render([plot.Pose(x)], faces, (60, 60), up=up)
+    expected = plot.render([plot.Pose(x @ turn.T)], faces, (60, 60))
+    np.testing.assert_allclose(image, expected, atol=1e-9)
+    with pytest.raises(rf.InputError, match="up must be one of z, y, x"):
+        plot.render([plot.Pose(x)], faces, (60, 60), up="up")

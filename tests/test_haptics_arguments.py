@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import pickle
+import re
+import warnings
 
 import numpy as np
 import pytest
@@ -40,7 +42,9 @@ def test_a_field_that_does_not_deform_takes_no_simulation(block):
 
 
 def made(contact, **options):
-    """Return a session with a hand that goes nowhere; to be closed."""
+    """Return a session with a hand that goes nowhere; to be closed. Shells rest by default."""
+    if options.get("simulation") is None:
+        options["simulation"] = [None] * (len(contact) if isinstance(contact, list) else 1)
     hand = rf.ReplayDevice([0.0, 1.0], [[0.0, 0.0, 1.0]] * 2)
     return contextlib.closing(
         rf.HapticSession(contact, hand, coupling=rf.VirtualCoupling(100.0, 0.1), **options)
@@ -257,3 +261,73 @@ def test_records_can_be_asked_for_again(bodies):
         assert len(session.records()) == len(session.records(drain=True)) == 0
         with pytest.raises(rf.InputTypeError, match="drain must be True or False"):
             session.records(drain=1)
+
+
+# ---- what is likely to be a mistake --------------------------------------------------------------
+
+
+def hints(contact, **options) -> list[str]:
+    """Return the warnings that making a session gives."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        hand = options.pop("hand", None) or rf.ReplayDevice([0.0, 1.0], [[0.0, 0.0, 1.0]] * 2)
+        rf.HapticSession(contact, hand, coupling=rf.VirtualCoupling(100.0, 0.1), **options).close()
+    assert all(one.category is rf.PlausibilityWarning for one in caught)
+    assert all(one.filename == __file__ for one in caught)
+    return [str(one.message) for one in caught]
+
+
+def test_bodies_that_deform_without_a_simulation_are_noticed(bodies):
+    (only,) = hints(bodies["soft"])
+    assert re.search(
+        r"shell of contact, which deforms \(r = 5\), stays at rest: pass simulat", only
+    )
+    assert hints(bodies["soft"], simulation=[None]) == []
+    assert hints(bodies["soft"], simulation=bodies["sim"]) == []
+    rigid = rf.PenaltyContact(rf.PointTree(bodies["soft"].tree.shell), bodies["soft"].field, 10.0)
+    assert hints(rigid) == []
+    (only,) = hints([rigid, bodies["soft"]])
+    assert r"the shell of contact[1], which deforms" in only
+    assert hints([rigid, bodies["soft"]], simulation=[None, None]) == []
+
+
+@pytest.mark.parametrize("metres", [0.001, 0.2, 5.0])
+def test_usual_scenes_are_silent(metres):
+    assert hints(*scene(metres, metres, metres)) == []
+
+
+def scene(shell: float, field: float, path: float):
+    """Return a contact and, as options, a hand: bodies and path of these lengths [m]."""
+    corners = shell * np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0]])
+    tree = rf.PointTree(rf.Pointshell(corners, np.tile([0.0, 0.0, -1.0], (3, 1))))
+    return (rf.PenaltyContact(tree, rf.SphereField((0.0, 0.0, 9.0 * shell), field / 2), 10.0),)
+
+
+@pytest.mark.parametrize(
+    ("lengths", "pattern"),
+    [
+        (
+            (100.0, 0.1, 0.1),
+            "^the shell of contact is 100 m long for the hand: .* millimetres, scale them by",
+        ),
+        ((0.1, 80.0, 0.1), "^the field of contact is 80 m long"),
+        ((0.1, 0.1, 60.0), "^the path of the device is 60 m long"),
+    ],
+)
+def test_lengths_that_no_hand_has_are_noticed(lengths, pattern):
+    way = [[0.0, 0.0, 0.0], [0.0, lengths[2], 0.0]]
+    for kind in (rf.ReplayDevice, rf.SimulatedHand):
+        (only,) = hints(*scene(*lengths), hand=kind([0.0, 1.0], way))
+        assert re.search(pattern, only)
+
+
+def test_a_workspace_makes_the_world_fit():
+    small = rf.Workspace(scale=0.01)
+    assert hints(*scene(100.0, 80.0, 0.1), workspace=small) == []
+    assert len(hints(*scene(1.0, 1.0, 0.1), workspace=rf.Workspace(scale=20.0))) == 2
+
+
+def test_fields_without_end_have_no_length():
+    (contact,) = scene(0.1, 0.1, 0.1)
+    floor = rf.PenaltyContact(contact.tree, rf.PlaneField((0, 0, 0), (0, 0, 1)), 10.0)
+    assert hints(floor) == []

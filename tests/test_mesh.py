@@ -192,7 +192,7 @@ def test_components_of_tetrahedra_join_through_faces():
 
 
 def test_components_refuses_another_kind():
-    with pytest.raises(rf.InputError, match="by must be 'node' or 'face', got 'edge'"):
+    with pytest.raises(rf.InputError, match='by must be "node" or "face", got \'edge\''):
         two_cubes((1, 0, 0)).components("edge")
 
 

@@ -17,7 +17,8 @@ import pytest
 
 import reducedfem as rf
 from conftest import ROOT
-from reducedfem import _core, errors
+from reducedfem import _core, errors, scenes
+from shapes import box_hexes
 
 PACKAGE = ROOT / "python" / "reducedfem"
 
@@ -282,3 +283,34 @@ def test_wheel_holds_what_it_must(tmp_path):
     # the wheel holds the package only, no tests and no C sources
     assert {name.split("/")[0].split("-")[0] for name in names} == {"reducedfem"}
     assert not any(name.endswith((".c", ".h", ".o")) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [("voxelise", "voxelize"), ("pointtree", "PointTree"), ("ImplictNewmark", "ImplicitNewmark")],
+)
+def test_a_misspelt_name_is_told_once(wrong, right):
+    with pytest.raises(AttributeError, match=f"no attribute '{wrong}'; did you mean '{right}'"):
+        getattr(rf, wrong)
+    done = fresh(f"import reducedfem as rf; rf.{wrong}")
+    assert done.stderr.lower().count("did you mean") == 1
+    assert not hasattr(rf, "nothing_of_the_kind")
+    with pytest.raises(AttributeError, match=r"nothing_of_the_kind'$"):
+        rf.nothing_of_the_kind  # noqa: B018
+
+
+def test_a_misspelt_choice_is_told():
+    """Wherever texts are chosen from: by one function."""
+    mesh = rf.Mesh(*box_hexes(1, 1, 1))
+    with pytest.raises(rf.InputError, match=r"by must be .*, got 'Nodes'; did you mean 'node'\?$"):
+        mesh.n_components("Nodes")
+    with pytest.raises(rf.InputError, match="mode must be .*; did you mean 'exact'"):
+        rf.DistanceField.from_surface(mesh.surface(), 8, mode="exakt")
+    with pytest.raises(rf.InputError, match=r"mode must be \"exact\" or \"fast\", got 'implicit'$"):
+        rf.DistanceField.from_surface(mesh.surface(), 8, mode="implicit")
+    with pytest.raises(rf.InputError, match="name must be one of .*; did you mean 'dragon'"):
+        scenes.session("dargon")
+    with pytest.raises(
+        rf.InputTypeError, match="no option 'max_forec'.*; did you mean 'max_force'"
+    ):
+        scenes.session("dragon", max_forec=1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 import warnings
 
@@ -10,7 +11,7 @@ import pytest
 
 import reducedfem as rf
 from reducedfem.cli import main
-from shapes import box_hexes
+from shapes import box_hexes, sphere
 
 RUBBER = rf.StVK(young=1e6, poisson=0.4, density=1000)
 
@@ -80,3 +81,18 @@ def test_the_command_shows_warnings_as_lines(tmp_path, capsys):
     err = capsys.readouterr().err
     assert err.startswith("reducedfem: warning: the solid is 120 m long")
     assert err.count("\n") == 1
+
+
+def test_an_open_surface_is_as_thin_as_with_its_hole_closed():
+    """A half ball without its lid: rays into it leave through the hole."""
+    vertices, triangles = sphere(12, radius=0.05)
+    up = vertices[triangles].mean(axis=1)[:, 2] > 0
+    bowl = rf.Surface(vertices, triangles[up])
+    with pytest.warns(rf.GeometryWarning, match="1 hole"):
+        mesh = rf.voxelize(bowl, resolution=10)
+    made = [rf.Solid(one, RUBBER) for one in (mesh, rf.voxelize(bowl.filled(), resolution=10))]
+    assert "inf" not in str(made[0])
+    across = [solid.summary.cells_across for solid in made]
+    assert 1.0 < across[0] == pytest.approx(across[1], rel=1e-9)
+    unknown = dataclasses.replace(made[0].summary, cells_across=np.inf)
+    assert "m; the surface is too open to tell how thin it is" in str(unknown)

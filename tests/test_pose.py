@@ -109,9 +109,11 @@ def test_taken_where_positions_and_quaternions_are():
 def test_the_identity_in_another_order_is_reported():
     tree = rf.PointTree(rf.Pointshell([[0.0, 0, 0]], [[0, 0, -1.0]]))
     contact = rf.PenaltyContact(tree, rf.SphereField((0, 0, 0), 1.0), 10.0)
-    with pytest.warns(UserWarning, match=r"quaternion is \(0, 0, 0, 1\), .* half a turn about z"):
+    with pytest.warns(
+        rf.PlausibilityWarning, match=r"quaternion is \(0, 0, 0, 1\), .* half a turn about z"
+    ):
         contact.evaluate((0, 0, 0.9), (0, 0, 0, 1))
-    with pytest.warns(UserWarning, match="quaternions is"):
+    with pytest.warns(rf.PlausibilityWarning, match="quaternions is"):
         contact.evaluate_many([[0, 0, 0.9]] * 2, [[0, 0, 0, 1]] * 2)
     contact.evaluate((0, 0, 0.9), (0, 0, 0, -1))
     contact.evaluate_many([[0, 0, 0.9]] * 2, [[1, 0, 0, 0], [0, 0, 0, 1]])
@@ -123,9 +125,11 @@ def test_a_forgotten_q_is_reported():
     reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3))
     tree = rf.PointTree(rf.Pointshell([[1.0, 0.5, 0.5]], [[-1.0, 0, 0]]), reduced)
     contact = rf.PenaltyContact(tree, rf.SphereField((0, 0, 0), 1.0), 10.0)
-    with pytest.warns(UserWarning, match=r"q is None: .* \(r = 3\), at rest; pass .* state.q"):
+    with pytest.warns(
+        rf.PlausibilityWarning, match=r"q is None: .* \(r = 3\), at rest; pass .* state.q"
+    ):
         contact.evaluate(rf.Pose((1.9, 0.5, 0.5)))
-    with pytest.warns(UserWarning, match="qs is None"):
+    with pytest.warns(rf.PlausibilityWarning, match="qs is None"):
         contact.evaluate_many([rf.Pose((1.9, 0.5, 0.5))])
     contact.evaluate(rf.Pose((1.9, 0.5, 0.5)), q=np.zeros(3))
 

@@ -102,7 +102,7 @@ def test_shell_lines_run(tmp_path):
     section = README.partition("## From a shell\n")[2].partition("\n## ")[0]
     lines = [line.strip() for line in section.replace("\\\n", " ").splitlines()]
     commands = [line for line in lines if line.startswith("reducedfem ")]
-    assert len(commands) == 3
+    assert len(commands) == 4
     package = str(Path(rf.__file__).resolve().parents[1])
     for command in commands:
         words = shlex.split(command)[1:]
@@ -114,5 +114,8 @@ def test_shell_lines_run(tmp_path):
         )  # fmt: skip
         said = [line for line in done.stderr.splitlines() if "the thinnest parts" not in line]
         assert (done.returncode, said) == (0, []), command
+        assert "energy grew" not in done.stdout, command
     made = {path.name for path in tmp_path.iterdir()}
-    assert made == {"spoon.safetensors", "tip.csv", "tip.png", "shapes.png"}
+    assert made == {"plastic.safetensors", "tip.csv", "tip.png", "shapes.png"}
+    # nothing that a script of the page made is replaced
+    assert [name for name in made if f'save("{name}")' in README] == []

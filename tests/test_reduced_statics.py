@@ -7,6 +7,7 @@ import pytest
 
 import reducedfem as rf
 from plain_polynomial import deviation
+from shapes import box_hexes
 from test_integrator import full_basis, linear_model, polynomial_model, small_model, small_solid
 
 
@@ -115,3 +116,23 @@ def test_wrong_arguments():
     ):
         with pytest.raises(error, match=message):
             call()
+
+
+@pytest.mark.parametrize("kind", ["reduced", "projected"])
+def test_a_free_body_has_no_statics_of_its_own(kind):
+    """A basis of deformations would leave out the motion of loads that are not in balance."""
+    mesh = rf.Mesh(*box_hexes(4, 1, 1, (0.4, 0.1, 0.1)))
+    free = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0))
+    basis = rf.modal_derivative_basis(free, 3, 5)
+    make = rf.reduce if kind == "reduced" else rf.ProjectedSolid
+    model = make(free, basis)
+    with pytest.raises(
+        rf.InputError, match=r"free body.*FreeBody\(reduced, dt\).*deformation_only"
+    ):
+        model.solve_static(np.ones((mesh.n_nodes, 3)))
+    # loads like the inertia of a deformation are in balance
+    load = 0.1 * (free.mass() @ basis.vectors[0].ravel())
+    q, report = model.solve_static(load, deformation_only=True, report=True)
+    assert report.residual < 1e-10
+    np.testing.assert_allclose(model.internal_force(q), model.project(load), atol=1e-8)
+    assert np.abs(q).max() > 1e-7

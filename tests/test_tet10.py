@@ -8,7 +8,6 @@ import pickle
 
 import numpy as np
 import pytest
-import scipy.linalg
 from numpy.typing import NDArray
 
 import reducedfem as rf
@@ -266,15 +265,6 @@ def test_boundary_faces_hold_their_middles():
     assert (np.einsum("fi,fi->f", normal, x.mean(1) - 0.5) > 0).all()  # outwards
 
 
-@pytest.mark.parametrize("suffix", [".vtu", ".msh", ".vtk", ".inp"])
-def test_files_keep_ten_nodes(suffix, tmp_path, rng):
-    mesh = curved(rng, 2)
-    mesh.write(tmp_path / f"m{suffix}")
-    again = rf.read_mesh(tmp_path / f"m{suffix}")
-    np.testing.assert_array_equal(again.elements, mesh.elements)
-    np.testing.assert_allclose(again.nodes, mesh.nodes, atol=1e-15)
-
-
 def test_veg_files_cannot_hold_ten_nodes(tmp_path):
     with pytest.raises(rf.FileFormatError, match="cannot hold elements of 10 nodes"):
         rf.Mesh(STRAIGHT, ONE).write(tmp_path / "m.veg")
@@ -408,15 +398,6 @@ def test_every_point_inside_is_found_in_its_element(rng):
     assert (e.distance == 0).all()
 
 
-def test_linear_fields_and_rigid_motions_everywhere(rng):
-    mesh = curved(rng)
-    e = rf.Embedding(mesh, rng.uniform(-1, 2, (2000, 3)))
-    assert 0 < e.outside.sum() < 2000
-    a, b = rng.normal(size=(3, 3)), rng.normal(size=3)
-    np.testing.assert_allclose(e.weights.sum(axis=1), 1, atol=1e-12)
-    np.testing.assert_allclose(e.interpolate(mesh.nodes @ a + b), e.points @ a + b, atol=1e-11)
-
-
 def test_distance_to_a_box_and_to_curved_faces(rng):
     points = rng.uniform(-2, 3, (1000, 3))
     expected = np.linalg.norm(points - np.clip(points, 0, 1), axis=1)
@@ -451,60 +432,6 @@ def test_distance_to_a_box_and_to_curved_faces(rng):
 # --- solids on them ------------------------------------------------------------------
 
 
-def bar(cells=(4, 2, 2), quadrature=None) -> rf.Solid:
-    nodes, elements = box_tet10s(*cells, (0.4, 0.1, 0.1))
-    return rf.Solid(rf.Mesh(nodes, elements), RUBBER, nodes[:, 0] == 0, quadrature)
-
-
-@pytest.mark.parametrize("quadrature", [2, 3])
-def test_reduced_polynomials_are_the_projected_solid(quadrature, rng):
-    solid = bar((2, 1, 1), quadrature)
-    vectors = rng.standard_normal((7, solid.mesh.n_nodes, 3))
-    vectors[:, solid.fixed] = 0
-    model = rf.reduce(solid, vectors)
-    q = 0.02 * rng.standard_normal(7)
-    u, flat = np.einsum("r,rni->ni", q, vectors), vectors.reshape(7, -1)
-    assert model.strain_energy(q) == pytest.approx(solid.strain_energy(u), rel=1e-12)
-    np.testing.assert_allclose(
-        model.internal_force(q), flat @ solid.internal_force(u).ravel(), rtol=1e-11
-    )
-    projected = flat @ (solid.stiffness(u).to_scipy() @ flat.T)
-    np.testing.assert_allclose(model.stiffness(q), projected, atol=1e-12 * np.abs(projected).max())
-
-
-def test_modes_derivatives_and_basis_of_a_bar():
-    solid = bar()
-    modes = solid.linear_modes(5)
-    free = (3 * solid.free[:, None] + np.arange(3)).ravel()
-    K = solid.stiffness().to_dense()[np.ix_(free, free)]
-    M = solid.mass().to_dense()[np.ix_(free, free)]
-    values, _ = scipy.linalg.eigh(K, M, subset_by_index=[0, 4])
-    np.testing.assert_allclose((2 * np.pi * modes.frequencies) ** 2, values, rtol=1e-9)
-    derivatives = solid.modal_derivatives(modes)
-    i, j = np.triu_indices(5)
-    for p, (a, b) in enumerate(zip(i, j, strict=True)):
-        load = -solid.hessian_product(modes.shapes[a], modes.shapes[b]).ravel()[free]
-        np.testing.assert_allclose(
-            K @ derivatives[p].ravel()[free], load, atol=1e-9 * np.abs(load).max()
-        )
-    basis = rf.modal_derivative_basis(solid, k=5, r=8)
-    model = rf.reduce(solid, basis)
-    np.testing.assert_allclose(model.mass, np.eye(8), atol=1e-12)
-    assert model.truncate(4).r == 4
-
-
-def test_free_bar_has_six_rigid_motions():
-    nodes, elements = box_tet10s(3, 2, 2, (0.3, 0.1, 0.1))
-    solid = rf.Solid(rf.Mesh(nodes, elements), RUBBER)
-    values = scipy.linalg.eigh(
-        solid.stiffness().to_dense(), solid.mass().to_dense(), eigvals_only=True
-    )
-    assert (np.abs(values[:6]) < 1e-9 * values[6]).all()
-    modes = solid.linear_modes(6)
-    np.testing.assert_allclose((2 * np.pi * modes.frequencies) ** 2, values[6:12], rtol=1e-8)
-    rf.modal_derivative_basis(solid, k=2, r=4)
-
-
 def test_a_patch_of_elements_tied_to_linear_ones_is_the_linear_solid(rng):
     """With middles tied to the means of their ends, force and mass are those of four nodes."""
     nodes, tets, _ = jittered(box_tets, (2, 2, 2), 0.2, rng)
@@ -521,64 +448,6 @@ def test_a_patch_of_elements_tied_to_linear_ones_is_the_linear_solid(rng):
     np.testing.assert_allclose(force, a.internal_force(u), atol=1e-12 * np.abs(force).max())
     mass = tie.T @ b.mass().to_dense()[::3, ::3] @ tie
     np.testing.assert_allclose(mass, a.mass().to_dense()[::3, ::3], atol=1e-13 * mass.max())
-
-
-def test_explicit_steps_have_the_lumped_mass():
-    """Against central differences in NumPy; M q'' = f - R(q)."""
-    solid = bar((3, 1, 1))
-    h = rf.stable_step(solid)
-    load = np.zeros((solid.mesh.n_nodes, 3))
-    load[solid.mesh.nodes[:, 0] > 0.39, 2] = -0.01
-    mass = np.diag(solid.mass(lumped=True).to_dense()).reshape(-1, 3)
-    assert (mass > 0).all()
-    moves = np.ones((solid.mesh.n_nodes, 1))
-    moves[solid.fixed] = 0
-    before = q = np.zeros_like(load)  # the load begins to act at the end of the first step
-    for _ in range(99):
-        a = moves * (load - solid.internal_force(q)) / mass
-        before, q = q, 2 * q - before + h * h * a
-    sim = rf.CentralDifferences(solid, h)
-    sim.step(load, n=100)
-    np.testing.assert_allclose(sim.state.q, q, atol=1e-10 * np.abs(q).max())
-    # the step is below the limit 2 / omega, and not far below
-    free = (3 * solid.free[:, None] + np.arange(3)).ravel()
-    root = np.sqrt(mass.ravel()[free])
-    scaled = solid.stiffness().to_dense()[np.ix_(free, free)] / np.outer(root, root)
-    limit = 2 / np.sqrt(np.linalg.eigvalsh(scaled)[-1])
-    assert 0.5 * limit < h < limit
-    assert rf.spectrum(solid, lumped=True).highest == pytest.approx(1 / (np.pi * limit), rel=1e-3)
-
-
-def test_strain_rate_damping_is_a_dissipation(rng):
-    solid = bar((2, 1, 1))
-    damping = rf.StrainRateDamping(solid, 3.0, 2.0)
-    u, v = 0.02 * rng.standard_normal((2, solid.mesh.n_nodes, 3))
-    matrix = damping.matrix(u).to_dense()
-    np.testing.assert_allclose(
-        matrix @ v.ravel(), damping.force(u, v).ravel(), rtol=1e-10, atol=1e-12
-    )
-    spectrum = np.linalg.eigvalsh(matrix)
-    assert spectrum.min() > -1e-12 * spectrum.max()
-
-
-def test_models_keep_ten_nodes_in_files(tmp_path):
-    solid = bar((2, 1, 1))
-    model = rf.reduce(solid, rf.modal_derivative_basis(solid, k=2, r=4))
-    model.save(tmp_path / "m.safetensors")
-    again = rf.load(tmp_path / "m.safetensors")
-    np.testing.assert_array_equal(again.mesh.elements, solid.mesh.elements)
-    np.testing.assert_array_equal(again.coefficients, model.coefficients)
-
-
-def test_results_do_not_depend_on_threads(rng):
-    solid = rf.Solid(rf.Mesh(*box_tet10s(10, 5, 4)), RUBBER)
-    assert solid.mesh.n_elements >= 1000
-    u = 0.01 * rng.standard_normal((solid.mesh.n_nodes, 3))
-    one, two = (solid._core.stiffness(u, n)[0] for n in (1, 2))
-    np.testing.assert_array_equal(one, two)
-    np.testing.assert_array_equal(
-        solid._core.internal_force(u, 1), solid._core.internal_force(u, 3)
-    )
 
 
 # --- why -----------------------------------------------------------------------------

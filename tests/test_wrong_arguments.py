@@ -47,10 +47,12 @@ WRONG = {
 # what else a message may name: an argument that does not fit this one, or that is made of it
 _ELASTIC = ("young", "poisson", "shear", "stiffness")
 OTHER_NAMES = {
+    "CentralDifferences.gravity": ("acceleration",),
     "DeformedField.project.proxies": ("forces",),
     "DistanceField.from_surface.expand": ("spacing",),
     "ForceSketch.times": ("offsets",),
     "ForceSketch.from_forces.times": ("offsets",),
+    "ImplicitNewmark.gravity": ("acceleration",),
     "LinearElastic.fibres.direction": ("axes",),
     **{
         f"LinearElastic.fibres.{one}": _ELASTIC

@@ -19,10 +19,10 @@
 // (4.10) treats directions with hardly any resistance.
 //
 // A load that is condensed holds the answers of bodies to the motion (haptic/coupled.h).  Its
-// gradient is mostly their inertia in a cycle, by which (4.8) would brake them: soft bodies would
-// feel like honey while the hand moves.  The damper is then one of (1 / (1 - damping)^2 - 1) k h
-// beside the springs, at a cycle of length h.  It resists changes of the last motion as far as
-// that goes where the manipulandum goes, and (4.8) does not apply.
+// gradient is mostly their inertia in a cycle, so that (4.8) would brake them: soft bodies would
+// feel like honey while the hand moves.  What is damped is then the difference to the last motion,
+// as far as that goes where the manipulandum goes: steady motion meets no resistance, and at rest
+// it is (4.8).
 //
 // Choices that B07 leaves open.  (1) Gradients of contact and springs are in fixed axes, in which
 // springs alone come to rest after one step; that of contact neglects the motion of the lines of

@@ -73,14 +73,9 @@ void rf_coupling_wrench_rt(const rf_coupling_settings *set, const rf_pose *manip
   springs(set, manipulandum, object, false, out);
 }
 
-// Stiffness that the damper beside the springs adds in a cycle, over theirs.
-static double damper_over_spring(double damping) {
-  return 1.0 / ((1.0 - damping) * (1.0 - damping)) - 1.0;
-}
-
-// Part of the last motion that goes where the manipulandum goes, and not farther.  The damper is
-// to resist the rest.  If it resisted motion relative to the manipulandum, the hand would get more
-// force from stiff contact while it leaves than while it comes: energy.
+// Part of the last motion that goes where the manipulandum goes, and not farther.  The whole motion
+// of the manipulandum in its place would give energy: contact that resists would push the hand
+// harder while it leaves than while it comes.
 static void follow(const double last[3], const double led[3], double out[3]) {
   const double along = rf_vec3_dot(last, led), most = rf_vec3_dot(last, last);
   const double part = along > 0.0 ? fmin(along / most, 1.0) : 0.0;
@@ -90,24 +85,14 @@ static void follow(const double last[3], const double led[3], double out[3]) {
 // The system of a cycle, in N, N, m and m, with the length that makes them so.
 static int32_t solve(const rf_coupling_settings *set, const rf_coupling_load *load, double share,
                      const rf_coupling_wrench *w, const rf_pose *manipulandum,
-                     const rf_coupling_state *state, double move[6]) {
-  const rf_pose *object = &state->object;
+                     const rf_pose *object, double move[6]) {
   const double length = sqrt(0.5 * set->torsion_nm / set->stiffness_n_per_m);
   double a[36], b[6], way[6], turn[3];
-  const double damper = load->condensed ? share * damper_over_spring(set->damping) : 0.0;
-  for (int i = 0; i < 36; ++i) a[i] = (share + damper) * w->gradient[i] + load->gradient[i];
+  for (int i = 0; i < 36; ++i) a[i] = share * w->gradient[i] + load->gradient[i];
   for (int i = 0; i < 3; ++i) {
     b[i] = -(share * w->force_n[i] + load->force_n[i]);
-    b[i + 3] = -(share * w->torque_nm[i] + load->torque_nm[i]);
+    b[i + 3] = -(share * w->torque_nm[i] + load->torque_nm[i]) / length;
   }
-  if (load->condensed) {
-    double along[6];
-    follow(state->moved, load->led, along);
-    follow(state->moved + 3, load->led + 3, along + 3);
-    for (int i = 0; i < 6; ++i)
-      for (int j = 0; j < 6; ++j) b[i] += damper * w->gradient[6 * i + j] * along[j];
-  }
-  for (int i = 3; i < 6; ++i) b[i] /= length;
   for (int i = 0; i < 6; ++i)
     for (int j = 0; j < 6; ++j) a[6 * i + j] /= (i < 3 ? 1.0 : length) * (j < 3 ? 1.0 : length);
   rf_quat_rotation_between(object->quaternion, manipulandum->quaternion, turn);
@@ -143,11 +128,15 @@ rf_status rf_coupling_step_rt(const rf_coupling_settings *set, const rf_pose *ma
   const double share = rf_coupling_relief_rt(set, load, state->share);
   springs(set, manipulandum, &state->object, true, w);
   double *move = report->move;
-  report->rank = solve(set, load, share, w, manipulandum, state, move);
+  report->rank = solve(set, load, share, w, manipulandum, &state->object, move);
   report->limited = rf_limit(move, set->max_step_m);
   report->limited |= rf_limit(move + 3, set->max_turn_rad);
-  if (!load->condensed)
-    for (int i = 0; i < 6; ++i) move[i] *= 1.0 - set->damping;
+  double kept[6] = {0};
+  if (load->condensed) {
+    follow(state->moved, load->led, kept);
+    follow(state->moved + 3, load->led + 3, kept + 3);
+  }
+  for (int i = 0; i < 6; ++i) move[i] += set->damping * (kept[i] - move[i]);
   const rf_pose next = rf_moved(&state->object, move);
   if (report->rank < 0 || !rf_pose_usable_rt(&next)) {
     memset(move, 0, sizeof report->move);

@@ -21,8 +21,9 @@ rf_status rf_central_create(const rf_reduced *model, const rf_central_settings *
   RF_ALLOC(s, 1);
   s->set = *set;
   s->model = model;
-  RF_TRY(rf_reduced_motion_create(model, false, set->damping_stiff, set->strain_rate, &s->motion,
-                                  err));
+  RF_TRY(rf_reduced_motion_create(model, false, set->damping_stiff, set->strain_rate, set->load,
+                                  &s->motion, err));
+  s->set.load = s->motion->load;
   s->q = s->motion->q;
   s->qdot = s->motion->qdot;
   s->qddot = s->motion->qddot;
@@ -50,7 +51,7 @@ rf_status rf_central_reset(rf_central *s, const double *q, const double *qdot, c
   const int32_t r = s->model->r;
   rf_reduced_motion_start(m, q, qdot, qddot);
   if (!qddot) {
-    // M a = -(alpha M + beta K + D) v - R
+    // M a = load - (alpha M + beta K + D) v - R
     rf_reduced_motion_balance_rt(m);
     rf_dense_cholesky_solve_rt(s->model->polynomial->simd, r, m->mass, m->ld, m->force, m->xddot);
     for (int32_t i = 0; i < r; ++i) m->xddot[i] -= s->set.damping_mass * m->xdot[i];

@@ -31,6 +31,7 @@ typedef struct rf_central_settings {
   // and of an unreduced solid, phi and psi of each material (copied)
   const rf_damping *strain_rate;
   const double *viscosity;
+  const double *load;  // constant external force, added to that of every step (copied); NULL: none
 } rf_central_settings;
 
 // Explains RF_ERR_DIVERGED.
@@ -60,8 +61,8 @@ RF_MUST_CHECK rf_status rf_central_create(const rf_reduced *model, const rf_cent
                                           rf_central **out, rf_error *err);
 void rf_central_free(rf_central *s);  // NULL is fine
 
-// State at time 0: q, qdot (nullable: zero), acceleration consistent with no external
-// force unless qddot is given.
+// State at time 0: q, qdot (nullable: zero), acceleration consistent with the constant load
+// alone unless qddot is given.
 RF_MUST_CHECK rf_status rf_central_reset(rf_central *s, const double *q, const double *qdot,
                                          const double *qddot, rf_error *err);
 

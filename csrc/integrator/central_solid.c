@@ -11,8 +11,10 @@ rf_status rf_solid_central_create(const rf_solid *solid, const rf_run *run,
   RF_TRY(rf_motion_check(set->dt_s, set->damping_mass, set->damping_stiff, err));
   RF_ALLOC(s, 1);
   s->set = *set;
-  RF_TRY(rf_solid_motion_init(&s->motion, solid, false, set->damping_stiff, set->viscosity, err));
+  RF_TRY(rf_solid_motion_init(&s->motion, solid, false, set->damping_stiff, set->viscosity,
+                              set->load, err));
   s->set.viscosity = s->motion.viscosity;
+  s->set.load = s->motion.load;
   RF_TRY(rf_solid_central_reset(s, run, NULL, NULL, NULL, err));
   *out = s;
   s = NULL;
@@ -33,8 +35,7 @@ static rf_status resist(rf_solid_central *s, const rf_run *run, rf_error *err) {
   return st < 0 ? st : rf_solid_motion_damp(&s->motion, run, NULL, s->motion.internal, err);
 }
 
-static rf_status one_step(rf_solid_central *s, const rf_run *run, const double *force,
-                          rf_error *err) {
+static rf_status one_step(rf_solid_central *s, const rf_run *run, rf_error *err) {
   rf_solid_motion *m = &s->motion;
   const rf_solid *solid = m->solid;
   const int64_t dofs = 3 * (int64_t)solid->mesh->n_nodes;
@@ -48,7 +49,7 @@ static rf_status one_step(rf_solid_central *s, const rf_run *run, const double *
   for (int32_t k = 0; k < solid->n_free; ++k)
     for (int c = 0; c < 3; ++c) {
       const int64_t d = 3 * (int64_t)solid->free[k] + c;
-      const double balance = (force ? force[d] : 0.0) - m->internal[d];
+      const double balance = m->applied[d] - m->internal[d];
       m->xddot[d] =
           (balance / solid->lumped[solid->free[k]] - alpha * m->xdot[d]) / (1.0 + 0.5 * h * alpha);
       m->xdot[d] += 0.5 * h * m->xddot[d];
@@ -61,8 +62,9 @@ static rf_status one_step(rf_solid_central *s, const rf_run *run, const double *
 
 rf_status rf_solid_central_step(rf_solid_central *s, const rf_run *run, const double *force,
                                 int64_t n, rf_error *err) {
+  rf_solid_motion_apply(&s->motion, force);
   for (int64_t i = 0; i < n; ++i) {
-    const rf_status st = one_step(s, run, force, err);
+    const rf_status st = one_step(s, run, err);
     if (st < 0) return st;
   }
   return RF_OK;
@@ -75,13 +77,13 @@ rf_status rf_solid_central_reset(rf_solid_central *s, const rf_run *run, const d
   const rf_solid *solid = m->solid;
   RF_TRY(rf_solid_motion_start(m, u, v, a, err));
   if (!a) {
-    // M a = -(alpha M + beta K + D) v - R
+    // M a = load - (alpha M + beta K + D) v - R
     RF_TRY(resist(s, run, err));
     for (int32_t k = 0; k < solid->n_free; ++k)
       for (int c = 0; c < 3; ++c) {
         const int64_t d = 3 * (int64_t)solid->free[k] + c;
-        m->xddot[d] =
-            -m->internal[d] / solid->lumped[solid->free[k]] - s->set.damping_mass * m->xdot[d];
+        m->xddot[d] = (m->load[d] - m->internal[d]) / solid->lumped[solid->free[k]] -
+                      s->set.damping_mass * m->xdot[d];
       }
   }
   if (!rf_solid_motion_keep(m)) return rf_motion_not_finite(err);

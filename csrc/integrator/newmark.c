@@ -48,8 +48,9 @@ rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *
   s->set = *set;
   s->model = model;
   RF_TRY(rf_newmark_check(set, &s->coef, err));
-  RF_TRY(
-      rf_reduced_motion_create(model, true, set->damping_stiff, set->strain_rate, &s->motion, err));
+  RF_TRY(rf_reduced_motion_create(model, true, set->damping_stiff, set->strain_rate, set->load,
+                                  &s->motion, err));
+  if (set->load) s->set.load = s->motion->load;
   s->q = s->motion->q;
   s->qdot = s->motion->qdot;
   s->qddot = s->motion->qddot;
@@ -73,7 +74,7 @@ rf_status rf_newmark_reset(rf_newmark *s, const double *q, const double *qdot, c
   const int32_t r = s->model->r;
   rf_reduced_motion_start(m, q, qdot, qddot);
   if (!qddot) {
-    // M a = -(alpha M + beta K + D) v - R
+    // M a = load - (alpha M + beta K + D) v - R
     rf_reduced_motion_balance_rt(m);
     memcpy(m->xddot, m->force, (size_t)r * sizeof(double));
     memcpy(m->system, m->mass, (size_t)r * (size_t)m->ld * sizeof(double));

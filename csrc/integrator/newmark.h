@@ -38,6 +38,7 @@ typedef struct rf_newmark_settings {
   // and of an unreduced solid, phi and psi of each material (copied)
   const rf_damping *strain_rate;
   const double *viscosity;
+  const double *load;  // constant external force, added to that of every step (copied); NULL: none
 } rf_newmark_settings;
 
 typedef struct rf_newmark_coefficients {
@@ -86,8 +87,8 @@ RF_MUST_CHECK rf_status rf_newmark_create(const rf_reduced *model, const rf_newm
                                           rf_newmark **out, rf_error *err);
 void rf_newmark_free(rf_newmark *s);  // NULL is fine
 
-// State at time 0: q, qdot (nullable: zero), acceleration consistent with no external
-// force unless qddot is given.
+// State at time 0: q, qdot (nullable: zero), acceleration consistent with the constant load
+// alone unless qddot is given.
 RF_MUST_CHECK rf_status rf_newmark_reset(rf_newmark *s, const double *q, const double *qdot,
                                          const double *qddot, rf_error *err);
 

@@ -17,13 +17,14 @@ struct rf_projected_newmark_work {
   double *force;                      // R~(x)
   double *residual;                   // and then the increment
   double *product;
+  double *applied;  // external force, with the constant one
   rf_projected_work *projection;
 };
 
 static void free_work(rf_projected_newmark_work *w) {
   if (!w) return;
-  double *const blocks[] = {w->mass, w->stiffness, w->system, w->damping,  w->x,
-                            w->xdot, w->xddot,     w->force,  w->residual, w->product};
+  double *const blocks[] = {w->mass,  w->stiffness, w->system,   w->damping, w->x,      w->xdot,
+                            w->xddot, w->force,     w->residual, w->product, w->applied};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) rf_free(blocks[i]);
   rf_projected_work_free(w->projection);
   rf_free(w);
@@ -39,7 +40,8 @@ static rf_status create_work(const rf_projected *model, bool strain_rate,
   w->ld = ld;
   w->simd = model->solid->simd;
   double **const matrices[] = {&w->mass, &w->stiffness, &w->system};
-  double **const vectors[] = {&w->x, &w->xdot, &w->xddot, &w->force, &w->residual, &w->product};
+  double **const vectors[] = {&w->x,        &w->xdot,    &w->xddot,  &w->force,
+                              &w->residual, &w->product, &w->applied};
   for (size_t i = 0; i < sizeof matrices / sizeof *matrices; ++i)
     RF_ALLOC(*matrices[i], (int64_t)ld * ld);
   if (strain_rate) RF_ALLOC(w->damping, (int64_t)ld * ld);
@@ -73,6 +75,11 @@ rf_status rf_projected_newmark_create(const rf_projected *model, const rf_run *r
     memcpy(s->viscosity, set->viscosity, 2 * (size_t)n_materials * sizeof(double));
   }
   s->set.viscosity = s->viscosity;
+  if (set->load) {
+    RF_ALLOC(s->load, model->r);
+    memcpy(s->load, set->load, (size_t)model->r * sizeof(double));
+  }
+  s->set.load = s->load;
   RF_ALLOC(s->q, model->r);
   RF_ALLOC(s->qdot, model->r);
   RF_ALLOC(s->qddot, model->r);
@@ -91,6 +98,7 @@ void rf_projected_newmark_free(rf_projected_newmark *s) {
   rf_free(s->qdot);
   rf_free(s->qddot);
   rf_free(s->viscosity);
+  rf_free(s->load);
   free_work(s->work);
   rf_free(s);
 }
@@ -127,12 +135,12 @@ static void add_damping(const rf_projected_newmark *s, double factor, double *su
 }
 
 // residual = M (acc + alpha v) + (beta K + D) v + R - f; its norm
-static double residual_norm(const rf_projected_newmark *s, const double *applied) {
+static double residual_norm(const rf_projected_newmark *s) {
   rf_projected_newmark_work *w = s->work;
   const int32_t r = s->model->r;
   for (int32_t i = 0; i < r; ++i) w->product[i] = w->xddot[i] + s->set.damping_mass * w->xdot[i];
   rf_dense_multiply_rt(w->simd, r, w->mass, w->ld, w->product, w->residual);
-  for (int32_t i = 0; i < r; ++i) w->residual[i] += w->force[i] - (applied ? applied[i] : 0.0);
+  for (int32_t i = 0; i < r; ++i) w->residual[i] += w->force[i] - w->applied[i];
   add_damping(s, 1.0, w->residual);
   return rf_norm(r, w->residual);
 }
@@ -176,8 +184,7 @@ static bool accept(rf_projected_newmark *s) {
   return true;
 }
 
-static rf_status one_step(rf_projected_newmark *s, const rf_run *run, const double *applied,
-                          rf_error *err) {
+static rf_status one_step(rf_projected_newmark *s, const rf_run *run, rf_error *err) {
   rf_projected_newmark_work *w = s->work;
   const int32_t r = s->model->r;
   double scale = 0.0, residual = 0.0, history[RF_NEWMARK_HISTORY];
@@ -189,10 +196,9 @@ static rf_status one_step(rf_projected_newmark *s, const rf_run *run, const doub
     update_rates(s);
     const rf_status st = evaluate(s, run, err);
     if (st < 0) return st;
-    const double now = residual_norm(s, applied);
+    const double now = residual_norm(s);
     if (!isfinite(now)) return rf_newmark_diverged(s->time_s, err);
-    if (iteration == 0)
-      scale = fmax(now, fmax(rf_norm(r, w->force), applied ? rf_norm(r, applied) : 0.0));
+    if (iteration == 0) scale = fmax(now, fmax(rf_norm(r, w->force), rf_norm(r, w->applied)));
     residual = scale > 0.0 ? now / scale : 0.0;
     if (iteration < RF_NEWMARK_HISTORY) history[iteration] = residual;
     converged = now <= s->set.tolerance * scale;
@@ -210,8 +216,10 @@ static rf_status one_step(rf_projected_newmark *s, const rf_run *run, const doub
 
 rf_status rf_projected_newmark_step(rf_projected_newmark *s, const rf_run *run, const double *force,
                                     int64_t n, rf_error *err) {
+  for (int32_t i = 0; i < s->model->r; ++i)
+    s->work->applied[i] = (s->load ? s->load[i] : 0.0) + (force ? force[i] : 0.0);
   for (int64_t i = 0; i < n; ++i) {
-    const rf_status st = one_step(s, run, force, err);
+    const rf_status st = one_step(s, run, err);
     if (st < 0) return st;
   }
   return RF_OK;
@@ -229,11 +237,11 @@ rf_status rf_projected_newmark_reset(rf_projected_newmark *s, const rf_run *run,
   memset(w->xddot, 0, bytes);
   if (qddot) {
     memcpy(w->xddot, qddot, bytes);
-  } else if (q || qdot) {
-    // M a = -(alpha M + beta K + D) v - R
+  } else if (q || qdot || s->load) {
+    // M a = load - (alpha M + beta K + D) v - R
     const rf_status st = evaluate(s, run, err);
     if (st < 0) return st;
-    for (int32_t i = 0; i < r; ++i) w->xddot[i] = -w->force[i];
+    for (int32_t i = 0; i < r; ++i) w->xddot[i] = (s->load ? s->load[i] : 0.0) - w->force[i];
     add_damping(s, -1.0, w->xddot);
     memcpy(w->system, w->mass, (size_t)w->ld * (size_t)w->ld * sizeof(double));
     if (!rf_dense_lu_solve_rt(r, w->system, w->ld, w->xddot))

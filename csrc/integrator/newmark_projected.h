@@ -10,12 +10,13 @@ typedef struct rf_projected_newmark_work rf_projected_newmark_work;
 
 // State and work of one simulation; the model is shared.  One thread at a time.
 typedef struct rf_projected_newmark {
-  rf_newmark_settings set;  // with the viscosity below instead of that given
+  rf_newmark_settings set;  // with the arrays below instead of those given
   rf_newmark_coefficients coef;
   const rf_projected *model;  // borrowed: must outlive this
   double time_s;
   double *q, *qdot, *qddot;  // state                        (r)
   double *viscosity;         // of each material, NULL: no strain-rate damping (n_materials, 2)
+  double *load;              // constant external force, NULL: none            (r)
   rf_newmark_report report;
   rf_projected_newmark_work *work;
 } rf_projected_newmark;

@@ -33,8 +33,10 @@ rf_status rf_solid_newmark_create(const rf_solid *solid, const rf_run *run,
   RF_ALLOC(s, 1);
   s->set = *set;
   RF_TRY(rf_newmark_check(set, &s->coef, err));
-  RF_TRY(rf_solid_motion_init(&s->motion, solid, true, set->damping_stiff, set->viscosity, err));
+  RF_TRY(rf_solid_motion_init(&s->motion, solid, true, set->damping_stiff, set->viscosity,
+                              set->load, err));
   s->set.viscosity = s->motion.viscosity;
+  if (set->load) s->set.load = s->motion.load;
   const int32_t n = solid->mesh->n_nodes;
   RF_ALLOC(s->residual, 3 * (int64_t)n);
   RF_ALLOC(s->increment, 3 * (int64_t)solid->n_free);
@@ -74,8 +76,8 @@ static rf_status factorize(rf_solid_newmark *s, double mass_factor, rf_error *er
 }
 
 // residual = M (acc + alpha v) + beta K v + D v + R - f over free DOFs, zero at fixed ones
-static rf_status residual_norm(rf_solid_newmark *s, const rf_run *run, const double *force,
-                               double *norm, rf_error *err) {
+static rf_status residual_norm(rf_solid_newmark *s, const rf_run *run, double *norm,
+                               rf_error *err) {
   rf_solid_motion *m = &s->motion;
   const rf_solid *solid = m->solid;
   const int64_t dofs = 3 * (int64_t)solid->mesh->n_nodes;
@@ -90,7 +92,7 @@ static rf_status residual_norm(rf_solid_newmark *s, const rf_run *run, const dou
   for (int32_t i = 0; i < solid->n_free; ++i)
     for (int32_t c = 0; c < 3; ++c) {
       const int64_t d = 3 * (int64_t)solid->free[i] + c;
-      s->residual[d] += m->internal[d] - (force ? force[d] : 0.0);
+      s->residual[d] += m->internal[d] - m->applied[d];
       sum += s->residual[d] * s->residual[d];
     }
   *norm = sqrt(sum);
@@ -99,7 +101,7 @@ static rf_status residual_norm(rf_solid_newmark *s, const rf_run *run, const dou
 
 static double free_norm(const rf_solid *solid, const double *x) {
   double sum = 0.0;
-  for (int32_t i = 0; x && i < solid->n_free; ++i)
+  for (int32_t i = 0; i < solid->n_free; ++i)
     for (int32_t c = 0; c < 3; ++c) {
       const double value = x[3 * (int64_t)solid->free[i] + c];
       sum += value * value;
@@ -118,8 +120,7 @@ static void update_rates(rf_solid_newmark *s) {
   }
 }
 
-static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *force,
-                          rf_error *err) {
+static rf_status one_step(rf_solid_newmark *s, const rf_run *run, rf_error *err) {
   rf_solid_motion *m = &s->motion;
   const rf_solid *solid = m->solid;
   const double of_mass = s->coef.a1 + s->coef.a4 * s->set.damping_mass;
@@ -134,10 +135,10 @@ static rf_status one_step(rf_solid_newmark *s, const rf_run *run, const double *
   for (int32_t iteration = 0; iteration < s->set.newton_max; ++iteration) {
     update_rates(s);
     RF_TRY(rf_solid_motion_evaluate(m, run, err));
-    RF_TRY(residual_norm(s, run, force, &now, err));
+    RF_TRY(residual_norm(s, run, &now, err));
     if (!isfinite(now)) return rf_newmark_diverged(s->time_s, err);
     if (iteration == 0)
-      scale = fmax(now, fmax(free_norm(solid, m->internal), free_norm(solid, force)));
+      scale = fmax(now, fmax(free_norm(solid, m->internal), free_norm(solid, m->applied)));
     residual = scale > 0.0 ? now / scale : 0.0;
     if (iteration < RF_NEWMARK_HISTORY) history[iteration] = residual;
     converged = now <= s->set.tolerance * scale;
@@ -168,8 +169,9 @@ done:
 
 rf_status rf_solid_newmark_step(rf_solid_newmark *s, const rf_run *run, const double *force,
                                 int64_t n, rf_error *err) {
+  rf_solid_motion_apply(&s->motion, force);
   for (int64_t i = 0; i < n; ++i) {
-    const rf_status st = one_step(s, run, force, err);
+    const rf_status st = one_step(s, run, err);
     if (st < 0) return st;
   }
   return RF_OK;
@@ -182,11 +184,11 @@ rf_status rf_solid_newmark_reset(rf_solid_newmark *s, const rf_run *run, const d
   const rf_solid *solid = m->solid;
   const int64_t dofs = 3 * (int64_t)solid->mesh->n_nodes;
   RF_TRY(rf_solid_motion_start(m, u, v, a, err));
-  if (!a && (u || v)) {
-    // M a = -(alpha M + beta K + D) v - R
+  if (!a && (u || v || s->set.load)) {
+    // M a = load - (alpha M + beta K + D) v - R
     RF_TRY(rf_solid_motion_evaluate(m, run, err));
     RF_TRY(rf_solid_motion_damp(m, run, NULL, m->internal, err));
-    for (int64_t d = 0; d < dofs; ++d) s->residual[d] = -m->internal[d];
+    for (int64_t d = 0; d < dofs; ++d) s->residual[d] = m->load[d] - m->internal[d];
     rf_solid_gather(solid, s->residual, s->increment);
     rf_solid_free_fill(solid, 1.0, NULL, &s->system);
     RF_TRY(rf_cholesky_factorize(s->factor, &s->system, NULL, err));

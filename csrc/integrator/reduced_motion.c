@@ -14,7 +14,7 @@ static void layout(rf_reduced_motion *m, int32_t r, bool implicit, bool strain_r
   double **const matrices[] = {&m->mass, &m->stiffness};
   double **const vectors[] = {&m->q,        &m->qdot,    &m->qddot,   &m->x,
                               &m->xdot,     &m->xddot,   &m->applied, &m->force,
-                              &m->residual, &m->product, &m->way};
+                              &m->residual, &m->product, &m->way,     &m->load};
   for (size_t i = 0; i < sizeof matrices / sizeof *matrices; ++i)
     *matrices[i] = rf_arena_take(a, square, sizeof(double));
   m->system = rf_arena_take(a, implicit ? square : 0, sizeof(double));
@@ -26,8 +26,8 @@ static void layout(rf_reduced_motion *m, int32_t r, bool implicit, bool strain_r
 }
 
 rf_status rf_reduced_motion_create(const rf_reduced *model, bool implicit, double damping_stiff,
-                                   const rf_damping *strain_rate, rf_reduced_motion **out,
-                                   rf_error *err) {
+                                   const rf_damping *strain_rate, const double *load,
+                                   rf_reduced_motion **out, rf_error *err) {
   const int32_t r = model->r;
   *out = NULL;
   const rf_status st = rf_damping_fits(strain_rate, model, err);
@@ -46,6 +46,7 @@ rf_status rf_reduced_motion_create(const rf_reduced *model, bool implicit, doubl
   m->model = model;
   m->damping_stiff = damping_stiff;
   m->strain_rate = strain_rate;
+  if (load) memcpy(m->load, load, (size_t)r * sizeof(double));
   for (int32_t i = 0; i < r; ++i)
     memcpy(m->mass + i * m->ld, model->mass + i * r, (size_t)r * sizeof(double));
   *out = m;

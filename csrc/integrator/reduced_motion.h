@@ -20,7 +20,8 @@ typedef struct rf_reduced_motion {
   double *system;                 // a1 M + a4 C + K, implicit scheme only   (r rows of ld)
   double *q, *qdot, *qddot;       // state                                   (ld)
   double *x, *xdot, *xddot;       // the step being computed                 (ld)
-  double *applied;                // external force                          (ld)
+  double *load;                   // constant external force                 (ld)
+  double *applied;                // external force, with the constant one   (ld)
   double *force;                  // R~(x), then the balance of forces       (ld)
   double *residual;               // and then the increment                  (ld)
   double *product;                // of a matrix with a vector               (ld)
@@ -32,19 +33,20 @@ typedef struct rf_reduced_motion {
   void *polynomial_work;
 } rf_reduced_motion;
 
-// At rest; RF_ERR_ARG unless strain_rate (nullable) fits.  To be freed by rf_free.
+// At rest; RF_ERR_ARG unless strain_rate (nullable) fits; load (r, nullable: zero) is copied.  To
+// be freed by rf_free.
 RF_MUST_CHECK rf_status rf_reduced_motion_create(const rf_reduced *model, bool implicit,
                                                  double damping_stiff,
-                                                 const rf_damping *strain_rate,
+                                                 const rf_damping *strain_rate, const double *load,
                                                  rf_reduced_motion **out, rf_error *err);
 
-// The step's own arrays become the given state (nullable: zero), without external force.
+// The step's own arrays become the given state (nullable: zero), under the constant load alone.
 void rf_reduced_motion_start(rf_reduced_motion *m, const double *q, const double *qdot,
                              const double *qddot);
 // The step becomes the state; RF_ERR_DIVERGED, with the state as it was, unless all is finite.
 RF_MUST_CHECK rf_status rf_reduced_motion_keep(rf_reduced_motion *m, rf_error *err);
 
-// External force of the next steps, nullable: zero.
+// External force of the next steps beside the constant one, nullable: zero.
 void rf_reduced_motion_apply_rt(rf_reduced_motion *m, const double *force);
 // sum += sign (beta K~(x) + D~(x)) xdot, K~ being evaluated
 void rf_reduced_motion_damp_rt(rf_reduced_motion *m, double sign, double *sum);

@@ -3,7 +3,8 @@
 #include "linalg/dense_rt.h"
 
 void rf_reduced_motion_apply_rt(rf_reduced_motion *m, const double *force) {
-  for (int32_t i = 0; i < m->model->r; ++i) m->applied[i] = force ? force[i] : 0.0;
+  for (int32_t i = 0; i < m->model->r; ++i)
+    m->applied[i] = force ? m->load[i] + force[i] : m->load[i];
 }
 
 void rf_reduced_motion_damp_rt(rf_reduced_motion *m, double sign, double *sum) {

@@ -8,15 +8,18 @@
 static int64_t dofs_of(const rf_solid_motion *m) { return 3 * (int64_t)m->solid->mesh->n_nodes; }
 
 rf_status rf_solid_motion_init(rf_solid_motion *m, const rf_solid *solid, bool tangent,
-                               double damping_stiff, const double *viscosity, rf_error *err) {
+                               double damping_stiff, const double *viscosity, const double *load,
+                               rf_error *err) {
   rf_status st = RF_OK;
   const int64_t n = solid->mesh->n_nodes;
   *m = (rf_solid_motion){.solid = solid, .damping_stiff = damping_stiff};
   if (solid->n_free < 1)
     return rf_fail(err, RF_ERR_MESH, "all %d nodes are fixed: nothing can move", solid->n_fixed);
-  double **const fields[] = {&m->u,    &m->v,     &m->a,        &m->x,
-                             &m->xdot, &m->xddot, &m->internal, &m->product};
+  double **const fields[] = {&m->u,     &m->v,        &m->a,       &m->x,    &m->xdot,
+                             &m->xddot, &m->internal, &m->product, &m->load, &m->applied};
   for (size_t i = 0; i < sizeof fields / sizeof *fields; ++i) RF_ALLOC(*fields[i], 3 * n);
+  if (load) memcpy(m->load, load, 3 * (size_t)n * sizeof(double));
+  rf_solid_motion_apply(m, NULL);
   if (tangent || damping_stiff > 0.0) RF_ALLOC(m->stiffness, 9 * (int64_t)solid->graph.ptr[n]);
   if (viscosity) {
     RF_TRY(rf_viscosity_check(solid->n_materials, viscosity, err));
@@ -28,8 +31,9 @@ done:
 }
 
 void rf_solid_motion_release(rf_solid_motion *m) {
-  double *const blocks[] = {m->u,     m->v,        m->a,       m->x,         m->xdot,
-                            m->xddot, m->internal, m->product, m->stiffness, m->viscosity};
+  double *const blocks[] = {m->u,         m->v,         m->a,        m->x,
+                            m->xdot,      m->xddot,     m->internal, m->product,
+                            m->stiffness, m->viscosity, m->load,     m->applied};
   for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) rf_free(blocks[i]);
 }
 
@@ -61,6 +65,11 @@ rf_status rf_solid_motion_start(rf_solid_motion *m, const double *u, const doubl
     else
       memset(to[i], 0, bytes);
   return RF_OK;
+}
+
+void rf_solid_motion_apply(rf_solid_motion *m, const double *force) {
+  const int64_t dofs = dofs_of(m);
+  for (int64_t d = 0; d < dofs; ++d) m->applied[d] = force ? m->load[d] + force[d] : m->load[d];
 }
 
 rf_status rf_solid_motion_evaluate(rf_solid_motion *m, const rf_run *run, rf_error *err) {

@@ -141,7 +141,8 @@ static rf_central_settings explicit_part(const rf_newmark_settings *set) {
                                .damping_mass = set->damping_mass,
                                .damping_stiff = set->damping_stiff,
                                .strain_rate = set->strain_rate,
-                               .viscosity = set->viscosity};
+                               .viscosity = set->viscosity,
+                               .load = set->load};
 }
 
 static rf_status central_reduced_create(const void *system, const rf_run *run,

@@ -86,24 +86,33 @@ static PyObject *wrap(PyTypeObject *type, PyObject *system, PyObject *damping,
   return object;
 }
 
+// A state vector of n coordinates or nodes, or NULL data when `object` is None.
+static int state_vector_in(py_in *in, PyObject *object, const char *name, py_system_kind kind,
+                           npy_intp n) {
+  *in = (py_in){0};
+  if (object == Py_None) return 0;
+  return kind == PY_IS_SOLID ? py_in_field(in, object, name, n)
+                             : py_in_f64(in, object, name, 1, &n);
+}
+
 static PyObject *simulation_new(const py_scheme *scheme, PyTypeObject *type, PyObject *args,
                                 PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *system, *damping = Py_None;
+  PyObject *system, *damping = Py_None, *load_obj = Py_None;
   rf_newmark_settings set = {0};
   int threads;
   py_run run;
-  py_in viscosity = {0};
+  py_in viscosity = {0}, load = {0};
   const void *model;
   npy_intp n;
   int64_t chunk = 1;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (scheme->implicit
-          ? !PyArg_ParseTuple(args, "Odddddidi|O:Newmark", &system, &set.dt_s, &set.damping_mass,
+          ? !PyArg_ParseTuple(args, "Odddddidi|OO:Newmark", &system, &set.dt_s, &set.damping_mass,
                               &set.damping_stiff, &set.beta, &set.gamma, &set.newton_max,
-                              &set.tolerance, &threads, &damping)
-          : !PyArg_ParseTuple(args, "Odddi|O:Central", &system, &set.dt_s, &set.damping_mass,
-                              &set.damping_stiff, &threads, &damping))
+                              &set.tolerance, &threads, &damping, &load_obj)
+          : !PyArg_ParseTuple(args, "Odddi|OO:Central", &system, &set.dt_s, &set.damping_mass,
+                              &set.damping_stiff, &threads, &damping, &load_obj))
     return NULL;
   if (scheme->kind == PY_IS_REDUCED) {
     const rf_reduced *reduced = py_reduced_get(state, system);
@@ -127,7 +136,10 @@ static PyObject *simulation_new(const py_scheme *scheme, PyTypeObject *type, PyO
     n = solid->mesh->n_nodes;
   }
   PyObject *result = NULL;
-  if (py_run_init(state, &run, NULL, threads) < 0) goto done;
+  if (py_run_init(state, &run, NULL, threads) < 0 ||
+      state_vector_in(&load, load_obj, "gravity", scheme->kind, n) < 0)
+    goto done;
+  set.load = load.data;
   void *s = NULL;
   rf_error err = {0};
   rf_status st;
@@ -137,15 +149,12 @@ static PyObject *simulation_new(const py_scheme *scheme, PyTypeObject *type, PyO
   result = st < 0 ? py_raise(state, st, &err) : wrap(type, system, damping, scheme, chunk, s, n);
 done:
   py_in_release(&viscosity);
+  py_in_release(&load);
   return result;
 }
 
-// A state vector, or NULL data when `object` is None.
 static int vector_in(const py_simulation *self, py_in *in, PyObject *object, const char *name) {
-  *in = (py_in){0};
-  if (object == Py_None) return 0;
-  return self->ndim == 1 ? py_in_f64(in, object, name, 1, self->shape)
-                         : py_in_field(in, object, name, self->shape[0]);
+  return state_vector_in(in, object, name, self->scheme->kind, self->shape[0]);
 }
 
 PyDoc_STRVAR(step_doc,
@@ -448,23 +457,25 @@ static PyMethodDef newmark_methods[] = {
 
 PyDoc_STRVAR(newmark_reduced_doc,
              "NewmarkReduced(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
-             "threads, strain_rate=None, /)\n--\n\n"
+             "threads, strain_rate=None, load=None, /)\n--\n\n"
              "Implicit Newmark simulation of a Reduced; strain_rate: a Damping.");
 PyDoc_STRVAR(
     newmark_projected_doc,
     "NewmarkProjected(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
-    "threads, viscosity=None, /)\n--\n\n"
+    "threads, viscosity=None, load=None, /)\n--\n\n"
     "Implicit Newmark simulation of a Projected; viscosity: phi and psi of its materials.");
 PyDoc_STRVAR(newmark_solid_doc,
              "NewmarkSolid(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
-             "threads, viscosity=None, /)\n--\n\n"
+             "threads, viscosity=None, load=None, /)\n--\n\n"
              "Implicit Newmark simulation of a Solid; viscosity: phi and psi of its materials.");
 PyDoc_STRVAR(central_reduced_doc,
-             "CentralReduced(system, dt, alpha, beta_damping, threads, strain_rate=None, /)\n--\n\n"
+             "CentralReduced(system, dt, alpha, beta_damping, threads, strain_rate=None, "
+             "load=None, /)\n--\n\n"
              "Simulation of a Reduced by explicit central differences.");
-PyDoc_STRVAR(central_solid_doc,
-             "CentralSolid(system, dt, alpha, beta_damping, threads, viscosity=None, /)\n--\n\n"
-             "Simulation of a Solid by explicit central differences, with lumped mass.");
+PyDoc_STRVAR(
+    central_solid_doc,
+    "CentralSolid(system, dt, alpha, beta_damping, threads, viscosity=None, load=None, /)\n--\n\n"
+    "Simulation of a Solid by explicit central differences, with lumped mass.");
 
 #define SIMULATION_TYPE(prefix, type_name, method_table)                                \
   static PyObject *prefix##_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) { \

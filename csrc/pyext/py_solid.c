@@ -167,6 +167,43 @@ static PyObject *solid_internal_force(PyObject *self, PyObject *args) {
   return py_result(py_state_of_object(self), st, &err, force);
 }
 
+PyDoc_STRVAR(gravity_doc,
+             "gravity($self, acceleration, lumped, threads, /)\n--\n\n"
+             "Nodal forces M a of a uniform acceleration a, (n, 3).");
+static PyObject *solid_gravity(PyObject *self, PyObject *args) {
+  const rf_solid *s = self_solid(self);
+  py_state *state = py_state_of_object(self);
+  PyObject *acceleration_obj;
+  int lumped, threads;
+  py_run run;
+  py_in acceleration;
+  if (!PyArg_ParseTuple(args, "Opi:gravity", &acceleration_obj, &lumped, &threads) ||
+      py_run_init(state, &run, NULL, threads) < 0 ||
+      py_in_f64(&acceleration, acceleration_obj, "acceleration", 1, (npy_intp[]){3}) < 0)
+    return NULL;
+  const double *a = acceleration.data;
+  const int64_t n = s->mesh->n_nodes;
+  PyObject *force = py_new_f64(2, (npy_intp[]){n, 3});
+  rf_error err = {0};
+  rf_status st = RF_OK;
+  if (force) {
+    double *to = py_f64(force), *every = NULL;
+    Py_BEGIN_ALLOW_THREADS
+    if (lumped) {
+      for (int64_t d = 0; d < 3 * n; ++d) to[d] = s->lumped[d / 3] * a[d % 3];
+    } else if ((every = rf_alloc((size_t)n, 3 * sizeof *every))) {
+      for (int64_t d = 0; d < 3 * n; ++d) every[d] = a[d % 3];
+      st = rf_solid_mass_multiply(s, &run.run, 1, every, to, &err);
+    } else {
+      st = rf_fail(&err, RF_ERR_MEMORY, "out of memory: gravity on %lld nodes", (long long)n);
+    }
+    rf_free(every);
+    Py_END_ALLOW_THREADS
+  }
+  py_in_release(&acceleration);
+  return py_result(state, st, &err, force);
+}
+
 PyDoc_STRVAR(energy_doc, "strain_energy($self, u, threads, /)\n--\n\nStrain energy W at u, J.");
 static PyObject *solid_strain_energy(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
@@ -335,6 +372,7 @@ static PyMethodDef solid_methods[] = {
     {"mass", solid_mass, METH_VARARGS, mass_doc},
     {"stiffness", solid_stiffness, METH_VARARGS, stiffness_doc},
     {"internal_force", solid_internal_force, METH_VARARGS, force_doc},
+    {"gravity", solid_gravity, METH_VARARGS, gravity_doc},
     {"strain_energy", solid_strain_energy, METH_VARARGS, energy_doc},
     {"hessian_product", solid_hessian_product, METH_VARARGS, hessian_doc},
     {"rigid_body", solid_rigid_body, METH_VARARGS, rigid_body_doc},

@@ -52,6 +52,8 @@ Errors
 
 from __future__ import annotations
 
+import typing as _typing
+
 from reducedfem._blas import right_kernels
 from reducedfem._libraries import explained
 
@@ -276,3 +278,13 @@ __all__ = [
     "threads",
     "voxelize",
 ]
+
+if not _typing.TYPE_CHECKING:
+
+    def __getattr__(name):
+        """Raise the error for a name that is not there, with one that is like it."""
+        from reducedfem._check import did_you_mean
+
+        message = f"module 'reducedfem' has no attribute {name!r}{did_you_mean(name, __all__)}"
+        # with an object Python would add a guess of its own
+        raise AttributeError(message, name=name, obj=None)

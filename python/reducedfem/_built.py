@@ -46,7 +46,8 @@ def fit(mesh: Mesh) -> tuple[float, float] | None:
         return None
     if mesh._fit is None:
         enclosed = enclosed_volume(mesh.source, mesh.volume)
-        mesh._fit = enclosed, mesh.source.thinnest(_THIN) / cell_size(mesh)
+        # a ray through a hole would find no other side
+        mesh._fit = enclosed, mesh.source.filled().thinnest(_THIN) / cell_size(mesh)
     return mesh._fit
 
 
@@ -65,7 +66,8 @@ class SolidSummary:
     cell
         Edge of an element [m]: of tetrahedra, of a cube of their mean volume.
     cells_across
-        Elements across the thinnest part of that surface, 5 % of its area; None without one.
+        Elements across the thinnest part of that surface with its holes closed, 5 % of its area;
+        None without one, infinity where it stays too open to have a thickness.
     n_fixed, n_nodes
         Nodes that are fixed, and all.
     """
@@ -94,6 +96,8 @@ class SolidSummary:
         ratio, across = self.ratio, self.cells_across
         enclosed = "" if ratio is None else f", {100 * ratio:.4g} % of what its surface encloses"
         thin = "" if across is None else f", {across:.2g} across the thinnest part"
+        if across == float("inf"):
+            thin = "; the surface is too open to tell how thin it is"
         return [
             ("mesh", self.mesh),
             ("cells", f"{self.cell:.3g} m{thin}"),

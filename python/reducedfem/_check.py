@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 
 __all__ = [
     "array_like",
     "as_array",
     "choice",
     "count",
+    "did_you_mean",
     "field",
     "fields",
     "finite_result",
@@ -169,7 +171,7 @@ def _warn_of_identity(value: ArrayLike, name: str) -> None:
         warnings.warn(
             f"{name} is (0, 0, 0, 1), in the order w, x, y, z half a turn about z; the identity is "
             "(1, 0, 0, 0). If half a turn is meant, (0, 0, 0, -1) is the same",
-            UserWarning,
+            PlausibilityWarning,
             stacklevel=4,
         )
 
@@ -190,9 +192,21 @@ def as_array(value: ArrayLike, name: str, wanted: str = "real numbers") -> NDArr
 def choice(value: object, name: str, options: Sequence[str]) -> str:
     """Return a text that is one of some, or say which there are."""
     if not isinstance(value, str) or value not in options:
-        listed = ", ".join(f'"{option}"' for option in options[:-1])
-        raise InputError(f'{name} must be {listed} or "{options[-1]}", got {value!r}')
+        if len(options) == 2:
+            listed = f'"{options[0]}" or "{options[1]}"'
+        else:
+            listed = "one of " + ", ".join(options)
+        raise InputError(f"{name} must be {listed}, got {value!r}{did_you_mean(value, options)}")
     return value
+
+
+def did_you_mean(value: object, options: Iterable[str]) -> str:
+    """Return the end of a message that names the option most like a text, if one is."""
+    if not isinstance(value, str):
+        return ""
+    known = {option.lower(): option for option in options}
+    near = difflib.get_close_matches(value.lower(), known, 1)
+    return f"; did you mean {known[near[0]]!r}?" if near else ""
 
 
 def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:

@@ -267,6 +267,9 @@ class Solid:
         /,
     ) -> NDArray[np.float64]: ...
     def require_held(self) -> None: ...
+    def gravity(
+        self, acceleration: ArrayLike, lumped: bool, threads: int, /
+    ) -> NDArray[np.float64]: ...
     def rigid_body(
         self, threads: int, /
     ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]: ...
@@ -619,6 +622,7 @@ class NewmarkReduced(_Simulation):
         tol: float,
         threads: int,
         strain_rate: Damping | None = None,
+        load: ArrayLike | None = None,
         /,
     ) -> NewmarkReduced: ...
     def time_steps(
@@ -649,6 +653,7 @@ class NewmarkProjected(_Simulation):
         tol: float,
         threads: int,
         viscosity: ArrayLike | None = None,
+        load: ArrayLike | None = None,
         /,
     ) -> NewmarkProjected: ...
 
@@ -666,6 +671,7 @@ class NewmarkSolid(_Simulation):
         tol: float,
         threads: int,
         viscosity: ArrayLike | None = None,
+        load: ArrayLike | None = None,
         /,
     ) -> NewmarkSolid: ...
 
@@ -679,6 +685,7 @@ class CentralReduced(_Simulation):
         beta_damping: float,
         threads: int,
         strain_rate: Damping | None = None,
+        load: ArrayLike | None = None,
         /,
     ) -> CentralReduced: ...
     def time_steps(
@@ -695,6 +702,7 @@ class CentralSolid(_Simulation):
         beta_damping: float,
         threads: int,
         viscosity: ArrayLike | None = None,
+        load: ArrayLike | None = None,
         /,
     ) -> CentralSolid: ...
 

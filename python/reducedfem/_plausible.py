@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,10 @@ from reducedfem.errors import PlausibilityWarning
 from reducedfem.material import Material, StVK
 from reducedfem.mesh import Mesh
 
-__all__ = ["warn_of_fit", "warn_of_supports", "warn_of_units"]
+__all__ = ["warn_of_fit", "warn_of_reach", "warn_of_supports", "warn_of_units"]
 
 _LONG = 30.0  # m; most parts drawn in millimetres have larger numbers
+_HAND = 10.0  # m; farther than hands and their devices go, longer than what they hold
 _SOFT = 100.0  # Pa; the softest tissues have some hundred
 _DENSE, _METAL = 2500.0, 1e6  # kg/m^3 and Pa: solids as dense as stone are stiffer
 _LIGHT = 10.0  # kg/m^3; foams are heavier
@@ -76,6 +77,19 @@ def warn_of_supports(n_fixed: int, n_nodes: int, stacklevel: int) -> None:
             PlausibilityWarning,
             stacklevel=stacklevel,
         )
+
+
+def warn_of_reach(lengths: Mapping[str, float], stacklevel: int) -> None:
+    """Warn of paths and bodies, as long as a hand has them [m], that are too large for one."""
+    for name, length in lengths.items():
+        if np.isfinite(length) and length > _HAND:
+            warnings.warn(
+                f"{name} is {length:.3g} m long for the hand: if lengths were meant in "
+                "millimetres, scale them by 0.001; if not, a Workspace with a scale below 1 "
+                "makes the world smaller for it",
+                PlausibilityWarning,
+                stacklevel=stacklevel,
+            )
 
 
 def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
+
+import numpy as np
 
 from reducedfem.contact import PenaltyContact
 from reducedfem.deformed_field import DeformedField
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.devices import Device
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.field import DistanceField
 from reducedfem.integrator import ImplicitNewmark
 from reducedfem.reduced import ReducedSolid, same_motion
 
-__all__ = ["check_parts", "sequence"]
+__all__ = ["check_parts", "lengths", "sequence", "warn_of_rest"]
 
 
 def _a(kind: type) -> str:
@@ -85,3 +90,36 @@ def check_parts(
         for k, simulation in enumerate(simulations):
             if simulation is field_simulation:
                 raise InputError(f"field_simulation is that of {names[k]}: each body has its own")
+
+
+def warn_of_rest(contacts: tuple[PenaltyContact, ...], stacklevel: int) -> None:
+    """Warn of shells that deform, none of which has a simulation."""
+    soft = [k for k, contact in enumerate(contacts) if contact.tree.reduced is not None]
+    if not soft:
+        return
+    which = "contact" if len(contacts) == 1 else f"contact[{soft[0]}]"
+    nothing = ", ".join(["None"] * len(contacts))
+    warnings.warn(
+        f"simulation is None, so that the shell of {which}, which deforms "
+        f"(r = {contacts[soft[0]].tree.r}), stays at rest: pass simulation=ImplicitNewmark("
+        f"reduced, dt) of the model under its PointTree, or [{nothing}] if that is meant",
+        PlausibilityWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def lengths(contacts: tuple[PenaltyContact, ...], device: Device, scale: float) -> dict[str, float]:
+    """Return longest sides of the boxes around the hand's path, shells and the field [m].
+
+    As the hand has them: `scale` is of its metres for one in the world.
+    """
+    field = contacts[0].field
+    if isinstance(field, DeformedField):
+        field = field.field
+    box = field.bounds if isinstance(field, DistanceField) else field._core.bounds
+    boxes = {"the field of contact": box}
+    for k, contact in enumerate(contacts):
+        name = "contact" if len(contacts) == 1 else f"contact[{k}]"
+        boxes[f"the shell of {name}"] = contact.tree.shell.points
+    found = {name: scale * float(np.ptp(box, axis=0).max()) for name, box in boxes.items()}
+    return found | {"the path of the device": getattr(device, "_travel", 0.0)}

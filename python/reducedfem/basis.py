@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._check import integer, reals
 from reducedfem._frozen import freeze, frozen_array, owned, thaw
+from reducedfem._identity import made_for
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.second_order import SecondOrderSystem
@@ -210,6 +211,7 @@ def modal_derivative_basis(
         "k": modes,
         "r": len(vectors),
         "frequencies_hz": frequencies,
+        **made_for(solid),
     }
     return _basis(vectors, spectrum, provenance)
 
@@ -282,6 +284,7 @@ def mass_pca(
         "deformations": len(deformations),
         "weighted": weights is not None,
         "r": len(found),
+        **made_for(solid),
     }
     return _basis(found, spectrum, provenance)
 

@@ -12,10 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem._check import array_like, count, flag, integer, number, reals, require, rotations
+from reducedfem._check import (
+    array_like,
+    choice,
+    count,
+    flag,
+    integer,
+    number,
+    reals,
+    require,
+    rotations,
+)
 from reducedfem._run import Progress, callback
 from reducedfem.deformed_field import DeformedField
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.field import Field
 from reducedfem.point_tree import PointTree
 from reducedfem.pose import Pose, pose_arguments, poses_arguments
@@ -279,8 +289,7 @@ class PenaltyContact:
         require(tree, PointTree, "tree")
         if not isinstance(field, DeformedField):
             require(field, Field, "field", " or a DeformedField")
-        if direction not in _DIRECTIONS:
-            raise InputError(f'direction must be "gradient" or "normal", got {direction!r}')
+        choice(direction, "direction", _DIRECTIONS)
         weights = None
         if flag(area_weights, "area_weights"):
             weights = tree.shell.areas
@@ -545,7 +554,7 @@ class PenaltyContact:
             warnings.warn(
                 f"{name} is None: contact sees the shell, which deforms (r = {self._tree.r}), at "
                 "rest; pass the simulation's state.q, or zeros if that is meant",
-                UserWarning,
+                PlausibilityWarning,
                 stacklevel=3,
             )
 

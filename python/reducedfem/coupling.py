@@ -14,7 +14,7 @@ from reducedfem import _core
 from reducedfem._check import array_like, count, limit, number, rotations
 from reducedfem.contact import ContactForce, PenaltyContact
 from reducedfem.deformed_field import DeformedField
-from reducedfem.errors import InputError, InputTypeError
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
 from reducedfem.field import DistanceField, Field, SphereField, UnionField
 from reducedfem.pose import Pose, pose_arguments
 
@@ -148,7 +148,7 @@ class _Coupling:
             warnings.warn(
                 "the coupling has a max_depth and no reach: step takes no rotation for a way that "
                 "points travel; give it a reach, 0 if that is meant",
-                UserWarning,
+                PlausibilityWarning,
                 stacklevel=3,
             )
 
@@ -222,10 +222,10 @@ class VirtualCoupling(_Coupling):
         with a dynamic coupling, and up to 0.79 D into a coupled one. `step` alone bounds nothing:
         it knows of one cycle.
     damping
-        Part of each motion that is not made, in [0, 1) (4.8): it calms contact, and follows a hand
-        in free motion with a lag. Where bodies deform in coupled cycles, a damper between hand
-        and object takes its place, (1 / (1 - damping)^2 - 1) times the stiffness times the period,
-        which does not resist a motion that the object follows.
+        Part of each motion that is not made, in [0, 1) (4.8): it calms contact, and the object
+        follows a hand in free motion with a lag. Where bodies deform in coupled cycles it is the
+        part of the last motion, as far as that goes with the hand, that is made again: a hand in
+        steady motion feels no drag.
     max_speed, max_turn_rate
         Of the grasp point [m/s] and of the rotation [rad/s] of the simulation object (4.6);
         None: any.

@@ -60,7 +60,7 @@ class Device:
         place.
     """
 
-    __slots__ = ("__weakref__", "_core", "_duration", "_looked_for")
+    __slots__ = ("__weakref__", "_core", "_duration", "_looked_for", "_travel")
 
     _alignment: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, 0.0)
     # s without a sample after which a session gives no force, unless told otherwise
@@ -68,6 +68,7 @@ class Device:
     _core: _core.Device
     _duration: float
     _looked_for: tuple[str, ...]
+    _travel: float  # longest side of the box around its path, if that is known [m]
 
     def __init__(self) -> None:
         raise InputTypeError("a Device is made by one of its subclasses, such as SimulatedHand")
@@ -167,6 +168,7 @@ class ReplayDevice(Device):
         trajectory = _trajectory(times, positions, quaternions, buttons)
         self._core = _core.replay_device(trajectory)
         self._duration = _lasts(trajectory[0])
+        self._travel = float(np.ptp(trajectory[1], axis=0).max())
 
     @classmethod
     def from_records(cls, records: HapticRecords, *, hand: bool = False) -> ReplayDevice:
@@ -385,6 +387,7 @@ class SimulatedHand(Device):
             limit(max_torque, "max_torque"),
         )
         self._duration = _lasts(trajectory[0])
+        self._travel = float(np.ptp(trajectory[1], axis=0).max())
 
 
 class UdpDevice(Device):

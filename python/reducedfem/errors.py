@@ -119,7 +119,7 @@ class GeometryWarning(UserWarning):
 
 
 class PlausibilityWarning(UserWarning):
-    """A unit, a support or a size of cells is unlikely to be what was meant.
+    """A unit, a support, a size of cells or an argument is unlikely to be what was meant.
 
     ``warnings.simplefilter("error", rf.PlausibilityWarning)`` makes it an error, and
     ``"ignore"`` silences it.

@@ -13,7 +13,13 @@ from reducedfem._check import array_like, flag, number
 from reducedfem._run import threads
 from reducedfem.damping import StrainRateDamping, damping_argument
 from reducedfem.errors import InputError
-from reducedfem.integrator import Simulation, check_rigid_motion, rayleigh, wrong_system
+from reducedfem.integrator import (
+    Simulation,
+    acceleration,
+    check_rigid_motion,
+    rayleigh,
+    wrong_system,
+)
 from reducedfem.reduced import ReducedSolid
 from reducedfem.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid import Solid
@@ -193,6 +199,8 @@ class CentralDifferences(Simulation):
         half a step earlier; for a solid it needs no matrix.
     deformation_only
         Accept a model of a free body; see `ImplicitNewmark`.
+    gravity
+        Acceleration of free fall [m/s^2], shape (3,); see `ImplicitNewmark`.
 
     Raises
     ------
@@ -210,6 +218,7 @@ class CentralDifferences(Simulation):
         strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
         *,
         deformation_only: bool = False,
+        gravity: ArrayLike | None = None,
     ) -> None:
         alpha, stiff = rayleigh(damping)
         given = None if dt is None else number(dt, "dt")
@@ -221,10 +230,24 @@ class CentralDifferences(Simulation):
             given = _FRACTION * self._stable
         kind = _core.CentralReduced if isinstance(system, ReducedSolid) else _core.CentralSolid
         rate = damping_argument(strain_rate, system)
-        self._core = kind(system._core, given, alpha, stiff, threads(), rate)
+        fall = acceleration(gravity)
+        if fall is None:
+            weight = None
+        elif isinstance(system, Solid):
+            weight = system.gravity(fall, lumped=True)
+        else:
+            weight = system.gravity(fall)
+        self._core = kind(system._core, given, alpha, stiff, threads(), rate, weight)
         self._system = system
         self._dt = given
-        self._settings = (system, given, (alpha, stiff), strain_rate, deformation_only)
+        self._settings = {
+            "system": system,
+            "dt": given,
+            "damping": (alpha, stiff),
+            "strain_rate": strain_rate,
+            "deformation_only": deformation_only,
+            "gravity": fall,
+        }
 
     @property
     def report(self) -> CentralReport:

@@ -16,6 +16,7 @@ from reducedfem._frozen import freeze, thaw
 from reducedfem._inside import warn_of_doubts
 from reducedfem._memory import available
 from reducedfem._run import Progress, callback, threads
+from reducedfem._saved import Saved
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.surface import Surface
 
@@ -276,7 +277,7 @@ def _plain(array: NDArray[np.float64]) -> str:
     return "(" + ", ".join(f"{x:g}" for x in array) + ")"
 
 
-class DistanceField(Field):
+class DistanceField(Field, Saved):
     """A signed distance field on a regular grid, interpolated trilinearly.
 
     `from_surface` makes one of a triangle surface. Outside the box of the grid the distance is
@@ -579,29 +580,6 @@ class DistanceField(Field):
         from reducedfem.field_files import save
 
         save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> DistanceField:
-        """Read a field from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path
-            The file.
-
-        Returns
-        -------
-        DistanceField
-            Equal, bit for bit, to the one that was saved; see `reducedfem.load`.
-
-        Raises
-        ------
-        FileFormatError
-            The file is missing, damaged, or holds something else; the message says which.
-        """
-        from reducedfem._load import load
-
-        return load(path, DistanceField)
 
     @property
     def values(self) -> NDArray[np.float32]:

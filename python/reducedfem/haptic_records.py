@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem._atomic import as_path, with_suffix
+from reducedfem._check import choice
 from reducedfem._reading import regular_file
 from reducedfem._record_file import RECORD, RecordFile, read_records
 from reducedfem.errors import FileFormatError, InputError, InputTypeError
@@ -88,8 +89,8 @@ class HapticRecords:
 
     def __getitem__(self, key: Any) -> Any:
         """Return a name for all cycles, or some of the records."""
-        if isinstance(key, str) and key not in (RECORD.names or ()):
-            raise InputError(f"name must be one of {', '.join(RECORD.names or ())}, got {key!r}")
+        if isinstance(key, str):
+            choice(key, "name", RECORD.names or ())
         found = self._array[key]
         some = isinstance(found, np.ndarray) and found.dtype == RECORD and found.ndim == 1
         return HapticRecords(found) if some else found
@@ -118,8 +119,7 @@ class HapticRecords:
         InputError
             Another name.
         """
-        if not isinstance(name, str) or name not in _FLAGS:
-            raise InputError(f"name must be one of {', '.join(_FLAGS)}, got {name!r}")
+        choice(name, "name", tuple(_FLAGS))
         result: NDArray[np.bool_] = (self.array["flags"] & _FLAGS[name]) != 0
         return result
 

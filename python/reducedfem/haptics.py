@@ -18,10 +18,11 @@ import numpy as np
 
 from reducedfem import _core
 from reducedfem._atomic import as_path
-from reducedfem._check import count, flag, integer, limit, number
+from reducedfem._check import choice, count, flag, integer, limit, number
+from reducedfem._plausible import warn_of_reach
 from reducedfem._record_file import RECORD, RecordFile
 from reducedfem._run import Progress, callback
-from reducedfem._session_parts import check_parts, sequence
+from reducedfem._session_parts import check_parts, lengths, sequence, warn_of_rest
 from reducedfem.contact import PenaltyContact
 from reducedfem.coupling import DynamicCoupling, VirtualCoupling
 from reducedfem.devices import Device
@@ -82,8 +83,9 @@ class HapticSession:
         Coupling of the simulation object to it. If it has a `max_depth`, and its `reach` is None,
         it gets that of the object with the field.
     simulation
-        Of the shell, of the model under its `PointTree`, with steps that divide the period; None:
-        it stays at rest. Of several contacts a sequence, one each.
+        Of the shell, of the model under its `PointTree`, with steps that divide the period; its
+        gravity acts here too. Of several contacts a sequence, one each. None, for a shell that
+        stays at rest: in a sequence where that deforms, as ``[None]``.
     field_simulation
         Of the object that is held, of the model of its field, where that is a `DeformedField`.
     workspace
@@ -233,6 +235,7 @@ class HapticSession:
         lock_memory: bool = True,
     ) -> None:
         contacts = sequence(contact, "contact", PenaltyContact, none=False)
+        forgotten = simulation is None
         if simulation is None:
             simulation = [None] * len(contacts)
         simulations = sequence(simulation, "simulation", ImplicitNewmark, none=True)
@@ -273,9 +276,11 @@ class HapticSession:
         lasts = device.duration if duration is None else number(duration, "duration")
         if duration is not None and not lasts > 0.0:
             raise InputError(f"duration must be positive or None, got {lasts:g}")
-        if not isinstance(render, str) or render not in ("linear", "saturated"):
-            raise InputError(f'render must be "linear" or "saturated", got {render!r}')
+        choice(render, "render", ("linear", "saturated"))
         check_parts(contacts, simulations, field_simulation, self._dt)
+        if forgotten:
+            warn_of_rest(contacts, 2)
+        warn_of_reach(lengths(contacts, device, place.scale), 3)
         self._contacts, self._simulations = contacts, simulations
         self._coupling = coupling._reaching(contacts[0])
         self._field_simulation, self._device = field_simulation, device

@@ -17,7 +17,12 @@ from reducedfem.damping import StrainRateDamping, damping_argument
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.pose import Pose, pose_arguments, poses_arguments
 from reducedfem.projected import ProjectedSolid
-from reducedfem.reduced import ReducedSolid, reduced_force, same_motion
+from reducedfem.reduced import (
+    ReducedSolid,
+    leaves_out_rigid_motion,
+    reduced_force,
+    same_motion,
+)
 from reducedfem.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid import Solid
 
@@ -94,6 +99,16 @@ def rayleigh(damping: Sequence[float]) -> tuple[float, float]:
     return number(alpha, "damping[0]"), number(beta, "damping[1]")
 
 
+def acceleration(gravity: ArrayLike | None) -> NDArray[np.float64] | None:
+    """Return the argument `gravity` as an array of its own, or refuse it."""
+    if gravity is None:
+        return None
+    value: NDArray[np.float64] = reals(gravity, "gravity").copy()
+    if value.shape != (3,):
+        raise InputError(f"gravity must have shape (3,), an acceleration, got {value.shape}")
+    return value
+
+
 def step_count(n: int) -> int:
     """Return the argument `n`, a number of steps, or refuse it."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer):
@@ -111,16 +126,6 @@ def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> I
 
 
 _Scheme = TypeVar("_Scheme", bound="Simulation")
-_IN_SPAN = 1e-6  # of a translation, what the basis may leave out
-
-
-def _translates(basis: NDArray[np.float64]) -> bool:
-    """Return whether a basis (r, n, 3) spans the three translations."""
-    r, n, _ = basis.shape
-    columns = basis.reshape(r, 3 * n).T
-    wanted = np.tile(np.eye(3), (n, 1))
-    found = columns @ np.linalg.lstsq(columns, wanted, rcond=None)[0]
-    return bool(np.abs(found - wanted).max() < _IN_SPAN)
 
 
 def check_rigid_motion(
@@ -132,8 +137,7 @@ def check_rigid_motion(
         if asked:
             raise InputError("deformation_only is for reduced models, but system is a Solid")
         return
-    fixed = system.fixed if isinstance(system, ReducedSolid) else system.solid.fixed
-    if len(fixed) == 0 and not asked and not _translates(system.basis):
+    if not asked and leaves_out_rigid_motion(system):
         raise InputError(
             f"system is a model of a free body, and {scheme} would leave out its rigid motion: it "
             "would neither fall nor turn. Use FreeBody(reduced, dt), which moves as a whole; or "
@@ -152,7 +156,7 @@ class Simulation:
     _core: _core._Simulation
     _system: ReducedSolid | ProjectedSolid | Solid
     _dt: float
-    _settings: tuple[Any, ...]  # arguments with which it was made
+    _settings: dict[str, Any]  # arguments with which it was made
 
     @property
     def system(self) -> ReducedSolid | ProjectedSolid | Solid:
@@ -178,7 +182,7 @@ class Simulation:
     def step(
         self, force: ArrayLike | None = None, n: int = 1, *, progress: Progress = False
     ) -> None:
-        """Advance by `n` steps under a constant force.
+        """Advance by `n` steps under a constant force, and gravity if the simulation has it.
 
         Parameters
         ----------
@@ -220,7 +224,7 @@ class Simulation:
             Reduced coordinates (r,) or displacements (n, 3), and their rate; None: zero.
             Fixed nodes of a solid must not move.
         qddot
-            The second rate; None: the one consistent with no external force.
+            The second rate; None: the one consistent with no external force but gravity.
 
         Raises
         ------
@@ -263,9 +267,9 @@ class Simulation:
         return f"<{type(self).__name__}: dt = {self._dt:g} s, {self._system!r}>"
 
 
-def _restored(kind: type[_Scheme], settings: tuple[Any, ...], state: tuple[Any, ...]) -> _Scheme:
+def _restored(kind: type[_Scheme], settings: dict[str, Any], state: tuple[Any, ...]) -> _Scheme:
     """Make a simulation that is in a state."""
-    made = kind(*settings[:-1], deformation_only=settings[-1])  # type: ignore[call-arg]
+    made = kind(**settings)
     q, qdot, qddot, steps = state
     made._core.reset(q, qdot, qddot, threads(), steps)
     return made
@@ -317,6 +321,9 @@ class ImplicitNewmark(Simulation):
         Accept a model of a free body, whose basis has no rigid motion: its deformation is
         simulated in a frame that something else moves, such as a hand. `FreeBody` moves as a
         whole.
+    gravity
+        Acceleration of free fall [m/s^2], shape (3,), such as ``(0, 0, -9.81)``: a constant load
+        beside the forces of the steps, in contact and haptic sessions too. None: no weight.
 
     Raises
     ------
@@ -338,6 +345,7 @@ class ImplicitNewmark(Simulation):
         strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
         *,
         deformation_only: bool = False,
+        gravity: ArrayLike | None = None,
     ) -> None:
         arguments = (
             number(dt, "dt"),
@@ -351,19 +359,29 @@ class ImplicitNewmark(Simulation):
         if not isinstance(system, ReducedSolid | ProjectedSolid | Solid):
             raise wrong_system(system, "a ReducedSolid, a ProjectedSolid or a Solid")
         check_rigid_motion(system, deformation_only, "ImplicitNewmark")
+        fall = acceleration(gravity)
+        weight = None if fall is None else system.gravity(fall)
         if isinstance(system, ProjectedSolid):
             viscosity = damping_argument(strain_rate, system)
-            self._core = _core.NewmarkProjected(system._core, *arguments, viscosity)
+            self._core = _core.NewmarkProjected(system._core, *arguments, viscosity, weight)
         else:
             damping_core = damping_argument(strain_rate, system)
             kind = _core.NewmarkReduced if isinstance(system, ReducedSolid) else _core.NewmarkSolid
-            self._core = kind(system._core, *arguments, damping_core)
+            self._core = kind(system._core, *arguments, damping_core, weight)
         self._system = system
         self._dt = float(dt)
-        self._settings = (
-            system, float(dt), arguments[1:3], newton_max, tol, beta, gamma, strain_rate,
-            deformation_only,
-        )  # fmt: skip
+        self._settings = {
+            "system": system,
+            "dt": float(dt),
+            "damping": arguments[1:3],
+            "newton_max": newton_max,
+            "tol": tol,
+            "beta": beta,
+            "gamma": gamma,
+            "strain_rate": strain_rate,
+            "deformation_only": deformation_only,
+            "gravity": fall,
+        }
 
     @overload
     def step(

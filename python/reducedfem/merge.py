@@ -9,6 +9,7 @@ import numpy as np
 from reducedfem import _core
 from reducedfem._check import number
 from reducedfem._frozen import thaw
+from reducedfem._identity import made_for, require_of
 from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import Basis, mass_pca
 from reducedfem.errors import InputError, InputTypeError
@@ -76,6 +77,7 @@ def merge_bases(
                 "deformations with mass_pca(solid, vectors)"
             )
         held_fields(solid, basis.vectors, f"bases[{i}]")
+        require_of(solid, basis.provenance, f"bases[{i}]", 2)
     require_movable(solid)
     vectors = np.concatenate([basis.vectors for basis in bases])
     weights = np.concatenate([_weights(basis) for basis in bases])
@@ -99,6 +101,7 @@ def merge_bases(
         "of": [thaw(basis.provenance) for basis in bases],
         "dropped": [place for place, kept in zip(places, new, strict=True) if not kept],
         "tolerance": least,
+        **made_for(solid),
     }
     return Basis(merged.vectors, merged.singular_values, merged.spectrum, provenance)
 

@@ -11,7 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
-from reducedfem._check import array_like, as_array, flag, integer, node_indices, number, require
+from reducedfem._check import (
+    array_like,
+    as_array,
+    choice,
+    flag,
+    integer,
+    node_indices,
+    number,
+    require,
+)
 from reducedfem._core import Mesh as _CoreMesh
 from reducedfem._inside import warn_of_doubts
 from reducedfem._run import Progress, callback, threads
@@ -374,8 +383,7 @@ class Mesh:
         return self._components(by)[0]
 
     def _components(self, by: str) -> tuple[int, NDArray[np.int32]]:
-        if not isinstance(by, str) or by not in ("node", "face"):
-            raise InputError(f"by must be 'node' or 'face', got {by!r}")
+        choice(by, "by", ("node", "face"))
         return self._core.components(by == "face")
 
     def submesh(self, elements: ArrayLike) -> Mesh:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem._atomic import replacing
-from reducedfem._check import number
+from reducedfem._check import choice, number
 from reducedfem.errors import FileFormatError, InputError, InputTypeError, MissingMatplotlibError
 from reducedfem.haptic_records import HapticRecords
 
@@ -44,6 +44,7 @@ _FILL_LIGHT = np.array([0.80, 0.10, 0.45])
 _CREASE = np.cos(np.radians(40.0))
 # times as large: forces that do not share an axis
 _APART = 3.0
+UP = ("z", "y", "x", "-z", "-y", "-x")
 _INK = "#2b2f36"
 _PAPER = "#f7f8fa"
 # from at rest to moved most
@@ -228,6 +229,14 @@ class _Frame(NamedTuple):
         return x
 
 
+def _upright(up: str) -> Array:
+    """Return the rotation of a world, one axis of which is up, to one where that is z."""
+    choice(up, "up", UP)
+    z = np.eye(3)["xyz".index(up[-1])] * (-1.0 if up[0] == "-" else 1.0)
+    x = np.eye(3)[1 if up[-1] == "x" else 0]
+    return np.array([x, np.cross(z, x), z])
+
+
 def _frame(
     poses: Sequence[Pose],
     triangles: NDArray[np.int32],
@@ -235,13 +244,14 @@ def _frame(
     azimuth: float,
     elevation: float,
     margin: float,
+    up: str,
 ) -> _Frame:
     if not poses:
         raise InputError("poses is empty; there is nothing to draw")
     a, e = np.radians(azimuth), np.radians(elevation)
     toward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
     right = np.array([-np.sin(a), np.cos(a), 0.0])
-    axes = np.array([right, np.cross(toward, right), toward])
+    axes = np.array([right, np.cross(toward, right), toward]) @ _upright(up)
     used = np.unique(triangles)
     seen = np.concatenate([np.asarray(pose.vertices, dtype=float)[used] @ axes.T for pose in poses])
     low, high = seen.min(axis=0), seen.max(axis=0)
@@ -260,6 +270,7 @@ def render(
     elevation: float = 20.0,
     margin: float = 0.03,
     smoothing: int = 2,
+    up: str = "z",
 ) -> Array:
     """Draw shapes of one triangulation, all in the same frame, by parallel projection.
 
@@ -273,11 +284,14 @@ def render(
     size
         Width and height [pixels] at most; the picture is cut to the shapes.
     azimuth, elevation
-        Direction to the viewer [degrees]: angle about z from x, and above the xy plane.
+        Direction to the viewer [degrees]: with z up, angle about z from x, and above the xy plane.
     margin
         Free border, as a part of the larger side.
     smoothing
         Each pixel is the mean of so many by so many.
+    up
+        Axis that is up in the picture: "z", "y" as in most models made for computer graphics, "x",
+        "-x", "-y" or "-z". With y the viewer sees what faces z, as with z what faces -y.
 
     Returns
     -------
@@ -290,7 +304,7 @@ def render(
         There is no pose, or the picture is far too large.
     """
     faces = np.asarray(triangles, dtype=np.int32)
-    frame = _frame(poses, faces, size, azimuth, elevation, margin)
+    frame = _frame(poses, faces, size, azimuth, elevation, margin, up)
     return _draw(frame, poses, faces, smoothing)
 
 
@@ -455,6 +469,7 @@ def shapes_figure(
     elevation: float = 20.0,
     rest_opacity: float = 1.0,
     size: tuple[int, int] = (1500, 1100),
+    up: str = "z",
 ) -> Figure:
     """Draw a surface at rest and deformed, in one frame, coloured by displacement.
 
@@ -477,6 +492,8 @@ def shapes_figure(
         Less than 1 lets the deformed shapes show through the one at rest.
     size
         Width and height [pixels] of the shapes at most.
+    up
+        Axis that is up in the picture; see `render`.
 
     Returns
     -------
@@ -498,7 +515,7 @@ def shapes_figure(
     largest = max((float(np.linalg.norm(u, axis=1).max()) for u in moved), default=0.0)
     at_rest = Pose(x, _SCALE[0], rest_opacity)
     every = [at_rest, *(Pose(x + u, colours(u, largest)) for u in moved)]
-    frame = _frame(every, faces, size, azimuth, elevation, 0.05)
+    frame = _frame(every, faces, size, azimuth, elevation, 0.05, up)
     with_rest, told = _told_apart(frame, x, moved, labels)
     poses = [Pose(x + u, colours(u, largest)) for u, _ in told]
     if with_rest:

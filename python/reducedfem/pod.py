@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem._check import count, reals
+from reducedfem._identity import made_for
 from reducedfem._run import Progress, callback
 from reducedfem.basis import Basis, mass_pca
 from reducedfem.errors import InputTypeError
@@ -117,5 +118,6 @@ def pod_basis(
         "method": "POD",
         "snapshots": basis.provenance["deformations"],
         "r": basis.r,
+        **made_for(solid),
     }
     return type(basis)(basis.vectors, basis.singular_values, basis.spectrum, provenance)

@@ -16,6 +16,7 @@ from reducedfem._check import array_like, count, flag, integer, number, reals, r
 from reducedfem._frozen import freeze, owned, thaw
 from reducedfem._memory import available
 from reducedfem._run import Progress, callback, threads
+from reducedfem._saved import Saved
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.field import DistanceField, Field
 from reducedfem.surface import Surface
@@ -85,7 +86,7 @@ class Uniformity:
 _UNIT = 1e-6
 
 
-class Pointshell:
+class Pointshell(Saved):
     """Points of a closed surface with inward unit normals (B07 3.8).
 
     The points are sorted by level: those of levels up to any one sample the whole surface,
@@ -670,29 +671,6 @@ class Pointshell:
             The file cannot be written.
         """
         _shell_files.save(self, path)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Pointshell:
-        """Read a pointshell from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path
-            The file.
-
-        Returns
-        -------
-        Pointshell
-            Equal, bit for bit, to the one that was saved; see `reducedfem.load`.
-
-        Raises
-        ------
-        FileFormatError
-            The file is missing, damaged, or holds something else; the message says which.
-        """
-        from reducedfem._load import load
-
-        return load(path, Pointshell)
 
     def __repr__(self) -> str:
         levels = "1 level" if self.n_levels == 1 else f"{self.n_levels} levels"

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._check import array_like, finite_result, flag
 from reducedfem._frozen import frozen_array
+from reducedfem._identity import require_of
 from reducedfem._run import Progress, threads
 from reducedfem.basis import Basis
 from reducedfem.errors import InputError
@@ -62,6 +63,8 @@ class ProjectedSolid:
         if not 1 <= len(vectors) <= MAX_PROJECTED_R:
             raise InputError(f"basis must have 1 to {MAX_PROJECTED_R} vectors, got {len(vectors)}")
         require_held(solid, vectors, "basis")
+        if isinstance(basis, Basis):
+            require_of(solid, basis.provenance, "basis", 2)
         self._core = _core.Projected(core, vectors, threads())
         self._solid = solid
         self._basis = vectors
@@ -207,6 +210,27 @@ class ProjectedSolid:
         reduced = self._core.project(array_like(force, "force"), threads())
         return finite_result(reduced, "reduced force", "force")
 
+    def gravity(self, acceleration: ArrayLike = (0.0, 0.0, -9.81)) -> NDArray[np.float64]:
+        """Return the weight of the solid as a reduced force U^T M a, shape (r,).
+
+        Parameters
+        ----------
+        acceleration
+            Of free fall [m/s^2], (3,).
+
+        Returns
+        -------
+        (r,) float64 array
+            In N kg^(-1/2) for a mass-orthonormal basis.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `acceleration` has a wrong shape or a value that is not finite.
+        """
+        reduced = self._core.project(self._solid.gravity(acceleration), threads())
+        return finite_result(reduced, "weight", "acceleration")
+
     @overload
     def solve_static(
         self,
@@ -217,6 +241,7 @@ class ProjectedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: Literal[False] = False,
         progress: Progress = None,
     ) -> NDArray[np.float64]: ...
@@ -231,6 +256,7 @@ class ProjectedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: Literal[True],
         progress: Progress = None,
     ) -> tuple[NDArray[np.float64], StaticReport]: ...
@@ -244,6 +270,7 @@ class ProjectedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: bool = False,
         progress: Progress = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
@@ -266,6 +293,8 @@ class ProjectedSolid:
             Newton iterations allowed in each step.
         adaptive
             Halve load steps that fail, ten times at most.
+        deformation_only
+            Accept a model of a free body, whose basis has no rigid motion.
         report
             Return also what the solution took.
         progress
@@ -287,7 +316,7 @@ class ProjectedSolid:
         """
         told = flag(report, "report")
         q, outcome = static_coordinates(
-            self, force, tol, steps, q0, max_iterations, adaptive, progress
+            self, deformation_only, force, tol, steps, q0, max_iterations, adaptive, progress
         )
         return (q, outcome) if told else q
 

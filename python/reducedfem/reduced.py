@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._check import array_like, count, fields, finite_result, flag, number, reals
 from reducedfem._frozen import freeze
+from reducedfem._identity import require_of
 from reducedfem._run import Progress, callback, threads
+from reducedfem._saved import Saved
 from reducedfem.basis import GIVEN_VECTORS, Basis
 from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
 from reducedfem.material import LINEAR_LAW, STVK_LAW, LinearElastic, Material, StVK
@@ -20,7 +22,14 @@ from reducedfem.material import from_plain as material_from_plain
 from reducedfem.material import to_plain as material_to_plain
 from reducedfem.reduced_damping import MAX_DAMPING_R, ReducedStrainRateDamping
 from reducedfem.rigid import RigidBody, from_plain, to_plain
-from reducedfem.solid import HALVINGS, Solid, StaticReport, require_held, require_solid
+from reducedfem.solid import (
+    HALVINGS,
+    Solid,
+    StaticReport,
+    require_held,
+    require_solid,
+    unit_weights,
+)
 
 if TYPE_CHECKING:
     from reducedfem.damping import StrainRateDamping
@@ -29,6 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_R", "ReducedSolid", "reduce"]
 
+_IN_SPAN = 1e-6  # of a translation, what the basis may leave out
 MAX_R = 256  # RF_POLYNOMIAL_MAX_R in csrc/polynomial/polynomial.h
 
 
@@ -67,7 +77,7 @@ def _constants(region: int, made_with: Material, new: Material) -> tuple[float, 
     return factor, 0.0, new.density
 
 
-class ReducedSolid:
+class ReducedSolid(Saved):
     """A solid that moves in the span of a basis only: u = U q.
 
     Its strain energy is a quartic polynomial of the r reduced coordinates q, its force
@@ -86,6 +96,7 @@ class ReducedSolid:
         "_parts",
         "_provenance",
         "_strain_rate",
+        "_weights",
     )
 
     def __init__(
@@ -102,6 +113,7 @@ class ReducedSolid:
         self._strain_rate = strain_rate
         self._mesh = mesh
         self._fixed = fixed
+        self._weights: list[NDArray[np.float64]] | None = None
         self._provenance: Mapping[str, Any] = freeze(provenance)
 
     @property
@@ -262,6 +274,37 @@ class ReducedSolid:
         reduced = self._core.project(array_like(force, "force"))
         return finite_result(reduced, "reduced force", "force")
 
+    def gravity(self, acceleration: ArrayLike = (0.0, 0.0, -9.81)) -> NDArray[np.float64]:
+        """Return the weight of the solid as a reduced force U^T M a, shape (r,).
+
+        A load for `solve_static` and for the `step` of simulations, which also take the
+        acceleration itself as their ``gravity``. The first call goes back to the mesh.
+
+        Parameters
+        ----------
+        acceleration
+            Of free fall [m/s^2], (3,).
+
+        Returns
+        -------
+        (r,) float64 array
+            In N kg^(-1/2) for a mass-orthonormal basis; zero for the deformations of a free solid.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `acceleration` has a wrong shape or a value that is not finite.
+        """
+        given = reals(acceleration, "acceleration")
+        if given.shape != (3,):
+            raise InputError(f"acceleration must have shape (3,), got {given.shape}")
+        if self._weights is None:
+            quadrature = self._provenance["solid"]["quadrature"]
+            nodal = unit_weights(self._mesh, self.materials, quadrature)
+            self._weights = [self._core.project(one) for one in nodal]
+        force = sum(a * one for a, one in zip(given, self._weights, strict=True))
+        return finite_result(np.asarray(force), "weight", "acceleration")
+
     @overload
     def solve_static(
         self,
@@ -272,6 +315,7 @@ class ReducedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: Literal[False] = False,
         progress: Progress = None,
     ) -> NDArray[np.float64]: ...
@@ -286,6 +330,7 @@ class ReducedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: Literal[True],
         progress: Progress = None,
     ) -> tuple[NDArray[np.float64], StaticReport]: ...
@@ -299,6 +344,7 @@ class ReducedSolid:
         q0: ArrayLike | None = None,
         max_iterations: int = 200,
         adaptive: bool = False,
+        deformation_only: bool = False,
         report: bool = False,
         progress: Progress = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
@@ -324,6 +370,8 @@ class ReducedSolid:
             Newton iterations allowed in each step.
         adaptive
             Halve load steps that fail, ten times at most.
+        deformation_only
+            Accept a model of a free body, whose basis has no rigid motion.
         report
             Return also what the solution took.
         progress
@@ -345,7 +393,7 @@ class ReducedSolid:
         """
         told = flag(report, "report")
         q, outcome = static_coordinates(
-            self, force, tol, steps, q0, max_iterations, adaptive, progress
+            self, deformation_only, force, tol, steps, q0, max_iterations, adaptive, progress
         )
         return (q, outcome) if told else q
 
@@ -518,29 +566,6 @@ class ReducedSolid:
 
         save(self, path)
 
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> ReducedSolid:
-        """Read a model from a file that `save` wrote.
-
-        Parameters
-        ----------
-        path
-            The file.
-
-        Returns
-        -------
-        ReducedSolid
-            Equal, bit for bit, to the one that was saved; see `reducedfem.load`.
-
-        Raises
-        ------
-        FileFormatError
-            The file is missing, damaged, or holds something else; the message says which.
-        """
-        from reducedfem._load import load
-
-        return load(path, ReducedSolid)
-
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
         from reducedfem.files import from_bytes, to_bytes
 
@@ -550,8 +575,19 @@ class ReducedSolid:
         return f"<ReducedSolid: r = {self.r}, {self._mesh.n_nodes} nodes>"
 
 
+def leaves_out_rigid_motion(system: ReducedSolid | ProjectedSolid) -> bool:
+    """Return whether a model is that of a free solid in a basis without the three translations."""
+    if len(system.fixed if isinstance(system, ReducedSolid) else system.solid.fixed):
+        return False
+    columns = system.matrix
+    wanted = np.tile(np.eye(3), (system.mesh.n_nodes, 1))
+    found = columns @ np.linalg.lstsq(columns, wanted, rcond=None)[0]
+    return not np.abs(found - wanted).max() < _IN_SPAN
+
+
 def static_coordinates(
     system: ReducedSolid | ProjectedSolid,
+    deformation_only: bool,
     force: ArrayLike | None,
     tol: float,
     steps: int,
@@ -561,6 +597,13 @@ def static_coordinates(
     progress: Progress,
 ) -> tuple[NDArray[np.float64], StaticReport]:
     """Return the equilibrium and what it took, or raise; the arguments are not checked yet."""
+    if not flag(deformation_only, "deformation_only") and leaves_out_rigid_motion(system):
+        raise InputError(
+            "this is the model of a free body, whose rigid motion statics would leave out: loads "
+            "that are not in balance move it without end. Fix some nodes of the Solid; or use "
+            "FreeBody(reduced, dt), which moves as a whole; or pass deformation_only=True for the "
+            "deformation of a body that something else carries"
+        )
     halvings = HALVINGS if flag(adaptive, "adaptive") else 0
     with callback(progress, "statics") as call:
         q, took, failure = system._core.solve_static(
@@ -643,9 +686,15 @@ def reduce(
     ------
     InputError, InputTypeError
         The basis has a wrong shape, values that are not finite, more than 256 vectors, or
-        moves a fixed node (the message names it); `strain_rate` is that of another solid.
+        moves a fixed node (the message names it); a `Basis` or `strain_rate` is that of another
+        solid.
     SingularMatrixError
         The vectors of the basis are linearly dependent.
+
+    Warns
+    -----
+    PlausibilityWarning
+        A `Basis` was made for other fixed nodes, or for materials in other proportions.
     """
     require_solid(solid)
     given, origin = (
@@ -657,6 +706,8 @@ def reduce(
     if not 1 <= len(vectors) <= MAX_R:
         raise InputError(f"basis must have 1 to {MAX_R} vectors, got {len(vectors)}")
     require_held(solid, vectors, "basis")
+    if isinstance(basis, Basis):
+        require_of(solid, basis.provenance, "basis", 2)
     if strain_rate is not None:
         _require_damping_of(strain_rate, solid, len(vectors))
     description = _describe_solid(solid)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from reducedfem import _core
 from reducedfem._check import count, flag, integer, number
+from reducedfem._identity import made_for
 from reducedfem._run import Progress, callback, threads
 from reducedfem.basis import Basis, mass_pca
 from reducedfem.errors import ConvergenceError, InputError, InputTypeError
@@ -224,6 +225,7 @@ def sketch_basis(
         "shapes": len(kept),
         "force_distance_n": apart,
         "shape_distance": between,
+        **made_for(solid),
     }
     made = Basis(basis.vectors, basis.singular_values, basis.spectrum, provenance)
     return (made, outcome) if told else made

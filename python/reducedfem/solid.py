@@ -125,6 +125,33 @@ def _fixed_nodes(fixed: ArrayLike | None, mesh: Mesh) -> NDArray[np.int64]:
     return nodes
 
 
+def _core_solid(
+    mesh: Mesh,
+    materials: Mapping[int, Material],
+    element_material: NDArray[np.int64],
+    fixed: NDArray[np.int64],
+    quadrature: int,
+) -> _core.Solid:
+    every = materials.values()
+    # where one material is general, all are given as matrices
+    isotropic = all(isinstance(one, StVK) for one in every)
+    lame = [one.lame if isinstance(one, StVK) else (0.0, 0.0) for one in every]
+    table = [(*pair, one.density) for pair, one in zip(lame, every, strict=True)]
+    elasticity = None if isotropic else [one.stiffness for one in every]
+    return _core.Solid(mesh._core, table, element_material, fixed, quadrature, 0, elasticity)
+
+
+def unit_weights(
+    mesh: Mesh, material: Mapping[int, Material], quadrature: int
+) -> list[NDArray[np.float64]]:
+    """Return the nodal forces [N] of accelerations of 1 m/s^2 along x, y and z, three (n, 3)."""
+    materials, element_material = _materials(mesh, material)
+    free = np.zeros(0, dtype=np.int64)
+    # the elements of four nodes ignore the number
+    core = _core_solid(mesh, materials, element_material, free, max(quadrature, 2))
+    return [core.gravity(axis, False, threads()) for axis in np.eye(3)]
+
+
 class Solid:
     """An elastic solid on a mesh; immutable, to be shared by threads.
 
@@ -193,19 +220,11 @@ class Solid:
             raise InputError(f"quadrature must be 2, 3, 4 or None, got {quadrature!r}")
         self._mesh = mesh
         self._materials, element_material = _materials(mesh, material)
-        every = self._materials.values()
-        # where one material is general, all are given as matrices
-        isotropic = all(isinstance(one, StVK) for one in every)
-        lame = [one.lame if isinstance(one, StVK) else (0.0, 0.0) for one in every]
-        table = [(*pair, one.density) for pair, one in zip(lame, every, strict=True)]
-        elasticity = None if isotropic else [one.stiffness for one in every]
         nodes = _fixed_nodes(fixed, mesh)
-        warn_of_units(mesh.bounds, mesh.n_nodes, every, 3)
+        warn_of_units(mesh.bounds, mesh.n_nodes, self._materials.values(), 3)
         warn_of_supports(len(nodes), mesh.n_nodes, 3)
         warn_of_fit(mesh, 3)
-        self._core = _core.Solid(
-            mesh._core, table, element_material, nodes, int(quadrature), 0, elasticity
-        )
+        self._core = _core_solid(mesh, self._materials, element_material, nodes, int(quadrature))
 
     @property
     def mesh(self) -> Mesh:
@@ -302,6 +321,35 @@ class Solid:
             `lumped` is neither True nor False.
         """
         return CSC(*self._core.mass(flag(lumped, "lumped")), (self.n_dofs, self.n_dofs))
+
+    def gravity(
+        self, acceleration: ArrayLike = (0.0, 0.0, -9.81), lumped: bool = False
+    ) -> NDArray[np.float64]:
+        """Return the weight of the solid, as forces on its nodes [N], (n, 3).
+
+        They do not turn with the solid: a dead load for `solve_static` and for the `step` of
+        simulations, which also take the acceleration itself as their ``gravity``.
+
+        Parameters
+        ----------
+        acceleration
+            Of free fall [m/s^2], (3,).
+        lumped
+            With the lumped mass, which `CentralDifferences` has, instead of the consistent one.
+
+        Returns
+        -------
+        (n, 3) float64 array
+            In N; they add up to `total_mass` times the acceleration.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `acceleration` has a wrong shape or a value that is not finite.
+        """
+        given = array_like(acceleration, "acceleration")
+        force = self._core.gravity(given, flag(lumped, "lumped"), threads())
+        return finite_result(force, "weight", "acceleration")
 
     def stiffness(self, u: ArrayLike | None = None) -> CSC:
         """Return the tangent stiffness dR/du [N/m], (3n, 3n), both triangles.

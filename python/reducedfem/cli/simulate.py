@@ -42,6 +42,8 @@ _FAR = 0.2
 _USUAL_PUSH = 0.02  # s
 _MAX_STEPS = 10_000_000  # all are kept in memory
 _MAX_NEWTON = 1000  # as in csrc/integrator/newmark.c
+_ENERGIES = 1000  # evaluated along a motion
+_MOST_GAIN = 2.0  # of energy over work: more than the error of a step that is far too long
 
 
 def add_to(commands: Commands) -> None:
@@ -49,11 +51,13 @@ def add_to(commands: Commands) -> None:
     parser = commands.add_parser(
         "simulate",
         help="push a reduced model and let it swing",
-        description="Push a node of a reduced model for a while, then let it swing.",
+        description="Push a node of a reduced model for a while, then let it swing; with "
+        "--gravity under its weight.",
         epilog="examples:\n"
         "  reducedfem simulate spoon.safetensors --at 0.17 0 0 --force 0 0 -5 --duration 0.02\n"
         "  reducedfem simulate spoon.safetensors --force 0 0 -5 --steps 500 --newton-max 10 \\\n"
-        "      --output tip.csv --plot tip.png --picture shapes.png",
+        "      --damping 4 5e-5 --output tip.csv --plot tip.png --picture shapes.png\n"
+        "  reducedfem simulate spoon.safetensors --gravity 0 0 -9.81 --damping 4 1e-3",
     )
     parser.add_argument("model", metavar="MODEL", help="made by 'reducedfem reduce'")
     push = parser.add_argument_group("the push")
@@ -62,8 +66,14 @@ def add_to(commands: Commands) -> None:
         type=number,
         nargs=3,
         metavar=("FX", "FY", "FZ"),
-        required=True,
-        help="[N], on one node",
+        help="[N], on one node; needed without --gravity",
+    )
+    push.add_argument(
+        "--gravity",
+        type=number,
+        nargs=3,
+        metavar=("GX", "GY", "GZ"),
+        help="acceleration of free fall [m/s^2], all the time, such as 0 0 -9.81",
     )
     push.add_argument(
         "--at",
@@ -128,6 +138,12 @@ def add_to(commands: Commands) -> None:
     )
     results.add_argument("--plot", metavar="FILE", help="picture of the trajectory (.png, .pdf)")
     results.add_argument("--picture", metavar="FILE", help="picture of the extreme shapes")
+    results.add_argument(
+        "--up",
+        choices=tuple(AXES),
+        help="axis that is up in the picture, y in most models made for computer graphics "
+        "(default: against --gravity, or z)",
+    )
     add_common(parser)
     parser.set_defaults(run=_run, parser=parser)
 
@@ -177,7 +193,11 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     console = Console(args.quiet)
-    pushed = _pushed_steps(args)
+    if args.force is None and args.gravity is None:
+        raise UsageError("nothing moves the model: give --force or --gravity")
+    if args.force is None and (args.at or args.duration):
+        raise UsageError("--at and --duration are of a --force, which is not given")
+    pushed = 0 if args.force is None else _pushed_steps(args)
     _check_outputs(args)
     model = load(args.model)
     mesh = model.mesh
@@ -187,27 +207,35 @@ def _run(args: argparse.Namespace) -> int:
     else:
         node = _nearest(mesh, args.at, "at")
     watched = [node] if not args.watch else [_nearest(mesh, point, "watch") for point in args.watch]
-    console.fact(
-        "force",
-        f"{point_text(np.asarray(args.force))} N for {pushed * args.dt:g} s at node {node}, "
-        f"{point_text(mesh.nodes[node])} m",
-    )
+    if args.force is not None:
+        console.fact(
+            "force",
+            f"{point_text(np.asarray(args.force))} N for {pushed * args.dt:g} s at node {node}, "
+            f"{point_text(mesh.nodes[node])} m",
+        )
+    if args.gravity is not None:
+        console.fact("gravity", f"{point_text(np.asarray(args.gravity))} m/s^2")
     if model.strain_rate is not None:
         console.fact("strain-rate damping", viscosity_text(model.strain_rate))
-    if node in model.fixed:
+    if args.force is not None and node in model.fixed:
         console.fact("note", "that node is fixed: the force has no effect")
     nodal = np.zeros((mesh.n_nodes, 3))
-    nodal[node] = args.force
+    nodal[node] = (0.0, 0.0, 0.0) if args.force is None else args.force
     scheme = ImplicitNewmark if model.rigid_body is None else FreeBody
-    sim = scheme(model, args.dt, args.damping, newton_max=args.newton_max, tol=args.tolerance)
+    options = {} if args.gravity is None else {"gravity": args.gravity}
+    sim = scheme(
+        model, args.dt, args.damping, newton_max=args.newton_max, tol=args.tolerance, **options
+    )
     force = model.project(nodal) if isinstance(sim, ImplicitNewmark) else nodal
     if isinstance(sim, FreeBody):
-        console.fact("free body", "flies and turns as it deforms; there is no gravity")
+        falls = "falls" if args.gravity is not None else "there is no gravity"
+        console.fact("free body", f"flies and turns as it deforms; {falls}")
 
     motion = _record(args, sim, force, pushed, console)
     times = args.dt * np.arange(len(motion.q))
     u = motion.displacements(model, watched)
-    _tell(args, mesh, watched, motion, u, console)
+    gain = _energy_gain(args, model, motion, nodal, pushed)
+    _tell(args, mesh, watched, motion, u, gain, console)
     if args.output is not None:
         _write_trajectory(Path(args.output), times, watched, u, motion.q)
         console.fact("trajectory", args.output)
@@ -228,12 +256,13 @@ def _run(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Motion:
-    """A simulation: coordinates at rest and after each step, (steps + 1, r).
+    """A simulation: coordinates and their rate at rest and after each step, (steps + 1, r).
 
     ``poses`` are those of a free body: centre and quaternion, (steps + 1, 7); else None.
     """
 
     q: NDArray[np.float64]
+    qdot: NDArray[np.float64]
     poses: NDArray[np.float64] | None
     report: NewmarkReport | None
     per_step: float  # s
@@ -269,6 +298,7 @@ def _record(
 ) -> _Motion:
     """Record once, step by step; time a second time, undisturbed."""
     q = np.zeros((args.steps + 1, len(sim.state.q)))
+    qdot = np.zeros_like(q)
     poses = np.zeros((args.steps + 1, 7)) if isinstance(sim, FreeBody) else None
     if poses is not None:
         poses[0] = _pose(sim)
@@ -279,7 +309,8 @@ def _record(
             for i in range(args.steps):
                 sim.step(force if i < pushed else None)
                 done = i + 1
-                q[done] = sim.state.q
+                state = sim.state
+                q[done], qdot[done] = state.q, state.qdot
                 if poses is not None:
                     poses[done] = _pose(sim)
                 stage.tell(done, args.steps)
@@ -293,7 +324,7 @@ def _record(
         per_step = (time.perf_counter() - start) / max(done, 1)
         stage.result = count_text(done, "step")
     poses = None if poses is None else poses[: done + 1]
-    return _Motion(q[: done + 1], poses, report, per_step, failure)
+    return _Motion(q[: done + 1], qdot[: done + 1], poses, report, per_step, failure)
 
 
 def _pose(body: ImplicitNewmark | FreeBody) -> NDArray[np.float64]:
@@ -303,12 +334,43 @@ def _pose(body: ImplicitNewmark | FreeBody) -> NDArray[np.float64]:
     return np.concatenate([state.position, state.quaternion])
 
 
+def _energy_gain(
+    args: argparse.Namespace,
+    model: ReducedSolid,
+    motion: _Motion,
+    nodal: NDArray[np.float64],
+    pushed: int,
+) -> float:
+    """Return the most energy of the deformation in units of the work of force and gravity.
+
+    It is 1 at most but for the error of the scheme: what is above was made by the steps.
+    """
+    steps = np.unique(np.linspace(0, motion.steps, _ENERGIES).astype(int))
+    q, qdot = motion.q[steps], motion.qdot[steps]
+    energy = 0.5 * np.einsum("si,ij,sj->s", qdot, model.mass, qdot)
+    energy += [model.strain_energy(one) for one in q]
+    # the force also works in half of the step that follows it
+    nodes: list[int] = np.flatnonzero(nodal.any(axis=1)).tolist()
+    loaded = motion.displacements(model, nodes)[: pushed + 2]
+    work = np.abs(np.einsum("snc,nc->s", loaded, nodal[nodes])).max()
+    if args.gravity is not None:
+        work += np.abs(q @ model.gravity(args.gravity)).max()
+    return float(energy.max() / work) if work > 0.0 else 0.0
+
+
+def _calmer(args: argparse.Namespace) -> str:
+    """Return options under which steps add less energy; much damping hinders convergence."""
+    damping = f"{args.damping[0]:g} {args.dt / 20:g}"
+    return "a smaller --dt" if args.damping[1] > 0.0 else f"--damping {damping} or a smaller --dt"
+
+
 def _tell(
     args: argparse.Namespace,
     mesh: Mesh,
     watched: Sequence[int],
     motion: _Motion,
     u: NDArray[np.float64],
+    gain: float,
     console: Console,
 ) -> None:
     report, done = motion.report, motion.steps
@@ -326,7 +388,7 @@ def _tell(
         if report.unconverged and args.newton_max == 1:
             above += " (usual with one Newton iteration; --newton-max allows more)"
         elif report.unconverged:
-            above += " (they may gain energy: try a smaller --dt or --damping 0 1e-3)"
+            above += f" (they may gain energy: try {_calmer(args)})"
         console.fact("above the tolerance", above)
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
@@ -334,6 +396,11 @@ def _tell(
     if motion.poses is None and float(np.linalg.norm(u, axis=2).max()) > 2 * size:
         console.fact("note", f"the solid is {size:.3g} m long: is so large a force meant?")
     ended = "no" if motion.failure is None else f"after {count_text(done, 'step')}"
+    if motion.failure is None and gain > _MOST_GAIN:
+        ended = (
+            f"no, but the energy grew to {gain:.3g} times the work of the loads: the steps add it; "
+            f"try {_calmer(args)}"
+        )
     console.fact("diverged", ended)
 
 
@@ -377,6 +444,13 @@ def _plot_trajectory(
     plot.save_figure(plot.traces_figure(traces, title, what), args.plot)
 
 
+def _against(gravity: Sequence[float] | None) -> str:
+    """Return the axis that is up where things fall like this."""
+    fall = np.array(gravity if gravity is not None and any(gravity) else [0.0, 0.0, -1.0])
+    axis = int(np.abs(fall).argmax())
+    return ("-" if fall[axis] > 0.0 else "") + AXES[axis]
+
+
 def _picture(
     args: argparse.Namespace,
     model: ReducedSolid,
@@ -404,5 +478,6 @@ def _picture(
         [f"{args.dt * i:.3g} s" for i in instants],
         f"{Path(args.model).stem}: rest and extremes",
         size=(1100, 800),
+        up=args.up or _against(args.gravity),
     )
     plot.save_figure(figure, args.picture)

@@ -19,8 +19,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
+from reducedfem._check import choice
 from reducedfem.devices import Device
-from reducedfem.errors import InputError
 from reducedfem.haptics import HapticSession
 from reducedfem.scenes import alpha, dragon, hoses, peg, shapes, soft, statue
 
@@ -65,6 +65,5 @@ def session(name: str, device: Device | None = None, **options: Any) -> HapticSe
     FileFormatError
         The file for the records cannot be written: likewise.
     """
-    if not isinstance(name, str) or name not in _SCENES:
-        raise InputError(f"name must be one of {', '.join(_SCENES)}, got {name!r}")
+    choice(name, "name", tuple(_SCENES))
     return _SCENES[name][0](device, **options)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from reducedfem._atomic import as_path
-from reducedfem._check import count, flag, number
+from reducedfem._check import count, did_you_mean, flag, number
 from reducedfem._record_file import RecordFile
 from reducedfem.contact import PenaltyContact
 from reducedfem.coupling import VirtualCoupling
@@ -97,7 +97,7 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
         if option not in (*own, *theirs):
             raise InputTypeError(
                 f"{name} has no option {option!r}: it has {', '.join(own)} and, of a session, "
-                f"{', '.join(theirs)}"
+                f"{', '.join(theirs)}{did_you_mean(option, (*own, *theirs))}"
             )
     levels = _LEVELS.get(name, 5)
     fewest = (4**levels + 4) // 6  # with one on the first level, rounded
