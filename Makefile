@@ -1,4 +1,4 @@
-# What can be done here; `make` alone lists it.  Every target sets up what it needs:
+# Tasks of development; `make` alone lists them.  Every target sets up what it needs:
 # system packages, the virtual environment .venv and the build (see .ci/prepare).
 #
 #   PYTHON=/path/to/python3   use this interpreter (3.10 or newer)

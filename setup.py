@@ -95,7 +95,7 @@ def find_libraries():
 
 
 def is_clang(command):
-    """Whether a compiler command runs clang."""
+    """Return True if a compiler command runs clang."""
     macros = [*command, "-dM", "-E", "-x", "c", os.devnull]
     return "__clang__" in subprocess.run(macros, capture_output=True, text=True, check=False).stdout
 

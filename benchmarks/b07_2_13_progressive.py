@@ -109,7 +109,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Scene:
-    """What is simulated."""
+    """Simulated solid and its loads."""
 
     title: str
     surface: rf.Surface
@@ -175,7 +175,7 @@ class Run:
 
 @dataclass
 class Method:
-    """What a system is, what it took, and what it does under each load."""
+    """A system, its cost, and its motion under each load."""
 
     name: str
     r: int
@@ -430,7 +430,7 @@ def run(
     Parameters
     ----------
     scene
-        What is simulated.
+        Simulated solid and its loads.
     k, sizes
         Number of linear modes, and sizes of the bases; those beyond k + k (k + 1) / 2, or the
         rank of the modes and their derivatives, become that.

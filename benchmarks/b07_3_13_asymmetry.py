@@ -48,7 +48,7 @@ class Experiment:
     surface, turned
         The body, and the quaternion of the moving copy.
     start, way
-        Where it is at first [m], and how far it moves in all [m]; (3,).
+        First position and whole displacement [m], (3,).
     voxel, points
         Of the field [m] and of the shell.
     forces, depths, touching

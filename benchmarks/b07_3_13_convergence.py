@@ -145,7 +145,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Target:
-    """What the shells are pressed into: a field, its poses and the limits in them."""
+    """Object that shells are pressed into: a field, its poses and the limits in them."""
 
     field: rf.Field
     poses: list[tuple[Array, Array]]
@@ -200,7 +200,7 @@ def shells_of(
     Parameters
     ----------
     surface
-        What they sample.
+        Surface that they sample.
     levels
         Of the shell by repulsion; the others have about as many points, a level fewer.
     place

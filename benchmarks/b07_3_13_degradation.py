@@ -60,11 +60,11 @@ class Scene:
     surface, other
         Of the shell and of the field.
     tree, field
-        What touches.
+        The two sides of contact.
     motion, qs
         Of the field, and reduced coordinates of the shell.
     seconds
-        What it took to make.
+        Time of making it.
     """
 
     surface: rf.Surface

@@ -40,7 +40,7 @@ FELT = 0.25  # of the largest force under the finest shell, while a bump passes
 
 @dataclass(frozen=True)
 class Level:
-    """What a shell of some levels feels.
+    """Contact of a shell of some levels.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Level:
 
     @property
     def touched(self) -> int:
-        """How many bumps meet points at all."""
+        """Number of bumps that meet points at all."""
         return int((self.peaks > 0.0).sum())
 
     def felt(self, finest: Level) -> int:
@@ -184,7 +184,7 @@ def run(
     frames
         Cycles, 1,000 a second.
     depth
-        How far bumps enter the shelf [m].
+        Depth of the bumps in the shelf [m].
     bumps
         On the back.
     """

@@ -56,7 +56,7 @@ class Scene:
     clearance
         Between peg and hole [m].
     seconds
-        What it took to make.
+        Time of making it.
     """
 
     surface: rf.Surface
@@ -147,9 +147,9 @@ def insertion(frames: int, height: float, press: float, size: float) -> scenes.M
     frames
         Cycles.
     height
-        How far the block is away at first [m].
+        Distance of the block at first [m].
     press
-        How far it is pressed to the sides and beyond the seat [m].
+        Displacement to the sides and beyond the seat by which it is pressed [m].
     size
         Of the peg [m].
     """

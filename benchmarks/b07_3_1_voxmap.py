@@ -43,7 +43,7 @@ def plate() -> tuple[rf.Surface, np.ndarray]:
 
 @dataclass(frozen=True)
 class Way:
-    """Where the plate goes, and what it meets.
+    """Motion of the plate, and the object that it meets.
 
     Attributes
     ----------

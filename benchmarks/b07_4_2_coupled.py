@@ -72,7 +72,7 @@ class Scheme:
     coupling
         Between hand and ball.
     coupled
-        Whether ball and beam move in one solve.
+        True if ball and beam move in one solve.
     """
 
     name: str
@@ -137,7 +137,7 @@ class Experiment:
     Attributes
     ----------
     scene
-        What was pressed.
+        Scene that was pressed.
     rates, stiffnesses
         [Hz], [N/m].
     rest
@@ -153,7 +153,7 @@ class Experiment:
     q
         Of the beam at rest.
     ball
-        Where the ball is at rest [m], (3,).
+        Position of the ball at rest [m], (3,).
     costs
         For several r.
     """

@@ -237,7 +237,7 @@ def wander(start: ArrayLike, seconds: float, step: float, turn: float, seed: int
 
 @dataclass(frozen=True)
 class Attack:
-    """What a hand does with what it holds, to what.
+    """Motion of a hand with a tool against a shell.
 
     Attributes
     ----------
@@ -334,13 +334,13 @@ class Result:
     deepest
         Penetration over the depth that is allowed.
     through
-        Whether the object came through.
+        True if the object came through.
     slide, shake
         Of the object while the hand has been at rest for 100 ms and more [m], the largest: how far
         it gets, and how far, on average, each place is from the middle of those of the cycles
         before and after.
     left
-        How far the object is from the hand when that has been back for a second where it began [m].
+        Distance of the object from the hand a second after that returned to its first place [m].
     """
 
     deepest: float

@@ -86,7 +86,7 @@ PUBLISHED = {
 
 @dataclass(frozen=True)
 class Size:
-    """How large everything is made.
+    """Sizes of all objects.
 
     Attributes
     ----------

@@ -38,7 +38,7 @@ QUANTITIES = ("small", "large", "frequency")
 
 @dataclass(frozen=True)
 class Beam:
-    """What one mesh gives.
+    """Results of one mesh.
 
     Attributes
     ----------

@@ -43,7 +43,7 @@ def peak() -> int:
 def measured(work: Callable[[], Any]) -> tuple[Any, float, Memory]:
     """Return the result of some work, its seconds and its own peak of memory.
 
-    Where the system does not let the peak be reset, it is that of the process so far.
+    If the system does not let the peak be reset, it is that of the process so far.
     """
     with contextlib.suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")

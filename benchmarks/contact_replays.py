@@ -38,7 +38,7 @@ class Rendering:
     name
         Of the setting.
     out
-        What the contact gave.
+        Results of the contact.
     microseconds
         Time of each cycle (n,): the least of several replays that do the same, so that what
         else the machine does hardly shows.
@@ -160,7 +160,7 @@ class Views:
     dot
         Radius of the points that touch [m].
     through
-        Whether they are seen through what hides them.
+        True: draw them through objects that hide them.
     size, elevation
         Of the pictures [pixels], and of the viewer [degrees].
     """
@@ -198,7 +198,7 @@ def draw(
     Parameters
     ----------
     path, title
-        Where to, and what it shows.
+        File and title of the picture.
     full, other
         With all levels, in black, and another setting, in red.
     contact

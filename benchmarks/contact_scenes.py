@@ -155,7 +155,7 @@ class Lizard:
     back
         Line along the back as if there were no bumps [m], shape (n, 3).
     tips
-        Where the bumps are on that line: indices of its points.
+        Indices of the points of that line at the bumps.
     height
         Of the bumps [m].
     """
@@ -607,7 +607,7 @@ def record(
     contact
         Of the object with the pointshell.
     manipulandum
-        Where the hand is.
+        Pose of the hand.
     coupling, torsional
         Stiffness of the spring [N/m] and [N m/rad].
     simulation

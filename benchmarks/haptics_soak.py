@@ -34,7 +34,7 @@ WARM = 10.0  # s at most until the process has all the memory that it needs
 
 @dataclass
 class Soak:
-    """What was seen.
+    """Observations of a run.
 
     Attributes
     ----------
@@ -43,9 +43,9 @@ class Soak:
     seconds
         When Python looked, since the session was started [s].
     resident, blocks, files
-        What it saw: resident memory [bytes], live blocks of the C library, open files.
+        Resident memory [bytes], live blocks of the C library, open files.
     snapshots
-        What a snapshot took each time [us].
+        Time of each snapshot [us].
     built
         Time to build the scene [s].
     """
@@ -151,11 +151,11 @@ def soak(
     scene
         One of `scenes.STORIES`.
     seconds
-        How long.
+        Duration [s].
     folder
-        Where to record to.
+        Folder of the records.
     every
-        How long between two looks [s].
+        Time between two observations [s].
     **options
         Of `scenes.session`.
 

@@ -125,7 +125,7 @@ class Experiment:
     Attributes
     ----------
     solid, tip, length
-        What moves, the node that is struck and watched, and the length of the spoon [m].
+        The solid, the node that is struck and watched, and the length of the spoon [m].
     motions, bases
         By name; the unreduced motion has no basis.
     seconds

@@ -1,4 +1,4 @@
-// What the machine can do, measured in the same run as what the project does:
+// Capabilities of the machine, measured in the same run as the project's timings:
 // OpenBLAS dsymv and dsyrk, bandwidth of reading a working set, peak of fused
 // multiply-adds, clock, plain trilinear interpolation.  Built and called by yardsticks.py; part of
 // no package.

@@ -1,4 +1,4 @@
-"""What the machine can do, measured beside what the project does."""
+"""Capabilities of the machine, measured beside the project's timings."""
 
 from __future__ import annotations
 

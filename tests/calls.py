@@ -136,6 +136,7 @@ CALLS = {
     "Mesh.n_components": (lambda w: w.mesh.n_components, lambda w: dict(by="face")),
     "Mesh.submesh": (lambda w: w.mesh.submesh, lambda w: dict(elements=[0])),
     "Mesh.with_mid_edge_nodes": (lambda w: w.tets.quadratic().with_mid_edge_nodes, lambda w: dict(nodes=[0])),
+    "Mesh.with_regions": (lambda w: w.mesh.with_regions, lambda w: dict(regions=[1, 0, 2])),
     "Mesh.write": (lambda w: w.mesh.write, lambda w: dict(path="m.veg")),
     "Modes": (lambda w: rf.Modes, lambda w: dict(eigenvalues=[1.0, 2.0], frequencies=[1.0, 2.0], shapes=w.modes.shapes)),
     "OffsetField": (lambda w: rf.OffsetField, lambda w: dict(field=w.sphere, by=0.1)),

@@ -1,4 +1,4 @@
-"""What all tests share: the reference data, random numbers, paths."""
+"""Shared by all tests: reference data, random numbers, paths."""
 
 from __future__ import annotations
 

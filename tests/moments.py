@@ -31,8 +31,8 @@ def interrupted(
 ) -> Iterator[None]:
     """Let Ctrl-C come as soon as something holds, and expect the KeyboardInterrupt.
 
-    What is waited for holds only once the work has begun, so that the signal finds it under way
-    however late threads get their turn.  `first` is called before the signal is sent.
+    Choose a condition that holds only once the work has begun: the signal then interrupts it,
+    however late threads are scheduled.  `first` is called before the signal is sent.
     """
     left = threading.Event()
     main = threading.get_ident()

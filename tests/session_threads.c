@@ -204,10 +204,10 @@ int main(int n_arguments, char **arguments) {
     CHECK(status().unrecorded == 0);
     check_records(file);
   }
-  // the keeper is above the loop where both are allowed; what is not is said, and the rest runs
+  // the watchdog is above the loop where both are allowed; what is not is said, and the rest runs
   static const struct {
     int wanted, allowed, highest;
-    bool loop, keeper;
+    bool loop, watchdog;
   } priorities[] = {{80, 99, 81, true, true},
                     {80, 80, 80, true, false},
                     {80, 79, 0, false, false},
@@ -225,12 +225,12 @@ int main(int n_arguments, char **arguments) {
     CHECK(now.phase == RF_SESSION_STOPPED && now.ticks >= before + 5);
     CHECK(highest_begun == priorities[k].highest && now.priority == priorities[k].loop);
     const bool said_loop = strstr(now.not_allowed, "no real-time priority: ") != NULL;
-    const bool said_keeper = strstr(now.not_allowed, "no priority of the keeper above") != NULL;
+    const bool said_watchdog = strstr(now.not_allowed, "no priority of the watchdog above") != NULL;
     CHECK(said_loop == (priorities[k].wanted > 0 && !priorities[k].loop));
-    CHECK(said_keeper == (priorities[k].loop && !priorities[k].keeper));
+    CHECK(said_watchdog == (priorities[k].loop && !priorities[k].watchdog));
   }
   session->set.priority = 0;
-  // the keeper halts a device that hangs, while others look on
+  // the watchdog halts a device that hangs, while others look on
   session->set.stall_s = 0.05;
   CHECK(start(file) >= 0);
   atomic_store(&hang, true);

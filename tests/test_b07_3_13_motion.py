@@ -100,7 +100,7 @@ def test_degradation_is_graceful(replayed):
 
 
 def test_the_slab_is_pressed_flat_and_on_its_edge(replayed):
-    """Where the hand leads it: over the deck, whose top is 3 cm above its underside."""
+    """Contact begins above the deck, whose top is 3 cm above its underside."""
     motion = replayed.scene.motion
     touching = replayed.full.out.touching > 0
     assert not touching[:400].any()

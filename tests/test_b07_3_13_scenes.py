@@ -1,4 +1,4 @@
-"""What the experiments on contact share: benchmarks/contact_scenes.py against closed forms."""
+"""Scenes of the experiments on contact, benchmarks/contact_scenes.py, against closed forms."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_dynamic_couplings_hold_less_than_coupled_solves(pressed):
 
 
 def test_both_come_to_the_same_force(pressed):
-    """Where both hold: in the contact of 1 kN/m at 1 kHz."""
+    """Both solves are stable in the contact of 1 kN/m at 1 kHz."""
     (_, _, split), (_, _, together) = pressed.traces[coupled.N : coupled.N + 2]
     assert split[-1] == pytest.approx(together[-1], rel=1e-3)
     assert split[-1] == pytest.approx(pressed.rest, rel=0.2)

@@ -1,4 +1,4 @@
-"""What limits a coupling has hold against attacks: benchmarks/b07_4_9_attacks.py, small."""
+"""Limits of couplings hold against attacks: benchmarks/b07_4_9_attacks.py, small."""
 
 from __future__ import annotations
 

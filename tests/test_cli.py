@@ -650,7 +650,7 @@ def test_what_is_no_model(capsys, tmp_path):
 
 
 def test_info_of_records_of_a_session(capsys, tmp_path):
-    """What a session wrote is told of by the command that tells what files are."""
+    """`info` describes the records of a session."""
     shell = rf.Pointshell([[0, 0, 0], [0.1, 0, 0]], [[0, 0, -1]] * 2)
     ball = rf.PenaltyContact(rf.PointTree(shell), rf.SphereField((0, 0, 0), 0.02), 200.0)
     hand = rf.SimulatedHand([0.0, 0.1], [[0, 0, 0.03], [0, 0, 0.01]])

@@ -262,7 +262,7 @@ def test_indices_are_checked():
 
 @pytest.mark.parametrize("use", ["closest", "sampler"])
 def test_signals_are_seen_while_large_surfaces_are_prepared(use):
-    """What is made of a surface is nearly all of these calls: one place, one sample."""
+    """Preparing the surface takes nearly all of these calls, for one place or sample."""
     at = np.full((1, 3), 0.5)
 
     def prepare(n):

@@ -276,7 +276,7 @@ def soft_contact(soft):
 
 
 def test_far_away_and_back(rigid):
-    """Where rounding of places exceeds the size of things nothing is lost either."""
+    """Contact returns after a pose so far away that rounding exceeds the size of the objects."""
     contact = rf.PenaltyContact(rigid, GRID, STIFFNESS, EVERYTHING)
     for x in (0.9, 1e9, 0.9, 1e90, 0.9):
         same_contacts(

@@ -51,7 +51,7 @@ class Costs:
         return 0.25 * self.node
 
     def cycle(self, level: int, touching: int = 0) -> float:
-        """What a cycle takes that looks at every node: `touching` on level 0."""
+        """Return the time of a cycle that visits every node, `touching` of them on level 0."""
         count = [N * BROOD**j for j in range(level + 1)]
         # nothing is left to do for a copy on the deepest level
         copies = sum(count[: min(level, LEVELS - 2)])
@@ -193,7 +193,7 @@ def test_a_pause_of_the_machine_changes_no_level(world, after, coherence):
 
 
 def test_a_late_cycle_looks_at_no_new_level(world):
-    """What the time left over would have been spent on is left for the next cycle."""
+    """The next level waits for the next cycle, though time is left over."""
     least = Costs().cycle(2)
     world.begin(np.full(N, NEAR), least + 60.0, coherence=True)
     before = world.cycles(100)
@@ -224,7 +224,7 @@ def deepest(costs: Costs, budget: float, touching: int = 0) -> int:
 
 @pytest.mark.parametrize("coherence", [False, True])
 def test_levels_follow_costs(world, coherence):
-    """Where all is near, nothing can be skipped, and the time of a level is known exactly."""
+    """With all nodes near none is skipped, and the time of a level is known exactly."""
     world.begin(np.full(N, NEAR), 110.0, coherence=coherence)
     seen = []
     for node in (0.05, 0.1, 0.2, 0.1, 0.05, 0.025, 0.0125, 0.2):

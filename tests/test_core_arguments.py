@@ -1,4 +1,4 @@
-"""What the C core says to wrong arguments; the rooms test what Python stops before."""
+"""Errors of the C core for wrong arguments; other tests cover those that Python refuses before."""
 
 from __future__ import annotations
 

@@ -244,7 +244,7 @@ def test_surfaces_whose_triangles_have_no_normals_in_numbers():
 
 @pytest.mark.parametrize("offset", [None, 0.3])
 def test_fields_know_at_any_resolution(offset):
-    """Where samples do not tell: balls that overlap by a hair, a thin tube through itself."""
+    """Crossings below the samples' spacing: balls that overlap by 1e-9, a tube through itself."""
     hair = rf.Surface(*together(sphere(12), sphere(12, (0, 0, 2 - 1e-9))))
     thin = rf.Surface(*tube(100, 8, 0.02, -1.0))
     for surface in (hair, thin):
@@ -287,7 +287,7 @@ def test_boundaries_of_parts_on_any_number_of_threads():
 
 
 def test_memory_of_boundaries():
-    """What is known before is refused before, pieces of the boundary as they come."""
+    """Memory of known size is refused beforehand, that of pieces of the boundary as they come."""
     surface = rf.Surface(*together(sphere(20), sphere(20, (0.5, 0.1, 0.2))))
     n = 20
     known = 4.1 * (n + 1) ** 3 + 6000.0 * (n + 1) ** 2 + 500.0 * surface.n_triangles

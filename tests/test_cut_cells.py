@@ -239,6 +239,15 @@ def test_parts_keep_their_rules(mesh):
     assert whole._rule() is None
 
 
+def test_regions_leave_cells_cut(mesh):
+    regions = np.arange(mesh.n_elements) % 3
+    parted = mesh.with_regions(regions)
+    same_rule(parted, mesh)
+    np.testing.assert_array_equal(parted.regions, regions)
+    assert parted.volume == mesh.volume
+    assert parted.source is mesh.source
+
+
 def test_second_order_is_asked_of_voxelize():
     with pytest.raises(rf.InputError, match=r"voxelize\(surface, order=2\)"):
         rf.voxelize(rf.Surface(*sphere(8)), 5, order=1).quadratic()

@@ -166,8 +166,7 @@ def test_materials_are_tied_within_themselves_only():
     """The penalty of a cut body of two halves is that of each, and nothing between them."""
     mesh, _ = ball(6, 1)
     left = mesh.nodes[mesh.elements].mean(axis=1)[:, 0] < 0
-    both = rf.Mesh(mesh.nodes, mesh.elements, left.astype(np.int32))
-    both._cut_as(mesh._rule())
+    both = mesh.with_regions(left.astype(np.int32))
     soft, hard = rf.StVK(1e5, 0.3, 900.0), rf.StVK(1e7, 0.2, 1100.0)
     solid = rf.Solid(both, {1: soft, 0: hard})
     rng = np.random.default_rng(0)

@@ -167,7 +167,7 @@ def plain_visits(tree, field, position, turn, q, field_q):
 
 @pytest.mark.parametrize("safety", [1.0, 1.5, 4.0])
 def test_nodes_are_culled_by_the_factor_of_safety(scene, rng, safety):
-    """Where the distance at a node is more than that many radii, and nowhere else."""
+    """Nodes are culled exactly if their distance is more than `safety` radii."""
     model, field, tree = scene
     one = rf.DeformedField(field.field, model, field.proxies, safety=safety)
     contact = rf.PenaltyContact(tree, one, 50.0, 10**6)

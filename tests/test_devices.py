@@ -37,7 +37,7 @@ def ball():
 
 @pytest.fixture
 def _half_a_second(monkeypatch):
-    """What hangs does so for half a second; a machine takes less from a loop alone."""
+    """Calls hang for half a second; pauses of the machine alone are shorter."""
     monkeypatch.setattr(rf.haptics, "_STALL", 0.5)
 
 
@@ -250,7 +250,7 @@ def test_a_bridge_without_client_or_address_is_told(ball, raw):
 
 
 def test_a_cycle_that_takes_too_long_is_halted(raw, monkeypatch):
-    """The keeper sends no force, while the cycle is still under way."""
+    """The watchdog sends no force, while the cycle is still under way."""
     monkeypatch.setattr(rf.haptics, "_STALL", 0.05)
     x = np.linspace(-0.1, 0.1, 500)
     points = np.stack(np.meshgrid(x, x, [0.0]), axis=-1).reshape(-1, 3)
@@ -270,13 +270,13 @@ def test_a_cycle_that_takes_too_long_is_halted(raw, monkeypatch):
     assert made.wait(LONG)
     assert re.search(r"no cycle ended for 0\.05 s; the device UDP client .* was halted",
                      made.report().failure)  # fmt: skip
-    # one from the keeper, one a cycle, one at the end
+    # one from the watchdog, one a cycle, one at the end
     forces = []
     for number in range(1, made.report().ticks + 3):
         packet = client.socket.recv(1000)
         assert struct.unpack_from("<Q", packet, 8) == (number,)
         forces.append(struct.unpack_from("<3d", packet, 32))
-    # cycles may have ended before the keeper had its turn; what the next one wrote was held back,
+    # cycles may have ended before the watchdog had its turn; what the next one wrote was held back,
     # or zero if that came too long after one that had ended in time
     some = np.any(forces, axis=1)
     sent = np.count_nonzero(some)
@@ -764,7 +764,7 @@ DHD_FUNCTIONS = (
 
 
 def let_go(dhd):
-    """Whether everything that was opened is closed again, without force."""
+    """Return True if everything that was opened is closed again, without force."""
     return (
         dhd.int("opened") == dhd.int("closed")
         and not dhd.int("enabled")
@@ -923,7 +923,7 @@ def test_force_dimension_that_fails_while_running_stops_the_session(ball, dhd, f
 
 @pytest.mark.usefixtures("_half_a_second")
 def test_force_dimension_that_hangs_is_halted(ball, dhd):
-    """The keeper switches its forces off while a call of the library does not return."""
+    """The watchdog switches its forces off while a call of the library does not return."""
     made = session(ball, rf.ForceDimension(library=dhd.path))
     made.start()
     wait_until(lambda: dhd.int("enabled") and made.report().ticks)

@@ -1,4 +1,4 @@
-"""What the haptic loop and Python exchange: nothing torn, lost or out of order, no data race.
+"""Exchange between the haptic loop and Python: nothing torn, lost or out of order, no data race.
 
 The loop's session too: its threads begin, end, write records and halt a device that hangs.
 """

@@ -74,7 +74,7 @@ def test_what_a_provenance_cannot_hold():
 
 @pytest.mark.parametrize("provenance", [{}, {"made": "by hand"}, {"method": "mine", "n": 2**900}])
 def test_a_basis_of_the_user_is_kept_in_files(beam, provenance, tmp_path):
-    """What can be saved can be loaded."""
+    """A basis that can be saved can be loaded."""
     made = rf.modal_derivative_basis(beam, 2, 2)
     basis = rf.Basis(made.vectors, made.singular_values, made.spectrum, provenance)
     kept = {"method": "given vectors", **provenance}

@@ -548,7 +548,7 @@ def test_slack_of_shapes_is_exact(rng):
 
 
 def test_distances_are_clear_sooner_than_any_samples(rng):
-    """What is known to be Lipschitz has a test that does not need the steepest cell."""
+    """Fields known to be Lipschitz are culled without the slope of the steepest cell."""
     values = lipschitz_grid(rng, 33, 0.1, 40, spread=0.3)
     values += 1.6 - values[0].min()
     known = _core.field_from_values(values, np.zeros(3), np.full(3, 0.1), 0.0, 1)

@@ -388,7 +388,7 @@ def test_cycles_made_before_ctrl_c_are_kept(ball):
 
 
 def test_a_full_disk_is_told(tmp_path):
-    """What could be written is there, whoever writes it; the device is free afterwards."""
+    """Records written before the disk was full are in the file; the device is free afterwards."""
     done = run_script(
         f"""
         import resource, signal
@@ -1055,7 +1055,7 @@ def test_wrong_parts_are_refused(ball):
 
 
 class SciPyRotation:
-    """What looks like scipy.spatial.transform.Rotation."""
+    """A stand-in for scipy.spatial.transform.Rotation."""
 
     def as_quat(self):
         return np.array([0.0, 0.0, 0.0, 1.0])

@@ -227,7 +227,7 @@ def stroke(beam, coupling, rate=1000.0, **options):
 
 
 def test_a_saturated_spring_that_is_felt_whole_gives_what_it_did_not_take(beam):
-    """What swings back works on the object by f, on the hand by k e: at any rate, unlike a lag."""
+    """A rebound works on the object by f, on the hand by k e: at any rate, unlike a lag."""
     coupling = rf.VirtualCoupling(300.0, 1.0, max_force=0.05)
     most = {}
     for rate in (1000.0, 4000.0):

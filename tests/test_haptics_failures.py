@@ -1,4 +1,4 @@
-"""What fails in a session: the system, memory, files, devices. It is told, and nothing is left.
+"""Failures in a session, of the system, memory, files, devices, are reported and leave nothing.
 
 Calls of the system are made to fail by what stands before the C library (tests/refuse.c).
 """
@@ -93,7 +93,7 @@ def refused(name, outcome, after=0, times=1):
 def left():
     gc.collect()
     # what was joined may be on its way out yet
-    until(lambda: not life.threads_named("rf-haptic", "rf-keeper", "rf-writer"))
+    until(lambda: not life.threads_named("rf-haptic", "rf-watchdog", "rf-writer"))
     return sorted(os.listdir("/proc/self/fd")), _core.alloc_counters()["live_blocks"]
 
 def told(work):
@@ -137,7 +137,7 @@ def test_a_session_that_cannot_begin_leaves_nothing(refuse, tmp_path):
             ("fcntl", errno.EMFILE, 0, 1),
             ("pthread_sigmask", errno.EINVAL, 0, 1),
             ("pthread_create", gone, 0, 9),  # the writer
-            ("pthread_create", gone, 1, 9),  # the keeper
+            ("pthread_create", gone, 1, 9),  # the watchdog
             ("pthread_create", gone, 2, 9),  # the loop
             ("pthread_attr_init", errno.ENOMEM, 0, 9),
             ("pthread_attr_init", errno.ENOMEM, 1, 9),
@@ -252,7 +252,7 @@ def test_a_cycle_that_does_not_end_is_halted_whatever_the_device(refuse, tmp_pat
             life.after(made, 20)
             with refused("clock_nanosleep", HANG):
                 until(library.refused)
-                # stopping waits for longer than the keeper does, and then gives it up
+                # stopping waits for longer than the watchdog does, and then gives it up
                 rest = threading.Thread(target=made.stop)
                 rest.start()
                 until(lambda: made.report().phase == "failed")
@@ -368,7 +368,7 @@ def test_a_spacemouse_whose_socket_fails_is_told(refuse, tmp_path):
 
 
 def test_a_disk_that_fails_is_told_and_one_that_takes_little_is_not(refuse, tmp_path):
-    """What was written is in the file, whole; what was not can still be had: none is missing."""
+    """Each record is whole in the file or still available from the session."""
     lines = run(
         refuse,
         """
@@ -456,7 +456,7 @@ def test_sessions_of_several_parts_run_out_of_memory(bodies, tmp_path, part):
     fail_each_allocation(work, 20)
     # what was joined may be on its way out yet
     until = time.monotonic() + life.LONG
-    while life.threads_named("rf-haptic", "rf-keeper", "rf-writer"):
+    while life.threads_named("rf-haptic", "rf-watchdog", "rf-writer"):
         assert time.monotonic() < until
         time.sleep(0.002)
     assert life.names(tmp_path) == (["session.npy"] if "recorded" in part else [])

@@ -182,7 +182,7 @@ def test_every_method_in_every_phase(ball, phase):
 
 
 def test_every_method_in_a_fork():
-    """What was there when it was made can be seen; nothing can be done, and nothing waits."""
+    """A child can read the state at the fork; all else is refused at once."""
     methods = ", ".join(map(repr, METHODS))
     done = run_script(
         f"""
@@ -250,7 +250,7 @@ def test_handlers_of_signals_run_elsewhere(ball, tmp_path):
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     made = session(ball, at_rest(), record=tmp_path / "session.npy")
     made.start()
-    tasks = threads_named("rf-haptic", "rf-keeper", "rf-writer")
+    tasks = threads_named("rf-haptic", "rf-watchdog", "rf-writer")
     assert len(tasks) == 3
     for task in tasks:
         until, masked = time.monotonic() + LONG, -1
@@ -267,7 +267,7 @@ def test_handlers_of_signals_run_elsewhere(ball, tmp_path):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at threads in /proc")
 def test_a_fork_while_another_thread_stops_the_session_waits_for_nobody():
-    """Who holds the session's lock at that moment is not in the child to let go of it."""
+    """The thread that holds the session's lock does not exist in the child, to release it."""
     done = run_script(
         f"""
         sys.path[:0] = [{str(ROOT / "tests")!r}]
@@ -473,7 +473,7 @@ def test_records_of_a_process_that_was_killed_can_be_read(tmp_path):
 
 
 class Interrupting:
-    """What does as another thing does; then, once, the handler of a signal raises."""
+    """Delegates to another object; then, once, raises as the handler of a signal would."""
 
     def __init__(self, what, name):
         self._what, self._name, self._done = what, name, False
@@ -600,7 +600,7 @@ def drained(read):
 
 
 def test_a_file_that_takes_nothing_keeps_no_device_from_being_halted(ball, tmp_path, monkeypatch):
-    """The keeper watches whatever the disk does, and records wait until it goes on."""
+    """The watchdog watches whatever the disk does, and records wait until it goes on."""
     monkeypatch.setattr(rf.haptics, "_STALL", 1.0)
     monkeypatch.setattr(rf.haptics, "_PATIENCE", 0.1)
     mock = ckernels.build("mock_dhd", [ROOT / "tests/mock_dhd.c"], tmp_path)
@@ -778,7 +778,7 @@ def in_another_thread(function, *arguments):
 
 
 def test_cycles_made_here_are_nobody_elses(ball, tmp_path):
-    """What another thread asks while `run` makes cycles has an answer, or is refused."""
+    """Calls of another thread while `run` makes cycles are answered or refused."""
     made = running(ball)
     made.stop()
     threaded = made.report().ticks

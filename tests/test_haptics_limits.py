@@ -1,4 +1,4 @@
-"""What stands between the simulation and a hand, step by step: limits, passivity, workspace.
+"""Safety limits between the simulation and a hand, one by one: limits, passivity, workspace.
 
 The functions are those of the library, called one by one; plain versions say the same in NumPy.
 """

@@ -258,7 +258,7 @@ def line(name):
 
 report = made.report()
 numbers = [report.priority, report.locked, bool(report.not_allowed), int(line("VmLck:")) > 0]
-for name in ("rf-haptic", "rf-keeper"):
+for name in ("rf-haptic", "rf-watchdog"):
     task = int(thread(name))
     numbers.append(os.sched_getscheduler(task) == os.SCHED_FIFO)
     numbers.append(os.sched_getparam(task).sched_priority)
@@ -268,13 +268,13 @@ made.close()
 
 
 def test_threads_have_priorities_and_memory_is_locked_where_that_is_allowed(tmp_path):
-    """The keeper is above the loop: it halts one that never sleeps on the only core, too."""
+    """The watchdog is above the loop: it halts one that never sleeps on the only core, too."""
     code = AS_THE_SYSTEM_SEES_IT + "for number in numbers:\n    print(int(number))\n"
-    priority, locked, refused, kilobytes, loop, loop_at, keeper, keeper_at = run(code, tmp_path)
+    priority, locked, refused, kilobytes, loop, loop_at, watchdog, watchdog_at = run(code, tmp_path)
     if refused:
         pytest.skip("this machine allows no real-time priority or no locked memory")
     assert (priority, loop, loop_at) == (1, 1, 80)
-    assert (keeper, keeper_at) == (1, 81)
+    assert (watchdog, watchdog_at) == (1, 81)
     assert (locked, kilobytes) == (1, 1)
 
 
@@ -294,7 +294,7 @@ if os.geteuid() == 0:
     code = """
 for said_so in ("no real-time priority: ", "memory could not be locked: "):
     assert said_so in report.not_allowed, report.not_allowed
-assert "keeper" not in report.not_allowed
+assert "watchdog" not in report.not_allowed
 rows = [row.split() for row in said.splitlines()]
 assert [x[-1] for x in rows if x[:2] in (["real-time", "priority"], ["memory", "locked"])] \
     == ["no", "no"], said

@@ -208,6 +208,19 @@ def test_submesh_keeps_order_regions_and_origin():
     np.testing.assert_array_equal(by_mask.regions, [6, 8])
 
 
+def test_regions_replaced():
+    nodes, elements = box_hexes(4, 1, 1)
+    mesh = rf.Mesh(nodes, elements, [5, 6, 7, 8]).submesh([1, 2])
+    other = mesh.with_regions([3, -1])
+    np.testing.assert_array_equal(other.regions, [3, -1])
+    np.testing.assert_array_equal(mesh.regions, [6, 7])
+    np.testing.assert_array_equal(other.original_nodes, mesh.original_nodes)
+    np.testing.assert_array_equal(other.elements, mesh.elements)
+    for wrong in (None, [1, 2, 3], [0.5, 1.0], 1):
+        with pytest.raises((rf.InputError, rf.InputTypeError), match="^regions"):
+            mesh.with_regions(wrong)
+
+
 @pytest.mark.parametrize(
     ("elements", "error", "message"),
     [

@@ -1,4 +1,4 @@
-"""What the project says of itself: extras, citation, changelog; and missing libraries."""
+"""Metadata of the project: extras, citation, changelog; messages about missing libraries."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_notebook_extra_has_what_notebooks_import():
 
 @pytest.mark.slow
 def test_the_package_imports_what_it_depends_on():
-    """What modules import only where it is needed is an extra, or a format of meshio."""
+    """Modules imported inside of functions belong to an extra, or to a format of meshio."""
     given = requirements("dependencies") | requirements("plot") | {"scipy", "ipywidgets"}
     for path in (ROOT / "python" / "reducedfem").rglob("*.py"):
         assert imported(path.read_text()) <= given, path

@@ -209,7 +209,7 @@ def test_spheres_hold_their_points(seed, magnitude):
 
 @pytest.mark.parametrize("power", [-1000, -600, -500, -140, -120, 120, 140, 330])
 def test_spheres_hold_their_points_at_any_scale(power):
-    """Where squares or float32 are no numbers too: then spheres are larger than they need be."""
+    """Squares and float32 may overflow or vanish at these scales: spheres are then larger."""
     shell = sphere_shell((5, 20, 80), seed=1)
     scaled = rf.Pointshell(np.ldexp(shell.points, power), shell.normals, shell.levels)
     tree = rf.PointTree(scaled)

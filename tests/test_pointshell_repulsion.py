@@ -222,7 +222,7 @@ def test_measures_of_points_beyond_squares():
 
 
 def test_far_from_the_origin():
-    """Where places are rounded by more than the tolerance would be."""
+    """Coordinates are rounded by more than the usual tolerance."""
     field = rf.SphereField([1e8, -2e8, 3e7], 1.0)
     shell = rf.Pointshell.from_field(field, 100, 2)
     assert np.abs(field.distance(shell.points)).max() < 1e-6
@@ -488,7 +488,7 @@ def test_farthest_points_against_the_definition():
 
 @pytest.mark.parametrize("power", [-1074, -1000, -520, -333, 333, 520, 1018])
 def test_farthest_points_at_any_scale(power):
-    """Whether or not squares of distances are numbers; powers of two keep ties."""
+    """Squares of distances may overflow or vanish at these scales; powers of two keep ties."""
     x = np.random.default_rng(2).integers(-9, 10, size=(60, 3)).astype(float)
     order, _ = rf.Pointshell.farthest_point_order(np.ldexp(x, power))
     np.testing.assert_array_equal(order, plain_farthest(x))

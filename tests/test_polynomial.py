@@ -507,7 +507,7 @@ def test_wrong_coordinates_are_refused():
     ],
 )
 def test_no_model_is_made_of_wrong_parts(part, value, error, message):
-    """What a file may claim: every model passes the same gate."""
+    """Contents of files pass the same checks as all models."""
     parts = {"basis": make_basis(3), "mass": np.eye(3), "coefficients": np.ones(35)}
     assert _core.Reduced(*parts.values()).r == 3
     parts[part] = value

@@ -147,7 +147,7 @@ def test_an_incomplete_mesh_says_what_is_missing(name):
 
 
 def test_parts_that_float_are_named():
-    """What is held at its lowest slab only, while another part hangs in the air."""
+    """Names the part that floats, as only the lowest slab is fixed."""
     if "teapot.obj" not in SURFACES:
         pytest.skip("no teapot")
     mesh = rf.voxelize(rf.read_surface(FOLDER / "teapot.obj"), 16, cut=False, order=1)

@@ -1,4 +1,4 @@
-"""Who writes beside a block of memory is caught by the address sanitizer.
+"""The address sanitizer detects writes beside a block of memory.
 
 A small C program writes one byte of a block of the allocator, or of a piece of an
 arena, at a place that the test names; built with the sanitizer it must die when the

@@ -128,7 +128,7 @@ def test_the_alpha_puzzle_is_not_to_be_cheated():
 
 @pytest.mark.parametrize("name", ["alpha", "alpha-cheat"])
 def test_a_recorded_hand_solves_the_alpha_puzzle_or_is_held(name, tmp_path):
-    """What was recorded, written and read, plays the same again: solved, or cheated in vain."""
+    """Records replay to the same end after saving and loading: solved, or held where cheated."""
     first, coupling, _ = ran(name)
     path = tmp_path / "hand.npy"
     rf.HapticRecords(first).save(path)

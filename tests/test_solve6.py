@@ -76,7 +76,7 @@ def test_any_rank_is_solved_as_by_the_pseudo_inverse(rng, rank, size):
 
 
 def test_equal_values_and_equal_columns(rng):
-    """What Jacobi's rotations have no angle for, or one of 45 degrees."""
+    """Degenerate cases of Jacobi's rotations: no angle, or one of 45 degrees."""
     for rank in range(1, 7):
         matrix = random_matrix(rng, np.where(np.arange(6) < rank, 1e3, 0.0))
         move, found = stepped(matrix)
@@ -90,7 +90,7 @@ def test_equal_values_and_equal_columns(rng):
 
 
 def test_values_beside_the_threshold(rng):
-    """What is 1 % more than 1/1000 of the largest is kept, what is 1 % less is left out."""
+    """Values 1 % above 1/1000 of the largest are kept, those 1 % below are dropped."""
     for rank in range(1, 6):
         for factor, kept in ((1.01, 6), (0.99, rank)):
             values = 1e3 * np.where(np.arange(6) < rank, 1.0, factor * DEGENERATE)

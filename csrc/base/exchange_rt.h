@@ -1,9 +1,9 @@
-// Where two threads meet: by copy, and neither ever waits.
+// Lock-free exchange between two threads, by copy: neither ever waits.
 //
 // An exchange hands over the newest of some values of one size: three slots, of which one belongs
 // to the writer, one to the reader, and the third changes owners by one atomic swap.  A ring hands
-// over all of them in order, as many as fit; what does not fit is refused, and counted by the
-// writer.  Exactly one writer and one reader each.
+// over all of them in order; a full ring refuses new ones, which the writer counts.  Exactly one
+// writer and one reader each.
 #ifndef RF_BASE_EXCHANGE_RT_H
 #define RF_BASE_EXCHANGE_RT_H
 

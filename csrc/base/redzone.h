@@ -1,5 +1,5 @@
-// Bytes inside a block of memory that nobody may touch: builds with the address
-// sanitizer report who does, other builds have no such bytes.
+// Poisoned bytes inside a block of memory: builds with the address sanitizer report access
+// to them, other builds have none.
 #ifndef RF_BASE_REDZONE_H
 #define RF_BASE_REDZONE_H
 

@@ -1,4 +1,4 @@
-// How a long call runs: on how many threads, whom it tells, when it stops.
+// Execution of long calls: number of threads, progress callback, interruption.
 //
 // Work is cut into tasks.  Tasks are claimed in order by the calling thread
 // and by run->threads - 1 helpers that live for the one call (no pool outlives
@@ -7,9 +7,9 @@
 // must not influence its result; then results do not depend on `threads`.
 //
 // A stop waits for the tasks that are being worked on, so tasks are small: none lasts longer
-// than a pass over the elements or a block of solves.  What cannot be cut into tasks cannot be
-// stopped either, one call of LAPACK or CHOLMOD: the factorization of a stiffness is the
-// longest usual one, with seconds from some ten thousand nodes on.
+// than a pass over the elements or a block of solves.  A single call of LAPACK or CHOLMOD cannot
+// be stopped: the longest usual one, the factorization of a stiffness, takes seconds from some ten
+// thousand nodes on.
 #ifndef RF_BASE_RUN_H
 #define RF_BASE_RUN_H
 

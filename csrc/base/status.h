@@ -28,8 +28,8 @@ typedef enum rf_status {
 #define RF_PRINTF(fmt, args)
 #endif
 
-// How a long call runs (base/run.h).  Headers pass it on by name, so that real-time code, which
-// may see them, cannot do anything with it.
+// Execution of long calls (base/run.h).  Incomplete here, so that real-time code, which may include
+// this header, cannot use it.
 typedef struct rf_run rf_run;
 
 // Text of the last failure.  Zero-initialise; belongs to the caller.

@@ -38,14 +38,15 @@ typedef struct rf_basis {
 
 void rf_basis_free(rf_basis *basis);  // leaves a zero basis
 
-// Of `count` deformations (count, n_nodes, 3), zero at fixed nodes, each multiplied by its
-// weight (nullable: 1).  r must not exceed their numerical rank; at_most: then r is lowered to it.
+// Makes a basis of `count` deformations (count, n_nodes, 3), zero at fixed nodes, each multiplied
+// by its weight (nullable: 1).  r must not exceed their numerical rank; at_most: then r is lowered
+// to it.
 RF_MUST_CHECK rf_status rf_basis_mass_pca(const rf_solid *solid, const rf_run *run, int32_t count,
                                           const double *vectors, const double *weights, int32_t r,
                                           bool at_most, rf_basis *out, rf_error *err);
 
-// From k modes of a held or free solid and all their derivatives; r and at_most as above;
-// eigenvalues (k) in 1/s^2.  A basis of a free solid is M-orthogonal to its rigid motions.
+// Makes a basis from k modes of a held or free solid and all their derivatives; r and at_most as
+// above; eigenvalues (k) in 1/s^2.  A basis of a free solid is M-orthogonal to its rigid motions.
 RF_MUST_CHECK rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run,
                                                    int32_t k, int32_t r, bool at_most,
                                                    double *eigenvalues, rf_basis *out,

@@ -1,4 +1,4 @@
-// Which deformations add a direction to those before them.
+// Selects the deformations that are linearly independent of those before them.
 #ifndef RF_BASIS_INDEPENDENT_H
 #define RF_BASIS_INDEPENDENT_H
 

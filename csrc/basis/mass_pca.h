@@ -5,8 +5,8 @@
 #include "basis/basis.h"
 #include "basis/metric.h"
 
-// Where vectors live: their mass (lower triangle, alike on `width` components) and the diagonals
-// that order vectors of equal singular value (n_weights, rows, width).
+// Space of the vectors: its mass (lower triangle, the same for each of `width` components) and the
+// diagonals that order vectors of equal singular value (n_weights, rows, width).
 typedef struct rf_pca_space {
   const rf_csc *mass;
   int width;

@@ -17,7 +17,7 @@ typedef struct rf_metric {
 // `mass`: lower triangle.  Zero-initialise `out` first.
 RF_MUST_CHECK rf_status rf_metric_create(const rf_csc *mass, int width, rf_metric *out,
                                          rf_error *err);
-// Of the consistent mass over the free nodes.
+// Makes the metric of the consistent mass over the free nodes.
 RF_MUST_CHECK rf_status rf_metric_of_solid(const rf_solid *solid, rf_metric *out, rf_error *err);
 void rf_metric_free(rf_metric *metric);  // leaves a zero metric, which may be freed again
 

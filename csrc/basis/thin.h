@@ -24,7 +24,7 @@
 RF_MUST_CHECK rf_status rf_thin(const rf_run *run, int32_t count, int64_t dim, const double *points,
                                 double distance, bool *keep, rf_error *err);
 
-// Of deformations (count, n_nodes, 3) in the metric of the mass, kg^1/2 m: the root of B07 2.40.
+// Thins deformations (count, n_nodes, 3) in the metric of the mass, kg^1/2 m: the root of B07 2.40.
 // Fixed nodes do not count.
 RF_MUST_CHECK rf_status rf_thin_shapes(const rf_solid *solid, const rf_run *run, int32_t count,
                                        const double *shapes, double distance, bool *keep,

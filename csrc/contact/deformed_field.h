@@ -11,18 +11,18 @@
 // between two proxies, with k = 1 wherever the nearest changes.
 //
 // Several domains, each with a rest field and proxies of its own: the distance is the smallest of
-// theirs.  What a part would see of another that is pulled back with it, a mirror image, is not in
-// its field (3.12.1).
+// theirs.  The rest field of a part leaves out the other parts, whose mirror images it would see
+// (3.12.1).
 //
-// What this is not.  The value is an approximation, good where strain is small and slowly varying,
-// and it bounds nothing.  Under stretch it counts distances at rest.  A rest field is only a lower
+// Limits.  The value is an approximation, good where strain is small and slowly varying, and is no
+// bound.  Under stretch it counts distances at rest.  A rest field is only a lower
 // bound outside its box, and drops at its side: boxes want room for what is pulled back.
 //
 // F that is flat or turned inside out, which no solid does but a large q can: its singular values,
 // the smallest negative when inverted, are raised to RF_DEFORMED_FLATTEST before it is inverted.
-// That is continuous in q as long as one that is negative is the smallest in size too (beyond that
-// another one takes the sign over), changes nothing before that, and no place is pulled apart
-// further than by the inverse of that.
+// The result is continuous in q as long as a negative value is also the smallest in magnitude
+// (beyond that another one takes over the sign), and no place is pulled apart by more than the
+// inverse of that bound.
 #ifndef RF_CONTACT_DEFORMED_FIELD_H
 #define RF_CONTACT_DEFORMED_FIELD_H
 
@@ -66,7 +66,7 @@ RF_MUST_CHECK rf_status rf_deformed_field_create(int32_t n_domains, const rf_fie
                                                  rf_deformed_field **out, rf_error *err);
 void rf_deformed_field_free(rf_deformed_field *f);  // NULL is fine
 
-// Where the proxies are at some q: written by one thread at a time, once a cycle.
+// Proxies at some q: written by one thread at a time, once a cycle.
 typedef struct rf_deformed_pose {
   double *place;  // x, y, z of p by slots                     (3, n_slots)
   double *map;    // columns of F^-1 and P - F^-1 p, padded    (n_proxies, 4, 4)

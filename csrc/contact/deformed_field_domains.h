@@ -8,9 +8,9 @@
 // not in the domain, and s half a diagonal of a voxel, the field of the domain is
 //     max(d_rest, D+ - s)  outside the domain's samples,   max(d_rest, -(D- - s))  on them.
 //
-// Where x is outside and the surface nearest to it is the domain's, D+ <= d_rest + s: the value is
-// d_rest.  Where x is inside and the way to the nearest other sample leaves the solid, D- is more
-// than the depth: it is d_rest again; else D- is at least the overlap / 1.13 for x of label j.  So
+// If x is outside and the nearest surface belongs to the domain, D+ <= d_rest + s: the value is
+// d_rest.  If x is inside and the way to the nearest other sample leaves the solid, D- is more than
+// the depth: it is d_rest again; else D- is at least the overlap / 1.13 for x of label j.  So
 // the smallest of all domains' values is d_rest at every sample outside, and inside down to a
 // depth of overlap / 1.13 - s; deeper ones near a cut are too shallow, never positive.  Another
 // part of the object at a distance w is, in the field of this domain, at w - s: no image of it.

@@ -17,8 +17,8 @@ typedef struct rf_nearest {
   int32_t n_proxies;              // a multiple of 4; what fills them up is far away
   double x[3][RF_NEAREST_BLOCK];  // places; the first again beyond n
 
-  // What is found, by rows for the nearest, the next and so on.  Squares of distances less their
-  // last bits, as many as number the proxies; equal ones go by their numbers.
+  // Result, a row each for the nearest, the next and so on: squares of distances, whose last bits
+  // hold the number of the proxy, so that the lowest number wins ties.
   double square[RF_NEAREST_MAX_K][RF_NEAREST_BLOCK];
   int64_t number[RF_NEAREST_MAX_K][RF_NEAREST_BLOCK];
   double weight[RF_NEAREST_MAX_K][RF_NEAREST_BLOCK];  // (3.16), sum to 1

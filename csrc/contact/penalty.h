@@ -30,10 +30,10 @@
 // a bound on all travel, from the exact relative motion, the deformation and the growth of
 // spheres, runs along in the state.  Jumps are covered, and skipping nodes changes no result.
 //
-// Where nodes are counted a level is begun below a threshold.  In a budget of time it is left out
-// when that runs out on the way; time that is left over so looks ahead: nodes that are found to be
-// clear need no look in the next cycles, until the level ends in time.  Otherwise deep levels, all
-// of whose nodes are due after a while of not being rendered, would look dearer than they are.
+// A limit of nodes decides before a level is begun.  A budget of time drops a level when it runs
+// out; the time spent is an investment: nodes found to be clear are skipped in the next cycles,
+// until the level ends in time.  Otherwise deep levels, all of whose nodes are due after a while
+// without being rendered, would appear to cost more than they do.
 //
 // The field may be one that deforms (contact/deformed_field.h), with reduced coordinates of its
 // own.  Forces on it are added up for each proxy, with their moments, before they are multiplied by
@@ -109,11 +109,11 @@ double rf_penalty_suited_rt(double stiffness_n_per_m);  // that of a point
 // Time of the next cycles, > 0, in place of nodes.
 void rf_penalty_set_budget_rt(rf_penalty *penalty, double budget_us);
 
-// Whether the next cycles find the clearance; at first they do not.  Nothing else depends on it.
+// Switches the search for the clearance on or off (initially off).  Nothing else depends on it.
 void rf_penalty_ask_clearance_rt(rf_penalty *penalty, bool asked);
 
-// Where a field that deforms is from now on (rest at first, and for NULL); RF_ERR_ARG where q
-// puts it nowhere, and rf_penalty_evaluate_rt then finds no contact.
+// Deforms the field of the object from now on (NULL: rest, as initially).  RF_ERR_ARG if q gives no
+// finite places; rf_penalty_evaluate_rt then finds no contact.
 RF_MUST_CHECK rf_status rf_penalty_deform_field_rt(rf_penalty *penalty, const double *field_q);
 
 // One cycle.  `all_of` < 0: by the tree; else all points of repulsion levels <= all_of one by one,

@@ -10,15 +10,15 @@
 static const double ROUNDING = 1e-12;
 // A number that is never below the sum of positive ones it was rounded from.
 static const double UP = 1.0 + 1e-15;
-// What a copy costs, measured in nodes: no place, no distance.  What it costs to see that a node is
-// not due.
+// Costs, in nodes visited: of a copied point, without place and distance; of skipping a node that
+// is not due.
 static const double COPY_SHARE = 0.25, SKIP_SHARE = 0.04;
-// Of g . N: below, forces turn from the field's gradient to the normal, which they are at minus
-// that.
+// g . N below which forces are blended from the field's gradient to the normal; at minus this value
+// the normal alone is left.
 static const double AGREES = 0.3;
-// Of k_VC: the stiffness of a point under a coupling.
+// Stiffness of a point under a coupling, as a multiple of k_VC.
 static const double STIFFER = 20.0;
-// What takes longer than so many times what it is expected to take was interrupted.
+// Work that takes this many times longer than expected was interrupted.
 static const double PAUSE = 2.0;
 
 // ---- motion
@@ -165,7 +165,7 @@ static void look(rf_penalty *p) {
   p->look_us = now_us;
 }
 
-// Whether so much more of a level, and the forces at the points found so far, end in time.
+// True if this much more of a level, and the forces at the points found so far, end in time.
 static bool in_time(const rf_penalty *p, int32_t level, double effort) {
   const double need = effort * p->node_us + p->touching * p->contact_us;
   const double left = level <= p->last_level ? p->set.budget_us + p->grace_us
@@ -204,8 +204,8 @@ static void descend(rf_penalty *p, int32_t level, int32_t place, double distance
   rf_point_tree_prefetch_point_rt(t, child[0]);
 }
 
-// Whether the sphere of a node is clear, by more than rounding; then the travel at which that may
-// end is noted.
+// True if the sphere of a node is clear by more than rounding; also notes the travel at which that
+// may end.
 static bool clear(rf_penalty *p, int32_t level, int64_t node, double distance, double radius) {
   if (!(distance > radius)) return false;
   const double slack = rf_oracle_slack_rt(&p->oracle, distance, radius + p->margin);
@@ -328,9 +328,8 @@ static int32_t render_fresh(rf_penalty *p, int32_t level, int32_t n, const int32
   return n;
 }
 
-// Whether a level is begun that may not end in time.  With coherence what is done of it is not
-// lost: nodes found to be clear are not due in the next cycle, so that it takes less from cycle to
-// cycle. Without, all of it would be.
+// True if a level that may not end in time is begun nevertheless.  With coherence the work is not
+// lost: nodes found to be clear are not due in the next cycle, so the level takes less each time.
 static bool worth_a_try(const rf_penalty *p, int32_t level, int32_t visited) {
   if (p->set.coherence) return in_time(p, level, SKIP_SHARE * (p->n_copies + p->n_fresh));
   // touching points come on top, as often among the nodes to come as among those before

@@ -1,4 +1,4 @@
-// What both couplings do with poses, and limits of vectors; for real-time files only.
+// Shared by both couplings: steps of poses, limits of vectors; for real-time files only.
 #ifndef RF_COUPLING_STEP_RT_H
 #define RF_COUPLING_STEP_RT_H
 
@@ -29,8 +29,9 @@ static inline rf_pose rf_moved(const rf_pose *pose, const double move[6]) {
 double rf_coupling_relief_rt(const rf_coupling_settings *set, const rf_coupling_load *load,
                              double share);
 
-// How far an object that is `depth_m` deep may be led without looking: half of what is left of the
-// largest depth, of which a quarter counts as left in any case (coupling/hold.h).
+// Returns how far an object that is `depth_m` deep may travel without a contact query: half of the
+// depth that is left up to the largest, of which at least a quarter counts as left
+// (coupling/hold.h).
 static inline double rf_travel_left(double most_m, double depth_m) {
   return 0.5 * fmax(most_m - depth_m, 0.25 * most_m);
 }

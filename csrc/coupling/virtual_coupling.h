@@ -1,7 +1,7 @@
-// Virtual coupling: what ties the object in the simulation to the hand (B07 chapter 4).
+// Virtual coupling between the hand and the object in the simulation (B07 chapter 4).
 //
-// The manipulandum is where the hand holds the object, the simulation object where contact lets
-// it be; both are poses of the frame at the grasp point.  With e = x_m - x_s and
+// The manipulandum follows the hand, the simulation object is stopped by contact; both are poses of
+// the frame at the grasp point.  With e = x_m - x_s and
 // p = vector(q_m q_s^-1), taken so that the scalar part s is not negative, |p| = sin(theta / 2),
 // the coupling pulls the object by
 //     F = f(|e|) e / |e|,   T = t(|p|) p / |p|,                                    (4.13, 4.14)
@@ -15,8 +15,8 @@
 //
 // Static coupling: a cycle moves the object to where, by the gradients of coupling and contact,
 // no net force and torque are left (4.1, 4.2): one step of Newton's method towards a moving
-// target.  Then only the share 1 - damping of that motion is made (4.8), after it has been
-// limited in speed (4.6).  Directions in which hardly anything resists are those of 4.10.
+// target.  That motion is limited in speed (4.6), and the share 1 - damping of it is made (4.8).
+// (4.10) treats directions with hardly any resistance.
 //
 // A load that is condensed holds the answers of bodies to the motion (haptic/coupled.h).  Its
 // gradient is mostly their inertia in a cycle, so that (4.8) would brake them: soft bodies would
@@ -24,23 +24,23 @@
 // as far as that goes where the manipulandum goes: steady motion meets no resistance, and at rest
 // it is (4.8).
 //
-// What B07 leaves open.  (1) Contact and springs give their gradients in fixed axes, in which
-// springs alone are at rest after one step; that of contact leaves out how the lines of its forces
-// move (contact/penalty.h), which changes where no equilibrium is.
+// Choices that B07 leaves open.  (1) Gradients of contact and springs are in fixed axes, in which
+// springs alone come to rest after one step; that of contact neglects the motion of the lines of
+// its forces (contact/penalty.h), which does not change the equilibria.
 // (2) Rows in N and N m, columns in m and rad cannot be compared: singular values are those of
 // the system in N and N, m and m, made with the length l at which k l^2 = k_T / 2, so that both
 // springs are equally stiff.  (3) A largest torque bounds no penetration where contact forces act
 // as levers or wedges: with `max_depth_m` the whole coupling is relieved while the deepest point
 // is deeper than half of that; coupling/hold.h then makes it a bound.  (4) Where f saturates, f'
 // vanishes and a step by (4.41) leads far beyond the manipulandum, which a hand feels as a buzz:
-// the system of a cycle has f/r in place of f', and t/u in place of t', which are above them and
-// lead to the same places of rest.  (5) Singular values are called small beside the largest, which
-// is that of contact: where it is 1000 times as stiff as the coupling, all that the coupling does
-// would count as nothing, and the object would not come to rest nor k be the most that is felt
-// (4.7). So no direction is dropped where each is known to resist by a thousandth of k at least,
-// which it does if contact nowhere pulls, and neither relief nor saturation take more than that.
-// 4.10 is for the others: springs that are saturated a thousand times farther away than they are
-// linear, an object that is relieved or turned by half a turn, loads that pull or twist.
+// the system of a cycle has f/r in place of f', and t/u in place of t', which are larger and have
+// the same equilibria.  (5) Singular values are small relative to the largest, that of contact:
+// with contact 1000 times as stiff as the coupling, (4.10) would drop the coupling, the object
+// would not come to rest, and k would not bound the felt stiffness (4.7).  So no direction is
+// dropped if each is known to resist by a thousandth of k, which holds if contact nowhere pulls and
+// neither relief nor saturation take more than that.  (4.10) serves the rest: springs stretched a
+// thousand times their linear range, an object that is relieved or turned by half a turn, loads
+// that pull or twist.
 #ifndef RF_COUPLING_VIRTUAL_COUPLING_H
 #define RF_COUPLING_VIRTUAL_COUPLING_H
 
@@ -55,22 +55,22 @@ typedef struct rf_coupling_settings {
   double torsion_nm;         // k_T, > 0
   double max_force_n;        // > 0; INFINITY: none
   double max_torque_nm;      // > 0; INFINITY: none
-  double max_depth_m;        // > 0; INFINITY: not looked at
-  double reach_m;            // of the object from its grasp point, >= 0
+  double max_depth_m;        // > 0; INFINITY: no bound
+  double reach_m;            // largest distance of the object from its grasp point, >= 0
   double damping;            // in [0, 1)
   double max_step_m;         // of the grasp point in a cycle, > 0; INFINITY: any
   double max_turn_rad;       // in a cycle, > 0; INFINITY: any
   double degenerate;         // in (0, 1): share of k, and of the largest singular value
 } rf_coupling_settings;
 
-// What the coupling does at two poses.
+// Wrench of the coupling at two poses.
 typedef struct rf_coupling_wrench {
   double force_n[3], torque_nm[3];                // on the simulation object, about its grasp point
   double linear_force_n[3], linear_torque_nm[3];  // the same without saturation
   double gradient[36];  // of (force, torque) by (dx, dw) in fixed axes                (6, 6)
 } rf_coupling_wrench;
 
-// What else acts on the simulation object: the contact at its present pose.
+// Contact load on the simulation object at its present pose.
 typedef struct rf_coupling_load {
   double force_n[3], torque_nm[3];  // about the grasp point
   double gradient[36];              // by (dx, dw), in fixed axes                        (6, 6)

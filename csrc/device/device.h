@@ -1,4 +1,4 @@
-// What the haptic loop knows of a device: a table of functions, as of a driver.
+// Interface of haptic devices: a table of functions, as of a driver.
 //
 // Devices report the pose of their handle in a frame of their own, in SI units, and take forces
 // and torques on the hand in the same frame.  A device is opened before the loop begins and closed
@@ -26,7 +26,7 @@ typedef struct rf_device_info {
   double rate_hz;                     // of its own updates, about; 0: it has none
 } rf_device_info;
 
-// What is felt of the hand, in the frame of the device.
+// Sample of the hand, in the frame of the device.
 typedef struct rf_device_sample {
   rf_pose pose;
   double velocity_m_s[3], turn_rad_s[3];  // zero where the device does not tell
@@ -76,12 +76,12 @@ typedef struct rf_device {
 // `self` is let go by table->release, once this has succeeded.
 RF_MUST_CHECK rf_status rf_device_create(const rf_device_table *table, void *self, rf_device **out,
                                          rf_error *err);
-// Whether they are limits of what a device renders: positive, or infinite for any.
+// Checks limits of the force and torque that a device renders: positive; infinite for no limit.
 RF_MUST_CHECK rf_status rf_device_check_limits(double max_force_n, double max_torque_nm,
                                                rf_error *err);
 void rf_device_free(rf_device *device);  // NULL is fine; it must be closed
 
-// Whether it is there: no session may have it, and it is as before afterwards.
+// Probes a device that is not in use; leaves it closed.
 RF_MUST_CHECK rf_status rf_device_probe(rf_device *device, rf_device_info *info, rf_error *err);
 
 // In the child of a fork, where the device is not used.

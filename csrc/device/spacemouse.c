@@ -27,7 +27,7 @@ static int connect_to(rf_spacemouse *m) {
   (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", m->set.path);
   errno = 0;  // what takes a part of the greeting sets none
   m->socket = socket(AF_UNIX, SOCK_STREAM, 0);
-  // a daemon that accepts nobody is told, not waited for
+  // a daemon that accepts no connection is an error, not a wait
   if (m->socket >= 0 && fcntl(m->socket, F_SETFD, FD_CLOEXEC) == 0 &&
       fcntl(m->socket, F_SETFL, O_NONBLOCK) == 0 &&
       connect(m->socket, (const struct sockaddr *)&to, sizeof to) == 0 &&

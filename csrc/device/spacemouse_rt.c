@@ -8,7 +8,7 @@
 #include "device/spacemouse.h"
 #include "linalg/quat.h"
 
-// Of bytes in a cycle; what is left waits for the next one.
+// Reads and bytes in a cycle; the rest waits for the next one.
 enum { MOST_READS = 64, READ_BYTES = 1024 };
 enum { MOTION, PRESS, RELEASE, DEVICES, REMOVED = 1 };
 static const uint32_t ANSWER = 0x7faa5500u, ANSWER_MASK = 0xffffff00u;

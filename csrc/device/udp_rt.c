@@ -8,9 +8,9 @@
 
 #include "device/udp.h"
 
-// That are looked at in a cycle; what is left waits for the next one.
+// Packets read in a cycle; the rest waits for the next one.
 enum { MOST_PACKETS = 64 };
-// Without a good sample, after which the client may begin anew, or be another one.
+// Time without a valid sample after which the client may restart, or be another one.
 static const double FORGET_S = 1.0;
 static const double NORM_TOLERANCE = 1e-3;
 
@@ -88,7 +88,7 @@ void rf_udp_connect_rt(rf_udp *u, uint64_t client) {
   STORE(u->connected, connect(LOAD(u->socket), (const struct sockaddr *)&to, sizeof to) == 0);
 }
 
-// Packets of anyone come through again.
+// Dissolves the association with one client, so that packets from any address arrive again.
 static void disconnect(rf_udp *u) {
   struct sockaddr none;
   if (!LOAD(u->connected)) return;
@@ -98,7 +98,7 @@ static void disconnect(rf_udp *u) {
   STORE(u->connected, false);
 }
 
-// An error that the network reports of an earlier packet, after which the socket works as before.
+// True for errors that the network reports of an earlier packet; the socket goes on working.
 static bool is_refusal(int error) {
   return error == ECONNREFUSED || error == ENOPROTOOPT || error == EHOSTUNREACH ||
          error == ENETUNREACH || error == EHOSTDOWN;
@@ -110,14 +110,14 @@ rf_status rf_udp_read_rt(void *self, double time_s, rf_device_sample *out) {
   if (!u->begun) u->heard_s = time_s;
   u->begun = true;
   STORE(u->now_s, time_s);
-  // who was heard last gets what goes out until another one is
+  // replies go to the client that was heard last
   const bool lost = time_s - u->heard_s > FORGET_S;
   const bool left = lost && (u->set.takeover || LOAD(u->accepting));
   bool any = LOAD(u->client) == 0 || left;
   if (lost) STORE(u->newest, 0);
   if (left) disconnect(u);
   for (int k = 0; k < MOST_PACKETS; ++k) {
-    uint8_t packet[RF_UDP_SAMPLE_BYTES + 1];  // longer ones show as longer
+    uint8_t packet[RF_UDP_SAMPLE_BYTES + 1];  // one byte more, to detect longer packets
     struct sockaddr_in from;
     socklen_t length = sizeof from;
     const int64_t bytes = recvfrom(from_socket, packet, sizeof packet, MSG_DONTWAIT,
@@ -159,7 +159,7 @@ rf_status rf_udp_read_rt(void *self, double time_s, rf_device_sample *out) {
 
 // ---- out --------------------------------------------------------------------------------
 
-// Where the last packet was refused the system says so now, and sends nothing: then once more.
+// Sends again if the system only reported that an earlier packet was refused.
 static bool send_packet(rf_udp *u, const void *packet, size_t bytes) {
   const struct sockaddr_in to = address_of(LOAD(u->client));
   for (int k = 0; k < 2; ++k) {
@@ -177,13 +177,13 @@ void rf_udp_send_rt(rf_udp *u, double time_s, const rf_device_wrench *wrench) {
   uint8_t packet[RF_UDP_WRENCH_BYTES] = "RFDW";
   put(packet + 4, 2, RF_UDP_VERSION);
   put(packet + 6, 2, RF_UDP_WRENCH_BYTES);
-  // two threads may send when one halts: each has a number of its own
+  // the halting thread may send as well: an atomic counter keeps sequence numbers unique
   put(packet + 8, 8, (uint64_t)atomic_fetch_add(&u->sent, 1) + 1);
   put_reals(packet + 16, 1, &time_s);
   put(packet + 24, 8, LOAD(u->newest));
   put_reals(packet + 32, 3, wrench->force_n);
   put_reals(packet + 56, 3, wrench->torque_nm);
-  // the network may be gone for a while, and who listens: what comes in tells
+  // the network or the client may be gone for a while: missing samples tell that
   if (!send_packet(u, packet, sizeof packet)) atomic_fetch_add(&u->unsent, 1);
 }
 

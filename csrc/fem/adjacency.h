@@ -1,4 +1,4 @@
-// Which elements touch a node.
+// Elements around each node.
 #ifndef RF_FEM_ADJACENCY_H
 #define RF_FEM_ADJACENCY_H
 

@@ -66,8 +66,8 @@ typedef struct targets {
   int32_t step[RF_MAX_LANES * RF_MAX_PAIRS];   // from column to column: 1, transposed blocks 3
 } targets;
 
-// What a batch is added to lies scattered, and the work on it is long: finds and fetches it while
-// there is something to compute.  `nodes`: a constant after inlining.
+// Prefetches the scattered entries to which a batch is added while its elements are computed.
+// `nodes`: a constant after inlining.
 static inline void find_some(const int nodes, const rf_solid *s, int count, const int32_t *batch,
                              const double *tangent, targets *t) {
   int at = 0;

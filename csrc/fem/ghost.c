@@ -12,13 +12,13 @@
 
 enum { ROWS_PER_TASK = 1024, MOST_JUMP = 2 * RF_MAX_NODES };
 
-// g, g_M / g and c by the order of the elements
+// g, g_M / g and c, for first- and second-order elements
 static const double GAMMA[2] = {2e-3, 1e-3};
 static const double OF_MASS[2] = {1.0, 0.2};
 static const double CURVATURE[2] = {0.0, 0.05};
 const double RF_GHOST_MODULUS = 2.6;  // E / mu at Poisson's ratio 0.3
 
-// axis and side of the faces of mesh/topology.h
+// axis and side of each face, in the order of mesh/topology.h
 static const int FACE_AXIS[RF_BOX_FACES] = {2, 2, 1, 0, 1, 0};
 static const int FACE_SIDE[RF_BOX_FACES] = {-1, 1, -1, 1, 1, -1};
 
@@ -46,7 +46,7 @@ done:
 
 // ---- the matrix of a face -------------------------------------------------------------
 
-// edges of the boxes, of which all are equal
+// edge vectors of a box; all boxes are equal
 static void box_edges(const rf_mesh *m, double edge[3][3]) {
   static const int ALONG[3] = {1, 3, 4};
   for (int k = 0; k < 3; ++k)
@@ -68,8 +68,8 @@ double rf_solid_ghost_modulus(const rf_solid *s, int32_t material) {
   return RF_GHOST_MODULUS * (C[21] + C[28] + C[35]) / 3.0;
 }
 
-// Local derivatives along `axis` of the shape functions on that side of the box, and their second
-// derivatives: shape functions are quadratic at most in each coordinate.
+// First and second local derivatives of the shape functions along `axis`, on that side of the box.
+// As shape functions are at most quadratic in each coordinate, differences give the second exactly.
 static void normal_derivatives(rf_element_type type, int axis, int side, const double *tangential,
                                double *first, double *second) {
   double xi[3], unused[RF_MAX_NODES], low[RF_MAX_NODES][3], high[RF_MAX_NODES][3];
@@ -85,7 +85,7 @@ static void normal_derivatives(rf_element_type type, int axis, int side, const d
   }
 }
 
-// G (2 nodes, 2 nodes) of a face across `axis`: first the nodes of the box below it
+// G (2 nodes, 2 nodes) of a face across `axis`: the nodes of the box below it come first
 static void face_matrix(const rf_mesh *m, int axis, double *G) {
   static const double point[3] = {-RF_GAUSS_3, 0.0, RF_GAUSS_3};
   static const double weight[3] = {5.0 / 9.0, 8.0 / 9.0, 5.0 / 9.0};
@@ -116,7 +116,7 @@ static void face_matrix(const rf_mesh *m, int axis, double *G) {
 
 // ---- assembly -------------------------------------------------------------------------
 
-// adds to row i what the ghost faces of element e give; place[j]: entry of node j in the row
+// adds the ghost faces of element e to row i; place[j]: entry of node j in the row
 static void add_row(const rf_solid *s, int32_t i, int32_t e, const double *const G[3],
                     const double *factor, const int32_t *place, double *entries) {
   const int nodes = (int)s->mesh->type;
@@ -157,7 +157,7 @@ rf_status rf_solid_ghost_matrix(const rf_solid *s, const double *factor, double 
     for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k)
       add_row(s, i, list[k], of_axis, factor, place, entries);
   }
-  // sums of both triangles were made in different orders
+  // make it symmetric to the bit: both triangles were summed in different orders
   for (int32_t i = 0; i < n; ++i)
     for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1] && s->graph.col[p] < i; ++p)
       entries[p] = entries[s->mirror[p]];
@@ -169,7 +169,7 @@ done:
   return st;
 }
 
-// keeps the entries that are not zero
+// stores the non-zero entries
 static rf_status keep_stiffness(rf_solid *s, const double *entries, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = s->mesh->n_nodes;

@@ -1,18 +1,18 @@
-// Ghost penalty: what ties the cut cells of a solid to their neighbours.
+// Ghost penalty: ties the cut cells of a solid to their neighbours.
 //
-// A cell of which little is filled has little stiffness and mass, so its nodes ring at frequencies
-// far above all others.  On every face between two cells of one material of which one is cut,
+// A cell that is almost empty has little stiffness and mass: its nodes vibrate at frequencies far
+// above all others.  On every face between two cells of one material, at least one of them cut,
 //
 //   W += (g/2) E h int |[d_n u]|^2 + c h^2 |[d_nn u]|^2 dA,   M likewise with g_M rho h^2 in place
 //   of g E,
 //
 // [.] is the jump across the face, h the edge of the cells; g = g_M = 0.002 and c = 0 for elements
 // of eight nodes, 0.001, 0.0002 and 0.05 for those of twenty (Burman 2010; the mass: Sticko &
-// Kreiss 2016).  Cells of which next to nothing is filled have modes of the penalty alone, at the
-// angular frequency sqrt(g E / (g_M rho)) / h: above those that the elements resolve. It
-// vanishes on linear (twenty nodes: quadratic) displacements, so mass, centre, inertia and constant
-// strains stay exact; it turns with the body, [d_n (R u)] = R [d_n u], so the energy stays
-// quadratic in u. E is that of Poisson's ratio 0.3 for the shear modulus: linear in the material.
+// Kreiss 2016).  In nearly empty cells the penalty alone makes modes, at the angular frequency
+// sqrt(g E / (g_M rho)) / h: above those that the elements resolve.  It vanishes on linear (twenty
+// nodes: quadratic) displacements, so mass, centre, inertia and constant strains stay exact.  It is
+// invariant under rotations, [d_n (R u)] = R [d_n u], so the energy stays quadratic in u.  E is
+// that of the shear modulus at Poisson's ratio 0.3, to be linear in the material.
 #ifndef RF_FEM_GHOST_H
 #define RF_FEM_GHOST_H
 
@@ -24,8 +24,8 @@ enum { RF_BOX_FACES = 6 };
 // Fills ghost_mate, which stays NULL without cut cells.
 RF_MUST_CHECK rf_status rf_solid_find_ghosts(rf_solid *solid, rf_error *err);
 
-// Fills ghost_ptr, ghost_entry and ghost_value and adds the mass to solid->mass; to solid->lumped
-// it adds what keeps entries away from zero, and the sum as it is.
+// Fills ghost_ptr, ghost_entry and ghost_value and adds the mass to solid->mass.  Adds its diagonal
+// to solid->lumped, which keeps entries away from zero, and scales that to its former sum.
 RF_MUST_CHECK rf_status rf_solid_build_ghosts(rf_solid *solid, rf_error *err);
 
 // entries = sum over ghost faces of  factor g h int [d_n N_a][d_n N_b] + ..  on the pattern of
@@ -39,8 +39,8 @@ double rf_solid_ghost_area(const rf_solid *solid);
 // E of the penalty for a shear modulus of 1.
 extern const double RF_GHOST_MODULUS;
 
-// Adds the stiffness at u to what is not NULL: energy (1), force (n, 3), tangent blocks
-// (graph.ptr[n], 3, 3), of these with `upper` only those not below the diagonal.
+// Adds the penalty at u to energy (1), force (n, 3) and tangent blocks (graph.ptr[n], 3, 3), each
+// unless NULL; `upper`: only to blocks on or above the diagonal.
 RF_MUST_CHECK rf_status rf_solid_add_ghosts(const rf_solid *solid, const rf_run *run,
                                             const double *u, double *energy, double *force,
                                             double *tangent, bool upper, rf_error *err);

@@ -1,4 +1,4 @@
-// Is every part of a solid held?
+// Test that every part of a solid is held.
 //
 // Elements that share a face move as one rigid body when nothing strains.  Such parts
 // may touch along edges and at nodes only, and then turn about them.  The solid is

@@ -19,7 +19,8 @@ enum { RF_STATIC_HALVINGS = 20 };  // most
 
 typedef struct rf_newton rf_newton;
 
-// What is solved.  Every function may look at the state below; those without a status cannot fail.
+// Problem to be solved.  Every function may read the state below; those without a status cannot
+// fail.
 typedef struct rf_newton_problem {
   // Sets the load to `part` of the whole and x, the last equilibrium, to where the search for the
   // next one begins.

@@ -11,9 +11,9 @@
 #include "linalg/vec3.h"
 #include "mesh/local.h"
 
-// What the coordinates of translated elements may differ by, relative to an element.  A table
-// that serves all is wrong by as much, so positions far from the origin, whose rounding is
-// larger, count only up to what no result would show.
+// Tolerance of coordinates of translated elements, relative to their size.  It is also the error of
+// the table they share; far from the origin, where rounding is larger, it grows up to a bound that
+// no result shows.
 static const double TRANSLATED = 1e-12;
 static const double TRANSLATED_FAR = 1e-9;
 
@@ -24,14 +24,14 @@ static void corners(const rf_mesh *mesh, int32_t e, double *x) {
     memcpy(x + 3 * a, mesh->nodes + 3 * (int64_t)element[a], 3 * sizeof *x);
 }
 
-// Are all elements translates of the first, to rounding?
+// true if all elements are translates of the first, to rounding
 static bool all_congruent(const rf_mesh *mesh) {
   const int nodes = (int)mesh->type;
   double first[3 * RF_MAX_NODES], x[3 * RF_MAX_NODES], size = 0.0, farthest = 0.0;
   corners(mesh, 0, first);
   for (int a = 1; a < nodes; ++a)
     for (int i = 0; i < 3; ++i) size = fmax(size, fabs(first[3 * a + i] - first[i]));
-  // four coordinates, each rounded as far from the origin as it is
+  // a difference of four coordinates, each with the rounding error of its distance from the origin
   for (int64_t i = 0; i < 3 * (int64_t)mesh->n_nodes; ++i)
     farthest = fmax(farthest, fabs(mesh->nodes[i]));
   const double tolerance =
@@ -49,7 +49,7 @@ static bool all_congruent(const rf_mesh *mesh) {
 
 // ---- points -----------------------------------------------------------------
 
-// points that element e brings along; none: it is whole
+// quadrature points of element e if it is cut; none: it is whole
 static rf_points own_points(const rf_mesh *mesh, int32_t e) {
   const rf_rule *r = mesh->rule;
   if (!r) return (rf_points){0};
@@ -70,7 +70,7 @@ done:
   return st;
 }
 
-// Tables lie in the order of places, after the one that congruent whole elements share.
+// Tables are stored in the order of `place`; the first is that of congruent whole elements.
 static rf_status lay_out_points(rf_solid *s, const rf_standard_rule *standard, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = s->mesh->n_elements;
@@ -125,7 +125,7 @@ static products begin_products(const rf_solid *s) {
   return p;
 }
 
-// the product of an element that is not whole, from its reference coordinates
+// integrals of N_a N_b over a cut element, from those in reference coordinates
 static void scale_own_product(products *p, int32_t e) {
   const rf_mesh *mesh = p->solid->mesh;
   const int nodes = (int)mesh->type;
@@ -182,7 +182,7 @@ static rf_status build_mass(rf_solid *s, rf_error *err) {
   for (int32_t e = 0; e < mesh->n_elements; ++e) {
     const double *product, density = s->material[s->element_material[e]].density;
     RF_TRY(next_product(&all, e, &product, err));
-    // shape functions sum to one; weights alone miss curved edges where points are few
+    // shape functions sum to one; a sum of weights misses curved edges where points are few
     for (int k = 0; k < nodes * nodes; ++k) s->total_volume += product[k];
     const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
     for (int k = 0; k < nodes * nodes; ++k) s->mass[pair[k]] += density * product[k];

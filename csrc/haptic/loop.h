@@ -14,9 +14,9 @@
 #include "haptic/histogram_rt.h"
 #include "haptic/tick.h"
 
-// What a script asks of the loop.
+// Commands of a script to the loop.
 typedef enum rf_command_kind {
-  RF_COMMAND_ENABLE,  // forces in; value 0: out
+  RF_COMMAND_ENABLE,  // value 0: fade forces out, else in
   RF_COMMAND_RECENTRE,
   RF_COMMAND_COUPLING  // that of `settings`
 } rf_command_kind;
@@ -27,7 +27,7 @@ typedef struct rf_command {
   rf_tick_settings settings;
 } rf_command;
 
-enum { RF_LOOP_COMMANDS = 64 };  // that the ring holds
+enum { RF_LOOP_COMMANDS = 64 };  // capacity of the ring
 
 typedef struct rf_loop {
   rf_tick *tick;            // borrowed
@@ -52,12 +52,12 @@ typedef struct rf_loop {
   _Atomic double chatter_n, force_n;
 } rf_loop;
 
-// A cycle, of the slot that comes next; `late_us`: how much later than it should it began.
+// Runs the cycle of the next slot, which began `late_us` after its time.
 RF_MUST_CHECK rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us);
-// A cycle in the thread of a device, which makes one a period by a clock of its own: it is late by
-// what the time since the last one is longer than a period; whole periods are left out.
+// Runs a cycle in the thread of a device, which has a clock of its own.  It is late by the time
+// since the last one beyond a period; whole periods are skipped.
 RF_MUST_CHECK rf_status rf_loop_called_rt(rf_loop *loop);
-// Whether a run is over: after `stop` or `most_ticks` the forces fade out first.
+// True when a run is over: after `stop` or `most_ticks` the forces fade out first.
 bool rf_loop_ended_rt(rf_loop *loop);
 // Cycles until `stop` or `most_ticks`, and then until the forces have faded out, or until a
 // failure; begins now.

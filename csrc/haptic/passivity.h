@@ -7,8 +7,8 @@
 // that it goes on as in the last cycle, and half of A is kept for what it does instead.  Forces and
 // torques that would use up the other half within 20 ms are made smaller, all by the same factor,
 // and come back within 300 ms, or no faster than the slew rates allow.  Beyond that half a damper
-// takes energy back, as far as a largest damping allows.  It comes after the slew rates: a force
-// that one of them keeps up gives energy like any other, and to lower it may not take time.
+// takes energy back, up to a largest damping.  It comes after the slew rates, as a force that one
+// of them holds up gives energy too, and its reduction must not be delayed.
 #ifndef RF_HAPTIC_PASSIVITY_H
 #define RF_HAPTIC_PASSIVITY_H
 
@@ -34,13 +34,13 @@ typedef struct rf_passivity_state {
   double taken_j;         // by the controller
 } rf_passivity_state;
 
-// Counts the time that ends with this pose, `elapsed_s` after the last one; `wrench`, limited for
-// the next cycle, of `dt_s`, is made smaller in place where it would give too much.  `rates`: of
-// the slews behind it; of `share` of all forces, as they fade, is the damper.
+// Adds the energy of the time up to this pose, `elapsed_s` after the last one.  Reduces `wrench`,
+// that of the next cycle of length `dt_s`, in place if it would give too much.  `rates`: slew rates
+// applied before; `share`: of the damper, as forces fade.
 void rf_passivity_step_rt(const rf_passivity_settings *set, const rf_safety_settings *rates,
                           double dt_s, double elapsed_s, double share, const rf_pose *pose,
                           rf_passivity_state *state, rf_device_wrench *wrench);
-// What goes out in the end.
+// Stores the wrench that goes to the device, for the energy of the next cycle.
 void rf_passivity_hold_rt(const rf_device_wrench *wrench, rf_passivity_state *state);
 
 #endif

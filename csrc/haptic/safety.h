@@ -1,9 +1,8 @@
-// What stands between the simulation and a hand.
+// Safety limits between the simulation and a hand.
 //
-// Forces and torques go to the device only through here: nothing that is not finite, no larger and
-// no faster than allowed, faded in at the beginning, and none at all once something has failed.
-// The passivity controller works between the two steps: what a slew rate holds back is in what it
-// sees, and what it lowers at once is not held back again.
+// Forces and torques reach the device only through here: finite, limited in size and rate, faded in
+// at the beginning, and zero once something has failed.  The passivity controller works between the
+// two steps: it sees the force after the slew rates, and its reductions take effect at once.
 // The limits hold whatever the coupling does; they replace none of the device's own.
 #ifndef RF_HAPTIC_SAFETY_H
 #define RF_HAPTIC_SAFETY_H
@@ -30,29 +29,29 @@ typedef struct rf_safety_state {
   bool paused;            // the next force comes too late to go out
 } rf_safety_state;
 
-// What limited a wrench, bits of a record's flags.
+// Reasons for a limited wrench: bits of a record's flags.
 enum {
   RF_SAFETY_CLAMPED = 1,  // in size
   RF_SAFETY_SLEWED = 2,   // in its change
-  RF_SAFETY_SILENT = 4,   // the device told nothing new for too long
+  RF_SAFETY_SILENT = 4,   // no new sample of the device for too long
   RF_SAFETY_BROKEN = 8,   // not finite: zero
-  RF_SAFETY_FADING = 16,  // not all of it goes out
+  RF_SAFETY_FADING = 16,  // a share of it goes out
   RF_SAFETY_PAUSED = 32   // the machine paused before it for too long: zero, then fading in
 };
 
 RF_MUST_CHECK rf_status rf_safety_check(const rf_safety_settings *set, rf_error *err);
 
-// Looks at a sample, the last one was `elapsed_s` ago; flags to add.
+// Checks a sample, `elapsed_s` after the last one; returns flags to add.
 uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
                             const rf_device_sample *sample, rf_safety_state *state);
-// The force of this cycle goes out too long after the last one, which the hand may have left
-// meanwhile: it is zero, at once, and forces fade in again from there.  Flags to add.
+// Sets the force to zero after a pause, in which the hand may have moved away, and lets forces fade
+// in again.  Returns flags to add.
 uint32_t rf_safety_pause_rt(rf_safety_state *state);
-// What may go out of `wanted` in this cycle, in place; flags to add.  Slews and ramps count cycles,
-// of `dt_s` each: after a pause a step of the force is no larger than after any other cycle.
+// Limits `wanted` in place; returns flags to add.  Slews and ramps count cycles of `dt_s`: after a
+// pause a step of the force is no larger than after any other cycle.
 uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safety_state *state,
                             rf_device_wrench *wanted);
-// The last look at what goes out, after the controller: finite and no larger than allowed.
+// Final check after the controller: finite and no larger than allowed.
 uint32_t rf_safety_last_rt(const rf_safety_settings *set, rf_safety_state *state,
                            rf_device_wrench *wanted);
 

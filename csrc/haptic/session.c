@@ -20,10 +20,10 @@
 #include "base/clock_rt.h"
 
 enum { STACK = 8 << 20, LOCKED_STACK = 512 << 10, FEWEST_RECORDS = 64, FILE_BLOCK = 256 };
-static const double KEEPER_PERIOD_S = 2e-3;
-// The most that one look of the keeper's counts: between two of them it may have slept longer.
+static const double WATCHDOG_PERIOD_S = 2e-3;
+// Longest time that one look of the watchdog counts: it may have slept through a pause.
 static const double LONGEST_LOOK_S = 1e-2;
-// of the rate that a device tells
+// tolerance of the rate that a device reports
 static const double RATE_TOLERANCE = 0.1;
 
 // Locked memory belongs to the process: the last session to end unlocks it.
@@ -35,23 +35,23 @@ struct rf_session {
   rf_device *device;
   rf_device_info info;
   rf_loop loop;
-  pid_t owner;  // threads do not survive a fork
+  pid_t owner;  // process that made it: threads do not survive a fork
   bool has_threads, has_writer, closed;
-  bool locked, was_locked;  // memory: now, and in the last run
+  bool locked, was_locked;  // memory is locked now, was locked in the last run
   int file;                 // a descriptor of its own
-  pthread_t thread, keeper, writer;
-  rf_tick_record *block;  // read from the ring for the file; the writer's while there is one
+  pthread_t thread, watchdog, writer;
+  rf_tick_record *block;  // read from the ring for the file; owned by the writer while it runs
   uint64_t block_n, block_at;
   void *newest_memory, *record_memory, *command_memory;
 
-  // written by the threads before the phase
+  // set by the threads before they set the phase
   rf_error failure;
   char not_allowed[256];
   bool priority;
   _Atomic int phase;
   atomic_bool open;            // the device; closed by the thread
-  atomic_bool told;            // the failure
-  atomic_bool ended, stalled;  // the thread has; the keeper has given it up
+  atomic_bool told;            // the failure is set
+  atomic_bool ended, stalled;  // the thread has ended; the watchdog has given it up
   pthread_mutex_t closing;     // nobody halts a device that is being closed
   atomic_bool cycling;         // from before the first cycle until the last one has ended
   atomic_bool written_out;     // the writer has ended
@@ -67,7 +67,7 @@ static void set_phase(rf_session *s, rf_session_phase phase) {
   atomic_store_explicit(&s->phase, (int)phase, memory_order_release);
 }
 
-// the first one is told: others may be reading it
+// keeps the first failure: others may be reading it
 static void fail(rf_session *s, const rf_error *why) {
   if (atomic_exchange(&s->told, true)) return;
   s->failure = *why;
@@ -79,8 +79,8 @@ static void nap(double seconds) {
   nanosleep(&time, NULL);
 }
 
-// How long a count has stood still.  Of a pause of the process, in which who looks slept too, only
-// LONGEST_LOOK_S counts.
+// Time for which a count has not changed.  Of a pause of the whole process, in which the observer
+// slept too, only LONGEST_LOOK_S counts.
 typedef struct watch {
   int64_t seen;
   double last_us, still_us;
@@ -179,10 +179,10 @@ bool rf_session_here(const rf_session *s) { return getpid() == s->owner; }
 
 bool rf_session_free(rf_session *s) {
   if (!s) return true;
-  // of a fork: the threads, and the device, belong to the process that made them
+  // in a forked child the threads and the device belong to the parent
   if (rf_session_here(s)) {
     rf_session_close(s);
-    // a thread that is stuck still uses all of this: better lost than taken from under it
+    // a thread that hangs still uses this memory: leak it
     if (s->has_threads || s->has_writer) return false;
   }
   pthread_mutex_destroy(&s->closing);
@@ -214,7 +214,7 @@ static rf_status open_device(rf_session *s, rf_error *err) {
   return RF_OK;
 }
 
-// what a failure of a cycle means
+// explains the failure of a cycle
 static void explain(rf_session *s, rf_status st, rf_error *why) {
   const long long tick = (long long)atomic_load(&s->loop.ticks) - 1;
   if (why->text[0]) return;
@@ -230,7 +230,7 @@ static void explain(rf_session *s, rf_status st, rf_error *why) {
                   tick);
 }
 
-// a cycle in a device's own thread
+// makes a cycle in a device's own thread
 static rf_status own_cycle(void *context) {
   rf_session *s = context;
   rf_loop *loop = &s->loop;
@@ -239,7 +239,7 @@ static rf_status own_cycle(void *context) {
   return rf_loop_called_rt(loop);
 }
 
-// `lock_memory` came before this thread had a stack
+// touches the stack, which did not exist when `lock_memory` ran
 static void lock_stack(const rf_session *s) {
 #if defined(__linux__)
   pthread_attr_t attributes;
@@ -279,7 +279,7 @@ static void *run(void *context) {
     explain(s, st, &why);
     fail(s, &why);
   } else {
-    // unless it was given up meanwhile
+    // unless the thread was given up meanwhile
     int running = RF_SESSION_RUNNING;
     atomic_compare_exchange_strong(
         &s->phase, &running, atomic_load(&s->loop.stop) ? RF_SESSION_STOPPED : RF_SESSION_FINISHED);
@@ -288,9 +288,9 @@ static void *run(void *context) {
   return NULL;
 }
 
-// ---- the keeper -------------------------------------------------------------------------
+// ---- the watchdog -------------------------------------------------------------------------
 
-// Once, and while there are cycles: the device is open.
+// Halts the device, once, and only while cycles run: then it is open.
 static void halt(rf_session *s) {
   pthread_mutex_lock(&s->closing);
   if (atomic_load(&s->cycling) && !atomic_exchange(&s->stalled, true)) {
@@ -300,11 +300,11 @@ static void halt(rf_session *s) {
   pthread_mutex_unlock(&s->closing);
 }
 
-static void *keep(void *context) {
+static void *guard(void *context) {
   rf_session *s = context;
   watch w = begin_watch();
   while (!atomic_load(&s->ended)) {
-    nap(KEEPER_PERIOD_S);
+    nap(WATCHDOG_PERIOD_S);
     if (!atomic_load(&s->cycling)) continue;
     const int64_t ticks = atomic_load_explicit(&s->loop.ticks, memory_order_acquire);
     if (look(&w, ticks) > 1e6 * s->set.stall_s && !atomic_load(&s->stalled)) halt(s);
@@ -314,7 +314,7 @@ static void *keep(void *context) {
 
 // ---- the writer -------------------------------------------------------------------------
 
-// What is left of the block; false: the file takes no more.
+// Writes the rest of the block; false: the file takes no more.
 static bool write_block(rf_session *s) {
   const char *from = (const char *)(s->block + s->block_at);
   const size_t all = (size_t)(s->block_n - s->block_at) * sizeof *s->block;
@@ -335,7 +335,7 @@ static bool write_block(rf_session *s) {
   return true;
 }
 
-// Until the ring is empty.  What was read from it and could not be written stays in the block.
+// Writes records until the ring is empty.  Those that could not be written stay in the block.
 static void write_records(rf_session *s) {
   while (!atomic_load(&s->file_error)) {
     if (!write_block(s)) return;
@@ -348,7 +348,7 @@ static void write_records(rf_session *s) {
 static void *write_out(void *context) {
   rf_session *s = context;
   while (!atomic_load(&s->ended)) {
-    nap(KEEPER_PERIOD_S);
+    nap(WATCHDOG_PERIOD_S);
     write_records(s);
   }
   write_records(s);
@@ -356,13 +356,13 @@ static void *write_out(void *context) {
   return NULL;
 }
 
-// Whether all is written that the file takes: it may be slow, but not stand still.
+// Waits until all records are written; false: none was written for `patience_s`.
 static bool finish_writing(rf_session *s) {
   if (!s->has_writer) return true;
   watch w = begin_watch();
   while (!atomic_load(&s->written_out)) {
     if (look(&w, atomic_load(&s->written)) > 1e6 * s->set.patience_s) return false;
-    nap(KEEPER_PERIOD_S);
+    nap(WATCHDOG_PERIOD_S);
   }
   pthread_join(s->writer, NULL);
   s->has_writer = false;
@@ -397,7 +397,7 @@ static void unlock_memory(rf_session *s) {
   s->locked = false;
 }
 
-// as tools that list threads show it
+// sets the name that tools show
 static void name_thread(pthread_t thread, int error, const char *name) {
 #if defined(__linux__)
   if (!error) (void)pthread_setname_np(thread, name);
@@ -406,7 +406,7 @@ static void name_thread(pthread_t thread, int error, const char *name) {
 #endif
 }
 
-// `priority` above 0: a real-time one, or none is begun
+// `priority` above 0: real-time; begins no thread if that is refused
 static int begin_thread(pthread_t *thread, int priority, void *(*function)(void *), void *context) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
@@ -423,15 +423,15 @@ static int begin_thread(pthread_t *thread, int priority, void *(*function)(void 
   return error;
 }
 
-// Above the loop, where that is allowed: a loop that hangs and does not sleep may have the only
-// core.  `refused`: why it has none, or 0.
-static int start_keeper(rf_session *s, int *refused) {
+// Starts the watchdog, with a priority above the loop if allowed: a loop that hangs without
+// sleeping may occupy the only core.  `refused`: why it has no priority, or 0.
+static int start_watchdog(rf_session *s, int *refused) {
   int error = -1;
   *refused = 0;
   if (s->set.priority > 0)
-    error = *refused = begin_thread(&s->keeper, s->set.priority + 1, keep, s);
-  if (error) error = begin_thread(&s->keeper, 0, keep, s);
-  name_thread(s->keeper, error, "rf-keeper");
+    error = *refused = begin_thread(&s->watchdog, s->set.priority + 1, guard, s);
+  if (error) error = begin_thread(&s->watchdog, 0, guard, s);
+  name_thread(s->watchdog, error, "rf-watchdog");
   return error;
 }
 
@@ -448,7 +448,8 @@ static int start_thread(rf_session *s) {
   return error;
 }
 
-// All that a run takes, or none: cycles last, so that none is made when something else is missing.
+// Starts all threads of a run or none; that of the cycles last, so that no cycle runs if another
+// thread is missing.
 static int start_threads(rf_session *s) {
   int error = 0, refused = 0;
   bool kept = false;
@@ -458,22 +459,22 @@ static int start_threads(rf_session *s) {
     s->has_writer = !error;
   }
   if (!error) {
-    error = start_keeper(s, &refused);
+    error = start_watchdog(s, &refused);
     kept = !error;
   }
   if (!error) error = start_thread(s);
-  if (!error && s->priority && refused) note(s, "no priority of the keeper above it", refused);
+  if (!error && s->priority && refused) note(s, "no priority of the watchdog above it", refused);
   s->has_threads = !error;
   if (error) {
     atomic_store(&s->ended, true);
-    if (kept) pthread_join(s->keeper, NULL);
+    if (kept) pthread_join(s->watchdog, NULL);
     (void)finish_writing(s);
   }
   return error;
 }
 
-// Handlers of signals are for the threads of the program: here they would hold up cycles.  What a
-// thread has done itself, such as a fault, is told as everywhere.
+// Blocks signals, whose handlers would delay cycles; the program's threads take them.  Faults of
+// the thread itself are delivered as usual.
 static int start_threads_without_signals(rf_session *s) {
   static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT};
   sigset_t others, before;
@@ -500,7 +501,7 @@ static rf_status refuse_unless_ready(rf_session *s, rf_error *err) {
   return RF_OK;
 }
 
-// a device that makes the cycles makes them at its own rate; what it tells may be an average
+// a device that calls the cycles has its own rate; the reported one may be an average
 static rf_status check_rate(rf_session *s, rf_error *err) {
   const double rate_hz = 1e6 / s->loop.period_us, own_hz = s->info.rate_hz;
   if (!s->device->table->run || !(own_hz > 0.0) ||
@@ -514,7 +515,7 @@ static rf_status check_rate(rf_session *s, rf_error *err) {
 }
 
 rf_status rf_session_start(rf_session *s, int file, rf_error *err) {
-  if (phase_of(s) != RF_SESSION_RUNNING) rf_session_stop(s);  // joins what has ended by itself
+  if (phase_of(s) != RF_SESSION_RUNNING) rf_session_stop(s);  // joins ended threads
   rf_status st = refuse_unless_ready(s, err);
   if (st >= 0) st = open_device(s, err);
   if (st >= 0) st = check_rate(s, err);
@@ -526,7 +527,7 @@ rf_status rf_session_start(rf_session *s, int file, rf_error *err) {
     return rf_fail(err, RF_ERR_ARG, "descriptor %d is no file for records: %s", file,
                    strerror(errno));
   }
-  // longer than any: until stopped
+  // beyond the range: until stopped
   const double most = ceil(1e6 * s->set.duration_s / s->loop.period_us - 1e-9);
   s->loop.most_ticks = most < 1e18 ? (int64_t)most : 0;
   s->loop.this_run = 0;
@@ -549,7 +550,7 @@ rf_status rf_session_start(rf_session *s, int file, rf_error *err) {
 }
 
 rf_status rf_session_advance(rf_session *s, int64_t n, rf_error *err) {
-  if (s->has_threads && atomic_load(&s->ended)) rf_session_stop(s);  // it has ended by itself
+  if (s->has_threads && atomic_load(&s->ended)) rf_session_stop(s);  // ended by itself
   rf_status st = refuse_unless_ready(s, err);
   if (st >= 0 && s->device->table->run)
     st = rf_fail(err, RF_ERR_ARG,
@@ -568,14 +569,14 @@ rf_status rf_session_advance(rf_session *s, int64_t n, rf_error *err) {
   return rf_fail(err, st, "%s", why.text);
 }
 
-// Whether the thread has ended.  Forces may take as long as they like to fade: what counts is that
-// cycles go on, and then that the device closes.
+// Waits for the thread to end; false: neither a cycle nor the closing of the device made progress.
+// Forces may take any time to fade.
 static bool outlast(rf_session *s) {
   watch w = begin_watch();
   while (!atomic_load(&s->ended)) {
     const int64_t count = atomic_load(&s->loop.ticks) + !atomic_load(&s->cycling);
     if (look(&w, count) > 1e6 * (s->set.hang_s + s->set.stall_s)) return false;
-    nap(KEEPER_PERIOD_S);
+    nap(WATCHDOG_PERIOD_S);
   }
   return true;
 }
@@ -586,7 +587,7 @@ bool rf_session_wait(rf_session *s, double seconds) {
   while (s->has_threads && !atomic_load(&s->ended)) {
     const double left_s = 1e-6 * (until_us - rf_clock_us_rt());
     if (!(left_s > 0.0)) return false;
-    nap(fmin(left_s, KEEPER_PERIOD_S));
+    nap(fmin(left_s, WATCHDOG_PERIOD_S));
   }
   return true;
 }
@@ -603,7 +604,7 @@ void rf_session_stop(rf_session *s) {
   }
   atomic_store(&s->loop.stop, true);
   if (!outlast(s)) {
-    // the keeper, which waits for less, has halted the device: what hangs there is not to hang here
+    // the watchdog has halted the device already; do not wait for a thread that hangs in it
     rf_error why = {0};
     if (atomic_load(&s->cycling))
       (void)rf_fail(&why, RF_ERR_DEVICE,
@@ -616,7 +617,7 @@ void rf_session_stop(rf_session *s) {
     return;
   }
   pthread_join(s->thread, NULL);
-  pthread_join(s->keeper, NULL);
+  pthread_join(s->watchdog, NULL);
   s->has_threads = false;
   unlock_memory(s);
   (void)finish_writing(s);
@@ -642,7 +643,7 @@ bool rf_session_snapshot(rf_session *s, void *out) {
 
 int64_t rf_session_records(rf_session *s, int64_t most, rf_tick_record *out) {
   if (s->has_writer || most <= 0) return 0;
-  // first those that a file did not take
+  // first the records that a file did not take
   uint64_t n = s->block_n - s->block_at;
   if (n > (uint64_t)most) n = (uint64_t)most;
   memcpy(out, s->block + s->block_at, (size_t)n * sizeof *out);
@@ -659,7 +660,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->locked = s->was_locked;
   memcpy(out->not_allowed, s->not_allowed, sizeof out->not_allowed);
   out->ticks = atomic_load(&loop->ticks);
-  // the part before the whole: the loop may run, and adds to the whole first
+  // read the part before the whole: a running loop adds to the whole first
   out->interrupted = atomic_load(&loop->interrupted);
   out->over = atomic_load(&loop->over);
   out->skipped = atomic_load(&loop->skipped);

@@ -40,7 +40,7 @@ static rf_status check(const rf_tick_settings *set, int32_t n_contacts, rf_error
   return st;
 }
 
-// Nothing, where nothing deforms.
+// Prepares the joint solve; does nothing if no object deforms.
 static rf_status couple(rf_tick *t, rf_error *err) {
   rf_newmark *shells[RF_TICK_MOST_CONTACTS];
   int64_t steps[RF_TICK_MOST_CONTACTS];

@@ -1,5 +1,5 @@
-// One cycle of a haptic simulation (B07 figure 4.2), the same whoever runs it: the thread at 1 kHz,
-// a script step by step, a test.
+// One cycle of a haptic simulation (B07 figure 4.2), the same for all callers: the thread at 1 kHz,
+// scripts that step, tests.
 //
 //   read the device -> manipulandum (workspace) -> contact at the simulation object's pose
 //   -> virtual coupling moves that object -> the coupling's force goes, through the limits of
@@ -21,7 +21,7 @@
 // opposite of what acts on the object, after saturation and relief.
 //
 // A tick owns everything that it changes, and only borrows what is constant.  It allocates nothing
-// and asks nobody for anything but the clock and the device.
+// and calls nothing but the clock and the device.
 #ifndef RF_HAPTIC_TICK_H
 #define RF_HAPTIC_TICK_H
 
@@ -55,14 +55,14 @@ typedef struct rf_tick_settings {
   rf_passivity_settings passivity;
 } rf_tick_settings;
 
-// What happened in a cycle, one of these each.
+// Record of one cycle.
 typedef struct rf_tick_record {
   int64_t tick;
   double time_s;      // by the schedule, since the beginning
-  double late_us;     // how much later than it should it was woken; set by who runs it
-  double compute_us;  // all of it but the device
-  // Of that, while the thread was on a processor: the rest is the machine's, not the cycle's.
-  // Rather too much, as what writing to the device takes of a processor counts too.
+  double late_us;     // delay of its beginning; set by the loop
+  double compute_us;  // without the device
+  // Part of that on a processor; the rest belongs to other processes.  An upper bound: processor
+  // time of writing to the device is included.
   double processor_us;
   double device_us;  // reading and writing
   double contact_us, coupling_us, deform_us;
@@ -107,10 +107,10 @@ RF_MUST_CHECK rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_co
                                        rf_tick **out, rf_error *err);
 void rf_tick_free(rf_tick *tick);  // NULL is fine
 
-// One cycle, at `time_s` by the schedule; that of the last one may be several periods ago: the
-// hand's velocity and the device's silence are of the time that went by, while couplings and
-// simulations make the step of one period.  RF_ERR_DEVICE or RF_ERR_DIVERGED: it must not go on;
-// what could be written to the device was zero.
+// Runs a cycle at `time_s` by the schedule.  The last one may be several periods ago: the hand's
+// velocity and the device's silence use the elapsed time, couplings and simulations the step of one
+// period.  After RF_ERR_DEVICE or RF_ERR_DIVERGED it must not go on; the device was set to zero, if
+// it could be written to.
 RF_MUST_CHECK rf_status rf_tick_run_rt(rf_tick *tick, const rf_device *device, double time_s,
                                        rf_tick_record *record);
 

@@ -67,7 +67,7 @@ RF_MUST_CHECK rf_status rf_free_body_restore(rf_free_body *body, const rf_rigid_
                                              const double *q, const double *qdot,
                                              const double *qddot, int64_t steps, rf_error *err);
 
-// Of the present pose, rad/s, in the world.
+// Angular velocity at the present pose, rad/s, in the world.
 void rf_free_body_angular_velocity_rt(const rf_free_body *body, double omega[3]);
 
 // n steps under loads that are constant in the world.  RF_ERR_DIVERGED: the state is that

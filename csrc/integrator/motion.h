@@ -1,4 +1,4 @@
-// What the schemes have in common, for reduced models and solids: bounds of settings, messages.
+// Shared by the schemes, for reduced models and solids: bounds of settings, messages.
 #ifndef RF_INTEGRATOR_MOTION_H
 #define RF_INTEGRATOR_MOTION_H
 

@@ -1,9 +1,10 @@
-// Which of the equally good vectors of an eigenvalue or singular value are taken.
+// Convention that makes vectors of eigenvalues and singular values unique.
 //
 //  - values whose relative gap is below RF_CLUSTER_GAP are one value.  Inside its space the
 //    vectors diagonalise the first diagonal weighting, ascending; where its values coincide
-//    too, the next weighting decides.  Whoever cuts a sequence completes the value at the cut
-//    before (rf_cluster_end), so that the vectors kept do not depend on how the space was found.
+//    too, the next weighting decides.  Callers that truncate a sequence first complete the cluster
+//    at the cut (rf_cluster_end), so that the vectors kept do not depend on how the space was
+//    found.
 //  - the entry of largest magnitude is positive; of entries equal to RF_SIGN_TIE the first counts.
 #ifndef RF_LINALG_CONVENTION_H
 #define RF_LINALG_CONVENTION_H

@@ -1,4 +1,4 @@
-// Where a moving object is: its frame in the world.
+// Pose of a moving object: its frame in the world.
 #ifndef RF_LINALG_POSE_H
 #define RF_LINALG_POSE_H
 

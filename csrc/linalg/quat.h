@@ -30,8 +30,8 @@ static inline void rf_quat_of_rotation(const double v[3], double out[4]) {
   for (int i = 0; i < 3; ++i) out[i + 1] = s * v[i];
 }
 
-// Of a rotation matrix by rows: from the largest of the four numbers, so that none is divided by
-// one near zero (Shepperd).
+// Quaternion of a rotation matrix by rows, from its largest component, to avoid division by one
+// near zero (Shepperd).
 static inline void rf_quat_of_matrix(const double r[9], double out[4]) {
   const double trace = r[0] + r[4] + r[8];
   const double square[4] = {trace, r[0], r[4], r[8]};

@@ -55,7 +55,7 @@ static double norm36(const double *a) {
   return sqrt(sum);
 }
 
-// Whether -x . A x >= least |x|^2 for all x: by the factors of a symmetric matrix, L D L^T.
+// True if -x . A x >= least |x|^2 for all x, by the factors L D L^T of a symmetric matrix.
 static bool resists(const double a[36], double least) {
   double l[N][N];
   for (int i = 0; i < N; ++i)

@@ -1,4 +1,4 @@
-// Tree of axis-aligned boxes over any items: what is at a point, what is nearest.
+// Tree of axis-aligned boxes over any items: items at a point, nearest item.
 //
 // Built by halving the items at the median of their centres along the longest side,
 // so depth is at most log2 of their number.  The tree does not depend on threads.

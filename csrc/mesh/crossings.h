@@ -1,4 +1,4 @@
-// Where a triangle surface meets itself.
+// Self-intersections of a triangle surface.
 //
 // Two triangles meet where they have a place in common that is not on a corner or a side of both:
 // they cross, touch, or lie on each other.  They cross where places inside of both are on one line
@@ -7,9 +7,9 @@
 // touch is touched by their neighbours.
 //
 // The answers are exact for the coordinates as given: triangles near one another in a tree of boxes
-// are told apart by planes in floating point, and, only where rounding leaves that open, by exact
-// orientations (linalg/orient.h).  There is no tolerance: a gap of the last digit is a gap, and so
-// what meets what does not depend on the order of corners or triangles, nor on a scale.
+// are separated by planes in floating point and, where rounding leaves that undecided, by exact
+// orientations (linalg/orient.h).  There is no tolerance: a gap of the last digit is a gap, so the
+// answer does not depend on the order of corners or triangles, nor on the scale.
 // (Coordinates below 2^-250 of the largest count as 0; surfaces less than 1e-70 m long or more than
 // 1e70 m, whose triangles have no normals, are refused.)
 #ifndef RF_MESH_CROSSINGS_H
@@ -31,13 +31,13 @@ RF_MUST_CHECK rf_status rf_crossings_find(const rf_surface *surface, const rf_cl
                                           const rf_run *run, rf_crossings *out, rf_error *err);
 void rf_crossings_free(rf_crossings *c);  // zeroed is fine
 
-// Whether any meet, and whether any of them cross; stops at the first that do.
+// Tells if any triangles meet and if any of them cross; stops at the first that do.
 RF_MUST_CHECK rf_status rf_crossings_any(const rf_surface *surface, const rf_closest *closest,
                                          const rf_run *run, bool *meet, bool *cross, rf_error *err);
 
-// Whether the surface is closed and one piece that does not meet itself, each side of a triangle
-// another's too and no triangle without area: then it bounds one solid, and on which side of the
-// nearest triangle a place is tells whether it is inside.
+// Tells if the surface bounds one solid: closed, in one piece, without self-intersections, each
+// edge shared by two triangles, no triangle without area.  The side of the nearest triangle then
+// decides if a place is inside.
 RF_MUST_CHECK rf_status rf_crossings_bound_solid(const rf_surface *surface,
                                                  const rf_closest *closest, const rf_run *run,
                                                  bool *out, rf_error *err);

@@ -27,7 +27,7 @@ enum {
   RF_CUT_MOMENTS = 72,
 };
 
-// Of polynomials up to the order's degree.
+// Number of polynomials up to the order's degree.
 static inline int rf_cut_moments(int order) { return order == 1 ? 27 : 72; }
 
 typedef struct rf_cut_rule {

@@ -5,14 +5,14 @@
 
 #include "linalg/vec3.h"
 
-static const double FLAT = 1e-8;        // component of a normal that counts as none
-static const double ON_SURFACE = 1e-9;  // distance, in sub-cells, that gives no direction
-static const double ROUNDING = 1e-9;    // of a fraction
-static const double UNSURE = 0.1;       // of a winding number from the next integer: near a hole
+static const double FLAT = 1e-8;        // smaller components of a normal count as zero
+static const double ON_SURFACE = 1e-9;  // sub-cells; nearer places define no direction
+static const double ROUNDING = 1e-9;    // error of a filled fraction
+static const double UNSURE = 0.1;       // winding numbers this far from an integer: near a hole
 static const double CREASE = 0.3;       // change of the normal from one sub-cell to the next
 enum { CREASE_DEPTH = 1 };              // halvings of sub-cells at creases
-static const double BEYOND = 0.05;      // sub-cells past the mirror image of a centre
-static const double BEHIND = 0.75;      // sub-cells past the surface, mostly in one that is not cut
+static const double BEYOND = 0.05;      // sub-cells past a centre's mirror image
+static const double BEHIND = 0.75;      // sub-cells past the surface: in most cases in an uncut one
 static const double TOUCH = 1e-9;       // widening of balls, relative
 static const double HALF_DIAGONAL = 0.86602540378443864676;
 
@@ -27,7 +27,7 @@ double rf_cube_below(const double n[3], double d) {
       }
   const double sum = m[0] + m[1] + m[2];
   for (int i = 0; i < 3; ++i) m[i] = m[i] < FLAT * sum ? 0.0 : m[i] / sum;
-  // distance of the plane from the lowest corner, and of the smaller part by symmetry
+  // distance of the plane from the lowest corner; symmetry: compute the smaller part
   const double whole = 0.5 + d / sum;
   if (whole <= 0.0) return 0.0;
   if (whole >= 1.0) return 1.0;
@@ -73,17 +73,17 @@ static void centre_of(const cell *c, int at, double x[3]) {
   for (int i = 0; i < 3; ++i) x[i] = c->low[i] + (place[i] + 0.5) * c->h;
 }
 
-// direction of the nearest place, of length 1
+// unit vector towards the nearest place on the surface
 static void unit_normal(const cell *c, const double x[3], const rf_closest_place *p, double n[3]) {
   double way[3];
   rf_vec3_sub(p->place, x, way);
-  // a place on the surface has no way there, but the surface has a normal
+  // on the surface itself that vector is zero: take the normal instead
   const double *along = p->distance > ON_SURFACE * c->h ? way : p->normal;
   const double length = rf_vec3_length(along);
   for (int i = 0; i < 3; ++i) n[i] = length > 0.0 ? along[i] / length : 0.0;
 }
 
-// the surface comes near the sub-cell around x
+// marks the sub-cell around x as one that the surface may enter
 static void set_near(cell *c, int at, const double x[3], const rf_closest_place *p) {
   sub *s = &c->sub[at];
   s->near = true;
@@ -121,7 +121,8 @@ static int root_of(cell *c, int at) {
   return at;
 }
 
-// joins sub-cells whose balls meet
+// joins sub-cells without surface between them, whose sign is then the same: far ones, and those
+// whose balls overlap
 static void join(cell *c, int a, int b, double way) {
   const sub *s = &c->sub[a], *t = &c->sub[b];
   const bool free = !s->near && !t->near && way <= 1.0;
@@ -137,7 +138,7 @@ static void join_all(cell *c) {
   for (int k = 0; k < n; ++k)
     for (int j = 0; j < n; ++j)
       for (int i = 0; i < n; ++i)
-        // the 13 neighbours that come later
+        // 13 of the 26 neighbours: each pair once
         for (int d = 14; d < 27; ++d) {
           const int a = i + d % 3 - 1, b = j + d / 3 % 3 - 1, e = k + d / 9 - 1;
           if (a < 0 || b < 0 || a >= n || b >= n || e >= n) continue;
@@ -169,7 +170,8 @@ static void find_signs(cell *c) {
   }
 }
 
-// The nearest place has the other sign behind it, which the sub-cell there mostly knows.
+// True if the sign changes behind the nearest place of the surface: by the sub-cell there, or where
+// that does not tell, by the winding number past the mirror image of the centre.
 static bool separates(const cell *c, int at) {
   const sub *s = &c->sub[at];
   double x[3], y[3];
@@ -186,11 +188,11 @@ static bool separates(const cell *c, int at) {
   return (rf_winding_at(c->winding, y) > RF_WINDING_INSIDE) != s->inside;
 }
 
-// How the surface bends around a sub-cell, from the gradients of the signed distance there and in
+// Bending of the surface around a sub-cell, from the gradients of the signed distance there and in
 // its neighbours.
 typedef struct bend {
-  double change;  // largest of the gradients from one to the next
-  double sum;     // of the curvatures, in edges of a sub-cell, positive where convex
+  double change;  // largest difference of the gradients of neighbours
+  double sum;     // of the principal curvatures, per edge of a sub-cell, positive where convex
 } bend;
 
 static bend bend_at(const cell *c, int at) {
@@ -218,8 +220,8 @@ static bend bend_at(const cell *c, int at) {
   return b;
 }
 
-// The filled part of the cube of `width` around x, from which the surface is seen in the direction
-// n at the distance d, both in sub-cells: cut by one plane, or each of eight parts by its own.
+// Returns the filled part of the cube of `width` around x.  The surface lies in the direction n at
+// the distance d, both in sub-cells: one plane cuts the cube, or each of eight parts has its own.
 static double fill_cube(const cell *c, const double x[3], double width, const double n[3], double d,
                         bool inside, int depth) {
   if (depth == 0) {
@@ -269,7 +271,7 @@ bool rf_cut_fractions(const rf_closest *closest, const rf_winding *winding, cons
       const double n[3] = {outward * s->normal[0], outward * s->normal[1], outward * s->normal[2]};
       fraction[at] = rf_cube_below(n, d);
     }
-    // planes along faces of sub-cells cut nothing but rounding
+    // a plane along a face of the sub-cell cuts off rounding errors only
     if (fraction[at] < ROUNDING) fraction[at] = 0.0;
     if (fraction[at] > 1.0 - ROUNDING) fraction[at] = 1.0;
   }

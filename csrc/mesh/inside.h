@@ -1,11 +1,11 @@
-// Which points of a lattice are inside a surface of any kind: where its winding number, its parts
-// turned to face outward, is above 1/2 (mesh/winding.h).
+// Classifies points of a lattice as inside or outside of any surface: inside is where the winding
+// number of its outward-facing parts is above 1/2 (mesh/winding.h).
 //
 // Most points need no query of their own.  Off the surface the gradient of w is the field of a
 // current along its border (Biot-Savart): for border edges of lengths l_i at distances d_i or more
-// it is at most sum l_i / (4 pi d_i^2).  Points that are connected by a way off the surface thus
-// have winding numbers that differ by no more than that times the way; those of a closed surface
-// have equal ones.
+// it is at most sum l_i / (4 pi d_i^2).  Winding numbers of points connected by a path off the
+// surface thus differ by at most that times the length of the path; a closed surface has no
+// border, and they are equal.
 #ifndef RF_MESH_INSIDE_H
 #define RF_MESH_INSIDE_H
 

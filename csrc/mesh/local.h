@@ -1,8 +1,8 @@
-// Where a point lies in an element, and what the nodes of the element weigh there.
+// Local coordinates of a point in an element, and the shape functions there.
 //
 // Local coordinates are those of mesh/reference.h.  Arrays of nodes are (RF_MAX_NODES, 3), of
-// which an element uses as many as it has.  Tets of four nodes have closed forms; what takes a
-// type is for the other elements.
+// which an element uses as many as it has.  Tets of four nodes have closed forms; functions
+// that take a type are for the other elements.
 #ifndef RF_MESH_LOCAL_H
 #define RF_MESH_LOCAL_H
 

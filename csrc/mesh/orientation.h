@@ -1,8 +1,8 @@
-// Which triangles of a surface to reverse so that its parts face outward.
+// Selects the triangles of a surface to reverse so that its parts face outward.
 //
-// A part is what is connected through edges of two triangles.  Within a part the two triangles of
-// an edge run along it in opposite directions, as far as that is possible (it is not on a Moebius
-// strip); of the two senses that of the larger area is the part's.
+// A part is a set of triangles connected through edges that two of them share.  Within a part the
+// two triangles of an edge run along it in opposite directions, as far as that is possible (it is
+// not on a Moebius strip); of the two senses the part keeps that of the larger area.
 //
 // A closed part faces outward when its volume is positive, an open one when the winding numbers of
 // the part alone, in the middle between both sides of its triangles, are positive: 1/2 for

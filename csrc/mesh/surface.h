@@ -42,7 +42,7 @@ RF_MUST_CHECK rf_status rf_surface_measure(const rf_surface *surface, rf_surface
 RF_MUST_CHECK rf_status rf_surface_normals(const rf_surface *surface, double *normals,
                                            rf_error *err);
 
-// What a ray hits first.
+// First hit of a ray.
 typedef struct rf_hit {
   int32_t triangle;       // -1: nothing
   double distance;        // along the ray, in lengths of its direction

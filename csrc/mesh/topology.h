@@ -1,4 +1,4 @@
-// What hangs together in a mesh, and where it ends.
+// Connected components and boundary faces of a mesh.
 //
 // Two elements share a face when all its corners are the same nodes (mid-edge nodes then are).
 // Voxel parts that meet only along an edge or at a node are one part by nodes but two by faces: a

@@ -52,11 +52,11 @@ typedef struct rf_voxel_grid {
   uint64_t *solid;   // bit x of row (z n + y)       (n n words)
 } rf_voxel_grid;
 
-// Those that the surface meets; `fill` is passed over.
+// Finds the voxels that the surface meets; ignores `fill`.
 RF_MUST_CHECK rf_status rf_voxel_grid_create(const rf_surface *surface,
                                              const rf_voxel_settings *set, const rf_run *run,
                                              rf_voxel_grid *out, rf_error *err);
-// Adds the others that are inside.
+// Adds the other voxels that are inside.
 RF_MUST_CHECK rf_status rf_voxel_grid_enclose(const rf_voxel_grid *grid, const rf_inside *inside,
                                               const rf_run *run, rf_voxel_report *report,
                                               rf_error *err);

@@ -23,12 +23,12 @@
 
 typedef struct rf_winding rf_winding;
 
-// Of the surface after its parts were turned to face outward (mesh/orientation.h).  The surface is
-// not needed afterwards.  run: polled for a stop.
+// Prepares winding numbers of the surface with its parts turned to face outward
+// (mesh/orientation.h).  The surface is not needed afterwards.  run: polled for a stop.
 RF_MUST_CHECK rf_status rf_winding_create(const rf_surface *surface, const rf_run *run,
                                           rf_winding **out, rf_error *err);
 
-// Of the triangles as they face, but for those to be reversed: (n_triangles), NULL: none.
+// The same of the triangles as they face, except those in `reversed` (n_triangles), NULL: none.
 RF_MUST_CHECK rf_status rf_winding_create_reversed(const rf_surface *surface,
                                                    const uint8_t *reversed, const rf_run *run,
                                                    rf_winding **out, rf_error *err);

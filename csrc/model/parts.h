@@ -8,7 +8,7 @@
 
 #include "model/reduced_model.h"
 
-// What a material has for constants.
+// Constants of one material.
 typedef struct rf_part_constants {
   double lambda, mu;  // Pa; of a general material the factor, and 0
   double density;     // kg/m^3
@@ -35,7 +35,7 @@ RF_MUST_CHECK rf_status rf_reduced_parts_create(int32_t r, int32_t n_materials,
                                                 rf_simd simd, rf_reduced_parts **out,
                                                 rf_error *err);
 
-// Of the first r_new coordinates.
+// Copies the parts of the first r_new coordinates.
 RF_MUST_CHECK rf_status rf_reduced_parts_truncate(const rf_reduced_parts *parts, int32_t r_new,
                                                   rf_reduced_parts **out, rf_error *err);
 void rf_reduced_parts_free(rf_reduced_parts *parts);  // NULL is fine

@@ -11,7 +11,7 @@
 #include "linalg/dense_rt.h"
 #include "linalg/vector.h"
 
-// What is to be in balance, by polynomials or by way of the mesh.
+// Equilibrium equations, by polynomials or by way of the mesh.
 typedef struct equations {
   int32_t r;
   rf_simd simd;

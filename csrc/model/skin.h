@@ -32,7 +32,7 @@ void rf_skin_free(rf_skin *skin);  // NULL is fine
 void rf_skin_position_rt(const rf_skin *skin, int32_t point, const double *q, double position[3]);
 void rf_skin_normal_rt(const rf_skin *skin, int32_t point, const double *q, double normal[3]);
 
-// Of `count` points, or of all in order where `which` is NULL; each output is nullable.
+// Evaluates `count` points, or all in order if `which` is NULL; each output is nullable.
 RF_MUST_CHECK rf_status rf_skin_evaluate(const rf_skin *skin, const rf_run *run, const double *q,
                                          int32_t count, const int32_t *which, double *positions,
                                          double *normals, rf_error *err);

@@ -214,7 +214,7 @@ static void scale_vector(int32_t n, double factor, double *x) {
   for (int32_t a = 0; a < n; ++a) x[a] *= factor;
 }
 
-// What a pair does in one step of the process is a task.
+// Task: one step of the process for one pair.
 typedef struct stage {
   const known *known;
   const pair *pairs;

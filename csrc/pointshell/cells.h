@@ -47,7 +47,7 @@ typedef struct rf_cells_walk {
   bool folded;                  // what is left of it begins at the low side
 } rf_cells_walk;
 
-// Of what is within `radius` along each axis; infinite: of everything.
+// Begins a walk over the cells within `radius` along each axis; infinite: over all.
 static inline void rf_cells_begin(const rf_cells *c, const double x[3], double radius,
                                   rf_cells_walk *w) {
   *w = (rf_cells_walk){.folded = false};
@@ -96,7 +96,7 @@ enum { RF_CELLS_RUNS = 18 };
 // size of a cell.  Returns the number of runs, none of them empty.
 int32_t rf_cells_around(const rf_cells *c, int32_t cell, rf_cells_run run[RF_CELLS_RUNS]);
 
-// Whom a search for the nearest point passes over.
+// Points that a search for the nearest one skips.
 typedef struct rf_cells_filter {
   int32_t except;         // a point; -1: none
   const uint8_t *gone;    // nullable: points with 1

@@ -1,4 +1,4 @@
-// How evenly points lie on a surface, and the area that each stands for.
+// Uniformity of points on a surface, and the area that each represents.
 //
 // Only points on the same side of a thin part count as near one another (RF_SAME_SIDE).
 #ifndef RF_POINTSHELL_MEASURE_H
@@ -17,9 +17,9 @@ typedef struct rf_uniformity {
   double gap;  // largest distance from a place of the surface to the nearest point, in spacings
 } rf_uniformity;
 
-// Of n points (n, 3) with unit normals, inwards (n, 3); the surface faces outwards.  The gap is
-// looked for at `samples` places of the surface, or, if one is given, of the level set that the
-// surface triangulates (samples 0: no search, the gap is not a number).
+// Measures n points (n, 3) with inward unit normals (n, 3); the surface faces outwards.  The gap is
+// searched at `samples` places of the surface or, if given, of the level set that the surface
+// triangulates (samples 0: no search, the gap is NaN).
 RF_MUST_CHECK rf_status rf_shell_uniformity(const rf_sampler *sampler,
                                             const rf_level_set *level_set, int32_t n,
                                             const double *points, const double *normals,

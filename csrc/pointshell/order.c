@@ -98,7 +98,7 @@ rf_status rf_farthest_order(int32_t n, const double *points, const rf_run *run, 
     const int32_t taken = take_first(&h);
     const double *p = points + 3 * (size_t)taken;
     order[k] = taken;
-    // nobody is farther from the taken ones than this one was; at 0 only twins are left
+    // no point is farther from the taken ones than this one was; at 0 only duplicates are left
     const double square = h.square[taken], radius = sqrt(square);
     // parts that are small and far apart come to lie in few cells: smaller ones pay once as many
     // points were looked at as these take to be sorted

@@ -7,7 +7,7 @@ RF_INLINE void clear(double *x, int32_t count) {
   for (int32_t c = 0; c < count; c += RF_WIDTH) rf_store(x + c, (rf_v){0});
 }
 
-// Where the sums of a rectangle go.  For a wide one `row` stands for i and `vec` for l,
+// Destination of the sums of a rectangle.  For a wide one `row` stands for i and `vec` for l,
 // for a tall one the other way round; either way the sums along the vectors are added,
 // scaled, to two rows of h (or to r), and so are the row sums.
 typedef struct rectangle {
@@ -208,7 +208,7 @@ void RF_NAME(rf_quartic_finish)(int32_t n, rf_quartic_work *work, int symmetric,
   const double *h = work->h;
   const int32_t ldh = work->ldh;
   if (!symmetric) symmetrise(n, work->h, ldh);
-  // rows beyond n, up to a multiple of four, give numbers that nobody reads
+  // rows beyond n, up to a multiple of four, give unused numbers
   for (int32_t a = 0; a < n; a += 4) {
     rf_v sum[4] = {{0}, {0}, {0}, {0}};
     for (int32_t c = 0; c < n; c += RF_WIDTH)

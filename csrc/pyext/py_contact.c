@@ -163,7 +163,7 @@ static int check_level(PyObject *self, int all_of) {
   return -1;
 }
 
-// Where the object is, and how the shell is deformed; `q` is to be released, also on failure.
+// Converts the pose of the object and the shell's coordinates; release `q` also on failure.
 static int place_in(PyObject *self, PyObject *position_obj, PyObject *quaternion_obj,
                     PyObject *q_obj, rf_pose *pose, py_in *q) {
   py_in position = {0}, quaternion = {0};
@@ -185,7 +185,7 @@ done:
   return result;
 }
 
-// One cycle, with the lock held; `list`: what touches, nullable.
+// Evaluates one cycle, with the lock held; `list`: touching points, nullable.
 static rf_status one_cycle(rf_penalty *penalty, const rf_pose *pose, const double *q,
                            const double *field_q, int32_t all_of, rf_penalty_result *found,
                            double *reduced, double *field_reduced, const rf_penalty_blocks *blocks,

@@ -136,8 +136,8 @@ static PyArrayObject *any_array(PyObject *object, const char *name, const char *
   return a;
 }
 
-// Whether somebody else can write to the array: while C computes without the GIL, what was checked
-// must not change.
+// True if others can write to the array: checked values must not change while C computes without
+// the GIL.
 static bool is_shared(PyArrayObject *a) {
   if (Py_REFCNT(a) == 1 && PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA)) return false;
   while (!PyArray_ISWRITEABLE(a)) {

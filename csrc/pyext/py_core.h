@@ -1,4 +1,4 @@
-// What every py_<room>.c needs: Python, NumPy, the module state, errors, runs.
+// Shared by every py_<room>.c: Python, NumPy, the module state, errors, runs.
 #ifndef RF_PYEXT_PY_CORE_H
 #define RF_PYEXT_PY_CORE_H
 

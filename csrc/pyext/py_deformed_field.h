@@ -1,4 +1,4 @@
-// How other rooms' bindings reach the C field inside a _core.DeformedField.
+// Gives other rooms' bindings the C field inside a _core.DeformedField.
 #ifndef RF_PYEXT_PY_DEFORMED_FIELD_H
 #define RF_PYEXT_PY_DEFORMED_FIELD_H
 

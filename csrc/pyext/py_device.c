@@ -94,8 +94,8 @@ static PyObject *hand_device(PyObject *module, PyObject *args) {
 
 // ---- devices outside of the process -------------------------------------------------------
 
-// As the system has it, which may be no UTF-8.  0, or -1 with InputError: longer than C keeps, or
-// none that a system can have.
+// Converts a text to the encoding of the file system, which may not be UTF-8.  0, or -1 with
+// InputError: too long, or not encodable.
 static int text_in(py_state *state, PyObject *text, const char *name, size_t size, char *out) {
   PyObject *encoded = PyUnicode_EncodeFSDefault(text);
   if (!encoded) {

@@ -1,4 +1,4 @@
-// How other rooms' bindings reach the C embedding inside a _core.Embedding.
+// Gives other rooms' bindings the C embedding inside a _core.Embedding.
 #ifndef RF_PYEXT_PY_EMBEDDING_H
 #define RF_PYEXT_PY_EMBEDDING_H
 

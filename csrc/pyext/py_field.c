@@ -25,8 +25,8 @@ const rf_field *py_field_get(py_state *state, PyObject *object) {
   return bad < 0 ? NULL : self_field(object);
 }
 
-// Those of some fields that own grids, each once, among them what others keep: so that fields of
-// fields of fields hold on to no chain of them.  A new tuple.
+// Returns a new tuple of the fields that own the grids of some fields, each once.  Keeping the
+// owners themselves avoids chains of fields that keep fields.
 static PyObject *owners_of(PyObject *fields) {
   PyObject *owners = PyDict_New(), *result = NULL;  // in order
   for (Py_ssize_t i = 0; owners && i < PyTuple_GET_SIZE(fields); ++i) {

@@ -1,4 +1,4 @@
-// How other rooms' bindings reach the C mesh inside a _core.Mesh.
+// Gives other rooms' bindings the C mesh inside a _core.Mesh.
 #ifndef RF_PYEXT_PY_MESH_H
 #define RF_PYEXT_PY_MESH_H
 

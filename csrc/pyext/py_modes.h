@@ -1,4 +1,4 @@
-// What the rooms that hand out linear modes share.
+// Conversion of linear modes to arrays, for the rooms that return them.
 #ifndef RF_PYEXT_PY_MODES_H
 #define RF_PYEXT_PY_MODES_H
 

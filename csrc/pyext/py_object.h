@@ -1,5 +1,5 @@
-// What the objects of the core's types have in common: each holds one C struct, releases it, and
-// keeps alive what the struct borrows.  A type with fields of its own has py_object for the first.
+// Base of the core's types: an object owns one C struct, releases it, and keeps alive what the
+// struct borrows.  A type with fields of its own begins with a py_object.
 #ifndef RF_PYEXT_PY_OBJECT_H
 #define RF_PYEXT_PY_OBJECT_H
 

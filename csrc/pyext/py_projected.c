@@ -44,7 +44,7 @@ static PyObject *projected_new(PyTypeObject *type, PyObject *args, PyObject *kwa
   return st < 0 ? py_raise(state, st, &err) : py_object_new(type, model, release, solid_obj);
 }
 
-// What the methods below have in common.
+// Result that a method computes; one function serves them all.
 typedef enum py_wanted { ENERGY, FORCE, STIFFNESS, DISPLACEMENT, PROJECTION } py_wanted;
 
 static rf_status compute(const rf_projected *m, const rf_run *run, py_wanted wanted,

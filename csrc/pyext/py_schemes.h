@@ -15,7 +15,7 @@ typedef struct py_scheme_state {
   double time_s;
 } py_scheme_state;
 
-// What a scheme does with the state `s` that it owns; every call under the lock.
+// Operations of a scheme on the state `s` that it owns; each is called under the lock.
 typedef struct py_scheme {
   py_system_kind kind;
   bool implicit;

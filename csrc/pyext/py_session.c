@@ -14,8 +14,8 @@
 
 static rf_session *self_session(PyObject *self) { return py_held(self); }
 
-// In the child of a fork whoever held it at that moment is not there to let go of it, and nothing
-// changes any more.
+// In a forked child the thread that held the lock does not exist, and nothing changes any more: no
+// lock is taken.
 static void lock(PyObject *self) {
   if (rf_session_here(self_session(self))) py_lock(self);
 }

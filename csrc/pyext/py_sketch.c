@@ -1,4 +1,4 @@
-// What bases from sketches take: the linear model, thinning, independence.
+// Bases from force sketches: linear model, thinning, independence.
 #include "base/alloc.h"
 #include "basis/independent.h"
 #include "basis/thin.h"

@@ -1,4 +1,4 @@
-// How other rooms' bindings reach the C solid inside a _core.Solid.
+// Gives other rooms' bindings the C solid inside a _core.Solid.
 #ifndef RF_PYEXT_PY_SOLID_H
 #define RF_PYEXT_PY_SOLID_H
 

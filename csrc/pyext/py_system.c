@@ -1,4 +1,4 @@
-// What the extension runs on: BLAS kernels, processor features, memory counters.
+// System information: BLAS kernels, processor features, memory counters.
 #include "base/alloc.h"
 #include "linalg/blas.h"
 #include "pyext/py_core.h"

@@ -1,4 +1,4 @@
-// How other rooms' bindings reach the C voxmap inside a _core.Voxmap.
+// Gives other rooms' bindings the C voxmap inside a _core.Voxmap.
 #ifndef RF_PYEXT_PY_VOXMAP_H
 #define RF_PYEXT_PY_VOXMAP_H
 

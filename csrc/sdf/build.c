@@ -342,8 +342,8 @@ done:
 
 // ---- depths ---------------------------------------------------------------------------
 
-// Where signs by pseudonormals are wrong, or parts of the surface are hidden in others: makes signs
-// those of windings, and samples inside the depths below the boundary of what is wound around.
+// Corrects signs by winding numbers where pseudonormals are wrong or parts of the surface are
+// hidden in others; samples inside get their depth below the boundary of the union.
 // suspected: parts may be hidden though none cross; room: for pieces of the boundary.
 static rf_status settle_inside(const rf_surface *s, filling *f, rf_grid *g, bool suspected,
                                bool whole, double band, int64_t room, const rf_run *run,

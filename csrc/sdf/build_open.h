@@ -23,7 +23,7 @@ RF_MUST_CHECK rf_status rf_open_walls_find(const rf_inside *inside, const rf_sur
                                            const rf_run *run, int32_t *triangles, int32_t *n,
                                            rf_error *err);
 
-// Of a grid that has distances without sign from the surface as values.
+// Finds the signs of a grid whose values are unsigned distances from the surface.
 RF_MUST_CHECK rf_status rf_open_signs_find(const rf_inside *inside, const rf_grid *grid,
                                            const rf_run *run, rf_open_signs *out, rf_error *err);
 void rf_open_signs_free(rf_open_signs *s);  // zeroed is fine

@@ -137,8 +137,8 @@ static int side_of(const double *n, double far, double way[3][3]) {
   return front == 3 ? 1 : behind == 3 ? -1 : 0;
 }
 
-// Whether another triangle may end or begin something along a line on a piece: false where a plane
-// through either, or across a side of the other, is between them, or the piece lies all on it.
+// True if another triangle may begin or end an interval of a line on a piece: false if a plane
+// through either, or across a side of the other, separates them, or the piece lies in that plane.
 static bool meets(const piece *p, const double *normal, const rf_closest_triangle *t, double gap) {
   double way[3][3], back[3][3];
   for (int k = 0; k < 3; ++k) {

@@ -1,13 +1,13 @@
-// The boundary of what a closed surface winds around.
+// Boundary of the union of overlapping closed parts of a surface.
 //
-// Where closed parts overlap, the walls inside the others are no boundary.  A triangle that no
-// other crosses or touches is wholly on the boundary or wholly hidden, which the windings on both
-// its sides tell.  Others are halved until they are met no more or shorter than `size`; of the
-// latter those remain that are on the boundary at one of four places.  So what remains is within
-// `size` of the boundary, and but for such slivers none of it is missing.
+// Walls of a part inside another one are not on the boundary.  A triangle that no other crosses or
+// touches is wholly on the boundary or wholly hidden, as the winding numbers on its two sides tell.
+// Others are halved until they are free of crossings or shorter than `size`; the latter are kept if
+// one of four places is on the boundary.  The result is within `size` of the boundary, and complete
+// except for such slivers.
 //
-// Walls with less than `gap` between them count as one.  Triangles that share a corner meet as they
-// do exactly (mesh/crossings.h): there, near is not met.
+// Walls closer than `gap` count as one.  Triangles that share a corner are tested exactly
+// (mesh/crossings.h), without `gap`.
 #ifndef RF_SDF_BUILD_UNION_H
 #define RF_SDF_BUILD_UNION_H
 
@@ -22,7 +22,7 @@ typedef struct rf_union_boundary {
   int32_t *triangles;             //                       (n_triangles, 3)
 } rf_union_boundary;
 
-// Whether a surface is of several pieces that share no vertex.
+// Tells if a surface has several pieces that share no vertex.
 RF_MUST_CHECK rf_status rf_union_has_parts(const rf_surface *surface, const rf_closest *closest,
                                            bool *out, rf_error *err);
 

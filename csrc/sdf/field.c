@@ -184,7 +184,7 @@ static rf_status slab_lipschitz(void *context, int64_t task, int worker, rf_erro
   return RF_OK;
 }
 
-// Of distances d to a set, d^2 - |p|^2 is concave, as the smallest of linear functions.  So with
+// For a distance d to a set, d^2 - |p|^2 is concave, as the smallest of linear functions.  So with
 // weights w of the samples around a place p of a side
 //     d^2 >= sum w_i d_i^2 - sum w_i |p - p_i|^2 >= min d_i^2 - e^2,
 // e half the diagonal of a cell of the side; and likewise, as a mean of squares is no less than the
@@ -315,7 +315,7 @@ static rf_status check_part(int32_t index, const rf_field_part *p, rf_error *err
   }
 }
 
-// What rf_field_slack_rt needs; the proof is there.
+// Measures the bounds that rf_field_slack_rt needs; the proof is there.
 static void measure(rf_field *f) {
   double size = 0.0;
   f->lipschitz = 1.0;
@@ -416,7 +416,7 @@ static int32_t count_groups(const rf_field *f) {
   return n;
 }
 
-// What is chosen from: a group of each of several fields; or a part of each group of one field.
+// Candidates: a group of each of several fields, or a part of each group of one field.
 typedef struct choice {
   const rf_field_part *parts;  // the first of those to choose from
   int32_t n_parts, chosen;     // of all; where the choice begins

@@ -116,8 +116,8 @@ RF_MUST_CHECK rf_status rf_field_create_joined(int32_t n, const rf_field *const 
 // high where no value is.
 void rf_field_bounds(const rf_field *field, double value, double low[3], double high[3]);
 
-// Whether there may be values below a given one beside the box of a grid, where they are lower
-// bounds only: on the level set of that value is then the box, in place of what it holds.
+// True if values below a given one may lie outside the box of a grid, where they are lower bounds
+// only: the level set of that value then follows the box and not the object.
 bool rf_field_leaves_box(const rf_field *field, double value);
 
 // distance (n) and, unless NULL, gradient (n, 3) on the threads of a run.

@@ -53,7 +53,7 @@ def fit(mesh: Mesh) -> tuple[float, float] | None:
 
 @dataclass(frozen=True)
 class SolidSummary:
-    """What a solid is made of; ``print(solid)`` shows it.
+    """Summary of a solid: mesh, volume, mass; ``print(solid)`` shows it.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the command line prints: stages with bars and times, sizes, durations."""
+"""Output of the command line: stages with bars and times, sizes, durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long calls run: number of threads, progress, interruption."""
+"""Execution of long calls: number of threads, progress, interruption."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def threads() -> int:
     Returns
     -------
     int
-        What `set_threads` set; by default the number of processors the process may run on.
+        As `set_threads` set it; by default the number of processors the process may run on.
     """
     return _threads
 
@@ -112,7 +112,7 @@ def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], ob
     progress
         The argument of the public function.
     label
-        What the bar says is being done.
+        Name of the work, shown by the bar.
     """
     if progress is False:
         yield None

@@ -1,4 +1,4 @@
-"""What is written to files and read from them."""
+"""Saving to files and loading from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether contacts and simulations make a haptic session: told before anything is copied."""
+"""Checks that contacts and simulations make a haptic session, before anything is copied."""
 
 from __future__ import annotations
 

@@ -48,19 +48,19 @@ class Refused(Exception):
 
 
 class _NoTensors(Refused):
-    """What is no safetensors file is not a bad one of any kind, either."""
+    """Not a safetensors file at all, as opposed to a damaged one."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What a kind of file holds.
+    """Contents of a kind of file.
 
     Parameters
     ----------
     format, version
         Entry ``format`` of the metadata, and the highest ``format_version`` that is known.
     what
-        How messages call its contents, such as "model".
+        Name of its contents in messages, such as "model".
     schema
         From the names of the arrays that are there, names and types ("F64", "F32", "I32") of those
         that must be there; wider numbers first, which keeps each array aligned.

@@ -46,7 +46,7 @@ _WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp")
 
 
 class ElasticData(NamedTuple):
-    """What a ``.veg`` file says about a material."""
+    """Material in a ``.veg`` file."""
 
     name: str
     density: float
@@ -102,7 +102,7 @@ class _Line(NamedTuple):
 
 
 class _Included:
-    """What one file may include: regular files of its own folder, so many of so many bytes."""
+    """Budget of includes: regular files below the first one's folder, their number and bytes."""
 
     def __init__(self, first: Path) -> None:
         self._folder = os.path.realpath(first.parent)

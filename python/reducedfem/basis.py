@@ -41,7 +41,7 @@ class Basis:
         All singular values of the deformations; what comes after the first r is what the
         basis leaves out.
     provenance
-        How the basis was made: texts, numbers, and sequences and mappings of them. Its
+        Record of how the basis was made: texts, numbers, sequences and mappings of them. Its
         ``"method"`` is a text, "given vectors" unless said otherwise.
 
     Raises
@@ -128,7 +128,7 @@ class SystemBasis(Basis):
     spectrum
         All singular values.
     provenance
-        How the basis was made.
+        Record of how the basis was made.
 
     Raises
     ------

@@ -47,7 +47,7 @@ class ContactPoints:
     indices
         Which points of the shell, shape (k,).
     positions
-        Where they are in the world [m], shape (k, 3).
+        Places in the world [m], shape (k, 3).
     distances
         Signed distances, all negative [m], shape (k,).
     normals
@@ -68,7 +68,7 @@ class ContactPoints:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactForce:
-    """What `PenaltyContact.evaluate` found.
+    """Result of `PenaltyContact.evaluate`.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class ContactForce:
     depth
         Deepest penetration [m], 0 without contact.
     microseconds
-        What it took.
+        Computing time.
     contacts
         The points that touch, where they were asked for.
     field_reduced_force
@@ -132,7 +132,7 @@ class ContactForce:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactTrajectory:
-    """What `PenaltyContact.evaluate_many` found: `ContactForce` as arrays over n cycles.
+    """Result of `PenaltyContact.evaluate_many`: `ContactForce` as arrays over n cycles.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class ContactTrajectory:
     depth
         Deepest penetration [m], shape (n,).
     microseconds
-        What each cycle took, shape (n,).
+        Computing time of each cycle, shape (n,).
     field_reduced_force
         On a field that deforms [N kg^-1/2], shape (n, its r); None for others.
     contacts
@@ -250,10 +250,10 @@ class PenaltyContact:
     max_points
         L, the number of touching points above which forces are scaled; None: never.
     area_weights
-        Whether the force of each point is in proportion to its area, `Pointshell.areas`, over
+        True: weight the force of each point by its area, `Pointshell.areas`, over
         the mean of the areas; l is then the sum of these weights.
     temporal_coherence
-        Whether nodes that cannot have come into contact are skipped; not with a
+        True: skip nodes that cannot have come into contact; not with a
         `DeformedField`.
     grasp
         The point about which torques are, in the frame of the field, shape (3,) [m]; None: its
@@ -408,7 +408,7 @@ class PenaltyContact:
         field_q
             Reduced coordinates of a field that deforms [kg^1/2 m]; None: at rest.
         contacts
-            Whether the touching points are returned too.
+            True: return the touching points too.
         treeless
             Look at all points one by one, without the tree: slow, to compare with. Nothing is
             remembered of it.
@@ -450,8 +450,8 @@ class PenaltyContact:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return how forces change with the shell's coordinates; a cycle, as `evaluate`.
 
-        What a solve for the motion of the field object and the change of q together takes (end
-        of Barbic 2007, section 4.2; `HapticSession`), besides `ContactForce.gradient`. With
+        A joint solve for the motion of the field object and q (end of Barbic 2007, section 4.2;
+        `HapticSession`) needs these derivatives besides `ContactForce.gradient`. With
         x = P + U q and forces whose directions and lines of action stay, a point adds
 
         - d(F, T)/dq = k (e; r x e) (U^T e)^T, and transposed that of the reduced force by (dx, dw),
@@ -497,7 +497,7 @@ class PenaltyContact:
     ) -> ContactTrajectory:
         """Return what `evaluate` gives for a whole trajectory, cycle after cycle.
 
-        What the contact knows of the last cycle (levels rendered, nodes that are clear, measured
+        The contact's memory of the last cycle (levels rendered, nodes that are clear, measured
         costs) is carried on from call to call, as from cycle to cycle: the first cycle goes on
         from whatever was evaluated before, and may for that render other levels than that of a
         new contact. `reset` begins anew. Poses and `qs` are checked before the first cycle.
@@ -514,7 +514,7 @@ class PenaltyContact:
         field_qs
             Of a field that deforms, shape (n, its r) [kg^1/2 m]; None: at rest.
         contacts
-            Whether the touching points of every cycle are returned too, which takes 84 bytes a
+            True: return the touching points of every cycle too, which takes 84 bytes a
             point and cycle.
         treeless
             Look at all points one by one in every cycle, to compare with; nothing is remembered

@@ -88,6 +88,7 @@ class StrainRateDamping:
 
         At rest its matrix is beta times the stiffness, so that small motions are damped as by
         Rayleigh's (0, beta): a mode of frequency f by the part pi f beta of the critical damping.
+        The penalty that ties cut cells to each other is part of the stiffness and is not damped.
 
         Parameters
         ----------

@@ -43,7 +43,7 @@ class DeformedField:
     field at rest should have a box with room for what is pulled back, because beside it there
     are only lower bounds.
 
-    Where two parts of an object deform away from each other, a place near one may be pulled
+    If two parts of an object deform away from each other, a place near one may be pulled
     back into the other: a mirror image. `domains` cuts the object into parts that overlap, each
     with its own field and proxies; the distance is the smallest of theirs.
 
@@ -55,13 +55,13 @@ class DeformedField:
     reduced
         The model that deforms it.
     proxies
-        How many to fit to the surface (`Pointshell.from_field`), or the points themselves:
+        Number to fit to the surface (`Pointshell.from_field`), or the points themselves:
         a `Pointshell`, or an array [m], shape (m, 3).
     k
-        How many proxies a place is pulled back by, 1 to 16, or all of a domain that has fewer.
+        Number of proxies that pull back a place, 1 to 16; all of a domain that has fewer.
         With less than 4 the field jumps somewhere.
     embedding
-        How the mesh carries the proxies, where these are given; None: made here.
+        Embedding of the proxies in the mesh, if these are given; None: made here.
     rng
         Seed or generator for fitting.
     domains
@@ -258,7 +258,7 @@ class DeformedField:
 
     @property
     def labels(self) -> NDArray[np.int32] | None:
-        """Of the proxies before they were shared out, read-only; None: no automatic domains."""
+        """Domain of each proxy before the overlap, read-only; None: no automatic domains."""
         return self._labels
 
     @property
@@ -268,7 +268,7 @@ class DeformedField:
 
     @property
     def embedding(self) -> Embedding:
-        """How the mesh carries the proxies."""
+        """Embedding of the proxies in the mesh."""
         return self._embedding
 
     def distance(self, points: ArrayLike, q: ArrayLike | None = None) -> NDArray[np.float64]:

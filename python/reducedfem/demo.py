@@ -39,7 +39,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class DemoSettings:
-    """What a demonstration does, in SI units.
+    """Settings of a demonstration, in SI units.
 
     Attributes
     ----------
@@ -54,12 +54,12 @@ class DemoSettings:
     fixed_axis, fixed_part
         Nodes are fixed in this part of the bounding box at its low end along the axis.
     point, radius, force, push
-        Where the surface is pushed, over which radius (0: one vertex) [m], with which force
-        [N], how long [s].
+        Place of the push on the surface, its radius (0: one vertex) [m], its force
+        [N] and duration [s].
     duration, dt, damping
         Simulated time [s], time step [s], Rayleigh damping.
-    cut
-        Cut cells of second order, else whole cubes of first.
+    whole
+        Why the cells are whole cubes of first order; empty: they are cut and of second order.
     newton_max, tol
         Newton iterations per step at most, and when they end.
     azimuth, elevation, shapes, rest_opacity, pixels
@@ -82,7 +82,7 @@ class DemoSettings:
     azimuth: float
     elevation: float
     radius: float = 0.0
-    cut: bool = True
+    whole: str = ""
     shapes: int = 4
     rest_opacity: float = 1.0
     k: int = 20
@@ -124,8 +124,7 @@ DEMOS = {
             fixed_part=0.05,
             point=(0.5, 0.0, 0.33),
             radius=0.25,
-            # pushed where its members are far thinner than a cell
-            cut=False,
+            whole="cut to shape, its thin hangers would buckle, which 30 coordinates do not follow",
             force=(0.0, 120.0, -60.0),
             push=0.05,
             duration=0.8,
@@ -199,7 +198,7 @@ def dominant_frequency(time_s: ArrayLike, values: ArrayLike) -> float | None:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How far a reduced motion is from the unreduced one.
+    """Difference between a reduced motion and the unreduced one.
 
     Attributes
     ----------
@@ -267,7 +266,7 @@ def instants(d: Array, count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Made:
-    """What the precomputation makes."""
+    """Results of the precomputation."""
 
     surface: Surface
     embedding: Embedding
@@ -346,8 +345,8 @@ def _precompute(settings: DemoSettings, file: Path, console: Console) -> _Made:
         mesh = voxelize(
             surface,
             settings.resolution,
-            cut=settings.cut,
-            order=2 if settings.cut else 1,
+            cut=not settings.whole,
+            order=1 if settings.whole else 2,
             progress=stage.tell,
         )
         stage.result = (
@@ -388,6 +387,8 @@ def _precompute(settings: DemoSettings, file: Path, console: Console) -> _Made:
     )
     for label, text in solid.summary.rows()[1:3]:
         console.fact(label, text)
+    if settings.whole:
+        console.fact("whole cubes", settings.whole)
     console.fact("together", time_text(precomputed))
     return _Made(surface, embedding, solid, model)
 
@@ -517,7 +518,7 @@ def run(settings: DemoSettings, out: Path, console: Console) -> Comparison:
     out
         The folder; made if it is missing.
     console
-        Where to tell what happens.
+        Output for progress and results.
 
     Returns
     -------

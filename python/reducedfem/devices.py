@@ -46,7 +46,7 @@ _HD = ("libHD.so",)
 
 
 class Device:
-    """What all devices have in common; made by its subclasses.
+    """Base of all devices; made by its subclasses.
 
     A device belongs to one session at a time, from the making of that until it is closed.
 
@@ -181,7 +181,7 @@ class ReplayDevice(Device):
         records
             Of that session.
         hand
-            Whether to play where the hand was in the world, in place of where the device was in
+            True: play the poses of the hand in the world, instead of those of the device in
             its own frame: the motion without the session's `Workspace`.
 
         Returns
@@ -341,7 +341,7 @@ class SimulatedHand(Device):
     Parameters
     ----------
     times, positions, quaternions, buttons
-        Where the hand means to be, as of `ReplayDevice`.
+        Intended motion of the hand, as of `ReplayDevice`.
     mass, damping, stiffness
         Of hand and handle [kg], [N s/m], [N/m]: a relaxed grip has some 0.1 kg, 5 N s/m and
         300 N/m.
@@ -411,11 +411,11 @@ class UdpDevice(Device):
     Parameters
     ----------
     address
-        Where samples come in: (IPv4 address in numbers, port); port 0: any that is free.
+        Local address for samples: (IPv4 address in numbers, port); port 0: any that is free.
     client
         Address of the client; None: who sends the first good sample.
     wait
-        How long to wait for the first sample when it is opened [s].
+        Longest wait for the first sample when it is opened [s].
     max_force, max_torque
         The most that is sent [N], [N m]: what the client's device renders, which only the client
         knows; None: any. Beyond the default ones `UdpClient` does not render either, unless it is
@@ -461,7 +461,7 @@ class UdpDevice(Device):
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where samples come in; port 0: it is not open."""
+        """Local address for samples; port 0: it is not open."""
         return self._host, _core.udp_counts(self._core)[0]
 
     @property
@@ -531,7 +531,7 @@ class SpaceMouse(Device):
         Share of the way to the stops that counts as none, along each axis: what is beyond
         begins at zero.
     full
-        What the daemon tells at the stops.
+        Value that the daemon reports at the stops.
     socket
         Path of the daemon's socket; None: that in the environment variable ``SPNAV_SOCKET``, or
         ``/var/run/spnav.sock``.
@@ -699,16 +699,16 @@ def _libraries(
 
 @dataclass(frozen=True)
 class DeviceProbe:
-    """Whether a device is there.
+    """Result of looking for a device.
 
     Attributes
     ----------
     kind
         The class that makes it.
     found
-        Whether it answered.
+        True if it answered.
     looked_for
-        What was looked for, and where: libraries, sockets, addresses, and which environment
+        Places that were tried: libraries, sockets, addresses, and which environment
         variable told them.
     detail
         Name and abilities of what was found, or why nothing was.

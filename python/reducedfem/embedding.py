@@ -109,7 +109,7 @@ class Embedding:
 
     @property
     def outside(self) -> NDArray[np.bool_]:
-        """Which points lie in no element, shape (v,)."""
+        """Mask of points that lie in no element, shape (v,)."""
         mask: NDArray[np.bool_] = self._core.distance > 0
         return mask
 

@@ -77,7 +77,7 @@ class StaticConvergenceError(ConvergenceError):
     displacement
         Equilibrium under ``report.fraction`` of the load [m], shape (n, 3).
     report
-        What it took.
+        Statistics of the attempt.
     """
 
     def __init__(

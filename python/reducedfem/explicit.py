@@ -47,7 +47,7 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class CentralReport:
-    """What happened since the last reset.
+    """Statistics since the last reset.
 
     Attributes
     ----------
@@ -133,7 +133,7 @@ def stable_step(
     Parameters
     ----------
     system
-        What moves. An unreduced solid has its lumped mass here.
+        The system. An unreduced solid has its lumped mass here.
     q
         Reduced coordinates (r,) or displacements [m] (n, 3) at which the tangent is taken;
         None: rest.
@@ -187,7 +187,7 @@ class CentralDifferences(Simulation):
     Parameters
     ----------
     system
-        What moves.
+        The simulated system.
     dt
         Time step [s]; None: half of the stable step at rest.
     damping
@@ -251,5 +251,5 @@ class CentralDifferences(Simulation):
 
     @property
     def report(self) -> CentralReport:
-        """What happened since the last reset."""
+        """Statistics since the last reset."""
         return CentralReport(stable_step=self._stable, **self._core.report())

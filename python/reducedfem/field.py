@@ -230,7 +230,7 @@ class Field:
         Parameters
         ----------
         by
-            How much [m]; negative makes it smaller.
+            Distance [m]; negative makes it smaller.
 
         Returns
         -------
@@ -551,7 +551,7 @@ class DistanceField(Field, Saved):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """How it was made, plain data that cannot be changed.
+        """Record of how it was made, plain data that cannot be changed.
 
         Of `from_surface`: whether the surface is ``closed``, faced inwards (``turned``), crosses
         itself (``crossing``), and the offset that was taken (``offset_m``). Where parts overlap
@@ -959,7 +959,7 @@ class OffsetField(Field):
     field
         The field of the object; of an offset field the object of that is taken, and both offsets.
     by
-        How much larger [m]; negative makes it smaller.
+        Distance [m]; negative makes it smaller.
 
     Raises
     ------
@@ -983,7 +983,7 @@ class OffsetField(Field):
 
     @property
     def by(self) -> float:
-        """How much larger [m]."""
+        """Distance by which it is larger [m]."""
         return self._by
 
     def __repr__(self) -> str:

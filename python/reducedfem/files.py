@@ -169,7 +169,7 @@ def to_bytes(model: ReducedSolid) -> bytes:
     Returns
     -------
     bytes
-        What `save` writes.
+        Contents of the file that `save` writes.
 
     Raises
     ------

@@ -37,7 +37,7 @@ _FLAGS = {
 
 
 class HapticRecords:
-    """What happened in each cycle of a session.
+    """Records of the cycles of a session.
 
     ``records["force"]`` is one of the names below for all cycles; ``records[1000:2000]``, and a
     mask such as ``records[records["touching"] > 0]``, are the records of some of them.
@@ -155,7 +155,7 @@ class HapticRecords:
         Parameters
         ----------
         path
-            Where to save the picture (.png, .pdf, .svg); None: nowhere.
+            File of the picture (.png, .pdf, .svg); None: not saved.
         title
             Text above.
         max_depth

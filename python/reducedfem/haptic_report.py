@@ -1,4 +1,4 @@
-"""What a haptic session tells of itself: its newest state, and what it has done so far."""
+"""Snapshots and reports of haptic sessions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class HapticSnapshot:
     field_q
         Those of the object with the field; None where it does not deform.
     fresh
-        Whether a cycle has ended since the last snapshot.
+        True if a cycle has ended since the last snapshot.
     """
 
     __slots__ = ("_data", "_fresh", "_sizes")
@@ -51,7 +51,7 @@ class HapticSnapshot:
 
     @property
     def record(self) -> np.void:
-        """Of the last cycle, by name."""
+        """Record of the last cycle, by name."""
         record: np.void = np.frombuffer(self._data, RECORD, 1)[0]
         return record
 
@@ -62,12 +62,12 @@ class HapticSnapshot:
 
     @property
     def field_q(self) -> NDArray[np.float64] | None:
-        """Those of the object with the field."""
+        """Reduced coordinates of the object with the field [kg^1/2 m]; None: none."""
         return self._coordinates()[-1]
 
     @property
     def fresh(self) -> bool:
-        """Whether a cycle has ended since the last snapshot."""
+        """True if a cycle has ended since the last snapshot."""
         return self._fresh
 
     def _reals(self, name: str, n: int) -> NDArray[np.float64]:
@@ -109,14 +109,14 @@ class HapticSnapshot:
 
 @dataclass(frozen=True)
 class HapticReport:
-    """What a session has done so far.
+    """Statistics of a session so far.
 
     Attributes
     ----------
     phase
         "ready", "running", "stopped", "finished" or "failed".
     failure
-        What failed; empty otherwise.
+        Reason of a failure; empty otherwise.
     device
         Name of the device; empty before it is opened for the first time.
     ticks
@@ -135,12 +135,12 @@ class HapticReport:
     compute_us, processor_us, late_us, contact_us
         Times of computing, of it on a processor, of the beginning of cycles after their time, and
         of contact: by name "p50", "p99", "p99.9", "max" [us], known to 1 %.
-        What cycles compute for longer than they are on a processor, a hypervisor or another
+        Time that cycles compute without being on a processor, a hypervisor or another
         thread of the machine took.
     depth
         Deepest penetration so far [m]; 0 without contact.
     max_depth
-        What the coupling allows of it [m]; None: it does not look at it.
+        Limit of the coupling for it [m]; None: no limit.
     too_deep
         Cycles in which contact was deeper than the coupling of that cycle allowed. When that is
         not bounded tells `VirtualCoupling`.
@@ -160,9 +160,9 @@ class HapticReport:
     advice
         Sentences on what to change; empty where nothing needs to be.
     priority, locked
-        Whether the thread has a real-time priority, and memory is locked.
+        True if the thread has a real-time priority, and if memory is locked.
     not_allowed
-        What of these the system refused, and why.
+        Reasons why the system refused one of these; empty: it did not.
     """
 
     phase: str

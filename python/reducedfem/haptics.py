@@ -78,9 +78,9 @@ class HapticSession:
         shell; or several, with the same `field` and grasp point. A `stiffness` of "auto" is 20
         times that of the coupling, also of one that replaces it later.
     device
-        What the hand holds.
+        The device that the hand holds.
     coupling
-        What ties the simulation object to it. Where it has a `max_depth`, and its `reach` is None,
+        Coupling of the simulation object to it. If it has a `max_depth`, and its `reach` is None,
         it gets that of the object with the field.
     simulation
         Of the shell, of the model under its `PointTree`, with steps that divide the period; its
@@ -101,8 +101,8 @@ class HapticSession:
         of every shell and of the object itself, whatever number of steps make a period. Otherwise,
         as there, the object moves against shells that stand still, which then step under the forces
         of before that motion: explicit ones, under which contact oscillates where it is stiff for
-        the mass that is hit and for the rate. In ``benchmarks/b07_4_2_coupled.py`` contact may be
-        hundreds of times as stiff at 250 Hz. Where nothing deforms there is no difference.
+        the mass that is hit and for the rate (``benchmarks/b07_4_2_coupled.py`` compares both).
+        There is no difference if nothing deforms.
         Forces are linear within a cycle: an object that leaves contact in it pulls the shell along
         until its end. Cycles in which a body's own stiffness makes the matrix indefinite are split:
         see `HapticRecords.flagged`.
@@ -122,7 +122,7 @@ class HapticSession:
         Time without a new sample of the device after which there is no force [s]; None: 0.01 s
         for a `UdpDevice`, 0.05 s for others.
     passivity
-        Whether a controller keeps the energy that is given to the hand within an allowance; it
+        True: a controller keeps the energy that is given to the hand within an allowance; it
         is observed in any case. It fades forces out before they have given too much, by
         velocities of the last cycle, and damps where that was not enough. See below. It comes
         after `force_slew` and `torque_slew`: a force that one of them keeps up may give no more
@@ -130,7 +130,7 @@ class HapticSession:
     energy_allowance
         Of that controller [J].
     render
-        What the hand feels of a coupling that saturates: "linear", k e, up to the limits of the
+        Force that the hand feels from a saturated coupling: "linear", k e, up to the limits of the
         device, as Barbic has it (end of section 4.9), or "saturated", the opposite of what acts
         on the object. The first can be much larger. See below.
     duration
@@ -142,13 +142,13 @@ class HapticSession:
         goes on at its end, or in a new one where that was moved away. None: `records` gives the
         last ones.
     keep_records
-        How many of the last cycles `records` returns, or a file may lag behind.
+        Number of last cycles that `records` returns, or that a file may lag behind.
     priority
         Real-time priority of the thread (SCHED_FIFO), 1 to 98; 0: none. The one that watches it,
         and halts the device when it hangs, runs one above. Where the system refuses it the report
         says so.
     lock_memory
-        Whether the memory of the process is kept from being swapped, where allowed.
+        True: keep the memory of the process from being swapped, if allowed.
 
     Raises
     ------
@@ -331,7 +331,7 @@ class HapticSession:
         _live.add(self)
 
     def __del__(self) -> None:
-        # what nobody has any more ends as if it had been closed; so does no half-made one
+        # an unreferenced session is closed, unless its constructor failed
         if not hasattr(self, "_closed"):
             return
         # closing may have been interrupted
@@ -359,7 +359,7 @@ class HapticSession:
 
     @property
     def device(self) -> Device:
-        """What the hand holds."""
+        """The device that the hand holds."""
         return self._device
 
     @property
@@ -446,9 +446,9 @@ class HapticSession:
         Parameters
         ----------
         cycles
-            How many; or else
+            Number of cycles.
         seconds
-            how much time of the session they are to cover [s].
+            Time of the session that they cover [s], in place of `cycles`.
         progress
             True: a progress bar; a callable: called as ``f(done, total)`` now and then.
 
@@ -563,7 +563,7 @@ class HapticSession:
         Returns
         -------
         bool
-            Whether it has; so has one that was stopped or closed.
+            True if it has ended; also if it was stopped or closed.
 
         Raises
         ------
@@ -577,7 +577,7 @@ class HapticSession:
                 raise InputError("the session is closed: it was never started")
             raise InputError("the session was not started: use it in a with block, or call start")
         until = math.inf if timeout is None else time.monotonic() + number(timeout, "timeout")
-        # nobody who looks at the session meanwhile is to wait for this
+        # poll: other threads may use the session meanwhile
         while not self._core.wait(0.0):
             if time.monotonic() >= until:
                 return False
@@ -698,7 +698,7 @@ class HapticSession:
         Parameters
         ----------
         forces
-            Whether there are to be any.
+            True: render forces.
 
         Raises
         ------
@@ -723,7 +723,7 @@ class HapticSession:
     def coupling(self) -> VirtualCoupling | DynamicCoupling:
         """The coupling; it may be replaced while the session runs.
 
-        Where it has a `max_depth` and no `reach`, this has the reach that was found.
+        With a `max_depth` and no `reach` of its own, it has the reach that was found.
         """
         return self._coupling
 

@@ -53,7 +53,7 @@ class State:
 
 @dataclass(frozen=True)
 class NewmarkReport:
-    """What happened since the last reset.
+    """Statistics since the last reset.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ def check_rigid_motion(
 
 
 class Simulation:
-    """What all schemes have in common: state, steps, reset; not made by users.
+    """Base of all schemes: state, steps, reset; not made by users.
 
     Methods may be called from several threads; each waits for some steps of another, not for
     its whole call.
@@ -160,7 +160,7 @@ class Simulation:
 
     @property
     def system(self) -> ReducedSolid | ProjectedSolid | Solid:
-        """What moves."""
+        """The simulated system."""
         return self._system
 
     @property
@@ -295,7 +295,7 @@ class ImplicitNewmark(Simulation):
     Parameters
     ----------
     system
-        What moves.
+        The simulated system.
     dt
         Time step [s].
     damping
@@ -481,7 +481,7 @@ class ImplicitNewmark(Simulation):
 
     @property
     def report(self) -> NewmarkReport:
-        """What happened since the last reset, with the convergence of the last step."""
+        """Statistics since the last reset, with the convergence of the last step."""
         return NewmarkReport(**self._core.report())
 
 

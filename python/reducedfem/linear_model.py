@@ -32,9 +32,9 @@ class LinearModel:
     Parameters
     ----------
     solid
-        What the modes belong to.
+        Solid of the modes.
     modes
-        Elastic modes of the solid, or how many of the lowest to compute.
+        Elastic modes of the solid, or the number of lowest ones to compute.
 
     Raises
     ------
@@ -65,7 +65,7 @@ class LinearModel:
 
     @property
     def solid(self) -> Solid:
-        """What the modes belong to."""
+        """Solid of the modes."""
         return self._solid
 
     @property

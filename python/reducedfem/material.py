@@ -282,8 +282,8 @@ class LinearElastic:
         Parameters
         ----------
         axes
-            Where the present x, y and z axes of the material go: an orthonormal right-handed
-            (3, 3), one a row.
+            New directions of the present x, y and z axes of the material, one a row: an orthonormal
+            right-handed (3, 3).
 
         Returns
         -------

@@ -11,7 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
-from reducedfem._check import array_like, choice, flag, integer, node_indices, number, require
+from reducedfem._check import (
+    array_like,
+    as_array,
+    choice,
+    flag,
+    integer,
+    node_indices,
+    number,
+    require,
+)
 from reducedfem._core import Mesh as _CoreMesh
 from reducedfem._inside import warn_of_doubts
 from reducedfem._run import Progress, callback, threads
@@ -360,7 +369,7 @@ class Mesh:
         Parameters
         ----------
         by
-            What connects, as `components` says.
+            "node" or "face": the connection, as `components` says.
 
         Returns
         -------
@@ -433,7 +442,7 @@ class Mesh:
         Parameters
         ----------
         by
-            What connects, as `components` says.
+            "node" or "face": the connection, as `components` says.
 
         Returns
         -------
@@ -452,6 +461,31 @@ class Mesh:
         part = self.submesh(label == np.bincount(label).argmax())
         part._source = self._source
         return part
+
+    def with_regions(self, regions: ArrayLike) -> Mesh:
+        """Return this mesh with other regions, cut cells included.
+
+        Parameters
+        ----------
+        regions
+            An integer per element, shape (e,), for example to give each region its own
+            material.
+
+        Returns
+        -------
+        Mesh
+            Without the names and materials that a file gave to the old regions.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            Not integers, or of another shape.
+        """
+        chosen = as_array(regions, "regions", "integers")
+        core = _core.Mesh(self.nodes, self.elements, chosen)
+        mesh = Mesh.__new__(Mesh)._adopt(core, self._original_nodes, source=self._source)
+        mesh._cut_as(self._rule())
+        return mesh
 
     def quadratic(self) -> Mesh:
         """Return this mesh with second-order elements.
@@ -500,8 +534,8 @@ class Mesh:
     def with_mid_edge_nodes(self, nodes: ArrayLike) -> NDArray[np.int32]:
         """Return nodes and the mid-edge nodes of the edges that run between two of them.
 
-        What is fixed or loaded by its corners, for example by a list that belongs to the
-        mesh before `quadratic`, is so as a whole with these.
+        Extends a selection of corners to whole edges, for example a list that belongs to the
+        mesh before `quadratic`, so that whole faces are fixed or loaded.
 
         Parameters
         ----------

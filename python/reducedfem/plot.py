@@ -127,7 +127,7 @@ def _corner_normals(x: Array, triangles: NDArray[np.int32]) -> Array:
 
 
 class _Fragments(NamedTuple):
-    """What is seen in each pixel that shows something."""
+    """Visible fragment of each covered pixel."""
 
     pixel: NDArray[np.int64]
     depth: Array
@@ -284,7 +284,7 @@ def render(
     size
         Width and height [pixels] at most; the picture is cut to the shapes.
     azimuth, elevation
-        Where the viewer is [degrees]: with z up, angle about z from x, and above the xy plane.
+        Direction to the viewer [degrees]: with z up, angle about z from x, and above the xy plane.
     margin
         Free border, as a part of the larger side.
     smoothing
@@ -372,7 +372,7 @@ def check_picture(path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     path
-        Where the picture is to go.
+        File of the picture.
 
     Raises
     ------
@@ -396,7 +396,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 150) ->
     Parameters
     ----------
     figure
-        What `shapes_figure` or `traces_figure` returned, or another.
+        A figure, as `shapes_figure` or `traces_figure` returns it.
     path
         The suffix chooses the format.
     dpi
@@ -487,7 +487,7 @@ def shapes_figure(
     title
         Over the picture.
     azimuth, elevation
-        Where the viewer is [degrees].
+        Direction to the viewer [degrees].
     rest_opacity
         Less than 1 lets the deformed shapes show through the one at rest.
     size

@@ -42,7 +42,7 @@ class PointTree:
     reduced
         The deformable solid that carries them; None: the shell is rigid.
     embedding
-        How the solid's mesh carries the points; made from ``shell.points`` where it is None.
+        Embedding of the points in the solid's mesh; None: made from ``shell.points``.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -133,7 +133,7 @@ class PointTree:
 
     @property
     def embedding(self) -> Embedding | None:
-        """How the solid's mesh carries the points; None: the shell is rigid."""
+        """Embedding of the points in the solid's mesh; None: the shell is rigid."""
         return self._embedding
 
     @property

@@ -49,7 +49,7 @@ _OFFSET = 1.4
 
 @dataclass(frozen=True, eq=False)
 class Uniformity:
-    """How evenly the points of a shell lie on a surface, level by level.
+    """Uniformity of the points of a shell on a surface, level by level.
 
     Distances are straight, between points on the same side of thin parts (normals that differ
     by less than 120 degrees), and in multiples of `spacing`, the distance between neighbours
@@ -191,7 +191,7 @@ class Pointshell(Saved):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """How it was made, plain data that cannot be changed; files do not keep it.
+        """Record of how it was made, plain data that cannot be changed; files do not keep it.
 
         ``method`` says how. Of `from_surface` it says whether the points lie on the surface or
         on a level set; with it come whether the surface is ``closed``, crosses itself
@@ -229,12 +229,12 @@ class Pointshell(Saved):
         levels
             Number of levels.
         rng
-            What is drawn at random: a seed or a generator. Equal ones give equal shells,
+            Seed or generator of random numbers. Equal ones give equal shells,
             whatever the number of threads.
         level_set
             Value of the field on which the points lie [m]: outside of the surface if positive.
         areas
-            Whether to find the area that each point stands for.
+            True: find the area that each point represents.
         progress
             True: a bar; or a callable that is told (done, total).
 
@@ -295,7 +295,7 @@ class Pointshell(Saved):
         levels
             Number of levels, each with four times as many points as the one before.
         rng
-            What is drawn at random: a seed or a generator.
+            Seed or generator of random numbers.
         resolution
             Voxels of the field along its side, which is somewhat longer than the surface: those
             of the level set, if there is one.
@@ -304,7 +304,7 @@ class Pointshell(Saved):
             `DistanceField.from_surface`. None: 0 of surfaces with an inside, 1.4 voxels of polygon
             soups and of what crosses itself and is thin.
         areas
-            Whether to find the area that each point stands for.
+            True: find the area that each point represents.
         progress
             True: a bar; or a callable that is told (done, total), of the surface first.
 
@@ -414,7 +414,7 @@ class Pointshell(Saved):
         branching
             The levels, as of `farthest_point_order`.
         areas
-            Whether to find the area that each point stands for: of the part of the surface that
+            True: find the area that each point represents, that of the part of the surface that
             is nearest to it.
         progress
             True: a bar; or a callable that is told (done, total).

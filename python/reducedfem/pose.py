@@ -26,7 +26,7 @@ class Pose:
     Parameters
     ----------
     position
-        Of the frame's origin in the world [m], shape (3,).
+        Position of the frame's origin in the world [m], shape (3,).
     quaternion
         Rotation (w, x, y, z) from the frame to the world, of unit length to within 1e-6, and made
         so. That of a SciPy Rotation has another order: `from_matrix` takes its ``as_matrix()``.
@@ -97,7 +97,7 @@ class Pose:
 
     @property
     def position(self) -> NDArray[np.float64]:
-        """Of the frame's origin in the world [m], read-only, shape (3,)."""
+        """Position of the frame's origin in the world [m], read-only, shape (3,)."""
         return self._position
 
     @property

@@ -164,7 +164,7 @@ class ReducedSolid(Saved):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """How the model was made: solid, materials, basis; plain data, read-only, kept in files."""
+        """Record of how the model was made: solid, materials, basis; read-only, kept in files."""
         return self._provenance
 
     def internal_force(self, q: ArrayLike) -> NDArray[np.float64]:
@@ -467,7 +467,7 @@ class ReducedSolid(Saved):
 
     @property
     def editable(self) -> bool:
-        """Whether `edit` can change the materials; see `reduce`."""
+        """True if `edit` can change the materials; see `reduce`."""
         return self._parts is not None
 
     @property
@@ -669,7 +669,7 @@ def reduce(
         A `Basis`, or any linearly independent deformations (r, n, 3), mass-orthonormal or
         not, zero at fixed nodes.
     editable
-        Whether to keep what `ReducedSolid.edit` needs to change materials: two sets of
+        True: keep the parts with which `ReducedSolid.edit` changes materials, two sets of
         coefficients for every region.
     strain_rate
         Damping of this solid by the rate of its strain, to be part of the model: its

@@ -1,4 +1,4 @@
-"""What a solid is as a rigid body."""
+"""Mass, centre and inertia of a solid as a rigid body."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ class SecondOrderSystem:
 
     @property
     def hessian_product(self) -> HessianProduct | None:
-        """What was passed."""
+        """The function that was passed."""
         return self._hessian
 
     def linear_modes(self, k: int, *, progress: Progress = None) -> SystemModes:

@@ -35,9 +35,9 @@ class ForceSketch:
     times
         Of each sample [s], not descending, shape (m,).
     offsets
-        Where the forces of each sample begin in the next two, shape (m + 1,), from 0 on.
+        First index of each sample's forces in the next two, shape (m + 1,), from 0 on.
     nodes
-        Where forces act, shape (f,).
+        Nodes on which forces act, shape (f,).
     forces
         Forces there [N], shape (f, 3); of a node named twice in a sample the sum counts.
     patterns
@@ -137,17 +137,17 @@ class ForceSketch:
 
     @property
     def times(self) -> NDArray[np.float64]:
-        """Of each sample [s], read-only, shape (m,)."""
+        """Time of each sample [s], read-only, shape (m,)."""
         return self._times
 
     @property
     def offsets(self) -> NDArray[np.int32]:
-        """Where the forces of each sample begin, read-only, shape (m + 1,)."""
+        """First index of each sample's forces, read-only, shape (m + 1,)."""
         return self._offsets
 
     @property
     def nodes(self) -> NDArray[np.int32]:
-        """Where forces act, read-only, shape (f,)."""
+        """Nodes on which forces act, read-only, shape (f,)."""
         return self._nodes
 
     @property
@@ -162,7 +162,7 @@ class ForceSketch:
 
     @property
     def coordinates(self) -> NDArray[np.float64]:
-        """Of each sample, read-only, shape (m, k)."""
+        """Coordinates of each sample, read-only, shape (m, k)."""
         return self._coordinates
 
     @property
@@ -331,7 +331,7 @@ class Recording:
     Parameters
     ----------
     model
-        What the loads act on.
+        Model that the loads act on.
     dt
         Time between samples [s] whose time is not told.
     path
@@ -361,7 +361,7 @@ class Recording:
 
     @property
     def model(self) -> LinearModel:
-        """What the loads act on."""
+        """Model that the loads act on."""
         return self._model
 
     def add(
@@ -413,7 +413,7 @@ class Recording:
 
     @property
     def sketch(self) -> ForceSketch:
-        """What is recorded so far."""
+        """Loads recorded so far."""
         lengths = [len(at) for at in self._nodes]
         used = any(modal is not None for modal in self._modal)
         k = len(self._model.modes)
@@ -470,7 +470,7 @@ def record(
     Parameters
     ----------
     model
-        What the loads act on; its answer is returned by `Recording.add`.
+        Model that the loads act on; its answer is returned by `Recording.add`.
     dt
         Time between samples [s] whose time is not told.
     path

@@ -27,7 +27,7 @@ _HALVINGS = 10
 
 @dataclass(frozen=True, eq=False)
 class SketchReport:
-    """What `sketch_basis` used, dropped and could not solve.
+    """Loads that `sketch_basis` used, dropped and could not solve.
 
     Attributes
     ----------

@@ -129,7 +129,7 @@ class Skin:
 
     @property
     def embedding(self) -> Embedding:
-        """How the mesh carries the vertices."""
+        """Embedding of the vertices in the mesh."""
         return self._embedding
 
     @property
@@ -209,9 +209,9 @@ class Skin:
         Parameters
         ----------
         origin
-            Where the ray begins [m], shape (3,).
+            Beginning of the ray [m], shape (3,).
         direction
-            Where it goes, of any length but zero, shape (3,).
+            Its direction, of any length but zero, shape (3,).
         q
             Reduced coordinates of the state looked at; None: at rest.
 

@@ -40,7 +40,7 @@ HALVINGS = 10  # of a load step, at most
 
 @dataclass(frozen=True)
 class StaticReport:
-    """What a static solution took: what `Solid.solve_static` returns with ``report=True``.
+    """Statistics of a static solution, which `Solid.solve_static` returns with ``report=True``.
 
     Parameters
     ----------
@@ -587,7 +587,7 @@ class Solid:
             Number of elastic modes, less than the number of free degrees of freedom (less
             six for a free solid).
         rigid
-            Whether the modes of a free solid are to begin with its rigid motions:
+            True: the modes of a free solid begin with its rigid motions:
             translations along x, y and z, then turns about the principal axes through the
             centre of mass, by ascending moment of inertia. A held solid has none.
         progress
@@ -630,10 +630,10 @@ class Solid:
         K of a free solid is singular, and inertia is kept (equation 2.60): Phi_ij solves
         (K - lambda_i M) Phi_ij = (M Psi_i Psi_i^T - 1) (H : Psi_j) Psi_i with
         Psi_i^T M Phi_ij = 0, and differs from Phi_ji. It contains what it has of rigid motion.
-        Where lambda_i is repeated, Phi_ij is mass-orthogonal to all modes of it, and the parts
+        If lambda_i is repeated, Phi_ij is mass-orthogonal to all modes of it, and the parts
         of the right-hand side along them, for which there is no solution, are left out.
 
-        Where a mode changes its sign, so do its derivatives with the others.
+        If a mode changes its sign, so do its derivatives with the others.
 
         Parameters
         ----------

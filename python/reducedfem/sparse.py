@@ -30,7 +30,7 @@ class CSC:
     indices
         Row of each entry, ascending within a column, int32 (nnz,).
     indptr
-        Where each column begins in the two others, int32 (columns + 1,).
+        First index of each column in the two others, int32 (columns + 1,).
     shape
         Rows and columns.
     """

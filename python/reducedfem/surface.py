@@ -119,7 +119,7 @@ class Surface:
 
     @property
     def is_closed(self) -> bool:
-        """Whether every edge is run through equally often in both directions.
+        """True if every edge is run through equally often in both directions.
 
         Vertices at exactly the same place count as one.
         """
@@ -127,7 +127,7 @@ class Surface:
 
     @property
     def is_manifold(self) -> bool:
-        """Whether no edge belongs to more than two triangles, vertices merged likewise."""
+        """True if no edge belongs to more than two triangles, vertices merged likewise."""
         return bool(self._measure()[6])
 
     @property

@@ -1,4 +1,4 @@
-"""What the package runs on: versions, processor, BLAS kernels, threads."""
+"""System information: versions, processor, BLAS kernels, threads."""
 
 from __future__ import annotations
 

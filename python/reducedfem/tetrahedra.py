@@ -28,7 +28,7 @@ _SIZE = 0.05  # of the diagonal
 _TOLERANCE = 1e-3
 _POLL_S = 0.05
 
-# What the child process runs: it needs no more than NumPy and pytetwild, and ends with its parent.
+# Program of the child process: it needs NumPy and pytetwild only, and ends with its parent.
 _CHILD = """
 import ctypes, signal, sys
 try:
@@ -69,7 +69,7 @@ def tetrahedralize(
     size
         Length of edges [m] to aim at. None: a twentieth of the diagonal of the bounding box.
     tolerance
-        How far [m] the boundary of the mesh may be from the surface. None: a thousandth of the
+        Largest distance [m] of the mesh's boundary from the surface. None: a thousandth of the
         diagonal.
     quadratic
         Put a node on every edge. Four-node tetrahedra are several times too stiff in bending; ten

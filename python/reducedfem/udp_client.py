@@ -42,7 +42,7 @@ class UdpClient:
     Parameters
     ----------
     host
-        Where the session listens: (address, port).
+        Address of the session: (address, port).
     max_force, max_torque
         That the device may render [N], [N m].
     ramp

@@ -181,7 +181,7 @@ class Voxmap:
 
 @dataclass(frozen=True, eq=False)
 class VoxmapForce:
-    """What `VoxmapContact.evaluate` found.
+    """Result of `VoxmapContact.evaluate`.
 
     Attributes
     ----------

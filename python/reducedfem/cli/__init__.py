@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        What follows the name of the command; default: those of the process.
+        Arguments after the name of the command; default: those of the process.
 
     Returns
     -------

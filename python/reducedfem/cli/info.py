@@ -1,4 +1,4 @@
-"""``reducedfem info``: tell what a file is, or what the package runs on."""
+"""``reducedfem info``: describe a file, or the system that the package runs on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the commands' options have in common: parser, values, wrong use."""
+"""Shared by the commands' options: parser, values, wrong use."""
 
 from __future__ import annotations
 

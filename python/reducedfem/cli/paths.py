@@ -1,4 +1,4 @@
-"""What commands read and write: files, or samples by name."""
+"""Paths that commands read and write: files, or samples by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``reducedfem haptics SCENE`` does."""
+"""The command ``reducedfem haptics SCENE``."""
 
 from __future__ import annotations
 

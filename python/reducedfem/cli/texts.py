@@ -1,4 +1,4 @@
-"""How commands speak of meshes, materials and points."""
+"""Texts of commands about meshes, materials and points."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def load(name: str) -> Surface:
     Returns
     -------
     reducedfem.Surface
-        What `reducedfem.read_surface` returns for the sample's file; vertices in m.
+        The surface that `reducedfem.read_surface` reads from the sample's file; vertices in m.
 
     Raises
     ------

@@ -233,7 +233,7 @@ def spoon(
         Axes of the oval of the bowl. The neck takes up the first tenth of
         its length.
     bowl_depth : float
-        How far the middle of the wall hangs below the rim.
+        Depth of the middle of the wall below the rim.
     wall : float
         Thickness of the bowl in its middle.
     handle_width : float

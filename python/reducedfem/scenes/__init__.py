@@ -37,7 +37,7 @@ _SCENES: dict[str, tuple[Callable[..., HapticSession], str]] = {
 }
 
 STORIES: Mapping[str, str] = MappingProxyType({name: story for name, (_, story) in _SCENES.items()})
-"""What the scenes show, by their names."""
+"""Descriptions of the scenes, by their names."""
 
 
 def session(name: str, device: Device | None = None, **options: Any) -> HapticSession:
@@ -48,7 +48,7 @@ def session(name: str, device: Device | None = None, **options: Any) -> HapticSe
     name
         One of `STORIES`.
     device
-        What the hand holds; None: a simulated hand, which does what the story tells.
+        Device that the hand holds; None: a simulated hand, which does what the story tells.
     **options
         ``points``, ``resolution`` and, of what deforms, ``r``: see ``help(scenes.soft.session)``
         and its like; and those of `HapticSession`.

@@ -1,4 +1,4 @@
-"""What the sessions of all scenes have in common: their options, told and checked at once."""
+"""Options that the sessions of all scenes share, documented and checked in one place."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _DOC = """{summary}
     Parameters
     ----------
     device
-        What the hand holds; None: a simulated hand, which does all this in ten seconds.
+        Device that the hand holds; None: a simulated hand, which does all this in ten seconds.
 {own}
     **options
         Of `HapticSession`, but for those that the scene makes: {made}.

@@ -50,9 +50,9 @@ def helix(radius: float, pitch: float, turns: float, points: int = 400) -> Array
     pitch
         Height of a turn [m].
     turns
-        How many, on both sides of the x axis the same.
+        Number of turns, the same on both sides of the x axis.
     points
-        How many are returned.
+        Number of points to return.
 
     Returns
     -------
