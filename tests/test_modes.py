@@ -296,6 +296,18 @@ def test_close_eigenvalues_beyond_any_space_are_found_densely(rng):
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(20), atol=1e-12)
 
 
+def test_factors_beyond_32_bits_are_refused_with_their_size(rng):
+    """A random graph fills as no solid does: its factor would take 23 GB."""
+    n = 100_000
+    place = rng.integers(n, size=(2, 8 * n))
+    graph = scipy.sparse.csc_array((np.ones(8 * n), place), shape=(n, n))
+    graph = graph + graph.T
+    stiffness = scipy.sparse.diags_array(1.0 + graph.sum(axis=0)) - graph
+    expected = r"100000 unknowns has some 2\.\de\+09 entries .* of \d\d,000 unknowns; .*coarser"
+    with pytest.raises(MemoryError, match=expected):
+        matrix_modes(stiffness, scipy.sparse.eye_array(n), 1)
+
+
 def test_no_convergence_is_reported():
     stiffness = grid_laplacian(14, 14, 14)
     mass = scipy.sparse.eye_array(stiffness.shape[0])
