@@ -193,8 +193,21 @@ def test_progress_counts_load_steps():
     solid.solve_static(
         end_load(solid, [0, 0, -0.5]), steps=3, progress=lambda *count: calls.append(count)
     )
-    assert calls[-1] == (3, 3)
-    assert all(0 <= done <= total == 3 for done, total in calls)
+    assert calls[-1] == (300, 300)
+    assert all(0 <= done <= total == 300 for done, total in calls)
+
+
+def test_progress_shows_how_far_a_single_load_step_is(monkeypatch):
+    """Each Newton iteration of one load step is told, and gets further."""
+    solid = beam(n=(40, 6, 6), size=(4.0, 0.3, 0.3))
+    calls = []
+    _, report = solid.solve_static(
+        end_load(solid, [0, 0, -0.5]), report=True, progress=lambda *count: calls.append(count)
+    )
+    assert report.load_steps == 1
+    done = [count for count, _ in calls]
+    assert done == sorted(done)
+    assert len({count for count in done if 0 < count < 100}) >= 2
 
 
 def test_a_progress_callable_may_stop_it():

@@ -56,8 +56,11 @@ struct rf_newton {
   const rf_run *run;
   const rf_static_settings *set;
   rf_static_report *report;
-  int64_t at, parts;  // of the load: reached, all
+  int64_t at, step, parts;  // of the load: reached, tried beyond, all
+  double share;             // of the step tried, for the progress callback
 };
+
+enum { RF_STATIC_SHARES = 100 };  // that progress counts in each part of the load
 
 RF_MUST_CHECK rf_status rf_newton_check(const rf_static_settings *set, rf_error *err);
 
