@@ -14,6 +14,8 @@ static const double SHIFT_GROWTH = 8.0;
 static const double LAST_SHIFT = 1e6;  // beyond it the mass alone would be left
 static const double NOISE = 100.0;     // roundings that two potentials may be apart by
 static const double STALLED = 1e3;     // floors of rounding at which no progress is an end
+// a factor is kept while it brings the residual down so far; one that is fresh must do better
+static const double KEEP_FRESH = 0.03, KEEP_KEPT = 0.15;
 // bounds of the next step length in terms of the last: parabolas through noise mean little
 static const double SHRINK_MOST = 0.1, SHRINK_LEAST = 0.5;
 
@@ -94,10 +96,11 @@ static rf_status tell(rf_newton *n, double first, double size, double target, rf
 // from x to equilibrium under the present load
 static rf_status iterate(rf_newton *n, double *x, rf_error *err) {
   double first = 0.0;
+  bool kept = false;  // the factor of an earlier tangent still serves
   n->share = 0.0;
   for (int32_t it = 0;; ++it) {
     rf_status st = rf_run_poll(n->run, err);
-    if (st >= 0) st = n->problem->evaluate(n, x, true, err);
+    if (st >= 0) st = n->problem->evaluate(n, x, !kept, err);
     if (st < 0) return st;
     const double size = residual_norm(n);
     n->report->residual = n->scale > 0.0 ? size / n->scale : size;
@@ -110,13 +113,20 @@ static rf_status iterate(rf_newton *n, double *x, rf_error *err) {
     if (it == 0) first = size;
     st = tell(n, first, size, fmax(n->set->tolerance * n->scale, rounding), err);
     if (st < 0) return st;
-    st = rf_newton_factorize(n, err);
+    const int32_t shifted = n->report->shifted;
+    if (!kept) st = rf_newton_factorize(n, err);
     if (st >= 0) st = n->problem->solve(n, err);
     if (st < 0) return st;
     st = search(n, x, err);
     // no progress within the rounding of R itself: this is the solution
     if (st == RF_ERR_NO_CONVERGENCE && size <= STALLED * rounding) return RF_OK;
+    if (st == RF_ERR_NO_CONVERGENCE && kept) {
+      kept = false;
+      continue;
+    }
     if (st < 0) return st;
+    kept = n->problem->factor_is_dear && n->report->shifted == shifted &&
+           residual_norm(n) <= (kept ? KEEP_KEPT : KEEP_FRESH) * size;
     ++n->report->iterations;
     n->at_rest = false;
   }

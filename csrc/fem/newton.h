@@ -38,6 +38,7 @@ typedef struct rf_newton_problem {
   double (*rounding)(const rf_newton *n, const double *x);
   // Refuses an equilibrium x by RF_ERR_NO_CONVERGENCE.  NULL: all are welcome.
   rf_status (*accept)(const rf_newton *n, const double *x, rf_error *err);
+  bool factor_is_dear;  // beside evaluations and solves, so that some more of these save time
 } rf_newton_problem;
 
 struct rf_newton {
