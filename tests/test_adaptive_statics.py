@@ -82,10 +82,10 @@ def test_the_error_keeps_its_contents_when_it_is_copied():
 def test_a_failure_without_adaptive_steps_keeps_the_last_load_step():
     solid = beam()
     load = end_load(solid, 6.0)
-    half, report = solid.solve_static(0.5 * load, report=True)
-    # from half the load to all of it takes one iteration more than from rest to half
+    half = solid.solve_static(0.5 * load)
+    # the first step ends where it begins, the second takes several iterations
     with pytest.raises(rf.StaticConvergenceError, match="load step 2 of 2") as failure:
-        solid.solve_static(load, steps=2, max_iterations=report.iterations)
+        solid.solve_static(load, steps=2, u0=half, max_iterations=1)
     assert failure.value.report.fraction == 0.5
     np.testing.assert_array_equal(failure.value.displacement, half)
     with pytest.raises(rf.StaticConvergenceError, match="step 1 of 1.*adaptive=True") as failure:

@@ -17,6 +17,7 @@ import gc
 import itertools
 import math
 import os
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -361,6 +362,22 @@ def test_every_allocation_of_cholmod_may_fail(name, world, suitesparse_fail_from
     for now, then in zip(arrays(operation(world)), expected, strict=True):
         np.testing.assert_array_equal(now, then)
     check_live_blocks(before)
+
+
+def test_too_large_factors_say_how_large_and_what_to_do(world, suitesparse_fail_from):
+    operation = OPERATIONS["modes by iteration"]
+    for k in range(1000):
+        suitesparse_fail_from(k)
+        try:
+            operation(world)
+        except MemoryError as error:
+            message = str(error)
+        else:
+            break
+        finally:
+            suitesparse_fail_from(-1)
+        assert re.search(r"Cholesky (analysis|fact|solve).* \d+ unknowns.*order=1", message)
+    assert k > 5
 
 
 @pytest.mark.skipif("RF_SANITIZED" in os.environ, reason="the sanitizer brings a heap of its own")

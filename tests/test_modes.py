@@ -265,10 +265,55 @@ def test_scattered_spectrum(rng):
     np.testing.assert_allclose(vectors @ mass @ vectors.T, np.eye(15), atol=1e-12)
 
 
+@pytest.mark.parametrize("k", [20, 60])
+@pytest.mark.parametrize("gap", [1e-5, 1e-7, 1e-12])
+def test_more_close_eigenvalues_than_the_space_holds(gap, k, rng):
+    """Three hundred almost equal ones, above ten others: the space grows until it holds them."""
+    band = 30.0 * (1.0 + gap * np.arange(300))
+    spectrum = rng.permutation(
+        np.concatenate([np.arange(1.0, 11.0), band, np.linspace(36, 3e3, 2690)])
+    )
+    mass = scipy.sparse.eye_array(3000)
+    stiffness = scipy.sparse.diags_array(spectrum)
+    values, vectors, (solves, _) = matrix_modes(stiffness, mass, k)
+    np.testing.assert_allclose(values, np.sort(spectrum)[:k], rtol=1e-12)
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(k), atol=1e-12)
+    # what lies closer than 1e-6 is one value, whose vectors are turned to a convention
+    residual = vectors * spectrum - values[:, None] * vectors
+    width = np.ptp(band) if gap <= 1e-6 else 0.0
+    assert np.linalg.norm(residual, axis=1).max() < 1e-9 * values[-1] + width
+    assert solves < 2 * 3000
+
+
+def test_close_eigenvalues_beyond_any_space_are_found_densely(rng):
+    spectrum = rng.permutation(
+        np.concatenate([1.0 + 1e-9 * np.arange(1400), np.linspace(2, 90, 400)])
+    )
+    values, vectors, _ = matrix_modes(
+        scipy.sparse.diags_array(spectrum), scipy.sparse.eye_array(1800), 20
+    )
+    np.testing.assert_allclose(values, np.sort(spectrum)[:20], rtol=1e-12)
+    np.testing.assert_allclose(vectors @ vectors.T, np.eye(20), atol=1e-12)
+
+
+def test_factors_beyond_32_bits_are_refused_with_their_size(rng):
+    """A random graph fills as no solid does: its factor would take 23 GB."""
+    n = 100_000
+    place = rng.integers(n, size=(2, 8 * n))
+    graph = scipy.sparse.csc_array((np.ones(8 * n), place), shape=(n, n))
+    graph = graph + graph.T
+    stiffness = scipy.sparse.diags_array(1.0 + graph.sum(axis=0)) - graph
+    expected = r"100000 unknowns has some 2\.\de\+09 entries .* of \d\d,000 unknowns; .*coarser"
+    with pytest.raises(MemoryError, match=expected):
+        matrix_modes(stiffness, scipy.sparse.eye_array(n), 1)
+
+
 def test_no_convergence_is_reported():
     stiffness = grid_laplacian(14, 14, 14)
     mass = scipy.sparse.eye_array(stiffness.shape[0])
-    with pytest.raises(rf.ConvergenceError, match=r"\d+ of 60 eigenvalues converged in 1 restarts"):
+    with pytest.raises(
+        rf.ConvergenceError, match=r"\d+ of 60 eigenvalues converged in 1 restarts.* fewer"
+    ):
         matrix_modes(stiffness, mass, 60, (90, 1, 0))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import sys
+import threading
 
 import pytest
 
@@ -51,6 +52,29 @@ def test_work_that_is_done_by_then_shows_none(monkeypatch, clock):
     with callback(False, "silent work") as tell:
         assert tell is None
     assert terminal.getvalue() == ""
+
+
+def test_a_bar_appears_without_a_count(monkeypatch):
+    """One long factorization tells nothing; the bar comes up and its clock goes on."""
+    terminal = Terminal()
+    drawn = threading.Event()
+    real = terminal.write
+
+    def write(text):
+        drawn.set()
+        return real(text)
+
+    monkeypatch.setattr(terminal, "write", write)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("reducedfem._run.PATIENCE", 0.01)
+    monkeypatch.setattr("reducedfem._run.TICK", 0.01)
+    with callback(None, "long step") as tell:
+        assert drawn.wait(60)
+        drawn.clear()
+        assert drawn.wait(60)  # its clock
+        tell(1, 2)
+    assert "long step" in terminal.getvalue()
+    assert "1/2" in terminal.getvalue()
 
 
 def test_no_terminal_no_bar(monkeypatch):

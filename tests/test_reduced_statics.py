@@ -96,7 +96,7 @@ def test_interruption_and_progress():
 
     seen: list[tuple[int, int]] = []
     model.solve_static(np.ones(6), steps=3, progress=lambda *x: seen.append(x))
-    assert seen[-1] == (3, 3)
+    assert seen[-1] == (300, 300)
     with pytest.raises(KeyboardInterrupt):
         model.solve_static(np.ones(6), steps=3, progress=interrupt)
 

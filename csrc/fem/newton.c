@@ -14,6 +14,8 @@ static const double SHIFT_GROWTH = 8.0;
 static const double LAST_SHIFT = 1e6;  // beyond it the mass alone would be left
 static const double NOISE = 100.0;     // roundings that two potentials may be apart by
 static const double STALLED = 1e3;     // floors of rounding at which no progress is an end
+// a factor is kept while it brings the residual down so far; one that is fresh must do better
+static const double KEEP_FRESH = 0.03, KEEP_KEPT = 0.15;
 // bounds of the next step length in terms of the last: parabolas through noise mean little
 static const double SHRINK_MOST = 0.1, SHRINK_LEAST = 0.5;
 
@@ -81,11 +83,24 @@ static rf_status search(rf_newton *n, double *x, rf_error *err) {
   return rf_fail(err, RF_ERR_NO_CONVERGENCE, "no shorter step lowers the potential");
 }
 
+// Tells how much of the load is in equilibrium, of the present step the part that the residual
+// has come down of its way to `target`, on a scale of powers.
+static rf_status tell(rf_newton *n, double first, double size, double target, rf_error *err) {
+  const double whole = log(first / target), come = log(first / size);
+  const double part = whole > 0.0 && come > 0.0 ? fmin(come / whole, 1.0) : 0.0;
+  n->share = fmax(n->share, part * (double)(n->step * RF_STATIC_SHARES - 1));
+  return rf_run_progress(n->run, n->at * RF_STATIC_SHARES + (int64_t)n->share,
+                         n->parts * RF_STATIC_SHARES, err);
+}
+
 // from x to equilibrium under the present load
 static rf_status iterate(rf_newton *n, double *x, rf_error *err) {
+  double first = 0.0;
+  bool kept = false;  // the factor of an earlier tangent still serves
+  n->share = 0.0;
   for (int32_t it = 0;; ++it) {
-    rf_status st = rf_run_progress(n->run, n->at, n->parts, err);
-    if (st >= 0) st = n->problem->evaluate(n, x, true, err);
+    rf_status st = rf_run_poll(n->run, err);
+    if (st >= 0) st = n->problem->evaluate(n, x, !kept, err);
     if (st < 0) return st;
     const double size = residual_norm(n);
     n->report->residual = n->scale > 0.0 ? size / n->scale : size;
@@ -95,13 +110,23 @@ static rf_status iterate(rf_newton *n, double *x, rf_error *err) {
     if (size <= n->set->tolerance * n->scale || size <= rounding) return RF_OK;
     if (it == n->set->newton_max)
       return rf_fail(err, RF_ERR_NO_CONVERGENCE, "the limit of %d iterations is met", it);
-    st = rf_newton_factorize(n, err);
+    if (it == 0) first = size;
+    st = tell(n, first, size, fmax(n->set->tolerance * n->scale, rounding), err);
+    if (st < 0) return st;
+    const int32_t shifted = n->report->shifted;
+    if (!kept) st = rf_newton_factorize(n, err);
     if (st >= 0) st = n->problem->solve(n, err);
     if (st < 0) return st;
     st = search(n, x, err);
     // no progress within the rounding of R itself: this is the solution
     if (st == RF_ERR_NO_CONVERGENCE && size <= STALLED * rounding) return RF_OK;
+    if (st == RF_ERR_NO_CONVERGENCE && kept) {
+      kept = false;
+      continue;
+    }
     if (st < 0) return st;
+    kept = n->problem->factor_is_dear && n->report->shifted == shifted &&
+           residual_norm(n) <= (kept ? KEEP_KEPT : KEEP_FRESH) * size;
     ++n->report->iterations;
     n->at_rest = false;
   }
@@ -127,6 +152,7 @@ static rf_status walk(rf_newton *n, double *x, rf_error *err) {
   for (n->at = 0; n->at < n->parts;) {
     if (step > n->parts - n->at) step = n->parts - n->at;
     const bool at_rest = n->at_rest;
+    n->step = step;
     rf_status st = advance(n, (double)(n->at + step) / (double)n->parts, x, err);
     if (st == RF_ERR_NO_CONVERGENCE && step > 1) {
       step /= 2;
@@ -142,7 +168,7 @@ static rf_status walk(rf_newton *n, double *x, rf_error *err) {
     ++report->load_steps;
     report->fraction = (double)n->at / (double)n->parts;
     if (halvings > 0 && ++successes % 2 == 0) step *= 2;
-    st = rf_run_progress(n->run, n->at, n->parts, err);
+    st = rf_run_progress(n->run, n->at * RF_STATIC_SHARES, n->parts * RF_STATIC_SHARES, err);
     if (st < 0) return st;
   }
   return RF_OK;

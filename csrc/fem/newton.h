@@ -39,6 +39,7 @@ typedef struct rf_newton_problem {
   double (*rounding)(const rf_newton *n, const double *x);
   // Refuses an equilibrium x by RF_ERR_NO_CONVERGENCE.  NULL: all are welcome.
   rf_status (*accept)(const rf_newton *n, const double *x, rf_error *err);
+  bool factor_is_dear;  // beside evaluations and solves, so that some more of these save time
 } rf_newton_problem;
 
 struct rf_newton {
@@ -57,8 +58,11 @@ struct rf_newton {
   const rf_run *run;
   const rf_static_settings *set;
   rf_static_report *report;
-  int64_t at, parts;  // of the load: reached, all
+  int64_t at, step, parts;  // of the load: reached, tried beyond, all
+  double share;             // of the step tried, for the progress callback
 };
+
+enum { RF_STATIC_SHARES = 100 };  // that progress counts in each part of the load
 
 RF_MUST_CHECK rf_status rf_newton_check(const rf_static_settings *set, rf_error *err);
 

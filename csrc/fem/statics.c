@@ -150,7 +150,8 @@ static const rf_newton_problem PROBLEM = {.begin = begin,
                                           .solve = solve,
                                           .move = move,
                                           .rounding = rounding,
-                                          .accept = accept};
+                                          .accept = accept,
+                                          .factor_is_dear = true};
 
 static rf_status check(const rf_solid *s, const rf_static_settings *set, const double *force,
                        const double *prescribed, const double *u, rf_error *err) {

@@ -1,6 +1,7 @@
 #include "linalg/cholesky.h"
 
 #include <cholmod.h>
+#include <math.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -11,6 +12,8 @@
 
 // below this waking threads for each supernode takes longer than the work itself
 static const double SERIAL_FLOPS = 2e9;
+static const double PADDING = 1.25;  // entries of a factor in supernodes over those of L
+static const double GB_PER_ENTRY = 1e-9 * sizeof(double);
 
 // CHOLMOD allocates by functions that belong to the process (SuiteSparse_config), so others
 // would feel it if they were exchanged.  Its own counts are told to base/alloc.h instead,
@@ -50,13 +53,33 @@ static void finish(session *s) {
   tell_memory(s);
 }
 
-static rf_status from_cholmod(const cholmod_common *c, const char *what, rf_error *err) {
-  if (c->status == CHOLMOD_OUT_OF_MEMORY)
-    return rf_fail(err, RF_ERR_MEMORY, "out of memory in the sparse Cholesky %s", what);
+// Text of a failure.  `n` unknowns; `entries` of the factor, 0 where they are not known.
+static rf_status from_cholmod(const cholmod_common *c, const char *what, int32_t n, double entries,
+                              rf_error *err) {
+  const char *remedy =
+      "use a coarser mesh (a lower resolution) or elements of fewer nodes (order=1)";
+  if (c->status == CHOLMOD_TOO_LARGE && entries > INT32_MAX) {
+    // the fill of three-dimensional solids grows as n^(4/3)
+    const double fitting = n * pow(INT32_MAX / entries, 0.75);
+    return rf_fail(err, RF_ERR_MEMORY,
+                   "sparse Cholesky %s: the factor of %d unknowns has some %.2g entries (%.0f GB) "
+                   "and may have %d, about as many as that of %d,000 unknowns; %s",
+                   what, (int)n, entries, GB_PER_ENTRY * entries, INT32_MAX,
+                   (int)(fitting / 1000.0), remedy);
+  }
   if (c->status == CHOLMOD_TOO_LARGE)
     return rf_fail(err, RF_ERR_MEMORY,
-                   "sparse Cholesky %s: the problem exceeds 32-bit indices; use a coarser mesh",
-                   what);
+                   "sparse Cholesky %s: the indices of %d unknowns exceed 32 bits; %s", what,
+                   (int)n, remedy);
+  if (c->status == CHOLMOD_OUT_OF_MEMORY && entries > 0.0)
+    return rf_fail(
+        err, RF_ERR_MEMORY,
+        "out of memory in the sparse Cholesky %s: the factor of %d unknowns takes %.2g GB "
+        "and as much again for a moment; %s",
+        what, (int)n, GB_PER_ENTRY * entries, remedy);
+  if (c->status == CHOLMOD_OUT_OF_MEMORY)
+    return rf_fail(err, RF_ERR_MEMORY, "out of memory in the sparse Cholesky %s of %d unknowns; %s",
+                   what, (int)n, remedy);
   return rf_fail(err, RF_ERR_INTERNAL, "sparse Cholesky %s failed (CHOLMOD status %d)", what,
                  c->status);
 }
@@ -124,10 +147,11 @@ rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *e
   // built without it the call fails and AMD is taken
   cholmod_sparse a = view_of(lower);
   f->factor = analyze(&a, CHOLMOD_METIS, c);
-  if (!f->factor && c->status != CHOLMOD_OUT_OF_MEMORY) f->factor = analyze(&a, CHOLMOD_AMD, c);
+  if (!f->factor && c->status != CHOLMOD_OUT_OF_MEMORY && c->status != CHOLMOD_TOO_LARGE)
+    f->factor = analyze(&a, CHOLMOD_AMD, c);
   tell_memory(&f->cholmod);
   if (!f->factor) {
-    st = from_cholmod(c, "analysis", err);
+    st = from_cholmod(c, "analysis", f->n, PADDING * fmax(c->lnz, 0.0), err);
     goto done;
   }
   *out = f;
@@ -159,7 +183,8 @@ rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_csc *lower, int32_t *ba
     if (bad_column) *bad_column = column;
     return rf_fail(err, RF_ERR_SINGULAR, "matrix is not positive definite (column %d)", column);
   }
-  if (!ok || c->status < CHOLMOD_OK) return from_cholmod(c, "factorization", err);
+  if (!ok || c->status < CHOLMOD_OK)
+    return from_cholmod(c, "factorization", f->n, (double)f->factor->xsize, err);
   return RF_OK;
 }
 
@@ -172,7 +197,7 @@ static rf_status solve_kind(const rf_cholesky *f, session *cholmod, int kind, in
   cholmod_dense *solution = cholmod_solve(kind, f->factor, &rhs, c);
   rf_blas_serial_end();
   if (solution) memcpy(x, solution->x, (size_t)f->n * (size_t)nrhs * sizeof *x);
-  const rf_status st = solution ? RF_OK : from_cholmod(c, "solve", err);
+  const rf_status st = solution ? RF_OK : from_cholmod(c, "solve", f->n, 0.0, err);
   cholmod_free_dense(&solution, c);
   tell_memory(cholmod);
   return st;
@@ -230,7 +255,8 @@ rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err) {
   // first made simplicial by itself: _to_sparse calls running out of memory there invalid
   if (copy && cholmod_change_factor(CHOLMOD_REAL, true, false, true, true, copy, c))
     f->half = cholmod_factor_to_sparse(copy, c);
-  const rf_status st = f->half ? RF_OK : from_cholmod(c, "conversion", err);
+  const rf_status st =
+      f->half ? RF_OK : from_cholmod(c, "conversion", f->n, (double)f->factor->xsize, err);
   cholmod_free_factor(&copy, c);
   tell_memory(&f->cholmod);
   return st;

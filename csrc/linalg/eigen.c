@@ -20,6 +20,8 @@ enum {
   GUARD = 2,          // vectors beyond those wanted that must be known roughly
   VERIFY = 4,         // block steps that look for vectors of a large repeated space
   RESTARTS = 100,     // limit unless another is set
+  PATIENCE = 6,       // restarts after which the space doubles, and again
+  DOUBLINGS = 3,      // at most
   OTHER_SEEDS = 1000  // distance to the seeds of new directions in an invariant space
 };
 static const double TOLERANCE = 1e-11;       // on |A x - theta x| relative to theta
@@ -222,8 +224,11 @@ static rf_status give_up(const search *s, const krylov *q, rf_error *err) {
   int32_t converged = 0;
   while (converged < k && q->residual[converged] <= TOLERANCE * q->theta[converged]) ++converged;
   return rf_fail(err, RF_ERR_NO_CONVERGENCE,
-                 "%d of %d eigenvalues converged in %d restarts and %d solves", (int)converged,
-                 (int)k, (int)s->report->restarts, (int)s->report->solves);
+                 "%d of %d eigenvalues converged in %d restarts and %d solves: too many lie close "
+                 "to %g, as those of many like parts do; ask for fewer modes, that stop below "
+                 "them, or leave some of the parts out",
+                 (int)converged, (int)k, (int)s->report->restarts, (int)s->report->solves,
+                 s->p->shift + 1.0 / q->theta[k - 1]);
 }
 
 // One block step: applies A to the last block, fills the new rows and columns of H and
@@ -297,6 +302,24 @@ static rf_status compress(const search *s, krylov *q, int32_t keep, rf_error *er
   return RF_OK;
 }
 
+// More room: what a restart has left in V, H and w stays.
+static rf_status widen(const search *s, krylov *q, int32_t most, rf_error *err) {
+  krylov wide = {0};
+  const rf_status st = create_krylov(&wide, q->n, most, s->run->threads, err);
+  if (st >= 0) {
+    memcpy(wide.v, q->v, at(q->n, q->m) * sizeof *q->v);
+    memcpy(wide.w, q->w, at(q->n, q->next_width) * sizeof *q->w);
+    for (int32_t j = 0; j < q->m; ++j) wide.h[at(most, j) + (size_t)j] = q->theta[j];
+    wide.m = q->m;
+    wide.next_width = q->next_width;
+    const krylov narrow = *q;
+    *q = wide;
+    wide = narrow;
+  }
+  free_krylov(&wide);
+  return st;
+}
+
 // the next block joins V
 static void append(krylov *q) {
   memcpy(q->v + at(q->n, q->m), q->w, at(q->n, q->next_width) * sizeof *q->v);
@@ -331,8 +354,9 @@ static rf_status search_all(search *s, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = s->p->n, k = s->set->k;
   krylov q = {0};
-  const int32_t keep = k + SPARE;
-  const int32_t most = s->set->subspace > 0 ? s->set->subspace : keep + STEPS * BLOCK;
+  int32_t keep = k + SPARE;
+  int32_t most = s->set->subspace > 0 ? s->set->subspace : keep + STEPS * BLOCK;
+  int32_t doublings = s->set->subspace > 0 ? 0 : DOUBLINGS, patience = PATIENCE;
   const int32_t max_restarts = s->set->max_restarts > 0 ? s->set->max_restarts : RESTARTS;
   RF_TRY(create_krylov(&q, n, most + BLOCK, s->run->threads, err));
 
@@ -372,6 +396,15 @@ static rf_status search_all(search *s, rf_error *err) {
       }
       s->report->restarts += 1;
       RF_TRY(compress(s, &q, keep, err));
+      // eigenvalues by the dozen close to those wanted come apart only in a space that has
+      // room for all of them
+      if (doublings > 0 && --patience == 0 && 2 * most + BLOCK <= (n - s->p->null_space) / 2) {
+        keep += most / 2;
+        most *= 2;
+        RF_TRY(widen(s, &q, most + BLOCK, err));
+        --doublings;
+        patience = PATIENCE;
+      }
     }
     // the space is invariant: go on in another direction
     if (q.next_width == 0)
@@ -542,6 +575,8 @@ rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_sett
   // one BLAS thread: the same bits whatever the process has set
   rf_blas_serial_begin();
   st = dense ? solve_dense(&s, err) : search_all(&s, err);
+  const bool stuck = st == RF_ERR_NO_CONVERGENCE && set->subspace == 0;
+  if (stuck && n <= DENSE_MOST) st = solve_dense(&s, err);
   const int32_t m = st < 0 ? 0 : rf_cluster_end(s.found, s.theta, k - 1, RF_CLUSTER_CUT);
   if (st >= 0) st = polish(&s, m, mu, err);
   rf_blas_serial_end();

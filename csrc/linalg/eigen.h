@@ -5,9 +5,10 @@
 // theta = 1 / (lambda - shift) of A = (K - shift M)^-1 M, which is symmetric in the metric of
 // M; it orthogonalises in full.  Blocks for two reasons: eight solves at once cost as much as
 // three alone, and a repeated eigenvalue shows all its vectors together, where a
-// method with single vectors misses some.  One step of subspace iteration then polishes all
-// vectors.  Problems that are small, or that ask for a good part of the spectrum, are solved
-// densely by LAPACK.  There is no state outside of a call.
+// method with single vectors misses some.  Where restarts do not suffice, as more
+// eigenvalues lie close together than the Krylov space holds, the space grows.  One step of
+// subspace iteration then polishes all vectors.  Problems that are small, or that ask for a
+// good part of the spectrum, are solved densely by LAPACK.  There is no state outside of a call.
 //
 // Result: ascending, M-orthonormal, and unique as far as mathematics lets it be, by
 // linalg/convention.h; the eigenvalue that is cut by k is completed before.
@@ -36,7 +37,7 @@ typedef struct rf_eigen_problem {
 
 typedef struct rf_eigen_settings {
   int32_t k;             // 1 .. n - null_space - 1
-  int32_t subspace;      // most vectors of the Krylov space; 0: k + 98
+  int32_t subspace;      // most vectors of the Krylov space; 0: k + 98, and more as needed
   int32_t max_restarts;  // 0: 100
   uint64_t seed;         // of the start vectors
 } rf_eigen_settings;

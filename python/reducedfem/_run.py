@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,6 +21,7 @@ Progress = bool | Callable[[int, int], object] | None
 standard error is a terminal; a callable: called as ``f(done, total)``."""
 
 PATIENCE = 2.0  # s before a bar of `None` appears
+TICK = 1.0  # s after which a bar is drawn again, for its clock
 
 MAX_THREADS = 256  # RF_MAX_THREADS in csrc/base/run.h
 
@@ -74,33 +76,62 @@ def _bar_type() -> Any:
 
 
 class _Bar:
-    """A progress bar that appears after some seconds, if the work is not done by then."""
+    """A progress bar that appears after some seconds, if the work is not done by then.
+
+    A thread makes it appear and lets its clock run on: between two counts may lie a step of
+    minutes, such as a factorization.
+    """
 
     def __init__(self, label: str, patience: float) -> None:
         self._label = label
         self._appears = time.monotonic() + patience
+        self._patience = patience
         self._bar: Any = None
+        self._lock = threading.Lock()
+        self._closed = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name=f"bar: {label}", daemon=True)
         if patience == 0.0:
             self._bar = self._made()
 
     def _made(self) -> Any:
         return _bar_type()(desc=self._label, unit="", leave=True)
 
+    def _watch(self) -> None:
+        wait = max(self._patience, TICK)
+        while not self._closed.wait(wait):
+            self.tick()
+            wait = TICK
+
+    def tick(self) -> None:
+        """Show that the work goes on."""
+        with self._lock:
+            if self._closed.is_set():
+                return
+            if self._bar is None:
+                self._bar = self._made()
+            else:
+                self._bar.refresh()
+
     def show(self, done: int, total: int) -> None:
         """Show how far the work is."""
-        if self._bar is None:
-            if time.monotonic() < self._appears or done >= total:
-                return
-            self._bar = self._made()
-        self._bar.total = total
-        self._bar.update(done - self._bar.n)
+        with self._lock:
+            if self._bar is None:
+                if time.monotonic() < self._appears or done >= total:
+                    return
+                self._bar = self._made()
+            self._bar.total = total
+            self._bar.update(done - self._bar.n)
 
     def __enter__(self) -> _Bar:
+        self._watcher.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        self._closed.set()
+        self._watcher.join()
+        with self._lock:
+            if self._bar is not None:
+                self._bar.close()
 
 
 @contextlib.contextmanager

@@ -525,7 +525,8 @@ class Solid:
         report
             Return also what the solution took.
         progress
-            True for a progress bar, or a callable ``f(done, total)`` in load steps.
+            True for a progress bar, or a callable ``f(done, total)``: equal shares of the load,
+            of each load step as far as its residual has come down.
 
         Returns
         -------
