@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import random
 import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import _meshio_child as child
-from reducedfem import _volume_files
+from reducedfem import _reading, _volume_files
 from reducedfem._record_file import RECORD
 from shapes import box_hexes, box_tets
 
@@ -198,3 +200,77 @@ def test_records_that_are_announced_and_not_there(tmp_path):
     (tmp_path / "r.npy").write_bytes(data.replace(b"(2,)", b"(99999999999,)", 1))
     with pytest.raises(rf.FileFormatError, match="truncated: 99999999999 records"):
         rf.HapticRecords.load(tmp_path / "r.npy")
+
+
+@pytest.mark.parametrize(
+    "suffix", [*SURFACES, ".veg", ".bou", ".vtu", ".msh", ".inp", ".node", ".ele"]
+)
+def test_files_larger_than_free_memory(tmp_path, monkeypatch, suffix):
+    path = tmp_path / f"m{suffix}"
+    for name in (path, tmp_path / "m.node", tmp_path / "m.ele"):
+        name.write_text("1\n")
+        os.truncate(name, 10**6)
+    read = {".bou": rf.read_fixed}.get(
+        suffix, rf.read_surface if suffix in SURFACES else rf.read_mesh
+    )
+    monkeypatch.setattr(_reading, "available", lambda: 999_999.0)
+    with pytest.raises(rf.FileFormatError, match="it has 1000000 bytes, and 999999 bytes of mem"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "place"),
+    [
+        (".obj", "surface._from_obj"), (".ply", "surface._in_ascii"),
+        (".stl", "surface._in_ascii"), (".veg", "_volume_files._table"),
+        (".bou", "_volume_files._lines"), (".inp", "_volume_files.read_apart"),
+    ],
+)  # fmt: skip
+def test_memory_that_runs_out_while_a_file_is_read(tmp_path, monkeypatch, suffix, place):
+    path = tmp_path / f"m{suffix}"
+    mesh = rf.Mesh(*box_tets(1, 1, 1))
+    read = rf.read_mesh
+    if suffix in SURFACES:
+        mesh.surface().write(path)
+        read = rf.read_surface
+    elif suffix == ".bou":
+        path.write_text("1\n")
+        read = rf.read_fixed
+    else:
+        mesh.write(path)
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(f"reducedfem.{place}", fail)
+    with pytest.raises(
+        rf.FileFormatError, match=rf"memory: it has {path.stat().st_size} bytes, an"
+    ):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("v 0 0 0\nv 1 0 {}\n", 2), ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 {}\n", 4)]
+)
+def test_words_that_are_no_numbers(tmp_path, text, line):
+    """An array of words takes as much for each as for the longest."""
+    (tmp_path / "m.obj").write_text(text.format("0" * 999 + "3"))
+    with pytest.raises(rf.FileFormatError, match=f"line {line}: a word of 1000 bytes, .* 64 at mo"):
+        rf.read_surface(tmp_path / "m.obj")
+
+
+def test_no_file_gives_its_reader_more_than_a_day(tmp_path, monkeypatch):
+    path = tmp_path / "m.vtu"
+    given = []
+
+    def run(*_, timeout, **__):
+        given.append(timeout)
+        raise subprocess.TimeoutExpired("meshio", timeout)
+
+    path.write_text("1\n")
+    os.truncate(path, 40 * 10**9)  # a hole
+    monkeypatch.setattr(_reading, "available", lambda: 0.0)  # unknown
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(rf.FileFormatError, match="86410 s of wall-clock time"):
+        rf.read_mesh(path)
+    assert given == [86410]

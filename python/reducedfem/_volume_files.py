@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem._memory import available
-from reducedfem._reading import read_regular, regular_file
+from reducedfem._reading import in_memory, read_regular, regular_file
 from reducedfem.errors import FileFormatError
 
 __all__ = ["ElasticData", "VolumeData", "read_indices", "read_volume", "write_volume"]
@@ -74,7 +74,8 @@ def read_volume(path: Path) -> VolumeData:
     with regular_file(path) as (file, _):
         if not file.read(4096).strip():
             raise FileFormatError(f"{str(path)!r} is empty")
-    return _read_veg(path) if path.suffix.lower() == ".veg" else _read_meshio(path)
+    with in_memory(path):
+        return _read_veg(path) if path.suffix.lower() == ".veg" else _read_meshio(path)
 
 
 def write_volume(path: Path, data: VolumeData, suffix: str) -> None:
@@ -556,12 +557,13 @@ def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
 def read_indices(path: Path) -> NDArray[np.int64]:
     """Read the whole numbers of a text file, separated by blanks, commas or line ends."""
     numbers: list[int] = []
-    for line in _lines(path):
-        for word in line.words:
-            try:
-                numbers.append(int(word))
-            except ValueError:
-                raise line.fail(f"{word!r} is not a whole number") from None
-            if abs(numbers[-1]) >= 2**62:
-                raise line.fail(f"{word} is far out of range")
-    return np.array(numbers, dtype=np.int64)
+    with in_memory(path):
+        for line in _lines(path):
+            for word in line.words:
+                try:
+                    numbers.append(int(word))
+                except ValueError:
+                    raise line.fail(f"{word!r} is not a whole number") from None
+                if abs(numbers[-1]) >= 2**62:
+                    raise line.fail(f"{word} is far out of range")
+        return np.array(numbers, dtype=np.int64)

@@ -15,13 +15,14 @@ from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
 from reducedfem._check import array_like, number, places, reals, rotations
 from reducedfem._ply_strips import has_strips, read_strips
-from reducedfem._reading import read_regular
+from reducedfem._reading import in_memory, read_regular
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import FileFormatError, InputError, InputTypeError, MeshError
 
 __all__ = ["SURFACE_SUFFIXES", "Surface", "read_surface"]
 
 SURFACE_SUFFIXES = (".obj", ".ply", ".stl", ".off")
+_LONGEST_WORD = 64
 _WRITABLE = (".obj", ".ply", ".stl")
 
 
@@ -554,9 +555,10 @@ def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:
             " by load)"
         )
     data = read_regular(file)
-    if not data.strip():
+    if not data or data.isspace():
         raise FileFormatError(f"{str(file)!r} is empty")
-    vertices, triangles = _from_obj(data, file) if suffix == ".obj" else _by_trimesh(data, file)
+    with in_memory(file):
+        vertices, triangles = (_from_obj if suffix == ".obj" else _by_trimesh)(data, file)
     if len(triangles) == 0:
         raise FileFormatError(f"{str(file)!r}, read as {suffix[1:].upper()}, has no triangles")
     try:
@@ -593,6 +595,8 @@ def _by_trimesh(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
                 file_type=kind, process=False, maintain_order=True, force="mesh",
             )  # fmt: skip
         return mesh.vertices, np.asarray(mesh.faces)
+    except MemoryError:
+        raise
     except Exception as error:
         # lengths that a damaged file announces may take all memory
         detail = f": {error}" if str(error) else ""
@@ -612,6 +616,8 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
         if words[0] == b"v":
             if len(words) < 4:
                 raise FileFormatError(f"{str(file)!r}, line {at}: a vertex needs three coordinates")
+            for word in words[1:4]:
+                _refuse_long(word, file, at)
             coordinates += words[1:4]
         elif words[0] == b"f":
             count = len(coordinates) // 3
@@ -619,6 +625,7 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
             for word in words[1:]:
                 if word.startswith(b"#"):
                     break
+                _refuse_long(word, file, at)
                 try:
                     index = int(word.partition(b"/")[0])
                 except ValueError:
@@ -639,6 +646,15 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
         return vertices, np.array(triangles, dtype=np.int64).reshape(-1, 3)
     except (ValueError, OverflowError) as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
+
+
+def _refuse_long(word: bytes, file: Path, line: int) -> None:
+    """Refuse a word that no number needs; all words of an array take as much as its longest."""
+    if len(word) > _LONGEST_WORD:
+        raise FileFormatError(
+            f"{str(file)!r}, line {line}: a word of {len(word)} bytes, numbers have "
+            f"{_LONGEST_WORD} at most; it begins with {_shown(word[:16])}"
+        )
 
 
 def _shown(word: bytes) -> str:
