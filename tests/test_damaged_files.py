@@ -274,3 +274,73 @@ def test_no_file_gives_its_reader_more_than_a_day(tmp_path, monkeypatch):
     with pytest.raises(rf.FileFormatError, match="86410 s of wall-clock time"):
         rf.read_mesh(path)
     assert given == [86410]
+
+
+def surface_texts(surface):
+    """Return files of a surface in text: suffix, contents."""
+    rows = [f"{x!r} {y!r} {z!r}" for x, y, z in surface.vertices.tolist()]
+    rows += [f"3 {a} {b} {c}" for a, b, c in surface.triangles.tolist()]
+    rows = "\n".join(rows) + "\n"
+    v, t = surface.n_vertices, surface.n_triangles
+    header = (
+        f"ply\nformat ascii 1.0\nelement vertex {v}\nproperty double x\nproperty double y\n"
+        f"property double z\nelement face {t}\nproperty list uchar int vertex_indices\nend_header\n"
+    )
+    facets = "".join(
+        "facet normal 0 0 0\nouter loop\n"
+        + "".join(f"vertex {x!r} {y!r} {z!r}\n" for x, y, z in corners)
+        + "endloop\nendfacet\n"
+        for corners in surface.vertices[surface.triangles].tolist()
+    )
+    one = f"solid a\n{facets}endsolid a\n"
+    return {
+        ".off": f"OFF\n# of a ball\n{v} {t} 0\n\n{rows}",
+        ".ply": header + rows,
+        ".stl": 2 * one,
+    }
+
+
+@pytest.mark.parametrize("suffix", [".off", ".ply", ".stl", "binary.ply", "binary.stl"])
+def test_truncated_surfaces(tmp_path, suffix):
+    """However little is cut, apart from blanks at the end."""
+    surface = rf.Mesh(*box_tets(3, 3, 3)).surface()
+    path = tmp_path / f"m{suffix}"
+    if suffix.startswith("binary"):
+        surface.write(path)
+    else:
+        path.write_text(surface_texts(surface)[suffix])
+    data = path.read_bytes()
+    assert rf.read_surface(path).n_triangles == surface.n_triangles * (1 + (suffix == ".stl"))
+    lengths = [int(len(data) * part) for part in np.linspace(0.02, 0.99, 30)]
+    lengths += range(len(data) - 30, len(data) - (3 if suffix in (".stl", ".off", ".ply") else 0))
+    for length in lengths:
+        path.write_bytes(data[:length])
+        try:
+            found = rf.read_surface(path)
+        except (rf.FileFormatError, rf.MeshError):
+            continue
+        # a number that lost digits is another number
+        assert suffix in (".off", ".ply"), length
+        assert found.n_triangles == surface.n_triangles, length
+        assert data[:length].count(b"\n") == data.count(b"\n") - 1, length
+
+
+@pytest.mark.parametrize(
+    ("suffix", "before", "after", "message"),
+    [
+        (".off", " 108 0\n", " 100000000000 0\n", "announces 100000000000 faces and has 108"),
+        (".off", "\n56 108", "\n-1 108", "announces -1 vertices and has 164"),
+        (".off", "\n56 108", "\n900 108", "announces 900 vertices and has 164"),
+        (".off", "\n3 ", "\n4 ", "face 1 announces 4 vertices and has 3"),
+        (".ply", "face 108", "face 100000000000", "announces 100000000000 of face and has 108"),
+        (".ply", "vertex 56", "vertex 165", "announces 165 of vertex and has 164"),
+        (".stl", "endsolid a\nsolid a", "solid a", "2 solids begin and 1 end"),
+    ],
+)
+def test_surfaces_that_announce_more_than_they_have(tmp_path, suffix, before, after, message):
+    text = surface_texts(rf.Mesh(*box_tets(3, 3, 3)).surface())[suffix]
+    assert before in text
+    path = tmp_path / f"m{suffix}"
+    path.write_text(text.replace(before, after, 1))
+    with pytest.raises(rf.FileFormatError, match=message):
+        rf.read_surface(path)
