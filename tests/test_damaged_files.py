@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import io
+import os
 import random
 import signal
+import subprocess
 import sys
 
 import numpy as np
@@ -13,8 +15,8 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import _meshio_child as child
+from reducedfem import _reading, _volume_files
 from reducedfem._record_file import RECORD
-from reducedfem._volume_files import read_apart
 from shapes import box_hexes, box_tets
 
 MESHIO = (".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".su2", ".dat", ".ele")
@@ -133,13 +135,14 @@ def test_own_readers_refuse_any_damage(tmp_path):
 @pytest.mark.parametrize(
     ("suffix", "part"), [(".dat", 0.7), (".bdf", 0.044)], ids=["Tecplot", "Nastran"]
 )
-def test_truncated_files_for_which_meshio_looks_for_ever(tmp_path, suffix, part):
+def test_truncated_files_for_which_meshio_looks_for_ever(tmp_path, monkeypatch, suffix, part):
+    monkeypatch.setattr(_volume_files, "_WAIT", 3600)  # for a second of a busy processor
     path = tmp_path / f"m{suffix}"
     rf.Mesh(*box_tets(1, 1, 1)).write(path)
     data = path.read_bytes()
     path.write_bytes(data[: int(part * len(data))])
     with pytest.raises(rf.FileFormatError, match=r"damaged, .* 1 s of processor time"):
-        read_apart(path, 1)
+        _volume_files.read_apart(path, 1)
 
 
 def test_lengths_that_take_all_memory(tmp_path):
@@ -197,3 +200,147 @@ def test_records_that_are_announced_and_not_there(tmp_path):
     (tmp_path / "r.npy").write_bytes(data.replace(b"(2,)", b"(99999999999,)", 1))
     with pytest.raises(rf.FileFormatError, match="truncated: 99999999999 records"):
         rf.HapticRecords.load(tmp_path / "r.npy")
+
+
+@pytest.mark.parametrize(
+    "suffix", [*SURFACES, ".veg", ".bou", ".vtu", ".msh", ".inp", ".node", ".ele"]
+)
+def test_files_larger_than_free_memory(tmp_path, monkeypatch, suffix):
+    path = tmp_path / f"m{suffix}"
+    for name in (path, tmp_path / "m.node", tmp_path / "m.ele"):
+        name.write_text("1\n")
+        os.truncate(name, 10**6)
+    read = {".bou": rf.read_fixed}.get(
+        suffix, rf.read_surface if suffix in SURFACES else rf.read_mesh
+    )
+    monkeypatch.setattr(_reading, "available", lambda: 999_999.0)
+    with pytest.raises(rf.FileFormatError, match="it has 1000000 bytes, and 999999 bytes of mem"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "place"),
+    [
+        (".obj", "surface._from_obj"), (".ply", "surface._in_ascii"),
+        (".stl", "surface._in_ascii"), (".veg", "_volume_files._table"),
+        (".bou", "_volume_files._lines"), (".inp", "_volume_files.read_apart"),
+    ],
+)  # fmt: skip
+def test_memory_that_runs_out_while_a_file_is_read(tmp_path, monkeypatch, suffix, place):
+    path = tmp_path / f"m{suffix}"
+    mesh = rf.Mesh(*box_tets(1, 1, 1))
+    read = rf.read_mesh
+    if suffix in SURFACES:
+        mesh.surface().write(path)
+        read = rf.read_surface
+    elif suffix == ".bou":
+        path.write_text("1\n")
+        read = rf.read_fixed
+    else:
+        mesh.write(path)
+
+    def fail(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(f"reducedfem.{place}", fail)
+    with pytest.raises(
+        rf.FileFormatError, match=rf"memory: it has {path.stat().st_size} bytes, an"
+    ):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "line"), [("v 0 0 0\nv 1 0 {}\n", 2), ("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 {}\n", 4)]
+)
+def test_words_that_are_no_numbers(tmp_path, text, line):
+    """An array of words takes as much for each as for the longest."""
+    (tmp_path / "m.obj").write_text(text.format("0" * 999 + "3"))
+    with pytest.raises(rf.FileFormatError, match=f"line {line}: a word of 1000 bytes, .* 64 at mo"):
+        rf.read_surface(tmp_path / "m.obj")
+
+
+def test_no_file_gives_its_reader_more_than_a_day(tmp_path, monkeypatch):
+    path = tmp_path / "m.vtu"
+    given = []
+
+    def run(*_, timeout, **__):
+        given.append(timeout)
+        raise subprocess.TimeoutExpired("meshio", timeout)
+
+    path.write_text("1\n")
+    os.truncate(path, 40 * 10**9)  # a hole
+    monkeypatch.setattr(_reading, "available", lambda: 0.0)  # unknown
+    monkeypatch.setattr(subprocess, "run", run)
+    with pytest.raises(rf.FileFormatError, match="86410 s of wall-clock time"):
+        rf.read_mesh(path)
+    assert given == [86410]
+
+
+def surface_texts(surface):
+    """Return files of a surface in text: suffix, contents."""
+    rows = [f"{x!r} {y!r} {z!r}" for x, y, z in surface.vertices.tolist()]
+    rows += [f"3 {a} {b} {c}" for a, b, c in surface.triangles.tolist()]
+    rows = "\n".join(rows) + "\n"
+    v, t = surface.n_vertices, surface.n_triangles
+    header = (
+        f"ply\nformat ascii 1.0\nelement vertex {v}\nproperty double x\nproperty double y\n"
+        f"property double z\nelement face {t}\nproperty list uchar int vertex_indices\nend_header\n"
+    )
+    facets = "".join(
+        "facet normal 0 0 0\nouter loop\n"
+        + "".join(f"vertex {x!r} {y!r} {z!r}\n" for x, y, z in corners)
+        + "endloop\nendfacet\n"
+        for corners in surface.vertices[surface.triangles].tolist()
+    )
+    one = f"solid a\n{facets}endsolid a\n"
+    return {
+        ".off": f"OFF\n# of a ball\n{v} {t} 0\n\n{rows}",
+        ".ply": header + rows,
+        ".stl": 2 * one,
+    }
+
+
+@pytest.mark.parametrize("suffix", [".off", ".ply", ".stl", "binary.ply", "binary.stl"])
+def test_truncated_surfaces(tmp_path, suffix):
+    """However little is cut, apart from blanks at the end."""
+    surface = rf.Mesh(*box_tets(3, 3, 3)).surface()
+    path = tmp_path / f"m{suffix}"
+    if suffix.startswith("binary"):
+        surface.write(path)
+    else:
+        path.write_text(surface_texts(surface)[suffix])
+    data = path.read_bytes()
+    assert rf.read_surface(path).n_triangles == surface.n_triangles * (1 + (suffix == ".stl"))
+    lengths = [int(len(data) * part) for part in np.linspace(0.02, 0.99, 30)]
+    lengths += range(len(data) - 30, len(data) - (3 if suffix in (".stl", ".off", ".ply") else 0))
+    for length in lengths:
+        path.write_bytes(data[:length])
+        try:
+            found = rf.read_surface(path)
+        except (rf.FileFormatError, rf.MeshError):
+            continue
+        # a number that lost digits is another number
+        assert suffix in (".off", ".ply"), length
+        assert found.n_triangles == surface.n_triangles, length
+        assert data[:length].count(b"\n") == data.count(b"\n") - 1, length
+
+
+@pytest.mark.parametrize(
+    ("suffix", "before", "after", "message"),
+    [
+        (".off", " 108 0\n", " 100000000000 0\n", "announces 100000000000 faces and has 108"),
+        (".off", "\n56 108", "\n-1 108", "announces -1 vertices and has 164"),
+        (".off", "\n56 108", "\n900 108", "announces 900 vertices and has 164"),
+        (".off", "\n3 ", "\n4 ", "face 1 announces 4 vertices and has 3"),
+        (".ply", "face 108", "face 100000000000", "announces 100000000000 of face and has 108"),
+        (".ply", "vertex 56", "vertex 165", "announces 165 of vertex and has 164"),
+        (".stl", "endsolid a\nsolid a", "solid a", "2 solids begin and 1 end"),
+    ],
+)
+def test_surfaces_that_announce_more_than_they_have(tmp_path, suffix, before, after, message):
+    text = surface_texts(rf.Mesh(*box_tets(3, 3, 3)).surface())[suffix]
+    assert before in text
+    path = tmp_path / f"m{suffix}"
+    path.write_text(text.replace(before, after, 1))
+    with pytest.raises(rf.FileFormatError, match=message):
+        rf.read_surface(path)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from reducedfem import _volume_files
 from shapes import box_tets
 
 READERS = {
@@ -159,3 +160,64 @@ def test_a_mesh_of_included_parts(folder):
     (folder / "lists" / "vertices.txt").write_text(vertices)
     (folder / "parts.veg").write_text(f"*INCLUDE lists/vertices.txt\n*ELEMENTS{rest}")
     np.testing.assert_array_equal(rf.read_mesh(folder / "parts.veg").nodes, nodes)
+
+
+def test_lists_and_meshes_that_begin_with_a_byte_order_mark(folder):
+    (folder / "f.bou").write_bytes(b"\xef\xbb\xbf1, 2\n*INCLUDE more.txt\n")
+    (folder / "more.txt").write_bytes(b"\xef\xbb\xbf3\n")
+    np.testing.assert_array_equal(rf.read_fixed(folder / "f.bou"), [0, 1, 2])
+    nodes, elements = box_tets(1, 1, 1)
+    rf.Mesh(nodes, elements).write(folder / "m.veg")
+    text = (folder / "m.veg").read_bytes().partition(b"*VERTICES")[2]
+    (folder / "m.veg").write_bytes(b"\xef\xbb\xbf*VERTICES" + text)
+    np.testing.assert_array_equal(rf.read_mesh(folder / "m.veg").nodes, nodes)
+
+
+# ---- what Abaqus files include ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("../secret.txt", "not in .*folder of the first file"),
+        ("{folder}/three.txt", "not in .*folder of the first file"),
+        ("/dev/zero", "not in .*folder of the first file"),
+        ("link.inp", "not in .*folder of the first file"),
+        ("pipe.inp", "not a regular file"),
+        ("none.inp", "No such file"),
+        ("nested.inp", "not a regular file"),
+        ("first.inp", "more than 10 deep"),
+    ],
+)
+@pytest.mark.parametrize(
+    "line", ["*INCLUDE, INPUT={}\n", " include,input={}\r", "*Include,={} \r\n"]
+)
+def test_an_abaqus_file_includes_nothing_else(folder, name, message, line):
+    (folder / "link.inp").symlink_to(folder.parent / "secret.txt")
+    os.mkfifo(folder / "pipe.inp")
+    (folder / "nested.inp").write_text("** of a part\n*INCLUDE, INPUT=pipe.inp\n")
+    include = line.format(name.format(folder=folder))
+    (folder / "first.inp").write_bytes(f"*HEADING\n{include}*NODE\n1, 0, 0, 0\n".encode())
+    with pytest.raises(rf.FileFormatError, match=rf"inp', line 2: .*{message}"):
+        rf.read_mesh(folder / "first.inp")
+
+
+def test_an_abaqus_mesh_of_included_parts(folder, monkeypatch):
+    nodes, elements = box_tets(1, 1, 1)
+    rf.Mesh(nodes, elements).write(folder / "lists" / "whole.inp")
+    (folder / "first.inp").write_text("** all of it\n*INCLUDE, INPUT=lists/whole.inp\n")
+    np.testing.assert_array_equal(rf.read_mesh(folder / "first.inp").nodes, nodes)
+    # meshio looks in the current folder first
+    other = folder.parent / "other"
+    (other / "lists").mkdir(parents=True)
+    (other / "lists" / "whole.inp").write_text("")
+    monkeypatch.chdir(other)
+    with pytest.raises(rf.FileFormatError, match="line 2: .*other/lists/whole.inp' of the current"):
+        rf.read_mesh(folder / "first.inp")
+
+
+def test_readers_that_wait_are_ended(folder, monkeypatch):
+    monkeypatch.setattr(_volume_files, "_WAIT", 0)
+    os.mkfifo(folder / "pipe.msh")
+    with pytest.raises(rf.FileFormatError, match="in 1 s of wall-clock time"):
+        _volume_files.read_apart(folder / "pipe.msh", 1)

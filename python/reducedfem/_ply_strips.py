@@ -1,4 +1,4 @@
-"""PLY files with strips of triangles, which trimesh passes over."""
+"""PLY files as trimesh does not read them: strips of triangles, fewer items than announced."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["has_strips", "read_strips"]
+__all__ = ["check_counts", "has_strips", "read_strips"]
 
 _TYPES = {
     "char": "i1", "int8": "i1", "uchar": "u1", "uint8": "u1",
     "short": "i2", "int16": "i2", "ushort": "u2", "uint16": "u2",
     "int": "i4", "int32": "i4", "uint": "u4", "uint32": "u4",
+    "int64": "i8", "uint64": "u8", "float16": "f2",
     "float": "f4", "float32": "f4", "double": "f8", "float64": "f8",
 }  # fmt: skip
 _INDICES = ("vertex_indices", "vertex_index")
@@ -60,6 +61,34 @@ def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
         if element.count < 0:
             raise ValueError(f"there cannot be {element.count} of element {element.name}")
     return kind, elements, body
+
+
+def check_counts(data: bytes) -> None:
+    """Check that an ASCII PLY file has a line for each item that its header announces.
+
+    Raises
+    ------
+    ValueError, KeyError
+        It has fewer, its last item is cut, or its header is damaged.
+    """
+    kind, elements, body = _header(data)
+    if kind != "ascii":
+        return
+    lines = [line for line in body.splitlines() if line.strip()]
+    left = len(lines)
+    for element in elements:
+        if element.count > left:
+            raise ValueError(f"it announces {element.count} of {element.name} and has {left}")
+        left -= element.count
+    last = next((element for element in reversed(elements) if element.count), None)
+    if last is None:
+        return
+    words, need = lines[len(lines) - left - 1].split(), 0
+    for _, length, _ in last.properties:
+        listed = length is not None and need < len(words)
+        need += 1 + (int(float(words[need])) if listed else 0)
+    if need > len(words):
+        raise ValueError(f"its last {last.name} has {len(words)} numbers of {need}")
 
 
 class _Binary:

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from reducedfem._memory import available
 from reducedfem.errors import FileFormatError
 
-__all__ = ["read_regular", "regular_file"]
+__all__ = ["in_memory", "read_regular", "regular_file"]
 
 # opening a pipe waits for its writer; a terminal must not become the controlling one
 _FLAGS = (
@@ -39,7 +40,8 @@ def regular_file(path: Path) -> Iterator[tuple[BinaryIO, int]]:
     Raises
     ------
     FileFormatError
-        The file is missing, unreadable or no regular file; reading it failed.
+        The file is missing, unreadable, no regular file or larger than free memory; reading it
+        failed.
     """
     try:
         # before it is opened, which some devices take as a command
@@ -48,11 +50,29 @@ def regular_file(path: Path) -> Iterator[tuple[BinaryIO, int]]:
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
             _refuse_others(path, status)  # another file may have taken its place
+            there = available()
+            if 0 < there < status.st_size:
+                raise FileFormatError(
+                    f"cannot read {str(path)!r}: it has {status.st_size} bytes, and {there:.0f} "
+                    "bytes of memory are free"
+                )
             yield file, status.st_size
     except FileFormatError:
         raise
     except OSError as error:
         raise FileFormatError(f"cannot read {str(path)!r}: {error.strerror or error}") from error
+
+
+@contextlib.contextmanager
+def in_memory(path: Path) -> Iterator[None]:
+    """Turn a MemoryError of reading a file into a FileFormatError."""
+    try:
+        yield
+    except MemoryError as error:
+        raise FileFormatError(
+            f"{str(path)!r} is damaged, or does not fit into memory: it has {path.stat().st_size} "
+            f"bytes, and {available():.0f} bytes of memory are free"
+        ) from error
 
 
 def read_regular(path: Path, most: int | None = None) -> bytes:
@@ -63,7 +83,7 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
     FileFormatError
         The file is missing, unreadable, no regular file or larger than `most`.
     """
-    with regular_file(path) as (file, size):
+    with regular_file(path) as (file, size), in_memory(path):
         if most is not None and size > most:
             raise FileFormatError(
                 f"cannot read {str(path)!r}: it has {size} bytes, {most} at most are read"

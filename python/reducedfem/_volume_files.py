@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem._memory import available
-from reducedfem._reading import read_regular, regular_file
+from reducedfem._reading import in_memory, read_regular, regular_file
 from reducedfem.errors import FileFormatError
 
 __all__ = ["ElasticData", "VolumeData", "read_indices", "read_volume", "write_volume"]
@@ -41,6 +41,9 @@ _PAIR = b"# reducedfem: files of one save"
 # processor time that meshio may take, and more for each byte: a tenth of its usual speed
 _SECONDS = 10
 _SECONDS_A_BYTE = 2e-5
+_MOST_SECONDS = 86400
+# wall-clock time that it may take beyond that
+_WAIT = 10
 # those that hold hexahedra of 20 nodes in an order that meshio converts as their manuals say
 _WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp")
 
@@ -71,7 +74,8 @@ def read_volume(path: Path) -> VolumeData:
     with regular_file(path) as (file, _):
         if not file.read(4096).strip():
             raise FileFormatError(f"{str(path)!r} is empty")
-    return _read_veg(path) if path.suffix.lower() == ".veg" else _read_meshio(path)
+    with in_memory(path):
+        return _read_veg(path) if path.suffix.lower() == ".veg" else _read_meshio(path)
 
 
 def write_volume(path: Path, data: VolumeData, suffix: str) -> None:
@@ -108,8 +112,10 @@ class _Included:
         self._folder = os.path.realpath(first.parent)
         self._files, self._bytes = _INCLUDED_FILES, _INCLUDED_BYTES
 
-    def read(self, name: str, line: _Line) -> tuple[Path, bytes]:
-        """Return the place and the contents of a file that a line includes."""
+    def read(self, name: str, line: _Line, depth: int) -> tuple[Path, bytes]:
+        """Return the place and the contents of a file that a line, itself so deep, includes."""
+        if depth == _INCLUDE_DEPTH:
+            raise line.fail(f"files include each other more than {_INCLUDE_DEPTH} deep")
         path = line.file.parent / name
         try:
             real = os.path.realpath(path)
@@ -138,7 +144,7 @@ def _lines(path: Path) -> Iterator[_Line]:
 
 
 def _lines_of(path: Path, data: bytes, included: _Included, depth: int) -> Iterator[_Line]:
-    text = data.decode("utf-8", errors="replace")
+    text = data.decode("utf-8-sig", errors="replace")  # some editors begin with a mark
     for number, raw in enumerate(text.splitlines(), 1):
         content = raw.partition("#")[0]
         words = content.replace(",", " ").split()
@@ -149,12 +155,10 @@ def _lines_of(path: Path, data: bytes, included: _Included, depth: int) -> Itera
             yield line
         elif len(words) < 2:
             raise line.fail("*INCLUDE needs a file name")
-        elif depth == _INCLUDE_DEPTH:
-            raise line.fail(f"files include each other more than {_INCLUDE_DEPTH} deep")
         else:
             # a file name may hold blanks and commas
             name = content.strip().split(None, 1)[1].strip()
-            yield from _lines_of(*included.read(name, line), included, depth + 1)
+            yield from _lines_of(*included.read(name, line, depth), included, depth + 1)
 
 
 class _Section(NamedTuple):
@@ -389,11 +393,33 @@ def _read_meshio(path: Path) -> VolumeData:
         )
     if path.suffix.lower() in _WRITABLE_TETS:
         _check_tetgen_pair(path)
+    if path.suffix.lower() == ".inp":
+        _check_includes(path, read_regular(path), _Included(path), 0)
     return read_apart(path, _SECONDS + int(_SECONDS_A_BYTE * path.stat().st_size))
+
+
+def _check_includes(path: Path, data: bytes, included: _Included, depth: int) -> None:
+    """Refuse an Abaqus file that includes more than a .veg file may; meshio opens anything."""
+    # lines, their encoding and names as meshio takes them
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="locale", errors="surrogateescape")
+    for number, raw in enumerate(text, 1):
+        keyword = raw.partition(",")[0].strip().replace("*", "").upper()
+        if raw.startswith("**") or keyword != "INCLUDE":
+            continue
+        line, name = _Line(path, number, raw.split()), raw.rpartition("=")[2].strip()
+        place, contents = included.read(name, line, depth)
+        if os.path.exists(name) and os.path.realpath(name) != os.path.realpath(place):
+            raise line.fail(
+                f"*INCLUDE: meshio would read {os.path.abspath(name)!r} of the current folder "
+                f"instead of {str(place)!r}; rename one of them or change the current folder"
+            )
+        _check_includes(place, contents, included, depth + 1)
 
 
 def read_apart(path: Path, seconds: int) -> VolumeData:
     """Read a file by meshio in a process of its own, which may compute for so many seconds."""
+    seconds = min(seconds, _MOST_SECONDS)
+    patience = seconds + _WAIT
     request = {
         "path": os.fsencode(path).hex(),
         "sys_path": sys.path,
@@ -408,16 +434,16 @@ def read_apart(path: Path, seconds: int) -> VolumeData:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
-            timeout=10 * seconds,  # it may share the processor, or wait for a pipe that is named
+            timeout=patience,  # it may share the processor, or wait for a pipe that is named
         )
     except subprocess.TimeoutExpired:
-        raise _endless(path, seconds) from None
+        raise _endless(path, f"{patience} s of wall-clock time") from None
     except (OSError, ValueError) as error:
         raise FileFormatError(
             f"cannot read {str(path)!r}: no process could be started for it: {error}"
         ) from error
     if done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-        raise _endless(path, seconds)
+        raise _endless(path, f"{seconds} s of processor time")
     try:
         with np.load(io.BytesIO(done.stdout), allow_pickle=False) as found:
             result = dict(found)
@@ -433,10 +459,10 @@ def read_apart(path: Path, seconds: int) -> VolumeData:
     return VolumeData(result["nodes"], result["elements"], result["regions"], names)
 
 
-def _endless(path: Path, seconds: int) -> FileFormatError:
+def _endless(path: Path, time: str) -> FileFormatError:
     return FileFormatError(
         f"{str(path)!r} is damaged, or too large for its format: meshio did not get through it "
-        f"in {seconds} s of processor time; write it as .veg, .vtu or .msh"
+        f"in {time}; write it as .veg, .vtu or .msh"
     )
 
 
@@ -531,12 +557,13 @@ def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
 def read_indices(path: Path) -> NDArray[np.int64]:
     """Read the whole numbers of a text file, separated by blanks, commas or line ends."""
     numbers: list[int] = []
-    for line in _lines(path):
-        for word in line.words:
-            try:
-                numbers.append(int(word))
-            except ValueError:
-                raise line.fail(f"{word!r} is not a whole number") from None
-            if abs(numbers[-1]) >= 2**62:
-                raise line.fail(f"{word} is far out of range")
-    return np.array(numbers, dtype=np.int64)
+    with in_memory(path):
+        for line in _lines(path):
+            for word in line.words:
+                try:
+                    numbers.append(int(word))
+                except ValueError:
+                    raise line.fail(f"{word!r} is not a whole number") from None
+                if abs(numbers[-1]) >= 2**62:
+                    raise line.fail(f"{word} is far out of range")
+        return np.array(numbers, dtype=np.int64)

@@ -650,8 +650,8 @@ def read_mesh(path: str | os.PathLike[str]) -> Mesh:
     integer per element that the format provides is taken (Gmsh: physical groups; Medit
     and TetGen: references), else sets that do not overlap (Abaqus: ELSET), numbered from 1.
 
-    ``*INCLUDE`` of a ``.veg`` file names a regular file in the same folder or below it; at most
-    1000 files of 256 MiB in all are included.
+    ``*INCLUDE`` of a ``.veg`` or ``.inp`` file names a regular file in the same folder or below
+    it; at most 1000 files of 256 MiB in all are included.
 
     Parameters
     ----------

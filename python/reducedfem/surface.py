@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,15 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem._atomic import as_path, replacing
 from reducedfem._check import array_like, number, places, reals, rotations
-from reducedfem._ply_strips import has_strips, read_strips
-from reducedfem._reading import read_regular
+from reducedfem._ply_strips import check_counts, has_strips, read_strips
+from reducedfem._reading import in_memory, read_regular
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import FileFormatError, InputError, InputTypeError, MeshError
 
 __all__ = ["SURFACE_SUFFIXES", "Surface", "read_surface"]
 
 SURFACE_SUFFIXES = (".obj", ".ply", ".stl", ".off")
+_LONGEST_WORD = 64
 _WRITABLE = (".obj", ".ply", ".stl")
 
 
@@ -554,9 +556,10 @@ def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:
             " by load)"
         )
     data = read_regular(file)
-    if not data.strip():
+    if not data or data.isspace():
         raise FileFormatError(f"{str(file)!r} is empty")
-    vertices, triangles = _from_obj(data, file) if suffix == ".obj" else _by_trimesh(data, file)
+    with in_memory(file):
+        vertices, triangles = (_from_obj if suffix == ".obj" else _by_trimesh)(data, file)
     if len(triangles) == 0:
         raise FileFormatError(f"{str(file)!r}, read as {suffix[1:].upper()}, has no triangles")
     try:
@@ -578,6 +581,42 @@ def _in_ascii(data: bytes, kind: str) -> bytes:
     return data if binary else data.translate(_ASCII)
 
 
+def _check_off(data: bytes) -> None:
+    """Refuse an OFF file with fewer lines than it announces."""
+    text = b"\n".join(line.partition(b"#")[0] for line in data.splitlines())
+    lines = [line for line in text.partition(b"OFF")[2].splitlines() if line.strip()]
+    counts = lines.pop(0).split()[:2] if lines else []
+    if len(counts) < 2:
+        raise ValueError("it does not begin with OFF and the numbers of vertices and faces")
+    vertices, faces = map(int, counts)
+    for count, there, name in (
+        (vertices, len(lines), "vertices"),
+        (faces, len(lines) - vertices, "faces"),
+    ):
+        if not 0 <= count <= there:
+            raise ValueError(f"it announces {count} {name} and has {there}")
+    for at, line in enumerate(lines[vertices : vertices + faces], 1):
+        words = line.split()
+        if int(words[0]) >= len(words):
+            raise ValueError(
+                f"face {at} announces {int(words[0])} vertices and has {len(words) - 1}"
+            )
+
+
+def _check_stl(data: bytes) -> None:
+    """Refuse an STL file in ASCII with a solid that does not end."""
+    if len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little"):
+        return
+    begun = len(re.findall(rb"(?:^|[\r\n])[ \t]*solid\b", data, re.IGNORECASE))
+    ended = data.lower().count(b"endsolid")
+    if begun > ended:
+        raise ValueError(f"{begun} solids begin and {ended} end")
+
+
+# trimesh reads truncated files as far as they go
+_CHECKS = {"off": _check_off, "ply": check_counts, "stl": _check_stl}
+
+
 def _by_trimesh(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
     """Read with trimesh, whose readers tell damage by all kinds of exceptions."""
     import trimesh
@@ -586,13 +625,17 @@ def _by_trimesh(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
     try:
         if kind == "ply" and has_strips(data):
             return read_strips(data)
+        data = _in_ascii(data, kind)
+        _CHECKS[kind](data)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             mesh: Any = trimesh.load(
-                io.BytesIO(_in_ascii(data, kind)),
+                io.BytesIO(data),
                 file_type=kind, process=False, maintain_order=True, force="mesh",
             )  # fmt: skip
         return mesh.vertices, np.asarray(mesh.faces)
+    except MemoryError:
+        raise
     except Exception as error:
         # lengths that a damaged file announces may take all memory
         detail = f": {error}" if str(error) else ""
@@ -612,6 +655,8 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
         if words[0] == b"v":
             if len(words) < 4:
                 raise FileFormatError(f"{str(file)!r}, line {at}: a vertex needs three coordinates")
+            for word in words[1:4]:
+                _refuse_long(word, file, at)
             coordinates += words[1:4]
         elif words[0] == b"f":
             count = len(coordinates) // 3
@@ -619,6 +664,7 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
             for word in words[1:]:
                 if word.startswith(b"#"):
                     break
+                _refuse_long(word, file, at)
                 try:
                     index = int(word.partition(b"/")[0])
                 except ValueError:
@@ -639,6 +685,15 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
         return vertices, np.array(triangles, dtype=np.int64).reshape(-1, 3)
     except (ValueError, OverflowError) as error:
         raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
+
+
+def _refuse_long(word: bytes, file: Path, line: int) -> None:
+    """Refuse a word that no number needs; all words of an array take as much as its longest."""
+    if len(word) > _LONGEST_WORD:
+        raise FileFormatError(
+            f"{str(file)!r}, line {line}: a word of {len(word)} bytes, numbers have "
+            f"{_LONGEST_WORD} at most; it begins with {_shown(word[:16])}"
+        )
 
 
 def _shown(word: bytes) -> str:
