@@ -1,6 +1,6 @@
 """Replays of one motion under several settings of the contact: numbers and pictures.
 
-What the experiments on graceful degradation share (B07 3.13, figures 3.27 and 3.28).
+Shared parts of the experiments on graceful degradation (B07 3.13, figures 3.27 and 3.28).
 """
 
 from __future__ import annotations

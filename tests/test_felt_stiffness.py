@@ -53,7 +53,7 @@ def test_steps_that_divide_the_period_come_to_rest(body, young, k, density, step
 
 @pytest.mark.parametrize("young", [3e4, 3e5])
 def test_light_bodies_come_to_rest_at_points(young):
-    """Where what alternates from step to step was fed by contact that opens and closes."""
+    """Contact that opens and closes would feed oscillations that alternate from step to step."""
     body = felt.body_of("dragon", felt.scaled(shapes.dragon(), up=0), 16, 4000, 20)
     found = felt.press(felt.Case(body, "tip", young, 500.0, 500.0, 30.0))
     assert abs(found.error) < felt.RIGHT

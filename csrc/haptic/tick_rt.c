@@ -5,10 +5,9 @@
 #include "haptic/tick_state.h"
 #include "linalg/quat.h"
 
-// What the rest of a cycle takes is believed for about as many cycles as this after it was
-// measured.
+// The time that the rest of a cycle takes is remembered for about 1 / FORGET cycles.
 static const double FORGET = 1e-3;
-// how many times as long as lately a cycle may take for that to count; never under this time
+// A cycle more than PAUSE times as long as lately, and longer than SHORTEST_US, counts as a pause.
 static const double PAUSE = 2.0, SHORTEST_US = 1.0;
 
 void rf_tick_begin_rt(rf_tick *t) {

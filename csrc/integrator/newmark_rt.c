@@ -110,13 +110,13 @@ static double look(rf_newmark *s, rf_reduced_motion *m) {
   return residual_norm(s, m);
 }
 
-// `added`: A, nullable
+// `added`: A, nullable; positive semidefinite, so that it is zero if its diagonal is
 static void begin_step(rf_newmark *s, const double *added) {
   rf_reduced_motion *m = s->motion;
   m->added = added;
   s->now = &s->coef;
   for (int32_t i = 0; added && i < s->model->r; ++i)
-    if (added[i * (m->ld + 1)] != 0.0) s->now = &s->coef_added;  // zero where its diagonal is
+    if (added[i * (m->ld + 1)] != 0.0) s->now = &s->coef_added;
   memcpy(m->x, s->q, (size_t)s->model->r * sizeof *s->q);
 }
 

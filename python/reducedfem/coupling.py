@@ -26,7 +26,7 @@ _Kind = TypeVar("_Kind", bound="_Coupling")
 
 @dataclass(frozen=True, eq=False)
 class CouplingWrench:
-    """What a coupling does at two poses.
+    """Force and torque of a coupling at two poses.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class CouplingWrench:
 
 @dataclass(frozen=True, eq=False)
 class CouplingStep:
-    """Where the simulation object is after one cycle.
+    """Pose of the simulation object after one cycle.
 
     Attributes
     ----------
@@ -60,9 +60,9 @@ class CouplingStep:
     move
         Displacement of the grasp point [m] and rotation [rad] of this cycle, shape (6,).
     rank
-        How many of the six directions resisted; the others follow the manipulandum.
+        Number of the six directions that resisted; the others follow the manipulandum.
     limited
-        Whether a largest speed cut the motion.
+        True if a largest speed cut the motion.
     share
         Which part of the coupling acted, in (0, 1]; below 1 where more than half of `max_depth`
         relieved it.
@@ -103,7 +103,7 @@ def _load(contact: ContactForce | None) -> tuple[ArrayLike, ArrayLike, ArrayLike
 
 
 class _Coupling:
-    """What the two kinds of coupling share; they are dataclasses with these fields."""
+    """Base of both kinds of coupling, which are dataclasses with these fields."""
 
     stiffness: float
     torsional_stiffness: float
@@ -214,7 +214,7 @@ class VirtualCoupling(_Coupling):
         has been made smaller, gets at most D / 4 deeper on its way out; an object jammed between
         walls that it is too thick for may stay there: `HapticSession.recentre`.
 
-        What is not bounded: points that are not there, as a spike passes between those of a
+        Not bounded are: points that are not there, as a spike passes between those of a
         coarse shell, or are left out for want of time; where an object is that is held and thinner
         than 3/2 D, in which nothing is deeper than half of that, so that it may come through; and
         what moves by itself. A plate of 10 kPa came up to 1.3 D into an object with a static
@@ -389,7 +389,7 @@ class VirtualCoupling(_Coupling):
         manipulandum, position, quaternion
             As of `wrench`.
         contact
-            What acts on it there, about its grasp point; None: nothing.
+            Contact that acts on it there, about its grasp point; None: none.
         share
             That of the last cycle.
         dt
