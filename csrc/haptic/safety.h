@@ -17,7 +17,7 @@
 typedef struct rf_safety_settings {
   double max_force_n, max_torque_nm;   // in size, >= 0; INFINITY: any
   double slew_n_per_s, slew_nm_per_s;  // of changes, > 0; INFINITY: any
-  double ramp_s;                       // from nothing to all of it, >= 0
+  double ramp_s;                       // from nothing to all of it, >= 0; see rf_safety_resume_rt
   double silent_s;                     // without a new sample, after which there is no force
 } rf_safety_settings;
 
@@ -28,6 +28,7 @@ typedef struct rf_safety_state {
   uint64_t count;         // of that sample
   bool enabled;           // else the forces fade out
   bool paused;            // the next force comes too late to go out
+  bool resumed;           // forces fade in after a pause or for another hand
 } rf_safety_state;
 
 // What limited a wrench, bits of a record's flags.
@@ -45,6 +46,9 @@ RF_MUST_CHECK rf_status rf_safety_check(const rf_safety_settings *set, rf_error 
 // Looks at a sample, the last one was `elapsed_s` ago; flags to add.
 uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
                             const rf_device_sample *sample, rf_safety_state *state);
+// Forces fade in again, over `ramp_s` and no faster than over 0.05 s: the hand has moved meanwhile,
+// or is another one.
+void rf_safety_resume_rt(rf_safety_state *state);
 // The force of this cycle goes out too long after the last one, which the hand may have left
 // meanwhile: it is zero, at once, and forces fade in again from there.  Flags to add.
 uint32_t rf_safety_pause_rt(rf_safety_state *state);
