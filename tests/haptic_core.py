@@ -52,6 +52,7 @@ class SafetyState(ctypes.Structure):
     _fields_ = (
         ("last", Wrench), ("ramp", REAL), ("quiet", REAL),
         ("count", ctypes.c_uint64), ("enabled", ctypes.c_bool), ("paused", ctypes.c_bool),
+        ("resumed", ctypes.c_bool),
     )  # fmt: skip
 
 

@@ -66,10 +66,14 @@ class PlainLimits:
 
     def __init__(self, limits):
         self.limits, self.ramp, self.last = limits, 0.0, np.zeros(6)
+        self.shortest = 0.0
 
-    def limit(self, wanted, enabled, cut):
+    def limit(self, wanted, enabled, cut, paused):
         s = self.limits
-        step = DT / s.ramp if s.ramp else 1.0
+        if paused:
+            self.shortest = 0.05
+        fade = max(s.ramp, self.shortest if enabled else 0.0)
+        step = DT / fade if fade else 1.0
         if cut:
             self.ramp = 0.0
         elif enabled:
@@ -77,6 +81,8 @@ class PlainLimits:
         else:
             self.ramp = max(self.ramp - step, 0.0)
         flags = FADING if self.ramp < 1.0 else 0
+        if not flags:
+            self.shortest = 0.0
         out = []
         for k, most, slew in ((0, s.max_force, s.slew), (3, s.max_torque, s.torque_slew)):
             part, clamped = no_longer(self.ramp * wanted[k : k + 3], most)
@@ -113,7 +119,7 @@ def test_limits_against_a_plain_version(library, rng, ramp, silence, slew):
         wanted = rng.normal(size=6) * [3.0, 3.0, 3.0, 0.2, 0.2, 0.2]
         wrench = wrench_of(wanted)
         flags = library.rf_safety_limit_rt(at(limits), DT, at(state), at(wrench))
-        expected, noted = plain.limit(wanted, state.enabled, paused or quiet > silence)
+        expected, noted = plain.limit(wanted, state.enabled, paused or quiet > silence, paused)
         np.testing.assert_allclose(parts(wrench), expected, rtol=1e-12, atol=1e-15)
         assert flags == noted
         assert state.ramp == pytest.approx(plain.ramp, abs=1e-15)
@@ -126,15 +132,17 @@ def test_silence_and_pauses_take_the_force_at_once_whatever_the_slew_rate(librar
     """The device may have gone; what comes back is slewed again, from zero."""
     limits = SafetySettings(math.inf, math.inf, 100.0, 1.0, 0.0, 0.01)
     for quiet, paused in ((0.02, False), (0.0, True)):
-        state = SafetyState(wrench_of(np.ones(6)), 1.0, quiet, 0, True, paused)
+        state = SafetyState(wrench_of(np.ones(6)), 1.0, quiet, 0, True)
+        if paused:
+            assert library.rf_safety_pause_rt(at(state)) == PAUSED
         wrench = wrench_of(np.full(6, 5.0))
         flags = library.rf_safety_limit_rt(at(limits), DT, at(state), at(wrench))
         assert flags == FADING
         assert not parts(wrench).any()
         state.quiet = 0.0
-        wrench = wrench_of(np.array([5.0, 0.0, 0.0, 0.0, 5.0, 0.0]))
+        wrench = wrench_of(np.array([50.0, 0.0, 0.0, 0.0, 5.0, 0.0]))
         flags = library.rf_safety_limit_rt(at(limits), DT, at(state), at(wrench))
-        assert flags == SLEWED
+        assert flags == SLEWED | FADING * paused
         assert parts(wrench) == pytest.approx([100.0 * DT, 0, 0, 0, DT, 0], rel=1e-12)
 
 

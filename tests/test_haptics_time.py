@@ -173,16 +173,19 @@ def test_silence_is_measured_in_time_not_in_cycles(world):
 STALL, RAMP, PUSH = 0.05, 0.04, 20.0
 
 
-def shares(paused):
+def shares(paused, ramp):
     """Return the share of the force that goes out in each cycle, of which some follow a pause."""
-    share, found = 0.0, []
+    share, fade, found = 0.0, ramp, []
     for late in paused:
-        share = 0.0 if late else min(share + DT / RAMP, 1.0)
+        if late:
+            share, fade = 0.0, max(ramp, 0.05)
+        else:
+            share = min(share + DT / fade, 1.0) if fade else 1.0
         found.append(share)
     return np.array(found)
 
 
-def felt(records, paused):
+def felt(records, paused, ramp=RAMP):
     """Assert that forces fade in from zero after these cycles, and that no others are flagged."""
     records = rf.HapticRecords(records)
     expected = np.zeros(len(records), bool)
@@ -190,7 +193,7 @@ def felt(records, paused):
     assert np.flatnonzero(records.flagged("paused")).tolist() == sorted(paused)
     whole = 500.0 * (records["object_position"] - records["hand_position"])
     cycles = slice(0, 300)  # in the last one forces fade out
-    share = shares(expected)[cycles, None]
+    share = shares(expected, ramp)[cycles, None]
     assert records["force"][cycles] == pytest.approx(share * whole[cycles], rel=1e-12, abs=1e-12)
     assert np.array_equal(records.flagged("fading")[cycles], share[:, 0] < 1.0)
     return whole
@@ -220,6 +223,17 @@ def test_forces_fade_in_from_zero_after_a_pause(world, where, at, length):
     assert library.world_paused() == len(at)
     assert skipped >= len(at) * (1e3 * length - 1.0)
     assert records["force"][[120, 280], 0] == pytest.approx([PUSH, PUSH], rel=0.02)
+
+
+@pytest.mark.parametrize("ramp", [0.0, 0.01, 0.06])
+def test_forces_without_a_ramp_fade_in_after_a_pause(world, ramp):
+    """At the start they are there as soon as the ramp says."""
+    library = world(ramp=ramp)
+    library.world_push(PUSH, STALL)
+    late = np.zeros(300)
+    late[[5, 150, 170]] = 500e3
+    records, _ = run(library, 300, late)
+    felt(records, [6, 151, 171], ramp)
 
 
 def test_pauses_are_longer_than_the_stall_limit(world):

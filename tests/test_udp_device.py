@@ -259,11 +259,13 @@ def test_the_first_client_may_come_back_before_another(ball, raw):
         assert device.counts.accepted == 2
 
 
-@pytest.mark.parametrize("enabled", [True, False])
-def test_another_hand_takes_the_object_up_where_it_is(ball, raw, enabled):
+@pytest.mark.parametrize(
+    ("enabled", "ramp"), [(True, 0.0), (True, 0.02), (True, 0.08), (False, 0.02)]
+)
+def test_another_hand_takes_the_object_up_where_it_is(ball, raw, enabled, ramp):
     """As after a clutch, however long the session puts up with silence; forces fade in."""
     first, second = raw(), raw()
-    options = {"silence": 60.0, "ramp": 0.02, "limits": {"takeover": True}}
+    options = {"silence": 60.0, "ramp": ramp, "limits": {"takeover": True}}
     with bridged(ball, first, **options) as (made, _):
         last = made.run(1100).array[-1]
         assert last["force"][2] == pytest.approx(FORCE, rel=1e-6)
@@ -277,7 +279,9 @@ def test_another_hand_takes_the_object_up_where_it_is(ball, raw, enabled):
         assert first_one["hand_position"] == pytest.approx(last["object_position"], abs=1e-12)
         # contact pushes the object away from it, and the coupling holds it
         whole = 500.0 * (records["object_position"] - records["hand_position"])
-        share = np.minimum(np.arange(1, 61) / 20.0, 1.0) if enabled else np.zeros(60)
+        share = (
+            np.minimum(np.arange(1, 61) / (1e3 * max(ramp, 0.05)), 1.0) if enabled else np.zeros(60)
+        )
         assert records["force"] == pytest.approx(share[:, None] * whole, abs=1e-9)
         assert np.linalg.norm(whole[-1]) > 0.1
         # the way from one hand to the other is no work

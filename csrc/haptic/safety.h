@@ -16,7 +16,7 @@
 typedef struct rf_safety_settings {
   double max_force_n, max_torque_nm;   // in size, >= 0; INFINITY: any
   double slew_n_per_s, slew_nm_per_s;  // of changes, > 0; INFINITY: any
-  double ramp_s;                       // from nothing to all of it, >= 0
+  double ramp_s;                       // from nothing to all of it, >= 0; see rf_safety_resume_rt
   double silent_s;                     // without a new sample, after which there is no force
 } rf_safety_settings;
 
@@ -27,6 +27,7 @@ typedef struct rf_safety_state {
   uint64_t count;         // of that sample
   bool enabled;           // else the forces fade out
   bool paused;            // the next force comes too late to go out
+  bool resumed;           // forces fade in after a pause or for another hand
 } rf_safety_state;
 
 // Reasons for a limited wrench: bits of a record's flags.
@@ -44,8 +45,11 @@ RF_MUST_CHECK rf_status rf_safety_check(const rf_safety_settings *set, rf_error 
 // Checks a sample, `elapsed_s` after the last one; returns flags to add.
 uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
                             const rf_device_sample *sample, rf_safety_state *state);
-// Sets the force to zero after a pause, in which the hand may have moved away, and lets forces fade
-// in again.  Returns flags to add.
+// Lets forces fade in again, over `ramp_s` and no faster than over 0.05 s: the hand has moved
+// meanwhile, or is another one.
+void rf_safety_resume_rt(rf_safety_state *state);
+// Sets the force of this cycle to zero: it goes out too long after the last one, which the hand may
+// have left meanwhile.  Forces fade in again.  Returns flags to add.
 uint32_t rf_safety_pause_rt(rf_safety_state *state);
 // Limits `wanted` in place; returns flags to add.  Slews and ramps count cycles of `dt_s`: after a
 // pause a step of the force is no larger than after any other cycle.

@@ -5,6 +5,9 @@
 #include "haptic/safety.h"
 #include "linalg/vec3.h"
 
+// shortest fade after a pause or a takeover
+static const double RESUME_S = 0.05;
+
 uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
                             const rf_device_sample *sample, rf_safety_state *state) {
   state->quiet_s = sample->count != state->count ? 0.0 : state->quiet_s + elapsed_s;
@@ -12,7 +15,13 @@ uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
   return state->quiet_s > set->silent_s ? RF_SAFETY_SILENT : 0;
 }
 
+void rf_safety_resume_rt(rf_safety_state *state) {
+  state->ramp = 0.0;
+  state->resumed = true;
+}
+
 uint32_t rf_safety_pause_rt(rf_safety_state *state) {
+  rf_safety_resume_rt(state);
   state->paused = true;
   return RF_SAFETY_PAUSED;
 }
@@ -54,11 +63,15 @@ uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safet
   // a device that is silent gets nothing at once: it may have gone
   const bool cut = state->paused || !(state->quiet_s <= set->silent_s);
   const bool out = state->enabled && !cut;
-  const double way = set->ramp_s > 0.0 ? dt_s / set->ramp_s : 1.0;
+  const double fade_s = out && state->resumed ? fmax(set->ramp_s, RESUME_S) : set->ramp_s;
+  const double way = fade_s > 0.0 ? dt_s / fade_s : 1.0;
   state->paused = false;
   if (cut) state->ramp = 0.0;
   state->ramp = out ? fmin(state->ramp + way, 1.0) : fmax(state->ramp - way, 0.0);
-  if (state->ramp < 1.0) flags |= RF_SAFETY_FADING;
+  if (state->ramp < 1.0)
+    flags |= RF_SAFETY_FADING;
+  else
+    state->resumed = false;
   for (int i = 0; i < 3; ++i) {
     wanted->force_n[i] *= state->ramp;
     wanted->torque_nm[i] *= state->ramp;

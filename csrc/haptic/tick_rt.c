@@ -29,6 +29,7 @@ static void take_over(rf_tick *t) {
   const bool enabled = t->safety.enabled;
   rf_tick_begin_rt(t);
   t->safety.enabled = enabled;
+  rf_safety_resume_rt(&t->safety);
 }
 
 void rf_tick_pace_rt(rf_tick *t, double pause_s) { t->pause_us = 1e6 * pause_s; }
