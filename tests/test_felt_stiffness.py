@@ -157,3 +157,21 @@ def test_the_stiffness_follows_a_new_coupling():
         force = made.run(60).array["force"][-1, 2]
         assert force == pytest.approx(0.01 * k / (1.0 + 1.0 / 20.0), rel=1e-6)
     made.close()
+
+
+def test_stiffer_couplings_and_recentred_objects_fade_in():
+    x = rf.PointTree(rf.Pointshell([[0.0, 0, 0]], [[0, 0, -1.0]]))
+    contact = rf.PenaltyContact(x, rf.PlaneField((0, 0, 0), (0, 0, -1.0)))
+    hand = rf.ReplayDevice([0.0, 9.0], [[0.0, 0.0, -0.001]] * 2)
+    coupling = rf.VirtualCoupling(500.0, 1.0)
+    made = rf.HapticSession(contact, hand, coupling=coupling, ramp=0.1, budget_us=0.0)
+    before = made.run(300).array["force"][-1, 2]
+    made.coupling = rf.VirtualCoupling(2000.0, 1.0)
+    force = made.run(300).array["force"][:, 2]
+    assert force[0] < 1.1 * before
+    assert force[-1] == pytest.approx(4.0 * before, rel=1e-3)
+    assert np.diff(force).max() < 0.1 * before
+    made.recentre()
+    force = made.run(300).array["force"][:, 2]
+    assert abs(force[0]) < 0.05 * before
+    made.close()
