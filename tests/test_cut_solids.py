@@ -152,6 +152,17 @@ def test_slivers_do_not_ring(order):
     assert highest < 1.3**2 * of_cubes
 
 
+@pytest.mark.parametrize(("height", "tied"), [(0.85, False), (0.65, True)])
+def test_only_small_cells_are_tied_to_their_neighbours(height, tied):
+    """Cells that are filled by 0.7 add nothing to the pattern of the matrices, those by 0.3 do."""
+    mesh = rf.voxelize(box([0.0, 0.0, 0.0], [1.0, 1.0, height]), 4, order=2)
+    assert math.isclose(mesh.fractions.min(), 0.3 if tied else 0.7, rel_tol=1e-6)
+    entries, plain = (
+        rf.Solid(m, STVK).mass().nnz for m in (mesh, rf.Mesh(mesh.nodes, mesh.elements))
+    )
+    assert (entries > plain) == tied
+
+
 def test_slivers_have_no_modes_of_their_own_among_the_lowest():
     """Coarse cells of which many are all but empty have the modes of fine ones."""
     vertices, triangles = sphere(20, radius=0.05)
