@@ -163,7 +163,9 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
   RF_ALLOC(row, n);
   s->graph.n = n;
   RF_ALLOC(s->graph.ptr, (int64_t)n + 1);
-  RF_ALLOC(s->pair, (int64_t)mesh->n_elements * nodes * nodes);
+  const int lanes = rf_solid_lanes(s), pairs = nodes * (nodes + 1) / 2;
+  const int64_t places = ((int64_t)mesh->n_elements + lanes - 1) / lanes * lanes;
+  RF_ALLOC(s->upper, places * pairs);
 
   // lengths of the rows; place[j] = i + 1 marks j as seen from i
   int64_t entries = 0;
@@ -180,6 +182,7 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
   }
   RF_ALLOC(s->graph.col, entries);
   RF_ALLOC(s->mirror, entries);
+  RF_ALLOC(s->diagonal, n);
 
   memset(place, 0, (size_t)n * sizeof *place);
   for (int32_t i = 0; i < n; ++i) {
@@ -190,21 +193,34 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
 
   // rows are sorted: walking them in order meets the mirror entries of a row in order
   for (int32_t i = 0; i < n; ++i) place[i] = s->graph.ptr[i];
-  for (int32_t i = 0; i < n; ++i)
+  for (int32_t i = 0; i < n; ++i) {
+    s->diagonal[i] = place[i];
     for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p)
       s->mirror[p] = place[s->graph.col[p]]++;
+  }
 
   // place[j] = entry of j in row i, for the elements around i
   for (int32_t i = 0; i < n; ++i) {
     for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) place[s->graph.col[p]] = p;
     for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k) {
       const int32_t *element = mesh->elements + (int64_t)list[k] * nodes;
-      int32_t *pair = s->pair + (int64_t)s->place[list[k]] * nodes * nodes;
+      const int32_t at = s->place[list[k]];
       for (int a = 0; a < nodes; ++a)
-        if (element[a] == i)
-          for (int b = 0; b < nodes; ++b) pair[a * nodes + b] = place[element[b]];
+        for (int b = 0; b < nodes && element[a] == i; ++b) {
+          if (element[b] < i) continue;
+          const int32_t entry = place[element[b]];
+          if (a <= b)
+            s->upper[rf_solid_upper_at(s, at, a, b)] = entry;
+          else
+            s->upper[rf_solid_upper_at(s, at, b, a)] = ~entry;
+        }
     }
   }
+  for (int64_t at = mesh->n_elements; at < places; ++at)
+    for (int a = 0; a < nodes; ++a)
+      for (int b = a; b < nodes; ++b)
+        s->upper[rf_solid_upper_at(s, at, a, b)] =
+            s->upper[rf_solid_upper_at(s, mesh->n_elements - 1, a, b)];
 done:
   rf_free(ptr);
   rf_free(list);
@@ -224,7 +240,56 @@ static int compare_keyed(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
-// ranks along the longest side of the bounding box, and elements in the order of ranks
+// Place along Hilbert's curve through a cube of 2^BITS cells a side (Skilling, Programming the
+// Hilbert curve, 2004); what follows each other there is near.
+enum { BITS = 16 };
+static double curve_place(uint32_t x[3]) {
+  for (uint32_t q = 1u << (BITS - 1); q > 1; q >>= 1)
+    for (int i = 0; i < 3; ++i) {
+      const uint32_t swap = x[i] & q ? 0 : (x[0] ^ x[i]) & (q - 1);
+      x[0] ^= x[i] & q ? q - 1 : swap;
+      x[i] ^= swap;
+    }
+  x[1] ^= x[0];
+  x[2] ^= x[1];
+  uint32_t turn = 0;
+  for (uint32_t q = 1u << (BITS - 1); q > 1; q >>= 1)
+    if (x[2] & q) turn ^= q - 1;
+  double place = 0.0;
+  for (int bit = BITS - 1; bit >= 0; --bit)
+    for (int i = 0; i < 3; ++i) place = 2.0 * place + ((x[i] ^ turn) >> bit & 1u);
+  return place;
+}
+
+// Places of the nodes along the curve, which halves the longest side of their box first: slabs, its
+// parts, have small surfaces.
+static void place_nodes(const rf_mesh *mesh, keyed *sorted) {
+  double low[3], longest = 0.0;
+  int first = 0;
+  for (int i = 0; i < 3; ++i) {
+    double high = -INFINITY;
+    low[i] = INFINITY;
+    for (int32_t k = 0; k < mesh->n_nodes; ++k) {
+      low[i] = fmin(low[i], mesh->nodes[3 * (int64_t)k + i]);
+      high = fmax(high, mesh->nodes[3 * (int64_t)k + i]);
+    }
+    if (high - low[i] > longest) {
+      longest = high - low[i];
+      first = i;
+    }
+  }
+  for (int32_t k = 0; k < mesh->n_nodes; ++k) {
+    uint32_t x[3];
+    for (int i = 0; i < 3; ++i) {
+      const int axis = (first + i) % 3;
+      const double part = (mesh->nodes[3 * (int64_t)k + axis] - low[axis]) / longest;
+      x[i] = (uint32_t)(part * ((1 << BITS) - 1));
+    }
+    sorted[k] = (keyed){curve_place(x), k};
+  }
+}
+
+// ranks of the nodes along the curve, and elements in the order of ranks
 static rf_status build_ranks(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *mesh = s->mesh;
@@ -239,21 +304,7 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
   RF_ALLOC(s->rank_lo, mesh->n_elements);
   RF_ALLOC(s->rank_hi, mesh->n_elements);
 
-  int axis = 0;
-  double longest = -1.0;
-  for (int i = 0; i < 3; ++i) {
-    double low = INFINITY, high = -INFINITY;
-    for (int32_t k = 0; k < mesh->n_nodes; ++k) {
-      low = fmin(low, mesh->nodes[3 * (int64_t)k + i]);
-      high = fmax(high, mesh->nodes[3 * (int64_t)k + i]);
-    }
-    if (high - low > longest) {
-      longest = high - low;
-      axis = i;
-    }
-  }
-  for (int32_t k = 0; k < mesh->n_nodes; ++k)
-    sorted[k] = (keyed){mesh->nodes[3 * (int64_t)k + axis], k};
+  place_nodes(mesh, sorted);
   qsort(sorted, (size_t)mesh->n_nodes, sizeof *sorted, compare_keyed);
   for (int32_t k = 0; k < mesh->n_nodes; ++k) {
     s->by_rank[k] = sorted[k].index;
@@ -338,8 +389,9 @@ void rf_solid_free(rf_solid *s) {
   rf_free(s->element_material);
   rf_free(s->graph.ptr);
   rf_free(s->graph.col);
+  rf_free(s->diagonal);
   rf_free(s->mirror);
-  rf_free(s->pair);
+  rf_free(s->upper);
   rf_free(s->mass);
   rf_free(s->lumped);
   rf_free(s->fixed);
