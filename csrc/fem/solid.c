@@ -11,6 +11,7 @@
 #include "fem/ghost.h"
 #include "fem/shape.h"
 #include "fem/tables.h"
+#include "linalg/curve.h"
 
 static const double ASYMMETRY = 1e-9;    // of an elasticity matrix, relative to its largest entry
 static const double INDEFINITE = 1e-14;  // pivots of it that are rounding
@@ -230,7 +231,7 @@ done:
 }
 
 typedef struct keyed {
-  double key;
+  int32_t key;
   int32_t index;
 } keyed;
 
@@ -240,62 +241,15 @@ static int compare_keyed(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
-// Place along Hilbert's curve through a cube of 2^BITS cells a side (Skilling, Programming the
-// Hilbert curve, 2004); what follows each other there is near.
-enum { BITS = 16 };
-static double curve_place(uint32_t x[3]) {
-  for (uint32_t q = 1u << (BITS - 1); q > 1; q >>= 1)
-    for (int i = 0; i < 3; ++i) {
-      const uint32_t swap = x[i] & q ? 0 : (x[0] ^ x[i]) & (q - 1);
-      x[0] ^= x[i] & q ? q - 1 : swap;
-      x[i] ^= swap;
-    }
-  x[1] ^= x[0];
-  x[2] ^= x[1];
-  uint32_t turn = 0;
-  for (uint32_t q = 1u << (BITS - 1); q > 1; q >>= 1)
-    if (x[2] & q) turn ^= q - 1;
-  double place = 0.0;
-  for (int bit = BITS - 1; bit >= 0; --bit)
-    for (int i = 0; i < 3; ++i) place = 2.0 * place + ((x[i] ^ turn) >> bit & 1u);
-  return place;
-}
-
-// Places of the nodes along the curve, which halves the longest side of their box first: slabs, its
-// parts, have small surfaces.
-static void place_nodes(const rf_mesh *mesh, keyed *sorted) {
-  double low[3], longest = 0.0;
-  int first = 0;
-  for (int i = 0; i < 3; ++i) {
-    double high = -INFINITY;
-    low[i] = INFINITY;
-    for (int32_t k = 0; k < mesh->n_nodes; ++k) {
-      low[i] = fmin(low[i], mesh->nodes[3 * (int64_t)k + i]);
-      high = fmax(high, mesh->nodes[3 * (int64_t)k + i]);
-    }
-    if (high - low[i] > longest) {
-      longest = high - low[i];
-      first = i;
-    }
-  }
-  for (int32_t k = 0; k < mesh->n_nodes; ++k) {
-    uint32_t x[3];
-    for (int i = 0; i < 3; ++i) {
-      const int axis = (first + i) % 3;
-      const double part = (mesh->nodes[3 * (int64_t)k + axis] - low[axis]) / longest;
-      x[i] = (uint32_t)(part * ((1 << BITS) - 1));
-    }
-    sorted[k] = (keyed){curve_place(x), k};
-  }
-}
-
 // ranks of the nodes along the curve, and elements in the order of ranks
 static rf_status build_ranks(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *mesh = s->mesh;
   const int nodes = (int)mesh->type;
   keyed *sorted = NULL;
-  RF_ALLOC(sorted, mesh->n_nodes > mesh->n_elements ? mesh->n_nodes : mesh->n_elements);
+  int64_t *order = NULL;
+  RF_ALLOC(sorted, mesh->n_elements);
+  RF_ALLOC(order, mesh->n_nodes);
   RF_ALLOC(s->rank, mesh->n_nodes);
   RF_ALLOC(s->by_rank, mesh->n_nodes);
   RF_ALLOC(s->visit, mesh->n_elements);
@@ -304,11 +258,10 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
   RF_ALLOC(s->rank_lo, mesh->n_elements);
   RF_ALLOC(s->rank_hi, mesh->n_elements);
 
-  place_nodes(mesh, sorted);
-  qsort(sorted, (size_t)mesh->n_nodes, sizeof *sorted, compare_keyed);
+  RF_TRY(rf_curve_order(mesh->n_nodes, mesh->nodes, order, err));
   for (int32_t k = 0; k < mesh->n_nodes; ++k) {
-    s->by_rank[k] = sorted[k].index;
-    s->rank[sorted[k].index] = k;
+    s->by_rank[k] = (int32_t)order[k];
+    s->rank[order[k]] = k;
   }
 
   for (int32_t e = 0; e < mesh->n_elements; ++e) {
@@ -335,6 +288,7 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
   }
 done:
   rf_free(sorted);
+  rf_free(order);
   return st;
 }
 
