@@ -148,3 +148,16 @@ void yardstick_trilinear(int side, const float *values, int count, const double 
   }
   (void)sink;
 }
+
+// seconds of adding `count` 3x3 blocks, one by one, to those that they belong to
+void yardstick_blocks(int count, const int *entry, int entries, int runs, double *seconds) {
+  double *block = filled(9 * (size_t)count), *sum = filled(9 * (size_t)entries);
+  for (int r = 0; r < runs; ++r) {
+    const double start = now();
+    for (int k = 0; k < count; ++k)
+      for (int i = 0; i < 9; ++i) sum[9 * (size_t)entry[k] + i] += block[9 * (size_t)k + i];
+    seconds[r] = now() - start;
+  }
+  free(block);
+  free(sum);
+}

@@ -68,6 +68,20 @@ def trilinear(values: np.ndarray, places: np.ndarray, runs: int) -> np.ndarray:
     return out
 
 
+def blocks(entry: np.ndarray, runs: int) -> np.ndarray:
+    """Seconds of adding blocks of 3x3 numbers, one by one, to the entries that they belong to."""
+    number = np.ascontiguousarray(entry, dtype=np.int32)
+    out = np.empty(runs)
+    _library().yardstick_blocks(
+        len(number),
+        number.ctypes.data_as(ctypes.POINTER(ctypes.c_int)),
+        int(number.max()) + 1,
+        runs,
+        out.ctypes.data_as(ctypes.POINTER(ctypes.c_double)),
+    )
+    return out
+
+
 def blas_threads(count: int) -> None:
     """Set the thread count of the BLAS for the yardsticks."""
     ctypes.CDLL(str(_core.blas_description()["library"])).openblas_set_num_threads(count)

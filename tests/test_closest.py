@@ -123,6 +123,19 @@ def test_bounds(rng):
     np.testing.assert_array_equal(near, np.minimum(distance, 0.7))
 
 
+def test_many_points_are_answered_as_one_by_one(rng):
+    """The order of the search, and what it begins with, are of no account."""
+    vertices, triangles = cube()
+    points = rng.uniform(-2, 3, (300, 3))
+    points[::3] = np.round(points[::3])  # equally near to several triangles
+    for bound in (np.inf, 0.7):
+        found = _core.surface_closest(vertices, triangles, points, bound)
+        for i, point in enumerate(points):
+            one = _core.surface_closest(vertices, triangles, point[None], bound)
+            for many, single in zip(found, one, strict=True):
+                np.testing.assert_array_equal(many[i], single[0])
+
+
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e30])
 def test_the_least_of_all_triangles_in_whatever_order(rng, scale):
     """Searches that leave out too much find other distances when the tree is another."""

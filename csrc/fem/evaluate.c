@@ -7,17 +7,8 @@
 #include "fem/ghost.h"
 #include "fem/kernels.h"
 
-#if defined(__GNUC__)
-#define RF_PREFETCH(address, to_write) __builtin_prefetch(address, to_write)
-#else
-#define RF_PREFETCH(address, to_write) ((void)(address))
-#endif
-
 // below this many elements a thread costs more than it brings
 enum { ELEMENTS_PER_SLAB = 1000 };
-
-// two doubles anywhere: compilers do not vectorise sums of nine by themselves
-typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
 
 static int slab_count(const rf_solid *s, const rf_run *run) {
   const int32_t most = s->mesh->n_elements / ELEMENTS_PER_SLAB;
@@ -36,86 +27,74 @@ static slab slab_of(const rf_solid *s, int64_t k, int64_t slabs) {
 
 static inline bool owns(slab own, int32_t rank) { return rank >= own.low && rank < own.high; }
 
-// Places of the next elements touching the slab, from *at on; lanes left over repeat
-// the last one.  Returns how many are new.
-static int next_batch(const rf_solid *s, slab own, int lanes, int32_t *at, int32_t *batch) {
-  int count = 0;
-  for (; count < lanes && *at < s->mesh->n_elements; ++*at) {
-    if (s->rank_lo[*at] >= own.high) break;  // and so are all that follow
-    if (s->rank_hi[*at] >= own.low) batch[count++] = *at;
-  }
-  for (int l = count; count > 0 && l < lanes; ++l) batch[l] = batch[count - 1];
-  return count;
+static inline bool owns_all(const rf_solid *s, slab own) {
+  return own.low == 0 && own.high == s->mesh->n_nodes;
 }
 
-static void add_force(const rf_solid *s, slab own, int32_t place, const double *lane, int lanes,
-                      double *force) {
+// The elements that the kernels work on at a time; lanes left over repeat the last one.
+typedef struct batch {
+  int32_t next;  // place after them
+  int count;     // without those left over
+  int32_t place[RF_MAX_LANES];
+} batch;
+
+// The next elements one of which touches the slab; false: there are no more.
+static bool next_batch(const rf_solid *s, slab own, batch *b) {
+  const int lanes = rf_solid_lanes(s);
+  const int32_t n = s->mesh->n_elements;
+  for (bool touches = false; !touches;) {
+    const int32_t first = b->next;
+    // once the smallest rank is beyond the slab, those of all that follow are
+    if (first >= n || s->rank_lo[first] >= own.high) return false;
+    b->count = n - first < lanes ? n - first : lanes;
+    b->next += b->count;
+    for (int l = 0; l < lanes; ++l) {
+      b->place[l] = first + (l < b->count ? l : b->count - 1);
+      touches = touches || s->rank_hi[b->place[l]] >= own.low;
+    }
+  }
+  return true;
+}
+
+// Adds the forces of the lanes of a batch, with strides `lanes`.  `nodes`, `all`: constants after
+// inlining.
+static inline void add_some(const int nodes, const bool all, const rf_solid *s, slab own,
+                            const batch *b, const double *lane, double *force) {
+  const int lanes = rf_solid_lanes(s);
+  for (int l = 0; l < b->count; ++l) {
+    const int32_t *element = s->corners + (int64_t)b->place[l] * nodes;
+    for (int a = 0; a < nodes; ++a) {
+      if (!all && !owns(own, s->rank[element[a]])) continue;
+      double *to = force + 3 * (int64_t)element[a];
+      for (int i = 0; i < 3; ++i) to[i] += lane[(3 * a + i) * lanes + l];
+    }
+  }
+}
+
+static void add_forces(const rf_solid *s, slab own, const batch *b, const double *lane,
+                       double *force) {
   const int nodes = (int)s->mesh->type;
-  const int32_t *element = s->corners + (int64_t)place * nodes;
-  for (int a = 0; a < nodes; ++a) {
-    if (!owns(own, s->rank[element[a]])) continue;
-    double *to = force + 3 * (int64_t)element[a];
-    for (int i = 0; i < 3; ++i) to[i] += lane[(3 * a + i) * lanes];
-  }
-}
-
-// Entries of the blocks of a batch, on or above the diagonal: those of the node pairs a <= b of
-// each element's own numbering, lane by lane.
-typedef struct targets {
-  int32_t entry[RF_MAX_LANES * RF_MAX_PAIRS];  // -1: of another slab
-  int32_t step[RF_MAX_LANES * RF_MAX_PAIRS];   // from column to column: 1, transposed blocks 3
-} targets;
-
-// Prefetches the scattered entries to which a batch is added while its elements are computed.
-// `nodes`: a constant after inlining.
-static inline void find_some(const int nodes, const rf_solid *s, int count, const int32_t *batch,
-                             const double *tangent, targets *t) {
-  int at = 0;
-  for (int l = 0; l < count; ++l) {
-    const int32_t *pair = s->pair + (int64_t)batch[l] * nodes * nodes;
-    for (int a = 0; a < nodes; ++a)
-      for (int b = a; b < nodes; ++b, ++at) {
-        // of (i, j) and (j, i) the one above the diagonal comes first
-        const int32_t one = pair[a * nodes + b], other = pair[b * nodes + a];
-        t->entry[at] = one < other ? one : other;
-        t->step[at] = one > other ? 3 : 1;
-        const double *to = tangent + 9 * (int64_t)t->entry[at];
-        RF_PREFETCH(to, 1);
-        RF_PREFETCH(to + 8, 1);
-      }
-  }
-}
-
-static void find_targets(const rf_solid *s, slab own, int count, const int32_t *batch,
-                         const double *tangent, targets *t) {
-  const int nodes = (int)s->mesh->type;
-  if (nodes == 4)
-    find_some(4, s, count, batch, tangent, t);
+  if (!owns_all(s, own))
+    add_some(nodes, false, s, own, b, lane, force);
+  else if (nodes == 4)
+    add_some(4, true, s, own, b, lane, force);
   else
-    find_some(nodes, s, count, batch, tangent, t);
-  if (own.low == 0 && own.high == s->mesh->n_nodes) return;
-  int at = 0;
-  for (int l = 0; l < count; ++l) {
-    const int32_t *element = s->corners + (int64_t)batch[l] * nodes;
-    for (int a = 0; a < nodes; ++a)
-      for (int b = a; b < nodes; ++b, ++at)
-        if (!owns(own, s->rank[element[t->step[at] == 1 ? a : b]])) t->entry[at] = -1;
-  }
+    add_some(nodes, true, s, own, b, lane, force);
 }
 
-// Adds the blocks of a batch.
-static void add_tangents(int count, const targets *t, const double *restrict K,
-                         double *restrict tangent) {
-  for (int k = 0; k < count; ++k, K += 9) {
-    if (t->entry[k] < 0) continue;
-    const ptrdiff_t c = t->step[k], r = 4 - c;
-    double *restrict to = tangent + 9 * (int64_t)t->entry[k];
-    // no branch: which of two nodes comes first is not predictable
-    *(two *)to += (two){K[0], K[c]};
-    *(two *)(to + 2) += (two){K[2 * c], K[r]};
-    *(two *)(to + 4) += (two){K[4], K[r + 2 * c]};
-    *(two *)(to + 6) += (two){K[2 * r], K[2 * r + c]};
-    to[8] += K[8];
+// Takes out what other slabs add, and lanes left over.
+static void keep_own(const rf_solid *s, slab own, const batch *b, rf_lane_targets *t) {
+  const int nodes = (int)s->mesh->type, pairs = nodes * (nodes + 1) / 2, lanes = rf_solid_lanes(s);
+  const int64_t unused = (int64_t)(intptr_t)t->unused;
+  for (int l = b->count; l < lanes; ++l)
+    for (int k = 0; k < pairs; ++k) t->to[k * lanes + l] = unused;
+  if (owns_all(s, own)) return;
+  for (int l = 0; l < b->count; ++l) {
+    const int32_t *element = s->corners + (int64_t)b->place[l] * nodes;
+    int at = l;
+    for (int i = 0; i < nodes; ++i)
+      for (int j = i; j < nodes; ++j, at += lanes)
+        if (!owns(own, s->rank[element[t->turned[at] ? j : i]])) t->to[at] = unused;
   }
 }
 
@@ -130,20 +109,13 @@ typedef struct evaluation {
   bool upper;  // leaves out what is below the diagonal
 } evaluation;
 
-// First entry of row i on or right of the diagonal.
-static int32_t diagonal(const rf_solid *s, int32_t i) {
-  int32_t p = s->graph.ptr[i];
-  while (s->graph.col[p] < i) ++p;
-  return p;
-}
-
 static void clear_rows(const evaluation *j, int32_t first, int32_t end) {
   const rf_solid *s = j->solid;
   for (int32_t k = first; k < end; ++k) {
     const int32_t i = s->by_rank[k];
     if (j->force) memset(j->force + 3 * (int64_t)i, 0, 3 * sizeof *j->force);
     if (!j->tangent) continue;
-    const int64_t from = diagonal(s, i), to = s->graph.ptr[i + 1];
+    const int64_t from = s->diagonal[i], to = s->graph.ptr[i + 1];
     memset(j->tangent + 9 * from, 0, (size_t)(9 * (to - from)) * sizeof(double));
   }
 }
@@ -154,7 +126,7 @@ static void mirror_rows(const evaluation *job, int32_t first, int32_t end) {
   const rf_solid *s = job->solid;
   for (int32_t k = first; k < end; ++k) {
     const int32_t i = s->by_rank[k];
-    int32_t p = diagonal(s, i);
+    int32_t p = s->diagonal[i];
     // the diagonal block is symmetric but for rounding
     double *to = job->tangent + 9 * (int64_t)p;
     for (int r = 1; r < 3; ++r)
@@ -172,36 +144,35 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
   (void)worker, (void)err;
   const evaluation *j = context;
   const rf_solid *s = j->solid;
-  const int lanes = j->kernels.lanes;
   const slab own = slab_of(s, task, j->slabs);
-  const int pairs = (int)s->mesh->type * ((int)s->mesh->type + 1) / 2;
   const bool whole = j->tangent && !j->upper;
-  targets places;
+  rf_lane_targets places = {0}, *const targets = j->tangent ? &places : NULL;
   rf_lane_results out;
 
   // one sweep: rows are cleared when the first element reaches them and mirrored when the
   // last one has left
   int32_t cleared = own.low, mirrored = own.low;
-  int32_t at = 0, batch[RF_MAX_LANES];
-  for (int count; (count = next_batch(s, own, lanes, &at, batch)) > 0;) {
+  batch b = {.next = 0};
+  while (next_batch(s, own, &b)) {
     int32_t reach = cleared;
-    for (int l = 0; l < count; ++l)
-      reach = s->rank_hi[batch[l]] >= reach ? s->rank_hi[batch[l]] + 1 : reach;
+    for (int l = 0; l < b.count; ++l)
+      reach = s->rank_hi[b.place[l]] >= reach ? s->rank_hi[b.place[l]] + 1 : reach;
     reach = reach < own.high ? reach : own.high;
     clear_rows(j, cleared, reach);
     cleared = reach;
 
-    if (j->tangent) find_targets(s, own, count, batch, j->tangent, &places);
-    if (j->viscosity)
-      j->kernels.viscous(s, j->viscosity, batch, j->u, j->v, j->tangent != NULL, &out);
-    else
-      j->kernels.elastic(s, batch, j->u, j->tangent != NULL, &out);
-    for (int l = 0; l < count; ++l) {
-      if (j->energy && owns(own, s->rank_lo[batch[l]])) j->energy[batch[l]] = out.energy[l];
-      if (j->force) add_force(s, own, batch[l], out.force + l, lanes, j->force);
+    if (targets) {
+      j->kernels.find(s, b.place[0], j->tangent, targets);
+      keep_own(s, own, &b, targets);
     }
-    if (j->tangent) add_tangents(count * pairs, &places, out.tangent, j->tangent);
-    const int32_t left = at < s->mesh->n_elements ? s->rank_lo[at] : own.high;
+    if (j->viscosity)
+      j->kernels.viscous(s, j->viscosity, b.place, j->u, j->v, targets, &out);
+    else
+      j->kernels.elastic(s, b.place, j->u, targets, &out);
+    for (int l = 0; l < b.count && j->energy; ++l)
+      if (owns(own, s->rank_lo[b.place[l]])) j->energy[b.place[l]] = out.energy[l];
+    if (j->force) add_forces(s, own, &b, out.force, j->force);
+    const int32_t left = b.next < s->mesh->n_elements ? s->rank_lo[b.next] : own.high;
     const int32_t complete = left < own.high ? left : own.high;
     if (whole && complete > mirrored) {
       mirror_rows(j, mirrored, complete);
@@ -283,16 +254,15 @@ static rf_status product_slab(void *context, int64_t task, int worker, rf_error 
   (void)worker, (void)err;
   const products *j = context;
   const rf_solid *s = j->solid;
-  const int lanes = j->kernels.lanes;
   const int64_t p = task / j->slabs;
   const slab own = slab_of(s, task % j->slabs, j->slabs);
   _Alignas(64) double lane[RF_MAX_NODES * 3 * RF_MAX_LANES];
   for (int32_t k = own.low; k < own.high; ++k)
     memset(j->out[p] + 3 * (int64_t)s->by_rank[k], 0, 3 * sizeof(double));
-  int32_t at = 0, batch[RF_MAX_LANES];
-  for (int count; (count = next_batch(s, own, lanes, &at, batch)) > 0;) {
-    j->kernels.hessian(s, batch, j->a[p], j->b[p], lane);
-    for (int l = 0; l < count; ++l) add_force(s, own, batch[l], lane + l, lanes, j->out[p]);
+  batch b = {.next = 0};
+  while (next_batch(s, own, &b)) {
+    j->kernels.hessian(s, b.place, j->a[p], j->b[p], lane);
+    add_forces(s, own, &b, lane, j->out[p]);
   }
   return RF_OK;
 }

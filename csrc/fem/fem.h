@@ -11,8 +11,8 @@
 //
 // Assembly is "owner computes": each thread owns a slab of nodes and visits all
 // elements touching it in one fixed order (rf_solid.visit), so every sum has the same
-// order and the result the same bits for any number of threads.  The order sweeps
-// through space, so that what is being added to stays in the cache; tables of element
+// order and the result the same bits for any number of threads.  The order follows a curve
+// that fills space, so that what is being added to stays in the cache; tables of element
 // data lie in that order: element e has place[e], place k is element visit[k].  Kernels for
 // different instruction sets (rf_solid.simd) differ in rounding only.
 //
@@ -63,16 +63,19 @@ typedef struct rf_solid {
   int32_t *ghost_ptr;    // of a row, in the arrays below           (n + 1)
   int32_t *ghost_entry;  // entry of graph.col                      (ghost_ptr[n])
   double *ghost_value;   // N/m                                     (ghost_ptr[n])
+  int32_t *diagonal;     // entry (i,i)                         (n_nodes)
   int32_t *mirror;       // entry (j,i) of each entry (i,j)      (graph.ptr[n])
-  int32_t *pair;         // entry of graph.col of each node pair (places, nodes * nodes)
-  double *mass;          // consistent mass, kg                 (graph.ptr[n])
-  double *lumped;        // mass on nodes, positive, kg          (n_nodes)
-  double total_volume;   // m^3
+  // Entry of graph.col of each pair a <= b of an element's nodes: that of (a, b) or, where it is
+  // the one above the diagonal, ~ that of (b, a); lanes that are left over repeat the last element
+  int32_t *upper;       // (places / lanes, pairs, lanes)
+  double *mass;         // consistent mass, kg                 (graph.ptr[n])
+  double *lumped;       // mass on nodes, positive, kg          (n_nodes)
+  double total_volume;  // m^3
   int32_t n_fixed, n_free;
   int32_t *fixed;    // fixed nodes, ascending              (n_fixed)
   int32_t *free;     // the others, ascending               (n_free)
   int32_t *free_of;  // place in `free`, -1 when fixed      (n_nodes)
-  int32_t *rank;     // place of a node along the longest axis (n_nodes)
+  int32_t *rank;     // place of a node along a curve          (n_nodes)
   int32_t *by_rank;  // the node at a place                    (n_nodes)
   int32_t *visit;    // elements by smallest rank, then index  (places)
   int32_t *place;    // place of each element among them       (n_elements)
@@ -98,6 +101,18 @@ typedef struct rf_solid_settings {
 RF_MUST_CHECK rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set,
                                         const rf_run *run, rf_solid **out, rf_error *err);
 void rf_solid_free(rf_solid *solid);  // NULL is fine
+
+// Elements that the kernels work on at a time: those at places that follow each other, from
+// multiples of this on.
+static inline int rf_solid_lanes(const rf_solid *s) {
+  return s->simd == RF_SIMD_AVX512 ? 8 : s->simd == RF_SIMD_AVX2 ? 4 : 2;
+}
+// Where `upper` has the pair a <= b of the element at a place.
+static inline int64_t rf_solid_upper_at(const rf_solid *s, int64_t place, int a, int b) {
+  const int nodes = (int)s->mesh->type, lanes = rf_solid_lanes(s);
+  const int64_t pairs = nodes * (nodes + 1) / 2, pair = a * nodes - a * (a - 1) / 2 + b - a;
+  return (place / lanes * pairs + pair) * lanes + place % lanes;
+}
 
 // Number of quadrature points of the element at a place, and the first of them in the tables.
 static inline int32_t rf_solid_points_at(const rf_solid *s, int32_t place) {

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+// of symmetric matrices in the order xx yy zz yz zx xy
+static const int ROW_OF[6] = {0, 1, 2, 1, 2, 0}, COLUMN_OF[6] = {0, 1, 2, 2, 0, 1};
+
 #define LANES 2
 #define TARGET
 #define NAME(x) x##_plain
@@ -37,30 +40,30 @@
 #endif
 
 // the kernels of a variant for one element type
-#define KERNELS(lanes, variant, type)                                                          \
-  (general ? (rf_kernels){lanes, linear_##type##_##variant, hessian_linear_##type##_##variant, \
-                          viscous_##type##_##variant}                                          \
-           : (rf_kernels){lanes, stvk_##type##_##variant, hessian_##type##_##variant,          \
+#define KERNELS(variant, type)                                                                 \
+  (general ? (rf_kernels){find_##variant, linear_##type##_##variant,                           \
+                          hessian_linear_##type##_##variant, viscous_##type##_##variant}       \
+           : (rf_kernels){find_##variant, stvk_##type##_##variant, hessian_##type##_##variant, \
                           viscous_##type##_##variant})
 
 // those of a variant for the element type of the mesh and its quadrature
-#define CHOOSE(lanes, variant)                                 \
-  switch (s->mesh->type) {                                     \
-    case RF_TET4: return KERNELS(lanes, variant, tet);         \
-    case RF_TET10: return KERNELS(lanes, variant, tet10);      \
-    case RF_HEX20: return KERNELS(lanes, variant, hex20);      \
-    default:                                                   \
-      if (s->first_point) return KERNELS(lanes, variant, cut); \
-      return KERNELS(lanes, variant, hex);                     \
+#define CHOOSE(variant)                                 \
+  switch (s->mesh->type) {                              \
+    case RF_TET4: return KERNELS(variant, tet);         \
+    case RF_TET10: return KERNELS(variant, tet10);      \
+    case RF_HEX20: return KERNELS(variant, hex20);      \
+    default:                                            \
+      if (s->first_point) return KERNELS(variant, cut); \
+      return KERNELS(variant, hex);                     \
   }
 
 rf_kernels rf_kernels_for(const rf_solid *s) {
   const bool general = s->elasticity != NULL;
   switch (s->simd) {
 #if RF_SIMD_X86
-    case RF_SIMD_AVX512: CHOOSE(8, avx512);
-    case RF_SIMD_AVX2: CHOOSE(4, avx2);
+    case RF_SIMD_AVX512: CHOOSE(avx512);
+    case RF_SIMD_AVX2: CHOOSE(avx2);
 #endif
-    default: CHOOSE(2, plain);
+    default: CHOOSE(plain);
   }
 }

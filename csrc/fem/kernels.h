@@ -10,26 +10,35 @@
 
 enum { RF_MAX_LANES = 8, RF_MAX_PAIRS = RF_MAX_NODES * (RF_MAX_NODES + 1) / 2 };
 
-// Results of one call.  In energy and force lanes run fastest, with stride
-// rf_kernels.lanes; tangent blocks lie lane by lane, for adding them up block by block.
+// Results of one call; lanes run fastest, with stride rf_solid_lanes.
 typedef struct rf_lane_results {
   _Alignas(64) double energy[RF_MAX_LANES];
-  _Alignas(64) double force[RF_MAX_NODES * 3 * RF_MAX_LANES];    // (nodes, 3, lanes)
-  _Alignas(64) double tangent[RF_MAX_LANES * RF_MAX_PAIRS * 9];  // (lanes, pairs a <= b, 3, 3)
+  _Alignas(64) double force[RF_MAX_NODES * 3 * RF_MAX_LANES];  // (nodes, 3, lanes)
 } rf_lane_results;
 
+// Addresses of the blocks of the tangent that the blocks of the elements' node pairs a <= b are
+// added to; a lane whose blocks are of no use gets that of `unused`.
+typedef struct rf_lane_targets {
+  _Alignas(
+      64) int64_t turned[RF_MAX_PAIRS * RF_MAX_LANES];   // -1: transposed, else 0 (pairs, lanes)
+  _Alignas(64) int64_t to[RF_MAX_PAIRS * RF_MAX_LANES];  // (pairs, lanes)
+  double unused[9];
+} rf_lane_targets;
+
 typedef struct rf_kernels {
-  int lanes;
-  // energy, force and, if asked for, tangent of `lanes` elements
-  void (*elastic)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-                  rf_lane_results *out);
+  // finds and fetches what the tangents of the elements from a place on are added to
+  void (*find)(const rf_solid *s, int32_t place, double *tangent, rf_lane_targets *out);
+  // energy and force of `lanes` elements; their tangents are added to `tangent`, if given
+  void (*elastic)(const rf_solid *s, const int32_t *places, const double *u,
+                  const rf_lane_targets *tangent, rf_lane_results *out);
   // the force-like vector (H:a)b of `lanes` elements
   void (*hessian)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
                   double *out);
-  // strain-rate damping: power, force and, if asked for, matrix in the places of energy,
-  // force and tangent; viscosity as in rf_solid_damping
+  // strain-rate damping: power, force and matrix in the places of energy, force and tangent;
+  // viscosity as in rf_solid_damping
   void (*viscous)(const rf_solid *s, const double *viscosity, const int32_t *places,
-                  const double *u, const double *v, bool matrix, rf_lane_results *out);
+                  const double *u, const double *v, const rf_lane_targets *matrix,
+                  rf_lane_results *out);
 } rf_kernels;
 
 // For the variant, the element type and the law of the solid.

@@ -7,7 +7,8 @@
 //   K_ab = V [ (g_a.S g_b) I + lambda f_a f_b^T + mu f_b f_a^T + mu (g_a.g_b) F F^T ]
 //        = lambda Z + mu Z^T + t I,   Z = V [f_a f_b^T + mu/(lambda+mu) (g_a.g_b) F F^T],
 //
-// so that only Z (nine sums) and t = V g_a.S g_b are accumulated.  lambda + mu > 0 for
+// so that only Z (nine sums) and t = V g_a.S g_b are accumulated; translations give no force, so
+// K_aa is - the sum of all K_ab with b != a.  lambda + mu > 0 for
 // every material a solid accepts.  sqrt(V) is folded into g.
 
 typedef double NAME(vec) __attribute__((vector_size(8 * LANES)));
@@ -21,10 +22,8 @@ typedef double NAME(loose) __attribute__((vector_size(8 * LANES), aligned(8), ma
 enum { NAME(chunk) = 9 };
 #define CHUNK NAME(chunk)
 
-// LANES x LANES: to[lane * stride + k] = x[k][lane], by interleaving single values, then
-// pairs, then fours
-INLINE NAME(transpose)(const VEC *x, double *to, int64_t stride) {
-  VEC y[LANES];
+// LANES x LANES: y[lane][k] = x[k][lane], by interleaving single values, then pairs, then fours
+INLINE NAME(transpose)(const VEC *x, VEC *y) {
 #if LANES == 2
   y[0] = (VEC){x[0][0], x[1][0]};
   y[1] = (VEC){x[0][1], x[1][1]};
@@ -57,25 +56,76 @@ INLINE NAME(transpose)(const VEC *x, double *to, int64_t stride) {
     y[c + 4] = (VEC){p[4], p[5], p[6], p[7], q[4], q[5], q[6], q[7]};
   }
 #endif
-  for (int l = 0; l < LANES; ++l) *(NAME(loose) *)(to + l * stride) = y[l];
+}
+
+typedef int64_t NAME(mask) __attribute__((vector_size(8 * LANES)));
+
+// Adds the block of a pair of each lane to its target, transposed if that is turned.
+INLINE NAME(add_blocks)(VEC *K, int pair, const rf_lane_targets *t) {
+  const NAME(mask) turned = *(const NAME(mask) *)(t->turned + pair * LANES);
+  double *to[LANES];
+  for (int l = 0; l < LANES; ++l) to[l] = (double *)(intptr_t)t->to[pair * LANES + l];
+  for (int i = 0; i < 3; ++i)
+    for (int j = i + 1; j < 3; ++j) {
+      const NAME(mask) swap = ((NAME(mask))K[3 * i + j] ^ (NAME(mask))K[3 * j + i]) & turned;
+      K[3 * i + j] = (VEC)((NAME(mask))K[3 * i + j] ^ swap);
+      K[3 * j + i] = (VEC)((NAME(mask))K[3 * j + i] ^ swap);
+    }
+  for (int k = 0; k < 8; k += LANES) {
+    VEC y[LANES];
+    NAME(transpose)(K + k, y);
+    for (int l = 0; l < LANES; ++l) *(NAME(loose) *)(to[l] + k) += y[l];
+  }
+  for (int l = 0; l < LANES; ++l) to[l][8] += K[8][l];
+}
+
+typedef int32_t NAME(entries) __attribute__((vector_size(4 * LANES)));
+
+KERNEL NAME(find)(const rf_solid *s, int32_t place, double *tangent, rf_lane_targets *t) {
+  const int nodes = (int)s->mesh->type, pairs = nodes * (nodes + 1) / 2;
+  const int32_t *upper = s->upper + rf_solid_upper_at(s, place, 0, 0);
+  for (int k = 0; k < pairs * LANES; k += LANES) {
+    NAME(entries) entries;
+    memcpy(&entries, upper + k, sizeof entries);
+    const NAME(mask) wide = __builtin_convertvector(entries, NAME(mask)), turned = wide < 0;
+    const NAME(mask) entry = wide ^ turned;
+    *(NAME(mask) *)(t->turned + k) = turned;
+    // 72 bytes a block
+    *(NAME(mask) *)(t->to + k) = (int64_t)(intptr_t)tangent + (entry << 6) + (entry << 3);
+  }
 }
 
 // component by component: to[k] = the lanes' p[lane][k]
 INLINE NAME(gather)(const double *const *p, int count, VEC *to) {
+  for (int k = 0; k < count && count >= LANES; k += LANES) {
+    // the last whole vector may overlap the one before
+    const int at = k + LANES <= count ? k : count - LANES;
+    VEC x[LANES];
+    for (int l = 0; l < LANES; ++l) x[l] = *(const NAME(loose) *)(p[l] + at);
+    NAME(transpose)(x, to + at);
+  }
+  if (count >= LANES) return;
   for (int k = 0; k < count; ++k)
     for (int l = 0; l < LANES; ++l) to[k][l] = p[l][k];
+}
+
+// components of node a of each lane
+INLINE NAME(gather_node)(const rf_solid *s, const int32_t *places, int nodes, int a,
+                         const double *x, VEC *to) {
+  const double *p[LANES];
+  for (int l = 0; l < LANES; ++l)
+    p[l] = x + 3 * (int64_t)s->corners[(int64_t)places[l] * nodes + a];
+  NAME(gather)(p, 3, to);
 }
 
 // x_a - x_0 for the nodes a >= 1 of each lane: translations drop out before rounding
 INLINE NAME(gather_differences)(const rf_solid *s, const int32_t *places, int nodes,
                                 const double *x, VEC *to) {
-  for (int l = 0; l < LANES; ++l) {
-    const int32_t *element = s->corners + (int64_t)places[l] * nodes;
-    const double *x0 = x + 3 * (int64_t)element[0];
-    for (int a = 1; a < nodes; ++a) {
-      const double *xa = x + 3 * (int64_t)element[a];
-      for (int i = 0; i < 3; ++i) to[3 * (a - 1) + i][l] = xa[i] - x0[i];
-    }
+  VEC x0[3] = {{0}};
+  NAME(gather_node)(s, places, nodes, 0, x, x0);
+  for (int a = 1; a < nodes; ++a, to += 3) {
+    NAME(gather_node)(s, places, nodes, a, x, to);
+    for (int i = 0; i < 3; ++i) to[i] -= x0[i];
   }
 }
 
@@ -164,7 +214,7 @@ INLINE NAME(displacement_gradient)(int nodes, const VEC *d, const VEC *g, VEC *G
   } while (0)
 
 INLINE NAME(stvk)(const int nodes, const int points, const rf_solid *s, const int32_t *places,
-                  const double *u, const bool want_tangent, rf_lane_results *out) {
+                  const double *u, const rf_lane_targets *tangent, rf_lane_results *out) {
   const int n_gauss = NAME(count_points)(points, s, places);
   VEC d[3 * (RF_MAX_NODES - 1)], lambda, mu, energy = {0};
   VEC *const force = (VEC *)out->force;
@@ -172,8 +222,9 @@ INLINE NAME(stvk)(const int nodes, const int points, const rf_solid *s, const in
   VEC g[CHUNK][3 * RF_MAX_NODES], sg[CHUNK][3 * RF_MAX_NODES], f[CHUNK][3 * RF_MAX_NODES];
   VEC B[CHUNK][6];
   // tangent blocks between chunks of points
-  VEC sum[RF_MAX_PAIRS][9];
-  const int64_t lane_stride = 9 * nodes * (nodes + 1) / 2;
+  VEC sum[RF_MAX_PAIRS][9], own[RF_MAX_NODES][6];
+  for (int a = 0; a < nodes && tangent; ++a)
+    for (int k = 0; k < 6; ++k) own[a][k] = (VEC){0};
   NAME(gather_differences)(s, places, nodes, u, d);
   NAME(gather_material)(s, places, &lambda, &mu);
 
@@ -213,16 +264,18 @@ INLINE NAME(stvk)(const int nodes, const int points, const rf_solid *s, const in
         }
       }
       const VEC ratio = mu / (lambda + mu);
-      const int row[6] = {0, 1, 2, 1, 2, 0}, col[6] = {0, 1, 2, 2, 0, 1};
       for (int k = 0; k < 6; ++k)
-        B[q][k] = ratio * (G[3 * row[k]] * G[3 * col[k]] + G[3 * row[k] + 1] * G[3 * col[k] + 1] +
-                           G[3 * row[k] + 2] * G[3 * col[k] + 2]);
+        B[q][k] = ratio * (G[3 * ROW_OF[k]] * G[3 * COLUMN_OF[k]] +
+                           G[3 * ROW_OF[k] + 1] * G[3 * COLUMN_OF[k] + 1] +
+                           G[3 * ROW_OF[k] + 2] * G[3 * COLUMN_OF[k] + 2]);
     }
-    if (!want_tangent) continue;
+    if (!tangent) continue;
 
+    const bool last = first + count == n_gauss;
     int pair = 0;
-    for (int a = 0; a < nodes; ++a)
-      for (int b = a; b < nodes; ++b, ++pair) {
+    for (int a = 0; a < nodes; ++a) {
+      ++pair;
+      for (int b = a + 1; b < nodes; ++b, ++pair) {
         VEC Z[9], t = {0};
         for (int k = 0; k < 9; ++k) Z[k] = (VEC){0};
         for (int q = 0; q < count; ++q) {
@@ -247,38 +300,47 @@ INLINE NAME(stvk)(const int nodes, const int points, const rf_solid *s, const in
             if (i == j) k += t;
             K[3 * i + j] = first ? K[3 * i + j] + k : k;
           }
-        if (first + count < n_gauss) continue;
-        // from one lane an element to one block after another
-        double *to = out->tangent + 9 * pair;
-        for (int k = 0; k < 8; k += LANES) NAME(transpose)(K + k, to + k, lane_stride);
-        for (int l = 0; l < LANES; ++l) to[l * lane_stride + 8] = K[8][l];
+        if (!last) continue;
+        for (int k = 0; k < 6; ++k) {
+          own[a][k] -= K[3 * ROW_OF[k] + COLUMN_OF[k]];
+          own[b][k] -= K[3 * COLUMN_OF[k] + ROW_OF[k]];
+        }
+        NAME(add_blocks)(K, pair, tangent);
       }
+    }
+    pair = 0;
+    for (int a = 0; a < nodes && last; pair += nodes - a, ++a) {
+      VEC K[9];
+      for (int k = 0; k < 6; ++k)
+        K[3 * ROW_OF[k] + COLUMN_OF[k]] = K[3 * COLUMN_OF[k] + ROW_OF[k]] = own[a][k];
+      NAME(add_blocks)(K, pair, tangent);
+    }
   }
   *(VEC *)out->energy = energy;
 }
 
-KERNEL NAME(stvk_tet)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-                      rf_lane_results *out) {
+KERNEL NAME(stvk_tet)(const rf_solid *s, const int32_t *places, const double *u,
+                      const rf_lane_targets *tangent, rf_lane_results *out) {
   NAME(stvk)(4, 1, s, places, u, tangent, out);
 }
 
-KERNEL NAME(stvk_hex)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-                      rf_lane_results *out) {
+KERNEL NAME(stvk_hex)(const rf_solid *s, const int32_t *places, const double *u,
+                      const rf_lane_targets *tangent, rf_lane_results *out) {
   NAME(stvk)(8, OF_SOLID, s, places, u, tangent, out);
 }
 
-KERNEL NAME(stvk_cut)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-                      rf_lane_results *out) {
+KERNEL NAME(stvk_cut)(const rf_solid *s, const int32_t *places, const double *u,
+                      const rf_lane_targets *tangent, rf_lane_results *out) {
   NAME(stvk)(8, OF_BATCH, s, places, u, tangent, out);
 }
 
-KERNEL NAME(stvk_tet10)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-                        rf_lane_results *out) {
+KERNEL NAME(stvk_tet10)(const rf_solid *s, const int32_t *places, const double *u,
+                        const rf_lane_targets *tangent, rf_lane_results *out) {
   NAME(stvk)(10, OF_SOLID, s, places, u, tangent, out);
 }
 
-KERNEL NAME(stvk_hex20)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-                        rf_lane_results *out) {
+KERNEL NAME(stvk_hex20)(const rf_solid *s, const int32_t *places, const double *u,
+                        const rf_lane_targets *tangent, rf_lane_results *out) {
   NAME(stvk)(20, OF_BATCH, s, places, u, tangent, out);
 }
 

@@ -24,13 +24,12 @@ INLINE NAME(stress)(const VEC *C, const VEC *e, VEC *S) {
 }
 
 INLINE NAME(linear)(const int nodes, const int points, const rf_solid *s, const int32_t *places,
-                    const double *u, const bool want_tangent, rf_lane_results *out) {
+                    const double *u, const rf_lane_targets *tangent, rf_lane_results *out) {
   const int n_gauss = NAME(count_points)(points, s, places);
   VEC d[3 * (RF_MAX_NODES - 1)], C[36], energy = {0};
   VEC *const force = (VEC *)out->force;
   VEC g[3 * RF_MAX_NODES], B[RF_MAX_NODES][18], CB[RF_MAX_NODES][18];
   VEC sum[RF_MAX_PAIRS][9];
-  const int64_t lane_stride = 9 * nodes * (nodes + 1) / 2;
   NAME(gather_differences)(s, places, nodes, u, d);
   NAME(gather_elasticity)(s, places, C);
   for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
@@ -64,7 +63,7 @@ INLINE NAME(linear)(const int nodes, const int points, const rf_solid *s, const 
         for (int k = 1; k < 6; ++k) part += b[3 * k + i] * S[k];
         force[3 * a + i] += volume * part;
       }
-      if (!want_tangent) continue;
+      if (!tangent) continue;
       for (int k = 0; k < 6; ++k)
         for (int i = 0; i < 3; ++i) {
           VEC c = C[6 * k] * b[i];
@@ -72,7 +71,7 @@ INLINE NAME(linear)(const int nodes, const int points, const rf_solid *s, const 
           cb[3 * k + i] = volume * c;
         }
     }
-    if (!want_tangent) continue;
+    if (!tangent) continue;
 
     int pair = 0;
     for (int a = 0; a < nodes; ++a)
@@ -87,37 +86,34 @@ INLINE NAME(linear)(const int nodes, const int points, const rf_solid *s, const 
             if (i == j) k += t;
             K[3 * i + j] = q > 0 ? K[3 * i + j] + k : k;
           }
-        if (q + 1 < n_gauss) continue;
-        double *to = out->tangent + 9 * pair;
-        for (int k = 0; k < 8; k += LANES) NAME(transpose)(K + k, to + k, lane_stride);
-        for (int l = 0; l < LANES; ++l) to[l * lane_stride + 8] = K[8][l];
+        if (q + 1 == n_gauss) NAME(add_blocks)(K, pair, tangent);
       }
   }
   *(VEC *)out->energy = energy;
 }
 
-KERNEL NAME(linear_tet)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-                        rf_lane_results *out) {
+KERNEL NAME(linear_tet)(const rf_solid *s, const int32_t *places, const double *u,
+                        const rf_lane_targets *tangent, rf_lane_results *out) {
   NAME(linear)(4, 1, s, places, u, tangent, out);
 }
 
-KERNEL NAME(linear_hex)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-                        rf_lane_results *out) {
+KERNEL NAME(linear_hex)(const rf_solid *s, const int32_t *places, const double *u,
+                        const rf_lane_targets *tangent, rf_lane_results *out) {
   NAME(linear)(8, OF_SOLID, s, places, u, tangent, out);
 }
 
-KERNEL NAME(linear_cut)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-                        rf_lane_results *out) {
+KERNEL NAME(linear_cut)(const rf_solid *s, const int32_t *places, const double *u,
+                        const rf_lane_targets *tangent, rf_lane_results *out) {
   NAME(linear)(8, OF_BATCH, s, places, u, tangent, out);
 }
 
-KERNEL NAME(linear_tet10)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-                          rf_lane_results *out) {
+KERNEL NAME(linear_tet10)(const rf_solid *s, const int32_t *places, const double *u,
+                          const rf_lane_targets *tangent, rf_lane_results *out) {
   NAME(linear)(10, OF_SOLID, s, places, u, tangent, out);
 }
 
-KERNEL NAME(linear_hex20)(const rf_solid *s, const int32_t *places, const double *u, bool tangent,
-                          rf_lane_results *out) {
+KERNEL NAME(linear_hex20)(const rf_solid *s, const int32_t *places, const double *u,
+                          const rf_lane_targets *tangent, rf_lane_results *out) {
   NAME(linear)(20, OF_BATCH, s, places, u, tangent, out);
 }
 

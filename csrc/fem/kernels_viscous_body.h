@@ -11,12 +11,11 @@
 
 INLINE NAME(viscous)(const int nodes, const int points, const rf_solid *s, const double *viscosity,
                      const int32_t *places, const double *u, const double *v,
-                     const bool want_matrix, rf_lane_results *out) {
+                     const rf_lane_targets *matrix, rf_lane_results *out) {
   const int n_gauss = NAME(count_points)(points, s, places);
   VEC d[3 * (RF_MAX_NODES - 1)], rate[3 * (RF_MAX_NODES - 1)], phi, psi, power = {0};
   VEC g[3 * RF_MAX_NODES], f[3 * RF_MAX_NODES], sum[RF_MAX_PAIRS][9];
   VEC *const force = (VEC *)out->force;
-  const int64_t lane_stride = 9 * nodes * (nodes + 1) / 2;
   NAME(gather_differences)(s, places, nodes, u, d);
   NAME(gather_differences)(s, places, nodes, v, rate);
   for (int l = 0; l < LANES; ++l) {
@@ -25,7 +24,7 @@ INLINE NAME(viscous)(const int nodes, const int points, const rf_solid *s, const
     psi[l] = viscosity[2 * (int64_t)k + 1];
   }
   for (int k = 0; k < 3 * nodes; ++k) force[k] = (VEC){0};
-  for (int k = 0; want_matrix && k < nodes * (nodes + 1) / 2; ++k)
+  for (int k = 0; matrix && k < nodes * (nodes + 1) / 2; ++k)
     for (int i = 0; i < 9; ++i) sum[k][i] = (VEC){0};
 
   for (int q = 0; q < n_gauss; ++q) {
@@ -56,7 +55,7 @@ INLINE NAME(viscous)(const int nodes, const int points, const rf_solid *s, const
       for (int i = 0; i < 3; ++i)
         force[3 * a + i] +=
             FS[3 * i] * g[3 * a] + FS[3 * i + 1] * g[3 * a + 1] + FS[3 * i + 2] * g[3 * a + 2];
-    if (!want_matrix) continue;
+    if (!matrix) continue;
 
     VEC root;
     for (int l = 0; l < LANES; ++l) root[l] = sqrt(volume[l]);
@@ -80,36 +79,37 @@ INLINE NAME(viscous)(const int nodes, const int points, const rf_solid *s, const
       }
   }
   *(VEC *)out->energy = power;
-  // from one lane an element to one block after another
-  for (int pair = 0; want_matrix && pair < nodes * (nodes + 1) / 2; ++pair) {
-    double *to = out->tangent + 9 * pair;
-    for (int k = 0; k < 8; k += LANES) NAME(transpose)(sum[pair] + k, to + k, lane_stride);
-    for (int l = 0; l < LANES; ++l) to[l * lane_stride + 8] = sum[pair][8][l];
-  }
+  for (int pair = 0; matrix && pair < nodes * (nodes + 1) / 2; ++pair)
+    NAME(add_blocks)(sum[pair], pair, matrix);
 }
 
 KERNEL NAME(viscous_tet)(const rf_solid *s, const double *viscosity, const int32_t *places,
-                         const double *u, const double *v, bool matrix, rf_lane_results *out) {
+                         const double *u, const double *v, const rf_lane_targets *matrix,
+                         rf_lane_results *out) {
   NAME(viscous)(4, 1, s, viscosity, places, u, v, matrix, out);
 }
 
 KERNEL NAME(viscous_hex)(const rf_solid *s, const double *viscosity, const int32_t *places,
-                         const double *u, const double *v, bool matrix, rf_lane_results *out) {
+                         const double *u, const double *v, const rf_lane_targets *matrix,
+                         rf_lane_results *out) {
   NAME(viscous)(8, OF_SOLID, s, viscosity, places, u, v, matrix, out);
 }
 
 KERNEL NAME(viscous_cut)(const rf_solid *s, const double *viscosity, const int32_t *places,
-                         const double *u, const double *v, bool matrix, rf_lane_results *out) {
+                         const double *u, const double *v, const rf_lane_targets *matrix,
+                         rf_lane_results *out) {
   NAME(viscous)(8, OF_BATCH, s, viscosity, places, u, v, matrix, out);
 }
 
 KERNEL NAME(viscous_tet10)(const rf_solid *s, const double *viscosity, const int32_t *places,
-                           const double *u, const double *v, bool matrix, rf_lane_results *out) {
+                           const double *u, const double *v, const rf_lane_targets *matrix,
+                           rf_lane_results *out) {
   NAME(viscous)(10, OF_SOLID, s, viscosity, places, u, v, matrix, out);
 }
 
 KERNEL NAME(viscous_hex20)(const rf_solid *s, const double *viscosity, const int32_t *places,
-                           const double *u, const double *v, bool matrix, rf_lane_results *out) {
+                           const double *u, const double *v, const rf_lane_targets *matrix,
+                           rf_lane_results *out) {
   NAME(viscous)(20, OF_BATCH, s, viscosity, places, u, v, matrix, out);
 }
 

@@ -11,6 +11,7 @@
 #include "fem/ghost.h"
 #include "fem/shape.h"
 #include "fem/tables.h"
+#include "linalg/curve.h"
 
 static const double ASYMMETRY = 1e-9;    // of an elasticity matrix, relative to its largest entry
 static const double INDEFINITE = 1e-14;  // pivots of it that are rounding
@@ -163,7 +164,9 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
   RF_ALLOC(row, n);
   s->graph.n = n;
   RF_ALLOC(s->graph.ptr, (int64_t)n + 1);
-  RF_ALLOC(s->pair, (int64_t)mesh->n_elements * nodes * nodes);
+  const int lanes = rf_solid_lanes(s), pairs = nodes * (nodes + 1) / 2;
+  const int64_t places = ((int64_t)mesh->n_elements + lanes - 1) / lanes * lanes;
+  RF_ALLOC(s->upper, places * pairs);
 
   // lengths of the rows; place[j] = i + 1 marks j as seen from i
   int64_t entries = 0;
@@ -180,6 +183,7 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
   }
   RF_ALLOC(s->graph.col, entries);
   RF_ALLOC(s->mirror, entries);
+  RF_ALLOC(s->diagonal, n);
 
   memset(place, 0, (size_t)n * sizeof *place);
   for (int32_t i = 0; i < n; ++i) {
@@ -190,21 +194,34 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
 
   // rows are sorted: walking them in order meets the mirror entries of a row in order
   for (int32_t i = 0; i < n; ++i) place[i] = s->graph.ptr[i];
-  for (int32_t i = 0; i < n; ++i)
+  for (int32_t i = 0; i < n; ++i) {
+    s->diagonal[i] = place[i];
     for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p)
       s->mirror[p] = place[s->graph.col[p]]++;
+  }
 
   // place[j] = entry of j in row i, for the elements around i
   for (int32_t i = 0; i < n; ++i) {
     for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) place[s->graph.col[p]] = p;
     for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k) {
       const int32_t *element = mesh->elements + (int64_t)list[k] * nodes;
-      int32_t *pair = s->pair + (int64_t)s->place[list[k]] * nodes * nodes;
+      const int32_t at = s->place[list[k]];
       for (int a = 0; a < nodes; ++a)
-        if (element[a] == i)
-          for (int b = 0; b < nodes; ++b) pair[a * nodes + b] = place[element[b]];
+        for (int b = 0; b < nodes && element[a] == i; ++b) {
+          if (element[b] < i) continue;
+          const int32_t entry = place[element[b]];
+          if (a <= b)
+            s->upper[rf_solid_upper_at(s, at, a, b)] = entry;
+          else
+            s->upper[rf_solid_upper_at(s, at, b, a)] = ~entry;
+        }
     }
   }
+  for (int64_t at = mesh->n_elements; at < places; ++at)
+    for (int a = 0; a < nodes; ++a)
+      for (int b = a; b < nodes; ++b)
+        s->upper[rf_solid_upper_at(s, at, a, b)] =
+            s->upper[rf_solid_upper_at(s, mesh->n_elements - 1, a, b)];
 done:
   rf_free(ptr);
   rf_free(list);
@@ -214,7 +231,7 @@ done:
 }
 
 typedef struct keyed {
-  double key;
+  int32_t key;
   int32_t index;
 } keyed;
 
@@ -224,13 +241,15 @@ static int compare_keyed(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
-// ranks along the longest side of the bounding box, and elements in the order of ranks
+// ranks of the nodes along the curve, and elements in the order of ranks
 static rf_status build_ranks(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *mesh = s->mesh;
   const int nodes = (int)mesh->type;
   keyed *sorted = NULL;
-  RF_ALLOC(sorted, mesh->n_nodes > mesh->n_elements ? mesh->n_nodes : mesh->n_elements);
+  int64_t *order = NULL;
+  RF_ALLOC(sorted, mesh->n_elements);
+  RF_ALLOC(order, mesh->n_nodes);
   RF_ALLOC(s->rank, mesh->n_nodes);
   RF_ALLOC(s->by_rank, mesh->n_nodes);
   RF_ALLOC(s->visit, mesh->n_elements);
@@ -239,25 +258,10 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
   RF_ALLOC(s->rank_lo, mesh->n_elements);
   RF_ALLOC(s->rank_hi, mesh->n_elements);
 
-  int axis = 0;
-  double longest = -1.0;
-  for (int i = 0; i < 3; ++i) {
-    double low = INFINITY, high = -INFINITY;
-    for (int32_t k = 0; k < mesh->n_nodes; ++k) {
-      low = fmin(low, mesh->nodes[3 * (int64_t)k + i]);
-      high = fmax(high, mesh->nodes[3 * (int64_t)k + i]);
-    }
-    if (high - low > longest) {
-      longest = high - low;
-      axis = i;
-    }
-  }
-  for (int32_t k = 0; k < mesh->n_nodes; ++k)
-    sorted[k] = (keyed){mesh->nodes[3 * (int64_t)k + axis], k};
-  qsort(sorted, (size_t)mesh->n_nodes, sizeof *sorted, compare_keyed);
+  RF_TRY(rf_curve_order(mesh->n_nodes, mesh->nodes, order, err));
   for (int32_t k = 0; k < mesh->n_nodes; ++k) {
-    s->by_rank[k] = sorted[k].index;
-    s->rank[sorted[k].index] = k;
+    s->by_rank[k] = (int32_t)order[k];
+    s->rank[order[k]] = k;
   }
 
   for (int32_t e = 0; e < mesh->n_elements; ++e) {
@@ -284,6 +288,7 @@ static rf_status build_ranks(rf_solid *s, rf_error *err) {
   }
 done:
   rf_free(sorted);
+  rf_free(order);
   return st;
 }
 
@@ -338,8 +343,9 @@ void rf_solid_free(rf_solid *s) {
   rf_free(s->element_material);
   rf_free(s->graph.ptr);
   rf_free(s->graph.col);
+  rf_free(s->diagonal);
   rf_free(s->mirror);
-  rf_free(s->pair);
+  rf_free(s->upper);
   rf_free(s->mass);
   rf_free(s->lumped);
   rf_free(s->fixed);

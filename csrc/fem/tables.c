@@ -172,6 +172,19 @@ static void lump_diagonal(rf_solid *s, int32_t e, double density, const double *
         density * whole * (product[(nodes + 1) * a] / diagonal);
 }
 
+// Adds the product of element e, symmetric, to the entries of its pairs of nodes.
+static void add_product(const rf_solid *s, int32_t e, double factor, const double *product,
+                        double *mass) {
+  const int nodes = (int)s->mesh->type;
+  for (int a = 0; a < nodes; ++a)
+    for (int b = a; b < nodes; ++b) {
+      const int32_t upper = s->upper[rf_solid_upper_at(s, s->place[e], a, b)];
+      const int32_t entry = upper < 0 ? ~upper : upper;
+      mass[entry] += factor * product[nodes * a + b];
+      if (a < b) mass[s->mirror[entry]] += factor * product[nodes * a + b];
+    }
+}
+
 static rf_status build_mass(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *mesh = s->mesh;
@@ -184,8 +197,7 @@ static rf_status build_mass(rf_solid *s, rf_error *err) {
     RF_TRY(next_product(&all, e, &product, err));
     // shape functions sum to one; a sum of weights misses curved edges where points are few
     for (int k = 0; k < nodes * nodes; ++k) s->total_volume += product[k];
-    const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
-    for (int k = 0; k < nodes * nodes; ++k) s->mass[pair[k]] += density * product[k];
+    add_product(s, e, density, product, s->mass);
     if (rf_element_is_quadratic(mesh->type)) lump_diagonal(s, e, density, product);
   }
   if (!rf_element_is_quadratic(mesh->type)) lump_row_sums(s);
@@ -213,7 +225,6 @@ done:
 rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *mass,
                                    rf_error *err) {
   const rf_mesh *mesh = s->mesh;
-  const int nodes = (int)mesh->type;
   products all = begin_products(s);
   memset(mass, 0, (size_t)s->graph.ptr[mesh->n_nodes] * sizeof *mass);
   for (int32_t e = 0; e < mesh->n_elements; ++e) {
@@ -221,8 +232,7 @@ rf_status rf_solid_material_volume(const rf_solid *s, int32_t material, double *
     const rf_status st = next_product(&all, e, &product, err);
     if (st < 0) return st;
     if (s->element_material[e] != material) continue;
-    const int32_t *pair = s->pair + (int64_t)s->place[e] * nodes * nodes;
-    for (int k = 0; k < nodes * nodes; ++k) mass[pair[k]] += product[k];
+    add_product(s, e, 1.0, product, mass);
   }
   return add_ghost_volume(s, material, mass, err);
 }

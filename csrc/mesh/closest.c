@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/run.h"
+#include "linalg/curve.h"
 #include "linalg/orient.h"
 #include "linalg/vec3.h"
 
@@ -292,13 +293,21 @@ static inline bool beyond_plane(const rf_closest_triangle *t, const double *w, d
   return t->one > 0.0 && height * height > bound + ROUNDING * rf_vec3_dot(w, w);
 }
 
-// `facing` may be NULL; -1: nothing is nearer than the bound
+// `facing` may be NULL; start: a triangle that may be near, or -1; -1: nothing is nearer than the
+// bound
 static inline int32_t search(const rf_closest *c, const double p[3], double bound,
-                             const double *facing, double least, rf_closest_place *out) {
+                             const double *facing, double least, int32_t start,
+                             rf_closest_place *out) {
   double best = bound * bound, best_foot[3] = {0.0, 0.0, 0.0};
   int32_t best_at = -1, first = 0, count;
   int best_where = 0;
   if (!(isfinite(p[0]) && isfinite(p[1]) && isfinite(p[2]))) return -1;
+  if (start >= 0) {
+    double w[3];
+    rf_vec3_sub(p, c->triangle[start].a, w);
+    const double square = triangle_square(&c->triangle[start], w, best_foot, &best_where);
+    if (square < best) best = square, best_at = start;
+  }
   rf_wide_search s;
   rf_wide_begin(&s, &c->wide, p, best);
   while ((count = rf_wide_next(&s, &first)) > 0)
@@ -326,12 +335,32 @@ static inline int32_t search(const rf_closest *c, const double p[3], double boun
 }
 
 bool rf_closest_find(const rf_closest *c, const double p[3], double bound, rf_closest_place *out) {
-  return search(c, p, bound, NULL, 0.0, out) >= 0;
+  return search(c, p, bound, NULL, 0.0, -1, out) >= 0;
+}
+
+rf_status rf_closest_find_all(const rf_closest *c, int64_t n, const double *points, double bound,
+                              const rf_run *run, rf_closest_place *out, rf_error *err) {
+  rf_status st = RF_OK;
+  int64_t *order = NULL;
+  int32_t last = -1;
+  RF_ALLOC(order, n);
+  // neighbours look at the same nodes and triangles, and what was nearest to one bounds the next
+  RF_TRY(rf_curve_order(n, points, order, err));
+  for (int64_t k = 0; k < n; ++k) {
+    if (k % ASK == 0) RF_TRY(rf_run_poll(run, err));
+    const int64_t i = order[k];
+    out[i] = (rf_closest_place){.distance = bound, .triangle = -1};
+    const int32_t at = search(c, points + 3 * i, bound, NULL, 0.0, last, &out[i]);
+    if (at >= 0) last = at;
+  }
+done:
+  rf_free(order);
+  return st;
 }
 
 bool rf_closest_find_facing(const rf_closest *c, const double p[3], double bound,
                             const double facing[3], double least, int32_t *at,
                             rf_closest_place *out) {
-  *at = search(c, p, bound, facing, least, out);
+  *at = search(c, p, bound, facing, least, -1, out);
   return *at >= 0;
 }

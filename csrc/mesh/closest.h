@@ -62,8 +62,14 @@ typedef struct rf_closest_place {
 // equal distances the lowest counts.
 bool rf_closest_find(const rf_closest *c, const double p[3], double bound, rf_closest_place *out);
 
-// The same among the triangles whose normals have a product with `facing` above `least`; *at: the
-// triangle's place in the tree's order.
+// The same of many points (n, 3), in whatever order is fast; of one without a place `triangle` is
+// -1 and `distance` the bound.
+RF_MUST_CHECK rf_status rf_closest_find_all(const rf_closest *c, int64_t n, const double *points,
+                                            double bound, const rf_run *run, rf_closest_place *out,
+                                            rf_error *err);
+
+// That of one point among the triangles whose normals have a product with `facing` above `least`;
+// *at: the triangle's place in the tree's order.
 bool rf_closest_find_facing(const rf_closest *c, const double p[3], double bound,
                             const double facing[3], double least, int32_t *at,
                             rf_closest_place *out);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "mesh/closest.h"
 #include "mesh/crossings.h"
 
@@ -156,6 +157,15 @@ static PyObject *surface_cast(PyObject *module, PyObject *args) {
   return result;
 }
 
+static rf_status find_closest(const rf_closest *closest, const py_in *p, double bound,
+                              const rf_run *run, rf_closest_place **out, rf_error *err) {
+  rf_status st = RF_OK;
+  RF_ALLOC(*out, p->shape[0]);
+  st = rf_closest_find_all(closest, p->shape[0], p->data, bound, run, *out, err);
+done:
+  return st;
+}
+
 PyDoc_STRVAR(
     closest_doc,
     "surface_closest($module, vertices, triangles, points, bound, /)\n--\n\n"
@@ -185,19 +195,21 @@ static PyObject *surface_closest(PyObject *module, PyObject *args) {
     double *distance_to = py_f64(out[0]), *place = py_f64(out[1]), *normal = py_f64(out[2]);
     int32_t *triangle = py_i32(out[3]), *feature = py_i32(out[4]);
     rf_closest *closest = NULL;
+    rf_closest_place *found = NULL;
     rf_error err = {0};
     rf_status st;
     Py_BEGIN_ALLOW_THREADS
     st = rf_closest_create(&in.view, &run.run, &closest, &err);
+    if (st == RF_OK) st = find_closest(closest, &p, bound, &run.run, &found, &err);
     for (npy_intp i = 0; st == RF_OK && i < p.shape[0]; ++i) {
-      rf_closest_place at = {.distance = bound, .triangle = -1};
-      rf_closest_find(closest, (const double *)p.data + 3 * i, bound, &at);
-      distance_to[i] = at.distance;
-      memcpy(place + 3 * i, at.place, sizeof at.place);
-      memcpy(normal + 3 * i, at.normal, sizeof at.normal);
-      triangle[i] = at.triangle;
-      feature[i] = (int32_t)at.feature;
+      const rf_closest_place *at = &found[i];
+      distance_to[i] = at->distance;
+      memcpy(place + 3 * i, at->place, sizeof at->place);
+      memcpy(normal + 3 * i, at->normal, sizeof at->normal);
+      triangle[i] = at->triangle;
+      feature[i] = (int32_t)at->feature;
     }
+    rf_free(found);
     rf_closest_free(closest);
     Py_END_ALLOW_THREADS
     result = st < 0 ? py_raise(state, st, &err)
