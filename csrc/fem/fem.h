@@ -107,7 +107,7 @@ void rf_solid_free(rf_solid *solid);  // NULL is fine
 static inline int rf_solid_lanes(const rf_solid *s) {
   return s->simd == RF_SIMD_AVX512 ? 8 : s->simd == RF_SIMD_AVX2 ? 4 : 2;
 }
-// Where `upper` has the pair a <= b of the element at a place.
+// Index in `upper` of the pair a <= b of the element at a place.
 static inline int64_t rf_solid_upper_at(const rf_solid *s, int64_t place, int a, int b) {
   const int nodes = (int)s->mesh->type, lanes = rf_solid_lanes(s);
   const int64_t pairs = nodes * (nodes + 1) / 2, pair = a * nodes - a * (a - 1) / 2 + b - a;
