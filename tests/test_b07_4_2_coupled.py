@@ -46,11 +46,11 @@ def test_both_come_to_the_same_force(pressed):
     assert split[-1] == pytest.approx(pressed.rest, rel=0.2)
 
 
-def test_coupled_forces_lag_by_their_damping(pressed):
-    """Both are of first order in the period; what keeps light bodies still costs a third."""
-    assert (pressed.error[1] < 1.5 * pressed.error[0]).all()
+def test_coupled_forces_are_nearer_to_the_truth(pressed):
+    """Both are of first order in the period; static damping brakes split cycles."""
+    assert (pressed.error[1] < 0.5 * pressed.error[0]).all()
     assert (pressed.error[:2, 1] < 0.5 * pressed.error[:2, 0]).all()
-    assert (pressed.error[:2, 1] < 0.4 * pressed.error[:2, 0]).all()
+    assert pressed.error[0, 1] < 0.4 * pressed.error[0, 0]
 
 
 def test_costs_are_parts_of_a_cycle(pressed):

@@ -268,7 +268,7 @@ def test_warnings_of_shapes_are_lines(capsys, tmp_path):
     bowl = rf.Surface(vertices, triangles[vertices[triangles].mean(axis=1)[:, 2] < 0])
     bowl.write(tmp_path / "bowl.obj")
     status, _, err = run(
-        capsys, "reduce", tmp_path / "bowl.obj", "-o", tmp_path / "m", "--resolution", 8,
+        capsys, "reduce", tmp_path / "bowl.obj", "-o", tmp_path / "m", "--resolution", 12,
         "--free", "-k", 2, "-r", 3,
     )  # fmt: skip
     assert status == 0
