@@ -431,9 +431,9 @@ def in_motion(case: Case, speed: float, deep: float = 0.008) -> tuple[float, flo
     Returns
     -------
     tuple
-        Root mean square of the difference over that of the truth, of forces of which what is
-        faster than 20 ms is taken away; the drag [N s / m]: half of the difference of the mean
-        errors on the ways in and out, over the speed; and both forces [N].
+        Error: root mean square of the difference over that of the truth, both averaged over
+        20 ms; drag [N s / m]: half of the difference of the mean errors on the ways in and out,
+        over the speed; the averaged forces, felt and true [N].
     """
     body = case.body
     model = body.at(case.young, case.density)

@@ -264,7 +264,7 @@ def test_simulate_tells_of_energy_that_steps_add(capsys, reduced, tmp_path):
 
 
 def test_pictures_stand_against_gravity(capsys, reduced, tmp_path):
-    """And with --up as told; a bar that lies is wider than high, with x up it is not."""
+    """The axis `--up` wins over gravity; a lying bar is wider than high, a standing one is not."""
     path = tmp_path / "bar.safetensors"
     reduced.save(path)
 

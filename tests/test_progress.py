@@ -55,7 +55,7 @@ def test_work_that_is_done_by_then_shows_none(monkeypatch, clock):
 
 
 def test_a_bar_appears_without_a_count(monkeypatch):
-    """One long factorization tells nothing; the bar comes up and its clock goes on."""
+    """During one long factorization without counts the bar appears and its clock runs."""
     terminal = Terminal()
     drawn = threading.Event()
     real = terminal.write

@@ -208,7 +208,7 @@ def test_progress_counts_load_steps():
 
 
 def test_progress_shows_how_far_a_single_load_step_is(monkeypatch):
-    """Newton iterations of one load step are told, and get further."""
+    """Newton iterations within one load step advance the progress."""
     # iterations that take longer than the period in which callables are called
     solid = beam(n=(60, 12, 12), size=(4.0, 0.3, 0.3))
     calls = []

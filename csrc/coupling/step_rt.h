@@ -29,8 +29,8 @@ static inline rf_pose rf_moved(const rf_pose *pose, const double move[6]) {
 double rf_coupling_relief_rt(const rf_coupling_settings *set, const rf_coupling_load *load,
                              double share);
 
-// Returns how far an object that is `depth_m` deep may travel without a contact query: half of the
-// depth that is left up to the largest, of which at least a quarter counts as left
+// Returns the travel that an object `depth_m` deep may make without a contact query: half of the
+// difference to the largest depth, which is taken as a quarter of the largest depth at least
 // (coupling/hold.h).
 static inline double rf_travel_left(double most_m, double depth_m) {
   return 0.5 * fmax(most_m - depth_m, 0.25 * most_m);

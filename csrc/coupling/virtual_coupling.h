@@ -20,9 +20,9 @@
 //
 // A load that is condensed holds the answers of bodies to the motion (haptic/coupled.h).  Its
 // gradient is mostly their inertia in a cycle, so that (4.8) would brake them: soft bodies would
-// feel like honey while the hand moves.  What is damped is then the difference to the last motion,
-// as far as that goes where the manipulandum goes: steady motion meets no resistance, and at rest
-// it is (4.8).
+// feel viscous while the hand moves.  Damping then acts on the difference to the last motion, or to
+// the part of it along the motion of the manipulandum: steady motion meets no resistance, and with
+// the hand at rest it is (4.8).
 //
 // Choices that B07 leaves open.  (1) Gradients of contact and springs are in fixed axes, in which
 // springs alone come to rest after one step; that of contact neglects the motion of the lines of
@@ -83,7 +83,7 @@ typedef struct rf_coupling_load {
 typedef struct rf_coupling_state {
   rf_pose object;   // grasp point of the simulation object, and its rotation
   double share;     // of the wrench that acts, in (0, 1]: relief
-  double moved[6];  // in the last cycle
+  double moved[6];  // motion of the last cycle, before the depth limiter
 } rf_coupling_state;
 
 typedef struct rf_coupling_report {

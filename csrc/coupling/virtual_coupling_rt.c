@@ -73,9 +73,9 @@ void rf_coupling_wrench_rt(const rf_coupling_settings *set, const rf_pose *manip
   springs(set, manipulandum, object, false, out);
 }
 
-// Part of the last motion that goes where the manipulandum goes, and not farther.  The whole motion
-// of the manipulandum in its place would give energy: contact that resists would push the hand
-// harder while it leaves than while it comes.
+// Part of the last motion along that of the manipulandum, no longer than this.  Damping relative to
+// the manipulandum would give energy: stiff contact would push the hand harder while it leaves than
+// while it comes.
 static void follow(const double last[3], const double led[3], double out[3]) {
   const double along = rf_vec3_dot(last, led), most = rf_vec3_dot(last, last);
   const double part = along > 0.0 ? fmin(along / most, 1.0) : 0.0;

@@ -38,7 +38,7 @@ typedef struct batch {
   int32_t place[RF_MAX_LANES];
 } batch;
 
-// The next elements one of which touches the slab; false: there are no more.
+// Finds the next batch with an element that touches the slab; false if there is none.
 static bool next_batch(const rf_solid *s, slab own, batch *b) {
   const int lanes = rf_solid_lanes(s);
   const int32_t n = s->mesh->n_elements;

@@ -86,8 +86,8 @@ const rf_penalty_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part)
 
 // Adds to the load of the contacts what the answers of all that deforms make of it.
 // RF_ERR_SINGULAR: the load is as it was, and the steps have to be made without.  Forces of contact
-// on each shell, and on the field object.  `again`, for the load of the same cycle before: without
-// the damping of contact.
+// on each shell, and on the field object.  `again`: a second solve of the same cycle, with the load
+// as it was before the first, now without the damping of contact.
 RF_MUST_CHECK rf_status rf_coupled_condense_rt(rf_coupled *c, bool again,
                                                double *const *shell_force,
                                                const double *field_force, rf_coupling_load *load);

@@ -50,7 +50,7 @@ struct rf_session {
   bool priority;
   _Atomic int phase;
   atomic_bool open;            // the device; closed by the thread
-  atomic_bool told;            // the failure is set
+  atomic_bool told;            // a failure was recorded
   atomic_bool ended, stalled;  // the thread has ended; the watchdog has given it up
   pthread_mutex_t closing;     // nobody halts a device that is being closed
   atomic_bool cycling;         // from before the first cycle until the last one has ended

@@ -55,7 +55,7 @@ def made_for(solid: object) -> dict[str, Any]:
 def require_of(solid: Solid, provenance: Mapping[str, Any], name: str, stacklevel: int) -> None:
     """Refuse a basis of another mesh; warn of one of other fixed nodes or materials.
 
-    A basis that tells nothing of its solid passes.
+    A basis without a fingerprint is accepted.
     """
     made = provenance.get("made_for")
     if not isinstance(made, Mapping):

@@ -69,8 +69,8 @@ def read_records(file: BinaryIO, size: int, part: bool) -> NDArray[np.void] | No
 class RecordFile:
     """A file of NumPy's format that grows; its length is told now and then.
 
-    The first count makes it appear at its path. Until then, and at its end, there are more records
-    than its header tells; readers skip those.
+    The first count makes it appear at its path. The file may hold more records than its header
+    counts; readers skip those.
     """
 
     HEADER = 4096

@@ -93,7 +93,7 @@ def check_parts(
 
 
 def warn_of_rest(contacts: tuple[PenaltyContact, ...], stacklevel: int) -> None:
-    """Warn of shells that deform, none of which has a simulation."""
+    """Warn if shells deform and no simulation was passed."""
     soft = [k for k, contact in enumerate(contacts) if contact.tree.reduced is not None]
     if not soft:
         return

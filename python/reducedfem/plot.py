@@ -230,7 +230,7 @@ class _Frame(NamedTuple):
 
 
 def _upright(up: str) -> Array:
-    """Return the rotation of a world, one axis of which is up, to one where that is z."""
+    """Return the rotation that turns the axis `up` to z."""
     choice(up, "up", UP)
     z = np.eye(3)["xyz".index(up[-1])] * (-1.0 if up[0] == "-" else 1.0)
     x = np.eye(3)[1 if up[-1] == "x" else 0]

@@ -48,7 +48,7 @@ def session(name: str, device: Device | None = None, **options: Any) -> HapticSe
     name
         One of `STORIES`.
     device
-        Device that the hand holds; None: a simulated hand, which does what the story tells.
+        Device that the hand holds; None: a simulated hand on the path of the scene.
     **options
         ``points``, ``resolution`` and, of what deforms, ``r``: see ``help(scenes.soft.session)``
         and its like; and those of `HapticSession`.
