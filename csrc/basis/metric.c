@@ -39,28 +39,40 @@ void rf_metric_free(rf_metric *metric) {
 
 typedef struct transform {
   const rf_metric *metric;
+  int32_t count;
   double *vectors;  // (count, rows, width)
-  double *work;     // two vectors a worker (threads, 2, rows, width)
+  double *work;     // three blocks a worker (threads, 3, rows, RF_CHOLESKY_HALF_WIDTH)
 } transform;
 
-// one vector becomes L^T P of its components, which stay side by side
-static rf_status enter_one(void *context, int64_t task, int worker, rf_error *err) {
+static int32_t at_once(const rf_metric *metric) { return RF_CHOLESKY_HALF_WIDTH / metric->width; }
+
+// some vectors, side by side for the product, become L^T P of their components
+static rf_status enter_some(void *context, int64_t task, int worker, rf_error *err) {
   (void)err;
   const transform *t = context;
-  const size_t n = t->metric->rows * (size_t)t->metric->width;
-  double *vector = t->vectors + n * (size_t)task;
-  double *copy = t->work + 2 * n * (size_t)worker;
-  memcpy(copy, vector, n * sizeof *copy);
-  rf_cholesky_half_multiply(t->metric->factor, t->metric->width, copy, copy + n, vector);
+  const int32_t most = at_once(t->metric), first = (int32_t)task * most;
+  const size_t some = (size_t)(t->count - first < most ? t->count - first : most);
+  const size_t rows = t->metric->rows, width = (size_t)t->metric->width, n = rows * width;
+  double *vectors = t->vectors + n * (size_t)first;
+  double *beside = t->work + 3 * rows * RF_CHOLESKY_HALF_WIDTH * (size_t)worker;
+  double *scratch = beside + n * some, *product = scratch + n * some;
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t v = 0; v < some; ++v)
+      memcpy(beside + width * (some * i + v), vectors + n * v + width * i, width * sizeof *beside);
+  rf_cholesky_half_multiply(t->metric->factor, (int)(width * some), beside, scratch, product);
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t v = 0; v < some; ++v)
+      memcpy(vectors + n * v + width * i, product + width * (some * i + v), width * sizeof *beside);
   return RF_OK;
 }
 
 rf_status rf_metric_enter(const rf_metric *metric, const rf_run *run, int32_t count,
                           double *vectors, rf_error *err) {
   rf_status st = RF_OK;
-  transform t = {.metric = metric, .vectors = vectors};
-  RF_ALLOC(t.work, 2 * metric->rows * (size_t)metric->width * (size_t)run->threads);
-  RF_TRY(rf_run_tasks(run, count, 1, enter_one, &t, err));
+  transform t = {.metric = metric, .count = count, .vectors = vectors};
+  RF_ALLOC(t.work, 3 * metric->rows * RF_CHOLESKY_HALF_WIDTH * (size_t)run->threads);
+  const int32_t most = at_once(metric);
+  RF_TRY(rf_run_tasks(run, (count + most - 1) / most, 1, enter_some, &t, err));
 done:
   rf_free(t.work);
   return st;

@@ -262,15 +262,15 @@ rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err) {
   return st;
 }
 
-static inline void half_multiply(const rf_cholesky *f, size_t width, const double *x,
-                                 double *scratch, double *y) {
+static void half_multiply(const rf_cholesky *f, size_t width, const double *x, double *scratch,
+                          double *y) {
   const int32_t *ptr = f->half->p, *ind = f->half->i, *perm = f->factor->Perm;
   const double *val = f->half->x;
   for (int32_t j = 0; j < f->n; ++j)
     for (size_t c = 0; c < width; ++c)
       scratch[width * (size_t)j + c] = x[width * (size_t)perm[j] + c];
   for (int32_t j = 0; j < f->n; ++j) {
-    double sum[3] = {0.0, 0.0, 0.0};
+    double sum[RF_CHOLESKY_HALF_WIDTH] = {0.0};
     for (int32_t p = ptr[j]; p < ptr[j + 1]; ++p) {
       const double *row = scratch + width * (size_t)ind[p];
       for (size_t c = 0; c < width; ++c) sum[c] += val[p] * row[c];
@@ -279,13 +279,34 @@ static inline void half_multiply(const rf_cholesky *f, size_t width, const doubl
   }
 }
 
+typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
+
+// The same with all sums in registers.
+static void half_multiply_widest(const rf_cholesky *f, const double *x, double *scratch,
+                                 double *y) {
+  enum { WIDTH = RF_CHOLESKY_HALF_WIDTH, PAIRS = WIDTH / 2 };
+  const int32_t *ptr = f->half->p, *ind = f->half->i, *perm = f->factor->Perm;
+  const double *val = f->half->x;
+  for (int32_t j = 0; j < f->n; ++j)
+    memcpy(scratch + WIDTH * (size_t)j, x + WIDTH * (size_t)perm[j], WIDTH * sizeof *x);
+  for (int32_t j = 0; j < f->n; ++j) {
+    two sum[PAIRS] = {{0.0}};
+    for (int32_t p = ptr[j]; p < ptr[j + 1]; ++p) {
+      const two *row = (const two *)(scratch + WIDTH * (size_t)ind[p]);
+      const two factor = {val[p], val[p]};
+#pragma GCC unroll 12
+      for (int c = 0; c < PAIRS; ++c) sum[c] += factor * row[c];
+    }
+    memcpy(y + WIDTH * (size_t)j, sum, sizeof sum);
+  }
+}
+
 void rf_cholesky_half_multiply(const rf_cholesky *f, int width, const double *x, double *scratch,
                                double *y) {
-  // the width as a constant lets the compiler unroll
-  if (width == 1)
-    half_multiply(f, 1, x, scratch, y);
+  if (width == RF_CHOLESKY_HALF_WIDTH)
+    half_multiply_widest(f, x, scratch, y);
   else
-    half_multiply(f, 3, x, scratch, y);
+    half_multiply(f, (size_t)width, x, scratch, y);
 }
 
 rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const double *y, double *x,

@@ -49,8 +49,10 @@ RF_MUST_CHECK rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const d
 // Makes what rf_cholesky_half_multiply needs, until the next factorization.
 RF_MUST_CHECK rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err);
 
-// `width` (1 or 3) columns that lie side by side: x, y and the scratch are (n, width).  Only
-// reads the factor: any number of callers may be inside.
+// `width` columns that lie side by side, at most RF_CHOLESKY_HALF_WIDTH and best so many, as each
+// call reads all of the factor: x, y and the scratch are (n, width).  Does not change the factor:
+// any number of callers may be inside.
+enum { RF_CHOLESKY_HALF_WIDTH = 24 };
 void rf_cholesky_half_multiply(const rf_cholesky *f, int width, const double *x, double *scratch,
                                double *y);
 
