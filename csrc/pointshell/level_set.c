@@ -26,36 +26,76 @@ static void bisect(const rf_level_set *t, double *x, double f, const double *y) 
   }
 }
 
+// A place on its way to the level set.
+typedef struct walk {
+  double start[3], before[3], f_before;
+  bool halved;
+} walk;
+
+typedef enum outcome { GOES_ON, SETTLED, LOST } outcome;
+
+// Step k of the way from x, where the field is f off the level set and has the gradient g.
+static outcome advance(const rf_level_set *t, int k, double f, const double *g, double reach,
+                       walk *w, double *x, double *normal) {
+  const double square = rf_vec3_dot(g, g);
+  if (k == 0) {
+    memcpy(w->start, x, sizeof w->start);
+    w->halved = false;
+  }
+  if (!(isfinite(f) && square > 1e-12)) return LOST;
+  if (fabs(f) <= t->tolerance) {
+    const double length = sqrt(square);
+    double moved[3];
+    for (int c = 0; c < 3; ++c) normal[c] = g[c] / length;
+    rf_vec3_sub(x, w->start, moved);
+    return rf_vec3_dot(moved, moved) <= reach * reach ? SETTLED : LOST;
+  }
+  if (w->halved) return LOST;
+  // kinks of the field may throw a point to and fro: between its sides lies the level set
+  if (k > 2 && (f > 0.0) != (w->f_before > 0.0)) {
+    bisect(t, x, f, w->before);
+    w->halved = true;
+    return GOES_ON;
+  }
+  memcpy(w->before, x, sizeof w->before);
+  w->f_before = f;
+  const double length = fabs(f) / sqrt(square);
+  const double step = length > reach ? f / square * (reach / length) : f / square;
+  for (int c = 0; c < 3; ++c) x[c] -= step * g[c];
+  return GOES_ON;
+}
+
 bool rf_level_set_settle(const rf_level_set *t, double *x, double reach, double *normal) {
-  double start[3], before[3], f_before = 0.0;
-  bool halved = false;
-  memcpy(start, x, sizeof start);
-  for (int k = 0; k <= NEWTON; ++k) {
+  walk w;
+  outcome now = GOES_ON;
+  for (int k = 0; k <= NEWTON && now == GOES_ON; ++k) {
     double g[3];
     const double f = rf_field_gradient_rt(t->field, x, g) - t->value;
-    const double square = rf_vec3_dot(g, g);
-    if (!(isfinite(f) && square > 1e-12)) return false;
-    if (fabs(f) <= t->tolerance) {
-      const double length = sqrt(square);
-      double moved[3];
-      for (int c = 0; c < 3; ++c) normal[c] = g[c] / length;
-      rf_vec3_sub(x, start, moved);
-      return rf_vec3_dot(moved, moved) <= reach * reach;
-    }
-    if (halved) return false;
-    // kinks of the field may throw a point to and fro: between its sides lies the level set
-    if (k > 2 && (f > 0.0) != (f_before > 0.0)) {
-      bisect(t, x, f, before);
-      halved = true;
-      continue;
-    }
-    memcpy(before, x, sizeof before);
-    f_before = f;
-    const double length = fabs(f) / sqrt(square);
-    const double step = length > reach ? f / square * (reach / length) : f / square;
-    for (int c = 0; c < 3; ++c) x[c] -= step * g[c];
+    now = advance(t, k, f, g, reach, &w, x, normal);
   }
-  return false;
+  return now == SETTLED;
+}
+
+void rf_level_set_settle_block(const rf_level_set *t, int32_t n, double *x, const double *reach,
+                               double *normal, uint8_t *settled) {
+  walk w[RF_LEVEL_SET_BLOCK];
+  int32_t item[RF_LEVEL_SET_BLOCK];  // places still on their way
+  double at[3 * RF_LEVEL_SET_BLOCK], f[RF_LEVEL_SET_BLOCK], g[3 * RF_LEVEL_SET_BLOCK];
+  for (int32_t i = 0; i < n; ++i) item[i] = i, settled[i] = 0;
+  for (int k = 0; k <= NEWTON && n > 0; ++k) {
+    for (int32_t j = 0; j < n; ++j) memcpy(at + 3 * j, x + 3 * item[j], 3 * sizeof *at);
+    rf_field_gradients_rt(t->field, n, at, f, g);
+    int32_t left = 0;
+    for (int32_t j = 0; j < n; ++j) {
+      const int32_t i = item[j];
+      const outcome now =
+          advance(t, k, f[j] - t->value, g + 3 * j, reach[i], &w[i], x + 3 * i, normal + 3 * i);
+      settled[i] = now == SETTLED;
+      item[left] = i;
+      left += now == GOES_ON;
+    }
+    n = left;
+  }
 }
 
 // ---- triangulation -------------------------------------------------------------------

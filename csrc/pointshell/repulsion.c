@@ -194,6 +194,65 @@ static void ask_for_triangle(const ground *g, int32_t at) {
 #endif
 }
 
+// Points whose steps are known, and where these end.
+typedef struct steps {
+  int32_t n;
+  int32_t place[RF_LEVEL_SET_BLOCK];  // among the cells
+  int32_t at[RF_LEVEL_SET_BLOCK];     // triangle
+  uint8_t settled[RF_LEVEL_SET_BLOCK];
+  double force[3 * RF_LEVEL_SET_BLOCK], scale[RF_LEVEL_SET_BLOCK];  // the step is their product
+  double length[RF_LEVEL_SET_BLOCK];                                // of the step, m
+  double x[3 * RF_LEVEL_SET_BLOCK], normal[3 * RF_LEVEL_SET_BLOCK];
+} steps;
+
+// Sets where step j of a point begins.
+static void begin_step(const relaxation *r, steps *s, int32_t j) {
+  const double *x = r->by_cell + 8 * (size_t)s->place[j];
+  for (int a = 0; a < 3; ++a) s->x[3 * j + a] = x[a] + s->scale[j] * s->force[3 * j + a];
+  s->at[j] = r->at[r->cells->item[s->place[j]]];
+}
+
+static void settle_step(const relaxation *r, steps *s, int32_t j) {
+  const double *n = r->by_cell + 8 * (size_t)s->place[j] + 4;
+  double *x = s->x + 3 * j, *normal = s->normal + 3 * j;
+  s->settled[j] =
+      r->ground->level_set
+          ? rf_level_set_settle(r->ground->level_set, x, s->length[j], normal)
+          : settle_on_surface(r->ground, x, s->length[j], r->tolerance, n, &s->at[j], normal);
+}
+
+// Takes the steps.  Returns the sum of their squares.
+static double take_steps(const relaxation *r, steps *s) {
+  double sum = 0.0;
+  for (int32_t j = 0; j < s->n; ++j) begin_step(r, s, j);
+  if (r->ground->level_set)
+    rf_level_set_settle_block(r->ground->level_set, s->n, s->x, s->length, s->normal, s->settled);
+  else
+    for (int32_t j = 0; j < s->n; ++j) settle_step(r, s, j);
+  for (int32_t j = 0; j < s->n; ++j) {
+    const double *x = r->by_cell + 8 * (size_t)s->place[j], *n = x + 4;
+    const int32_t i = r->cells->item[s->place[j]];
+    bool good = s->settled[j] && rf_vec3_dot(s->normal + 3 * j, n) > RF_SAME_SIDE;
+    // shorter ones where the surface is too far from its tangent plane
+    for (int attempt = 1; attempt < 3 && !good; ++attempt) {
+      s->length[j] *= 0.5;
+      s->scale[j] *= 0.5;
+      begin_step(r, s, j);
+      settle_step(r, s, j);
+      good = s->settled[j] && rf_vec3_dot(s->normal + 3 * j, n) > RF_SAME_SIDE;
+    }
+    if (!good) continue;
+    r->at[i] = s->at[j];
+    memcpy(r->new_x + 3 * (size_t)i, s->x + 3 * j, 3 * sizeof *s->x);
+    memcpy(r->new_normal + 3 * (size_t)i, s->normal + 3 * j, 3 * sizeof *s->x);
+    double d[3];
+    rf_vec3_sub(s->x + 3 * j, x, d);
+    sum += rf_vec3_dot(d, d);
+  }
+  s->n = 0;
+  return sum;
+}
+
 static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const relaxation *r = context;
@@ -204,6 +263,7 @@ static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *
                             .at = {r->by_axis[0], r->by_axis[1], r->by_axis[2]},
                             .point = r->by_cell,
                             .item = c->item};
+  steps s = {.n = 0};
   int32_t cell = -1;
   double sum = 0.0;
   for (int32_t k = from; k < to; ++k) {
@@ -233,25 +293,13 @@ static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *
     if (!(force > 0.0)) continue;
     double length = stiffness > 0.0 ? RELAXATION * force / stiffness : r->longest;
     if (!(length < r->longest)) length = r->longest;
-    length *= (double)r->share[i];
-    // shorter ones where the surface is too far from its tangent plane
-    for (int attempt = 0; attempt < 3; ++attempt, length *= 0.5) {
-      double y[3], m[3];
-      for (int a = 0; a < 3; ++a) y[a] = x[a] + length / force * step[a];
-      int32_t at = r->at[i];
-      const bool settled = r->ground->level_set
-                               ? rf_level_set_settle(r->ground->level_set, y, length, m)
-                               : settle_on_surface(r->ground, y, length, r->tolerance, n, &at, m);
-      if (!settled || !(rf_vec3_dot(m, n) > RF_SAME_SIDE)) continue;
-      r->at[i] = at;
-      memcpy(to_x, y, sizeof y);
-      memcpy(to_n, m, sizeof m);
-      double d[3];
-      rf_vec3_sub(y, x, d);
-      sum += rf_vec3_dot(d, d);
-      break;
-    }
+    s.place[s.n] = k;
+    s.length[s.n] = length * (double)r->share[i];
+    s.scale[s.n] = s.length[s.n] / force;
+    memcpy(s.force + 3 * s.n, step, sizeof step);
+    if (++s.n == RF_LEVEL_SET_BLOCK) sum += take_steps(r, &s);
   }
+  sum += take_steps(r, &s);
   r->moved[task] = sum;
   return RF_OK;
 }
