@@ -18,6 +18,9 @@ enum { ALIGNMENT = 64 };
 // Blocks from LARGE bytes on lie on large pages where the system has them: what is read here and
 // there, as contact does, then waits for the memory only, not for page tables too.
 static const size_t PAGE = (size_t)1 << 21, LARGE = (size_t)1 << 23;
+// Blocks from MAPPED bytes on come from the system, as malloc would fetch them, too.  They are zero
+// already, and the first touch, which takes long, is left to the threads that use them.
+static const size_t MAPPED = (size_t)1 << 26;
 
 static _Atomic int64_t live_blocks, live_bytes, peak_bytes, calls;
 static _Atomic int64_t calls_until_failure = -1;
@@ -32,16 +35,47 @@ static size_t padded(size_t bytes) {
   return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
 }
 
+static size_t whole_pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
+
+#if defined(__linux__)
+static char *mapped_block(size_t bytes) {
+  const size_t whole = whole_pages(bytes);
+  char *raw = mmap(NULL, whole + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (raw == MAP_FAILED) return NULL;
+  // what lies before the first large page, and behind the last
+  const size_t before = (PAGE - (uintptr_t)raw % PAGE) % PAGE;
+  if (before > 0) munmap(raw, before);
+  munmap(raw + before + whole, PAGE - before);
+  return raw + before;
+}
+#endif
+
+// Zeroed.
 static char *raw_block(size_t bytes) {
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
+#if defined(__linux__)
   if (bytes >= LARGE) {
-    char *raw = aligned_alloc(PAGE, (bytes + PAGE - 1) / PAGE * PAGE);
+    char *raw = bytes >= MAPPED ? mapped_block(bytes) : aligned_alloc(PAGE, whole_pages(bytes));
+    if (!raw) return NULL;
+#if defined(MADV_HUGEPAGE)
     // only a wish: what comes of it does not matter
-    if (raw) madvise(raw, bytes, MADV_HUGEPAGE);
-    return raw;
+    madvise(raw, bytes, MADV_HUGEPAGE);
+#endif
+    return bytes >= MAPPED ? raw : memset(raw, 0, bytes);
   }
 #endif
-  return aligned_alloc(ALIGNMENT, bytes);
+  char *raw = aligned_alloc(ALIGNMENT, bytes);
+  return raw ? memset(raw, 0, bytes) : NULL;
+}
+
+static void free_raw(char *raw, size_t bytes) {
+#if defined(__linux__)
+  if (bytes >= MAPPED) {
+    munmap(raw, whole_pages(bytes));
+    return;
+  }
+#endif
+  (void)bytes;
+  free(raw);
 }
 
 static int may_proceed(void) {
@@ -68,7 +102,6 @@ void *rf_alloc(size_t count, size_t size) {
   const size_t bytes = count * size;
   char *raw = raw_block(padded(bytes));
   if (!raw) return NULL;
-  memset(raw, 0, padded(bytes));
   ((header *)raw)->bytes = bytes;
   rf_redzone_close(raw + sizeof(header), ALIGNMENT - sizeof(header));
   rf_redzone_close(raw + ALIGNMENT + bytes, padded(bytes) - ALIGNMENT - bytes);
@@ -83,7 +116,7 @@ void rf_free(void *block) {
   const size_t bytes = ((header *)raw)->bytes;
   rf_alloc_account(-1, -(int64_t)bytes, 0);
   rf_redzone_open(raw, padded(bytes));
-  free(raw);
+  free_raw(raw, padded(bytes));
 }
 
 rf_alloc_counters rf_alloc_read_counters(void) {

@@ -90,7 +90,7 @@ rf_status rf_basis_independent(const rf_solid *solid, const rf_run *run, int32_t
     return rf_fail(err, RF_ERR_ARG, "tolerance must be at least 0 and less than 1, got %g",
                    tolerance);
   if (solid->n_free < 1) return rf_fail(err, RF_ERR_MESH, "every node of the solid is fixed");
-  RF_TRY(rf_metric_of_solid(solid, &metric, err));
+  RF_TRY(rf_metric_of_solid(solid, run, &metric, err));
   RF_TRY(rf_metric_copies(solid, &metric, run, count, vectors, &copies, err));
   rf_blas_serial_begin();
   st = find(run, 3 * solid->n_free, count, copies, tolerance, residual, err);

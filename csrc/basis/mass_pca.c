@@ -134,7 +134,7 @@ rf_status rf_mass_pca_of(const rf_pca_space *space, const rf_run *run, int32_t c
         err, RF_ERR_ARG,
         "r must be between 1 and %d (%d deformations, %zu free degrees of freedom), got %d",
         (int)most, (int)count, rows, (int)*r);
-  RF_TRY(rf_metric_create(space->mass, space->width, &metric, err));
+  RF_TRY(rf_metric_create(space->mass, space->width, run, &metric, err));
   RF_TRY(rf_metric_enter(&metric, run, count, vectors, err));
   int taken = 0;
   // one BLAS thread: the same bits whatever the process has set

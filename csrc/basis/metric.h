@@ -15,10 +15,11 @@ typedef struct rf_metric {
 } rf_metric;
 
 // `mass`: lower triangle.  Zero-initialise `out` first.
-RF_MUST_CHECK rf_status rf_metric_create(const rf_csc *mass, int width, rf_metric *out,
-                                         rf_error *err);
+RF_MUST_CHECK rf_status rf_metric_create(const rf_csc *mass, int width, const rf_run *run,
+                                         rf_metric *out, rf_error *err);
 // Makes the metric of the consistent mass over the free nodes.
-RF_MUST_CHECK rf_status rf_metric_of_solid(const rf_solid *solid, rf_metric *out, rf_error *err);
+RF_MUST_CHECK rf_status rf_metric_of_solid(const rf_solid *solid, const rf_run *run, rf_metric *out,
+                                           rf_error *err);
 void rf_metric_free(rf_metric *metric);  // leaves a zero metric, which may be freed again
 
 // Copies over the free nodes of count fields (count, n_nodes, 3), which become Euclidean;

@@ -160,7 +160,7 @@ rf_status rf_thin_shapes(const rf_solid *solid, const rf_run *run, int32_t count
   rf_metric metric = {0};
   double *vectors = NULL;
   if (solid->n_free < 1) return rf_fail(err, RF_ERR_MESH, "every node of the solid is fixed");
-  RF_TRY(rf_metric_of_solid(solid, &metric, err));
+  RF_TRY(rf_metric_of_solid(solid, run, &metric, err));
   RF_TRY(rf_metric_copies(solid, &metric, run, count, shapes, &vectors, err));
   RF_TRY(rf_thin(run, count, 3 * (int64_t)solid->n_free, vectors, distance, keep, err));
 done:

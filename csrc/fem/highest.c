@@ -45,7 +45,7 @@ static rf_status solve_mass(lanczos *l, const rf_run *run, const double *x, doub
   }
   for (int32_t k = 0; k < n; ++k)
     for (int c = 0; c < 3; ++c) l->columns[c * (int64_t)n + k] = x[3 * (int64_t)s->free[k] + c];
-  const rf_status st = rf_cholesky_solve_parallel(l->mass, run, 3, l->columns, l->columns, err);
+  const rf_status st = rf_cholesky_solve(l->mass, run, 3, l->columns, l->columns, err);
   if (st < 0) return st;
   for (int32_t k = 0; k < n; ++k)
     for (int c = 0; c < 3; ++c) y[3 * (int64_t)s->free[k] + c] = l->columns[c * (int64_t)n + k];
@@ -114,7 +114,7 @@ static rf_status estimate(const rf_solid *s, const rf_run *run, const double *bl
     RF_ALLOC(l.columns, free_dofs);
     RF_TRY(rf_solid_free_mass(s, &lower, err));
     RF_TRY(rf_cholesky_create(&lower, &l.mass, err));
-    RF_TRY(rf_cholesky_factorize(l.mass, &lower, NULL, err));
+    RF_TRY(rf_cholesky_factorize(l.mass, run, &lower, NULL, err));
   }
   start_vector(dofs, z);
   hold_fixed(s, z);

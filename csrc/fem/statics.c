@@ -83,13 +83,13 @@ static rf_status factorize(rf_newton *n, double shift, rf_error *err) {
   rf_statics *w = n->context;
   int32_t column = 0;
   rf_solid_free_fill(w->solid, shift, w->blocks, &w->lower);
-  const rf_status st = rf_cholesky_factorize(w->factor, &w->lower, &column, err);
+  const rf_status st = rf_cholesky_factorize(w->factor, n->run, &w->lower, &column, err);
   return st == RF_ERR_SINGULAR && n->at_rest ? refuse_singular(w, column, err) : st;
 }
 
 static rf_status solve(rf_newton *n, rf_error *err) {
   const rf_statics *w = n->context;
-  return rf_cholesky_solve(w->factor, 1, n->residual, n->direction, err);
+  return rf_cholesky_solve(w->factor, n->run, 1, n->residual, n->direction, err);
 }
 
 static void move(const rf_newton *n, double length, const double *from, double *to) {

@@ -64,11 +64,12 @@ void rf_solid_newmark_free(rf_solid_newmark *s) {
 
 // Factor of `mass_factor` M + K(x); where K is too indefinite for that the mass factor
 // grows until the sum is positive definite.
-static rf_status factorize(rf_solid_newmark *s, double mass_factor, rf_error *err) {
+static rf_status factorize(rf_solid_newmark *s, const rf_run *run, double mass_factor,
+                           rf_error *err) {
   double factor = mass_factor;
   for (int shift = 0;; ++shift) {
     rf_solid_free_fill(s->motion.solid, factor, s->motion.stiffness, &s->system);
-    const rf_status st = rf_cholesky_factorize(s->factor, &s->system, NULL, err);
+    const rf_status st = rf_cholesky_factorize(s->factor, run, &s->system, NULL, err);
     if (st != RF_ERR_SINGULAR || shift == MAX_SHIFTS) return st;
     if (shift == 0) ++s->report.indefinite;
     factor *= 4.0;
@@ -148,13 +149,13 @@ static rf_status one_step(rf_solid_newmark *s, const rf_run *run, rf_error *err)
     if (s->damping)
       for (int64_t i = 0; i < entries; ++i)
         m->stiffness[i] += s->coef.a4 / of_stiffness * s->damping[i];
-    st = factorize(s, of_mass / of_stiffness, err);
+    st = factorize(s, run, of_mass / of_stiffness, err);
     if (st == RF_ERR_SINGULAR) return rf_newmark_diverged(s->time_s, err);
     if (st < 0) return st;
     ++s->report.solves;
     ++solves;
     rf_solid_gather(solid, s->residual, s->increment);
-    RF_TRY(rf_cholesky_solve(s->factor, 1, s->increment, s->increment, err));
+    RF_TRY(rf_cholesky_solve(s->factor, run, 1, s->increment, s->increment, err));
     for (int32_t i = 0; i < solid->n_free; ++i)
       for (int32_t c = 0; c < 3; ++c)
         m->x[3 * (int64_t)solid->free[i] + c] -= s->increment[3 * (int64_t)i + c] / of_stiffness;
@@ -191,8 +192,8 @@ rf_status rf_solid_newmark_reset(rf_solid_newmark *s, const rf_run *run, const d
     for (int64_t d = 0; d < dofs; ++d) s->residual[d] = m->load[d] - m->internal[d];
     rf_solid_gather(solid, s->residual, s->increment);
     rf_solid_free_fill(solid, 1.0, NULL, &s->system);
-    RF_TRY(rf_cholesky_factorize(s->factor, &s->system, NULL, err));
-    RF_TRY(rf_cholesky_solve(s->factor, 1, s->increment, s->increment, err));
+    RF_TRY(rf_cholesky_factorize(s->factor, run, &s->system, NULL, err));
+    RF_TRY(rf_cholesky_solve(s->factor, run, 1, s->increment, s->increment, err));
     rf_solid_scatter(solid, s->increment, m->xddot);
     for (int64_t d = 0; d < dofs; ++d) m->xddot[d] -= s->set.damping_mass * m->xdot[d];
   }

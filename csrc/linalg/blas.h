@@ -33,6 +33,9 @@ void dormqr_(const char *side, const char *trans, const int *m, const int *n, co
 void dsygvd_(const int *itype, const char *jobz, const char *uplo, const int *n, double *a,
              const int *lda, double *b, const int *ldb, double *w, double *work, const int *lwork,
              int *iwork, const int *liwork, int *info);
+void dtrsm_(const char *side, const char *uplo, const char *transa, const char *diag, const int *m,
+            const int *n, const double *alpha, const double *a, const int *lda, double *b,
+            const int *ldb);
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 
 void rf_blas_serial_begin(void);

@@ -8,10 +8,9 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "linalg/blas.h"
+#include "linalg/fronts.h"
 #include "linalg/process_lock.h"
 
-// below this waking threads for each supernode takes longer than the work itself
-static const double SERIAL_FLOPS = 2e9;
 static const double PADDING = 1.25;  // entries of a factor in supernodes over those of L
 static const double GB_PER_ENTRY = 1e-9 * sizeof(double);
 
@@ -27,7 +26,7 @@ typedef struct session {
 struct rf_cholesky {
   session cholmod;
   cholmod_factor *factor;
-  cholmod_sparse *half;  // L as a sparse matrix, made when first needed
+  rf_fronts *fronts;
   int32_t n;
 };
 
@@ -103,20 +102,6 @@ static cholmod_sparse view_of(const rf_csc *lower) {
   return a;
 }
 
-static cholmod_dense view_of_dense(int32_t n, int nrhs, const double *x) {
-  cholmod_dense d;
-  memset(&d, 0, sizeof d);
-  d.nrow = (size_t)n;
-  d.ncol = (size_t)nrhs;
-  d.nzmax = (size_t)n * (size_t)nrhs;
-  d.d = (size_t)n;
-  // CHOLMOD declares the values writable but treats right-hand sides as const
-  memcpy(&d.x, &x, sizeof x);
-  d.xtype = CHOLMOD_REAL;
-  d.dtype = CHOLMOD_DOUBLE;
-  return d;
-}
-
 // METIS draws from the C library's rand(), which is the process's: analyses in several
 // threads at once would take numbers from each other and give different orderings
 static cholmod_factor *analyze(cholmod_sparse *a, int ordering, cholmod_common *c) {
@@ -154,6 +139,14 @@ rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *e
     st = from_cholmod(c, "analysis", f->n, PADDING * fmax(c->lnz, 0.0), err);
     goto done;
   }
+  const rf_supernodes nodes = {.n = f->n,
+                               .count = (int32_t)f->factor->nsuper,
+                               .permutation = f->factor->Perm,
+                               .column = f->factor->super,
+                               .row_begin = f->factor->pi,
+                               .value_begin = f->factor->px,
+                               .row = f->factor->s};
+  RF_TRY(rf_fronts_create(&nodes, &f->fronts, err));
   *out = f;
   f = NULL;
 done:
@@ -161,174 +154,50 @@ done:
   return st;
 }
 
-rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_csc *lower, int32_t *bad_column,
-                                rf_error *err) {
+rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_run *run, const rf_csc *lower,
+                                int32_t *bad_column, rf_error *err) {
   if (lower->rows != f->n || lower->cols != f->n)
     return rf_fail(err, RF_ERR_ARG, "matrix of %d rows given to a factor of %d", lower->rows, f->n);
   cholmod_common *c = &f->cholmod.common;
-  cholmod_free_sparse(&f->half, c);
-  cholmod_sparse a = view_of(lower);
-  c->status = CHOLMOD_OK;
-  // one BLAS thread, here and in the solves: the bits must not depend on its number
-  const int levels = c->fl < SERIAL_FLOPS ? rf_openmp_serial_begin() : -1;
-  rf_blas_serial_begin();
-  const int ok = cholmod_factorize(&a, f->factor, c);
-  rf_blas_serial_end();
-  rf_openmp_serial_end(levels);
-  tell_memory(&f->cholmod);
-  if (c->status == CHOLMOD_NOT_POSDEF) {
-    const size_t minor = f->factor->minor;
-    const int32_t column =
-        minor < (size_t)f->n ? ((const int32_t *)f->factor->Perm)[minor] : f->n - 1;
-    if (bad_column) *bad_column = column;
-    return rf_fail(err, RF_ERR_SINGULAR, "matrix is not positive definite (column %d)", column);
-  }
-  if (!ok || c->status < CHOLMOD_OK)
+  if (f->factor->xtype == CHOLMOD_PATTERN &&
+      !cholmod_change_factor(CHOLMOD_REAL, true, true, true, true, f->factor, c))
     return from_cholmod(c, "factorization", f->n, (double)f->factor->xsize, err);
-  return RF_OK;
-}
-
-// runs one kind of CHOLMOD solve and copies the result out
-static rf_status solve_kind(const rf_cholesky *f, session *cholmod, int kind, int nrhs,
-                            const double *b, double *x, rf_error *err) {
-  cholmod_common *c = &cholmod->common;
-  cholmod_dense rhs = view_of_dense(f->n, nrhs, b);
-  rf_blas_serial_begin();
-  cholmod_dense *solution = cholmod_solve(kind, f->factor, &rhs, c);
-  rf_blas_serial_end();
-  if (solution) memcpy(x, solution->x, (size_t)f->n * (size_t)nrhs * sizeof *x);
-  const rf_status st = solution ? RF_OK : from_cholmod(c, "solve", f->n, 0.0, err);
-  cholmod_free_dense(&solution, c);
-  tell_memory(cholmod);
-  return st;
-}
-
-rf_status rf_cholesky_solve(rf_cholesky *f, int nrhs, const double *b, double *x, rf_error *err) {
-  for (int c = 0; c < nrhs; c += RF_CHOLESKY_BLOCK) {
-    const int count = nrhs - c < RF_CHOLESKY_BLOCK ? nrhs - c : RF_CHOLESKY_BLOCK;
-    const size_t at = (size_t)c * (size_t)f->n;
-    const rf_status st = solve_kind(f, &f->cholmod, CHOLMOD_A, count, b + at, x + at, err);
-    if (st < 0) return st;
-  }
-  return RF_OK;
-}
-
-typedef struct parallel_solve {
-  const rf_cholesky *f;
-  session *cholmod;  // one a worker: CHOLMOD keeps its scratch and status there
-  int nrhs;
-  const double *b;
-  double *x;
-} parallel_solve;
-
-static rf_status solve_block(void *context, int64_t task, int worker, rf_error *err) {
-  const parallel_solve *p = context;
-  const int first = (int)task * RF_CHOLESKY_BLOCK;
-  const int count = p->nrhs - first < RF_CHOLESKY_BLOCK ? p->nrhs - first : RF_CHOLESKY_BLOCK;
-  const size_t at = (size_t)first * (size_t)p->f->n;
-  return solve_kind(p->f, &p->cholmod[worker], CHOLMOD_A, count, p->b + at, p->x + at, err);
-}
-
-rf_status rf_cholesky_solve_parallel(const rf_cholesky *f, const rf_run *run, int nrhs,
-                                     const double *b, double *x, rf_error *err) {
-  rf_status st = RF_OK;
-  parallel_solve p = {.f = f, .nrhs = nrhs, .b = b, .x = x};
-  const int blocks = (nrhs + RF_CHOLESKY_BLOCK - 1) / RF_CHOLESKY_BLOCK;
-  const int workers = run->threads < blocks ? run->threads : blocks;
-  RF_ALLOC(p.cholmod, workers);
-  for (int w = 0; w < workers; ++w) start(&p.cholmod[w]);
-  const rf_run inner = {workers < 1 ? 1 : workers, run->progress, run->progress_context};
-  rf_blas_serial_begin();
-  st = rf_run_tasks(&inner, blocks, 0, solve_block, &p, err);
-  rf_blas_serial_end();
-done:
-  for (int w = 0; p.cholmod && w < workers; ++w) finish(&p.cholmod[w]);
-  rf_free(p.cholmod);
-  return st;
-}
-
-rf_status rf_cholesky_half_prepare(rf_cholesky *f, rf_error *err) {
-  if (f->half) return RF_OK;
-  // the conversion consumes its argument, so it works on a copy
-  cholmod_common *c = &f->cholmod.common;
-  cholmod_factor *copy = cholmod_copy_factor(f->factor, c);
-  // first made simplicial by itself: _to_sparse calls running out of memory there invalid
-  if (copy && cholmod_change_factor(CHOLMOD_REAL, true, false, true, true, copy, c))
-    f->half = cholmod_factor_to_sparse(copy, c);
-  const rf_status st =
-      f->half ? RF_OK : from_cholmod(c, "conversion", f->n, (double)f->factor->xsize, err);
-  cholmod_free_factor(&copy, c);
   tell_memory(&f->cholmod);
+  // one BLAS thread, here and in the solves: the bits must not depend on its number
+  int32_t bad = 0;
+  rf_blas_serial_begin();
+  rf_status st = rf_fronts_factorize(f->fronts, run, lower, f->factor->x, &bad, err);
+  rf_blas_serial_end();
+  if (st == RF_ERR_SINGULAR) {
+    const int32_t column = ((const int32_t *)f->factor->Perm)[bad];
+    if (bad_column) *bad_column = column;
+    st = rf_fail(err, RF_ERR_SINGULAR, "matrix is not positive definite (column %d)", column);
+  }
   return st;
 }
 
-static void half_multiply(const rf_cholesky *f, size_t width, const double *x, double *scratch,
-                          double *y) {
-  const int32_t *ptr = f->half->p, *ind = f->half->i, *perm = f->factor->Perm;
-  const double *val = f->half->x;
-  for (int32_t j = 0; j < f->n; ++j)
-    for (size_t c = 0; c < width; ++c)
-      scratch[width * (size_t)j + c] = x[width * (size_t)perm[j] + c];
-  for (int32_t j = 0; j < f->n; ++j) {
-    double sum[RF_CHOLESKY_HALF_WIDTH] = {0.0};
-    for (int32_t p = ptr[j]; p < ptr[j + 1]; ++p) {
-      const double *row = scratch + width * (size_t)ind[p];
-      for (size_t c = 0; c < width; ++c) sum[c] += val[p] * row[c];
-    }
-    for (size_t c = 0; c < width; ++c) y[width * (size_t)j + c] = sum[c];
-  }
+rf_status rf_cholesky_solve(const rf_cholesky *f, const rf_run *run, int nrhs, const double *b,
+                            double *x, rf_error *err) {
+  const rf_fronts_sides sides = {nrhs, 1, b, x};
+  return rf_fronts_apply(f->fronts, run, f->factor->x, RF_FRONTS_SOLVE, &sides, err);
 }
 
-typedef double two __attribute__((vector_size(16), aligned(8), may_alias));
-
-// The same with all sums in registers.
-static void half_multiply_widest(const rf_cholesky *f, const double *x, double *scratch,
-                                 double *y) {
-  enum { WIDTH = RF_CHOLESKY_HALF_WIDTH, PAIRS = WIDTH / 2 };
-  const int32_t *ptr = f->half->p, *ind = f->half->i, *perm = f->factor->Perm;
-  const double *val = f->half->x;
-  for (int32_t j = 0; j < f->n; ++j)
-    memcpy(scratch + WIDTH * (size_t)j, x + WIDTH * (size_t)perm[j], WIDTH * sizeof *x);
-  for (int32_t j = 0; j < f->n; ++j) {
-    two sum[PAIRS] = {{0.0}};
-    for (int32_t p = ptr[j]; p < ptr[j + 1]; ++p) {
-      const two *row = (const two *)(scratch + WIDTH * (size_t)ind[p]);
-      const two factor = {val[p], val[p]};
-#pragma GCC unroll 12
-      for (int c = 0; c < PAIRS; ++c) sum[c] += factor * row[c];
-    }
-    memcpy(y + WIDTH * (size_t)j, sum, sizeof sum);
-  }
+rf_status rf_cholesky_half_solve(const rf_cholesky *f, const rf_run *run, int vectors, int width,
+                                 double *x, rf_error *err) {
+  const rf_fronts_sides sides = {vectors, width, x, x};
+  return rf_fronts_apply(f->fronts, run, f->factor->x, RF_FRONTS_HALF_SOLVE, &sides, err);
 }
 
-void rf_cholesky_half_multiply(const rf_cholesky *f, int width, const double *x, double *scratch,
-                               double *y) {
-  if (width == RF_CHOLESKY_HALF_WIDTH)
-    half_multiply_widest(f, x, scratch, y);
-  else
-    half_multiply(f, (size_t)width, x, scratch, y);
-}
-
-rf_status rf_cholesky_half_solve(rf_cholesky *f, int nrhs, const double *y, double *x,
-                                 rf_error *err) {
-  rf_status st = RF_OK;
-  double *z = NULL;
-  RF_ALLOC(z, (size_t)f->n * (size_t)nrhs);
-  RF_TRY(solve_kind(f, &f->cholmod, CHOLMOD_Lt, nrhs, y, z, err));
-  const int32_t *perm = f->factor->Perm;
-  for (int c = 0; c < nrhs; ++c) {
-    const size_t at = (size_t)c * (size_t)f->n;
-    for (int32_t j = 0; j < f->n; ++j) x[at + (size_t)perm[j]] = z[at + (size_t)j];
-  }
-done:
-  rf_free(z);
-  return st;
+rf_status rf_cholesky_half_multiply(const rf_cholesky *f, const rf_run *run, int vectors, int width,
+                                    double *x, rf_error *err) {
+  const rf_fronts_sides sides = {vectors, width, x, x};
+  return rf_fronts_apply(f->fronts, run, f->factor->x, RF_FRONTS_HALF_MULTIPLY, &sides, err);
 }
 
 void rf_cholesky_free(rf_cholesky *f) {
   if (!f) return;
+  rf_fronts_free(f->fronts);
   if (f->cholmod.started) {
-    cholmod_free_sparse(&f->half, &f->cholmod.common);
     cholmod_free_factor(&f->factor, &f->cholmod.common);
     finish(&f->cholmod);
   }

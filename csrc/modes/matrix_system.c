@@ -21,7 +21,7 @@ static rf_status matrices_mass(void *context, const rf_run *run, int32_t count, 
 static rf_status matrices_solve(void *context, const rf_run *run, int32_t count, const double *x,
                                 double *y, rf_error *err) {
   const rf_modes_matrices *m = context;
-  return rf_cholesky_solve_parallel(m->stiffness, run, count, x, y, err);
+  return rf_cholesky_solve(m->stiffness, run, count, x, y, err);
 }
 
 // a fixed number in [1, 2) for each place, without pattern: no symmetry survives it
@@ -30,7 +30,7 @@ static double scatter(int32_t place) {
   return 1.0 + (double)(mixed ^ (mixed >> 15)) * 0x1p-32;
 }
 
-rf_status rf_modes_matrices_create(const rf_csc *stiffness, const rf_csc *mass,
+rf_status rf_modes_matrices_create(const rf_csc *stiffness, const rf_csc *mass, const rf_run *run,
                                    rf_modes_matrices **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_modes_matrices *m = NULL;
@@ -42,7 +42,7 @@ rf_status rf_modes_matrices_create(const rf_csc *stiffness, const rf_csc *mass,
   RF_ALLOC(m, 1);
   m->mass = mass;
   RF_TRY(rf_cholesky_create(stiffness, &m->stiffness, err));
-  st = rf_cholesky_factorize(m->stiffness, stiffness, NULL, err);
+  st = rf_cholesky_factorize(m->stiffness, run, stiffness, NULL, err);
   if (st < 0) goto done;
 
   // repeated modes of unknowns without geometry are told apart by place in the vector

@@ -50,7 +50,8 @@ const double *rf_modes_solid_rigid(const rf_modes_solid *s);
 // Two matrices as a system, lower triangles, K positive definite.  M must outlive it.
 typedef struct rf_modes_matrices rf_modes_matrices;
 RF_MUST_CHECK rf_status rf_modes_matrices_create(const rf_csc *stiffness, const rf_csc *mass,
-                                                 rf_modes_matrices **out, rf_error *err);
+                                                 const rf_run *run, rf_modes_matrices **out,
+                                                 rf_error *err);
 void rf_modes_matrices_free(rf_modes_matrices *m);  // NULL is fine
 const rf_modes_system *rf_modes_matrices_system(const rf_modes_matrices *m);
 

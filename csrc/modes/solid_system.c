@@ -26,13 +26,13 @@ static rf_status solid_mass(void *context, const rf_run *run, int32_t count, con
 static rf_status solid_solve(void *context, const rf_run *run, int32_t count, const double *x,
                              double *y, rf_error *err) {
   const rf_modes_solid *s = context;
-  if (!s->rigid) return rf_cholesky_solve_parallel(s->stiffness, run, count, x, y, err);
+  if (!s->rigid) return rf_cholesky_solve(s->stiffness, run, count, x, y, err);
   // loads in equilibrium leave the supports without force, so the supported solid solves the
   // free one; what it adds of rigid motion is taken out again
   const int32_t n = s->system.operators.n;
   if (x != y) memcpy(y, x, (size_t)n * (size_t)count * sizeof *y);
   rf_status st = rf_deflate(run, n, RF_RIGID, s->rigid_mass, s->rigid, count, y, err);
-  if (st >= 0) st = rf_cholesky_solve_parallel(s->stiffness, run, count, y, y, err);
+  if (st >= 0) st = rf_cholesky_solve(s->stiffness, run, count, y, y, err);
   if (st >= 0) st = rf_deflate(run, n, RF_RIGID, s->rigid, s->rigid_mass, count, y, err);
   return st;
 }
@@ -157,7 +157,7 @@ rf_status rf_modes_solid_create(const rf_solid *solid, const rf_run *run, rf_mod
   RF_TRY(rf_cholesky_create(&lower, &s->stiffness, err));
   RF_TRY(rf_run_progress(run, -1, -1, err));
   int32_t column = 0;
-  st = rf_cholesky_factorize(s->stiffness, &lower, &column, err);
+  st = rf_cholesky_factorize(s->stiffness, run, &lower, &column, err);
   if (st == RF_ERR_SINGULAR) st = explain_singular(solid, column, err);
   if (st < 0) goto done;
   RF_TRY(rf_solid_free_mass(solid, &s->mass, err));

@@ -138,7 +138,7 @@ static PyObject *matrix_modes(PyObject *module, PyObject *args) {
   rf_modes_matrices *matrices = NULL;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_modes_matrices_create(&stiffness.view, &mass.view, &matrices, &err);
+  st = rf_modes_matrices_create(&stiffness.view, &mass.view, &r.run, &matrices, &err);
   if (st >= 0)
     st = rf_eigen_smallest(&rf_modes_matrices_system(matrices)->operators, &set, &r.run, value,
                            vector, &report, &err);

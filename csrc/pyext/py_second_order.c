@@ -28,10 +28,10 @@ static rf_status copy_of(const rf_csc *from, rf_csc *to, rf_error *err) {
   return st;
 }
 
-static rf_status require_definite_mass(const rf_csc *mass, rf_error *err) {
+static rf_status require_definite_mass(const rf_csc *mass, const rf_run *run, rf_error *err) {
   rf_cholesky *factor = NULL;
   rf_status st = rf_cholesky_create(mass, &factor, err);
-  if (st >= 0) st = rf_cholesky_factorize(factor, mass, NULL, err);
+  if (st >= 0) st = rf_cholesky_factorize(factor, run, mass, NULL, err);
   if (st == RF_ERR_SINGULAR) st = rf_fail(err, st, "the mass is not positive definite");
   rf_cholesky_free(factor);
   return st;
@@ -43,6 +43,7 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
   py_matrix mass = {0}, stiffness = {0};
   rf_modes_matrices *matrices = NULL;
   rf_error err = {0};
+  const rf_run run = {.threads = 1};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OO:SecondOrder", &mass_obj, &stiffness_obj)) return NULL;
   if (py_in_matrix(state, &mass, mass_obj, "mass") < 0 ||
@@ -54,8 +55,8 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = copy_of(&mass.view, &self->mass, &err);
-  if (st >= 0) st = require_definite_mass(&self->mass, &err);
-  if (st >= 0) st = rf_modes_matrices_create(&stiffness.view, &self->mass, &matrices, &err);
+  if (st >= 0) st = require_definite_mass(&self->mass, &run, &err);
+  if (st >= 0) st = rf_modes_matrices_create(&stiffness.view, &self->mass, &run, &matrices, &err);
   Py_END_ALLOW_THREADS
   self->object.held = matrices;
   result = py_result(state, st, &err, result);

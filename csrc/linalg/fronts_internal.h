@@ -1,0 +1,48 @@
+// Shared by fronts.c, fronts_factor.c and fronts_solve.c.
+#ifndef RF_LINALG_FRONTS_INTERNAL_H
+#define RF_LINALG_FRONTS_INTERNAL_H
+
+#include <stdatomic.h>
+
+#include "linalg/fronts.h"
+
+// A subtree that one thread works on, or one front above such subtrees.
+typedef struct rf_front_unit {
+  int32_t begin, end;   // fronts; the last is the root
+  int32_t parent;       // unit; -1: none
+  int32_t child, next;  // first of the children and the next of the same parent, ascending; -1
+  bool top;             // one front, cut into tiles
+  int64_t outside;      // first of the rows of its root that are columns of others; none at the top
+} rf_front_unit;
+
+struct rf_fronts {
+  rf_supernodes nodes;
+  int32_t *position;  // (n) column of each unknown
+  int32_t *owner;     // (n) front of each column
+  int32_t *child;     // (count) first child of each front, ascending; -1
+  int32_t *next;      // (count) next child of the same parent; -1
+  int32_t most_rows;  // of a front
+  int64_t outside;    // rows of all units that are columns of others
+  int32_t n_units;
+  rf_front_unit *unit;  // in the order of the fronts
+};
+
+static inline int32_t rf_front_columns(const rf_fronts *f, int32_t s) {
+  return f->nodes.column[s + 1] - f->nodes.column[s];
+}
+static inline int32_t rf_front_rows(const rf_fronts *f, int32_t s) {
+  return f->nodes.row_begin[s + 1] - f->nodes.row_begin[s];
+}
+static inline const int32_t *rf_front_row(const rf_fronts *f, int32_t s) {
+  return f->nodes.row + f->nodes.row_begin[s];
+}
+
+// What is done with a unit.  `worker` selects scratch; a top unit is worked on alone, and may use
+// the threads of the run.
+typedef rf_status (*rf_front_fn)(void *context, int32_t unit, int worker, rf_error *err);
+
+// All units, each after its children (upward) or after its parent.
+RF_MUST_CHECK rf_status rf_fronts_visit(const rf_fronts *f, const rf_run *run, bool upward,
+                                        rf_front_fn visit, void *context, rf_error *err);
+
+#endif
