@@ -155,7 +155,7 @@ class HapticSession:
     ------
     InputError, InputTypeError
         An argument has a wrong type or a value that is not allowed; the device belongs to
-        another session.
+        another session; a simulation displaces its body by more than 30 times its length.
 
     Notes
     -----
@@ -460,7 +460,9 @@ class HapticSession:
         Raises
         ------
         DeviceError, DivergedError
-            The device or the simulation failed; the records up to then are in `records`.
+            The device or the simulation failed, the latter also where a body would be displaced by
+            more than 30 times its length (`ImplicitNewmark.step`); the records up to then are in
+            `records`.
         FileFormatError
             The file for the records cannot be written: told before the first cycle or, of a disk
             that is full, after the last one; then they are in `records`.
