@@ -115,10 +115,10 @@ class HapticSession:
         gives back comes as slowly as all else.
     ramp
         Time in which forces fade in and out [s]; 0: at once. They also fade in from zero, over
-        0.05 s where `ramp` is shorter, when another client takes over a `UdpDevice`, and after a
-        pause, in which no force went out for 0.05 s (ten periods if that is longer): the process
-        was stopped or the machine suspended. See ``"paused"`` of `HapticRecords.flagged`; a `run`
-        makes cycles at any pace and has no pauses.
+        0.05 s where `ramp` is shorter, when another client takes over a `UdpDevice`, after
+        `silence`, and after a pause, in which no force went out for 0.05 s (ten periods if that is
+        longer): the process was stopped or the machine suspended. See ``"paused"`` of
+        `HapticRecords.flagged`; a `run` makes cycles at any pace and has no pauses.
     silence
         Time without a new sample of the device after which there is no force [s]; None: 0.01 s
         for a `UdpDevice`, 0.05 s for others.
