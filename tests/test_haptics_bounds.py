@@ -105,6 +105,29 @@ def test_no_force_is_left_when_a_body_flies_away(beam, ball):
     made.close()
 
 
+@pytest.mark.parametrize(("young", "k"), [(3e5, 500.0), (3e6, 2000.0)])
+def test_unstable_contact_ends_the_session(young, k):
+    """Explicit contact that is stiff for the mass: the body bounces farther and farther."""
+    model = bar(young, 30.0, r=6)
+    tree = top_of(model)
+    contact = rf.PenaltyContact(tree, rf.SphereField((0, 0, 0), 0.02), warm_nodes=None)
+    hand = rf.ReplayDevice([0.0, 0.2, 9.0], [[0.18, 0.015, 0.055], PRESSED, PRESSED])
+    simulation = rf.ImplicitNewmark(model, 2e-3, damping=(0.0, 1e-4))
+    made = session(
+        contact, hand, simulation=simulation, rate=500.0, coupled=False,
+        coupling=rf.VirtualCoupling(k, 0.3),
+    )  # fmt: skip
+    with pytest.raises(rf.DivergedError, match="the simulation of contact 0 diverged at t = "):
+        made.run(seconds=9.0)
+    records = made.records(drain=True)
+    assert records["force"].any()
+    assert not records["force"][-1].any()
+    assert np.isfinite(records["force"]).all()
+    made.close()
+    reach, length = bounds_of(model)
+    assert np.abs(simulation.state.q) @ reach < FARTHEST * length
+
+
 def test_a_held_body_that_flies_away_ends_the_session(beam):
     _, tree = beam
     held_body = bar(2e6, r=6)
