@@ -315,7 +315,7 @@ class Felt:
     exchanged
         Energy that went either way [J].
     trace
-        Times and forces.
+        Times and forces; empty where the session failed.
     """
 
     case: Case
@@ -328,11 +328,20 @@ class Felt:
     trace: tuple[Array, Array]
 
     @property
+    def failure(self) -> str:
+        """Reason why there is nothing to compare; empty: there is."""
+        if np.isnan(self.felt):
+            return "diverged"
+        return "nothing touches" if max(self.felt, self.true) < self._least else ""
+
+    @property
     def error(self) -> float:
-        """Relative to the truth; 0 where the ball has slid off, in both."""
-        least = 1e-6 * self.case.k * PRESSED
-        free = max(self.felt, self.true) < least
-        return 0.0 if free else self.felt / max(self.true, least) - 1.0
+        """Relative to the truth; infinite where there is nothing to compare."""
+        return np.inf if self.failure else self.felt / max(self.true, self._least) - 1.0
+
+    @property
+    def _least(self) -> float:
+        return 1e-6 * self.case.k * PRESSED
 
 
 def contact_of(tree: rf.PointTree, ball: rf.Field) -> rf.PenaltyContact:
@@ -386,12 +395,17 @@ def press(case: Case) -> Felt:
         coupling=rf.VirtualCoupling.for_contact(contact, case.k), budget_us=0.0,
     )  # fmt: skip
     n = round((down + rests) * case.rate)
-    first = made.run(n).array
-    q = made.snapshot().q[0]
-    assert q is not None
-    ball = first["object_position"][-1]
-    second = made.run(round((times[-1] - down - rests) * case.rate)).array
-    made.close()
+    try:
+        first = made.run(n).array
+        q = made.snapshot().q[0]
+        assert q is not None
+        ball = first["object_position"][-1]
+        second = made.run(round((times[-1] - down - rests) * case.rate)).array
+    except rf.DivergedError:
+        none = np.zeros(0), np.zeros(0)
+        return Felt(case, np.nan, np.nan, np.inf, np.nan, np.nan, np.nan, none)
+    finally:
+        made.close()
     force = first["force"]
     last = force[-round(case.rate) :]
     mean = float(np.linalg.norm(last.mean(axis=0)))
@@ -654,7 +668,7 @@ class Experiment:
         ]
         lines += [
             f"{f.case} {f.felt:9.4f} {100 * f.error:9.2f} {100 * f.still:9.4f} "
-            f"{1e3 * f.chatter:12.2f} {1e6 * f.given:10.1f}"
+            f"{1e3 * f.chatter:12.2f} {1e6 * f.given:10.1f} {f.failure.upper()}".rstrip()
             for f in self.alone
         ]
         errors = np.abs([f.error for f in self.alone])
@@ -666,6 +680,10 @@ class Experiment:
             f"{100 * errors.max():.2f} %; {(still < STILL).sum()} still, worst "
             f"{100 * still.max():.3f} %; energy given to the hand in {(given > 1e-9).sum()}",
         ]
+        failed = [f.failure for f in self.alone if f.failure]
+        if failed:
+            told = ", ".join(f"{failed.count(why)} {why}" for why in dict.fromkeys(failed))
+            lines.append(f"FAILED: {told}")
         if self.pairs:
             lines += ["", "both deform", f"{'body':>12} {'place':>7} {'E [Pa]':>8} {'felt [N]':>9} "
                       f"{'error [%]':>9} {'still [%]':>9}"]  # fmt: skip

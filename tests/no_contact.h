@@ -62,6 +62,10 @@ rf_status rf_newmark_take(rf_newmark *to, const rf_newmark *from, rf_error *err)
   return RF_ERR_ARG;
 }
 void rf_newmark_free(rf_newmark *s) { (void)s; }
+rf_status rf_newmark_explain(const rf_newmark *s, const char *who, rf_error *err) {
+  (void)s, (void)who, (void)err;
+  return RF_ERR_DIVERGED;
+}
 rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n) {
   (void)s, (void)force, (void)n;
   return RF_ERR_ARG;

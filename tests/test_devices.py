@@ -526,6 +526,24 @@ def test_the_client_limits_forces_by_itself(host):
         assert client.exchange((0.0, 0.0, 0.0))[0][2] == pytest.approx(0.05)
 
 
+@pytest.mark.parametrize("ramp", [0.0, 0.02, 0.08])
+def test_forces_fade_in_after_a_silence_whatever_the_ramp(host, ramp):
+    """At first they fade in as the ramp says, and then over 0.05 s at least."""
+    with udp_client.UdpClient(host.socket.getsockname(), ramp=ramp) as client:
+        client.exchange((0.0, 0.0, 0.0))
+        _, to = host.socket.recvfrom(1000)
+        for fade in (ramp, max(ramp, 0.05), max(ramp, 0.05)):
+            forces = []
+            for _ in range(21):
+                host.send(to, (0.0, 0.0, 1.0))
+                forces.append(client.exchange((0.0, 0.0, 0.0))[0][2])
+                host.now += 0.005
+            shares = np.minimum(0.005 * np.arange(21) / fade, 1.0) if fade else np.ones(21)
+            assert np.allclose(forces, shares, rtol=0, atol=1e-9)
+            host.now += 0.02
+            assert client.exchange((0.0, 0.0, 0.0)) == ([0.0] * 3, [0.0] * 3)
+
+
 def test_the_client_as_a_program_feels_the_session(ball):
     port = free_port()
     command = [sys.executable, "-u", "-m", "reducedfem.udp_client", "--port", str(port)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import felt_stiffness as felt
 import numpy as np
 import pytest
@@ -83,6 +85,34 @@ def test_rigid_shells_are_as_stiff_as_the_coupling(points, k):
     assert touching == points
     assert 0.95 <= ratio <= 1.0
     assert still < 1e-6
+
+
+def felt_as(body, felt_n, true_n):
+    none = np.zeros(0), np.zeros(0)
+    return felt.Felt(felt.Case(body, "tip", 3e4), felt_n, true_n, 0.0, 0.0, 0.0, 0.0, none)
+
+
+def test_cases_in_which_nothing_touches_are_failures(body):
+    found = [felt_as(body, 0.0, 0.0), felt_as(body, 1.01, 1.0), felt_as(body, np.nan, np.nan)]
+    assert [f.failure for f in found] == ["nothing touches", "", "diverged"]
+    assert [f.error for f in found] == [np.inf, pytest.approx(0.01), np.inf]
+    assert felt_as(body, 0.0, 1.0).error == -1.0
+    table = felt.Experiment(found, [], [], [], []).table().splitlines()
+    assert table[1].endswith("NOTHING TOUCHES")
+    assert "inf" in table[1]
+    assert not table[2].endswith(" ")
+    assert table[3].endswith("DIVERGED")
+    assert table[5].startswith("3 cases: 1 within 7 %, worst inf %")
+    assert table[6] == "FAILED: 1 nothing touches, 1 diverged"
+
+
+def test_sessions_that_diverge_are_failures(body, monkeypatch):
+    """Explicit contact that is stiff for a light body."""
+    split = functools.partial(rf.HapticSession, coupled=False)
+    monkeypatch.setattr(rf, "HapticSession", split)
+    found = felt.press(felt.Case(body, "flat", 3e6, 500.0, 500.0, 30.0))
+    assert found.failure == "diverged"
+    assert found.error == np.inf
 
 
 def test_plot_and_table(monkeypatch, capsys, tmp_path):

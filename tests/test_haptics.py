@@ -698,11 +698,11 @@ def test_what_is_running_is_not_started_twice(ball):
 
 
 def exploding(beam):
-    """Return a session whose beam is at a place that no step leads on from."""
+    """Return a session whose beam is at a velocity that no step leads on from."""
     reduced, tree = beam
     contact = rf.PenaltyContact(tree, rf.SphereField((0, 0, 0), 0.02), 300.0)
     simulation = rf.ImplicitNewmark(reduced, 1e-3)
-    simulation.reset(np.full(6, 1e60), qddot=np.zeros(6))
+    simulation.reset(qdot=np.full(6, 1e308), qddot=np.zeros(6))
     device = rf.ReplayDevice([0.0, 10.0], [[0.18, 0.015, 0.04]] * 2)
     return session(contact, device, simulation=simulation), simulation
 
@@ -767,7 +767,7 @@ def test_the_last_that_a_device_is_told_of_a_simulation_that_diverges_is_no_forc
     listener = Listener()
     contacts = [ball, rf.PenaltyContact(tree, ball.field, 300.0)]
     simulation = rf.ImplicitNewmark(reduced, 1e-3)
-    simulation.reset(np.full(6, 1e60), qddot=np.zeros(6))
+    simulation.reset(qdot=np.full(6, 1e308), qddot=np.zeros(6))
     made = session(contacts, listener.device, simulation=[None, simulation], coupled=False)
     told, wrenches = listener.ran(made, (0.0, 0.0, 0.014), 5000)
     assert "left the finite numbers" in told

@@ -68,9 +68,9 @@ class PlainLimits:
         self.limits, self.ramp, self.last = limits, 0.0, np.zeros(6)
         self.shortest = 0.0
 
-    def limit(self, wanted, enabled, cut, paused):
+    def limit(self, wanted, enabled, cut):
         s = self.limits
-        if paused:
+        if cut:
             self.shortest = 0.05
         fade = max(s.ramp, self.shortest if enabled else 0.0)
         step = DT / fade if fade else 1.0
@@ -119,7 +119,7 @@ def test_limits_against_a_plain_version(library, rng, ramp, silence, slew):
         wanted = rng.normal(size=6) * [3.0, 3.0, 3.0, 0.2, 0.2, 0.2]
         wrench = wrench_of(wanted)
         flags = library.rf_safety_limit_rt(at(limits), DT, at(state), at(wrench))
-        expected, noted = plain.limit(wanted, state.enabled, paused or quiet > silence, paused)
+        expected, noted = plain.limit(wanted, state.enabled, paused or quiet > silence)
         np.testing.assert_allclose(parts(wrench), expected, rtol=1e-12, atol=1e-15)
         assert flags == noted
         assert state.ramp == pytest.approx(plain.ramp, abs=1e-15)
@@ -142,7 +142,7 @@ def test_silence_and_pauses_take_the_force_at_once_whatever_the_slew_rate(librar
         state.quiet = 0.0
         wrench = wrench_of(np.array([50.0, 0.0, 0.0, 0.0, 5.0, 0.0]))
         flags = library.rf_safety_limit_rt(at(limits), DT, at(state), at(wrench))
-        assert flags == SLEWED | FADING * paused
+        assert flags == SLEWED | FADING
         assert parts(wrench) == pytest.approx([100.0 * DT, 0, 0, 0, DT, 0], rel=1e-12)
 
 

@@ -27,7 +27,7 @@ typedef struct rf_safety_state {
   uint64_t count;         // of that sample
   bool enabled;           // else the forces fade out
   bool paused;            // the next force comes too late to go out
-  bool resumed;           // forces fade in after a pause or for another hand
+  bool resumed;           // forces fade in after a pause or a silence, or for another hand
 } rf_safety_state;
 
 // Reasons for a limited wrench: bits of a record's flags.

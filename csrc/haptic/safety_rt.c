@@ -5,7 +5,7 @@
 #include "haptic/safety.h"
 #include "linalg/vec3.h"
 
-// shortest fade after a pause or a takeover
+// shortest fade after a pause, a silence or a takeover
 static const double RESUME_S = 0.05;
 
 uint32_t rf_safety_watch_rt(const rf_safety_settings *set, double elapsed_s,
@@ -66,7 +66,7 @@ uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safet
   const double fade_s = out && state->resumed ? fmax(set->ramp_s, RESUME_S) : set->ramp_s;
   const double way = fade_s > 0.0 ? dt_s / fade_s : 1.0;
   state->paused = false;
-  if (cut) state->ramp = 0.0;
+  if (cut) rf_safety_resume_rt(state);
   state->ramp = out ? fmin(state->ramp + way, 1.0) : fmax(state->ramp - way, 0.0);
   if (state->ramp < 1.0)
     flags |= RF_SAFETY_FADING;

@@ -214,6 +214,20 @@ static rf_status open_device(rf_session *s, rf_error *err) {
   return RF_OK;
 }
 
+// Names the simulation whose body went too far, if one did.
+static bool explain_far(const rf_session *s, long long tick, rf_error *why) {
+  for (int32_t k = -1; k < RF_TICK_MOST_CONTACTS; ++k) {
+    const rf_newmark *body = rf_tick_simulation(s->tick, k);
+    char name[RF_TICK_NAME], who[2 * RF_TICK_NAME];
+    if (!body || !(body->displaced_m > 0.0)) continue;
+    rf_tick_name(k, name);
+    (void)snprintf(who, sizeof who, "cycle %lld: %s", tick, name);
+    (void)rf_newmark_explain(body, who, why);
+    return true;
+  }
+  return false;
+}
+
 // explains the failure of a cycle
 static void explain(rf_session *s, rf_status st, rf_error *why) {
   const long long tick = (long long)atomic_load(&s->loop.ticks) - 1;
@@ -223,7 +237,7 @@ static void explain(rf_session *s, rf_status st, rf_error *why) {
   if (st == RF_ERR_DEVICE)
     (void)rf_fail(why, st, "cycle %lld: the device %s failed%s%.300s", tick, s->info.name,
                   text[0] ? ": " : "", text);
-  else
+  else if (!explain_far(s, tick, why))
     (void)rf_fail(why, st,
                   "cycle %lld: the simulation left the finite numbers; softer contact, more "
                   "damping or shorter steps may help",

@@ -1,13 +1,22 @@
 #include "haptic/tick.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "haptic/tick_state.h"
 
-// the simulation again, in the same state, and how many of its steps make a cycle
-static rf_status copy_simulation(const rf_newmark *from, double dt_s, rf_newmark **out,
+void rf_tick_name(int32_t k, char name[RF_TICK_NAME]) {
+  if (k < 0)
+    (void)snprintf(name, RF_TICK_NAME, "field_simulation");
+  else
+    (void)snprintf(name, RF_TICK_NAME, "the simulation of contact %d", (int)k);
+}
+
+// the simulation again, in the same state, and how many of its steps make a cycle; k: of a contact,
+// or negative, of the field's object
+static rf_status copy_simulation(const rf_newmark *from, int32_t k, double dt_s, rf_newmark **out,
                                  int64_t *steps, rf_error *err) {
   const double ratio = dt_s / from->set.dt_s;
   const double whole = round(ratio);
@@ -18,7 +27,19 @@ static rf_status copy_simulation(const rf_newmark *from, double dt_s, rf_newmark
   *steps = (int64_t)whole;
   rf_status st = rf_newmark_create(from->model, &from->set, out, err);
   if (st >= 0) st = rf_newmark_take(*out, from, err);
-  return st;
+  if (st < 0) return st;
+  // its first step would end the session, after a force from this state
+  const double displaced = rf_reduced_farthest_rt(from->model, from->q);
+  if (rf_newmark_far_rt(from, displaced)) {
+    char name[RF_TICK_NAME];
+    rf_tick_name(k, name);
+    return rf_fail(err, RF_ERR_ARG,
+                   "%s displaces its body by up to %.3g m, more than %g times its length of %.3g "
+                   "m: reset it",
+                   name, displaced, RF_NEWMARK_FARTHEST, from->model->length_m);
+  }
+  (*out)->bounded = true;
+  return RF_OK;
 }
 
 static rf_status check(const rf_tick_settings *set, int32_t n_contacts, rf_error *err) {
@@ -94,11 +115,11 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
     }
     RF_TRY(rf_penalty_copy(penalty, &part->penalty, err));
     if (contacts[k].shell)
-      RF_TRY(copy_simulation(contacts[k].shell, set->dt_s, &part->shell, &part->steps, err));
+      RF_TRY(copy_simulation(contacts[k].shell, k, set->dt_s, &part->shell, &part->steps, err));
     RF_ALLOC(part->reduced, r + 1);
   }
   if (field) {
-    RF_TRY(copy_simulation(field, set->dt_s, &t->field, &t->field_steps, err));
+    RF_TRY(copy_simulation(field, -1, set->dt_s, &t->field, &t->field_steps, err));
     RF_ALLOC(t->field_reduced, field->model->r);
     RF_ALLOC(t->field_sum, field->model->r);
   }

@@ -85,7 +85,8 @@ enum {
   RF_TICK_LIMITED = 1 << 8,  // a largest speed cut the motion
   RF_TICK_CLUTCHED = 1 << 9,
   RF_TICK_DEVICE_FAILED = 1 << 10,
-  RF_TICK_DIVERGED = 1 << 11,  // coupling or deformation left the finite numbers
+  // coupling or deformation left the finite numbers, or a body went too far (rf_newmark_far_rt)
+  RF_TICK_DIVERGED = 1 << 11,
   RF_TICK_SPLIT = 1 << 12,     // a coupled cycle was split: its matrix was not positive definite
   RF_TICK_TOO_DEEP = 1 << 13,  // contact was deeper than the coupling allows
   RF_TICK_SATURATED = 1 << 14  // less than the whole spring acted on the object
@@ -101,7 +102,7 @@ typedef struct rf_tick rf_tick;
 
 // Copies contacts and simulations, with the states of these; trees, fields and models are
 // borrowed.  `field`: simulation of the object with the field, nullable.  Steps of simulations must
-// divide the cycle.
+// divide the cycle, and their bodies not be too far (rf_newmark_far_rt).
 RF_MUST_CHECK rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
                                        const rf_tick_contact *contacts, const rf_newmark *field,
                                        rf_tick **out, rf_error *err);
@@ -138,5 +139,8 @@ void rf_tick_snapshot_rt(const rf_tick *tick, const rf_tick_record *record, char
 
 // Simulations as they are now, of contact k, and of the field's object (k < 0); NULL: none.
 const rf_newmark *rf_tick_simulation(const rf_tick *tick, int32_t k);
+// Their names, for messages.
+enum { RF_TICK_NAME = 48 };
+void rf_tick_name(int32_t k, char name[RF_TICK_NAME]);
 
 #endif

@@ -45,6 +45,15 @@ rf_status rf_newmark_diverged(double time_s, rf_error *err) {
                  time_s);
 }
 
+rf_status rf_newmark_explain(const rf_newmark *s, const char *who, rf_error *err) {
+  if (!(s->displaced_m > 0.0)) return rf_newmark_diverged(s->time_s, err);
+  return rf_fail(err, RF_ERR_DIVERGED,
+                 "%s diverged at t = %g s: the body would be displaced by up to %.3g m, more than "
+                 "%g times its length of %.3g m; the state before this step is kept; try more "
+                 "damping, a shorter step or softer contact",
+                 who, s->time_s, s->displaced_m, RF_NEWMARK_FARTHEST, s->model->length_m);
+}
+
 rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *set,
                             rf_newmark **out, rf_error *err) {
   rf_status st = RF_OK;
@@ -97,6 +106,7 @@ rf_status rf_newmark_reset(rf_newmark *s, const double *q, const double *qdot, c
   const rf_status st = rf_reduced_motion_keep(m, err);
   if (st < 0) return st;
   s->time_s = 0.0;
+  s->displaced_m = 0.0;
   s->report = (rf_newmark_report){0};
   return RF_OK;
 }

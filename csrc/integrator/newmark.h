@@ -87,8 +87,19 @@ typedef struct rf_newmark {
   double time_s;
   double *q, *qdot, *qddot;  // state, part of motion        (r)
   rf_newmark_report report;
+  bool bounded;        // steps that end where rf_newmark_far_rt is true fail
+  double displaced_m;  // upper bound of the displacement by the step that failed so; else 0
   struct rf_reduced_motion *motion;
 } rf_newmark;
+
+// Upper bound of displacements of a body in contact, over its length.  Unstable steps go beyond it
+// long before a number is no longer finite.
+#define RF_NEWMARK_FARTHEST 30.0
+static inline bool rf_newmark_far_rt(const rf_newmark *s, double displaced_m) {
+  return displaced_m > RF_NEWMARK_FARTHEST * s->model->length_m;
+}
+// Explains RF_ERR_DIVERGED of a step, which it returns; `who` begins the text of a bounded one.
+rf_status rf_newmark_explain(const rf_newmark *s, const char *who, rf_error *err);
 
 RF_MUST_CHECK rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *set,
                                           rf_newmark **out, rf_error *err);
@@ -103,8 +114,8 @@ RF_MUST_CHECK rf_status rf_newmark_reset(rf_newmark *s, const double *q, const d
 RF_MUST_CHECK rf_status rf_newmark_take(rf_newmark *s, const rf_newmark *from, rf_error *err);
 
 // n steps under constant `force` (nullable: zero).  RF_ERR_DIVERGED when a number is no
-// longer finite or a matrix is singular: the state is then that before the failing step.
-// Real-time code has no text: rf_newmark_diverged writes it.
+// longer finite, a matrix is singular, or a bounded simulation goes too far: the state is then that
+// before the failing step.  Real-time code has no text: rf_newmark_explain writes it.
 RF_MUST_CHECK rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n);
 
 // Evaluates in advance what the next step needs of the state alone, most of its work.

@@ -115,6 +115,7 @@ static void begin_step(rf_newmark *s, const double *added) {
   rf_reduced_motion *m = s->motion;
   m->added = added;
   s->now = &s->coef;
+  s->displaced_m = 0.0;
   for (int32_t i = 0; added && i < s->model->r; ++i)
     if (added[i * (m->ld + 1)] != 0.0) s->now = &s->coef_added;
   memcpy(m->x, s->q, (size_t)s->model->r * sizeof *s->q);
@@ -152,6 +153,11 @@ static rf_status end_step(rf_newmark *s, bool linearized, double now) {
   if (!isfinite(dot(m->ld, m->x, m->x) + dot(m->ld, m->xdot, m->xdot) +
                 dot(m->ld, m->xddot, m->xddot)))
     return RF_ERR_DIVERGED;
+  const double displaced = s->bounded ? rf_reduced_farthest_rt(s->model, m->x) : 0.0;
+  if (rf_newmark_far_rt(s, displaced)) {
+    s->displaced_m = displaced;
+    return RF_ERR_DIVERGED;
+  }
 
   memcpy(s->q, m->x, bytes);
   memcpy(s->qdot, m->xdot, bytes);

@@ -39,7 +39,8 @@ rf_status rf_reduced_build(const rf_solid *solid, const rf_run *run, int32_t r, 
   // before the long work: dependent vectors are a common mistake
   RF_TRY(rf_reduced_check_mass(r, mass, err));
   RF_TRY(rf_polynomial_build(solid, run, r, basis, simd, coefficient, err));
-  RF_TRY(rf_reduced_create(r, solid->mesh->n_nodes, basis, mass, coefficient, simd, out, err));
+  RF_TRY(rf_reduced_create(r, solid->mesh->n_nodes, solid->mesh->nodes, basis, mass, coefficient,
+                           simd, out, err));
 done:
   rf_free(mass);
   rf_free(coefficient);

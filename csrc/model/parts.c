@@ -204,8 +204,8 @@ rf_status rf_reduced_parts_build(const rf_solid *solid, const rf_run *run, int32
     weight[2 * m + 1] = solid->material[m].mu;
   }
   RF_TRY(rf_polynomial_combine(steps, p->energy, weight, &energy, err));
-  RF_TRY(rf_reduced_create(r, solid->mesh->n_nodes, basis, mass, energy->coefficient, simd, model,
-                           err));
+  RF_TRY(rf_reduced_create(r, solid->mesh->n_nodes, solid->mesh->nodes, basis, mass,
+                           energy->coefficient, simd, model, err));
   RF_TRY(rf_run_progress(run, steps, steps, err));
   *out = p;
   p = NULL;

@@ -6,6 +6,7 @@
 #ifndef RF_MODEL_REDUCED_MODEL_H
 #define RF_MODEL_REDUCED_MODEL_H
 
+#include <math.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -18,15 +19,18 @@ typedef struct rf_reduced {
   int32_t n_nodes;           // nodes of the mesh the basis lives on
   const double *basis;       // U, coordinate by coordinate      (r, n_nodes, 3)
   rf_reduced_basis *shared;  // what holds it: models of one basis share it
+  const double *reach;       // largest displacement of a node by each vector   (r)
+  double length_m;           // diagonal of the box around the nodes at rest; INFINITY: not known
   double *mass;              // M~, symmetric positive definite     (r, r)
   rf_polynomial *polynomial;
 } rf_reduced;
 
 // Copies, checks (finite, symmetric positive definite mass), seals.  Every model, computed
-// or loaded, passes here.
-RF_MUST_CHECK rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *basis,
-                                          const double *mass, const double *coefficient,
-                                          rf_simd simd, rf_reduced **out, rf_error *err);
+// or loaded, passes here.  nodes (n_nodes, 3), nullable: those at rest.
+RF_MUST_CHECK rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *nodes,
+                                          const double *basis, const double *mass,
+                                          const double *coefficient, rf_simd simd, rf_reduced **out,
+                                          rf_error *err);
 // The same with the basis of another model: of r <= like->r coordinates, the first ones.
 // Takes the polynomial over, also on failure.
 RF_MUST_CHECK rf_status rf_reduced_create_like(const rf_reduced *like, const double *mass,
@@ -46,5 +50,12 @@ void rf_reduced_free(rf_reduced *model);  // NULL is fine
 // u = U q, (n_nodes, 3), and f~ = U^T f.
 void rf_reduced_displacement(const rf_reduced *model, const double *q, double *u);
 void rf_reduced_project(const rf_reduced *model, const double *force, double *reduced);
+
+// Upper bound of the displacement of any node at q, m.
+static inline double rf_reduced_farthest_rt(const rf_reduced *model, const double *q) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < model->r; ++i) sum += fabs(q[i]) * model->reach[i];
+  return sum;
+}
 
 #endif

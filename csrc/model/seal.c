@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "linalg/blas.h"
+#include "linalg/vec3.h"
 #include "model/reduced_model.h"
 
 // entries of a symmetric matrix that was computed, saved and read again differ by less
@@ -54,22 +55,45 @@ done:
 struct rf_reduced_basis {
   atomic_int users;
   double *vectors;
+  double *reach;
+  double length_m;
 };
 
 static void release_basis(rf_reduced_basis *basis) {
   if (!basis || atomic_fetch_sub(&basis->users, 1) > 1) return;
   rf_free(basis->vectors);
+  rf_free(basis->reach);
   rf_free(basis);
 }
 
-static rf_status copy_basis(int64_t count, const double *vectors, rf_reduced_basis **out,
-                            rf_error *err) {
+// diagonal of the box around the nodes
+static double length_of(int32_t n_nodes, const double *nodes) {
+  double low[3], high[3], diagonal[3];
+  memcpy(low, nodes, sizeof low);
+  memcpy(high, nodes, sizeof high);
+  for (int32_t k = 1; k < n_nodes; ++k)
+    for (int i = 0; i < 3; ++i) {
+      low[i] = fmin(low[i], nodes[3 * (int64_t)k + i]);
+      high[i] = fmax(high[i], nodes[3 * (int64_t)k + i]);
+    }
+  rf_vec3_sub(high, low, diagonal);
+  return rf_vec3_length(diagonal);
+}
+
+static rf_status copy_basis(int32_t r, int32_t n_nodes, const double *nodes, const double *vectors,
+                            rf_reduced_basis **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_reduced_basis *basis = NULL;
+  const int64_t count = (int64_t)r * n_nodes * 3;
   RF_ALLOC(basis, 1);
   atomic_init(&basis->users, 1);
   RF_ALLOC(basis->vectors, count);
   memcpy(basis->vectors, vectors, (size_t)count * sizeof *vectors);
+  RF_ALLOC(basis->reach, r);
+  for (int32_t i = 0; i < r; ++i)
+    for (const double *u = vectors + i * (count / r), *end = u + count / r; u < end; u += 3)
+      basis->reach[i] = fmax(basis->reach[i], rf_vec3_length(u));
+  basis->length_m = nodes ? length_of(n_nodes, nodes) : INFINITY;
   *out = basis;
   basis = NULL;
 done:
@@ -93,6 +117,8 @@ static rf_status seal(int32_t n_nodes, const double *mass, rf_polynomial *polyno
   model->polynomial = polynomial;
   model->shared = basis;
   model->basis = basis->vectors;
+  model->reach = basis->reach;
+  model->length_m = basis->length_m;
   *out = model;
   return st;
 done:
@@ -102,9 +128,9 @@ done:
   return st;
 }
 
-rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *basis, const double *mass,
-                            const double *coefficient, rf_simd simd, rf_reduced **out,
-                            rf_error *err) {
+rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *nodes, const double *basis,
+                            const double *mass, const double *coefficient, rf_simd simd,
+                            rf_reduced **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_polynomial *polynomial = NULL;
   rf_reduced_basis *copy = NULL;
@@ -113,10 +139,9 @@ rf_status rf_reduced_create(int32_t r, int32_t n_nodes, const double *basis, con
     return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", RF_POLYNOMIAL_MAX_R, r);
   if (!(n_nodes >= 1))
     return rf_fail(err, RF_ERR_ARG, "a reduced model needs at least one node, got %d", n_nodes);
-  const int64_t basis_count = (int64_t)r * n_nodes * 3;
-  RF_TRY(require_finite(basis, basis_count, "basis", err));
+  RF_TRY(require_finite(basis, (int64_t)r * n_nodes * 3, "basis", err));
   RF_TRY(rf_polynomial_create(r, coefficient, simd, &polynomial, err));
-  RF_TRY(copy_basis(basis_count, basis, &copy, err));
+  RF_TRY(copy_basis(r, n_nodes, nodes, basis, &copy, err));
   return seal(n_nodes, mass, polynomial, copy, out, err);
 done:
   rf_polynomial_free(polynomial);

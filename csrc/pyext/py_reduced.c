@@ -26,12 +26,13 @@ PyObject *py_reduced_wrap(py_state *state, rf_reduced *model) {
 
 static PyObject *reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *basis_obj, *mass_obj, *coefficient_obj, *result = NULL;
+  PyObject *basis_obj, *mass_obj, *coefficient_obj, *nodes_obj = Py_None, *result = NULL;
   int simd = RF_SIMD_BEST;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OOO|i:Reduced", &basis_obj, &mass_obj, &coefficient_obj, &simd))
+  if (!PyArg_ParseTuple(args, "OOO|iO:Reduced", &basis_obj, &mass_obj, &coefficient_obj, &simd,
+                        &nodes_obj))
     return NULL;
-  py_in basis = {0}, mass = {0}, coefficient = {0};
+  py_in basis = {0}, mass = {0}, coefficient = {0}, nodes = {0};
   if (py_in_f64(&basis, basis_obj, "basis", 3, (npy_intp[]){PY_ANY, PY_ANY, 3}) < 0) goto done;
   const npy_intp r = basis.shape[0];
   if (basis.shape[1] > INT32_MAX / 3) {
@@ -47,11 +48,14 @@ static PyObject *reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
       py_in_f64(&coefficient, coefficient_obj, "coefficients", 1,
                 (npy_intp[]){(npy_intp)rf_polynomial_count((int32_t)r)}) < 0)
     goto done;
+  if (nodes_obj != Py_None &&
+      py_in_f64(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){basis.shape[1], 3}) < 0)
+    goto done;
   rf_reduced *model = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_create((int32_t)r, (int32_t)basis.shape[1], basis.data, mass.data,
+  st = rf_reduced_create((int32_t)r, (int32_t)basis.shape[1], nodes.data, basis.data, mass.data,
                          coefficient.data, (rf_simd)simd, &model, &err);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : wrap(type, model);
@@ -59,6 +63,7 @@ done:
   py_in_release(&basis);
   py_in_release(&mass);
   py_in_release(&coefficient);
+  py_in_release(&nodes);
   return result;
 }
 

@@ -4,7 +4,8 @@
 // coordinates q of the beginning, and steps implicitly: with f the contact's reduced force and
 // A = sum w k (U^T e) (U^T e)^T (contact/penalty.h), the force f - A (x - q) follows the end x of
 // the step (integrator/newmark.h).  Contact as stiff as contact/fit.h says comes to rest so
-// whatever the mass of the body; explicit forces would not.
+// whatever the mass of the body; explicit forces would not.  A step that takes the body too far
+// fails (rf_newmark_far_rt).
 #ifndef RF_WORLD_DRIVEN_H
 #define RF_WORLD_DRIVEN_H
 

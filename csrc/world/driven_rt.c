@@ -12,5 +12,8 @@ rf_status rf_driven_step_rt(rf_driven *d, rf_newmark *simulation, rf_penalty *co
   if (st < 0) return st;
   for (int32_t i = 0; i < r; ++i) d->force[i] = reduced[i] + (force ? force[i] : 0.0);
   for (int32_t i = 0; i < ld * ld; ++i) d->blocks.shell[i] = -d->blocks.shell[i];
-  return rf_newmark_step_added_rt(simulation, d->force, d->blocks.shell);
+  simulation->bounded = true;
+  st = rf_newmark_step_added_rt(simulation, d->force, d->blocks.shell);
+  simulation->bounded = false;
+  return st;
 }

@@ -319,7 +319,13 @@ def reduce(
 @final
 class Reduced:
     def __new__(
-        cls, basis: ArrayLike, mass: ArrayLike, coefficients: ArrayLike, simd: int = 0, /
+        cls,
+        basis: ArrayLike,
+        mass: ArrayLike,
+        coefficients: ArrayLike,
+        simd: int = 0,
+        nodes: ArrayLike | None = None,
+        /,
     ) -> Reduced: ...
     @property
     def r(self) -> int: ...

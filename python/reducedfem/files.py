@@ -474,7 +474,8 @@ def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -
         if _RULE[0] in arrays:
             counts, points, weights, products = (arrays[name] for name in _RULE)
             mesh._cut_as((counts, points, weights, products))
-        core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], arrays["energy_coefficients"])
+        energy = arrays["energy_coefficients"]
+        core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], energy, 0, mesh.nodes)
         parts = None
         if "part_volumes" in arrays:
             _check_parts(provenance, arrays["part_general"])

@@ -107,7 +107,8 @@ class HapticRecords:
             a coupled session made the cycle as one that is not; "too_deep": contact was deeper
             than `max_depth` of the coupling; "saturated": less than its whole spring acted on the
             object; "broken", "device_failed" or "diverged": the session
-            failed.
+            failed, the last as numbers are not finite or a body would be displaced by more than 30
+            times its length (`ImplicitNewmark.step`).
 
         Returns
         -------

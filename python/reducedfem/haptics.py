@@ -115,10 +115,10 @@ class HapticSession:
         gives back comes as slowly as all else.
     ramp
         Time in which forces fade in and out [s]; 0: at once. They also fade in from zero, over
-        0.05 s where `ramp` is shorter, when another client takes over a `UdpDevice`, and after a
-        pause, in which no force went out for 0.05 s (ten periods if that is longer): the process
-        was stopped or the machine suspended. See ``"paused"`` of `HapticRecords.flagged`; a `run`
-        makes cycles at any pace and has no pauses.
+        0.05 s where `ramp` is shorter, when another client takes over a `UdpDevice`, after
+        `silence`, and after a pause, in which no force went out for 0.05 s (ten periods if that is
+        longer): the process was stopped or the machine suspended. See ``"paused"`` of
+        `HapticRecords.flagged`; a `run` makes cycles at any pace and has no pauses.
     silence
         Time without a new sample of the device after which there is no force [s]; None: 0.01 s
         for a `UdpDevice`, 0.05 s for others.
@@ -155,7 +155,7 @@ class HapticSession:
     ------
     InputError, InputTypeError
         An argument has a wrong type or a value that is not allowed; the device belongs to
-        another session.
+        another session; a simulation displaces its body by more than 30 times its length.
 
     Notes
     -----
@@ -460,7 +460,9 @@ class HapticSession:
         Raises
         ------
         DeviceError, DivergedError
-            The device or the simulation failed; the records up to then are in `records`.
+            The device or the simulation failed, the latter also where a body would be displaced by
+            more than 30 times its length (`ImplicitNewmark.step`); the records up to then are in
+            `records`.
         FileFormatError
             The file for the records cannot be written: told before the first cycle or, of a disk
             that is full, after the last one; then they are in `records`.

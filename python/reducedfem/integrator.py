@@ -452,8 +452,10 @@ class ImplicitNewmark(Simulation):
         Raises
         ------
         DivergedError
-            The motion left the finite numbers, or a tangent could not be solved; the state
-            is that before the failing step.
+            The motion left the finite numbers, a tangent could not be solved, or in contact the
+            body would be displaced by more than 30 times the diagonal of its box, as bounded by
+            the sum of the largest displacements of the basis vectors; the state is that before
+            the failing step.
         InputError, InputTypeError
             An argument is not of the form above; `contact` is of another model, or a pose is given
             without it.

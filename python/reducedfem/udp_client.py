@@ -27,6 +27,7 @@ __all__ = ["UdpClient"]
 _SAMPLE = struct.Struct("<4sHHQd3d4d3d3dII")
 _WRENCH = struct.Struct("<4sHHQdQ3d3d")
 _VERSION = 1
+_SHORTEST_FADE = 0.05  # s, after a silence: RESUME_S in csrc/haptic/safety_rt.c
 
 _Vector = Sequence[float]
 _ZERO = (0.0, 0.0, 0.0)
@@ -46,7 +47,8 @@ class UdpClient:
     max_force, max_torque
         That the device may render [N], [N m].
     ramp
-        Time in which forces fade in [s].
+        Time in which forces fade in [s]; 0: at once. After a silence they take 0.05 s where it is
+        shorter, for the hand has moved meanwhile.
     silence
         Time without a packet of the host after which there is no force [s].
 
@@ -73,7 +75,8 @@ class UdpClient:
             raise
         self._socket.setblocking(False)
         self._limits = max_force, max_torque
-        self._ramp, self._silence = ramp, silence
+        self._ramp = self._fade = ramp
+        self._silence = silence
         self._sent = self._received = self.echoed = 0
         self._heard = self._faded_in_since = -math.inf
         self._wrench: tuple[_Vector, _Vector] = _ZERO, _ZERO
@@ -141,13 +144,15 @@ class UdpClient:
                 continue
             if silent:
                 self._faded_in_since = now
+                began = self._heard == -math.inf
+                self._fade = self._ramp if began else max(self._ramp, _SHORTEST_FADE)
             self._received, self._heard, self.echoed = number, now, echoed
             self._wrench = values[:3], values[3:]
 
     def _rendered(self, now: float) -> tuple[list[float], list[float]]:
         if now - self._heard > self._silence:
             return [0.0] * 3, [0.0] * 3
-        share = min((now - self._faded_in_since) / self._ramp, 1.0) if self._ramp > 0.0 else 1.0
+        share = min((now - self._faded_in_since) / self._fade, 1.0) if self._fade > 0.0 else 1.0
         force, torque = (
             [share * x * min(1.0, most / max(math.hypot(*vector), 1e-300)) for x in vector]
             for vector, most in zip(self._wrench, self._limits, strict=True)
