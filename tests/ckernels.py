@@ -42,8 +42,14 @@ _SOURCES = [
     "linalg/dense_rt.c",
     "linalg/dense_plain_rt.c",
     "linalg/dense_avx2_rt.c",
+    "linalg/panel_plain_rt.c",
+    "linalg/panel_avx2_rt.c",
 ]
-_WIDE = ["polynomial/quartic_avx512_rt.c", "linalg/dense_avx512_rt.c"]
+_WIDE = [
+    "polynomial/quartic_avx512_rt.c",
+    "linalg/dense_avx512_rt.c",
+    "linalg/panel_avx512_rt.c",
+]
 # in place of linalg/simd.c: every variant runs, the caller knows which
 _SIMD = """
 #include "linalg/simd.h"
@@ -102,7 +108,7 @@ def library() -> ctypes.CDLL:
     sources.sort(key=lambda source: "quartic" not in source.stem)
     lib = build("kernels", sources, folder)
     status, yes, real = ctypes.c_int, ctypes.c_bool, ctypes.c_double
-    n, ptr = ctypes.c_int32, ctypes.c_void_p
+    n, long, ptr = ctypes.c_int32, ctypes.c_int64, ctypes.c_void_p
     for name, result, *arguments in (
         ("rf_polynomial_create", status, n, ptr, ctypes.c_int, ptr, ptr),
         ("rf_polynomial_free", None, ptr),
@@ -114,6 +120,16 @@ def library() -> ctypes.CDLL:
         ("rf_dense_multiply_rt", None, ctypes.c_int, n, ptr, n, ptr, ptr),
         ("rf_dense_add_products_rt", None, ctypes.c_int, n, n, n, ptr, n, ptr, n, ptr),
         ("rf_dense_combine_rt", None, ctypes.c_int, n, real, ptr, real, ptr, n, ptr),
+        *(
+            (f"rf_panel_{kind}_{variant}_rt", None, *arguments)
+            for kind, arguments in (
+                ("solve", (n, ptr, long, n, long, ptr)),
+                ("solve_transposed", (n, ptr, long, n, long, ptr)),
+                ("subtract", (n, n, ptr, long, n, long, ptr, ptr)),
+                ("subtract_transposed", (n, n, ptr, long, n, long, ptr, ptr)),
+            )
+            for variant in ("plain", "avx2", "avx512")
+        ),
     ):
         function = getattr(lib, name)
         function.restype, function.argtypes = result, arguments

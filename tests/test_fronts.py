@@ -1,0 +1,141 @@
+"""The sparse factor and its solves: elimination trees of all shapes, on several threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from failures import check_live_blocks, live_blocks
+from reducedfem import _core
+
+sparse = pytest.importorskip("scipy.sparse")
+
+
+def grid(side: int, depth: int, seed: int = 0):
+    """Return springs of random stiffness between neighbours of a grid, some of them to ground."""
+    rng = np.random.default_rng(seed)
+    index = np.arange(side * side * depth).reshape(side, side, depth)
+    pairs = np.concatenate(
+        [
+            np.column_stack([index[:-1].ravel(), index[1:].ravel()]),
+            np.column_stack([index[:, :-1].ravel(), index[:, 1:].ravel()]),
+            np.column_stack([index[:, :, :-1].ravel(), index[:, :, 1:].ravel()]),
+        ]
+    )
+    springs = rng.uniform(1.0, 2.0, len(pairs))
+    ends = sparse.coo_array(
+        (
+            np.tile([1.0, -1.0], len(pairs)),
+            (np.repeat(np.arange(len(pairs)), 2), pairs.ravel()),
+        ),
+        shape=(len(pairs), index.size),
+    ).tocsr()
+    ground = sparse.diags_array(rng.uniform(0.0, 0.01, index.size))
+    return (ends.T @ sparse.diags_array(springs) @ ends + ground).tocsc()
+
+
+def shuffled(matrix, seed: int = 1):
+    order = np.random.default_rng(seed).permutation(matrix.shape[0])
+    return matrix.tocsr()[order][:, order].tocsc()
+
+
+def arrow(n: int):
+    """Return a matrix with one dense row: all fronts hang under one."""
+    full = sparse.lil_array(sparse.diags_array(np.linspace(2.0, 3.0, n)))
+    full[n - 1, :] = 0.01
+    full[:, n - 1] = 0.01
+    full[n - 1, n - 1] = 3.0
+    return full.tocsc()
+
+
+def chain(n: int):
+    return sparse.diags_array(
+        [np.full(n - 1, -1.0), np.linspace(2.0, 3.0, n), np.full(n - 1, -1.0)], offsets=[-1, 0, 1]
+    ).tocsc()
+
+
+MATRICES = {
+    # the first two are large enough to be cut into subtrees, and tiles at the top
+    "block": lambda: shuffled(grid(26, 26)),
+    "plate": lambda: shuffled(grid(110, 3)),
+    "forest": lambda: shuffled(
+        sparse.block_diag([grid(20, 20), chain(400), grid(17, 17, 3), sparse.eye_array(50) * 2.0])
+    ),
+    "chain": lambda: chain(3000),
+    "arrow": lambda: arrow(1500),
+    "diagonal": lambda: sparse.diags_array(np.linspace(1.0, 2.0, 2000)).tocsc(),
+}
+
+
+def lower(matrix):
+    half = sparse.csc_array(sparse.tril(matrix))
+    half.sort_indices()
+    return half.data, half.indices.astype(np.int32), half.indptr.astype(np.int32)
+
+
+def modes(stiffness, k: int = 5, threads: int = 1, progress=None):
+    mass = sparse.diags_array(np.linspace(1.0, 2.0, stiffness.shape[0]))
+    values, vectors, _ = _core.matrix_modes(
+        lower(stiffness), lower(mass), k, (0, 0, 0), progress, threads
+    )
+    return values, vectors, mass
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_modes_are_those_of_the_matrix(name):
+    stiffness = MATRICES[name]()
+    values, vectors, mass = modes(stiffness, threads=2)
+    size = abs(stiffness).sum(axis=0).max()
+    for value, vector in zip(values, vectors):
+        residual = stiffness @ vector - value * (mass @ vector)
+        assert np.linalg.norm(residual) <= 1e-10 * size * np.linalg.norm(vector)
+    np.testing.assert_allclose(vectors @ (mass @ vectors.T), np.eye(len(values)), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["block", "forest"])
+def test_bits_do_not_depend_on_threads(name):
+    stiffness = MATRICES[name]()
+    values, vectors, _ = modes(stiffness, k=12)
+    for threads in (2, 5):
+        other_values, other_vectors, _ = modes(stiffness, k=12, threads=threads)
+        np.testing.assert_array_equal(other_values, values)
+        np.testing.assert_array_equal(other_vectors, vectors)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("place", [0, 4321, -1])
+def test_pivots_that_are_not_positive_are_named(threads, place):
+    parts = sparse.block_diag([grid(22, 22), sparse.eye_array(30)]).tolil()
+    alone = parts.shape[0] - 30
+    parts[alone, alone] = -1.0
+    stiffness = parts.tocsc()
+    order = np.arange(stiffness.shape[0])
+    place = place % len(order)
+    order[place], order[alone] = order[alone], order[place]
+    stiffness = stiffness.tocsr()[order][:, order].tocsc()
+    with pytest.raises(rf.SingularMatrixError, match=rf"not positive definite \(column {place}\)"):
+        modes(stiffness, threads=threads)
+
+
+def test_a_stop_ends_the_factorization():
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    stiffness, before = MATRICES["block"](), live_blocks()
+    with pytest.raises(KeyboardInterrupt):
+        modes(stiffness, threads=2, progress=stop)
+    check_live_blocks(before)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_memory_that_runs_out_is_reported(threads):
+    stiffness, before = MATRICES["block"](), live_blocks()
+    for failing in (40, 60, 90, 130, 180):
+        _core.alloc_fail_from(failing)
+        try:
+            with pytest.raises(MemoryError):
+                modes(stiffness, threads=threads)
+        finally:
+            _core.alloc_fail_from(-1)
+        check_live_blocks(before)
