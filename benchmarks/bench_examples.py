@@ -36,8 +36,7 @@ def pulls(solid: rf.Solid, forces: np.ndarray) -> np.ndarray:
 def statics_rows() -> list[Row]:
     """One large load.
 
-    Nearly all of it is the factorization of the tangent, once in each iteration, which runs on
-    one core whatever `rf.set_threads` says (csrc/linalg/cholesky.h tells why).
+    Nearly all of it is the factorization of the tangent (csrc/linalg/fronts.h).
     """
     solid = hose(48)
     load = pulls(solid, np.array([[-4.0, 0.0, -2.0]]))[0]
@@ -56,8 +55,8 @@ def statics_rows() -> list[Row]:
             seconds,
             "s",
             None,
-            f"{cores} cores; tangents and forces, which use them, are {share:.0%} of it, the "
-            "rest mostly factorizations, on one core so that bits do not depend on the number",
+            f"{cores} cores; tangents and forces are {share:.0%} of it, the rest mostly "
+            "factorizations",
             ratio=seconds / alone,
             over="the same on one core",
             memory=memory,

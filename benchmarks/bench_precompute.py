@@ -9,10 +9,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+import scipy.sparse
 import yardsticks
 from table import Row
 
 import reducedfem as rf
+from reducedfem import _core
 
 MODES, SIZE = 20, 30
 
@@ -28,7 +30,7 @@ def bumpy_sphere(subdivisions: int = 5) -> rf.Surface:
 
 
 def hollow_solid() -> rf.Solid:
-    """Return a hollow voxel solid of about 14,000 hexahedra and 28,000 nodes, bottom held."""
+    """Return a hollow solid of about 14,000 cells of 20 nodes, bottom held."""
     mesh = rf.voxelize(bumpy_sphere(), resolution=88, fill=False)
     low = mesh.nodes[:, 2] < mesh.nodes[:, 2].min() + 0.03 * np.ptp(mesh.nodes[:, 2])
     return rf.Solid(mesh, rf.StVK(1e6, 0.45, 1000.0), fixed=low)
@@ -53,17 +55,8 @@ def whole_chain() -> dict[str, float]:
     begin = t = time.perf_counter()
     solid = hollow_solid()
     t = stage("voxels and solid", t)
-    modes = solid.linear_modes(MODES)
-    t = stage("linear modes", t)
-    derivatives = solid.modal_derivatives(modes)
-    t = stage("modal derivatives", t)
-    weights = modes.eigenvalues[0] / modes.eigenvalues
-    pairs = np.triu_indices(MODES)
-    norms = np.sqrt(np.maximum(_mass_norms2(solid, derivatives), 1e-300))
-    both = np.concatenate([modes.shapes, derivatives])
-    scales = np.concatenate([weights, weights[pairs[0]] * weights[pairs[1]] / norms])
-    basis = rf.mass_pca(solid, both, SIZE, weights=scales)
-    t = stage("mass-PCA", t)
+    basis = rf.modal_derivative_basis(solid, MODES, SIZE)
+    t = stage("basis", t)
     rf.reduce(solid, basis)
     t = stage("reduce", t)
     return {
@@ -72,12 +65,6 @@ def whole_chain() -> dict[str, float]:
         "hexes": len(solid.mesh.elements),
         "nodes": len(solid.mesh.nodes),
     }
-
-
-def _mass_norms2(solid: rf.Solid, vectors: np.ndarray) -> np.ndarray:
-    mass = solid.mass().to_scipy()
-    flat = vectors.reshape(len(vectors), -1)
-    return np.einsum("ij,ij->i", flat, (mass @ flat.T).T)
 
 
 def chain_rows() -> list[Row]:
@@ -95,12 +82,53 @@ def chain_rows() -> list[Row]:
             f"whole precomputation, {chain['hexes']} hexes, {chain['nodes']} nodes, k = 20, r = 30",
             chain["total"],
             "s",
-            30.0,
+            40.0,
             f"{rf.threads()} cores; {', '.join(stages)}",
             ratio=chain["total"] / blas,
             over="the dsyrk in it",
         )
     ]
+
+
+def held_stiffness(solid: rf.Solid) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the lower triangle of the stiffness over the free nodes."""
+    stiffness = solid.stiffness().to_scipy().tocsr()
+    free = np.setdiff1d(np.arange(solid.mesh.n_nodes), solid.fixed)
+    dofs = (3 * free[:, None] + np.arange(3)).ravel()
+    half = scipy.sparse.tril(stiffness[dofs][:, dofs]).tocsc()
+    half.sort_indices()
+    return half.data, half.indices.astype(np.int32), half.indptr.astype(np.int32)
+
+
+def factor_rows() -> list[Row]:
+    """Factorizations and solves for 8 columns beside CHOLMOD's, of a hollow and of a full solid."""
+    out = []
+    columns, cores = 8, rf.threads()
+    for name, resolution, fill in (("hollow", 56, False), ("full", 24, True)):
+        mesh = rf.voxelize(bumpy_sphere(), resolution, fill=fill)
+        low = mesh.nodes[:, 2] < mesh.nodes[:, 2].min() + 0.03 * np.ptp(mesh.nodes[:, 2])
+        lower = held_stiffness(rf.Solid(mesh, rf.StVK(1e6, 0.45, 1000.0), fixed=low))
+        n = len(lower[2]) - 1
+        ours: dict[int, np.ndarray] = {}
+        theirs: dict[int, np.ndarray] = {}
+        for threads in sorted({1, cores}):
+            seconds = _core.factor_solve(lower, np.ones((columns, n)), 3, threads)[1]
+            ours[threads] = np.median(seconds, axis=0)
+            yardsticks.blas_threads(threads)
+            theirs[threads] = np.median([yardsticks.cholmod(lower, columns) for _ in range(3)], 0)
+        for i, what in enumerate(("factorization", f"solve for {columns} columns")):
+            out.append(
+                Row(
+                    f"{what}, {name}, {n} unknowns",
+                    float(ours[cores][i]),
+                    "s",
+                    None,
+                    f"{cores} cores; on one {ours[1][i]:.2f} s, CHOLMOD {theirs[1][i]:.2f} s",
+                    ratio=float(ours[cores][i] / theirs[cores][i]),
+                    over=f"CHOLMOD's on {cores} cores",
+                )
+            )
+    return out
 
 
 def reduce_rows() -> list[Row]:
@@ -213,6 +241,7 @@ def kernel_rows() -> list[Row]:
 
 ENTRIES = {
     "whole chain": chain_rows,
+    "factorization": factor_rows,
     "reduce": reduce_rows,
     "bridge": bridge_rows,
     "BLAS kernels": kernel_rows,

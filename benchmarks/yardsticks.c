@@ -1,8 +1,9 @@
 // Capabilities of the machine, measured in the same run as the project's timings:
 // OpenBLAS dsymv and dsyrk, bandwidth of reading a working set, peak of fused
-// multiply-adds, clock, plain trilinear interpolation.  Built and called by yardsticks.py; part of
-// no package.
+// multiply-adds, clock, plain trilinear interpolation; CHOLMOD's numeric factorization.  Built and
+// called by yardsticks.py; part of no package.
 #define _GNU_SOURCE
+#include <cholmod.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -160,4 +161,38 @@ void yardstick_blocks(int count, const int *entry, int entries, int runs, double
   }
   free(block);
   free(sum);
+}
+
+// Seconds of a supernodal factorization by CHOLMOD, and of a solve for so many columns, after the
+// analysis, which orders by METIS.  0: CHOLMOD failed.
+int yardstick_cholmod(int n, int *colptr, int *rowind, double *values, int columns,
+                      double *seconds) {
+  cholmod_common c;
+  cholmod_start(&c);
+  c.supernodal = CHOLMOD_SUPERNODAL;
+  c.nmethods = 1;
+  c.method[0].ordering = CHOLMOD_METIS;
+  cholmod_sparse a = {.nrow = (size_t)n, .ncol = (size_t)n, .nzmax = (size_t)colptr[n]};
+  a.p = colptr;
+  a.i = rowind;
+  a.x = values;
+  a.stype = -1;
+  a.itype = CHOLMOD_INT;
+  a.xtype = CHOLMOD_REAL;
+  a.dtype = CHOLMOD_DOUBLE;
+  a.sorted = a.packed = 1;
+  cholmod_factor *factor = cholmod_analyze(&a, &c);
+  const double start = now();
+  int good = factor && cholmod_factorize(&a, factor, &c);
+  seconds[0] = now() - start;
+  cholmod_dense *b = cholmod_ones((size_t)n, (size_t)columns, CHOLMOD_REAL, &c);
+  const double middle = now();
+  cholmod_dense *x = good && b ? cholmod_solve(CHOLMOD_A, factor, b, &c) : NULL;
+  seconds[1] = now() - middle;
+  good = x != NULL;
+  cholmod_free_dense(&x, &c);
+  cholmod_free_dense(&b, &c);
+  cholmod_free_factor(&factor, &c);
+  cholmod_finish(&c);
+  return good;
 }

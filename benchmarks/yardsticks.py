@@ -30,7 +30,8 @@ def _library() -> ctypes.CDLL:
     out = Path(folder) / "yardsticks.so"
     command = [os.environ.get("CC", "cc"), "-O3", "-march=native", "-ffp-contract=fast"]
     command += ["-shared", "-fPIC", f"-DRF_YARDSTICK_WIDTH={8 if wide else 4}", "-o", str(out)]
-    command += [str(_SOURCE), str(_core.blas_description()["library"])]
+    command += ["-I/usr/include/suitesparse", str(_SOURCE), "-lcholmod"]
+    command += [str(_core.blas_description()["library"])]
     subprocess.run(command, check=True)
     os.environ["RF_YARDSTICKS"] = str(out)
     return ctypes.CDLL(str(out))
@@ -51,6 +52,22 @@ def dsymv(m: int, runs: int, inner: int) -> np.ndarray:
 def dsyrk(m: int, k: int, runs: int) -> np.ndarray:
     """Seconds per OpenBLAS dsyrk of m rows and k columns, on its present thread count."""
     return _call("yardstick_dsyrk", m, k, runs, runs=runs)
+
+
+def cholmod(
+    lower: tuple[np.ndarray, np.ndarray, np.ndarray], columns: int
+) -> tuple[float, float]:
+    """Seconds of a factorization by CHOLMOD, and of a solve for so many columns.
+
+    On the present thread count of the BLAS. `lower`: data, indices and indptr.
+    """
+    data, indices, indptr = lower
+    out = np.empty(2)
+    pointers = [part.ctypes.data_as(ctypes.c_void_p) for part in (indptr, indices, data, out)]
+    good = _library().yardstick_cholmod(len(indptr) - 1, *pointers[:3], columns, pointers[3])
+    if not good:
+        raise RuntimeError("CHOLMOD failed")
+    return float(out[0]), float(out[1])
 
 
 def trilinear(values: np.ndarray, places: np.ndarray, runs: int) -> np.ndarray:

@@ -83,6 +83,20 @@ def modes(stiffness, k: int = 5, threads: int = 1, progress=None):
 
 
 @pytest.mark.parametrize("name", MATRICES)
+@pytest.mark.parametrize("columns", [0, 1, 8, 13, 33])
+def test_equations_are_solved(rng, name, columns):
+    matrix = MATRICES[name]()
+    exact = rng.normal(size=(columns, matrix.shape[0]))
+    b = (matrix @ exact.T).T
+    x, seconds = _core.factor_solve(lower(matrix), b, 1, 2)
+    assert np.abs((matrix @ x.T).T - b).max(initial=0.0) <= 1e-12 * np.abs(b).max(initial=1.0)
+    assert np.abs(x - exact).max(initial=0.0) <= 1e-8
+    assert seconds.shape == (1, 2)
+    for threads in (1, 5):
+        np.testing.assert_array_equal(_core.factor_solve(lower(matrix), b, 1, threads)[0], x)
+
+
+@pytest.mark.parametrize("name", MATRICES)
 def test_modes_are_those_of_the_matrix(name):
     stiffness = MATRICES[name]()
     values, vectors, mass = modes(stiffness, threads=2)

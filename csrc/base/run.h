@@ -8,7 +8,7 @@
 //
 // A stop waits for the tasks that are being worked on, so tasks are small: none lasts longer
 // than a pass over the elements or a block of solves.  A single call of LAPACK or CHOLMOD cannot
-// be stopped: the longest usual one, the factorization of a stiffness, takes seconds from some ten
+// be stopped: the longest usual one, the analysis of a stiffness, takes seconds from some hundred
 // thousand nodes on.
 #ifndef RF_BASE_RUN_H
 #define RF_BASE_RUN_H

@@ -7,7 +7,7 @@
 //   of g E,
 //
 // [.] is the jump across the face, h the edge of the cells; g = g_M = 0.002 and c = 0 for elements
-// of eight nodes, 0.001, 0.0002 and 0.05 for those of twenty (Burman 2010; the mass: Sticko &
+// of eight nodes, 0.0005, 0.0002 and 0.05 for those of twenty (Burman 2010; the mass: Sticko &
 // Kreiss 2016).  In nearly empty cells the penalty alone makes modes, at the angular frequency
 // sqrt(g E / (g_M rho)) / h: above those that the elements resolve.  It vanishes on linear (twenty
 // nodes: quadratic) displacements, so mass, centre, inertia and constant strains stay exact.  It is

@@ -1,14 +1,10 @@
-// Sparse Cholesky factorization of a symmetric positive definite matrix, by
-// CHOLMOD: supernodal, ordered by METIS where CHOLMOD has it and AMD elsewhere.
+// Sparse Cholesky factorization of a symmetric positive definite matrix.  CHOLMOD analyses the
+// pattern: the ordering, by METIS where CHOLMOD has it and AMD elsewhere, and the supernodes.
+// Factors and solutions are computed by linalg/fronts.h on the threads of the run, with the same
+// bits for any number of threads.
 //
-// The result has the same bits whatever the thread count of the BLAS: OpenBLAS splits dgemm,
-// dtrsm and dpotrf at other places for two threads than for one, which rounds otherwise, so a
-// factorization has one BLAS thread.  Of a Newton iteration on a solid of 3,600 nodes it is 87 %,
-// its solve 12 %: one solution (statics, implicit steps) gains next to nothing from a second core.
-// Several right-hand sides (_solve_parallel) and several loads (fem/statics_loads.c) do.
-//
-// Analyse once, factorize as often as values change, solve in blocks: a solve
-// for 32 columns costs 4 to 5 times less per column than one alone.
+// Analyse once, factorize as often as values change, and solve for many columns at once: the
+// factor, the reading of which takes most of the time, is read once for RF_CHOLESKY_BLOCK of them.
 #ifndef RF_LINALG_CHOLESKY_H
 #define RF_LINALG_CHOLESKY_H
 

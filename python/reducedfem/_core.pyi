@@ -783,6 +783,13 @@ def matrix_modes(
     threads: int,
     /,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], tuple[int, int]]: ...
+def factor_solve(
+    matrix: tuple[ArrayLike, ArrayLike, ArrayLike],
+    b: ArrayLike,
+    runs: int,
+    threads: int,
+    /,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 
 # csrc/pyext/py_basis.c
 def mass_pca(
