@@ -54,9 +54,7 @@ def dsyrk(m: int, k: int, runs: int) -> np.ndarray:
     return _call("yardstick_dsyrk", m, k, runs, runs=runs)
 
 
-def cholmod(
-    lower: tuple[np.ndarray, np.ndarray, np.ndarray], columns: int
-) -> tuple[float, float]:
+def cholmod(lower: tuple[np.ndarray, np.ndarray, np.ndarray], columns: int) -> tuple[float, float]:
     """Seconds of a factorization by CHOLMOD, and of a solve for so many columns.
 
     On the present thread count of the BLAS. `lower`: data, indices and indptr.

@@ -185,6 +185,24 @@ def test_bodies_may_be_displaced_by_twice_their_length(beam):
     simulation.step(n=10, contact=contact_of(tree), position=AWAY, quaternion=UPRIGHT)
 
 
+def test_vectors_that_are_nearly_parallel_count_by_what_they_leave(beam):
+    """Large coordinates that cancel are no displacement."""
+    reduced, tree = beam
+    reach, length = bounds_of(reduced)
+    solid = rf.Solid(reduced.mesh, rf.StVK(1e6, 0.4, 1000.0), fixed=reduced.fixed)
+    u, v = reduced.basis[:2]
+    soft = limp(rf.reduce(solid, np.array([u, u + 0.003 * v])))
+    q = np.array([-1.0, 1.0]) * 0.15 * length / (0.003 * reach[1])
+    far = np.linalg.norm(soft.displacement(q), axis=1).max()
+    assert far == pytest.approx(0.15 * length)
+    assert np.abs(q) @ bounds_of(soft)[0] > FARTHEST * length
+    simulation = rf.ImplicitNewmark(soft, 1e-3)
+    simulation.reset(q, qddot=np.zeros(2))
+    tree = rf.PointTree(tree.shell, soft)
+    simulation.step(contact=contact_of(tree), position=AWAY, quaternion=UPRIGHT)
+    session(contact_of(tree), rf.ReplayDevice(*held(0.03)), simulation=simulation).close()
+
+
 def test_steps_in_contact_have_the_same_bound(beam):
     reduced, tree = beam
     _, length = bounds_of(reduced)

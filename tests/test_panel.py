@@ -40,16 +40,16 @@ def test_triangles_are_solved(rng, simd, transposed, n, blocks):
     rows = n + 5
     lower = panel(rng, rows, n)
     lower[np.triu_indices(n, 1)] = np.nan
-    l, b = block(lower.T), rng.normal(size=(blocks, n + 2, WIDTH))
+    left, b = block(lower.T), rng.normal(size=(blocks, n + 2, WIDTH))
     x = block(b)
-    solve(n, l.address, rows, blocks, (n + 2) * WIDTH, x.address)
+    solve(n, left.address, rows, blocks, (n + 2) * WIDTH, x.address)
     got = x.x.reshape(b.shape)
     triangle = np.tril(np.nan_to_num(lower[:n]))
     for i in range(blocks):
         exact = np.linalg.solve(triangle.T if transposed else triangle, b[i, :n])
         assert np.abs(got[i, :n] - exact).max() <= 20 * n * EPS * np.abs(exact).max()
         np.testing.assert_array_equal(got[i, n:], b[i, n:])
-    for part in (l, x):
+    for part in (left, x):
         part.check()
 
 
@@ -62,16 +62,16 @@ def test_products_are_subtracted(rng, simd, transposed, n, rows, blocks):
     subtract = kernel(simd, "subtract_transposed" if transposed else "subtract")
     ld, stride = rows + 3, 250 * WIDTH
     full = rng.normal(size=(ld, n))
-    l = block(full.T)
+    left = block(full.T)
     source = rng.normal(size=(blocks, 250, WIDTH))
     target = rng.normal(size=(blocks, 250, WIDTH))
     x, y = block(source), block(target)
-    subtract(rows, n, l.address, ld, blocks, stride, x.address, y.address)
+    subtract(rows, n, left.address, ld, blocks, stride, x.address, y.address)
     expected = target.copy()
     factor = full[:rows].T if transposed else full[:rows]
     for i in range(blocks):
         expected[i, : len(factor)] -= factor @ source[i, : factor.shape[1]]
     np.testing.assert_allclose(y.x.reshape(target.shape), expected, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(x.x, source.ravel())
-    for part in (l, x, y):
+    for part in (left, x, y):
         part.check()

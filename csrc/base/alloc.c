@@ -17,10 +17,13 @@
 enum { ALIGNMENT = 64 };
 // Blocks from LARGE bytes on lie on large pages where the system has them: what is read here and
 // there, as contact does, then waits for the memory only, not for page tables too.
-static const size_t PAGE = (size_t)1 << 21, LARGE = (size_t)1 << 23;
-// Blocks from MAPPED bytes on come from the system, as malloc would fetch them, too.  They are zero
-// already, and the first touch, which takes long, is left to the threads that use them.
+static const size_t PAGE = (size_t)1 << 21;
+#if defined(__linux__)
+static const size_t LARGE = (size_t)1 << 23;
+// Blocks from MAPPED bytes on are mapped: they are zero without a memset, and the threads that use
+// them touch them first, which takes long.
 static const size_t MAPPED = (size_t)1 << 26;
+#endif
 
 static _Atomic int64_t live_blocks, live_bytes, peak_bytes, calls;
 static _Atomic int64_t calls_until_failure = -1;
@@ -35,14 +38,14 @@ static size_t padded(size_t bytes) {
   return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
 }
 
+#if defined(__linux__)
 static size_t whole_pages(size_t bytes) { return (bytes + PAGE - 1) / PAGE * PAGE; }
 
-#if defined(__linux__)
 static char *mapped_block(size_t bytes) {
   const size_t whole = whole_pages(bytes);
   char *raw = mmap(NULL, whole + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return NULL;
-  // what lies before the first large page, and behind the last
+  // unmap the head and the tail that are not aligned
   const size_t before = (PAGE - (uintptr_t)raw % PAGE) % PAGE;
   if (before > 0) munmap(raw, before);
   munmap(raw + before + whole, PAGE - before);
@@ -57,7 +60,7 @@ static char *raw_block(size_t bytes) {
     char *raw = bytes >= MAPPED ? mapped_block(bytes) : aligned_alloc(PAGE, whole_pages(bytes));
     if (!raw) return NULL;
 #if defined(MADV_HUGEPAGE)
-    // only a wish: what comes of it does not matter
+    // a hint: failure does not matter
     madvise(raw, bytes, MADV_HUGEPAGE);
 #endif
     return bytes >= MAPPED ? raw : memset(raw, 0, bytes);

@@ -37,6 +37,8 @@ void rf_ring_begin_rt(rf_ring *r, size_t item_bytes, uint64_t capacity, void *me
   r->bytes = item_bytes;
   r->capacity = capacity;
   r->items = memory;
+  // the writer must not wait for the first touch
+  memset(memory, 0, (size_t)capacity * item_bytes);
   atomic_init(&r->written, 0);
   atomic_init(&r->read, 0);
 }

@@ -15,7 +15,7 @@ typedef enum rf_status {
   RF_ERR_NO_CONVERGENCE = -4,  // an iteration did not converge
   RF_ERR_INTERRUPTED = -5,     // the progress callback asked to stop
   RF_ERR_MESH = -6,            // a mesh is not usable (inverted, degenerate, free ...)
-  RF_ERR_DIVERGED = -7,        // a simulation left the finite numbers, or all bounds
+  RF_ERR_DIVERGED = -7,        // a simulation became non-finite, or moved far beyond its size
   RF_ERR_INTERNAL = -8,        // a bug in this library
   RF_ERR_DEVICE = -9           // a device is missing, or has failed
 } rf_status;

@@ -58,23 +58,6 @@ void rf_blas_serial_begin(void) {
   rf_process_lock_give(RF_LOCK_BLAS_THREADS);
 }
 
-int rf_openmp_serial_begin(void) {
-  get_int_fn get = NULL;
-  set_int_fn set = NULL;
-  FIND_FUNCTION(get, "omp_get_max_active_levels");
-  FIND_FUNCTION(set, "omp_set_max_active_levels");
-  if (!get || !set) return -1;
-  const int before = get();
-  set(0);
-  return before;
-}
-
-void rf_openmp_serial_end(int before) {
-  set_int_fn set = NULL;
-  FIND_FUNCTION(set, "omp_set_max_active_levels");
-  if (set && before >= 0) set(before);
-}
-
 void rf_blas_serial_end(void) {
   get_int_fn get = NULL;
   set_int_fn set = NULL;

@@ -41,11 +41,6 @@ void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *inf
 void rf_blas_serial_begin(void);
 void rf_blas_serial_end(void);
 
-// The same for OpenMP loops inside CHOLMOD, whose number of threads is compiled in; the
-// setting is the calling thread's own.  _end takes what _begin returned.
-int rf_openmp_serial_begin(void);
-void rf_openmp_serial_end(int before);
-
 typedef struct rf_blas_description {
   char core[64];          // OpenBLAS kernel family in use, e.g. "SkylakeX"; "unknown" elsewhere
   char best[64];          // family this processor deserves; "" when not known

@@ -52,11 +52,22 @@ static void finish(session *s) {
   tell_memory(s);
 }
 
+static const char REMEDY[] =
+    "use a coarser mesh (a lower resolution) or elements of fewer nodes (order=1)";
+
+static rf_status out_of_memory(const char *what, int32_t n, double entries, rf_error *err) {
+  if (entries > 0.0)
+    return rf_fail(err, RF_ERR_MEMORY,
+                   "out of memory in the sparse Cholesky %s: the factor of %d unknowns takes %.2g "
+                   "GB, and up to half as much again while it is computed; %s",
+                   what, (int)n, GB_PER_ENTRY * entries, REMEDY);
+  return rf_fail(err, RF_ERR_MEMORY, "out of memory in the sparse Cholesky %s of %d unknowns; %s",
+                 what, (int)n, REMEDY);
+}
+
 // Text of a failure.  `n` unknowns; `entries` of the factor, 0 where they are not known.
 static rf_status from_cholmod(const cholmod_common *c, const char *what, int32_t n, double entries,
                               rf_error *err) {
-  const char *remedy =
-      "use a coarser mesh (a lower resolution) or elements of fewer nodes (order=1)";
   if (c->status == CHOLMOD_TOO_LARGE && entries > INT32_MAX) {
     // the fill of three-dimensional solids grows as n^(4/3)
     const double fitting = n * pow(INT32_MAX / entries, 0.75);
@@ -64,21 +75,13 @@ static rf_status from_cholmod(const cholmod_common *c, const char *what, int32_t
                    "sparse Cholesky %s: the factor of %d unknowns has some %.2g entries (%.0f GB) "
                    "and may have %d, about as many as that of %d,000 unknowns; %s",
                    what, (int)n, entries, GB_PER_ENTRY * entries, INT32_MAX,
-                   (int)(fitting / 1000.0), remedy);
+                   (int)(fitting / 1000.0), REMEDY);
   }
   if (c->status == CHOLMOD_TOO_LARGE)
     return rf_fail(err, RF_ERR_MEMORY,
                    "sparse Cholesky %s: the indices of %d unknowns exceed 32 bits; %s", what,
-                   (int)n, remedy);
-  if (c->status == CHOLMOD_OUT_OF_MEMORY && entries > 0.0)
-    return rf_fail(
-        err, RF_ERR_MEMORY,
-        "out of memory in the sparse Cholesky %s: the factor of %d unknowns takes %.2g GB "
-        "and as much again for a moment; %s",
-        what, (int)n, GB_PER_ENTRY * entries, remedy);
-  if (c->status == CHOLMOD_OUT_OF_MEMORY)
-    return rf_fail(err, RF_ERR_MEMORY, "out of memory in the sparse Cholesky %s of %d unknowns; %s",
-                   what, (int)n, remedy);
+                   (int)n, REMEDY);
+  if (c->status == CHOLMOD_OUT_OF_MEMORY) return out_of_memory(what, n, entries, err);
   return rf_fail(err, RF_ERR_INTERNAL, "sparse Cholesky %s failed (CHOLMOD status %d)", what,
                  c->status);
 }
@@ -173,25 +176,29 @@ rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_run *run, const rf_csc 
     if (bad_column) *bad_column = column;
     st = rf_fail(err, RF_ERR_SINGULAR, "matrix is not positive definite (column %d)", column);
   }
+  if (st == RF_ERR_MEMORY) st = out_of_memory("factorization", f->n, (double)f->factor->xsize, err);
   return st;
+}
+
+static rf_status apply(const rf_cholesky *f, const rf_run *run, rf_fronts_operation operation,
+                       const rf_fronts_sides *sides, rf_error *err) {
+  const rf_status st = rf_fronts_apply(f->fronts, run, f->factor->x, operation, sides, err);
+  return st == RF_ERR_MEMORY ? out_of_memory("solve", f->n, 0.0, err) : st;
 }
 
 rf_status rf_cholesky_solve(const rf_cholesky *f, const rf_run *run, int nrhs, const double *b,
                             double *x, rf_error *err) {
-  const rf_fronts_sides sides = {nrhs, 1, b, x};
-  return rf_fronts_apply(f->fronts, run, f->factor->x, RF_FRONTS_SOLVE, &sides, err);
+  return apply(f, run, RF_FRONTS_SOLVE, &(rf_fronts_sides){nrhs, 1, b, x}, err);
 }
 
 rf_status rf_cholesky_half_solve(const rf_cholesky *f, const rf_run *run, int vectors, int width,
                                  double *x, rf_error *err) {
-  const rf_fronts_sides sides = {vectors, width, x, x};
-  return rf_fronts_apply(f->fronts, run, f->factor->x, RF_FRONTS_HALF_SOLVE, &sides, err);
+  return apply(f, run, RF_FRONTS_HALF_SOLVE, &(rf_fronts_sides){vectors, width, x, x}, err);
 }
 
 rf_status rf_cholesky_half_multiply(const rf_cholesky *f, const rf_run *run, int vectors, int width,
                                     double *x, rf_error *err) {
-  const rf_fronts_sides sides = {vectors, width, x, x};
-  return rf_fronts_apply(f->fronts, run, f->factor->x, RF_FRONTS_HALF_MULTIPLY, &sides, err);
+  return apply(f, run, RF_FRONTS_HALF_MULTIPLY, &(rf_fronts_sides){vectors, width, x, x}, err);
 }
 
 void rf_cholesky_free(rf_cholesky *f) {

@@ -1,7 +1,6 @@
 #include "linalg/fronts.h"
 
 #include <pthread.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/run.h"
@@ -26,8 +25,8 @@ static rf_status link_tree(rf_fronts *f, double *work, int32_t *below, rf_error 
   }
   // children are before their parents: what is added to a front is whole when its turn comes
   for (int32_t s = 0; s < t->count; ++s) {
-    if (rf_front_rows(f, s) == rf_front_columns(f, s)) continue;
-    const int32_t parent = f->owner[rf_front_row(f, s)[rf_front_columns(f, s)]];
+    const int32_t parent = rf_front_parent(f, s);
+    if (parent < 0) continue;
     if (parent <= s)
       return rf_fail(err, RF_ERR_INTERNAL, "supernode %d of the factor comes after its parent",
                      (int)s);
@@ -35,8 +34,8 @@ static rf_status link_tree(rf_fronts *f, double *work, int32_t *below, rf_error 
     below[parent] += below[s];
   }
   for (int32_t s = t->count - 1; s >= 0; --s) {
-    if (rf_front_rows(f, s) == rf_front_columns(f, s)) continue;
-    const int32_t parent = f->owner[rf_front_row(f, s)[rf_front_columns(f, s)]];
+    const int32_t parent = rf_front_parent(f, s);
+    if (parent < 0) continue;
     f->next[s] = f->child[parent];
     f->child[parent] = s;
     // a subtree is a range, which ends with its root
@@ -52,7 +51,7 @@ static rf_status cut_units(rf_fronts *f, const double *work, const int32_t *belo
   int32_t *unit_of = NULL;
   double all = 0.0;
   for (int32_t s = 0; s < count; ++s)
-    if (rf_front_rows(f, s) == rf_front_columns(f, s)) all += work[s];
+    if (rf_front_parent(f, s) < 0) all += work[s];
   RF_ALLOC(unit_of, count);
   RF_ALLOC(f->unit, count);
 
@@ -64,11 +63,8 @@ static rf_status cut_units(rf_fronts *f, const double *work, const int32_t *belo
     const bool small = work[s] <= SUBTREE * all;
     if (small) {
       // only the root of the largest small subtree makes a unit
-      const bool root = rf_front_rows(f, s) == rf_front_columns(f, s);
-      if (!root) {
-        const int32_t parent = f->owner[rf_front_row(f, s)[rf_front_columns(f, s)]];
-        if (work[parent] <= SUBTREE * all) continue;
-      }
+      const int32_t parent = rf_front_parent(f, s);
+      if (parent >= 0 && work[parent] <= SUBTREE * all) continue;
     }
     f->unit[f->n_units++] = (rf_front_unit){
         .begin = small ? s + 1 - below[s] : s, .end = s + 1, .top = work[s] > TOP * all};
@@ -82,8 +78,8 @@ static rf_status cut_units(rf_fronts *f, const double *work, const int32_t *belo
     const int32_t s = f->unit[u].end - 1;
     f->unit[u].outside = f->outside;
     if (!f->unit[u].top) f->outside += rf_front_rows(f, s) - rf_front_columns(f, s);
-    if (rf_front_rows(f, s) == rf_front_columns(f, s)) continue;
-    const int32_t parent = unit_of[f->owner[rf_front_row(f, s)[rf_front_columns(f, s)]]];
+    if (rf_front_parent(f, s) < 0) continue;
+    const int32_t parent = unit_of[rf_front_parent(f, s)];
     f->unit[u].parent = parent;
     f->unit[u].next = f->unit[parent].child;
     f->unit[parent].child = u;
@@ -143,7 +139,7 @@ typedef struct batch {
   progress *of_unit;  // (n_units)
 } batch;
 
-// How far that is which a unit waits for.
+// Progress of the units that a unit depends on.
 static progress before(const batch *b, int32_t unit) {
   const rf_front_unit *all = b->f->unit;
   if (!b->upward) return all[unit].parent < 0 ? DONE : b->of_unit[all[unit].parent];
@@ -160,7 +156,7 @@ static rf_status visit_unit(void *context, int64_t task, int worker, rf_error *e
   progress needed;
   while ((needed = before(b, unit)) == PENDING) pthread_cond_wait(&b->changed, &b->lock);
   pthread_mutex_unlock(&b->lock);
-  // the failure of an earlier task, which is the one that is reported
+  // rf_run_tasks reports the lowest task, the one that failed first
   const rf_status st = needed == DONE ? b->visit(b->context, unit, worker, err)
                                       : rf_fail(err, RF_ERR_INTERNAL, "an earlier part failed");
   pthread_mutex_lock(&b->lock);

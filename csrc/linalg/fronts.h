@@ -9,8 +9,8 @@
 // is handed to the parent.
 //
 // Subtrees are worked on at once.  The fronts at the top, of which there are too few for that, are
-// cut into tiles instead.  Neither cut depends on the number of threads, and sums are made in one
-// order: nor do the bits of the result.
+// cut into tiles instead.  Cuts and the order of sums do not depend on the number of threads, so
+// the result has the same bits for any number.
 #ifndef RF_LINALG_FRONTS_H
 #define RF_LINALG_FRONTS_H
 
@@ -43,7 +43,7 @@ RF_MUST_CHECK rf_status rf_fronts_factorize(const rf_fronts *f, const rf_run *ru
                                             const rf_csc *lower, double *values,
                                             int32_t *bad_column, rf_error *err);
 
-// What A = P^T L L^T P, or one of its halves, does to vectors.
+// Operations with A = P^T L L^T P or its factor.
 typedef enum rf_fronts_operation {
   RF_FRONTS_SOLVE,         // A^-1
   RF_FRONTS_HALF_SOLVE,    // P^T L^-T: from the order of elimination to that of the unknowns

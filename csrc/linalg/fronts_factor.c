@@ -21,9 +21,14 @@ typedef struct block {
   int size;
 } block;
 
+// A block that nobody uses.
+typedef struct kept_block {
+  struct kept_block *next;
+} kept_block;
+
 typedef struct pool {
   pthread_mutex_t lock;
-  double *kept[SIZES];  // lists of blocks, each of which begins with a pointer to the next
+  kept_block *kept[SIZES];
 } pool;
 
 // Numbers of a block, for sizes 0, 1, ...: 1024, 1536, 2048, 3072, ...
@@ -37,39 +42,40 @@ static int block_size(size_t numbers) {
 
 static rf_status take_block(pool *p, int64_t numbers, block *out, rf_error *err) {
   rf_status st = RF_OK;
-  const int least_size = block_size((size_t)numbers);
-  double *found = NULL;
+  const int smallest = block_size((size_t)numbers);
+  kept_block *kept = NULL;
   pthread_mutex_lock(&p->lock);
-  for (int size = least_size; size < least_size + NEAR && !found; ++size) {
-    found = p->kept[size];
-    if (found) memcpy(&p->kept[size], found, sizeof found);
+  for (int size = smallest; size < smallest + NEAR && !kept; ++size) {
+    kept = p->kept[size];
+    if (kept) p->kept[size] = kept->next;
     out->size = size;
   }
   pthread_mutex_unlock(&p->lock);
-  if (found) {
-    memset(found, 0, (size_t)numbers * sizeof *found);
+  out->numbers = (void *)kept;
+  if (kept) {
+    memset(out->numbers, 0, (size_t)numbers * sizeof *out->numbers);
   } else {
-    out->size = least_size;
-    RF_ALLOC(found, block_numbers(least_size));
+    out->size = smallest;
+    RF_ALLOC(out->numbers, block_numbers(smallest));
   }
-  out->numbers = found;
 done:
   return st;
 }
 
 static void give_block(pool *p, block *b) {
   if (!b->numbers) return;
+  kept_block *kept = (void *)b->numbers;
   pthread_mutex_lock(&p->lock);
-  memcpy(b->numbers, &p->kept[b->size], sizeof b->numbers);
-  p->kept[b->size] = b->numbers;
+  kept->next = p->kept[b->size];
+  p->kept[b->size] = kept;
   pthread_mutex_unlock(&p->lock);
   b->numbers = NULL;
 }
 
 static void free_blocks(pool *p) {
   for (int size = 0; size < SIZES; ++size)
-    for (double *b = p->kept[size], *next; b; b = next) {
-      memcpy(&next, b, sizeof next);
+    for (kept_block *b = p->kept[size], *next; b; b = next) {
+      next = b->next;
       rf_free(b);
     }
 }
@@ -103,8 +109,7 @@ static front front_of(const factorization *q, int32_t s) {
   return t;
 }
 
-static int32_t tiles(int32_t length) { return (length + TILE - 1) / TILE; }
-static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
+static int32_t tiles(int32_t length) { return rf_pieces(length, TILE); }
 
 static int64_t strip_begin(int32_t rest, int32_t strip) {
   const int64_t before = (int64_t)TILE * strip;
@@ -166,19 +171,19 @@ static rf_status add_task(void *context, int64_t task, int worker, rf_error *err
   (void)worker, (void)err;
   const step *p = context;
   const int32_t from = (int32_t)task * TILE;
-  add_columns(&p->child, p->place, &p->t, from, least(from + TILE, p->child.rest));
+  add_columns(&p->child, p->place, &p->t, from, rf_least(from + TILE, p->child.rest));
   return RF_OK;
 }
 
-// Strips are eliminated one by one.  Takes off a tile what the strips before have to do with it.
-// Task 0 is on the diagonal, and factorized.
+// Subtracts the contributions of earlier strips from a tile.  Task 0 is the tile on the diagonal,
+// which is factorized.
 static rf_status gather_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   step *p = context;
   const front *t = &p->t;
-  const int before = p->block * TILE, columns = least(TILE, t->columns - before), ld = t->rows;
+  const int before = p->block * TILE, columns = rf_least(TILE, t->columns - before), ld = t->rows;
   const int from = task == 0 ? before : before + columns + ((int)task - 1) * TILE;
-  const int rows = task == 0 ? columns : least(TILE, t->rows - from);
+  const int rows = task == 0 ? columns : rf_least(TILE, t->rows - from);
   double *tile = t->l + (int64_t)before * ld + from;
   const double minus = -1.0, one = 1.0;
   if (task > 0) {
@@ -197,8 +202,8 @@ static rf_status divide_task(void *context, int64_t task, int worker, rf_error *
   (void)worker, (void)err;
   const step *p = context;
   const front *t = &p->t;
-  const int before = p->block * TILE, columns = least(TILE, t->columns - before), ld = t->rows;
-  const int from = before + columns + (int)task * TILE, rows = least(TILE, t->rows - from);
+  const int before = p->block * TILE, columns = rf_least(TILE, t->columns - before), ld = t->rows;
+  const int from = before + columns + (int)task * TILE, rows = rf_least(TILE, t->rows - from);
   double *strip = t->l + (int64_t)before * ld;
   const double one = 1.0;
   dtrsm_("R", "L", "T", "N", &rows, &columns, &one, strip + before, &ld, strip + from, &ld);
@@ -213,7 +218,7 @@ static rf_status update_task(void *context, int64_t task, int worker, rf_error *
   int strip = 0, tile = (int)task;
   for (int length = tiles(t->rest); tile >= length; --length, ++strip) tile -= length;
   const int first = strip * TILE, from = first + tile * TILE, ld = t->rows, to_ld = t->rest - first;
-  const int columns = least(TILE, to_ld), rows = least(TILE, t->rest - from);
+  const int columns = rf_least(TILE, to_ld), rows = rf_least(TILE, t->rest - from);
   const double *below = t->l + t->columns, minus = -1.0, one = 1.0;
   double *target = t->update + strip_begin(t->rest, strip) + (from - first);
   if (tile == 0)
@@ -250,7 +255,7 @@ static rf_status eliminate(factorization *q, int32_t s, int32_t unit, int worker
     give_block(&q->blocks, &q->update[c]);
   }
   for (p.block = 0; p.block < tiles(p.t.columns); ++p.block) {
-    const int64_t below = tiles(p.t.rows - least(p.t.columns, (p.block + 1) * TILE));
+    const int64_t below = tiles(p.t.rows - rf_least(p.t.columns, (p.block + 1) * TILE));
     RF_TRY(take(&p, top, (p.block > 0 ? below : 0) + 1, gather_task, err));
     if (p.bad >= 0) {
       q->bad[unit] = f->nodes.column[s] + p.bad + 1;
@@ -276,16 +281,12 @@ static rf_status eliminate_unit(void *context, int32_t unit, int worker, rf_erro
 static rf_status zero_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const factorization *q = context;
-  const rf_fronts *f = q->f;
-  const int32_t last = f->nodes.count - 1;
-  const int64_t from = task * CHUNK;
-  const int64_t left = f->nodes.value_begin[last] +
-                       (int64_t)rf_front_rows(f, last) * rf_front_columns(f, last) - from;
+  const int64_t from = task * CHUNK, left = rf_fronts_values(q->f) - from;
   memset(q->values + from, 0, (size_t)(left < CHUNK ? left : CHUNK) * sizeof *q->values);
   return RF_OK;
 }
 
-// Index of a row of a front; -1: it has none such.
+// Index of a row of a front; -1: absent.
 static int32_t find_row(const rf_fronts *f, int32_t s, int32_t wanted) {
   const int32_t *row = rf_front_row(f, s);
   int32_t low = 0, high = rf_front_rows(f, s);
@@ -299,14 +300,14 @@ static int32_t find_row(const rf_fronts *f, int32_t s, int32_t wanted) {
   return low < rf_front_rows(f, s) && row[low] == wanted ? low : -1;
 }
 
-// Puts some columns of the matrix, which have halves in the columns of L and in its rows, into the
-// fronts.
+// Scatters some columns of A into the fronts.  An entry above the diagonal in the order of
+// elimination belongs to the column of another front.
 static rf_status enter_task(void *context, int64_t task, int worker, rf_error *err) {
   const factorization *q = context;
   const rf_fronts *f = q->f;
   const rf_csc *a = q->lower;
   int32_t *at = q->at[worker];
-  const int32_t end = least((int32_t)(task + 1) * TILE, f->nodes.n);
+  const int32_t end = rf_least((int32_t)(task + 1) * TILE, f->nodes.n);
   int32_t known = -1;
   for (int32_t c = (int32_t)task * TILE; c < end; ++c) {
     const int32_t s = f->owner[c], rows = rf_front_rows(f, s), *row = rf_front_row(f, s);
@@ -341,13 +342,6 @@ static rf_status enter_task(void *context, int64_t task, int worker, rf_error *e
   return RF_OK;
 }
 
-static int64_t chunks(const rf_fronts *f) {
-  const int32_t last = f->nodes.count - 1;
-  const int64_t values =
-      f->nodes.value_begin[last] + (int64_t)rf_front_rows(f, last) * rf_front_columns(f, last);
-  return (values + CHUNK - 1) / CHUNK;
-}
-
 rf_status rf_fronts_factorize(const rf_fronts *f, const rf_run *run, const rf_csc *lower,
                               double *values, int32_t *bad_column, rf_error *err) {
   rf_status st = RF_OK;
@@ -361,7 +355,7 @@ rf_status rf_fronts_factorize(const rf_fronts *f, const rf_run *run, const rf_cs
     RF_ALLOC(q.places[w], f->most_rows);
     RF_ALLOC(q.at[w], f->nodes.n);
   }
-  RF_TRY(rf_run_tasks(run, chunks(f), 0, zero_task, &q, err));
+  RF_TRY(rf_run_tasks(run, (rf_fronts_values(f) + CHUNK - 1) / CHUNK, 0, zero_task, &q, err));
   RF_TRY(rf_run_tasks(run, tiles(f->nodes.n), 0, enter_task, &q, err));
   RF_TRY(rf_fronts_visit(f, run, true, eliminate_unit, &q, err));
 done:

@@ -2,8 +2,6 @@
 #ifndef RF_LINALG_FRONTS_INTERNAL_H
 #define RF_LINALG_FRONTS_INTERNAL_H
 
-#include <stdatomic.h>
-
 #include "linalg/fronts.h"
 
 // A subtree that one thread works on, or one front above such subtrees.
@@ -36,8 +34,23 @@ static inline int32_t rf_front_rows(const rf_fronts *f, int32_t s) {
 static inline const int32_t *rf_front_row(const rf_fronts *f, int32_t s) {
   return f->nodes.row + f->nodes.row_begin[s];
 }
+// Parent of a front in the elimination tree; -1: a root.
+static inline int32_t rf_front_parent(const rf_fronts *f, int32_t s) {
+  const int32_t columns = rf_front_columns(f, s);
+  return rf_front_rows(f, s) == columns ? -1 : f->owner[rf_front_row(f, s)[columns]];
+}
+// Numbers of the factor.
+static inline int64_t rf_fronts_values(const rf_fronts *f) {
+  const int32_t last = f->nodes.count - 1;
+  return f->nodes.value_begin[last] + (int64_t)rf_front_rows(f, last) * rf_front_columns(f, last);
+}
 
-// What is done with a unit.  `worker` selects scratch; a top unit is worked on alone, and may use
+static inline int32_t rf_least(int32_t a, int32_t b) { return a < b ? a : b; }
+static inline int32_t rf_pieces(int32_t length, int32_t piece) {
+  return (length + piece - 1) / piece;
+}
+
+// Processes a unit.  `worker` selects scratch; a top unit is worked on alone, and may use
 // the threads of the run.
 typedef rf_status (*rf_front_fn)(void *context, int32_t unit, int worker, rf_error *err);
 

@@ -14,6 +14,8 @@ enum {
   SOME = 4096  // rows that one task brings in order
 };
 
+static const double SMALL = 3e7;  // multiplications of one triangle
+
 typedef struct solution {
   const rf_fronts *f;
   const rf_run *run;
@@ -23,9 +25,10 @@ typedef struct solution {
   rf_simd simd;
   int32_t first, columns, blocks;  // right-hand sides that are worked on, and their blocks
   double *y;                       // (blocks, n, WIDTH), in the order of elimination
-  double *outside;  // (blocks, f->outside, WIDTH): what units hand to rows above their own
-  double **z;       // a worker: (blocks, most_rows, WIDTH) of one front
-  int32_t **at;     // a worker: (n) of rows above a unit among those of its root
+  double
+      *outside;  // (blocks, f->outside, WIDTH): contributions of units to rows of their ancestors
+  double **z;    // a worker: (blocks, most_rows, WIDTH) of one front
+  int32_t **at;  // a worker: (n) of rows above a unit among those of its root
 } solution;
 
 // Columns [from, to) of a front and its rows up to `end`.
@@ -37,8 +40,6 @@ typedef struct panel {
   int32_t rows, from, to, end;
 } panel;
 
-static int32_t least(int32_t a, int32_t b) { return a < b ? a : b; }
-static int64_t pieces(int32_t length, int32_t piece) { return (length + piece - 1) / piece; }
 static double *row_of(const panel *p, int32_t row) { return p->z + (int64_t)row * WIDTH; }
 static const double *entry(const panel *p, int32_t row, int32_t column) {
   return p->l + (int64_t)column * p->rows + row;
@@ -47,7 +48,7 @@ static const double *entry(const panel *p, int32_t row, int32_t column) {
 static void solve_forward(const panel *p) {
   const solution *q = p->q;
   for (int32_t c = p->from; c < p->to; c += COLUMNS) {
-    const int32_t n = least(COLUMNS, p->to - c);
+    const int32_t n = rf_least(COLUMNS, p->to - c);
     RF_SIMD_CALL(q->simd, rf_panel_solve, n, entry(p, c, c), p->rows, q->blocks, p->stride,
                  row_of(p, c));
     RF_SIMD_CALL(q->simd, rf_panel_subtract, p->end - c - n, n, entry(p, c + n, c), p->rows,
@@ -57,8 +58,8 @@ static void solve_forward(const panel *p) {
 
 static void solve_backward(const panel *p) {
   const solution *q = p->q;
-  for (int32_t i = (int32_t)pieces(p->to - p->from, COLUMNS) - 1; i >= 0; --i) {
-    const int32_t c = p->from + i * COLUMNS, n = least(COLUMNS, p->to - c);
+  for (int32_t i = rf_pieces(p->to - p->from, COLUMNS) - 1; i >= 0; --i) {
+    const int32_t c = p->from + i * COLUMNS, n = rf_least(COLUMNS, p->to - c);
     RF_SIMD_CALL(q->simd, rf_panel_subtract_transposed, p->end - c - n, n, entry(p, c + n, c),
                  p->rows, q->blocks, p->stride, row_of(p, c + n), row_of(p, c));
     RF_SIMD_CALL(q->simd, rf_panel_solve_transposed, n, entry(p, c, c), p->rows, q->blocks,
@@ -71,9 +72,9 @@ static rf_status forward_task(void *context, int64_t task, int worker, rf_error 
   (void)worker, (void)err;
   const panel *p = context;
   const solution *q = p->q;
-  const int32_t r = p->to + (int32_t)task * WIDE, rows = least(WIDE, p->rows - r);
+  const int32_t r = p->to + (int32_t)task * WIDE, rows = rf_least(WIDE, p->rows - r);
   for (int32_t c = p->from; c < p->to; c += COLUMNS)
-    RF_SIMD_CALL(q->simd, rf_panel_subtract, rows, least(COLUMNS, p->to - c), entry(p, r, c),
+    RF_SIMD_CALL(q->simd, rf_panel_subtract, rows, rf_least(COLUMNS, p->to - c), entry(p, r, c),
                  p->rows, q->blocks, p->stride, row_of(p, c), row_of(p, r));
   return RF_OK;
 }
@@ -84,7 +85,7 @@ static rf_status backward_task(void *context, int64_t task, int worker, rf_error
   const panel *p = context;
   const solution *q = p->q;
   const int32_t c = p->from + (int32_t)task * COLUMNS;
-  RF_SIMD_CALL(q->simd, rf_panel_subtract_transposed, p->rows - p->to, least(COLUMNS, p->to - c),
+  RF_SIMD_CALL(q->simd, rf_panel_subtract_transposed, p->rows - p->to, rf_least(COLUMNS, p->to - c),
                entry(p, p->to, c), p->rows, q->blocks, p->stride, row_of(p, p->to), row_of(p, c));
   return RF_OK;
 }
@@ -92,21 +93,21 @@ static rf_status backward_task(void *context, int64_t task, int worker, rf_error
 static rf_status forward_on_threads(panel *p, rf_error *err) {
   const int32_t columns = p->to;
   for (p->from = 0; p->from < columns; p->from = p->to) {
-    p->end = p->to = least(p->from + WIDE, columns);
+    p->end = p->to = rf_least(p->from + WIDE, columns);
     solve_forward(p);
     const rf_status st =
-        rf_run_tasks(p->q->run, pieces(p->rows - p->to, WIDE), 0, forward_task, p, err);
+        rf_run_tasks(p->q->run, rf_pieces(p->rows - p->to, WIDE), 0, forward_task, p, err);
     if (st < 0) return st;
   }
   return RF_OK;
 }
 
 static rf_status backward_on_threads(panel *p, rf_error *err) {
-  for (int32_t i = (int32_t)pieces(p->to, WIDE) - 1, columns = p->to; i >= 0; --i) {
+  for (int32_t i = rf_pieces(p->to, WIDE) - 1, columns = p->to; i >= 0; --i) {
     p->from = i * WIDE;
-    p->end = p->to = least(p->from + WIDE, columns);
+    p->end = p->to = rf_least(p->from + WIDE, columns);
     const rf_status st =
-        rf_run_tasks(p->q->run, pieces(p->to - p->from, COLUMNS), 0, backward_task, p, err);
+        rf_run_tasks(p->q->run, rf_pieces(p->to - p->from, COLUMNS), 0, backward_task, p, err);
     if (st < 0) return st;
     solve_backward(p);
   }
@@ -223,11 +224,11 @@ static rf_status multiply_task(void *context, int64_t task, int worker, rf_error
   (void)err;
   const solution *q = context;
   const rf_fronts *f = q->f;
-  const int32_t end = least((int32_t)(task + 1) * COLUMNS, f->nodes.n);
+  const int32_t end = rf_least((int32_t)(task + 1) * COLUMNS, f->nodes.n);
   for (int32_t c = (int32_t)task * COLUMNS, next; c < end; c = next) {
     const int32_t s = f->owner[c];
     const panel p = panel_of(q, s, worker);
-    next = least(end, f->nodes.column[s + 1]);
+    next = rf_least(end, f->nodes.column[s + 1]);
     const int32_t from = c - f->nodes.column[s], n = next - c, *row = rf_front_row(f, s);
     double *product = p.z + (int64_t)q->blocks * p.stride;  // as many rows as columns
     for (int32_t block = 0; block < q->blocks; ++block) {
@@ -251,7 +252,7 @@ static rf_status multiply_task(void *context, int64_t task, int worker, rf_error
 static rf_status take_in(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const solution *q = context;
-  const int32_t n = q->f->nodes.n, end = least((int32_t)(task + 1) * SOME, n);
+  const int32_t n = q->f->nodes.n, end = rf_least((int32_t)(task + 1) * SOME, n);
   const int32_t *unknown = q->f->nodes.permutation;
   const bool ordered = q->operation == RF_FRONTS_HALF_SOLVE;
   for (int32_t i = 0; i < q->blocks * WIDTH; ++i) {
@@ -267,7 +268,7 @@ static rf_status take_in(void *context, int64_t task, int worker, rf_error *err)
 static rf_status give_out(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const solution *q = context;
-  const int32_t n = q->f->nodes.n, end = least((int32_t)(task + 1) * SOME, n);
+  const int32_t n = q->f->nodes.n, end = rf_least((int32_t)(task + 1) * SOME, n);
   const int32_t *unknown = q->f->nodes.permutation;
   for (int32_t i = 0; i < q->columns; ++i) {
     const double *y = y_block(q, i / WIDTH) + i % WIDTH;
@@ -280,11 +281,11 @@ static rf_status give_out(void *context, int64_t task, int worker, rf_error *err
 
 static rf_status apply_some(solution *q, rf_error *err) {
   const rf_fronts *f = q->f;
-  const int64_t some = pieces(f->nodes.n, SOME);
-  q->blocks = (int32_t)pieces(q->columns, WIDTH);
+  const int64_t some = rf_pieces(f->nodes.n, SOME);
+  q->blocks = rf_pieces(q->columns, WIDTH);
   rf_status st = rf_run_tasks(q->run, some, 0, take_in, q, err);
   if (st >= 0 && q->operation == RF_FRONTS_HALF_MULTIPLY)
-    return rf_run_tasks(q->run, pieces(f->nodes.n, COLUMNS), 0, multiply_task, q, err);
+    return rf_run_tasks(q->run, rf_pieces(f->nodes.n, COLUMNS), 0, multiply_task, q, err);
   if (st >= 0 && q->operation == RF_FRONTS_SOLVE) {
     memset(q->outside, 0, (size_t)(q->blocks * f->outside * WIDTH) * sizeof *q->outside);
     st = rf_fronts_visit(f, q->run, true, forward_unit, q, err);
@@ -300,23 +301,27 @@ rf_status rf_fronts_apply(const rf_fronts *f, const rf_run *run, const double *v
   rf_status st = RF_OK;
   const int64_t n = f->nodes.n;
   const int32_t columns = sides->vectors * sides->width;
-  const int64_t blocks = columns < BLOCKS * WIDTH ? pieces(columns, WIDTH) : BLOCKS;
+  const int64_t blocks = columns < BLOCKS * WIDTH ? rf_pieces(columns, WIDTH) : BLOCKS;
   solution q = {.f = f,
                 .run = run,
                 .values = values,
                 .operation = operation,
                 .sides = sides,
                 .simd = rf_simd_resolve(RF_SIMD_BEST)};
+  // threads that wake up for little work take longer than they save
+  const rf_run alone = {1, run->progress, run->progress_context};
+  if ((double)rf_fronts_values(f) * columns < SMALL) q.run = run = &alone;
+  const int64_t own_rows = operation == RF_FRONTS_HALF_MULTIPLY ? 2 : 1;
   RF_ALLOC(q.y, blocks * n * WIDTH);
   RF_ALLOC(q.outside, blocks * f->outside * WIDTH);
   RF_ALLOC(q.z, run->threads);
   RF_ALLOC(q.at, run->threads);
   for (int w = 0; w < run->threads; ++w) {
-    RF_ALLOC(q.z[w], 2 * blocks * f->most_rows * WIDTH);
+    RF_ALLOC(q.z[w], own_rows * blocks * f->most_rows * WIDTH);
     RF_ALLOC(q.at[w], n);
   }
   for (; q.first < columns; q.first += q.columns) {
-    q.columns = least(BLOCKS * WIDTH, columns - q.first);
+    q.columns = rf_least(BLOCKS * WIDTH, columns - q.first);
     RF_TRY(apply_some(&q, err));
   }
 done:

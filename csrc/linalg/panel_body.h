@@ -50,32 +50,32 @@ RF_INLINE void gather_strip(int columns, int32_t rows, const double *l, int64_t 
 }
 
 void RF_NAME(rf_panel_subtract)(int32_t rows, int32_t n, const double *l, int64_t ld,
-                                int32_t blocks, int64_t stride, const double *x, double *y) {
+                                int32_t blocks, int64_t stride, const double *from, double *to) {
   for (int32_t r = 0; r < rows; r += ROWS) {
     const int32_t some = rows - r < ROWS ? rows - r : ROWS;
     for (int32_t b = 0; b < blocks; ++b) {
-      const double *from = x + b * stride, *tile = l + r;
-      double *to = y + b * stride + (int64_t)r * RF_PANEL_WIDTH;
+      const double *x = from + b * stride, *tile = l + r;
+      double *y = to + b * stride + (int64_t)r * RF_PANEL_WIDTH;
       int32_t c = 0;
       for (; c + STRIP <= n; c += STRIP)
-        subtract_strip(STRIP, some, tile + c * ld, ld, from + c * RF_PANEL_WIDTH, to);
-      for (; c < n; ++c) subtract_strip(1, some, tile + c * ld, ld, from + c * RF_PANEL_WIDTH, to);
+        subtract_strip(STRIP, some, tile + c * ld, ld, x + c * RF_PANEL_WIDTH, y);
+      for (; c < n; ++c) subtract_strip(1, some, tile + c * ld, ld, x + c * RF_PANEL_WIDTH, y);
     }
   }
 }
 
 void RF_NAME(rf_panel_subtract_transposed)(int32_t rows, int32_t n, const double *l, int64_t ld,
-                                           int32_t blocks, int64_t stride, const double *y,
-                                           double *x) {
+                                           int32_t blocks, int64_t stride, const double *from,
+                                           double *to) {
   for (int32_t r = 0; r < rows; r += ROWS) {
     const int32_t some = rows - r < ROWS ? rows - r : ROWS;
     for (int32_t b = 0; b < blocks; ++b) {
-      const double *from = y + b * stride + (int64_t)r * RF_PANEL_WIDTH, *tile = l + r;
-      double *to = x + b * stride;
+      const double *y = from + b * stride + (int64_t)r * RF_PANEL_WIDTH, *tile = l + r;
+      double *x = to + b * stride;
       int32_t c = 0;
       for (; c + STRIP <= n; c += STRIP)
-        gather_strip(STRIP, some, tile + c * ld, ld, from, to + c * RF_PANEL_WIDTH);
-      for (; c < n; ++c) gather_strip(1, some, tile + c * ld, ld, from, to + c * RF_PANEL_WIDTH);
+        gather_strip(STRIP, some, tile + c * ld, ld, y, x + c * RF_PANEL_WIDTH);
+      for (; c < n; ++c) gather_strip(1, some, tile + c * ld, ld, y, x + c * RF_PANEL_WIDTH);
     }
   }
 }

@@ -1,7 +1,7 @@
 // Kernels of triangular solves: columns of a panel L, ld numbers apart, and right-hand sides.
 //
 // RF_PANEL_WIDTH right-hand sides lie side by side, x (rows, RF_PANEL_WIDTH).  There may be several
-// such blocks, `stride` numbers apart: L comes from memory once for all.
+// such blocks, `stride` numbers apart: L is read once for all blocks.
 #ifndef RF_LINALG_PANEL_RT_H
 #define RF_LINALG_PANEL_RT_H
 
@@ -17,10 +17,10 @@ enum {
 // x (n) = L^-1 x, and L^-T x, by the first n rows of L.
 typedef void rf_panel_solve_fn(int32_t n, const double *l, int64_t ld, int32_t blocks,
                                int64_t stride, double *x);
-// y (rows) -= L x, x (n).
+// to (rows) -= L from (n).
 typedef void rf_panel_subtract_fn(int32_t rows, int32_t n, const double *l, int64_t ld,
-                                  int32_t blocks, int64_t stride, const double *x, double *y);
-// x (n) -= L^T y, y (rows).
+                                  int32_t blocks, int64_t stride, const double *from, double *to);
+// to (n) -= L^T from (rows).
 RF_SIMD_DECLARE(rf_panel_solve_fn, rf_panel_solve);
 RF_SIMD_DECLARE(rf_panel_solve_fn, rf_panel_solve_transposed);
 RF_SIMD_DECLARE(rf_panel_subtract_fn, rf_panel_subtract);

@@ -20,6 +20,9 @@ typedef struct rf_reduced {
   const double *basis;       // U, coordinate by coordinate      (r, n_nodes, 3)
   rf_reduced_basis *shared;  // what holds it: models of one basis share it
   const double *reach;       // largest displacement of a node by each vector   (r)
+  const double *turn;        // R of U = Q R with orthonormal columns of Q, by rows; (r, r) of the
+  int32_t turn_columns;      // basis, which may have more vectors
+  double turned_reach;       // largest displacement of a node at |R q| = 1
   double length_m;           // diagonal of the box around the nodes at rest; INFINITY: not known
   double *mass;              // M~, symmetric positive definite     (r, r)
   rf_polynomial *polynomial;
@@ -52,10 +55,6 @@ void rf_reduced_displacement(const rf_reduced *model, const double *q, double *u
 void rf_reduced_project(const rf_reduced *model, const double *force, double *reduced);
 
 // Upper bound of the displacement of any node at q, m.
-static inline double rf_reduced_farthest_rt(const rf_reduced *model, const double *q) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < model->r; ++i) sum += fabs(q[i]) * model->reach[i];
-  return sum;
-}
+double rf_reduced_farthest_rt(const rf_reduced *model, const double *q);
 
 #endif

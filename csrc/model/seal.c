@@ -13,6 +13,8 @@ static const double ASYMMETRY = 1e-12;
 // rounding leaves of a dependent one is below 1e-13 for the largest r.
 static const double INDEPENDENT = 1e-13;
 
+enum { NODES_AT_ONCE = 128 };
+
 static rf_status require_finite(const double *x, int64_t count, const char *name, rf_error *err) {
   for (int64_t i = 0; i < count; ++i)
     if (!isfinite(x[i]))
@@ -55,14 +57,16 @@ done:
 struct rf_reduced_basis {
   atomic_int users;
   double *vectors;
-  double *reach;
-  double length_m;
+  double *reach, *turn;
+  int32_t r;
+  double turned_reach, length_m;
 };
 
 static void release_basis(rf_reduced_basis *basis) {
   if (!basis || atomic_fetch_sub(&basis->users, 1) > 1) return;
   rf_free(basis->vectors);
   rf_free(basis->reach);
+  rf_free(basis->turn);
   rf_free(basis);
 }
 
@@ -80,6 +84,44 @@ static double length_of(int32_t n_nodes, const double *nodes) {
   return rf_vec3_length(diagonal);
 }
 
+// R from U^T U = R^T R, and how far the columns of U R^-1 reach together.  Vectors that depend on
+// each other have none: the model is refused for its mass.
+static rf_status find_turn(rf_reduced_basis *basis, int32_t r, int32_t n_nodes, rf_error *err) {
+  rf_status st = RF_OK;
+  const int n = 3 * n_nodes;
+  const double one = 1.0, zero = 0.0;
+  double *rows = NULL, farthest = 0.0;
+  int info = 0;
+  basis->r = r;
+  basis->turned_reach = INFINITY;
+  RF_ALLOC(basis->turn, r * r);
+  RF_ALLOC(rows, 3 * NODES_AT_ONCE * (int64_t)r);
+  rf_blas_serial_begin();
+  // the lower triangle column by column: the upper one row by row
+  dsyrk_("L", "T", &r, &n, &one, basis->vectors, &n, &zero, basis->turn, &r);
+  dpotrf_("L", &r, basis->turn, &r, &info);
+  for (int first = 0; info == 0 && first < n; first += 3 * NODES_AT_ONCE) {
+    const int some = n - first < 3 * NODES_AT_ONCE ? n - first : 3 * NODES_AT_ONCE;
+    for (int32_t i = 0; i < r; ++i)
+      memcpy(rows + (int64_t)i * some, basis->vectors + (int64_t)i * n + first,
+             (size_t)some * sizeof *rows);
+    dtrsm_("R", "L", "T", "N", &some, &r, &one, basis->turn, &r, rows, &some);
+    for (int k = 0; k < some; k += 3) {
+      double square = 0.0;
+      for (int32_t i = 0; i < r; ++i) {
+        const double *u = rows + (int64_t)i * some + k;
+        square += rf_vec3_dot(u, u);
+      }
+      farthest = fmax(farthest, square);
+    }
+  }
+  rf_blas_serial_end();
+  if (info == 0) basis->turned_reach = sqrt(farthest);
+done:
+  rf_free(rows);
+  return st;
+}
+
 static rf_status copy_basis(int32_t r, int32_t n_nodes, const double *nodes, const double *vectors,
                             rf_reduced_basis **out, rf_error *err) {
   rf_status st = RF_OK;
@@ -94,6 +136,7 @@ static rf_status copy_basis(int32_t r, int32_t n_nodes, const double *nodes, con
     for (const double *u = vectors + i * (count / r), *end = u + count / r; u < end; u += 3)
       basis->reach[i] = fmax(basis->reach[i], rf_vec3_length(u));
   basis->length_m = nodes ? length_of(n_nodes, nodes) : INFINITY;
+  RF_TRY(find_turn(basis, r, n_nodes, err));
   *out = basis;
   basis = NULL;
 done:
@@ -118,6 +161,9 @@ static rf_status seal(int32_t n_nodes, const double *mass, rf_polynomial *polyno
   model->shared = basis;
   model->basis = basis->vectors;
   model->reach = basis->reach;
+  model->turn = basis->turn;
+  model->turn_columns = basis->r;
+  model->turned_reach = basis->turned_reach;
   model->length_m = basis->length_m;
   *out = model;
   return st;

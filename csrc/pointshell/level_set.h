@@ -29,8 +29,8 @@ RF_MUST_CHECK rf_status rf_level_set_triangulate(const rf_field *field, double v
 // `reach`: x is then no place of the level set.
 bool rf_level_set_settle(const rf_level_set *t, double *x, double reach, double *normal);
 
-// The same of n places (n, 3), each with its reach, four at a time; settled: 1 or 0 of each.
-enum { RF_LEVEL_SET_BLOCK = 64 };  // most of them
+// The same for n <= RF_LEVEL_SET_BLOCK places x (n, 3), reach (n); settled (n): 1 or 0.
+enum { RF_LEVEL_SET_BLOCK = 64 };
 void rf_level_set_settle_block(const rf_level_set *t, int32_t n, double *x, const double *reach,
                                double *normal, uint8_t *settled);
 

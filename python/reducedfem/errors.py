@@ -92,7 +92,7 @@ class StaticConvergenceError(ConvergenceError):
 
 
 class DivergedError(ReducedFEMError, RuntimeError):
-    """A simulation left the finite numbers, or all bounds; its last good state is kept."""
+    """A simulation became non-finite or moved far beyond its size; its last good state is kept."""
 
 
 class DeviceError(ReducedFEMError, OSError):
