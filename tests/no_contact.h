@@ -62,6 +62,10 @@ rf_status rf_newmark_take(rf_newmark *to, const rf_newmark *from, rf_error *err)
   return RF_ERR_ARG;
 }
 void rf_newmark_free(rf_newmark *s) { (void)s; }
+double rf_reduced_farthest_rt(const rf_reduced *m, const double *q) {
+  (void)m, (void)q;
+  return 0.0;
+}
 rf_status rf_newmark_explain(const rf_newmark *s, const char *who, rf_error *err) {
   (void)s, (void)who, (void)err;
   return RF_ERR_DIVERGED;
