@@ -53,7 +53,7 @@ def limp(reduced):
     return rf.ReducedSolid(core, reduced.mesh, reduced.fixed, reduced.provenance)
 
 
-def told(who, length):
+def message_of(who, length):
     return re.compile(
         rf"^{who} diverged at t = 0 s: the body would be displaced by up to ([\d.]+) m, more than "
         rf"30 times its length of {length:.3g} m; the state before this step is kept; try more "
@@ -76,7 +76,7 @@ def test_a_body_that_flies_away_ends_the_session(beam, coupled, steps):
     simulation.reset(qdot=swung(soft, 40.0 * steps).state.qdot, qddot=np.zeros(soft.r))
     device = rf.ReplayDevice([0.0, 10.0], [PRESSED] * 2)
     made = session(contact_of(tree), device, simulation=simulation, coupled=coupled)
-    expected = told("cycle 0: the simulation of contact 0", length)
+    expected = message_of("cycle 0: the simulation of contact 0", length)
     with pytest.raises(rf.DivergedError, match=expected) as failure:
         made.run(5000)
     match = expected.match(str(failure.value))
@@ -138,7 +138,7 @@ def test_a_held_body_that_flies_away_ends_the_session(beam):
         contact, rf.ReplayDevice(*held(0.2)), simulation=rf.ImplicitNewmark(beam[0], 1e-3),
         field_simulation=swung(limp(held_body), 40.0),
     )  # fmt: skip
-    with pytest.raises(rf.DivergedError, match=told("cycle 0: field_simulation", length)):
+    with pytest.raises(rf.DivergedError, match=message_of("cycle 0: field_simulation", length)):
         made.run(10)
     made.close()
 
@@ -163,7 +163,7 @@ def test_states_that_are_too_far_are_refused(beam, ball):
 
 
 def twice(reduced):
-    """Return coordinates, all of which count alike, that displace a node by two body lengths."""
+    """Return coordinates that displace a node by two body lengths, each vector by as much."""
     reach, length = bounds_of(reduced)
     q = 1.0 / reach
     return q * 2.0 * length / np.linalg.norm(reduced.displacement(q), axis=1).max()
@@ -209,7 +209,7 @@ def test_steps_in_contact_have_the_same_bound(beam):
     soft = limp(reduced)
     simulation = swung(soft, 40.0)
     before = simulation.state
-    with pytest.raises(rf.DivergedError, match=told("the simulation", length)):
+    with pytest.raises(rf.DivergedError, match=message_of("the simulation", length)):
         simulation.step(n=3, contact=contact_of(tree), position=PRESSED, quaternion=UPRIGHT)
     assert simulation.state.time == 0.0
     np.testing.assert_array_equal(simulation.state.qdot, before.qdot)

@@ -3,8 +3,8 @@
 // Factors and solutions are computed by linalg/fronts.h on the threads of the run, with the same
 // bits for any number of threads.
 //
-// Analyse once, factorize as often as values change, and solve for many columns at once: the
-// factor, the reading of which takes most of the time, is read once for RF_CHOLESKY_BLOCK of them.
+// Analyse once, factorize as often as values change, and solve for many columns at once: most of
+// the time goes into reading the factor, which is read once for RF_CHOLESKY_BLOCK columns.
 #ifndef RF_LINALG_CHOLESKY_H
 #define RF_LINALG_CHOLESKY_H
 

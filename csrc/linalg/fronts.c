@@ -127,7 +127,7 @@ void rf_fronts_free(rf_fronts *f) {
 
 typedef enum progress { PENDING, DONE, FAILED } progress;
 
-// Units between two of the top, all of which hang under the later one.
+// Consecutive units below one front of the top: all are in its subtree.
 typedef struct batch {
   const rf_fronts *f;
   int32_t begin, end;

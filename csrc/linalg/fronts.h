@@ -8,7 +8,7 @@
 // elimination tree hand up are added in a dense trapezoid, which is eliminated; what is left over
 // is handed to the parent.
 //
-// Subtrees are worked on at once.  The fronts at the top, of which there are too few for that, are
+// Threads work on subtrees in parallel.  Near the root there are too few of them: fronts there are
 // cut into tiles instead.  Cuts and the order of sums do not depend on the number of threads, so
 // the result has the same bits for any number.
 #ifndef RF_LINALG_FRONTS_H

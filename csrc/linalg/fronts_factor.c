@@ -21,7 +21,7 @@ typedef struct block {
   int size;
 } block;
 
-// A block that nobody uses.
+// A free block.
 typedef struct kept_block {
   struct kept_block *next;
 } kept_block;

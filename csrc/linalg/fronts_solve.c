@@ -25,10 +25,9 @@ typedef struct solution {
   rf_simd simd;
   int32_t first, columns, blocks;  // right-hand sides that are worked on, and their blocks
   double *y;                       // (blocks, n, WIDTH), in the order of elimination
-  double
-      *outside;  // (blocks, f->outside, WIDTH): contributions of units to rows of their ancestors
-  double **z;    // a worker: (blocks, most_rows, WIDTH) of one front
-  int32_t **at;  // a worker: (n) of rows above a unit among those of its root
+  double *outside;  // (blocks, f->outside, WIDTH): what units add to rows of their ancestors
+  double **z;       // a worker: (blocks, most_rows, WIDTH) of one front
+  int32_t **at;     // a worker: (n) of rows above a unit among those of its root
 } solution;
 
 // Columns [from, to) of a front and its rows up to `end`.

@@ -37,7 +37,7 @@ RF_INLINE void subtract_strip(int columns, int32_t rows, const double *l, int64_
   }
 }
 
-// x -= L^T y for `columns` columns, the sums of which stay in registers.
+// x -= L^T y for `columns` columns; their sums stay in registers.
 RF_INLINE void gather_strip(int columns, int32_t rows, const double *l, int64_t ld, const double *y,
                             double *x) {
   row sum[STRIP];
