@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import shlex
 import subprocess
 import tempfile
 from pathlib import Path
@@ -28,7 +29,7 @@ def _library() -> ctypes.CDLL:
     wide = _core.simd_available(3)
     folder = tempfile.mkdtemp()
     out = Path(folder) / "yardsticks.so"
-    command = [os.environ.get("CC", "cc"), "-O3", "-march=native", "-ffp-contract=fast"]
+    command = [*shlex.split(os.environ.get("CC") or "cc"), "-O3", "-march=native", "-ffp-contract=fast"]
     command += ["-shared", "-fPIC", f"-DRF_YARDSTICK_WIDTH={8 if wide else 4}", "-o", str(out)]
     command += ["-I/usr/include/suitesparse", str(_SOURCE), "-lcholmod"]
     command += [str(_core.blas_description()["library"])]
