@@ -29,7 +29,12 @@ def _library() -> ctypes.CDLL:
     wide = _core.simd_available(3)
     folder = tempfile.mkdtemp()
     out = Path(folder) / "yardsticks.so"
-    command = [*shlex.split(os.environ.get("CC") or "cc"), "-O3", "-march=native", "-ffp-contract=fast"]
+    command = [
+        *shlex.split(os.environ.get("CC") or "cc"),
+        "-O3",
+        "-march=native",
+        "-ffp-contract=fast",
+    ]
     command += ["-shared", "-fPIC", f"-DRF_YARDSTICK_WIDTH={8 if wide else 4}", "-o", str(out)]
     command += ["-I/usr/include/suitesparse", str(_SOURCE), "-lcholmod"]
     command += [str(_core.blas_description()["library"])]

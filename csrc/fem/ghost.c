@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "fem/adjacency.h"
+#include "fem/inertia.h"
 #include "linalg/vec3.h"
 #include "mesh/reference.h"
 #include "mesh/topology.h"
@@ -13,7 +14,7 @@
 enum { ROWS_PER_TASK = 1024, MOST_JUMP = 2 * RF_MAX_NODES };
 
 // g, g_M / g and c, for first- and second-order elements
-static const double GAMMA[2] = {2e-3, 5e-4};
+static const double GAMMA[2] = {5e-4, 1.25e-4};
 static const double OF_MASS[2] = {1.0, 0.4};
 static const double CURVATURE[2] = {0.0, 0.05};
 const double RF_GHOST_MODULUS = 2.6;  // E / mu at Poisson's ratio 0.3
@@ -22,12 +23,15 @@ const double RF_GHOST_MODULUS = 2.6;  // E / mu at Poisson's ratio 0.3
 static const int FACE_AXIS[RF_BOX_FACES] = {2, 2, 1, 0, 1, 0};
 static const int FACE_SIDE[RF_BOX_FACES] = {-1, 1, -1, 1, 1, -1};
 
-// Filled fraction below which a cell is tied to its neighbours.  The couplings cost more than
-// half of the work of a factorization where every cut cell has them; cells that are filled
-// further raise the highest frequency by a few per cent at most.
-static const double SMALL = 0.37;
+// Filled fraction below which a cell is tied to its neighbours, for first- and second-order
+// elements.  The couplings cost more than half of the work of a factorization where every cut cell
+// of second order has them; cells that are filled further raise the highest frequency by a few per
+// cent at most.
+static const double SMALL[2] = {0.5, 0.37};
 
-static bool is_small(const rf_mesh *m, int32_t e) { return rf_mesh_fraction(m, e) < SMALL; }
+static bool is_small(const rf_mesh *m, int32_t e) {
+  return rf_mesh_fraction(m, e) < SMALL[rf_element_is_quadratic(m->type)];
+}
 
 rf_status rf_solid_find_ghosts(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
@@ -59,11 +63,10 @@ static void box_edges(const rf_mesh *m, double edge[3][3]) {
                 edge[k]);
 }
 
-double rf_solid_ghost_area(const rf_solid *s) {
+double rf_solid_ghost_edge(const rf_solid *s) {
   double edge[3][3];
   box_edges(s->mesh, edge);
-  const double h = cbrt(rf_vec3_det(edge[0], edge[1], edge[2]));
-  return OF_MASS[rf_element_is_quadratic(s->mesh->type)] * h * h;
+  return cbrt(rf_vec3_det(edge[0], edge[1], edge[2]));
 }
 
 double rf_solid_ghost_modulus(const rf_solid *s, int32_t material) {
@@ -174,6 +177,21 @@ done:
   return st;
 }
 
+rf_status rf_solid_ghost_mass(const rf_solid *s, const double *density, double *entries,
+                              rf_error *err) {
+  rf_status st = RF_OK;
+  double *factor = NULL;
+  RF_ALLOC(factor, s->n_materials);
+  const double h = rf_solid_ghost_edge(s);
+  for (int32_t m = 0; m < s->n_materials; ++m)
+    factor[m] = OF_MASS[rf_element_is_quadratic(s->mesh->type)] * h * h * density[m];
+  RF_TRY(rf_solid_ghost_matrix(s, factor, entries, err));
+  RF_TRY(rf_solid_add_gradient_inertia(s, density, entries, err));
+done:
+  rf_free(factor);
+  return st;
+}
+
 // stores the non-zero entries
 static rf_status keep_stiffness(rf_solid *s, const double *entries, rf_error *err) {
   rf_status st = RF_OK;
@@ -219,9 +237,8 @@ rf_status rf_solid_build_ghosts(rf_solid *s, rf_error *err) {
   for (int32_t m = 0; m < s->n_materials; ++m) factor[m] = rf_solid_ghost_modulus(s, m);
   RF_TRY(rf_solid_ghost_matrix(s, factor, entries, err));
   RF_TRY(keep_stiffness(s, entries, err));
-  for (int32_t m = 0; m < s->n_materials; ++m)
-    factor[m] = s->material[m].density * rf_solid_ghost_area(s);
-  RF_TRY(rf_solid_ghost_matrix(s, factor, entries, err));
+  for (int32_t m = 0; m < s->n_materials; ++m) factor[m] = s->material[m].density;
+  RF_TRY(rf_solid_ghost_mass(s, factor, entries, err));
   add_mass(s, entries);
 done:
   rf_free(factor);

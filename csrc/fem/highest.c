@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/run.h"
 #include "fem/fem.h"
+#include "fem/mass_solve.h"
 #include "linalg/blas.h"
 #include "linalg/vector.h"
 
@@ -25,32 +26,6 @@ enum {
 };
 static const double RESIDUAL = 1e-4;   // of the estimate, relative
 static const double SMALLEST = 1e-12;  // component of x, of the largest
-
-typedef struct lanczos {
-  const rf_solid *solid;
-  rf_cholesky *mass;  // factor of the scalar mass, NULL: lumped
-  double *columns;    // one column an axis                     (3, n_free)
-} lanczos;
-
-// y = M^-1 x over the free DOFs, zero at fixed ones
-static rf_status solve_mass(lanczos *l, const rf_run *run, const double *x, double *y,
-                            rf_error *err) {
-  const rf_solid *s = l->solid;
-  const int32_t n = s->n_free;
-  if (!l->mass) {
-    for (int32_t k = 0; k < n; ++k)
-      for (int c = 0; c < 3; ++c)
-        y[3 * (int64_t)s->free[k] + c] = x[3 * (int64_t)s->free[k] + c] / s->lumped[s->free[k]];
-    return RF_OK;
-  }
-  for (int32_t k = 0; k < n; ++k)
-    for (int c = 0; c < 3; ++c) l->columns[c * (int64_t)n + k] = x[3 * (int64_t)s->free[k] + c];
-  const rf_status st = rf_cholesky_solve(l->mass, run, 3, l->columns, l->columns, err);
-  if (st < 0) return st;
-  for (int32_t k = 0; k < n; ++k)
-    for (int c = 0; c < 3; ++c) y[3 * (int64_t)s->free[k] + c] = l->columns[c * (int64_t)n + k];
-  return RF_OK;
-}
 
 static void hold_fixed(const rf_solid *s, double *x) {
   for (int32_t k = 0; k < s->n_fixed; ++k) memset(x + 3 * (int64_t)s->fixed[k], 0, 3 * sizeof *x);
@@ -102,23 +77,17 @@ static rf_status estimate(const rf_solid *s, const rf_run *run, const double *bl
                           double *value, rf_error *err) {
   rf_status st = RF_OK;
   const int64_t dofs = 3 * (int64_t)s->mesh->n_nodes, free_dofs = 3 * (int64_t)s->n_free;
-  lanczos l = {.solid = s};
-  rf_csc lower = {0};
+  rf_solid_mass mass = {0};
   double *v = NULL, *mass_v = NULL, *before = NULL, *z = NULL;
   double diagonal[LAST_CHECK], off[LAST_CHECK];
   RF_ALLOC(v, dofs);
   RF_ALLOC(mass_v, dofs);
   RF_ALLOC(before, dofs);
   RF_ALLOC(z, dofs);
-  if (!lumped) {
-    RF_ALLOC(l.columns, free_dofs);
-    RF_TRY(rf_solid_free_mass(s, &lower, err));
-    RF_TRY(rf_cholesky_create(&lower, &l.mass, err));
-    RF_TRY(rf_cholesky_factorize(l.mass, run, &lower, NULL, err));
-  }
+  RF_TRY(rf_solid_mass_init(&mass, s, run, lumped, err));
   start_vector(dofs, z);
   hold_fixed(s, z);
-  RF_TRY(solve_mass(&l, run, z, v, err));
+  RF_TRY(rf_solid_mass_solve(&mass, run, z, v, err));
   double norm = sqrt(rf_dot(dofs, v, z)), residual = 0.0;
   for (int64_t d = 0; d < dofs; ++d) v[d] /= norm, mass_v[d] = z[d] / norm;
 
@@ -131,7 +100,7 @@ static rf_status estimate(const rf_solid *s, const rf_run *run, const double *bl
     diagonal[k] = rf_dot(dofs, v, z);
     for (int64_t d = 0; d < dofs; ++d) z[d] -= diagonal[k] * mass_v[d];
     memcpy(before, mass_v, (size_t)dofs * sizeof *before);
-    RF_TRY(solve_mass(&l, run, z, v, err));
+    RF_TRY(rf_solid_mass_solve(&mass, run, z, v, err));
     last = off[k] = sqrt(fmax(rf_dot(dofs, v, z), 0.0));
     // nothing left: the Krylov space holds whole eigenvectors, or everything
     const bool ended = !(last > DBL_EPSILON * fabs(diagonal[0])) || k + 1 >= free_dofs;
@@ -147,9 +116,7 @@ done:
   rf_free(mass_v);
   rf_free(before);
   rf_free(z);
-  rf_free(l.columns);
-  rf_cholesky_free(l.mass);
-  rf_csc_free(&lower);
+  rf_solid_mass_release(&mass);
   return st;
 }
 

@@ -209,15 +209,15 @@ static rf_status add_ghost_volume(const rf_solid *s, int32_t material, double *m
                                   rf_error *err) {
   rf_status st = RF_OK;
   const int32_t entries = s->graph.ptr[s->mesh->n_nodes];
-  double *factor = NULL, *ghost = NULL;
+  double *density = NULL, *ghost = NULL;
   if (!s->ghost_mate) return RF_OK;
-  RF_ALLOC(factor, s->n_materials);
+  RF_ALLOC(density, s->n_materials);
   RF_ALLOC(ghost, entries);
-  factor[material] = rf_solid_ghost_area(s);
-  RF_TRY(rf_solid_ghost_matrix(s, factor, ghost, err));
+  density[material] = 1.0;
+  RF_TRY(rf_solid_ghost_mass(s, density, ghost, err));
   for (int32_t p = 0; p < entries; ++p) mass[p] += ghost[p];
 done:
-  rf_free(factor);
+  rf_free(density);
   rf_free(ghost);
   return st;
 }

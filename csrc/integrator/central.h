@@ -1,6 +1,6 @@
 // Explicit central differences, the Newmark scheme with beta = 0 and gamma = 1/2 (B07 2.9.1), for
-// the reduced model, where a step is real-time code, and for the unreduced solid with lumped
-// mass (central_solid.h), where no matrix is factored.
+// the reduced model, where a step is real-time code, and for the unreduced solid
+// (central_solid.h), where no matrix is factored in a step.
 //
 //   x' = x + h v + h^2/2 a,   w = v + h/2 a                         (velocity in the middle)
 //   M a' = f - R(x') - alpha M v' - (beta K(x') + D(x')) w,   v' = w + h/2 a'

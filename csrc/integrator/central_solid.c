@@ -1,4 +1,4 @@
-// Central differences for the unreduced solid: the scheme of central.h with lumped mass.
+// Central differences for the unreduced solid: the scheme of central.h.
 #include "integrator/central_solid.h"
 #include "base/alloc.h"
 
@@ -15,6 +15,7 @@ rf_status rf_solid_central_create(const rf_solid *solid, const rf_run *run,
                               set->load, err));
   s->set.viscosity = s->motion.viscosity;
   s->set.load = s->motion.load;
+  RF_TRY(rf_solid_mass_init(&s->mass, solid, run, rf_solid_steps_lumped(solid), err));
   RF_TRY(rf_solid_central_reset(s, run, NULL, NULL, NULL, err));
   *out = s;
   s = NULL;
@@ -26,6 +27,7 @@ done:
 void rf_solid_central_free(rf_solid_central *s) {
   if (!s) return;
   rf_solid_motion_release(&s->motion);
+  rf_solid_mass_release(&s->mass);
   rf_free(s);
 }
 
@@ -35,7 +37,21 @@ static rf_status resist(rf_solid_central *s, const rf_run *run, rf_error *err) {
   return st < 0 ? st : rf_solid_motion_damp(&s->motion, run, NULL, s->motion.internal, err);
 }
 
+// xddot := M^-1 (force - internal)
+static rf_status accelerate(rf_solid_central *s, const rf_run *run, const double *force,
+                            rf_error *err) {
+  rf_solid_motion *m = &s->motion;
+  const rf_solid *solid = m->solid;
+  for (int32_t k = 0; k < solid->n_free; ++k)
+    for (int c = 0; c < 3; ++c) {
+      const int64_t d = 3 * (int64_t)solid->free[k] + c;
+      m->xddot[d] = force[d] - m->internal[d];
+    }
+  return rf_solid_mass_solve(&s->mass, run, m->xddot, m->xddot, err);
+}
+
 static rf_status one_step(rf_solid_central *s, const rf_run *run, rf_error *err) {
+  rf_status st = RF_OK;
   rf_solid_motion *m = &s->motion;
   const rf_solid *solid = m->solid;
   const int64_t dofs = 3 * (int64_t)solid->mesh->n_nodes;
@@ -44,20 +60,19 @@ static rf_status one_step(rf_solid_central *s, const rf_run *run, rf_error *err)
     m->xdot[d] = m->v[d] + 0.5 * h * m->a[d];
     m->x[d] = m->u[d] + h * m->xdot[d];
   }
-  const rf_status st = resist(s, run, err);
-  if (st < 0) return st;
+  RF_TRY(resist(s, run, err));
+  RF_TRY(accelerate(s, run, m->applied, err));
   for (int32_t k = 0; k < solid->n_free; ++k)
     for (int c = 0; c < 3; ++c) {
       const int64_t d = 3 * (int64_t)solid->free[k] + c;
-      const double balance = m->applied[d] - m->internal[d];
-      m->xddot[d] =
-          (balance / solid->lumped[solid->free[k]] - alpha * m->xdot[d]) / (1.0 + 0.5 * h * alpha);
+      m->xddot[d] = (m->xddot[d] - alpha * m->xdot[d]) / (1.0 + 0.5 * h * alpha);
       m->xdot[d] += 0.5 * h * m->xddot[d];
     }
   if (!rf_solid_motion_keep(m)) return rf_central_diverged(s->time_s, err);
   ++s->steps;
   s->time_s = (double)s->steps * h;  // a sum would drift
-  return RF_OK;
+done:
+  return st;
 }
 
 rf_status rf_solid_central_step(rf_solid_central *s, const rf_run *run, const double *force,
@@ -79,11 +94,11 @@ rf_status rf_solid_central_reset(rf_solid_central *s, const rf_run *run, const d
   if (!a) {
     // M a = load - (alpha M + beta K + D) v - R
     RF_TRY(resist(s, run, err));
+    RF_TRY(accelerate(s, run, m->load, err));
     for (int32_t k = 0; k < solid->n_free; ++k)
       for (int c = 0; c < 3; ++c) {
         const int64_t d = 3 * (int64_t)solid->free[k] + c;
-        m->xddot[d] = (m->load[d] - m->internal[d]) / solid->lumped[solid->free[k]] -
-                      s->set.damping_mass * m->xdot[d];
+        m->xddot[d] -= s->set.damping_mass * m->xdot[d];
       }
   }
   if (!rf_solid_motion_keep(m)) return rf_motion_not_finite(err);

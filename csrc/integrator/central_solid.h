@@ -1,12 +1,15 @@
-// Explicit central differences for the unreduced solid: the scheme of central.h with lumped mass.
+// Explicit central differences for the unreduced solid: the scheme of central.h, with the lumped
+// mass or, of cut elements of second order, the consistent one (fem/mass_solve.h).
 #ifndef RF_INTEGRATOR_CENTRAL_SOLID_H
 #define RF_INTEGRATOR_CENTRAL_SOLID_H
 
+#include "fem/mass_solve.h"
 #include "integrator/central.h"
 #include "integrator/solid_motion.h"
 
-// The stable step at u (NULL: rest), as rf_reduced_stable_step, of the rates that
-// rf_solid_highest_bound gives: a guarantee for the linear system there.
+// The stable step at u (NULL: rest), as rf_reduced_stable_step.  With the lumped mass of the rates
+// that rf_solid_highest_bound gives, a guarantee for the linear system there; with the consistent
+// one of those of rf_solid_highest, 2 % more for its error.
 RF_MUST_CHECK rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run,
                                              const double *u, double damping_stiff,
                                              const double *viscosity, double *step, rf_error *err);
@@ -14,6 +17,7 @@ RF_MUST_CHECK rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run
 typedef struct rf_solid_central {
   rf_central_settings set;
   rf_solid_motion motion;  // and the state
+  rf_solid_mass mass;
   double time_s;
   int64_t steps;  // since the last reset
 } rf_solid_central;

@@ -6,6 +6,8 @@
 #include "integrator/central_solid.h"
 #include "linalg/blas.h"
 
+static const double MARGIN = 1.02;  // of eigenvalues that are estimated from below
+
 // eigenvalues of A x = lambda M~ x, ascending; `a` (r, r) is overwritten
 static rf_status eigenvalues(const rf_reduced *model, double *a, double *values, rf_error *err) {
   rf_status st = RF_OK;
@@ -100,6 +102,15 @@ done:
   return st;
 }
 
+// a rate that the highest eigenvalue of the blocks does not exceed
+static rf_status highest_rate(const rf_solid *solid, const rf_run *run, const double *blocks,
+                              double *rate, rf_error *err) {
+  if (rf_solid_steps_lumped(solid)) return rf_solid_highest_bound(solid, run, blocks, rate, err);
+  const rf_status st = rf_solid_highest(solid, run, blocks, false, rate, err);
+  *rate *= *rate > 0.0 ? MARGIN : 1.0;
+  return st;
+}
+
 rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run, const double *u,
                                double damping_stiff, const double *viscosity, double *step,
                                rf_error *err) {
@@ -110,10 +121,10 @@ rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run, const d
   RF_ALLOC(blocks, 9 * (int64_t)solid->graph.ptr[solid->mesh->n_nodes]);
   if (viscosity) {
     RF_TRY(rf_solid_damping(solid, run, viscosity, u, NULL, NULL, NULL, blocks, err));
-    RF_TRY(rf_solid_highest_bound(solid, run, blocks, &rate, err));
+    RF_TRY(highest_rate(solid, run, blocks, &rate, err));
   }
   RF_TRY(rf_solid_evaluate(solid, run, u, NULL, NULL, blocks, err));
-  RF_TRY(rf_solid_highest_bound(solid, run, blocks, &bound, err));
+  RF_TRY(highest_rate(solid, run, blocks, &bound, err));
   *step = stable_step(bound, damping_stiff * bound + rate);
 done:
   rf_free(blocks);

@@ -406,6 +406,11 @@ static PyObject *get_lumped(PyObject *self, void *unused) {
   return py_view_f64(self, s->lumped, 1, (npy_intp[]){s->mesh->n_nodes});
 }
 
+static PyObject *get_steps_lumped(PyObject *self, void *unused) {
+  (void)unused;
+  return PyBool_FromLong(rf_solid_steps_lumped(self_solid(self)));
+}
+
 static PyObject *get_volume(PyObject *self, void *unused) {
   (void)unused;
   return PyFloat_FromDouble(self_solid(self)->total_volume);
@@ -437,9 +442,10 @@ static PyGetSetDef solid_getset[] = {
     {"fixed", get_fixed, NULL, "Fixed nodes, ascending, read-only int32.", NULL},
     {"free", get_free, NULL, "The other nodes, ascending, read-only int32.", NULL},
     {"lumped", get_lumped, NULL, "Lumped mass of the nodes, kg, read-only (n,).", NULL},
+    {"steps_lumped", get_steps_lumped, NULL, "True: explicit steps take the lumped mass.", NULL},
     {"volume", get_volume, NULL, "Volume, m^3.", NULL},
     {"n_gauss", get_n_gauss, NULL, "Quadrature points per element.", NULL},
-    {"congruent", get_congruent, NULL, "Whether all elements are translates of one.", NULL},
+    {"congruent", get_congruent, NULL, "True: all elements are translates of one.", NULL},
     {"simd", get_simd, NULL, "Kernels in use: 1 plain, 2 AVX2, 3 AVX-512.", NULL},
     {"entries", get_entries, NULL, "Ordered pairs of adjacent nodes, themselves included.", NULL},
     {0},

@@ -308,7 +308,9 @@ class Solid:
         lumped
             The diagonal matrix of the row sums, instead of the consistent one. Of second-order
             elements, whose row sums are negative at corners, that of masses in proportion
-            to the diagonal, element by element (Hinton, Rock and Zienkiewicz 1976).
+            to the diagonal, element by element (Hinton, Rock and Zienkiewicz 1976). Of cut
+            elements of 20 nodes it has modes of its own among the lowest, so that
+            `CentralDifferences` takes the consistent one there.
 
         Returns
         -------
@@ -335,7 +337,8 @@ class Solid:
         acceleration
             Of free fall [m/s^2], (3,).
         lumped
-            With the lumped mass, which `CentralDifferences` has, instead of the consistent one.
+            With the lumped mass, which `CentralDifferences` has unless elements of 20 nodes are
+            cut, instead of the consistent one.
 
         Returns
         -------
