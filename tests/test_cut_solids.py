@@ -184,7 +184,7 @@ def energies_of_motion(mesh, v):
                         @ field
                     )
                     bend += sign * 0.5 * (2.0 / h) ** 2 * (pair[0] - pair[1])
-                g, c_bend = ((5e-4, 0.0), (5e-5, 0.05))[order - 1]
+                g, c_bend = ((5e-4, 0.0), (1e-5, 0.05))[order - 1]
                 penalty += g * h**3 * w / 2.0 * h**2 / 4.0 * (jump**2 + c_bend * h**2 * bend**2)
         b = (1 / 5, 1 / 42)[order - 1]
         off = ((gradients[e] - means[host]) ** 2).sum(axis=1)

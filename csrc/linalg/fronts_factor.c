@@ -300,6 +300,11 @@ static int32_t find_row(const rf_fronts *f, int32_t s, int32_t wanted) {
   return low < rf_front_rows(f, s) && row[low] == wanted ? low : -1;
 }
 
+static rf_status refuse_entry(int32_t row, int32_t column, rf_error *err) {
+  return rf_fail(err, RF_ERR_ARG, "entry (%d, %d) is not in the analysed pattern", (int)row,
+                 (int)column);
+}
+
 // Scatters some columns of A into the fronts.  An entry above the diagonal in the order of
 // elimination belongs to the column of another front.
 static rf_status enter_task(void *context, int64_t task, int worker, rf_error *err) {
@@ -321,18 +326,14 @@ static rf_status enter_task(void *context, int64_t task, int worker, rf_error *e
       const int32_t r = f->position[a->rowind[p]];
       if (r >= c) {
         const int32_t i = at[r];
-        if (i >= rows || row[i] != r)
-          return rf_fail(err, RF_ERR_ARG, "entry (%d, %d) is not in the analysed pattern",
-                         (int)a->rowind[p], (int)unknown);
+        if (i >= rows || row[i] != r) return refuse_entry(a->rowind[p], unknown, err);
         column[i] = a->val[p];
         continue;
       }
       if (f->owner[r] != across) {
         across = f->owner[r];
         there = find_row(f, across, c);
-        if (there < 0)
-          return rf_fail(err, RF_ERR_ARG, "entry (%d, %d) is not in the analysed pattern",
-                         (int)a->rowind[p], (int)unknown);
+        if (there < 0) return refuse_entry(a->rowind[p], unknown, err);
       }
       q->values[f->nodes.value_begin[across] +
                 (int64_t)(r - f->nodes.column[across]) * rf_front_rows(f, across) + there] =

@@ -43,9 +43,12 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
   py_matrix mass = {0}, stiffness = {0};
   rf_modes_matrices *matrices = NULL;
   rf_error err = {0};
-  const rf_run run = {.threads = 1};
+  int threads;
+  py_run run;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OO:SecondOrder", &mass_obj, &stiffness_obj)) return NULL;
+  if (!PyArg_ParseTuple(args, "OOi:SecondOrder", &mass_obj, &stiffness_obj, &threads) ||
+      py_run_init(state, &run, Py_None, threads) < 0)
+    return NULL;
   if (py_in_matrix(state, &mass, mass_obj, "mass") < 0 ||
       py_in_matrix(state, &stiffness, stiffness_obj, "stiffness") < 0)
     goto done;
@@ -55,8 +58,9 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = copy_of(&mass.view, &self->mass, &err);
-  if (st >= 0) st = require_definite_mass(&self->mass, &run, &err);
-  if (st >= 0) st = rf_modes_matrices_create(&stiffness.view, &self->mass, &run, &matrices, &err);
+  if (st >= 0) st = require_definite_mass(&self->mass, &run.run, &err);
+  if (st >= 0)
+    st = rf_modes_matrices_create(&stiffness.view, &self->mass, &run.run, &matrices, &err);
   Py_END_ALLOW_THREADS
   self->object.held = matrices;
   result = py_result(state, st, &err, result);
@@ -343,7 +347,7 @@ static PyMethodDef second_order_methods[] = {
 };
 
 PyDoc_STRVAR(second_order_doc,
-             "SecondOrder(mass, stiffness, /)\n--\n\n"
+             "SecondOrder(mass, stiffness, threads, /)\n--\n\n"
              "Immutable system of two symmetric matrices, each a tuple (data, indices, indptr) of\n"
              "its lower triangle. The public face is reducedfem.SecondOrderSystem.");
 

@@ -865,6 +865,7 @@ class SecondOrder:
         cls,
         mass: tuple[ArrayLike, ArrayLike, ArrayLike],
         stiffness: tuple[ArrayLike, ArrayLike, ArrayLike],
+        threads: int,
         /,
     ) -> SecondOrder: ...
     def modes(

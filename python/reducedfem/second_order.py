@@ -75,7 +75,7 @@ class SecondOrderSystem:
                 f"hessian_product must be callable, got {type(hessian_product).__name__}"
             )
         self._hessian = hessian_product
-        self._core = _core.SecondOrder(mass_lower, stiffness_lower)
+        self._core = _core.SecondOrder(mass_lower, stiffness_lower, threads())
         if hessian_product is not None:
             _check_product(hessian_product, self.n)
 
