@@ -24,9 +24,8 @@ static const int FACE_AXIS[RF_BOX_FACES] = {2, 2, 1, 0, 1, 0};
 static const int FACE_SIDE[RF_BOX_FACES] = {-1, 1, -1, 1, 1, -1};
 
 // Filled fraction below which a cell is tied to its neighbours, for first- and second-order
-// elements.  The couplings cost more than half of the work of a factorization where every cut cell
-// of second order has them; cells that are filled further raise the highest frequency by a few per
-// cent at most.
+// elements.  Fuller cells raise the highest frequency by a few per cent at most; tying every cut
+// cell of second order would more than double the work of a factorization.
 static const double SMALL[2] = {0.5, 0.37};
 
 static bool is_small(const rf_mesh *m, int32_t e) {

@@ -1,6 +1,6 @@
 // Ghost penalty: ties the cut cells of a solid to their neighbours.
 //
-// A cell that is almost empty has little stiffness and mass: its matrices are next to singular, and
+// A cell that is almost empty has little stiffness and mass: its matrices are nearly singular, and
 // its nodes vibrate at frequencies far above all others.  On every face between two cells of one
 // material, at least one of them filled by less than a half (0.37 for elements of twenty nodes),
 //
@@ -10,8 +10,8 @@
 // [.] is the jump across the face, h the edge of the cells; g = g_M = 0.0005 and c = 0 for elements
 // of eight nodes, 0.000025, 0.00001 and 0.05 for those of twenty (Burman 2010; the mass: Sticko &
 // Kreiss 2016).  In nearly empty cells the penalty alone makes modes, at the angular frequency
-// sqrt(g E / (g_M rho)) / h: above those that the elements resolve.  The mass of the penalty is
-// small; fem/inertia.h bounds the highest frequency.  The penalty vanishes on linear (twenty nodes:
+// sqrt(g E / (g_M rho)) / h: above those that the elements resolve.  Its mass is too small to bound
+// the highest frequency, which fem/inertia.h does.  The penalty vanishes on linear (twenty nodes:
 // quadratic) displacements, so mass, centre, inertia and constant strains stay exact.  It is
 // invariant under rotations, [d_n (R u)] = R [d_n u], so the energy stays quadratic in u.  E is
 // that of the shear modulus at Poisson's ratio 0.3, to be linear in the material.
@@ -31,18 +31,18 @@ RF_MUST_CHECK rf_status rf_solid_find_ghosts(rf_solid *solid, rf_error *err);
 RF_MUST_CHECK rf_status rf_solid_build_ghosts(rf_solid *solid, rf_error *err);
 
 // entries = sum over ghost faces of  factor g h int [d_n N_a][d_n N_b] + ..  on the pattern of
-// solid->mass (graph.ptr[n]), with the factor of the material of each face (n_materials), as E of
-// the penalty, Pa.
+// solid->mass (graph.ptr[n]), with a factor for the material of each face (n_materials), such as
+// the E of the penalty, Pa.
 RF_MUST_CHECK rf_status rf_solid_ghost_matrix(const rf_solid *solid, const double *factor,
                                               double *entries, rf_error *err);
 double rf_solid_ghost_modulus(const rf_solid *solid, int32_t material);
 
-// entries = mass of the penalty and gradient inertia (fem/inertia.h) on the same pattern, for a
-// density of each material, kg/m^3 (n_materials).  Not for solids without cut cells.
+// entries = mass of the penalty plus gradient inertia (fem/inertia.h) on the same pattern, for a
+// density of each material, kg/m^3 (n_materials).  The solid must have cut cells.
 RF_MUST_CHECK rf_status rf_solid_ghost_mass(const rf_solid *solid, const double *density,
                                             double *entries, rf_error *err);
 
-// Cube root of the volume of a cell, m; not for solids without cut cells.
+// Cube root of the volume of a cell, m.  The solid must have cut cells.
 double rf_solid_ghost_edge(const rf_solid *solid);
 
 // E of the penalty for a shear modulus of 1.

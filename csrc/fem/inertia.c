@@ -11,31 +11,36 @@ enum { MOST_NODES = 2 * RF_MAX_NODES };
 
 // b of elements of eight and of twenty nodes
 static const double STRENGTH[2] = {1.0 / 5.0, 1.0 / 42.0};
+// Filled fractions that differ by less are alike, so that rounding does not choose the host.
+static const double ALIKE = 1e-3;
 
-// A cell and its host.
+// A cell and one of its hosts.
 typedef struct pair {
   int count;                   // nodes of both
   int32_t node[MOST_NODES];    // the cell's come first
-  double mean[3][MOST_NODES];  // gradient of the host, by component
-  double at[3][MOST_NODES];    // of the cell at a point, less that
+  double mean[3][MOST_NODES];  // mean gradient of the host, by component
+  double at[3][MOST_NODES];    // gradient of the cell at a point minus that mean
   double sum[MOST_NODES * MOST_NODES];
 } pair;
 
-static int32_t host_of(const rf_solid *s, int32_t e) {
-  int32_t host = e;
-  double fullest = rf_mesh_fraction(s->mesh, e);
+// Lists the fullest among the cell and its neighbours across ghost faces; returns their number.
+static int hosts_of(const rf_solid *s, int32_t e, int32_t host[RF_BOX_FACES + 1]) {
+  double filled[RF_BOX_FACES + 1] = {rf_mesh_fraction(s->mesh, e)}, fullest = filled[0];
+  int count = 1, hosts = 0;
+  host[0] = e;
   for (int f = 0; f < RF_BOX_FACES; ++f) {
     const int32_t mate = s->ghost_mate[RF_BOX_FACES * (int64_t)e + f];
     if (mate < 0) continue;
-    const double filled = rf_mesh_fraction(s->mesh, mate);
-    if (!(filled > fullest)) continue;
-    fullest = filled;
-    host = mate;
+    host[count] = mate;
+    filled[count] = rf_mesh_fraction(s->mesh, mate);
+    fullest = fmax(fullest, filled[count++]);
   }
-  return host;
+  for (int k = 0; k < count; ++k)
+    if (filled[k] >= fullest - ALIKE) host[hosts++] = host[k];
+  return hosts;
 }
 
-// the node's place in the pair, a new one where it has none
+// Returns the index of the node in the pair, which gets the node if it is new.
 static int place_of(pair *p, int32_t node) {
   int a = 0;
   while (a < p->count && p->node[a] != node) ++a;
@@ -74,7 +79,7 @@ static void integrate(const rf_solid *s, int32_t e, double factor, pair *p) {
     }
 }
 
-// entry (i, j) of the pattern, which has it
+// Returns the entry (i, j), which the pattern has.
 static int32_t entry_of(const rf_solid *s, int32_t i, int32_t j) {
   int32_t low = s->graph.ptr[i], high = s->graph.ptr[i + 1];
   while (high - low > 1) {
@@ -87,6 +92,15 @@ static int32_t entry_of(const rf_solid *s, int32_t i, int32_t j) {
   return low;
 }
 
+static void add_pair(const rf_solid *s, const pair *p, double *entries) {
+  for (int a = 0; a < p->count; ++a)
+    for (int b = a; b < p->count; ++b) {
+      const int32_t entry = entry_of(s, p->node[a], p->node[b]);
+      entries[entry] += p->sum[MOST_NODES * a + b];
+      if (a < b) entries[s->mirror[entry]] += p->sum[MOST_NODES * a + b];
+    }
+}
+
 rf_status rf_solid_add_gradient_inertia(const rf_solid *s, const double *density, double *entries,
                                         rf_error *err) {
   rf_status st = RF_OK;
@@ -97,15 +111,14 @@ rf_status rf_solid_add_gradient_inertia(const rf_solid *s, const double *density
   for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
     const double filled = rf_mesh_fraction(s->mesh, e);
     const double factor = strength * (1.0 - filled) * density[s->element_material[e]];
+    int32_t host[RF_BOX_FACES + 1];
     if (!(factor > 0.0)) continue;
-    begin_pair(s, e, host_of(s, e), p);
-    integrate(s, e, factor, p);
-    for (int a = 0; a < p->count; ++a)
-      for (int b = a; b < p->count; ++b) {
-        const int32_t entry = entry_of(s, p->node[a], p->node[b]);
-        entries[entry] += p->sum[MOST_NODES * a + b];
-        if (a < b) entries[s->mirror[entry]] += p->sum[MOST_NODES * a + b];
-      }
+    const int hosts = hosts_of(s, e, host);
+    for (int k = 0; k < hosts; ++k) {
+      begin_pair(s, e, host[k], p);
+      integrate(s, e, factor / hosts, p);
+      add_pair(s, p, entries);
+    }
   }
 done:
   rf_free(p);

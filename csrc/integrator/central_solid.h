@@ -7,9 +7,9 @@
 #include "integrator/central.h"
 #include "integrator/solid_motion.h"
 
-// The stable step at u (NULL: rest), as rf_reduced_stable_step.  With the lumped mass of the rates
-// that rf_solid_highest_bound gives, a guarantee for the linear system there; with the consistent
-// one of those of rf_solid_highest, 2 % more for its error.
+// The stable step at u (NULL: rest), as rf_reduced_stable_step.  With the lumped mass it uses
+// rf_solid_highest_bound, a guarantee for the linear system there; with the consistent mass it uses
+// rf_solid_highest plus 2 % for the error of that estimate.
 RF_MUST_CHECK rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run,
                                              const double *u, double damping_stiff,
                                              const double *viscosity, double *step, rf_error *err);

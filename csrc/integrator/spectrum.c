@@ -6,7 +6,7 @@
 #include "integrator/central_solid.h"
 #include "linalg/blas.h"
 
-static const double MARGIN = 1.02;  // of eigenvalues that are estimated from below
+static const double MARGIN = 1.02;  // factor for eigenvalues that are estimated from below
 
 // eigenvalues of A x = lambda M~ x, ascending; `a` (r, r) is overwritten
 static rf_status eigenvalues(const rf_reduced *model, double *a, double *values, rf_error *err) {
@@ -102,12 +102,13 @@ done:
   return st;
 }
 
-// a rate that the highest eigenvalue of the blocks does not exceed
+// Highest eigenvalue of the blocks, rounded up: by a bound or, with the consistent mass, by a
+// margin.
 static rf_status highest_rate(const rf_solid *solid, const rf_run *run, const double *blocks,
                               double *rate, rf_error *err) {
   if (rf_solid_steps_lumped(solid)) return rf_solid_highest_bound(solid, run, blocks, rate, err);
   const rf_status st = rf_solid_highest(solid, run, blocks, false, rate, err);
-  *rate *= *rate > 0.0 ? MARGIN : 1.0;
+  if (st >= 0 && *rate > 0.0) *rate *= MARGIN;
   return st;
 }
 

@@ -475,7 +475,7 @@ PyDoc_STRVAR(central_reduced_doc,
 PyDoc_STRVAR(
     central_solid_doc,
     "CentralSolid(system, dt, alpha, beta_damping, threads, viscosity=None, load=None, /)\n--\n\n"
-    "Simulation of a Solid by explicit central differences, with lumped mass.");
+    "Simulation of a Solid by explicit central differences.");
 
 #define SIMULATION_TYPE(prefix, type_name, method_table)                                \
   static PyObject *prefix##_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) { \

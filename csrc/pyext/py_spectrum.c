@@ -61,7 +61,7 @@ static PyObject *reduced_stable_step(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(solid_step_doc,
              "solid_stable_step(system, u, beta_damping, threads, viscosity=None, /)\n--\n\n"
-             "Stable step [s] of central differences with lumped mass at u (None: rest).");
+             "Stable step [s] of central differences at u (None: rest).");
 static PyObject *solid_stable_step(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *system, *u_obj, *viscosity_obj = Py_None, *result = NULL;

@@ -134,7 +134,7 @@ def stable_step(
     Parameters
     ----------
     system
-        The system. An unreduced solid has the mass here that it has in `CentralDifferences`.
+        The system. An unreduced solid has the same mass as in `CentralDifferences`.
     q
         Reduced coordinates (r,) or displacements [m] (n, 3) at which the tangent is taken;
         None: rest.
@@ -148,11 +148,12 @@ def stable_step(
     Returns
     -------
     float
-        In s. Of a reduced model exact. Of an unreduced solid safe: from an upper bound of
-        its highest frequency that holds for certain (Collatz and Wielandt's for the matrix
-        of absolute values), mostly 0 to 15 % below the true limit; of cut elements of 20
-        nodes from an estimate of that frequency, 1 % below what it says. Infinite where
-        the tangent has no positive eigenvalue.
+        In s. Exact for a reduced model. For an unreduced solid with lumped mass it is safe,
+        mostly 0 to 15 % below the true limit: it follows from an upper bound of the highest
+        frequency (Collatz and Wielandt's for the matrix of absolute values). For cut elements
+        of 20 nodes, which have the consistent mass, it follows from an estimate of that
+        frequency by Lanczos' method, minus 1 %. Infinite if the tangent has no positive
+        eigenvalue.
 
     Raises
     ------
@@ -174,7 +175,7 @@ def stable_step(
 class CentralDifferences(Simulation):
     """Explicit integration by central differences (Barbic 2007, section 2.9.1).
 
-    Newmark's scheme with beta = 0, gamma = 1/2: no linear system is solved, but steps must
+    Newmark's scheme with beta = 0, gamma = 1/2: the stiffness is never factored, but steps must
     be shorter than the fastest oscillation allows, see `stable_step`. The right choice for
     unreduced solids under impacts, and as an independent check of `ImplicitNewmark`; for
     reduced models `ImplicitNewmark` is mostly faster.
@@ -183,10 +184,10 @@ class CentralDifferences(Simulation):
     `Solid` has its lumped mass, and its elements are visited on all threads; no matrix is
     made, except for stiffness damping, which needs the tangent and makes a step several
     times as long. Cut elements of 20 nodes (`voxelize`) have their consistent mass instead,
-    factored once: lumped, some of their motions would be far too slow. Stiffness damping
-    acts on the velocity half a step earlier: the scheme is of first order with it, of second
-    order without. Methods may be called from several threads; each waits for some steps of
-    another, not for its whole call.
+    which is factored once: with lumped mass, some of their motions would be far too slow.
+    Stiffness damping acts on the velocity half a step earlier: the scheme is of first order
+    with it, of second order without. Methods may be called from several threads; each waits
+    for some steps of another, not for its whole call.
 
     Parameters
     ----------

@@ -308,9 +308,9 @@ class Solid:
         lumped
             The diagonal matrix of the row sums, instead of the consistent one. Of second-order
             elements, whose row sums are negative at corners, that of masses in proportion
-            to the diagonal, element by element (Hinton, Rock and Zienkiewicz 1976). Of cut
-            elements of 20 nodes it has modes of its own among the lowest, so that
-            `CentralDifferences` takes the consistent one there.
+            to the diagonal, element by element (Hinton, Rock and Zienkiewicz 1976). For cut
+            elements of 20 nodes it gives spurious modes of low frequency; `CentralDifferences`
+            uses the consistent one there.
 
         Returns
         -------
@@ -337,8 +337,8 @@ class Solid:
         acceleration
             Of free fall [m/s^2], (3,).
         lumped
-            With the lumped mass, which `CentralDifferences` has unless elements of 20 nodes are
-            cut, instead of the consistent one.
+            Use the lumped mass instead of the consistent one. `CentralDifferences` does, except
+            for cut elements of 20 nodes.
 
         Returns
         -------
