@@ -200,7 +200,7 @@ def test_mass_is_that_of_a_plain_version(order, name):
     M = rf.Solid(mesh, STVK).mass().to_scipy()[::3, ::3] / DENSITY
     v = np.random.default_rng(order).normal(size=mesh.n_nodes)
     penalty, inertia, body = energies_of_motion(mesh, v)
-    assert min(penalty, inertia) > 1e-3 * body
+    assert min(penalty, inertia) > 1e-4 * body
     assert math.isclose(v @ (M @ v), body + penalty + inertia, rel_tol=1e-10)
 
 
@@ -225,9 +225,10 @@ def test_mass_is_symmetric_to_the_bit_and_linear_in_density(order):
     np.testing.assert_allclose(twice.data, 2 * M.data, rtol=1e-13)
 
 
-def test_explicit_steps_have_the_frequencies_of_the_modes():
+@pytest.mark.parametrize("order", [1, 2])
+def test_explicit_steps_have_the_frequencies_of_the_modes(order):
     """Motions of cut cells that hardly strain would be far too slow with lumped mass."""
-    mesh = rf.voxelize(BODIES["ellipsoid"], 8)
+    mesh = rf.voxelize(BODIES["ellipsoid"], 8, order=order)
     solid = rf.Solid(mesh, STVK, fixed=mesh.nodes[:, 0] < -0.05)
     modes = solid.linear_modes(6)
     for k in range(6):

@@ -213,20 +213,6 @@ done:
   return st;
 }
 
-static void add_mass(rf_solid *s, const double *entries) {
-  const int32_t n = s->mesh->n_nodes;
-  double before = 0.0, after = 0.0;
-  for (int32_t i = 0; i < n; ++i) {
-    before += s->lumped[i];
-    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) {
-      s->mass[p] += entries[p];
-      if (s->graph.col[p] == i) s->lumped[i] += entries[p];
-    }
-    after += s->lumped[i];
-  }
-  for (int32_t i = 0; i < n; ++i) s->lumped[i] *= before / after;
-}
-
 rf_status rf_solid_build_ghosts(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   double *factor = NULL, *entries = NULL;
@@ -238,7 +224,7 @@ rf_status rf_solid_build_ghosts(rf_solid *s, rf_error *err) {
   RF_TRY(keep_stiffness(s, entries, err));
   for (int32_t m = 0; m < s->n_materials; ++m) factor[m] = s->material[m].density;
   RF_TRY(rf_solid_ghost_mass(s, factor, entries, err));
-  add_mass(s, entries);
+  for (int32_t p = 0; p < s->graph.ptr[s->mesh->n_nodes]; ++p) s->mass[p] += entries[p];
 done:
   rf_free(factor);
   rf_free(entries);

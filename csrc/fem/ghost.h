@@ -26,8 +26,7 @@ enum { RF_BOX_FACES = 6 };
 // Fills ghost_mate, which stays NULL without cut cells.
 RF_MUST_CHECK rf_status rf_solid_find_ghosts(rf_solid *solid, rf_error *err);
 
-// Fills ghost_ptr, ghost_entry and ghost_value and adds the mass to solid->mass.  Adds its diagonal
-// to solid->lumped, which keeps entries away from zero, and scales that to its former sum.
+// Fills ghost_ptr, ghost_entry and ghost_value and adds the mass to solid->mass.
 RF_MUST_CHECK rf_status rf_solid_build_ghosts(rf_solid *solid, rf_error *err);
 
 // entries = sum over ghost faces of  factor g h int [d_n N_a][d_n N_b] + ..  on the pattern of

@@ -2,9 +2,7 @@
 
 #include "base/alloc.h"
 
-bool rf_solid_steps_lumped(const rf_solid *s) {
-  return !s->mesh->rule || !rf_element_is_quadratic(s->mesh->type);
-}
+bool rf_solid_steps_lumped(const rf_solid *s) { return !s->mesh->rule; }
 
 rf_status rf_solid_mass_init(rf_solid_mass *m, const rf_solid *solid, const rf_run *run,
                              bool lumped, rf_error *err) {

@@ -14,9 +14,9 @@ typedef struct rf_solid_mass {
   double *columns;        // one column an axis                     (3, n_free)
 } rf_solid_mass;
 
-// True if explicit steps use the lumped mass.  Cut elements of second order need the consistent
-// one: some motions of a hardly filled cell barely strain it but have full lumped mass, which puts
-// their frequencies among the lowest of the body.
+// True if explicit steps use the lumped mass.  Cut cells need the consistent one: some motions of a
+// hardly filled cell barely strain it but have full lumped mass, which puts their frequencies among
+// the lowest of the body.
 bool rf_solid_steps_lumped(const rf_solid *solid);
 
 RF_MUST_CHECK rf_status rf_solid_mass_init(rf_solid_mass *m, const rf_solid *solid,

@@ -1,5 +1,5 @@
 // Explicit central differences for the unreduced solid: the scheme of central.h, with the lumped
-// mass or, of cut elements of second order, the consistent one (fem/mass_solve.h).
+// mass or, of cut cells, the consistent one (fem/mass_solve.h).
 #ifndef RF_INTEGRATOR_CENTRAL_SOLID_H
 #define RF_INTEGRATOR_CENTRAL_SOLID_H
 

@@ -83,8 +83,8 @@ def spectrum(
         solid the spectrum at rest is available only.
     lumped
         For an unreduced solid: its highest frequency with the lumped mass instead of the
-        consistent one. It is lower. `CentralDifferences` uses the lumped mass, except for cut
-        elements of 20 nodes.
+        consistent one. It is lower where no cells are cut. `CentralDifferences` uses the lumped
+        mass, except of cut cells.
 
     Returns
     -------
@@ -150,10 +150,9 @@ def stable_step(
     float
         In s. Exact for a reduced model. For an unreduced solid with lumped mass it is safe,
         mostly 0 to 15 % below the true limit: it follows from an upper bound of the highest
-        frequency (Collatz and Wielandt's for the matrix of absolute values). For cut elements
-        of 20 nodes, which have the consistent mass, it follows from an estimate of that
-        frequency by Lanczos' method, minus 1 %. Infinite if the tangent has no positive
-        eigenvalue.
+        frequency (Collatz and Wielandt's for the matrix of absolute values). For cut cells,
+        which have the consistent mass, it follows from an estimate of that frequency by
+        Lanczos' method, minus 1 %. Infinite if the tangent has no positive eigenvalue.
 
     Raises
     ------
@@ -183,8 +182,8 @@ class CentralDifferences(Simulation):
     A step of a `ReducedSolid` evaluates the reduced force once and allocates nothing. A
     `Solid` has its lumped mass, and its elements are visited on all threads; no matrix is
     made, except for stiffness damping, which needs the tangent and makes a step several
-    times as long. Cut elements of 20 nodes (`voxelize`) have their consistent mass instead,
-    which is factored once: with lumped mass, some of their motions would be far too slow.
+    times as long. Cut cells (`voxelize`) have their consistent mass instead, which is
+    factored once: with lumped mass, some of their motions would be far too slow.
     Stiffness damping acts on the velocity half a step earlier: the scheme is of first order
     with it, of second order without. Methods may be called from several threads; each waits
     for some steps of another, not for its whole call.

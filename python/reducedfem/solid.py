@@ -309,8 +309,8 @@ class Solid:
             The diagonal matrix of the row sums, instead of the consistent one. Of second-order
             elements, whose row sums are negative at corners, that of masses in proportion
             to the diagonal, element by element (Hinton, Rock and Zienkiewicz 1976). For cut
-            elements of 20 nodes it gives spurious modes of low frequency; `CentralDifferences`
-            uses the consistent one there.
+            cells it gives spurious modes of low frequency; `CentralDifferences` uses the
+            consistent one there.
 
         Returns
         -------
@@ -338,7 +338,7 @@ class Solid:
             Of free fall [m/s^2], (3,).
         lumped
             Use the lumped mass instead of the consistent one. `CentralDifferences` does, except
-            for cut elements of 20 nodes.
+            for cut cells.
 
         Returns
         -------
