@@ -68,6 +68,31 @@ def test_solids_mostly_fixed_are_noticed():
     assert said(mesh, RUBBER, x < 0.03) == []
 
 
+def plate(thickness: float) -> rf.Mesh:
+    """Return a plate on z = 0 in cells of 0.01 m."""
+    vertices, quads = box_hexes(1, 1, 1, (0.1, 0.1, thickness))
+    return rf.voxelize(rf.Mesh(vertices, quads).surface(), 10)
+
+
+def test_supports_outside_of_the_body_are_noticed():
+    """Cells are centred about the body, so a plate of 2.5 cells begins a quarter in one."""
+    mesh = plate(0.025)
+    z = mesh.nodes[:, 2]
+    assert (mesh.fractions < 0.8).any()
+    (message,) = said(mesh, RUBBER, z <= 0.0)
+    lowest = int((z == z.min()).sum())
+    assert message.startswith(f"fixed: the {lowest} nodes around (0.05, 0.05, -0.0025) lie outside")
+    assert message.endswith("Select nodes one cell (0.01 m) further in, too")
+    x = mesh.nodes[:, 0]
+    (message,) = said(mesh, RUBBER, (z <= 0.0) & ((x < 0.02) | (x > 0.08)))
+    assert "and 1 more supports lie outside" in message
+    # nodes in the body, cells that are held whole and surfaces between cells are fine
+    assert said(mesh, RUBBER, z < 0.01) == []
+    assert said(mesh, RUBBER, x < 0.01) == []
+    assert said(plate(0.03), RUBBER, plate(0.03).nodes[:, 2] < 1e-6) == []
+    assert said(plate(0.0296), RUBBER, plate(0.0296).nodes[:, 2] < 1e-6) == []
+
+
 def test_studies_of_elements_are_left_alone():
     assert said(rf.Mesh(*box_hexes(1, 1, 1, 50.0)), rf.StVK(1.0, 0.3, 1.0), [0, 1, 2, 3]) == []
 

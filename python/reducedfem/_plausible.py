@@ -13,7 +13,13 @@ from reducedfem.errors import PlausibilityWarning
 from reducedfem.material import Material, StVK
 from reducedfem.mesh import Mesh
 
-__all__ = ["warn_of_fit", "warn_of_reach", "warn_of_supports", "warn_of_units"]
+__all__ = [
+    "warn_of_fit",
+    "warn_of_loose_supports",
+    "warn_of_reach",
+    "warn_of_supports",
+    "warn_of_units",
+]
 
 _LONG = 30.0  # m; most parts drawn in millimetres have larger numbers
 _HAND = 10.0  # m; farther than hands and their devices go, longer than what they hold
@@ -25,6 +31,8 @@ _MOST_FIXED = 1.0 / 3.0
 _VOLUME_OFF = 0.05  # relative
 _LEAST_ACROSS = 2.0  # cells
 _ROUNDED = 0.05  # cells: 1.95 is shown as 2
+_GAP = 0.05  # cells between a fixed node and the body: makes a clamp some per cent softer
+_HELD = 0.2  # of the fixed nodes of a support: so many in the body hold it
 _MANY_TRIANGLES = 300_000  # rays through more take seconds
 
 
@@ -77,6 +85,42 @@ def warn_of_supports(n_fixed: int, n_nodes: int, stacklevel: int) -> None:
             PlausibilityWarning,
             stacklevel=stacklevel,
         )
+
+
+def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int) -> None:
+    """Warn of supports whose nodes lie outside of the surface that the cells are cut by."""
+    if mesh.source is None or not (mesh.fractions < 1.0).any():
+        return
+    is_fixed = np.zeros(mesh.n_nodes, bool)
+    is_fixed[fixed] = True
+    cells = np.flatnonzero(is_fixed[mesh.elements].any(axis=1))
+    if len(cells) == 0:
+        return
+    part = mesh.submesh(cells)
+    count, label = part._components("node")
+    # whole cells reach the body, and cells of which all nodes are fixed hold all that is in them
+    sure = (part.fractions == 1.0) | is_fixed[mesh.elements[cells]].all(axis=1)
+    loose = []
+    for support in np.setdiff1d(np.arange(count), label[sure]):
+        own = mesh.elements[cells[label == support]]
+        cell, corner = np.nonzero(is_fixed[own])
+        node = own[cell, corner]
+        inwards = mesh.nodes[own].mean(axis=1)[cell] - mesh.nodes[node]
+        inside = mesh.source.winding(mesh.nodes[node] + 2.0 * _GAP * inwards) > 0.5
+        nodes = np.unique(node)
+        if len(np.unique(node[inside])) < _HELD * len(nodes):
+            loose.append(nodes)
+    if not loose:
+        return
+    x, y, z = mesh.nodes[loose[0]].mean(axis=0)
+    more = f" and {len(loose) - 1} more supports" if len(loose) > 1 else ""
+    warnings.warn(
+        f"fixed: the {len(loose[0])} nodes around ({x:.3g}, {y:.3g}, {z:.3g}){more} lie outside of "
+        "the surface, in cells of which only a part is filled: the body hangs on them far too "
+        f"softly. Select nodes one cell ({cell_size(mesh):.3g} m) further in, too",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def warn_of_reach(lengths: Mapping[str, float], stacklevel: int) -> None:

@@ -24,7 +24,12 @@ from reducedfem._check import (
     require,
 )
 from reducedfem._frozen import owned
-from reducedfem._plausible import warn_of_fit, warn_of_supports, warn_of_units
+from reducedfem._plausible import (
+    warn_of_fit,
+    warn_of_loose_supports,
+    warn_of_supports,
+    warn_of_units,
+)
 from reducedfem._run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, MeshError, StaticConvergenceError
 from reducedfem.material import Material, StVK
@@ -194,8 +199,9 @@ class Solid:
     -----
     PlausibilityWarning
         Lengths, moduli or densities look like those of other units; more than a third of the
-        nodes is fixed; the volume differs by more than 5 % from what the surface encloses from
-        which the mesh was made, or its thinnest parts are less than two cells across.
+        nodes is fixed; all fixed nodes of a support lie outside of the body; the volume differs
+        by more than 5 % from what the surface encloses from which the mesh was made, or its
+        thinnest parts are less than two cells across.
     """
 
     __slots__ = ("__weakref__", "_core", "_materials", "_mesh")
@@ -223,6 +229,7 @@ class Solid:
         nodes = _fixed_nodes(fixed, mesh)
         warn_of_units(mesh.bounds, mesh.n_nodes, self._materials.values(), 3)
         warn_of_supports(len(nodes), mesh.n_nodes, 3)
+        warn_of_loose_supports(mesh, nodes, 3)
         warn_of_fit(mesh, 3)
         self._core = _core_solid(mesh, self._materials, element_material, nodes, int(quadrature))
 
