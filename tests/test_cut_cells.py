@@ -180,7 +180,7 @@ def test_touched_cells_without_inside_are_left_out():
 
 
 def test_sheets_stay_whole():
-    sheet = rf.Surface([[0, 0, 0], [1, 0, 0], [1, 1, 0.1], [0, 1, 0.1]], [[0, 1, 2], [0, 2, 3]])
+    sheet = rf.Surface([[0, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]], [[0, 1, 2], [0, 2, 3]])
     with pytest.warns(rf.GeometryWarning):
         mesh = rf.voxelize(sheet, 8)
     assert mesh._rule() is None
@@ -259,7 +259,7 @@ def test_cut_cells_of_second_order_are_so_already(mesh):
 
 
 def test_two_cells_across_need_no_warning(recwarn):
-    mesh = rf.voxelize(box([0, 0, 0], [0.12, 0.03, 0.02]), 12)
+    mesh = rf.voxelize(box([0, 0, 0], [0.12, 0.03, 0.015]), 12)
     solid = rf.Solid(mesh, rf.StVK(1e6, 0.3, 1000.0))
     assert abs(solid.summary.cells_across - 2.0) < 1e-6
     assert not [w for w in recwarn if issubclass(w.category, rf.PlausibilityWarning)]

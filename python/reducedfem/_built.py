@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from reducedfem.mesh import Mesh
 from reducedfem.surface import Surface
@@ -37,6 +38,13 @@ def cell_size(mesh: Mesh) -> float:
     return float(np.cbrt((mesh.element_volumes / mesh.fractions).mean()))
 
 
+def cells_along(mesh: Mesh, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return vectors [m] (any, 3) in edges of a cell: of boxes along each axis by its own."""
+    if mesh.nodes_per_element in (8, 20):
+        return vectors / np.ptp(mesh.nodes[mesh.elements[0]], axis=0)
+    return vectors / cell_size(mesh)
+
+
 def fit(mesh: Mesh) -> tuple[float, float] | None:
     """Return the enclosed volume [m^3] and cells across the thinnest part; None without surface.
 
@@ -46,8 +54,9 @@ def fit(mesh: Mesh) -> tuple[float, float] | None:
         return None
     if mesh._fit is None:
         enclosed = enclosed_volume(mesh.source, mesh.volume)
-        # a ray through a hole would find no other side
-        mesh._fit = enclosed, mesh.source.filled().thinnest(_THIN) / cell_size(mesh)
+        # a ray through a hole would find no other side; in cells, which may be boxes
+        cells = Surface(cells_along(mesh, mesh.source.vertices), mesh.source.triangles)
+        mesh._fit = enclosed, cells.filled().thinnest(_THIN)
     return mesh._fit
 
 

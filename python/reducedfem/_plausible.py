@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem._built import cell_size, fit
+from reducedfem._built import cell_size, cells_along, fit
 from reducedfem.errors import PlausibilityWarning
 from reducedfem.material import Material, StVK
 from reducedfem.mesh import Mesh
@@ -153,8 +153,9 @@ def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
             stacklevel=stacklevel,
         )
     if 0.0 < across < _LEAST_ACROSS - _ROUNDED:
-        longest = float(np.ptp(mesh.source.bounds, axis=0).max())
-        finer = int(np.ceil(_LEAST_ACROSS / across * longest / cell_size(mesh)))
+        size = np.ptp(mesh.source.bounds, axis=0)
+        along = cells_along(mesh, size)[size.argmax()]
+        finer = int(np.ceil(_LEAST_ACROSS / across * along))
         warnings.warn(
             f"the thinnest parts are {across:.2g} cells across; with fewer than two they may bend "
             f"several per cent too stiffly. About {finer} cells along the longest side give two",

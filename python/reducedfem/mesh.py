@@ -44,6 +44,8 @@ from reducedfem.surface import Surface, _with_hint
 __all__ = ["Mesh", "read_fixed", "read_mesh", "voxelize"]
 
 # cells of a solid body whose 20 nodes each make a factorization that fits: 60,000 nodes
+_ALIGNED = 1e-6  # of a size: what cells may stick out by
+_FLATTEST = 8.0  # edges of a cell: its thickness goes into the longest at most so often
 _MOST_SECOND_ORDER = 15_000
 _ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
 # ends of the edges on whose middles the nodes after the corners lie, by nodes of an element
@@ -710,6 +712,18 @@ def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
     return np.unique(numbers - 1).astype(np.int32)
 
 
+def _fitted(bounds: NDArray[np.float64], resolution: int) -> NDArray[np.float64]:
+    """Return how far to stretch a surface along each axis so that cubes end where it does."""
+    size = np.ptp(bounds, axis=0)
+    cube = size.max() / max(resolution, 1)
+    scale = np.ones(3)
+    fits = (size * _FLATTEST > cube) & (size < size.max())
+    cells = np.ceil(size[fits] / cube * (1.0 - _ALIGNED))
+    cells += (cells - resolution) % 2  # the middle of the grid is that of the bounds
+    scale[fits] = cells * cube / size[fits]
+    return scale
+
+
 def voxelize(
     surface: Surface,
     resolution: int = 64,
@@ -720,9 +734,11 @@ def voxelize(
     order: Literal[1, 2] | None = None,
     progress: Progress = None,
 ) -> Mesh:
-    """Make a mesh of equal cubes of what a surface encloses.
+    """Make a mesh of equal cubes, or boxes, of what a surface encloses.
 
-    The grid is a cube around the centre of the surface's bounding box. A voxel is taken
+    The grid is a cube around the centre of the surface's bounding box. With the defaults its
+    cells are flattened along the shorter sides of that box so that they end where the body does:
+    what stands on a plane or is clamped there is held by nodes in that plane. A voxel is taken
     when its closed box meets a triangle, so a connected surface, even one thinner than a
     voxel, gives voxels that are connected through faces (Barbic 2007, section 2.5.2); and
     when its centre is inside: where the winding number (`Surface.winding`) is above 1/2, of
@@ -741,8 +757,9 @@ def voxelize(
     fill
         False: only those that the surface touches, a skin of voxels.
     expand
-        Side of the grid over the longest side of the surface, 1 or more. None: 1, so that
-        `resolution` voxels lie along the longest side; of whole cubes 1.2.
+        Side of the grid over the longest side of the surface, 1 or more; cells are cubes. None:
+        1, so that `resolution` voxels lie along the longest side, flattened along the others;
+        of whole cubes 1.2.
     cut
         False: whole cubes. None: as `fill`.
     order
@@ -779,13 +796,16 @@ def voxelize(
         raise InputError("cut=True needs fill=True: what a surface encloses can be cut, no skin")
     if order is not None and integer(order, "order") not in (1, 2):
         raise InputError(f"order must be 1 or 2, got {order}")
+    resolution = integer(resolution, "resolution")
+    scale = _fitted(surface.bounds, resolution) if cut and expand is None else np.ones(3)
+    vertices = surface.vertices * scale
     if expand is None:
         expand = 1.0 if cut else 1.2
     with callback(progress, "voxelize") as call:
         core, touched, enclosed, doubtful, sheets = _core.voxelize(
-            surface.vertices,
+            vertices,
             surface.triangles,
-            integer(resolution, "resolution"),
+            resolution,
             fill,
             number(expand, "expand"),
             None if cut else call,
@@ -794,8 +814,13 @@ def voxelize(
         if order is None:
             order = 2 if fill and len(core.elements) <= _MOST_SECOND_ORDER else 1
         if cut:
-            core, _ = _core.cut(core, surface.vertices, surface.triangles, order, call, threads())
+            core, _ = _core.cut(core, vertices, surface.triangles, order, call, threads())
         elif order == 2:
             core = core.quadratic()
+    if (scale != 1.0).any():
+        rule = _core.mesh_rule(core)
+        core = _core.Mesh(core.nodes / scale, core.elements, core.regions)
+        if rule is not None:
+            core = _core.mesh_with_rule(core, *rule)
     warn_of_doubts(surface, touched + enclosed, doubtful, sheets, stacklevel=2)
     return Mesh.__new__(Mesh)._adopt(core, source=surface)
