@@ -177,7 +177,7 @@ def energies_of_motion(mesh, v):
                     at_face, above, below = slopes[:, :, axis] @ field * 2.0 / edge[axis]
                     jump += sign * at_face
                     bend += sign * (above - below) / edge[axis]
-                g, c_bend = ((5e-4, 0.0), (1e-5, 0.05))[order - 1]
+                g, c_bend = ((5e-4, 0.0), (5e-5, 0.05))[order - 1]
                 area = edge.prod() / edge[axis]
                 penalty += g * h**3 * area * w / 8.0 * (jump**2 + c_bend * h**2 * bend**2)
         b = (1 / 5, 1 / 42)[order - 1]

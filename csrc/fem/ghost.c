@@ -14,7 +14,7 @@
 enum { ROWS_PER_TASK = 1024, MOST_JUMP = 2 * RF_MAX_NODES };
 
 // g, g_M / g and c, for first- and second-order elements
-static const double GAMMA[2] = {5e-4, 2.5e-5};
+static const double GAMMA[2] = {5e-4, 1.25e-4};
 static const double OF_MASS[2] = {1.0, 0.4};
 static const double CURVATURE[2] = {0.0, 0.05};
 const double RF_GHOST_MODULUS = 2.6;  // E / mu at Poisson's ratio 0.3

@@ -8,7 +8,7 @@
 //   of g E,
 //
 // [.] is the jump across the face, h the edge of the cells; g = g_M = 0.0005 and c = 0 for elements
-// of eight nodes, 0.000025, 0.00001 and 0.05 for those of twenty (Burman 2010; the mass: Sticko &
+// of eight nodes, 0.000125, 0.00005 and 0.05 for those of twenty (Burman 2010; the mass: Sticko &
 // Kreiss 2016).  In nearly empty cells the penalty alone makes modes, at the angular frequency
 // sqrt(g E / (g_M rho)) / h: above those that the elements resolve.  Its mass is too small to bound
 // the highest frequency, which fem/inertia.h does.  The penalty vanishes on linear (twenty nodes:
