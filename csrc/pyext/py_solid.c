@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "fem/mass_solve.h"
 #include "fem/rigid.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_mesh.h"

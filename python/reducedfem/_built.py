@@ -40,9 +40,11 @@ def cell_size(mesh: Mesh) -> float:
 
 def cells_along(mesh: Mesh, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return vectors [m] (any, 3) in edges of a cell: of boxes along each axis by its own."""
+    edges = np.full(3, cell_size(mesh))
     if mesh.nodes_per_element in (8, 20):
-        return vectors / np.ptp(mesh.nodes[mesh.elements[0]], axis=0)
-    return vectors / cell_size(mesh)
+        edges[:] = np.ptp(mesh.nodes[mesh.elements[0]], axis=0)
+    inverse: NDArray[np.float64] = 1.0 / edges
+    return vectors * inverse
 
 
 def fit(mesh: Mesh) -> tuple[float, float] | None:
