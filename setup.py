@@ -187,6 +187,7 @@ flags = [
     "-Wvla",
     "-Wmissing-prototypes",
     "-Wstrict-prototypes",
+    "-Werror=implicit-function-declaration",
     "-Wno-psabi",  # vectors are passed between inlined functions only
 ]
 link_flags = []

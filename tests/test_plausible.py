@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from reducedfem._built import first_in_body, in_body
 from reducedfem.cli import main
 from shapes import box_hexes, sphere
 
@@ -91,6 +92,38 @@ def test_supports_outside_of_the_body_are_noticed():
     assert said(mesh, RUBBER, x < 0.01) == []
     for fine in (plate(0.04), plate(0.0396), plate(0.025, None)):
         assert said(fine, RUBBER, fine.nodes[:, 2] < 1e-6) == []
+
+
+def test_nodes_of_the_body_are_told_from_those_around_it():
+    """Corners of cells that a ball only grazes lie outside of it."""
+    mesh = rf.voxelize(rf.Surface(*sphere(24, radius=0.05)), 7)
+    away = np.linalg.norm(mesh.nodes, axis=1)
+    found = in_body(mesh, np.arange(mesh.n_nodes))
+    cell = 0.1 / 7
+    assert found[away < 0.049].all()
+    assert not found[away > 0.05 + 0.1 * cell].any()
+    assert (away > 0.05 + 0.1 * cell).sum() > 100
+    some = np.flatnonzero(away > 0.05)[::3]
+    np.testing.assert_array_equal(in_body(mesh, some), found[some])
+    outermost = (-away).argsort(kind="stable")
+    first = first_in_body(mesh, outermost)
+    assert first == outermost[found[outermost].argmax()]
+    assert not found[outermost[:10]].any()
+    assert first_in_body(mesh, outermost[:10]) == outermost[0]
+    assert in_body(block(1.0), np.arange(5)).all()
+
+
+def test_overlapping_parts_are_counted_once():
+    """Two boxes that share 4 % of their volume enclose 96 % of its sum."""
+    vertices, quads = box_hexes(1, 1, 1, (0.1, 0.1, 0.1))
+    one = rf.Mesh(vertices, quads).surface()
+    both = rf.Surface(
+        np.vstack([one.vertices, one.vertices + np.array([0.092, 0.0, 0.0])]),
+        np.vstack([one.triangles, one.triangles + len(one.vertices)]),
+    )
+    solid = rf.Solid(rf.voxelize(both, 24), RUBBER)
+    assert abs(solid.summary.enclosed / 1.92e-3 - 1.0) < 0.005
+    assert abs(solid.summary.volume / 1.92e-3 - 1.0) < 0.005
 
 
 def test_studies_of_elements_are_left_alone():

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem._built import cell_size, cells_along, fit
+from reducedfem._built import cell_size, cells_along, fit, in_body
 from reducedfem.errors import PlausibilityWarning
 from reducedfem.material import Material, StVK
 from reducedfem.mesh import Mesh
@@ -31,7 +31,6 @@ _MOST_FIXED = 1.0 / 3.0
 _VOLUME_OFF = 0.05  # relative
 _LEAST_ACROSS = 2.0  # cells
 _ROUNDED = 0.05  # cells: 1.95 is shown as 2
-_GAP = 0.05  # cells between a fixed node and the body: makes a clamp some per cent softer
 _HELD = 0.2  # of the fixed nodes of a support: so many in the body hold it
 _MANY_TRIANGLES = 300_000  # rays through more take seconds
 
@@ -102,13 +101,9 @@ def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int
     sure = (part.fractions == 1.0) | is_fixed[mesh.elements[cells]].all(axis=1)
     loose = []
     for support in np.setdiff1d(np.arange(count), label[sure]):
-        own = mesh.elements[cells[label == support]]
-        cell, corner = np.nonzero(is_fixed[own])
-        node = own[cell, corner]
-        inwards = mesh.nodes[own].mean(axis=1)[cell] - mesh.nodes[node]
-        inside = mesh.source.winding(mesh.nodes[node] + 2.0 * _GAP * inwards) > 0.5
-        nodes = np.unique(node)
-        if len(np.unique(node[inside])) < _HELD * len(nodes):
+        nodes = np.unique(mesh.elements[cells[label == support]])
+        nodes = nodes[is_fixed[nodes]]
+        if in_body(mesh, nodes).mean() < _HELD:
             loose.append(nodes)
     if not loose:
         return

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from reducedfem import demo as demonstration
 from reducedfem import plot
 from reducedfem._atomic import replacing
+from reducedfem._built import first_in_body
 from reducedfem._console import Console, count_text
 from reducedfem.cli.options import (
     Commands,
@@ -149,9 +150,9 @@ def add_to(commands: Commands) -> None:
 
 
 def _nearest(mesh: Mesh, point: Sequence[float], option: str) -> int:
-    """Return the node nearest to a point; refuse points far outside of the body."""
+    """Return the node of the body nearest to a point; refuse points far outside of it."""
     way = np.linalg.norm(mesh.nodes - np.asarray(point), axis=1)
-    node = int(way.argmin())
+    node = first_in_body(mesh, way.argsort(kind="stable"))
     size = float(np.linalg.norm(np.ptp(mesh.nodes, axis=0)))
     if way[node] > _FAR * size:
         raise UsageError(
@@ -202,8 +203,9 @@ def _run(args: argparse.Namespace) -> int:
     model = load(args.model)
     mesh = model.mesh
     if args.at is None:
-        # the node that the basis moves most
-        node = int((np.asarray(model.basis) ** 2).sum(axis=(0, 2)).argmax())
+        # the node that the basis moves most; nodes outside of the body are no part of it
+        amount = (np.asarray(model.basis) ** 2).sum(axis=(0, 2))
+        node = first_in_body(mesh, (-amount).argsort(kind="stable"))
     else:
         node = _nearest(mesh, args.at, "at")
     watched = [node] if not args.watch else [_nearest(mesh, point, "watch") for point in args.watch]
