@@ -9,7 +9,7 @@ frequency   of the lowest elastic modes: of a ball the torsional ones against La
             as its radius, the bending ones against what ten-node tetrahedra converge to; of the
             surfaces of a folder (``--bodies``), see below, against its frequencies,
 
-and the table the highest frequency as a multiple of that of whole cubes with as many nodes.
+and the table the highest frequency over that of whole cubes of the same resolution and order.
 
 ``--bodies FOLDER FILE`` adds surfaces FOLDER/*.obj: FILE is an .npz with ``name``, ``source``,
 ``scale``, ``volume`` and ``frequencies`` of each, free, centred at the middle of their bounds after
@@ -141,9 +141,9 @@ def bodies_of(folder: Path, file: Path) -> list[Body]:
     return found
 
 
-def highest(mesh: rf.Mesh, material: rf.StVK) -> float:
-    """Return the highest frequency of a free solid, up to a factor."""
-    return float(np.sqrt(_core.solid_highest(rf.Solid(mesh, material)._core, False, 1)))
+def highest(solid: rf.Solid) -> float:
+    """Return the highest angular frequency of a solid [1/s]."""
+    return float(np.sqrt(_core.solid_highest(solid._core, False, 1)))
 
 
 def measure(body: Body, way: str, resolution: int) -> Result:
@@ -157,7 +157,7 @@ def measure(body: Body, way: str, resolution: int) -> Result:
     if not body.in_order:
         nearest = np.argsort(np.abs(found - body.frequencies[0]), kind="stable")[:count]
         found = np.sort(found[nearest])
-    cubes = rf.voxelize(body.surface, resolution, **{**WAYS[way], "cut": False})
+    cubes = rf.voxelize(body.surface, resolution, **{**WAYS[way], "cut": False, "expand": 1.0})
     return Result(
         body.name,
         way,
@@ -165,7 +165,7 @@ def measure(body: Body, way: str, resolution: int) -> Result:
         3 * mesh.n_nodes,
         solid.rigid_body.mass / (body.material.density * body.volume) - 1.0,
         found / body.frequencies - 1.0,
-        highest(mesh, body.material) / highest(cubes, body.material),
+        highest(solid) / highest(rf.Solid(cubes, body.material)),
         seconds,
     )
 

@@ -22,8 +22,8 @@ __all__ = [
 
 _THIN = 0.05  # share of the surface's area that counts as its thinnest part
 _SAMPLES = 64  # along the longest side, where volumes are counted
-_GAP = 0.05  # cells between a node and the body that it counts to
-_AT_ONCE = 256  # nodes that are asked about together
+_GAP = 0.05  # cells: nodes this near to the body count as in it
+_AT_ONCE = 256  # nodes looked at together
 _CLOSE = 0.01  # relative difference within which two volumes need no second opinion
 
 
@@ -64,8 +64,8 @@ def in_body(mesh: Mesh, nodes: NDArray[np.integer]) -> NDArray[np.bool_]:
         return np.ones(len(nodes), bool)
     place = np.full(mesh.n_nodes, -1)
     place[nodes] = np.arange(len(nodes))
-    own = mesh.elements[(place[mesh.elements] >= 0).any(axis=1)]
-    filled = mesh.fractions[(place[mesh.elements] >= 0).any(axis=1)]
+    around = (place[mesh.elements] >= 0).any(axis=1)
+    own, filled = mesh.elements[around], mesh.fractions[around]
     cell, corner = np.nonzero(place[own] >= 0)
     node = own[cell, corner]
     result = np.zeros(len(nodes), bool)

@@ -31,7 +31,7 @@ _MOST_FIXED = 1.0 / 3.0
 _VOLUME_OFF = 0.05  # relative
 _LEAST_ACROSS = 2.0  # cells
 _ROUNDED = 0.05  # cells: 1.95 is shown as 2
-_HELD = 0.2  # of the fixed nodes of a support: so many in the body hold it
+_HELD = 0.2  # of the fixed nodes of a support: with so many in the body it is firm
 _MANY_TRIANGLES = 300_000  # rays through more take seconds
 
 
@@ -97,10 +97,10 @@ def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int
         return
     part = mesh.submesh(cells)
     count, label = part._components("node")
-    # whole cells reach the body, and cells of which all nodes are fixed hold all that is in them
-    sure = (part.fractions == 1.0) | is_fixed[mesh.elements[cells]].all(axis=1)
+    # a whole cell, or one with all nodes fixed, is firm support
+    firm = (part.fractions == 1.0) | is_fixed[mesh.elements[cells]].all(axis=1)
     loose = []
-    for support in np.setdiff1d(np.arange(count), label[sure]):
+    for support in np.setdiff1d(np.arange(count), label[firm]):
         nodes = np.unique(mesh.elements[cells[label == support]])
         nodes = nodes[is_fixed[nodes]]
         if in_body(mesh, nodes).mean() < _HELD:
@@ -108,11 +108,11 @@ def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int
     if not loose:
         return
     x, y, z = mesh.nodes[loose[0]].mean(axis=0)
-    more = f" and {len(loose) - 1} more supports" if len(loose) > 1 else ""
+    more = f" (supports like it: {len(loose)})" if len(loose) > 1 else ""
     warnings.warn(
-        f"fixed: the {len(loose[0])} nodes around ({x:.3g}, {y:.3g}, {z:.3g}){more} lie outside of "
-        "the surface, in cells of which only a part is filled: the body hangs on them far too "
-        f"softly. Select nodes one cell ({cell_size(mesh):.3g} m) further in, too",
+        f"fixed: nearly all of the {len(loose[0])} nodes around ({x:.3g}, {y:.3g}, {z:.3g}) lie "
+        f"outside of the body, in cut cells: this support is far too soft{more}. Fix nodes up to "
+        f"one cell ({cell_size(mesh):.3g} m) further in as well",
         PlausibilityWarning,
         stacklevel=stacklevel,
     )

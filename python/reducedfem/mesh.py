@@ -43,9 +43,9 @@ from reducedfem.surface import Surface, _with_hint
 
 __all__ = ["Mesh", "read_fixed", "read_mesh", "voxelize"]
 
+_ROUNDED = 1e-6  # of a length: more than a number of cells by less needs no further cell
+_THINNEST = 1.0 / 8.0  # cubes: cells are flattened for bodies thicker than this, else only cut
 # cells of a solid body whose 20 nodes each make a factorization that fits: 60,000 nodes
-_ALIGNED = 1e-6  # of a size: what cells may stick out by
-_FLATTEST = 8.0  # edges of a cell: its thickness goes into the longest at most so often
 _MOST_SECOND_ORDER = 15_000
 _ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
 # ends of the edges on whose middles the nodes after the corners lie, by nodes of an element
@@ -717,9 +717,9 @@ def _fitted(bounds: NDArray[np.float64], resolution: int) -> NDArray[np.float64]
     size = np.ptp(bounds, axis=0)
     cube = size.max() / max(resolution, 1)
     scale = np.ones(3)
-    fits = (size * _FLATTEST > cube) & (size < size.max())
-    cells = np.ceil(size[fits] / cube * (1.0 - _ALIGNED))
-    cells += (cells - resolution) % 2  # the middle of the grid is that of the bounds
+    fits = (size > _THINNEST * cube) & (size < size.max())
+    cells = np.ceil(size[fits] / cube * (1.0 - _ROUNDED))
+    cells += (cells - resolution) % 2  # the grid has the centre of the surface
     scale[fits] = cells * cube / size[fits]
     return scale
 
