@@ -179,6 +179,39 @@ def test_touched_cells_without_inside_are_left_out():
     assert math.isclose(core.volumes().sum(), 1.0, rel_tol=1e-9)
 
 
+@pytest.mark.parametrize("resolution", [7, 8])
+@pytest.mark.parametrize("size", [(1.0, 0.55, 0.31), (0.26, 1.0, 0.02), (0.5, 0.5, 0.5)])
+def test_cells_end_where_the_body_does(size, resolution):
+    low = np.array([3.0, -2.0, 0.5])
+    mesh = rf.voxelize(box(low, low + size), resolution)
+    np.testing.assert_allclose(mesh.bounds, [low, low + size], rtol=0, atol=1e-9)
+    assert (mesh.fractions == 1.0).all()
+    edges = np.ptp(mesh.nodes[mesh.elements[0]], axis=0)
+    cube = max(size) / resolution
+    assert (edges <= cube * (1 + 1e-9)).all()
+    assert math.isclose(edges.max(), cube, rel_tol=1e-9)
+    assert math.isclose(mesh.volume, np.prod(size), rel_tol=1e-9)
+
+
+def test_films_and_given_grids_keep_their_cubes():
+    """Sides thinner than an eighth of a cube, and any with `expand`, are cut only."""
+    for surface, expand in ((box([0, 0, 0], [1, 1, 0.01]), None), (box([0, 0, 0], [1, 1, 0.3]), 1)):
+        mesh = rf.voxelize(surface, 8, expand=expand)
+        edges = np.ptp(mesh.nodes[mesh.elements[0]], axis=0)
+        np.testing.assert_allclose(edges, 1 / 8, rtol=1e-9)
+        assert (mesh.fractions < 1.0).any()
+
+
+def test_a_plate_sags_as_it_does_whatever_its_thickness():
+    """By its weight on its lowest plane, without lateral strain: rho g t^2 / (2 E)."""
+    for thickness in (0.21, 0.25, 0.3):
+        mesh = rf.voxelize(box([0, 0, 0], [1, 1, thickness]), 8)
+        solid = rf.Solid(mesh, rf.StVK(1e7, 0.0, 1000.0), fixed=mesh.nodes[:, 2] < 1e-9)
+        u = solid.solve_static(solid.gravity())
+        top = u[mesh.nodes[:, 2] > thickness - 1e-9, 2]
+        np.testing.assert_allclose(top, -9810.0 * thickness**2 / 2e7, rtol=1e-3)
+
+
 def test_sheets_stay_whole():
     sheet = rf.Surface([[0, 0, 0], [1, 0, 0], [1, 1, 1], [0, 1, 1]], [[0, 1, 2], [0, 2, 3]])
     with pytest.warns(rf.GeometryWarning):

@@ -315,14 +315,14 @@ BODIES = {
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", BODIES)
 def test_slivers_do_not_ring(name, order):
-    """The highest frequency is at most 1.3 times that of whole cubes."""
+    """The highest frequency is about that of whole cubes; the mark is 1.3 times as much."""
     mesh = rf.voxelize(BODIES[name], 8, order=order)
     assert mesh.fractions.min() < 0.05
-    whole = rf.voxelize(BODIES[name], 8, order=order, cut=False)
+    whole = rf.voxelize(BODIES[name], 8, order=order, cut=False, expand=1.0)
     highest, of_cubes = (
         _core.solid_highest(rf.Solid(m, STVK)._core, False, 1) for m in (mesh, whole)
     )
-    assert highest < 1.3**2 * of_cubes
+    assert highest < 1.08**2 * of_cubes
 
 
 @pytest.mark.parametrize(("height", "tied"), [(0.85, False), (0.65, True)])

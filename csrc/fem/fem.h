@@ -37,6 +37,8 @@ typedef struct rf_material {
 } rf_material;
 
 // Adjacency of nodes, itself included; columns ascending within a row.
+enum { RF_BOX_FACES = 6 };
+
 typedef struct rf_graph {
   int32_t n;
   int32_t *ptr;  // (n + 1)

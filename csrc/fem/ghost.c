@@ -62,7 +62,8 @@ static void box_edges(const rf_mesh *m, double edge[3][3]) {
                 edge[k]);
 }
 
-double rf_solid_ghost_edge(const rf_solid *s) {
+// cube root of the volume of a cell, m
+static double mean_edge(const rf_solid *s) {
   double edge[3][3];
   box_edges(s->mesh, edge);
   return cbrt(rf_vec3_det(edge[0], edge[1], edge[2]));
@@ -181,11 +182,11 @@ rf_status rf_solid_ghost_mass(const rf_solid *s, const double *density, double *
   rf_status st = RF_OK;
   double *factor = NULL;
   RF_ALLOC(factor, s->n_materials);
-  const double h = rf_solid_ghost_edge(s);
+  const double h = mean_edge(s);
   for (int32_t m = 0; m < s->n_materials; ++m)
     factor[m] = OF_MASS[rf_element_is_quadratic(s->mesh->type)] * h * h * density[m];
   RF_TRY(rf_solid_ghost_matrix(s, factor, entries, err));
-  RF_TRY(rf_solid_add_gradient_inertia(s, density, entries, err));
+  RF_TRY(rf_solid_add_gradient_inertia(s, h, density, entries, err));
 done:
   rf_free(factor);
   return st;

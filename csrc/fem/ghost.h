@@ -21,8 +21,6 @@
 #include "base/status.h"
 #include "fem/fem.h"
 
-enum { RF_BOX_FACES = 6 };
-
 // Fills ghost_mate, which stays NULL without cut cells.
 RF_MUST_CHECK rf_status rf_solid_find_ghosts(rf_solid *solid, rf_error *err);
 
@@ -40,9 +38,6 @@ double rf_solid_ghost_modulus(const rf_solid *solid, int32_t material);
 // density of each material, kg/m^3 (n_materials).  The solid must have cut cells.
 RF_MUST_CHECK rf_status rf_solid_ghost_mass(const rf_solid *solid, const double *density,
                                             double *entries, rf_error *err);
-
-// Cube root of the volume of a cell, m.  The solid must have cut cells.
-double rf_solid_ghost_edge(const rf_solid *solid);
 
 // E of the penalty for a shear modulus of 1.
 extern const double RF_GHOST_MODULUS;

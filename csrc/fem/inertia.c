@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "fem/ghost.h"
 #include "linalg/vec3.h"
 
 enum { MOST_NODES = 2 * RF_MAX_NODES };
@@ -101,12 +100,11 @@ static void add_pair(const rf_solid *s, const pair *p, double *entries) {
     }
 }
 
-rf_status rf_solid_add_gradient_inertia(const rf_solid *s, const double *density, double *entries,
-                                        rf_error *err) {
+rf_status rf_solid_add_gradient_inertia(const rf_solid *s, double h, const double *density,
+                                        double *entries, rf_error *err) {
   rf_status st = RF_OK;
   pair *p = NULL;
   RF_ALLOC(p, 1);
-  const double h = rf_solid_ghost_edge(s);
   const double strength = STRENGTH[rf_element_is_quadratic(s->mesh->type)] * h * h;
   for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
     const double filled = rf_mesh_fraction(s->mesh, e);

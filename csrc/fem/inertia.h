@@ -24,9 +24,10 @@
 #include "base/status.h"
 #include "fem/fem.h"
 
-// Adds the inertia for a density of each material, kg/m^3 (n_materials), to entries on the pattern
-// of solid->mass (graph.ptr[n]); keeps them symmetric to the bit.
-RF_MUST_CHECK rf_status rf_solid_add_gradient_inertia(const rf_solid *solid, const double *density,
-                                                      double *entries, rf_error *err);
+// h: edge of the cells, m.  Adds the inertia for a density of each material, kg/m^3 (n_materials),
+// to entries on the pattern of solid->mass (graph.ptr[n]); keeps them symmetric to the bit.
+RF_MUST_CHECK rf_status rf_solid_add_gradient_inertia(const rf_solid *solid, double h,
+                                                      const double *density, double *entries,
+                                                      rf_error *err);
 
 #endif
