@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "linalg/vec3.h"
 
 enum { MOST_NODES = 2 * RF_MAX_NODES };
 
