@@ -199,6 +199,35 @@ def test_mass_is_that_of_a_plain_version(order, name):
     assert math.isclose(v @ (M @ v), body + penalty + inertia, rel_tol=1e-10)
 
 
+def checkered(mesh):
+    """Return the mesh with regions 0 and 1 that alternate along each axis."""
+    corner = mesh.nodes[mesh.elements[:, 0]]
+    edge = np.ptp(mesh.nodes[mesh.elements[0]], axis=0)
+    cell = np.rint((corner - corner.min(axis=0)) / edge).astype(int)
+    return mesh.with_regions(cell.sum(axis=1) % 2)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_slivers_among_another_material_are_held_as_among_their_own(order):
+    mesh = rf.voxelize(BODIES["ellipsoid"], 8, order=order)
+    one, two = rf.Solid(mesh, STVK), rf.Solid(checkered(mesh), {0: STVK, 1: STVK})
+    for a, b in ((one.mass(), two.mass()), (one.stiffness(), two.stiffness())):
+        np.testing.assert_array_equal(a.data, b.data)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_a_stiff_sliver_does_not_lock_the_soft_cells_around_it(order):
+    """The penalty between two materials is the softer's, whichever cell is the sliver."""
+    mesh = checkered(rf.voxelize(BODIES["ellipsoid"], 8, order=order))
+    size = np.ptp(mesh.nodes, axis=0).max()
+    for soft in (0, 1):
+        materials = {soft: STVK, 1 - soft: rf.StVK(1e9 * YOUNG, POISSON, DENSITY)}
+        K = rf.Solid(mesh, materials).stiffness().to_scipy().toarray()
+        nodes = np.setdiff1d(mesh.elements, mesh.elements[mesh.regions != soft])
+        rows = (3 * nodes[:, None] + np.arange(3)).ravel()
+        assert 0.0 < np.abs(K[rows]).max() < 10.0 * YOUNG * size
+
+
 @pytest.mark.parametrize("order", [1, 2])
 def test_mass_has_the_symmetry_of_the_body(order):
     """Neighbours that are filled alike count alike: rounding does not choose among them."""

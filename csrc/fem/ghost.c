@@ -32,6 +32,27 @@ static bool is_small(const rf_mesh *m, int32_t e) {
   return rf_mesh_fraction(m, e) < SMALL[rf_element_is_quadratic(m->type)];
 }
 
+// True for a small cell that nothing of its own material holds: no neighbour of it is fuller.
+static bool is_alone(const rf_solid *s, const int64_t *mate, int32_t e) {
+  const double filled = rf_mesh_fraction(s->mesh, e);
+  if (!is_small(s->mesh, e)) return false;
+  for (int f = 0; f < RF_BOX_FACES; ++f) {
+    const int64_t across = mate[RF_BOX_FACES * (int64_t)e + f];
+    if (across < 0) continue;
+    const int32_t other = (int32_t)(across / RF_BOX_FACES);
+    if (s->element_material[other] == s->element_material[e] &&
+        rf_mesh_fraction(s->mesh, other) > filled)
+      return false;
+  }
+  return true;
+}
+
+static bool is_ghost(const rf_solid *s, const int64_t *mate, int32_t e, int32_t other) {
+  if (s->element_material[e] == s->element_material[other])
+    return is_small(s->mesh, e) || is_small(s->mesh, other);
+  return is_alone(s, mate, e) || is_alone(s, mate, other);
+}
+
 rf_status rf_solid_find_ghosts(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *m = s->mesh;
@@ -43,9 +64,7 @@ rf_status rf_solid_find_ghosts(rf_solid *s, rf_error *err) {
   RF_ALLOC(s->ghost_mate, faces);
   for (int64_t f = 0; f < faces; ++f) {
     const int32_t e = (int32_t)(f / RF_BOX_FACES), other = (int32_t)(mate[f] / RF_BOX_FACES);
-    const bool ghost = mate[f] >= 0 && (is_small(m, e) || is_small(m, other)) &&
-                       s->element_material[e] == s->element_material[other];
-    s->ghost_mate[f] = ghost ? other : -1;
+    s->ghost_mate[f] = mate[f] >= 0 && is_ghost(s, mate, e, other) ? other : -1;
   }
 done:
   rf_free(mate);
@@ -124,14 +143,22 @@ static void face_matrix(const rf_mesh *m, int axis, double *G) {
 
 // ---- assembly -------------------------------------------------------------------------
 
+// Returns the material of a face between two cells: the softer, which a stiff sliver must not lock.
+static int32_t material_of(const rf_solid *s, int32_t e, int32_t other) {
+  const int32_t a = s->element_material[e], b = s->element_material[other];
+  const double of_a = rf_solid_ghost_modulus(s, a), of_b = rf_solid_ghost_modulus(s, b);
+  if (of_a == of_b) return a < b ? a : b;
+  return of_a < of_b ? a : b;
+}
+
 // adds the ghost faces of element e to row i; place[j]: entry of node j in the row
 static void add_row(const rf_solid *s, int32_t i, int32_t e, const double *const G[3],
                     const double *factor, const int32_t *place, double *entries) {
   const int nodes = (int)s->mesh->type;
-  const double scale = factor[s->element_material[e]];
   for (int f = 0; f < RF_BOX_FACES; ++f) {
     const int32_t mate = s->ghost_mate[RF_BOX_FACES * (int64_t)e + f];
     if (mate < 0) continue;
+    const double scale = factor[material_of(s, e, mate)];
     const bool below = FACE_SIDE[f] > 0;
     const int32_t *own = s->mesh->elements + (int64_t)e * nodes;
     const int32_t *other = s->mesh->elements + (int64_t)mate * nodes;
