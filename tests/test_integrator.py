@@ -569,6 +569,45 @@ def test_newton_converges_quadratically(reduced):
     assert after(1) == pytest.approx(exact, abs=errors[0] * 1.001)
 
 
+def energy_of_a_step(model, dt, force, q):
+    """Minimal at the end of a step of average acceleration from rest without strain."""
+    inertia = 4.0 / dt**2 * q @ model.mass @ q
+    return 0.5 * inertia + model.strain_energy(q) - force @ q
+
+
+def energies_along(model, dt, force, way):
+    return [energy_of_a_step(model, dt, force, s * way) for s in np.linspace(0.0, 1.0, 2001)]
+
+
+@pytest.mark.parametrize("newtons", [3e4, 1e6])
+def test_a_step_too_long_for_its_tangent_ends_where_the_energy_is_least(newtons):
+    """Strain energies are quartic along a line: the tangent at rest would end far up the side."""
+    model, dt = small_model(), 0.01
+    force = newtons * np.linspace(1.0, 2.0, model.r)
+    way = np.linalg.solve(4.0 / dt**2 * model.mass + model.stiffness(np.zeros(model.r)), force)
+    energies = energies_along(model, dt, force, way)
+    assert energies[-1] > 0.0 > min(energies)
+    sim = rf.ImplicitNewmark(model, dt)
+    sim.step(force)
+    q = sim.state.q
+    part = q @ way / (way @ way)
+    np.testing.assert_allclose(q, part * way, rtol=0, atol=1e-12 * np.abs(way).max())
+    assert part == pytest.approx(np.argmin(energies) / 2000, abs=1e-3)
+    assert sim.report.shortened == 1
+    more = rf.ImplicitNewmark(model, dt, newton_max=60, tol=1e-9)
+    more.step(force)
+    assert more.report.unconverged == 0
+    lowest = energy_of_a_step(model, dt, force, more.state.q)
+    assert lowest <= energy_of_a_step(model, dt, force, q) <= min(energies) * (1 - 1e-6)
+
+
+def test_steps_that_fit_the_motion_are_not_shortened():
+    sim = rf.ImplicitNewmark(small_model(), 0.01)
+    sim.step(np.linspace(1.0, 2.0, small_model().r), n=20)
+    assert sim.report.shortened == 0
+    assert np.abs(sim.state.q).max() > 0.0
+
+
 def test_iterations_end_at_the_tolerance():
     model = small_model()
     force = np.linspace(1.0, 2.0, model.r)

@@ -174,12 +174,7 @@ rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]) {
 
 static void prepare_body(rf_coupled_body *b) {
   if (!b->body) return;
-  if (b->whole) {
-    const size_t bytes = (size_t)b->body->model->r * sizeof(double);
-    memcpy(b->whole->q, b->body->q, bytes);
-    memcpy(b->whole->qdot, b->body->qdot, bytes);
-    memcpy(b->whole->qddot, b->body->qddot, bytes);
-  }
+  if (b->whole) rf_newmark_follow_rt(b->whole, b->body);
   rf_newmark_prepare_rt(stepped(b));
 }
 

@@ -9,6 +9,11 @@
 // until |residual| <= tolerance * max(|first residual|, |R|, |f|), or newton_max solves.
 // The derivative of C(x) v by x is left out, as in B07; D is strain-rate damping (2.34 to 2.38).
 //
+// Reduced steps guard each increment.  Along it the energy of the step is quartic and its slope, dx
+// . residual, cubic; where that ends above minus its beginning, the tangent at x was no measure of
+// what is ahead (a light body under a sudden force), and the increment ends at the zero of the
+// cubic instead.  Without that one iteration a step may make energy from nothing.
+//
 // A reduced step can be taken in three parts, for what must be solved together with it: a force
 // that follows the end of the step,
 //     f = f_0 + f_1 - A (x - x_i),
@@ -57,6 +62,7 @@ typedef struct rf_newmark_report {
   int64_t steps;        // since the last reset
   int64_t solves;       // linear systems
   int64_t indefinite;   // of these, not positive definite
+  int64_t shortened;    // increments of which a part was made
   int64_t unconverged;  // steps not known to have met the tolerance: the residual after the
                         // last solve is not evaluated, so with newton_max = 1 all that solved
   int32_t most_solves;  // in one step
@@ -118,8 +124,11 @@ RF_MUST_CHECK rf_status rf_newmark_take(rf_newmark *s, const rf_newmark *from, r
 // before the failing step.  Real-time code has no text: rf_newmark_explain writes it.
 RF_MUST_CHECK rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n);
 
-// Evaluates in advance what the next step needs of the state alone, most of its work.
+// Evaluates in advance what the next step needs of the state alone, most of its work; a step has
+// done that for the next one.
 void rf_newmark_prepare_rt(rf_newmark *s);
+// Positions, velocities and accelerations of another simulation of the same model.
+void rf_newmark_follow_rt(rf_newmark *s, const rf_newmark *other);
 
 // One step under a force that follows its end: f_0 (nullable: zero) and A as of _linearize, but a
 // matrix that is not positive definite is solved as in _step.

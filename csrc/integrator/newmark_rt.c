@@ -29,6 +29,8 @@ static double dot(int32_t ld, const double *x, const double *y) {
   return (s0 + s1) + (s2 + s3);
 }
 
+enum { BISECTIONS = 40 };  // of the part of an increment
+
 static double norm(int32_t ld, const double *x) { return sqrt(dot(ld, x, x)); }
 
 // residual = M (acc + alpha v) + beta K v + D v + R - f, and what was added; its norm
@@ -62,12 +64,12 @@ static bool factorize(rf_newmark *s, rf_reduced_motion *m) {
   return rf_dense_cholesky_rt(simd, r, m->system, ld);
 }
 
-// the residual becomes the increment, by the factor
+// the increment, by the factor
 static void solve(const rf_newmark *s, rf_reduced_motion *m) {
   const int32_t r = s->model->r;
-  for (int32_t i = 0; i < r; ++i) m->residual[i] = -m->residual[i];
-  rf_dense_cholesky_solve_rt(s->model->polynomial->simd, r, m->system, m->ld, m->residual,
-                             m->residual);
+  for (int32_t i = 0; i < r; ++i) m->increment[i] = -m->residual[i];
+  rf_dense_cholesky_solve_rt(s->model->polynomial->simd, r, m->system, m->ld, m->increment,
+                             m->increment);
 }
 
 // Far from rest the tangent may be indefinite; Newton's direction is still defined.  False when the
@@ -81,8 +83,8 @@ static bool solve_indefinite(rf_newmark *s, rf_reduced_motion *m) {
     m->system[i] = of_mass * m->mass[i] + of_stiffness * m->stiffness[i];
     if (m->added) m->system[i] += m->added[i];
   }
-  for (int32_t i = 0; i < r; ++i) m->residual[i] = -m->residual[i];
-  return rf_dense_lu_solve_rt(r, m->system, ld, m->residual);
+  for (int32_t i = 0; i < r; ++i) m->increment[i] = -m->residual[i];
+  return rf_dense_lu_solve_rt(r, m->system, ld, m->increment);
 }
 
 void rf_newmark_note_rt(rf_newmark_report *report, int32_t solves, bool converged,
@@ -110,6 +112,50 @@ static double look(rf_newmark *s, rf_reduced_motion *m) {
   return residual_norm(s, m);
 }
 
+// Slope along the increment of the residual along it.
+static double turn(const rf_newmark *s, rf_reduced_motion *m) {
+  const int32_t r = s->model->r, ld = m->ld;
+  const rf_simd simd = s->model->polynomial->simd;
+  const double of_mass = s->now->a1 + s->now->a4 * s->set.damping_mass;
+  const double of_stiffness = 1.0 + s->now->a4 * s->set.damping_stiff;
+  rf_dense_multiply_rt(simd, r, m->mass, ld, m->increment, m->product);
+  double sum = of_mass * dot(ld, m->increment, m->product);
+  rf_dense_multiply_rt(simd, r, m->stiffness, ld, m->increment, m->product);
+  sum += of_stiffness * dot(ld, m->increment, m->product);
+  if (!m->added) return sum;
+  rf_dense_multiply_rt(simd, r, m->added, ld, m->increment, m->product);
+  return sum + dot(ld, m->increment, m->product);
+}
+
+// Zero in (0, 1) of the cubic with the values -fall, rise and the slopes fall, turn at 0 and 1.
+static double bottom(double fall, double rise, double turn) {
+  const double cubic = turn - fall - 2.0 * rise, square = rise - cubic;
+  double low = 0.0, high = 1.0;
+  for (int i = 0; i < BISECTIONS; ++i) {
+    const double x = 0.5 * (low + high);
+    if (fall * (x - 1.0) + x * x * (square + x * cubic) > 0.0)
+      high = x;
+    else
+      low = x;
+  }
+  return low;
+}
+
+// Makes the increment, or the part of it that goes down: energies of strain are quartic along a
+// line, and a step by the tangent at its beginning may end far up the other side.  Returns the norm
+// of the residual.
+static double advance(rf_newmark *s, rf_reduced_motion *m) {
+  const int32_t r = s->model->r;
+  const double fall = -dot(m->ld, m->increment, m->residual);
+  for (int32_t i = 0; i < r; ++i) m->x[i] += m->increment[i];
+  const double now = look(s, m), rise = dot(m->ld, m->increment, m->residual);
+  if (!(fall > 0.0 && rise > fall && isfinite(rise))) return now;
+  const double left = 1.0 - bottom(fall, rise, turn(s, m));
+  ++s->report.shortened;
+  for (int32_t i = 0; i < r; ++i) m->x[i] -= left * m->increment[i];
+  return look(s, m);
+}
+
 // `added`: A, nullable; positive semidefinite, so that it is zero if its diagonal is
 static void begin_step(rf_newmark *s, const double *added) {
   rf_reduced_motion *m = s->motion;
@@ -133,7 +179,7 @@ static rf_status end_step(rf_newmark *s, bool linearized, double now) {
 
   for (int32_t iteration = 0; iteration < s->set.newton_max; ++iteration) {
     const bool ready = linearized && iteration == 0;
-    if (!ready) now = look(s, m);
+    if (!linearized && iteration == 0) now = look(s, m);
     if (!isfinite(now)) return RF_ERR_DIVERGED;
     if (iteration == 0) scale = fmax(now, fmax(norm(m->ld, m->force), norm(m->ld, m->applied)));
     residual = scale > 0.0 ? now / scale : 0.0;
@@ -146,9 +192,8 @@ static rf_status end_step(rf_newmark *s, bool linearized, double now) {
     else if (!solve_indefinite(s, m))
       return RF_ERR_DIVERGED;
     ++solves;
-    for (int32_t i = 0; i < r; ++i) m->x[i] += m->residual[i];
+    now = advance(s, m);
   }
-  update_rates(s, m);
   // a sum of squares is finite only if every term is
   if (!isfinite(dot(m->ld, m->x, m->x) + dot(m->ld, m->xdot, m->xdot) +
                 dot(m->ld, m->xddot, m->xddot)))
@@ -162,6 +207,7 @@ static rf_status end_step(rf_newmark *s, bool linearized, double now) {
   memcpy(s->q, m->x, bytes);
   memcpy(s->qdot, m->xdot, bytes);
   memcpy(s->qddot, m->xddot, bytes);
+  m->prepared = true;
   rf_newmark_note_rt(&s->report, solves, converged, history, residual);
   s->time_s = (double)s->report.steps * s->set.dt_s;  // a sum would drift
   return RF_OK;
@@ -186,9 +232,18 @@ rf_status rf_newmark_step_added_rt(rf_newmark *s, const double *force, const dou
 }
 
 void rf_newmark_prepare_rt(rf_newmark *s) {
+  if (s->motion->prepared) return;
   begin_step(s, NULL);
   evaluate(s->motion);
   s->motion->prepared = true;
+}
+
+void rf_newmark_follow_rt(rf_newmark *s, const rf_newmark *other) {
+  const size_t bytes = (size_t)s->model->r * sizeof *s->q;
+  memcpy(s->q, other->q, bytes);
+  memcpy(s->qdot, other->qdot, bytes);
+  memcpy(s->qddot, other->qddot, bytes);
+  s->motion->prepared = false;
 }
 
 rf_status rf_newmark_linearize_rt(rf_newmark *s, const double *force, const double *stiffness,

@@ -12,9 +12,9 @@ static void layout(rf_reduced_motion *m, int32_t r, bool implicit, bool strain_r
   m->ld = rf_dense_ld(r);
   const size_t ld = (size_t)m->ld, square = ld * ld;
   double **const matrices[] = {&m->mass, &m->stiffness};
-  double **const vectors[] = {&m->q,        &m->qdot,    &m->qddot,   &m->x,
-                              &m->xdot,     &m->xddot,   &m->applied, &m->force,
-                              &m->residual, &m->product, &m->way,     &m->load};
+  double **const vectors[] = {&m->q,     &m->qdot,    &m->qddot,    &m->x,        &m->xdot,
+                              &m->xddot, &m->applied, &m->force,    &m->residual, &m->product,
+                              &m->way,   &m->load,    &m->increment};
   for (size_t i = 0; i < sizeof matrices / sizeof *matrices; ++i)
     *matrices[i] = rf_arena_take(a, square, sizeof(double));
   m->system = rf_arena_take(a, implicit ? square : 0, sizeof(double));

@@ -23,7 +23,8 @@ typedef struct rf_reduced_motion {
   double *load;                   // constant external force                 (ld)
   double *applied;                // external force, with the constant one   (ld)
   double *force;                  // R~(x), then the balance of forces       (ld)
-  double *residual;               // and then the increment                  (ld)
+  double *residual;               //                                         (ld)
+  double *increment;              // of x, by a solve                        (ld)
   double *product;                // of a matrix with a vector               (ld)
   bool prepared;                  // force and stiffness are those of x = q, for a step to come
   double *way;                    // x - q, where a stiffness is added       (ld)

@@ -384,11 +384,11 @@ static PyObject *read_report(PyObject *object, PyObject *unused) {
       Py_CLEAR(residuals);
   }
   if (!residuals) return NULL;
-  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:d,s:i,s:i,s:N}", "steps", (long long)r.steps, "solves",
-                       (long long)r.solves, "indefinite", (long long)r.indefinite, "unconverged",
-                       (long long)r.unconverged, "residual", r.residual, "iterations",
-                       (int)r.last_solves, "most_iterations", (int)r.most_solves, "residuals",
-                       residuals);
+  return Py_BuildValue("{s:L,s:L,s:L,s:L,s:L,s:d,s:i,s:i,s:N}", "steps", (long long)r.steps,
+                       "solves", (long long)r.solves, "indefinite", (long long)r.indefinite,
+                       "shortened", (long long)r.shortened, "unconverged", (long long)r.unconverged,
+                       "residual", r.residual, "iterations", (int)r.last_solves, "most_iterations",
+                       (int)r.most_solves, "residuals", residuals);
 }
 
 PyDoc_STRVAR(time_doc,

@@ -76,6 +76,10 @@ class NewmarkReport:
     residuals
         Residuals of the last step before each iteration, and after the last where that met
         the tolerance; relative like `residual`, the first 32 of them.
+    shortened
+        Increments of reduced coordinates that would have ended where the energy rises more
+        steeply than it fell: only the part to its minimum was made. Many say that steps are too
+        long for the motion, which then loses energy.
     """
 
     steps: int
@@ -86,6 +90,7 @@ class NewmarkReport:
     iterations: int = 0
     most_iterations: int = 0
     residuals: tuple[float, ...] = ()
+    shortened: int = 0
 
 
 def rayleigh(damping: Sequence[float]) -> tuple[float, float]:
