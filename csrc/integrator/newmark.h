@@ -6,13 +6,15 @@
 //   acc = a1 (x - x_i) - a2 v_i - a3 acc_i,   v = a4 (x - x_i) + a5 v_i + a6 acc_i
 //   residual = M acc + C v + R(x) - f,        C = alpha M + beta K(x) + D(x)
 //   (a1 M + a4 C + K) dx = -residual,         x += dx
-// until |residual| <= tolerance * max(|first residual|, |R|, |f|), or newton_max solves.
+// until |residual| <= tolerance * max(|first residual|, |R|, |f|), or newton_max solves.  Where the
+// matrix is not positive definite, the factor of M in it grows until it is.
 // The derivative of C(x) v by x is left out, as in B07; D is strain-rate damping (2.34 to 2.38).
 //
-// Reduced steps guard each increment.  Along it the energy of the step is quartic and its slope, dx
-// . residual, cubic; where that ends above minus its beginning, the tangent at x was no measure of
-// what is ahead (a light body under a sudden force), and the increment ends at the zero of the
-// cubic instead.  Without that one iteration a step may make energy from nothing.
+// Reduced steps guard each increment.  Along it the energy of the step is quartic, and its slope,
+// the product of dx and the residual, is cubic.  If the slope at the end is larger than minus the
+// slope at the beginning, the tangent at x says little about what is ahead (a light body under a
+// sudden force), and the increment ends at the zero of the cubic instead.  Without this, steps of
+// one iteration could create energy.
 //
 // A reduced step can be taken in three parts, for what must be solved together with it: a force
 // that follows the end of the step,
@@ -56,7 +58,10 @@ typedef struct rf_newmark_coefficients {
   double a1, a2, a3, a4, a5, a6;
 } rf_newmark_coefficients;
 
-enum { RF_NEWMARK_HISTORY = 32 };  // residuals of a step that are kept
+enum {
+  RF_NEWMARK_HISTORY = 32,  // residuals of a step that are kept
+  RF_NEWMARK_SHIFTS = 30,   // factors of M tried, each 4 times the one before
+};
 
 typedef struct rf_newmark_report {
   int64_t steps;        // since the last reset

@@ -145,28 +145,35 @@ static double residual_norm(const rf_projected_newmark *s) {
   return rf_norm(r, w->residual);
 }
 
-// residual becomes the increment; false when the matrix is singular
+// The factor of `of_mass` M + K + a4 (beta K + D); false when it is not positive definite.  K has
+// that part of D already.
+static bool factorize(const rf_projected_newmark *s, double of_mass) {
+  rf_projected_newmark_work *w = s->work;
+  const double of_stiffness = 1.0 + s->coef.a4 * s->set.damping_stiff;
+  const int32_t r = s->model->r;
+  rf_dense_combine_rt(w->simd, r, of_mass, w->mass, of_stiffness, w->stiffness, w->ld, w->system);
+  return rf_dense_cholesky_rt(w->simd, r, w->system, w->ld);
+}
+
+// residual becomes the increment; false when no factor is found
 static bool solve(rf_projected_newmark *s) {
   rf_projected_newmark_work *w = s->work;
   const int32_t r = s->model->r, ld = w->ld;
-  const double of_mass = s->coef.a1 + s->coef.a4 * s->set.damping_mass;
   const double of_stiffness = 1.0 + s->coef.a4 * s->set.damping_stiff;
-  for (int32_t i = 0; i < r; ++i) w->residual[i] = -w->residual[i];
+  double of_mass = s->coef.a1 + s->coef.a4 * s->set.damping_mass;
   ++s->report.solves;
   // what damps by the rate of strain joins the stiffness, which is evaluated anew for each solve
   if (s->viscosity)
     for (int64_t i = 0; i < (int64_t)ld * ld; ++i)
       w->stiffness[i] += s->coef.a4 / of_stiffness * w->damping[i];
-  rf_dense_combine_rt(w->simd, r, of_mass, w->mass, of_stiffness, w->stiffness, ld, w->system);
-  if (rf_dense_cholesky_rt(w->simd, r, w->system, ld)) {
-    rf_dense_cholesky_solve_rt(w->simd, r, w->system, ld, w->residual, w->residual);
-    return true;
+  for (int shift = 0; !factorize(s, of_mass); ++shift) {
+    if (shift == 0) ++s->report.indefinite;
+    if (shift == RF_NEWMARK_SHIFTS) return false;
+    of_mass *= 4.0;
   }
-  // far from rest the tangent may be indefinite; Newton's direction is still defined
-  ++s->report.indefinite;
-  for (int64_t i = 0; i < (int64_t)ld * ld; ++i)
-    w->system[i] = of_mass * w->mass[i] + of_stiffness * w->stiffness[i];
-  return rf_dense_lu_solve_rt(r, w->system, ld, w->residual);
+  for (int32_t i = 0; i < r; ++i) w->residual[i] = -w->residual[i];
+  rf_dense_cholesky_solve_rt(w->simd, r, w->system, ld, w->residual, w->residual);
+  return true;
 }
 
 // what a step or a reset arrived at becomes the state, if it is finite

@@ -49,19 +49,34 @@ static double residual_norm(const rf_newmark *s, rf_reduced_motion *m) {
   return norm(ld, m->residual);
 }
 
-// The factor of a1 M + a4 C + K and what was added; false when it is not positive definite.
-static bool factorize(rf_newmark *s, rf_reduced_motion *m) {
+// The factor of `of_mass` M + K + a4 (beta K + D) and what was added; false when it is not positive
+// definite.  K has that part of D already.
+static bool factorize(const rf_newmark *s, rf_reduced_motion *m, double of_mass) {
   const int32_t r = s->model->r, ld = m->ld;
-  const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
-  const double of_mass = s->now->a1 + s->now->a4 * alpha, of_stiffness = 1.0 + s->now->a4 * beta;
+  const double of_stiffness = 1.0 + s->now->a4 * s->set.damping_stiff;
   const rf_simd simd = s->model->polynomial->simd;
-  // what damps by the rate of strain joins the stiffness, which is evaluated anew for each solve
-  if (s->set.strain_rate)
-    for (int32_t i = 0; i < r * ld; ++i)
-      m->stiffness[i] += s->now->a4 / of_stiffness * m->damping[i];
   rf_dense_combine_rt(simd, r, of_mass, m->mass, of_stiffness, m->stiffness, ld, m->system);
   if (m->added) rf_dense_combine_rt(simd, r, 1.0, m->system, 1.0, m->added, ld, m->system);
   return rf_dense_cholesky_rt(simd, r, m->system, ld);
+}
+
+static bool factorize_tangent(const rf_newmark *s, rf_reduced_motion *m) {
+  const double a4 = s->now->a4, of_stiffness = 1.0 + a4 * s->set.damping_stiff;
+  // what damps by the rate of strain joins the stiffness, which is evaluated anew for each solve
+  if (s->set.strain_rate)
+    for (int32_t i = 0; i < s->model->r * m->ld; ++i)
+      m->stiffness[i] += a4 / of_stiffness * m->damping[i];
+  return factorize(s, m, s->now->a1 + a4 * s->set.damping_mass);
+}
+
+// Far from rest the tangent may be indefinite: the factor of the mass grows until the energy falls
+// in all directions.  False when it never does.
+static bool factorize_indefinite(rf_newmark *s, rf_reduced_motion *m) {
+  double of_mass = s->now->a1 + s->now->a4 * s->set.damping_mass;
+  ++s->report.indefinite;
+  for (int shift = 0; shift < RF_NEWMARK_SHIFTS; ++shift)
+    if (factorize(s, m, of_mass *= 4.0)) return true;
+  return false;
 }
 
 // the increment, by the factor
@@ -70,21 +85,6 @@ static void solve(const rf_newmark *s, rf_reduced_motion *m) {
   for (int32_t i = 0; i < r; ++i) m->increment[i] = -m->residual[i];
   rf_dense_cholesky_solve_rt(s->model->polynomial->simd, r, m->system, m->ld, m->increment,
                              m->increment);
-}
-
-// Far from rest the tangent may be indefinite; Newton's direction is still defined.  False when the
-// matrix is singular.
-static bool solve_indefinite(rf_newmark *s, rf_reduced_motion *m) {
-  const int32_t r = s->model->r, ld = m->ld;
-  const double alpha = s->set.damping_mass, beta = s->set.damping_stiff;
-  const double of_mass = s->now->a1 + s->now->a4 * alpha, of_stiffness = 1.0 + s->now->a4 * beta;
-  ++s->report.indefinite;
-  for (int32_t i = 0; i < r * ld; ++i) {
-    m->system[i] = of_mass * m->mass[i] + of_stiffness * m->stiffness[i];
-    if (m->added) m->system[i] += m->added[i];
-  }
-  for (int32_t i = 0; i < r; ++i) m->increment[i] = -m->residual[i];
-  return rf_dense_lu_solve_rt(r, m->system, ld, m->increment);
 }
 
 void rf_newmark_note_rt(rf_newmark_report *report, int32_t solves, bool converged,
@@ -187,10 +187,8 @@ static rf_status end_step(rf_newmark *s, bool linearized, double now) {
     converged = now <= s->set.tolerance * scale;
     if (converged) break;
     ++s->report.solves;
-    if (ready || factorize(s, m))
-      solve(s, m);
-    else if (!solve_indefinite(s, m))
-      return RF_ERR_DIVERGED;
+    if (!ready && !factorize_tangent(s, m) && !factorize_indefinite(s, m)) return RF_ERR_DIVERGED;
+    solve(s, m);
     ++solves;
     now = advance(s, m);
   }
@@ -253,7 +251,7 @@ rf_status rf_newmark_linearize_rt(rf_newmark *s, const double *force, const doub
   rf_reduced_motion_apply_rt(m, force);
   begin_step(s, stiffness);
   if (!isfinite(look(s, m))) return RF_ERR_DIVERGED;
-  if (!factorize(s, m)) return RF_ERR_SINGULAR;
+  if (!factorize_tangent(s, m)) return RF_ERR_SINGULAR;
   for (int32_t i = 0; i < r; ++i) increment[i] = -m->residual[i];
   rf_newmark_solve_rt(s, increment, increment);
   return RF_OK;

@@ -21,9 +21,6 @@ struct rf_solid_newmark {
   rf_cholesky *factor;
 };
 
-// shifts tried when the tangent is not positive definite, each 4 times the one before
-enum { MAX_SHIFTS = 30 };
-
 rf_status rf_solid_newmark_create(const rf_solid *solid, const rf_run *run,
                                   const rf_newmark_settings *set, rf_solid_newmark **out,
                                   rf_error *err) {
@@ -70,7 +67,7 @@ static rf_status factorize(rf_solid_newmark *s, const rf_run *run, double mass_f
   for (int shift = 0;; ++shift) {
     rf_solid_free_fill(s->motion.solid, factor, s->motion.stiffness, &s->system);
     const rf_status st = rf_cholesky_factorize(s->factor, run, &s->system, NULL, err);
-    if (st != RF_ERR_SINGULAR || shift == MAX_SHIFTS) return st;
+    if (st != RF_ERR_SINGULAR || shift == RF_NEWMARK_SHIFTS) return st;
     if (shift == 0) ++s->report.indefinite;
     factor *= 4.0;
   }
