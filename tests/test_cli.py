@@ -834,10 +834,21 @@ def test_simulate_doubts_absurd_motions(capsys, model):
     assert "usual with one Newton iteration" in out
 
 
-def test_simulate_failures(capsys, model, surface, tmp_path):
+def test_simulate_failures(capsys, model, tmp_path):
     force = ["--force", 0, 0, -1]
     fails(capsys, "simulate", tmp_path / "none", *force, match="No such file")
-    fails(capsys, "simulate", surface, *force, match="no safetensors file")
+    for name in ("my part.stl", "part.VTK"):
+        (tmp_path / name).write_text("something")
+        made = (tmp_path / name).with_suffix(".safetensors")
+        fails(
+            capsys, "simulate", tmp_path / name, *force,
+            match=f"no reduced model; make one first: reducedfem reduce '?{tmp_path / name}'? "
+            f"--output '?{made}'?, with --fix where",
+        )  # fmt: skip
+    fails(capsys, "simulate", "hose", *force, match="reduce hose --output hose.safetensors, with")
+    (tmp_path / "some.txt").write_text("something")
+    fails(capsys, "simulate", tmp_path / "some.txt", *force, match="no safetensors file$")
+    fails(capsys, "simulate", tmp_path / "none.stl", *force, match="No such file")
     fails(
         capsys, "simulate", model, *force, "--output", tmp_path / "no" / "t.csv", match="no folder"
     )  # fmt: skip

@@ -26,10 +26,9 @@ from reducedfem.cli.options import (
     number,
     positive,
 )
-from reducedfem.cli.paths import check_writable, refuse_same
+from reducedfem.cli.paths import check_writable, open_model, refuse_same
 from reducedfem.cli.texts import AXES, point_text, viscosity_text
 from reducedfem.errors import DivergedError, FileFormatError
-from reducedfem.files import load
 from reducedfem.free_body import FreeBody, FreeBodyState
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport
 from reducedfem.mesh import Mesh
@@ -200,7 +199,7 @@ def _run(args: argparse.Namespace) -> int:
         raise UsageError("--at and --duration are of a --force, which is not given")
     pushed = 0 if args.force is None else _pushed_steps(args)
     _check_outputs(args)
-    model = load(args.model)
+    model = open_model(args.model)
     mesh = model.mesh
     if args.at is None:
         # the node that the basis moves most; nodes outside of the body are no part of it
