@@ -461,7 +461,8 @@ def _picture(
     axis = int(np.ptp(u, axis=0).argmax())
     # a shape at rest is there anyway
     instants = [i for i in demonstration.instants(u[:, axis], 2) if i > 0]
-    skin = Skin(model, model.mesh.source or model.mesh.surface())
+    # few large triangles would be drawn straight
+    skin = Skin(model, plot.refined(model.mesh.source or model.mesh.surface()))
     surface = skin.surface
     moved = [
         motion.carried(
