@@ -797,6 +797,43 @@ def test_simulate_npz_and_default_node(capsys, model, tmp_path):
     assert f"node {node}" in out
 
 
+def test_simulate_draws_large_triangles_bent(capsys, monkeypatch, tmp_path):
+    plot = pytest.importorskip("reducedfem.plot")
+    pytest.importorskip("matplotlib")
+    box = rf.Mesh(*box_hexes(1, 1, 1, (0.4, 0.05, 0.05))).surface()
+    mesh = rf.voxelize(box, 16)
+    solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), mesh.nodes[:, 0] < 0.03)
+    reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, 3, 6))
+    reduced.save(tmp_path / "box")
+    drawn = []
+    whole = plot.shapes_figure
+
+    def kept(rest, triangles, displacements, *others, **options):
+        drawn.append((rest, triangles, displacements))
+        return whole(rest, triangles, displacements, *others, **options)
+
+    monkeypatch.setattr(plot, "shapes_figure", kept)
+    status, _, err = run(
+        capsys, "simulate", tmp_path / "box", "--force", 0, 0, -0.1, "--steps", 60, "--dt", 2e-3,
+        "--newton-max", 10, "--output", tmp_path / "t.npz", "--picture", tmp_path / "p.png",
+    )  # fmt: skip
+    assert (status, err) == (0, "")
+    ((rest, triangles, displacements),) = drawn
+    assert 1000 < len(triangles) <= 12 + 20_000
+    carried = rf.Embedding(reduced.mesh, rest)
+    states = [
+        carried.interpolate(reduced.displacement(q)) for q in np.load(tmp_path / "t.npz")["q"]
+    ]
+    for u in displacements:
+        assert min(np.abs(u - state).max() for state in states) < 1e-12
+        # along a long edge of the box the displacement is no straight line
+        edge = (np.abs(rest[:, 1:] - box.bounds[0, 1:]) < 1e-9).all(axis=1)
+        order = rest[edge, 0].argsort()
+        down, x = u[edge, 2][order], rest[edge, 0][order]
+        straight = np.interp(x, x[[0, -1]], down[[0, -1]])
+        assert np.abs(down - straight).max() > 0.1 * np.abs(down).max()
+
+
 def test_simulate_says_when_it_diverges(capsys, model, tmp_path):
     fails(
         capsys, "simulate", model, "--force", 0, 0, -1e200, "--steps", 50,
@@ -834,10 +871,21 @@ def test_simulate_doubts_absurd_motions(capsys, model):
     assert "usual with one Newton iteration" in out
 
 
-def test_simulate_failures(capsys, model, surface, tmp_path):
+def test_simulate_failures(capsys, model, tmp_path):
     force = ["--force", 0, 0, -1]
     fails(capsys, "simulate", tmp_path / "none", *force, match="No such file")
-    fails(capsys, "simulate", surface, *force, match="no safetensors file")
+    for name in ("my part.stl", "part.VTK"):
+        (tmp_path / name).write_text("something")
+        made = (tmp_path / name).with_suffix(".safetensors")
+        fails(
+            capsys, "simulate", tmp_path / name, *force,
+            match=f"no reduced model; make one first: reducedfem reduce '?{tmp_path / name}'? "
+            f"--output '?{made}'?, with --fix where",
+        )  # fmt: skip
+    fails(capsys, "simulate", "hose", *force, match="reduce hose --output hose.safetensors, with")
+    (tmp_path / "some.txt").write_text("something")
+    fails(capsys, "simulate", tmp_path / "some.txt", *force, match="no safetensors file$")
+    fails(capsys, "simulate", tmp_path / "none.stl", *force, match="No such file")
     fails(
         capsys, "simulate", model, *force, "--output", tmp_path / "no" / "t.csv", match="no folder"
     )  # fmt: skip

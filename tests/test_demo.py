@@ -9,6 +9,7 @@ import pytest
 
 import reducedfem as rf
 from reducedfem import cli, demo, plot
+from shapes import box_hexes
 from test_cli import assert_png
 
 pytest.importorskip("matplotlib")
@@ -34,6 +35,11 @@ def test_quick_demo(surface, capsys, tmp_path):
     # a basis of 12 on these coarse meshes follows the motion to a few percent
     (amplitude,) = re.findall(r"amplitude +\S+ mm against \S+ mm: ([+-]\d+\.\d+) %", text)
     assert abs(float(amplitude)) < 10
+    # two periods of the lowest mode, and no soft support: the frequency is near that of the mode
+    (lowest,) = re.findall(r"modes from (\S+) Hz", text)
+    (pair,) = re.findall(r"frequency +(\S+) Hz against (\S+) Hz: [+-]", text)
+    for found in pair:
+        assert float(found) == pytest.approx(float(lowest), rel=0.25)
     (rms,) = re.findall(r"rms difference +\S+ mm, (\S+) % of", text)
     assert float(rms) < 10
 
@@ -79,6 +85,54 @@ def test_instants_are_the_extremes_and_half_way():
     # extremes at 1/4 and 3/4; half-way to them at 1/12 and 7/12
     np.testing.assert_allclose(t[chosen], [1 / 12, 1 / 4, 7 / 12, 3 / 4], atol=0.003)
     assert demo.instants(np.zeros(5), 4) == [0]
+
+
+# --- surfaces that bend --------------------------------------------------------------------
+
+
+def test_few_large_triangles_are_refined_without_gaps():
+    box = rf.Mesh(*box_hexes(1, 1, 1, (0.3, 0.03, 0.01))).surface()
+    assert box.n_triangles == 12
+    fine = plot.refined(box)
+    np.testing.assert_array_equal(fine.vertices[:8], box.vertices)
+    corners = fine.vertices[fine.triangles]
+    edges = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
+    assert edges.max() <= 0.02 * np.linalg.norm([0.3, 0.03, 0.01])
+    assert fine.is_closed
+    assert fine.is_manifold
+    assert fine.area == pytest.approx(box.area, rel=1e-12)
+    assert fine.volume == pytest.approx(box.volume, rel=1e-12)
+    assert fine.n_triangles <= 12 + 20_000
+    # triangles that share no vertices, as those of STL files, are cut at the same places
+    soup = rf.Surface(box.vertices[box.triangles].reshape(-1, 3), np.arange(36).reshape(-1, 3))
+    assert plot.refined(soup).is_closed
+    assert plot.refined(soup).n_triangles == fine.n_triangles
+    assert plot.refined(fine) is fine
+
+
+def test_refining_is_bounded():
+    nodes, elements = box_hexes(30, 30, 1, (1.0, 1.0, 1e-3))
+    plate = rf.Mesh(nodes, elements).surface()
+    far = rf.Surface(np.concatenate([nodes, [[0, 0, 0], [0, 9, 0], [9, 0, 0]]]),
+                     np.concatenate([plate.triangles, [np.arange(3) + len(nodes)]]))  # fmt: skip
+    for surface in (plate, far):
+        assert surface.n_triangles < plot.refined(surface).n_triangles
+        assert plot.refined(surface).n_triangles <= surface.n_triangles + 20_000
+
+
+def test_colours_between_vertices_are_on_the_scale():
+    places = square(0.0)[:, :1]
+    image = plot.render([plot.Pose(square(0.0), places)], TWO, (100, 100), -90, 90, margin=0.0)
+    for column in (5, 30, 50, 80):
+        there = plot.colours([[(column + 0.5) / 100, 0, 0]], 1.0)[0]
+        even = plot.render([plot.Pose(square(0.0), there)], TWO, (100, 100), -90, 90, margin=0.0)
+        # a pixel is the mean of four places around it
+        np.testing.assert_allclose(image[:, column], even[:, column], atol=0.01)
+    # a mixture of the ends, grey and red, is nowhere green
+    x = square(0.0)
+    figure = plot.shapes_figure(x, TWO, [np.outer(x[:, 0], [0.0, 0.0, 1.0])], size=SMALL)
+    drawn = figure.axes[0].images[0].get_array()
+    assert (drawn[..., 1] > 1.2 * drawn[..., 0]).mean() > 0.01
 
 
 # --- the rasteriser ----------------------------------------------------------------------------

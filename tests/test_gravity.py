@@ -220,6 +220,58 @@ def test_simulate_under_gravity(capsys, reduced, tmp_path):
         np.testing.assert_allclose(data["q"][-1], sim.state.q, rtol=1e-12)
 
 
+def cut_bar() -> rf.Solid:
+    """Return a bar of cut cells of second order, held at its end."""
+    box = rf.Mesh(*box_hexes(1, 1, 1, (0.6, 0.11, 0.1))).surface()
+    mesh = rf.voxelize(box, 8)
+    return rf.Solid(mesh, PLASTIC, mesh.nodes[:, 0] < 0.1)
+
+
+@pytest.mark.parametrize("make", [bar, lambda: bar(box_tets), lambda: bar(box_hex20s), cut_bar])
+def test_simulate_tells_the_error_of_the_sag(make, capsys, tmp_path):
+    """The file has all that the unreduced solid needs; few coordinates sag less than that."""
+    solid = make()
+    whole = solid.solve_static(solid.gravity(FALL))
+    node = int(np.linalg.norm(whole, axis=1).argmax())
+    place = solid.mesh.nodes[node]
+    errors = []
+    for k, r in ((4, 8), (2, 1)):
+        reduced = rf.reduce(solid, rf.modal_derivative_basis(solid, k, r))
+        reduced.save(tmp_path / "bar")
+        status, said, err = simulated(
+            capsys, tmp_path / "bar", "--gravity", *FALL, "--steps", 5, "--watch", *place
+        )
+        assert (status, err) == (0, "")
+        (found,) = re.findall(
+            r"at rest +node (\d+) sags (\S+) m, unreduced (\S+) m: (\S+) %(.*)$", said, re.MULTILINE
+        )
+        at = int(found[0])
+        sag = np.linalg.norm(reduced.displacement(reduced.solve_static(reduced.gravity(FALL)))[at])
+        full = np.linalg.norm(whole[at])
+        assert [float(one) for one in found[1:3]] == pytest.approx([sag, full], rel=1e-3)
+        assert float(found[3]) == pytest.approx(100 * (sag / full - 1), rel=0.1, abs=1e-3)
+        assert ("more --modes and --coordinates" in found[4]) == (abs(sag / full - 1) > 0.05)
+        errors.append(abs(sag / full - 1))
+    assert errors[0] < 0.02
+    assert errors[1] > 0.05
+
+
+def test_simulate_compares_no_large_and_no_free_solid(capsys, monkeypatch, reduced, tmp_path):
+    reduced.save(tmp_path / "bar")
+    monkeypatch.setattr("reducedfem.cli.simulate._MOST_COMPARED", 50)
+    status, said, _ = simulated(capsys, tmp_path / "bar", "--gravity", *FALL, "--steps", 5)
+    assert status == 0
+    assert re.search(r"at rest +not compared with the unreduced solid: 63 nodes, more than", said)
+    status, said, _ = simulated(capsys, tmp_path / "bar", "--force", *FALL, "--steps", 5)
+    assert status == 0
+    assert "at rest" not in said
+    free = bar(held=False)
+    rf.reduce(free, rf.modal_derivative_basis(free, 3, 5)).save(tmp_path / "free")
+    status, said, _ = simulated(capsys, tmp_path / "free", "--gravity", *FALL, "--steps", 5)
+    assert status == 0
+    assert "at rest" not in said
+
+
 def test_simulate_a_free_fall(capsys, tmp_path):
     free = bar(held=False)
     path, out = tmp_path / "free.safetensors", tmp_path / "fall.npz"

@@ -6,6 +6,7 @@ import ast
 import contextlib
 import functools
 import inspect
+import re
 import socket
 import time
 
@@ -396,6 +397,10 @@ def test_the_command_runs_records_draws_and_plays_again(capsys, tmp_path):
         assert text in out
     first = rf.HapticRecords.load(record).array
     assert len(first) >= 300
+    # to fade out takes time of its own
+    (over,) = re.findall(r"fading out +(\S+) s more than the 0\.4 s asked for", out)
+    assert float(over) == pytest.approx(first["time_s"][-1] + 1e-3 - 0.4, rel=0.01)
+    assert float(over) >= 0.199
     assert picture.stat().st_size > 20_000
     table = tmp_path / "run.csv"
     columns = [first["time_s"], *first["device_position"].T, *first["device_quaternion"].T]

@@ -94,7 +94,11 @@ def test_reading_does_not_depend_on_the_locale(veg, monkeypatch):
     ("old", "new", "message"),
     [
         ("*VERTICES", "VERTICES", "line 2: expected a section"),
-        ("6 3 0 0", "600 3 0 0", r"line 3: \*VERTICES announces 600 lines and is followed by 6"),
+        (
+            "6 3 0 0",
+            "600 3 0 0",
+            r"line 3: \*VERTICES announces 600 lines and is followed by 6 .is the f",
+        ),
         ("6 3 0 0", "six 3 0 0", "line 3: expected a count, got 'six'"),
         ("4 0 0 1", "4 0 0", "line 8: expected 4 numbers, got 3"),
         ("4 0 0 1", "4 0 0 one", "line 8: not a number"),

@@ -14,7 +14,7 @@ from reducedfem.pointshell import Pointshell
 from reducedfem.reduced import ReducedSolid
 from reducedfem.surface import SURFACE_SUFFIXES
 
-__all__ = ["load"]
+__all__ = ["OTHERS", "load"]
 
 _Saved = TypeVar("_Saved", ReducedSolid, DistanceField, Pointshell)
 
@@ -70,14 +70,14 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
         return _tensors.load(path, read)
     except FileFormatError as error:
         suffix = Path(path).suffix.lower()
-        for suffixes, reader in _OTHERS:
+        for suffixes, reader in OTHERS:
             if suffix in suffixes and "no safetensors" in str(error):
                 raise FileFormatError(f"{error}; {reader} reads files {suffix}") from None
         raise
 
 
 # files of others, which other functions read
-_OTHERS = ((SURFACE_SUFFIXES, "read_surface"), ((".veg", ".vtu", ".vtk", ".msh"), "read_mesh"))
+OTHERS = ((SURFACE_SUFFIXES, "read_surface"), ((".veg", ".vtu", ".vtk", ".msh"), "read_mesh"))
 _READERS: dict[type, Callable[[BinaryIO, int, str], Any]] = {
     ReducedSolid: files.read,
     DistanceField: field_files.read,

@@ -212,8 +212,9 @@ def _counted(section: _Section, header: _Line, rest: list[_Line]) -> list[_Line]
     except ValueError:
         raise header.fail(f"expected a count, got {header.words[0]!r}") from None
     if count < 1 or count > len(rest):
+        cut = " (is the file cut off?)" if count > len(rest) else ""
         raise header.fail(
-            f"{section.head.words[0]} announces {count} lines and is followed by {len(rest)}"
+            f"{section.head.words[0]} announces {count} lines and is followed by {len(rest)}{cut}"
         )
     return rest[:count]
 

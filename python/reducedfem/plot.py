@@ -19,6 +19,7 @@ from reducedfem._atomic import replacing
 from reducedfem._check import choice, number
 from reducedfem.errors import FileFormatError, InputError, InputTypeError, MissingMatplotlibError
 from reducedfem.haptic_records import HapticRecords
+from reducedfem.surface import Surface
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,6 +62,9 @@ _SCALE = np.array(
 _INDISTINGUISHABLE = 2.0  # pixels between shapes, at most
 _MAX_PIXELS = 25_000_000
 _MAX_FRAGMENTS = 60_000_000
+# edges of a surface that is drawn bent, as a part of its size, and triangles added for that
+_FINE = 0.02
+_MAX_ADDED = 20_000
 
 
 def require_matplotlib() -> None:
@@ -81,7 +85,8 @@ class Pose(NamedTuple):
     vertices
         Positions [m], shape (v, 3).
     colours
-        Red, green and blue from 0 to 1: one colour, (3,), or one per vertex, (v, 3).
+        Red, green and blue from 0 to 1: one colour, (3,), or one per vertex, (v, 3). Or a place
+        per vertex, (v, 1), on the scale of `colours`, from 0 at rest to 1.
     opacity
         1 hides what is behind; less shows through, nearer shapes first.
     """
@@ -97,6 +102,53 @@ class Trace(NamedTuple):
     label: str
     time: ArrayLike
     value: ArrayLike
+
+
+# --- surfaces that bend -----------------------------------------------------------------
+
+
+def _sides(faces: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ends of each side of each triangle, the lower vertex first, (t, 3, 2)."""
+    return np.sort(np.stack([faces, np.roll(faces, -1, axis=1)], axis=2), axis=2)
+
+
+def refined(surface: Surface) -> Surface:
+    """Return a surface of the same shape with short edges, which can be drawn bent.
+
+    The longest edges are halved first, in all triangles around them, down to a fiftieth of the
+    size or until 20,000 triangles more were needed.
+    """
+    x, faces = surface.vertices, surface.triangles.astype(np.int64)
+    finest = _FINE * float(np.linalg.norm(np.ptp(surface.bounds, axis=0)))
+    while True:
+        sides, n = _sides(faces), len(x)
+        length = np.linalg.norm(x[sides[..., 0]] - x[sides[..., 1]], axis=2)
+        long = length > max(finest, 0.5 * float(length.max()))
+        if not long.any() or len(faces) + long.sum() > surface.n_triangles + _MAX_ADDED:
+            return surface if n == surface.n_vertices else Surface(x, faces)
+        halved = np.unique(sides[long] @ [n, 1])
+        x = np.concatenate([x, 0.5 * (x[halved // n] + x[halved % n])])
+        faces = _cut(x, faces, halved, n)
+
+
+def _cut(x: Array, faces: NDArray[np.int64], halved: NDArray[np.int64], n: int) -> Any:
+    """Cut triangles at the middles of sides, vertices n, n + 1, ...; side a, b is a n + b."""
+    while True:
+        sides = _sides(faces)
+        name = np.where(sides[..., 1] < n, sides @ [n, 1], -1)
+        place = np.minimum(np.searchsorted(halved, name), len(halved) - 1)
+        there = halved[place] == name
+        cut = there.any(axis=1)
+        if not cut.any():
+            return faces
+        # of several sides the longest first
+        length = np.linalg.norm(x[sides[..., 0]] - x[sides[..., 1]], axis=2)
+        side = np.where(there, length, -1.0).argmax(axis=1)[cut]
+        turn = (side[:, None] + np.arange(3)) % 3
+        a, b, c = np.take_along_axis(faces[cut], turn, axis=1).T
+        middle = n + place[cut, side]
+        halves = [np.stack([a, middle, c], axis=1), np.stack([middle, b, c], axis=1)]
+        faces = np.concatenate([faces[~cut], *halves])
 
 
 # --- the rasteriser -------------------------------------------------------------------
@@ -320,11 +372,14 @@ def _draw(
     # opaque shapes first, then the others over what they are nearer than
     for pose in sorted(poses, key=lambda pose: pose.opacity < 1.0):
         x = frame.pixels(pose.vertices) * smoothing
-        colours = np.broadcast_to(np.asarray(pose.colours, dtype=np.float64), x.shape)
-        seen = _rasterize(x, triangles, colours, wide, high)
+        colour = np.asarray(pose.colours, dtype=np.float64)
+        scaled = colour.shape == (len(x), 1)
+        colour = colour if scaled else np.broadcast_to(colour, x.shape)
+        seen = _rasterize(x, triangles, colour, wide, high)
         near = seen.depth > depth[seen.pixel]
         pixel, alpha = seen.pixel[near], pose.opacity
-        rgb = _shade(seen.normal[near] * [1.0, -1.0, 1.0], seen.colour[near])
+        colour = _on_scale(seen.colour[near, 0]) if scaled else seen.colour[near]
+        rgb = _shade(seen.normal[near] * [1.0, -1.0, 1.0], colour)
         under = image[pixel]
         cover = alpha + under[:, 3] * (1.0 - alpha)
         weight = (alpha / cover)[:, None]
@@ -359,11 +414,19 @@ def colours(displacement: ArrayLike, largest: float) -> Array:
     (v, 3) array
         Red, green and blue from 0 to 1; of what did not move, the colour of rest.
     """
-    far = np.linalg.norm(np.asarray(displacement, dtype=np.float64), axis=1)
-    place = np.clip(far / max(largest, 1e-300), 0.0, 1.0) * (len(_SCALE) - 1)
-    return np.stack(
-        [np.interp(place, np.arange(len(_SCALE)), _SCALE[:, axis]) for axis in range(3)], axis=1
-    )
+    return _on_scale(_place(displacement, largest)[:, 0])
+
+
+def _place(displacement: ArrayLike, largest: float) -> Array:
+    """Return where on the scale each vertex is, (v, 1)."""
+    far = np.linalg.norm(np.asarray(displacement, dtype=np.float64), axis=1, keepdims=True)
+    return np.asarray(far / max(largest, 1e-300))
+
+
+def _on_scale(place: Array) -> Array:
+    """Return the colours at places from 0 to 1 on the scale, (n, 3)."""
+    stops = np.linspace(0.0, 1.0, len(_SCALE))
+    return np.stack([np.interp(place, stops, _SCALE[:, axis]) for axis in range(3)], axis=1)
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
@@ -514,10 +577,10 @@ def shapes_figure(
     moved = [np.asarray(u, dtype=np.float64) for u in displacements]
     largest = max((float(np.linalg.norm(u, axis=1).max()) for u in moved), default=0.0)
     at_rest = Pose(x, _SCALE[0], rest_opacity)
-    every = [at_rest, *(Pose(x + u, colours(u, largest)) for u in moved)]
+    every = [at_rest, *(Pose(x + u, _place(u, largest)) for u in moved)]
     frame = _frame(every, faces, size, azimuth, elevation, 0.05, up)
     with_rest, told = _told_apart(frame, x, moved, labels)
-    poses = [Pose(x + u, colours(u, largest)) for u, _ in told]
+    poses = [Pose(x + u, _place(u, largest)) for u, _ in told]
     if with_rest:
         poses.insert(0, at_rest)
     image = _draw(frame, poses, faces, 2)

@@ -577,8 +577,7 @@ def _in_ascii(data: bytes, kind: str) -> bytes:
     if kind == "ply":
         header, mark, body = data.partition(b"end_header")
         return data if header.isascii() else header.translate(_ASCII) + mark + body
-    binary = kind == "stl" and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little")
-    return data if binary else data.translate(_ASCII)
+    return data if kind == "stl" and _binary_stl(data) else data.translate(_ASCII)
 
 
 def _check_off(data: bytes) -> None:
@@ -603,9 +602,31 @@ def _check_off(data: bytes) -> None:
             )
 
 
+def _announced(data: bytes) -> int:
+    """Return the number of triangles in the header of a binary STL file."""
+    return int.from_bytes(data[80:84], "little")
+
+
+def _binary_stl(data: bytes) -> bool:
+    """Tell an STL file in binary, whole or not: text has no zero bytes, its count has some."""
+    return 0 in data[:84] or len(data) == 84 + 50 * _announced(data)
+
+
 def _check_stl(data: bytes) -> None:
-    """Refuse an STL file in ASCII with a solid that does not end."""
-    if len(data) >= 84 and len(data) == 84 + 50 * int.from_bytes(data[80:84], "little"):
+    """Refuse an STL file of a wrong length, or in ASCII with a solid that does not end."""
+    if _binary_stl(data):
+        count, there = _announced(data), (len(data) - 84) // 50
+        if there < 0:
+            raise ValueError(f"it has {len(data)} bytes of a header of 84 (is the file cut off?)")
+        if count > there:
+            raise ValueError(
+                f"it announces {count} triangles and holds {there} (is the file cut off?)"
+            )
+        if len(data) > 84 + 50 * count:
+            raise ValueError(
+                f"it announces {count} triangles and has {len(data) - 84 - 50 * count} bytes "
+                "behind them"
+            )
         return
     begun = len(re.findall(rb"(?:^|[\r\n])[ \t]*solid\b", data, re.IGNORECASE))
     ended = data.lower().count(b"endsolid")
@@ -648,13 +669,17 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
     """Read ``v`` and ``f`` statements; general readers reorder vertices to carry textures."""
     coordinates: list[bytes] = []
     triangles: list[tuple[int, int, int]] = []
-    for at, line in enumerate(data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines(), 1):
+    lines = data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines()
+    for at, line in enumerate(lines, 1):
+        cut = " (is the file cut off?)" if at == len(lines) else ""
         words = line.split()
         if not words:
             continue
         if words[0] == b"v":
             if len(words) < 4:
-                raise FileFormatError(f"{str(file)!r}, line {at}: a vertex needs three coordinates")
+                raise FileFormatError(
+                    f"{str(file)!r}, line {at}: a vertex needs three coordinates{cut}"
+                )
             for word in words[1:4]:
                 _refuse_long(word, file, at)
             coordinates += words[1:4]
@@ -676,7 +701,7 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
                 if index == 0 or corners[-1] < 0:
                     raise FileFormatError(f"{str(file)!r}, line {at}: there is no vertex {index}")
             if len(corners) < 3:
-                raise FileFormatError(f"{str(file)!r}, line {at}: a face needs three vertices")
+                raise FileFormatError(f"{str(file)!r}, line {at}: a face needs three vertices{cut}")
             triangles += [
                 (corners[0], corners[i], corners[i + 1]) for i in range(1, len(corners) - 1)
             ]

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import os
+import shlex
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reducedfem import samples
+from reducedfem._load import OTHERS
 from reducedfem.cli.options import UsageError
 from reducedfem.errors import FileFormatError
+from reducedfem.files import load
+from reducedfem.reduced import ReducedSolid
 from reducedfem.surface import SURFACE_SUFFIXES, Surface, read_surface
 
-__all__ = ["check_writable", "is_sample", "is_surface", "open_surface", "refuse_same"]
+__all__ = [
+    "check_writable",
+    "is_sample",
+    "is_surface",
+    "open_model",
+    "open_surface",
+    "refuse_same",
+]
 
 
 def check_writable(path: Path, option: str) -> None:
@@ -71,3 +82,19 @@ def open_surface(name: str, scale: float = 1.0) -> Surface:
         name = str(samples.path(name))
     surface = read_surface(name)
     return surface if scale == 1.0 else Surface(surface.vertices * scale, surface.triangles)
+
+
+def open_model(name: str) -> ReducedSolid:
+    """Read a reduced model; of a surface or a mesh, tell the command that makes one."""
+    try:
+        return load(name)
+    except FileFormatError as error:
+        path = Path(name)
+        known = any(path.suffix.lower() in suffixes for suffixes, _ in OTHERS)
+        if not (is_sample(name) or (known and "no safetensors" in str(error))):
+            raise
+        command = ["reducedfem", "reduce", name, "--output", f"{path.with_suffix('')}.safetensors"]
+        raise FileFormatError(
+            f"{name!r} is a surface or a mesh, and no reduced model; make one first: "
+            f"{shlex.join(command)}, with --fix where it is held"
+        ) from None

@@ -95,7 +95,8 @@ def add_options(parser: Parser) -> None:
         "--seconds",
         type=_seconds,
         metavar="S",
-        help="when to end (default: when the device has no more to do, or after a minute)",
+        help="when forces begin to fade out, over 0.2 s at most; then it ends (default: when the "
+        "device has no more to do, or after a minute)",
     )
     parser.add_argument(
         "--points",
@@ -176,6 +177,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
         records = HapticRecords.load(args.record).array
     for line in str(session.report()).splitlines():
         console.say("  " + line)
+    if args.seconds is not None and len(records):
+        over = float(records["time_s"][-1]) + session.dt - args.seconds
+        if over > 0.5 * session.dt:
+            console.fact("fading out", f"{over:.3g} s more than the {args.seconds:g} s asked for")
     _tell(records, console)
     if args.record is not None:
         console.fact("records", args.record)

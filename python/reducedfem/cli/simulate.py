@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import csv
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,15 +27,20 @@ from reducedfem.cli.options import (
     number,
     positive,
 )
-from reducedfem.cli.paths import check_writable, refuse_same
+from reducedfem.cli.paths import check_writable, open_model, refuse_same
 from reducedfem.cli.texts import AXES, point_text, viscosity_text
-from reducedfem.errors import DivergedError, FileFormatError
-from reducedfem.files import load
+from reducedfem.errors import (
+    DivergedError,
+    FileFormatError,
+    PlausibilityWarning,
+    StaticConvergenceError,
+)
 from reducedfem.free_body import FreeBody, FreeBodyState
 from reducedfem.integrator import ImplicitNewmark, NewmarkReport
 from reducedfem.mesh import Mesh
 from reducedfem.reduced import ReducedSolid
 from reducedfem.skin import Skin
+from reducedfem.solid import Solid
 
 __all__ = ["add_to"]
 
@@ -44,6 +50,8 @@ _USUAL_PUSH = 0.02  # s
 _MAX_STEPS = 10_000_000  # all are kept in memory
 _MAX_NEWTON = 1000  # as in csrc/integrator/newmark.c
 _ENERGIES = 1000  # evaluated along a motion
+_MOST_COMPARED = 10_000  # nodes, whose statics take seconds
+_MUCH = 0.05  # error of the sag at rest
 _MOST_GAIN = 2.0  # of energy over work: more than the error of a step that is far too long
 
 
@@ -53,7 +61,7 @@ def add_to(commands: Commands) -> None:
         "simulate",
         help="push a reduced model and let it swing",
         description="Push a node of a reduced model for a while, then let it swing; with "
-        "--gravity under its weight.",
+        "--gravity under its weight,\nand tell how far it sags at rest, also without reduction.",
         epilog="examples:\n"
         "  reducedfem simulate spoon.safetensors --at 0.17 0 0 --force 0 0 -5 --duration 0.02\n"
         "  reducedfem simulate spoon.safetensors --force 0 0 -5 --steps 500 --newton-max 10 \\\n"
@@ -200,7 +208,7 @@ def _run(args: argparse.Namespace) -> int:
         raise UsageError("--at and --duration are of a --force, which is not given")
     pushed = 0 if args.force is None else _pushed_steps(args)
     _check_outputs(args)
-    model = load(args.model)
+    model = open_model(args.model)
     mesh = model.mesh
     if args.at is None:
         # the node that the basis moves most; nodes outside of the body are no part of it
@@ -253,6 +261,9 @@ def _run(args: argparse.Namespace) -> int:
             f"{args.dt * len(motion.q):g} s: try a smaller --dt, more --damping, a --newton-max "
             "above 1 or a smaller --force"
         ) from motion.failure
+    held = len(model.fixed) > 0
+    if held and args.gravity is not None and any(args.gravity) and not console.quiet:
+        _compare_at_rest(model, args.gravity, watched, console)
     return 0
 
 
@@ -360,6 +371,40 @@ def _energy_gain(
     return float(energy.max() / work) if work > 0.0 else 0.0
 
 
+def _compare_at_rest(
+    model: ReducedSolid, gravity: Sequence[float], watched: Sequence[int], console: Console
+) -> None:
+    """Tell how far nodes sag in the end, and how far without reduction."""
+    mesh = model.mesh
+    if mesh.n_nodes > _MOST_COMPARED:
+        console.fact(
+            "at rest",
+            f"not compared with the unreduced solid: {count_text(mesh.n_nodes, 'node')}, more than "
+            f"{_MOST_COMPARED:,} take long",
+        )
+        return
+    quadrature = None if mesh.nodes_per_element == 4 else model.provenance["solid"]["quadrature"]
+    with console.stage("statics, unreduced") as stage, warnings.catch_warnings():
+        # they were told when the model was made
+        warnings.simplefilter("ignore", PlausibilityWarning)
+        solid = Solid(mesh, model.materials, model.fixed, quadrature)
+        try:
+            q = model.solve_static(model.gravity(gravity), adaptive=True)
+            reduced = model.displacement(q)
+            whole = solid.solve_static(solid.gravity(gravity), u0=reduced, progress=stage.tell)
+        except (StaticConvergenceError, np.linalg.LinAlgError):
+            stage.result = "no equilibrium was found"
+            return
+        stage.result = count_text(mesh.n_nodes, "node")
+    for node in watched:
+        few, every = (float(np.linalg.norm(u[node])) for u in (reduced, whole))
+        error = few / every - 1.0 if every > 0.0 else 0.0
+        text = f"node {node} sags {few:.4g} m, unreduced {every:.4g} m: {100 * error:+.2g} %"
+        if abs(error) > _MUCH:
+            text += "; 'reducedfem reduce' with more --modes and --coordinates comes closer"
+        console.fact("at rest", text)
+
+
 def _calmer(args: argparse.Namespace) -> str:
     """Return options under which steps add less energy; much damping hinders convergence."""
     damping = f"{args.damping[0]:g} {args.dt / 20:g}"
@@ -462,7 +507,8 @@ def _picture(
     axis = int(np.ptp(u, axis=0).argmax())
     # a shape at rest is there anyway
     instants = [i for i in demonstration.instants(u[:, axis], 2) if i > 0]
-    skin = Skin(model, model.mesh.source or model.mesh.surface())
+    # few large triangles would be drawn straight
+    skin = Skin(model, plot.refined(model.mesh.source or model.mesh.surface()))
     surface = skin.surface
     moved = [
         motion.carried(
