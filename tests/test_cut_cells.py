@@ -12,7 +12,7 @@ import pytest
 
 import reducedfem as rf
 from plain_solid import rotation
-from reducedfem import _core
+from reducedfem import _core, samples
 from shapes import box_hexes, sphere
 
 MOMENTS = {1: 27, 2: 72}
@@ -305,6 +305,18 @@ def test_files_hold_whole_cells_and_say_so(mesh, tmp_path):
     written = meshio.read(tmp_path / "m.vtu")
     np.testing.assert_allclose(written.cell_data["fraction"][0], mesh.fractions, rtol=1e-12)
     assert rf.read_mesh(tmp_path / "m.vtu")._rule() is None
+
+
+@pytest.mark.parametrize("resolution", [16, 24])
+@pytest.mark.parametrize("name", ["hose", "spoon"])
+def test_no_cell_lies_beyond_the_surface(name, resolution):
+    """Edges of flat ends look filled in places to the sub-cells on the other side of the plane."""
+    surface = samples.load(name)
+    mesh = rf.voxelize(surface, resolution, order=1)
+    edge = np.ptp(surface.bounds, axis=0).max() / resolution
+    np.testing.assert_allclose(
+        [mesh.nodes.min(axis=0), mesh.nodes.max(axis=0)], surface.bounds, atol=1e-6 * edge
+    )
 
 
 def test_only_equal_cubes_are_cut(mesh):

@@ -18,6 +18,7 @@
 enum { CELLS_PER_TASK = 8, FACES = 6 };
 static const double EMPTY = 1e-6;    // filled fraction below which a cell is left out
 static const double ISLAND = 0.5;    // cells: parts of less that are left out
+static const double TOUCH = 1e-6;    // of an edge: cells that reach no farther into the bounds
 static const double UNEQUAL = 1e-5;  // of an edge: by what the corners of equal cubes differ
 
 // The filled part of a cell.
@@ -41,10 +42,11 @@ typedef struct cutting {
   const rf_closest *closest;
   const rf_winding *winding;
   int order;
-  rf_element_type type;  // of the result
-  double edge;           // of the cubes, m
-  part *part;            // (n_elements)
-  scratch **scratch;     // (threads)
+  rf_element_type type;    // of the result
+  double edge;             // of the cubes, m
+  double low[3], high[3];  // bounds of the surface, m
+  part *part;              // (n_elements)
+  scratch **scratch;       // (threads)
 } cutting;
 
 static size_t pairs_of(rf_element_type type) { return (size_t)type * ((size_t)type + 1) / 2; }
@@ -102,12 +104,21 @@ done:
   return st;
 }
 
+// True for a cell outside of the bounds of the surface.  One that shares a face with them can look
+// filled in places: near an edge of the surface the plane of a sub-cell is oblique.
+static bool is_beyond(const cutting *c, const double low[3], const double high[3]) {
+  for (int i = 0; i < 3; ++i)
+    if (high[i] < c->low[i] + TOUCH * c->edge || low[i] > c->high[i] - TOUCH * c->edge) return true;
+  return false;
+}
+
 static rf_status cut_cell(const cutting *c, int32_t e, scratch *s, rf_error *err) {
   const int32_t *element = c->cubes->elements + 8 * (size_t)e;
   const double *low = c->cubes->nodes + 3 * (size_t)element[0];
   const double *high = c->cubes->nodes + 3 * (size_t)element[6];
   double centre[3], filled = 0.0;
   part *p = &c->part[e];
+  if (is_beyond(c, low, high)) return RF_OK;
   for (int i = 0; i < 3; ++i) centre[i] = 0.5 * low[i] + 0.5 * high[i];
   if (!rf_cut_fractions(c->closest, c->winding, centre, c->edge, s->fraction)) {
     set_whole(p);
@@ -328,6 +339,7 @@ rf_status rf_mesh_cut(const rf_mesh *cubes, const rf_surface *surface, int order
   rf_winding *winding = NULL;
   rf_mesh *linear = NULL, *mesh = NULL;
   cutting c = {.cubes = cubes, .order = order, .type = order == 1 ? RF_HEX8 : RF_HEX20};
+  rf_surface_bounds(surface, c.low, c.high);
   *out = NULL;
   *report = (rf_cut_report){0};
   if (!(order == 1 || order == 2))
