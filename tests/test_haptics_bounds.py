@@ -55,9 +55,9 @@ def limp(reduced):
 
 def message_of(who, length):
     return re.compile(
-        rf"^{who} diverged at t = 0 s: the body would be displaced by up to ([\d.e+]+) m, more than "
-        rf"30 times its length of {length:.3g} m; the state before this step is kept; try smaller "
-        "forces, more damping, a shorter step or softer contact$"
+        rf"^{who} diverged at t = 0 s: the body would be displaced by up to ([\d.e+]+) m, more "
+        rf"than 30 times its length of {length:.3g} m; the state before this step is kept; try "
+        "smaller forces, more damping, a shorter step or softer contact$"
     )
 
 
@@ -216,7 +216,7 @@ def test_free_bodies_fly_far_but_do_not_deform_far(beam):
     assert body.state.position[0] > 1e4
     force = np.zeros_like(free.mesh.nodes)
     force[-1, 2] = 1e15
-    with pytest.raises(rf.DivergedError, match="body 0: the deformation diverged at t = .*30 times"):
+    with pytest.raises(rf.DivergedError, match="body 0: the deformation diverged at .*30 times"):
         body.step(force)
 
 
