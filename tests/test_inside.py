@@ -496,3 +496,4 @@ def test_thickness_does_not_depend_on_threads_and_loses_no_memory():
     np.testing.assert_array_equal(one, three)
     small = sphere(4)
     fail_each_allocation(lambda: _core.surface_thickness(*small, None, 1), 20)
+    fail_each_allocation(lambda: _core.surface_sheets(*small, 1), 15)

@@ -171,6 +171,26 @@ def test_skins_of_voxels_are_asked_about_not_told():
     assert "unless a skin is meant, voxelize the surface with the defaults" in message
 
 
+def test_thin_members_that_overlap_are_measured_as_they_are():
+    """Plates along the axes, 0.4 cells thick, that share 3 % of their volume."""
+    plates = []
+    for axis in range(3):
+        size = np.ones(3)
+        size[axis] = 0.025
+        plate = rf.Mesh(*box_hexes(1, 1, 1, 1.0)).surface()
+        plates.append((plate.vertices - 0.5) * size)
+    surface = rf.Surface(
+        np.vstack(plates), np.vstack([plate.triangles + 8 * axis for axis in range(3)])
+    )
+    true = 3 * 0.025 - 3 * 0.025**2 + 0.025**3
+    mesh = rf.voxelize(surface, 17)
+    with pytest.warns(rf.PlausibilityWarning) as caught:
+        solid = rf.Solid(mesh, RUBBER)
+    assert ["thinnest" in str(one.message) for one in caught] == [True]
+    assert solid.volume == pytest.approx(true, rel=0.01)
+    assert solid.summary.enclosed == pytest.approx(true, rel=0.01)
+
+
 def test_studies_of_elements_are_left_alone():
     assert said(rf.Mesh(*box_hexes(1, 1, 1, 50.0)), rf.StVK(1.0, 0.3, 1.0), [0, 1, 2, 3]) == []
 
