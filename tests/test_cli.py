@@ -262,6 +262,29 @@ def test_reduce_a_surface(capsys, surface, tmp_path, fill):
     assert np.array_equal(model.fixed, np.flatnonzero(expected.nodes[:, 0] < 0.02))
 
 
+def test_stout_bodies_are_told_a_resolution_that_takes_less_time(capsys, tmp_path):
+    """Unless a resolution was asked for; --fix ends the command before the long part."""
+    cube = rf.Mesh(*box_hexes(1, 1, 1, 1.0)).surface()
+    cube.write(tmp_path / "cube.obj")
+    args = ("reduce", tmp_path / "cube.obj", "-o", tmp_path / "m", "--fix", "x<-1")
+    for more, fewer in (
+        ((), "--resolution 24 leaves about 180,000, in cells of 20 nodes"),
+        (("--order", 1), "--resolution 38 leaves about 180,000"),
+        (("--resolution", 64), None),
+        (("--resolution", 24), None),
+    ):
+        status, out, _ = run(capsys, *args, *more)
+        assert status == 1
+        assert ("unknowns                823,875; what" in out) == (fewer is not None)
+        assert fewer is None or fewer in out
+        assert ("20 nodes" in out) == (more == ())
+    for resolution, more in ((24, {}), (38, {"order": 1})):
+        assert rf.voxelize(cube, resolution, **more).n_nodes == pytest.approx(60_000, rel=0.02)
+    plate = cube.transformed((1.0, 1.0, 0.05))
+    plate.write(tmp_path / "cube.obj")
+    assert "unknowns" not in run(capsys, *args)[1]
+
+
 @pytest.mark.filterwarnings("default::reducedfem.GeometryWarning")
 def test_warnings_of_shapes_are_lines(capsys, tmp_path):
     vertices, triangles = sphere(12)

@@ -169,6 +169,7 @@ SURFACE: dict[str, Callable[[object, object], object]] = {
     "surface_winding": lambda v, t: _core.surface_winding(v, t, P, True, None, 1),
     "surface_holes": lambda v, t: _core.surface_holes(v, t, True, None, 1),
     "surface_thickness": lambda v, t: _core.surface_thickness(v, t, None, 1),
+    "surface_sheets": lambda v, t: _core.surface_sheets(v, t, 1),
     "surface_reversed": lambda v, t: _core.surface_reversed(v, t, None, 1),
     "voxelize": lambda v, t: _core.voxelize(v, t, 4, True, 1.2, None, 1)[0].elements,
     "cut": lambda v, t: _core.cut(CUBES, v, t, 1, None, 1)[0].elements,

@@ -121,14 +121,14 @@ def test_large_holes_are_named():
 
 def test_surfaces_without_area_are_sheets():
     line = rf.Surface([[0.0, 0, 0], [1, 0, 0], [2, 0, 0]], [[0, 1, 2]])
-    with pytest.warns(rf.GeometryWarning, match="single sheets"):
+    with pytest.warns(rf.GeometryWarning, match="is a single sheet"):
         rf.voxelize(line, 8)
 
 
 def test_single_sheets_keep_their_voxels_and_say_so():
     x = np.stack(np.meshgrid([0, 1.0], [0, 1.0], indexing="ij"), -1).reshape(-1, 2)
     sheet = rf.Surface(np.column_stack([x, 0.1 * x[:, 0]]), [[0, 1, 2], [1, 3, 2]])
-    with pytest.warns(rf.GeometryWarning, match=r"100% of the surface's area bounds no volume"):
+    with pytest.warns(rf.GeometryWarning, match=r"100% of the surface's area is a single sheet"):
         mesh = rf.voxelize(sheet, 20, cut=False, order=1)
     shell = rf.voxelize(sheet, 20, fill=False)
     np.testing.assert_array_equal(mesh.elements, shell.elements)
@@ -138,6 +138,99 @@ def test_single_sheets_keep_their_voxels_and_say_so():
     large = joined(sphere(16, radius=0.4), (sheet.vertices + np.array([2, 0, 0]), sheet.triangles))
     with pytest.warns(rf.GeometryWarning, match=r"3.% of the surface's area"):
         rf.voxelize(large, 20, cut=False, order=1)
+
+
+def patch(f, n=24, closed=False):
+    """Return the surface of f over the unit square, joined along u = 0 and u = 1 if closed."""
+    u, v = np.meshgrid(np.arange(n if closed else n + 1), np.arange(n + 1), indexing="ij")
+    at = np.arange(u.size).reshape(u.shape)
+    i, j = (x.ravel() for x in np.meshgrid(np.arange(n), np.arange(n), indexing="ij"))
+    a, b = at[i, j], at[(i + 1) % len(at), j]
+    c, d = at[(i + 1) % len(at), j + 1], at[i, j + 1]
+    vertices = np.stack(np.broadcast_arrays(*f(u / n, v / n)), axis=-1).reshape(-1, 3)
+    return rf.Surface(vertices, np.vstack([np.column_stack([a, b, c]), np.column_stack([a, c, d])]))
+
+
+def around(u, radius):
+    return radius * np.cos(2 * np.pi * u), radius * np.sin(2 * np.pi * u)
+
+
+SHEETS = {
+    "flat": patch(lambda u, v: (u, v, 0.3 * u)),
+    "wavy": patch(lambda u, v: (u, v, 0.02 * np.sin(6 * np.pi * u) * np.sin(6 * np.pi * v))),
+    "cap": patch(lambda u, v: (*around(u, np.sin(v * 0.3)), np.cos(v * 0.3)), closed=True),
+    "ring": patch(lambda u, v: (*around(u, 1.0), 0.2 * v), closed=True),
+}
+
+
+@pytest.mark.parametrize("name", SHEETS)
+def test_sheets_are_told_that_their_body_is_a_guess(name):
+    """The solid says nothing of a volume that there is not, nor of resolutions that would help."""
+    surface = SHEETS[name]
+    with pytest.warns(rf.GeometryWarning) as caught:
+        mesh = rf.voxelize(surface, 16)
+    (text,) = (str(one.message) for one in caught)
+    assert text.startswith("100% of the surface's area is a single sheet without thickness")
+    assert ("2 borders" if name == "ring" else "1 border,") in text
+    assert "is a guess, as if a lid closed the border" in text
+    assert "give the sheet a second side" in text
+    assert text.endswith("or pass fill=False for a skin of voxels along it")
+    for one in (mesh, rf.voxelize(surface, 16, fill=False)):
+        solid = rf.Solid(one, rf.StVK(1e6, 0.4, 1000.0))  # warnings are errors
+        assert solid.summary.enclosed == 0.0
+        assert solid.summary.cells_across is None
+        assert "its surface is a sheet, which encloses nothing" in str(solid.summary)
+
+
+def shape_of_cloth():
+    """Return a body and two sleeves of boxes, each open where a shirt is."""
+    box = np.array([[i & 1, i >> 1 & 1, i >> 2] for i in range(8)], float)
+    sides = {
+        "x-": (0, 4, 6, 2), "x+": (1, 3, 7, 5), "y-": (0, 1, 5, 4), "y+": (2, 6, 7, 3),
+        "z-": (0, 2, 3, 1), "z+": (4, 5, 7, 6),
+    }  # fmt: skip
+    parts = []
+    for low, high, left_out in (
+        ((-0.25, -0.1, 0.0), (0.25, 0.1, 0.7), ("z-",)),
+        ((0.25, -0.08, 0.5), (0.5, 0.08, 0.68), ("x-", "x+")),
+        ((-0.5, -0.08, 0.5), (-0.25, 0.08, 0.68), ("x-", "x+")),
+    ):
+        quads = [q for side, q in sides.items() if side not in left_out]
+        triangles = [t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]
+        parts.append((np.array(low) + box * (np.array(high) - low), np.array(triangles)))
+    return joined(*parts)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.6])
+@pytest.mark.parametrize("name", ["long tube", "tube", "cup", "cloth"])
+def test_walls_without_thickness_are_told_that_a_massive_part_is_made(name, tilt):
+    """However far apart the ends of a tube are."""
+    side = patch(lambda u, v: (*around(u, 0.1), 2 * v), 32, closed=True)
+    cup = patch(
+        lambda u, v: (*around(u, 0.1 * np.minimum(1, 4 * v)), np.maximum(0, v - 0.25) / 2),
+        32,
+        closed=True,
+    )
+    surface = {
+        "long tube": lambda: side,
+        "tube": lambda: side.transformed((1, 1, 0.2)),
+        "cup": lambda: cup,
+        "cloth": shape_of_cloth,
+    }[name]()
+    turn = [np.cos(tilt / 2), 0.6 * np.sin(tilt / 2), 0.8 * np.sin(tilt / 2), 0.0]
+    with pytest.warns(rf.GeometryWarning, match="A lid over each hole is assumed") as caught:
+        rf.voxelize(surface.transformed(rotation=turn), 32, order=1)
+    (text,) = (str(one.message) for one in caught)
+    holes = {"cup": "1 hole,", "cloth": "5 holes,"}.get(name, "2 holes,")
+    assert holes in text
+    assert "if thin walls are meant" in text
+    assert text.endswith("or pass fill=False for a skin of voxels along it")
+
+
+def test_fields_of_open_surfaces_are_advised_as_fields():
+    bowl = rf.Surface(*without(sphere(12), 2, 0.0))
+    with pytest.warns(rf.GeometryWarning, match=r"or pass an offset \[m\]"):
+        rf.DistanceField.from_surface(bowl, 8)
 
 
 def test_the_bunny_weighs_the_same_at_every_resolution(shared):
@@ -403,3 +496,4 @@ def test_thickness_does_not_depend_on_threads_and_loses_no_memory():
     np.testing.assert_array_equal(one, three)
     small = sphere(4)
     fail_each_allocation(lambda: _core.surface_thickness(*small, None, 1), 20)
+    fail_each_allocation(lambda: _core.surface_sheets(*small, 1), 15)

@@ -128,6 +128,69 @@ def test_overlapping_parts_are_counted_once():
     assert abs(solid.summary.volume / 1.92e-3 - 1.0) < 0.005
 
 
+def film(thickness: float, tilt: float = 0.0) -> rf.Surface:
+    """Return a closed plate of 1 x 1 m."""
+    turn = [np.cos(tilt / 2), 0.6 * np.sin(tilt / 2), 0.8 * np.sin(tilt / 2), 0.0]
+    flat = rf.Mesh(*box_hexes(1, 1, 1, (1.0, 1.0, thickness))).surface()
+    return flat.transformed(rotation=turn)
+
+
+@pytest.mark.parametrize("tilt", [0.0, 0.5])
+@pytest.mark.parametrize("thickness", [1e-3, 1e-4, 1e-6])
+def test_films_too_thin_to_be_cut_are_told_by_voxelize_and_by_the_solid(thickness, tilt):
+    """They become whole cells, or fall apart: their mass is far off either way."""
+    surface = film(thickness, tilt)
+    with pytest.warns(rf.PlausibilityWarning) as caught:
+        mesh = rf.voxelize(surface, 24)
+    (text,) = (str(one.message) for one in caught)
+    assert caught[0].filename == __file__
+    ratio = mesh.volume / thickness
+    assert abs(ratio - 1.0) > 0.05
+    assert text.startswith(f"the mesh has {ratio:.3g} times the volume")
+    thick = 24 * thickness / np.ptp(surface.bounds, axis=0).max()
+    assert f"about {thick:.2g} cells thick" in text
+    if thickness > 1e-6:
+        assert int(re.search(r"About (\d+) cells", text)[1]) == pytest.approx(2.4 / thick, abs=2)
+    else:
+        assert text.endswith("give the part more thickness and a softer, lighter material")
+    volume, thin = said(mesh, RUBBER)
+    assert volume.startswith(f"the mesh has {ratio:.3g} times the volume")
+    assert "defaults" not in volume + text
+    assert ("the 2048 along the longest side" in thin) == (thickness < 1e-3)
+    assert f"{100 * ratio:.4g} % of what" in str(rf.Solid(mesh, RUBBER).summary)
+
+
+def test_films_that_cells_can_be_cut_by_are_silent():
+    for tilt in (0.0, 0.5):
+        rf.voxelize(film(0.01, tilt), 24)  # warnings are errors
+
+
+def test_skins_of_voxels_are_asked_about_not_told():
+    body = rf.Surface(*sphere(12, radius=0.05))
+    (message,) = said(rf.voxelize(body, 24, fill=False), RUBBER)
+    assert "unless a skin is meant, voxelize the surface with the defaults" in message
+
+
+def test_thin_members_that_overlap_are_measured_as_they_are():
+    """Plates along the axes, 0.4 cells thick, that share 3 % of their volume."""
+    plates = []
+    for axis in range(3):
+        size = np.ones(3)
+        size[axis] = 0.025
+        plate = rf.Mesh(*box_hexes(1, 1, 1, 1.0)).surface()
+        plates.append((plate.vertices - 0.5) * size)
+    surface = rf.Surface(
+        np.vstack(plates), np.vstack([plate.triangles + 8 * axis for axis in range(3)])
+    )
+    true = 3 * 0.025 - 3 * 0.025**2 + 0.025**3
+    mesh = rf.voxelize(surface, 17)
+    with pytest.warns(rf.PlausibilityWarning) as caught:
+        solid = rf.Solid(mesh, RUBBER)
+    assert ["thinnest" in str(one.message) for one in caught] == [True]
+    assert solid.volume == pytest.approx(true, rel=0.01)
+    assert solid.summary.enclosed == pytest.approx(true, rel=0.01)
+
+
 def test_studies_of_elements_are_left_alone():
     assert said(rf.Mesh(*box_hexes(1, 1, 1, 50.0)), rf.StVK(1.0, 0.3, 1.0), [0, 1, 2, 3]) == []
 

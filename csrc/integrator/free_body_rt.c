@@ -89,8 +89,10 @@ rf_status rf_free_body_step_rt(rf_free_body *b, int32_t n_loads, const rf_load *
     double total[3], torque[3];
     gather_loads(b, n_loads, loads, total, torque);
     const rf_rigid_state next = move(b, total, torque);
+    b->deformation->displaced_m = 0.0;
     if (!finite_state(&next)) return RF_ERR_DIVERGED;
-    const rf_status st = rf_newmark_step_rt(b->deformation, b->force, 1);
+    const rf_status st = i + 1 < n ? rf_newmark_step_rt(b->deformation, b->force, 1)
+                                   : rf_newmark_step_within_rt(b->deformation, b->force, 1);
     if (st < 0) return st;
     b->rigid = next;
   }

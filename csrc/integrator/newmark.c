@@ -49,8 +49,8 @@ rf_status rf_newmark_explain(const rf_newmark *s, const char *who, rf_error *err
   if (!(s->displaced_m > 0.0)) return rf_newmark_diverged(s->time_s, err);
   return rf_fail(err, RF_ERR_DIVERGED,
                  "%s diverged at t = %g s: the body would be displaced by up to %.3g m, more than "
-                 "%g times its length of %.3g m; the state before this step is kept; try more "
-                 "damping, a shorter step or softer contact",
+                 "%g times its length of %.3g m; the state before this step is kept; try smaller "
+                 "forces, more damping, a shorter step or softer contact",
                  who, s->time_s, s->displaced_m, RF_NEWMARK_FARTHEST, s->model->length_m);
 }
 

@@ -103,7 +103,7 @@ typedef struct rf_newmark {
   struct rf_reduced_motion *motion;
 } rf_newmark;
 
-// Upper bound of displacements of a body in contact, over its length.  Unstable steps go beyond it
+// Upper bound of displacements of a body, over its length.  Unstable steps go beyond it
 // long before a number is no longer finite.
 #define RF_NEWMARK_FARTHEST 30.0
 static inline bool rf_newmark_far_rt(const rf_newmark *s, double displaced_m) {
@@ -128,6 +128,9 @@ RF_MUST_CHECK rf_status rf_newmark_take(rf_newmark *s, const rf_newmark *from, r
 // longer finite, a matrix is singular, or a bounded simulation goes too far: the state is then that
 // before the failing step.  Real-time code has no text: rf_newmark_explain writes it.
 RF_MUST_CHECK rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n);
+
+// The same, n >= 1, of which the last step is bounded: what stays too far is told once.
+RF_MUST_CHECK rf_status rf_newmark_step_within_rt(rf_newmark *s, const double *force, int64_t n);
 
 // Evaluates in advance what the next step needs of the state alone, most of its work; a step has
 // done that for the next one.

@@ -221,6 +221,15 @@ rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n) {
   return RF_OK;
 }
 
+rf_status rf_newmark_step_within_rt(rf_newmark *s, const double *force, int64_t n) {
+  const rf_status st = rf_newmark_step_rt(s, force, n - 1);
+  if (st < 0) return st;
+  s->bounded = true;
+  const rf_status last = rf_newmark_step_rt(s, force, 1);
+  s->bounded = false;
+  return last;
+}
+
 rf_status rf_newmark_step_added_rt(rf_newmark *s, const double *force, const double *stiffness) {
   rf_reduced_motion_apply_rt(s->motion, force);
   begin_step(s, stiffness);

@@ -30,8 +30,8 @@ static void newmark_reduced_free(void *s) { rf_newmark_free(s); }
 static rf_status newmark_reduced_step(void *s, const rf_run *run, const double *force, int64_t n,
                                       rf_error *err) {
   (void)run;
-  const rf_status st = rf_newmark_step_rt(s, force, n);
-  return st < 0 ? rf_newmark_diverged(((rf_newmark *)s)->time_s, err) : st;
+  const rf_status st = rf_newmark_step_within_rt(s, force, n);
+  return st < 0 ? rf_newmark_explain(s, "the simulation", err) : st;
 }
 static rf_status newmark_reduced_reset(void *s, const rf_run *run, const double *q,
                                        const double *qdot, const double *qddot, rf_error *err) {

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "mesh/holes.h"
+#include "mesh/inside.h"
 #include "mesh/orientation.h"
 #include "mesh/thickness.h"
 #include "mesh/winding.h"
@@ -165,7 +166,34 @@ static PyObject *surface_thickness(PyObject *module, PyObject *args) {
   return out;
 }
 
+PyDoc_STRVAR(sheets_doc,
+             "surface_sheets($module, vertices, triangles, threads, /)\n--\n\n"
+             "Share of the area that has no inside on its inner side.");
+static PyObject *surface_sheets(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *vertices, *triangles, *result = NULL;
+  int threads;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "OOi:surface_sheets", &vertices, &triangles, &threads) ||
+      py_run_init(state, &run, Py_None, threads) < 0)
+    return NULL;
+  py_surface in = {0};
+  if (py_in_surface(state, &in, vertices, triangles) == 0) {
+    rf_inside *inside = NULL;
+    rf_error err = {0};
+    rf_status st;
+    Py_BEGIN_ALLOW_THREADS
+    st = rf_inside_create(&in.view, &run.run, &inside, &err);
+    Py_END_ALLOW_THREADS
+    result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(rf_inside_sheets(inside));
+    rf_inside_free(inside);
+  }
+  py_surface_release(&in);
+  return result;
+}
+
 PyMethodDef py_winding_functions[] = {
+    {"surface_sheets", surface_sheets, METH_VARARGS, sheets_doc},
     {"surface_thickness", surface_thickness, METH_VARARGS, thickness_doc},
     {"surface_holes", surface_holes, METH_VARARGS, holes_doc},
     {"surface_winding", surface_winding, METH_VARARGS, winding_doc},

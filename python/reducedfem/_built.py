@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from reducedfem._inside import enclosed_volume
 from reducedfem.mesh import Mesh
 from reducedfem.surface import Surface
 
@@ -14,34 +15,14 @@ __all__ = [
     "SolidSummary",
     "cell_size",
     "cells_along",
-    "enclosed_volume",
     "first_in_body",
     "fit",
     "in_body",
 ]
 
 _THIN = 0.05  # share of the surface's area that counts as its thinnest part
-_SAMPLES = 64  # along the longest side, where volumes are counted
 _GAP = 0.05  # cells: nodes this near to the body count as in it
 _AT_ONCE = 256  # nodes looked at together
-_CLOSE = 0.01  # relative difference within which two volumes need no second opinion
-
-
-def enclosed_volume(surface: Surface, expected: float) -> float:
-    """Return the volume that a surface encloses [m^3], where winding numbers are above 1/2.
-
-    The integral over the surface with its holes closed is exact unless parts overlap. Where it
-    differs from what is expected, places of a lattice are counted instead.
-    """
-    volume = float(surface.filled().volume)
-    if abs(volume - expected) <= _CLOSE * abs(expected):
-        return volume
-    low, high = surface.bounds
-    counts = np.ceil((high - low) / (high - low).max() * _SAMPLES).clip(min=1.0)
-    step = (high - low) / counts
-    axes = [low[i] + step[i] * (np.arange(counts[i]) + 0.5) for i in range(3)]
-    grid = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    return float((surface.winding(grid) > 0.5).sum() * step.prod())
 
 
 def cell_size(mesh: Mesh) -> float:
@@ -89,10 +70,11 @@ def first_in_body(mesh: Mesh, nodes: NDArray[np.integer]) -> int:
     return int(nodes[0])
 
 
-def fit(mesh: Mesh) -> tuple[float, float] | None:
+def fit(mesh: Mesh) -> tuple[float, float | None] | None:
     """Return the enclosed volume [m^3] and cells across the thinnest part; None without surface.
 
-    Kept with the mesh, as rays through a surface of many triangles take a moment.
+    Sheets enclose 0 and are not thick: None. Kept with the mesh, as rays through a surface of many
+    triangles take a moment.
     """
     if mesh.source is None:
         return None
@@ -100,7 +82,10 @@ def fit(mesh: Mesh) -> tuple[float, float] | None:
         enclosed = enclosed_volume(mesh.source, mesh.volume)
         # a ray through a hole would find no other side; in cells, which may be boxes
         cells = Surface(cells_along(mesh, mesh.source.vertices), mesh.source.triangles)
-        mesh._fit = enclosed, cells.filled().thinnest(_THIN)
+        across = cells.filled().thinnest(_THIN) if enclosed > 0.0 else None
+        if across in (0.0, np.inf) and cells.is_closed:  # thinner than rays can tell
+            across = 2.0 * abs(cells.volume) / cells.area
+        mesh._fit = enclosed, across
     return mesh._fit
 
 
@@ -115,12 +100,13 @@ class SolidSummary:
     volume, mass
         Of the solid [m^3], [kg].
     enclosed
-        Volume that the surface encloses from which the mesh was made [m^3]; None without one.
+        Volume that the surface encloses from which the mesh was made [m^3], of sheets 0; None
+        without one.
     cell
         Edge of an element [m]: of tetrahedra, of a cube of their mean volume.
     cells_across
         Elements across the thinnest part of that surface with its holes closed, 5 % of its area;
-        None without one, infinity where it stays too open to have a thickness.
+        None without one and of sheets, infinity where it stays too open to have a thickness.
     n_fixed, n_nodes
         Nodes that are fixed, and all.
     """
@@ -148,6 +134,8 @@ class SolidSummary:
         """
         ratio, across = self.ratio, self.cells_across
         enclosed = "" if ratio is None else f", {100 * ratio:.4g} % of what its surface encloses"
+        if self.enclosed == 0.0:
+            enclosed = "; its surface is a sheet, which encloses nothing"
         thin = "" if across is None else f", {across:.2g} across the thinnest part"
         if across == float("inf"):
             thin = "; the surface is too open to tell how thin it is"

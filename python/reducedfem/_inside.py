@@ -1,26 +1,125 @@
-"""Warnings about surfaces whose inside is uncertain."""
+"""The inside of surfaces: its volume, and warnings where it is uncertain."""
 
 from __future__ import annotations
 
 import warnings
 
 import numpy as np
+from numpy.typing import NDArray
 
-from reducedfem.errors import GeometryWarning
+from reducedfem import _core
+from reducedfem._run import threads
+from reducedfem.errors import GeometryWarning, PlausibilityWarning
 from reducedfem.surface import Surface
 
-__all__ = ["warn_of_doubts"]
+__all__ = [
+    "MANY_TRIANGLES",
+    "VOLUME_OFF",
+    "enclosed_volume",
+    "finer",
+    "volume_text",
+    "warn_of_doubts",
+    "warn_of_lost_volume",
+]
+
+MANY_TRIANGLES = 300_000  # surfaces of more take seconds to measure
+VOLUME_OFF = 0.05  # relative: a volume is wrong by more
+_KEPT = 0.1  # cells: parts as thick as this keep their volume in cut cells
+_MOST_CELLS = 2048  # along the longest side, RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
 
 # of what is inside: as much in doubt
 _MOST_DOUBTS = 0.25
 # of the area: as much without inside
 _MOST_SHEETS = 0.1
+# of the area: with more of it without inside the surface encloses nothing
+_MOSTLY = 0.5
+# of the width of a body: holes, as circles of their area, that are no longer small
+_WIDE = 0.8
 _SHOWN = 3
+_SAMPLES = 64  # along the longest side, where volumes are counted
+_CLOSE = 0.01  # relative difference within which two volumes need no second opinion
 
 
-def _holes(surface: Surface) -> str:
+def enclosed_volume(surface: Surface, expected: float) -> float:
+    """Return the volume that a surface encloses [m^3], where winding numbers are above 1/2.
+
+    The integral over the surface with its holes closed is exact unless parts overlap. Where it
+    differs from what is expected, places are counted as well. Of a surface that is
+    mostly a single sheet it is 0.
+    """
+    if not surface.is_closed:
+        sheets = _core.surface_sheets(surface.vertices, surface.triangles, threads())
+        if sheets > _MOSTLY:
+            return 0.0
+    volume = float(surface.filled().volume)
+    if abs(volume - expected) <= _CLOSE * abs(expected):
+        return volume
+    low, high = surface.bounds
+    counts = np.ceil((high - low) / (high - low).max() * _SAMPLES).clip(min=1.0)
+    step = (high - low) / counts
+    # a place anywhere in each cell: members along the axes fall between those of a lattice
+    cells = np.stack(np.meshgrid(*(np.arange(n) for n in counts), indexing="ij"), -1).reshape(-1, 3)
+    winding = surface.winding(low + step * (cells + np.random.default_rng(0).random(cells.shape)))
+    inside = winding > 0.5
+    if surface.is_closed:
+        # films fall between any: only what is wound around twice is counted
+        return volume - float((np.rint(winding) - inside).sum() * step.prod())
+    return float(inside.sum() * step.prod())
+
+
+def volume_text(volume: float, enclosed: float) -> str:
+    """Return a clause about a mesh of another volume than what its surface encloses [m^3]."""
+    return (
+        f"the mesh has {volume / enclosed:.3g} times the volume that its surface encloses "
+        f"({volume:.3g} against {enclosed:.3g} m^3), and so has its mass"
+    )
+
+
+def finer(cells: float, along: float, wanted: float, what: str) -> str:
+    """Return advice for parts some cells thick, of so many along the longest side."""
+    needed = int(np.ceil(wanted / cells * along))
+    if needed <= _MOST_CELLS:
+        return f"About {needed} cells along the longest side {what}"
+    return (
+        f"More cells than the {_MOST_CELLS} along the longest side that there can be would be "
+        "needed: give the part more thickness and a softer, lighter material"
+    )
+
+
+def warn_of_lost_volume(surface: Surface, volume: float, along: float, stacklevel: int) -> None:
+    """Warn where cut cells have not the volume [m^3] of a closed surface.
+
+    along: cells along the longest side.
+    """
+    if surface.n_triangles > MANY_TRIANGLES or not surface.is_closed:
+        return
+    enclosed = enclosed_volume(surface, volume)
+    if not enclosed > 0.0 or abs(volume / enclosed - 1.0) <= VOLUME_OFF:
+        return
+    thick = 2.0 * enclosed / surface.area / float(np.ptp(surface.bounds, axis=0).max()) * along
+    warnings.warn(
+        f"{volume_text(volume, enclosed)}: the body is about {thick:.2g} cells thick, too thin for "
+        "cells to be cut; those that meet it are left out or taken whole. "
+        f"{finer(thick, along, _KEPT, 'keep the volume')}",
+        PlausibilityWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def _ends(surface: Surface, loops: list[NDArray[np.int32]]) -> bool:
+    """Return True where a hole is as wide as the body, as of a tube; seams have no width.
+
+    The body is as wide as the middle side of its box along the principal axes of its vertices.
+    """
+    x = surface.vertices[np.unique(surface.triangles)]
+    middle = np.sort(np.ptp(x @ np.linalg.eigh(np.cov(x.T))[1], axis=0))[1]
+    corners = [surface.vertices[loop] - surface.vertices[loop[0]] for loop in loops]
+    areas = [0.5 * np.linalg.norm(np.cross(c, np.roll(c, -1, 0)).sum(axis=0)) for c in corners]
+    return bool(areas) and float(np.sqrt(4.0 / np.pi * max(areas))) > _WIDE * float(middle)
+
+
+def _holes(surface: Surface, loops: list[NDArray[np.int32]], one: str) -> str:
     """Return the number of holes, and the widest of them with place and size."""
-    loops = surface.boundary_loops()
     corners = [surface.vertices[loop] for loop in loops]
     across = np.array([np.ptp(x, axis=0).max() for x in corners])
     widest = np.argsort(-across, kind="stable")[:_SHOWN]
@@ -33,13 +132,13 @@ def _holes(surface: Surface) -> str:
         f"({', '.join(f'{round(x, digits) + 0.0:g}' for x in places[i].tolist())})"
         for i in widest
     ]
-    count = "1 hole" if len(loops) == 1 else f"{len(loops)} holes"
+    count = f"1 {one}" if len(loops) == 1 else f"{len(loops)} {one}s"
     shown = "the widest " if len(loops) > _SHOWN else ""
-    return f"{count}, {shown}{'; '.join(named)}" if named else "no hole"
+    return f"{count}, {shown}{'; '.join(named)}"
 
 
 def warn_of_doubts(
-    surface: Surface, inside: int, doubtful: int, sheets: float, stacklevel: int
+    surface: Surface, inside: int, doubtful: int, sheets: float, skin: str, stacklevel: int
 ) -> None:
     """Warn where it is uncertain what of a surface is solid.
 
@@ -53,22 +152,29 @@ def warn_of_doubts(
         Number of places off the surface whose winding numbers are from 0.1 to 0.9.
     sheets
         Share of the surface's area with nothing behind it.
+    skin
+        Advice for thin walls: an argument that makes a body of all that is near the surface.
     stacklevel
         As of `warnings.warn`, from the function that calls this one.
     """
+    loops = [] if surface.is_closed else surface.boundary_loops()
     if sheets > _MOST_SHEETS:
+        border = f"; it has {_holes(surface, loops, 'border')}" if loops else ""
+        lid = ", as if a lid closed the border" if loops else ""
         warnings.warn(
-            f"{sheets:.0%} of the surface's area bounds no volume: these parts are single sheets "
-            "without thickness (in a mesh it is that of a voxel); give the part two sides, or "
-            "voxelize it with fill=False where a skin is meant",
+            f"{sheets:.0%} of the surface's area is a single sheet without thickness, which "
+            f"encloses no volume{border}. The body made there is a guess{lid}, and its volume "
+            "means nothing: give the sheet a second side, as far behind it as the part is thick, "
+            f"or {skin}",
             GeometryWarning,
             stacklevel=stacklevel + 1,
         )
-    elif doubtful > _MOST_DOUBTS * inside:
+    elif doubtful > _MOST_DOUBTS * inside or _ends(surface, loops):
         warnings.warn(
-            f"the surface is so open that its inside is uncertain; it has {_holes(surface)}. A "
-            "lid over each hole is assumed: close the surface if it is another one, or use "
-            "Surface.filled()",
+            "the surface is so open that its inside is uncertain; it has "
+            f"{_holes(surface, loops, 'hole')}. A lid over each hole is assumed. That is right for "
+            "a massive part, of which Surface.filled() makes a closed surface; if thin walls are "
+            f"meant, such as of a bowl, a tube or cloth, give them a second side, or {skin}",
             GeometryWarning,
             stacklevel=stacklevel + 1,
         )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem._built import cell_size, cells_along, fit, in_body
+from reducedfem._inside import MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
 from reducedfem.errors import PlausibilityWarning
 from reducedfem.material import Material, StVK
 from reducedfem.mesh import Mesh
@@ -28,11 +29,10 @@ _DENSE, _METAL = 2500.0, 1e6  # kg/m^3 and Pa: solids as dense as stone are stif
 _LIGHT = 10.0  # kg/m^3; foams are heavier
 _STUDY = 100  # nodes; smaller meshes are studies of elements, in units of their own
 _MOST_FIXED = 1.0 / 3.0
-_VOLUME_OFF = 0.05  # relative
 _LEAST_ACROSS = 2.0  # cells
 _ROUNDED = 0.05  # cells: 1.95 is shown as 2
+_LOST = 0.1  # cells: parts thinner than this are not cut as they are
 _HELD = 0.2  # of the fixed nodes of a support: with so many in the body it is firm
-_MANY_TRIANGLES = 300_000  # rays through more take seconds
 
 
 def _young(material: Material) -> float:
@@ -133,27 +133,34 @@ def warn_of_reach(lengths: Mapping[str, float], stacklevel: int) -> None:
 
 def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
     """Warn of a volume that is not the enclosed one, and of cells larger than thin parts."""
-    if mesh.source is None or mesh.source.n_triangles > _MANY_TRIANGLES:
+    if mesh.source is None or mesh.source.n_triangles > MANY_TRIANGLES:
         return
     found = fit(mesh)
     assert found is not None
     enclosed, across = found
-    ratio = mesh.volume / enclosed if enclosed > 0.0 else 1.0
-    if abs(ratio - 1.0) > _VOLUME_OFF:
+    if across is None:  # a sheet, of which `voxelize` told
+        return
+    if abs(mesh.volume / enclosed - 1.0) > VOLUME_OFF:
+        advice = "raise the resolution"
+        if across < _LOST:
+            advice = "its thin parts are left out or taken as thick as a cell"
+        elif (mesh.fractions == 1.0).all():
+            advice = (
+                "unless a skin is meant, voxelize the surface with the defaults fill=True and "
+                "cut=True, or raise the resolution"
+            )
         warnings.warn(
-            f"the mesh has {ratio:.3g} times the volume that its surface encloses "
-            f"({mesh.volume:.3g} against {enclosed:.3g} m^3), and so has its mass: voxelize the "
-            "surface with the defaults fill=True and cut=True, or raise the resolution",
+            f"{volume_text(mesh.volume, enclosed)}: {advice}",
             PlausibilityWarning,
             stacklevel=stacklevel,
         )
     if 0.0 < across < _LEAST_ACROSS - _ROUNDED:
         size = np.ptp(mesh.source.bounds, axis=0)
         along = cells_along(mesh, size)[size.argmax()]
-        finer = int(np.ceil(_LEAST_ACROSS / across * along))
         warnings.warn(
             f"the thinnest parts are {across:.2g} cells across; with fewer than two they may bend "
-            f"several per cent too stiffly. About {finer} cells along the longest side give two",
+            f"several per cent too stiffly. "
+            f"{finer(across, along, _LEAST_ACROSS, 'give two')}",
             PlausibilityWarning,
             stacklevel=stacklevel,
         )

@@ -244,6 +244,7 @@ class Field:
         return OffsetField(self, by)
 
 
+_SKIN = "pass an offset [m]: the object is then all that is within it of the surface"
 _FARTHEST = 1e150  # whose squares are finite; csrc/sdf/field.c
 
 
@@ -445,7 +446,7 @@ class DistanceField(Field, Saved):
                 threads(),
             )
         if capped:
-            warn_of_doubts(surface, inside, doubtful, sheets, stacklevel=2)
+            warn_of_doubts(surface, inside, doubtful, sheets, _SKIN, stacklevel=2)
         provenance: dict[str, Any] = {
             "method": "distances from a surface",
             "mode": mode,

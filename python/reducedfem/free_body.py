@@ -173,7 +173,8 @@ class FreeBody:
         Raises
         ------
         DivergedError
-            The motion left the finite numbers; the state is that before the failing step.
+            The motion left the finite numbers, or the last of the steps would deform the body by
+            more than 30 times the diagonal of its box; the state is that before the failing step.
         InputError, InputTypeError
             `force` or `n` is not of the form above.
         """
@@ -282,8 +283,9 @@ def step_free_bodies(
     Raises
     ------
     DivergedError
-        A body, named by its index, left the finite numbers; it keeps the state before the
-        failing step, the others may have moved on.
+        A body, named by its index, left the finite numbers, or would be deformed by more than 30
+        times the diagonal of its box; it keeps the state before the failing step, the others may
+        have moved on.
     InputError, InputTypeError
         A body appears twice, or `forces` or `n` is not of the form above.
     """

@@ -457,10 +457,11 @@ class ImplicitNewmark(Simulation):
         Raises
         ------
         DivergedError
-            The motion left the finite numbers, a tangent could not be solved, or in contact the
-            body would be displaced by more than 30 times the diagonal of its box, as bounded by
-            the sum of the largest displacements of the basis vectors; the state is that before
-            the failing step.
+            The motion left the finite numbers, a tangent could not be solved, or a reduced
+            model would be displaced by more than 30 times the diagonal of its box, as bounded by
+            the largest displacements of the basis vectors: in contact by any step, without by
+            the last of a call (of long calls others too). The state is that before the failing
+            step.
         InputError, InputTypeError
             An argument is not of the form above; `contact` is of another model, or a pose is given
             without it.

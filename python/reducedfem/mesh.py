@@ -22,7 +22,7 @@ from reducedfem._check import (
     require,
 )
 from reducedfem._core import Mesh as _CoreMesh
-from reducedfem._inside import warn_of_doubts
+from reducedfem._inside import warn_of_doubts, warn_of_lost_volume
 from reducedfem._run import Progress, callback, threads
 from reducedfem._volume_files import (
     ElasticData,
@@ -47,6 +47,7 @@ _ROUNDED = 1e-6  # of a length: more than a number of cells by less needs no fur
 _THINNEST = 1.0 / 8.0  # cubes: cells are flattened for bodies thicker than this, else only cut
 # cells of a solid body whose 20 nodes each make a factorization that fits: 60,000 nodes
 _MOST_SECOND_ORDER = 15_000
+_SKIN = "pass fill=False for a skin of voxels along it"
 _ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
 # ends of the edges on whose middles the nodes after the corners lie, by nodes of an element
 # (VTK_QUADRATIC_TETRA, VTK_QUADRATIC_HEXAHEDRON)
@@ -154,7 +155,7 @@ class Mesh:
     _region_names: dict[int, str]
     _materials: dict[int, ElasticData]
     _source: Surface | None
-    _fit: tuple[float, float] | None
+    _fit: tuple[float, float | None] | None
 
     def __init__(
         self,
@@ -753,7 +754,8 @@ def voxelize(
     surface
         Any surface; polygon soups are fine.
     resolution
-        Voxels along each side of the grid, 1 to 2048.
+        Voxels along each side of the grid, 1 to 2048. The default suits slender bodies; of stout
+        ones, whose voxels grow in number with its cube, 24 gives about 15,000, enough for most.
     fill
         False: only those that the surface touches, a skin of voxels.
     expand
@@ -788,6 +790,9 @@ def voxelize(
     GeometryWarning
         It is uncertain what is inside: the surface has holes as large as the body, which the
         warning names, or is in large part a single sheet.
+    PlausibilityWarning
+        Cut cells have a volume more than 5 % from what a closed surface encloses: the body, or
+        most of it, is thinner than a tenth of a cell.
     """
     require(surface, Surface, "surface")
     fill = flag(fill, "fill")
@@ -822,5 +827,9 @@ def voxelize(
         core = _core.Mesh(core.nodes / scale, core.elements, core.regions)
         if rule is not None:
             core = _core.mesh_with_rule(core, *rule)
-    warn_of_doubts(surface, touched + enclosed, doubtful, sheets, stacklevel=2)
-    return Mesh.__new__(Mesh)._adopt(core, source=surface)
+    mesh = Mesh.__new__(Mesh)._adopt(core, source=surface)
+    if fill:
+        warn_of_doubts(surface, touched + enclosed, doubtful, sheets, _SKIN, stacklevel=2)
+    if cut:
+        warn_of_lost_volume(surface, mesh.volume, resolution / float(expand), stacklevel=2)
+    return mesh
