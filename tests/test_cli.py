@@ -892,6 +892,7 @@ def test_simulate_doubts_absurd_motions(capsys, model):
     assert status == 0
     assert "is so large a force meant?" in out
     assert "usual with one Newton iteration" in out
+    assert re.search(r"shortened +\d+ Newton increments?: steps are long for this motion", out)
 
 
 def test_simulate_failures(capsys, model, tmp_path):

@@ -437,6 +437,12 @@ def _tell(
         elif report.unconverged:
             above += f" (they may gain energy: try {_calmer(args)})"
         console.fact("above the tolerance", above)
+        if report.shortened:
+            console.fact(
+                "shortened",
+                f"{count_text(report.shortened, 'Newton increment')}: steps are long for this "
+                "motion, which loses energy; try a smaller --dt",
+            )
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
     size = float(np.ptp(mesh.nodes, axis=0).max())
