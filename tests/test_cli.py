@@ -888,7 +888,9 @@ def test_simulate_notes_a_push_without_effect(capsys, model):
 
 
 def test_simulate_doubts_absurd_motions(capsys, model):
-    status, out, _ = run(capsys, "simulate", model, "--force", 0, 0, -1e5, "--steps", 30)
+    status, out, _ = run(
+        capsys, "simulate", model, "--force", 0, 0, -1e5, "--dt", 0.01, "--steps", 30
+    )
     assert status == 0
     assert "is so large a force meant?" in out
     assert "usual with one Newton iteration" in out
