@@ -575,30 +575,67 @@ def energy_of_a_step(model, dt, force, q):
     return 0.5 * inertia + model.strain_energy(q) - force @ q
 
 
-def energies_along(model, dt, force, way):
-    return [energy_of_a_step(model, dt, force, s * way) for s in np.linspace(0.0, 1.0, 2001)]
+def strain_rate_of(model, viscosity):
+    damping = rf.StrainRateDamping(small_solid(), 0.0, viscosity)
+    return damping.reduce(model) if viscosity else None
 
 
 @pytest.mark.parametrize("newtons", [3e4, 1e6])
-def test_a_step_too_long_for_its_tangent_ends_where_the_energy_is_least(newtons):
+@pytest.mark.parametrize(("beta", "viscosity"), [(0.0, 0.0), (1e-3, 0.0), (0.0, 100.0)])
+def test_a_step_too_long_for_its_tangent_ends_where_its_slope_is_zero(newtons, beta, viscosity):
     """Strain energies are quartic along a line: the tangent at rest would end far up the side."""
     model, dt = small_model(), 0.01
+    viscous = strain_rate_of(model, viscosity)
+
+    def damping_at(q):
+        return beta * model.stiffness(q) + (viscous.matrix(q) if viscous else 0.0)
+
     force = newtons * np.linspace(1.0, 2.0, model.r)
-    way = np.linalg.solve(4.0 / dt**2 * model.mass + model.stiffness(np.zeros(model.r)), force)
-    energies = energies_along(model, dt, force, way)
-    assert energies[-1] > 0.0 > min(energies)
-    sim = rf.ImplicitNewmark(model, dt)
+    rest = np.zeros(model.r)
+    tangent = 4.0 / dt**2 * model.mass + 2.0 / dt * damping_at(rest) + model.stiffness(rest)
+    way = np.linalg.solve(tangent, force)
+
+    def slope(part):
+        q = part * way
+        resisting = 4.0 / dt**2 * model.mass @ q + 2.0 / dt * damping_at(q) @ q
+        return way @ (resisting + model.internal_force(q) - force)
+
+    assert slope(1.0) > -slope(0.0) > 0.0
+    sim = rf.ImplicitNewmark(model, dt, damping=(0.0, beta), strain_rate=viscous)
     sim.step(force)
-    q = sim.state.q
-    part = q @ way / (way @ way)
-    np.testing.assert_allclose(q, part * way, rtol=0, atol=1e-12 * np.abs(way).max())
-    assert part == pytest.approx(np.argmin(energies) / 2000, abs=1e-3)
+    part = sim.state.q @ way / (way @ way)
+    np.testing.assert_allclose(sim.state.q, part * way, rtol=0, atol=1e-12 * np.abs(way).max())
+    assert 0.0 < part < 1.0
+    assert abs(slope(part)) < 1e-6 * -slope(0.0)
     assert sim.report.shortened == 1
+
+
+def test_iterations_that_are_shortened_converge():
+    model, dt = small_model(), 0.01
+    force = 1e6 * np.linspace(1.0, 2.0, model.r)
+    once = rf.ImplicitNewmark(model, dt)
+    once.step(force)
     more = rf.ImplicitNewmark(model, dt, newton_max=60, tol=1e-9)
     more.step(force)
     assert more.report.unconverged == 0
-    lowest = energy_of_a_step(model, dt, force, more.state.q)
-    assert lowest <= energy_of_a_step(model, dt, force, q) <= min(energies) * (1 - 1e-6)
+    ends = [energy_of_a_step(model, dt, force, sim.state.q) for sim in (more, once)]
+    assert ends[0] < ends[1] < 0.0
+
+
+@pytest.mark.parametrize("viscosity", [0.0, 30.0])
+def test_the_state_alone_decides_the_next_step(viscosity):
+    """What a step evaluates for the next one is that of the state; rest leaves no trace."""
+    model = small_model()
+    force = np.linspace(1.0, 2.0, model.r)
+    viscous = strain_rate_of(model, viscosity)
+    sim, fresh = (rf.ImplicitNewmark(model, 0.01, strain_rate=viscous) for _ in range(2))
+    sim.step(n=50)
+    sim.step(force, n=3)
+    fresh.step(force, n=2)
+    start = fresh.state
+    fresh.reset(start.q, start.qdot, start.qddot)
+    fresh.step(force)
+    np.testing.assert_array_equal(sim.state.q, fresh.state.q)
 
 
 def test_steps_that_fit_the_motion_are_not_shortened():

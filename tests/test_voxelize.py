@@ -1,5 +1,6 @@
 import gc
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -343,6 +344,27 @@ def test_bodies_of_many_cells_are_of_first_order_unless_asked():
     """60,000 nodes of a compact body are what a factorization bears."""
     part = rf.Mesh(*box_hexes(1, 1, 1, 1.0)).surface()
     assert rf.voxelize(part, 24, cut=False, expand=1.0).nodes_per_element == 20
-    many = rf.voxelize(part, 25, cut=False, expand=1.0)
+    many = rf.voxelize(part, 25, cut=False, expand=1.0)  # warnings are errors: 25 bend well
     assert (many.n_elements, many.nodes_per_element) == (25**3, 8)
     assert rf.voxelize(part, 25, cut=False, expand=1.0, order=2).nodes_per_element == 20
+
+
+def test_cells_count_when_empty_ones_are_gone():
+    """Of the four layers that a thin plate touches two are empty."""
+    plate = rf.Mesh(*box_hexes(1, 1, 1, (0.2, 0.1, 0.0005))).surface()
+    mesh = rf.voxelize(plate, 90)
+    assert (mesh.n_elements, mesh.nodes_per_element) == (90 * 46 * 2, 20)
+
+
+def test_cells_of_first_order_that_nobody_asked_for_are_told_where_parts_are_thin():
+    plate = rf.Mesh(*box_hexes(1, 1, 1, (0.2, 0.2, 0.003))).surface()
+    with pytest.warns(rf.PlausibilityWarning) as caught:
+        mesh = rf.voxelize(plate, 128)
+    assert mesh.nodes_per_element == 8
+    (text,) = (str(one.message) for one in caught)
+    assert caught[0].filename == __file__
+    assert text.startswith(f"{mesh.n_elements:,} cells are too many for 20 nodes each")
+    assert "the thinnest parts are 1.9" in text
+    fewer = int(re.search(r"resolution=(\d+)", text)[1])
+    assert rf.voxelize(plate, fewer).nodes_per_element == 20
+    rf.voxelize(plate, 128, order=1)  # asked for

@@ -41,7 +41,7 @@ static bool is_alone(const rf_solid *s, const int64_t *mate, int32_t e) {
     if (across < 0) continue;
     const int32_t other = (int32_t)(across / RF_BOX_FACES);
     if (s->element_material[other] == s->element_material[e] &&
-        rf_mesh_fraction(s->mesh, other) > filled)
+        rf_mesh_fraction(s->mesh, other) > filled + RF_ALIKE)
       return false;
   }
   return true;

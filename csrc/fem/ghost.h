@@ -3,8 +3,8 @@
 // A cell that is almost empty has little stiffness and mass: its matrices are nearly singular, and
 // its nodes vibrate at frequencies far above all others.  On every face between two cells of one
 // material, at least one of them filled by less than a half (0.37 for elements of twenty nodes),
-// and, with the softer's E and rho, on the faces of such cells that no neighbour of their material
-// is fuller than,
+// and, where no neighbour of its own material is fuller than such a cell, also on its faces to
+// other materials, with E and rho of the softer,
 //
 //   W += (g/2) E h int |[d_n u]|^2 + c h^2 |[d_nn u]|^2 dA,   M likewise with g_M rho h^2 in place
 //   of g E,

@@ -9,8 +9,6 @@ enum { MOST_NODES = 2 * RF_MAX_NODES };
 
 // b of elements of eight and of twenty nodes
 static const double STRENGTH[2] = {1.0 / 5.0, 1.0 / 42.0};
-// Filled fractions that differ by less are alike, so that rounding does not choose the host.
-static const double ALIKE = 1e-3;
 
 // A cell and one of its hosts.
 typedef struct pair {
@@ -34,7 +32,7 @@ static int hosts_of(const rf_solid *s, int32_t e, int32_t host[RF_BOX_FACES + 1]
     fullest = fmax(fullest, filled[count++]);
   }
   for (int k = 0; k < count; ++k)
-    if (filled[k] >= fullest - ALIKE) host[hosts++] = host[k];
+    if (filled[k] >= fullest - RF_ALIKE) host[hosts++] = host[k];
   return hosts;
 }
 

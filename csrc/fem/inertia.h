@@ -24,6 +24,9 @@
 #include "base/status.h"
 #include "fem/fem.h"
 
+// Filled fractions that differ by less are alike, so that rounding does not choose among cells.
+#define RF_ALIKE 1e-3
+
 // h: edge of the cells, m.  Adds the inertia for a density of each material, kg/m^3 (n_materials),
 // to entries on the pattern of solid->mass (graph.ptr[n]); keeps them symmetric to the bit.
 RF_MUST_CHECK rf_status rf_solid_add_gradient_inertia(const rf_solid *solid, double h,

@@ -45,7 +45,7 @@ typedef struct rf_loop {
   rf_ring records, commands;
   rf_histogram compute, processor, late, contact;
   atomic_bool stop;
-  _Atomic int64_t ticks, over, interrupted, skipped, unrecorded, too_deep, paused;
+  _Atomic int64_t ticks, over, interrupted, skipped, unrecorded, too_deep, shortened, paused;
   _Atomic double energy_j, most_energy_j, most_depth_m;
   rf_feel feel;  // the loop's own; what others see of it:
   _Atomic int64_t touching, saturated;

@@ -222,7 +222,7 @@ static bool explain_far(const rf_session *s, long long tick, rf_error *why) {
     if (!body || !(body->displaced_m > 0.0)) continue;
     rf_tick_name(k, name);
     (void)snprintf(who, sizeof who, "cycle %lld: %s", tick, name);
-    (void)rf_newmark_explain(body, who, why);
+    (void)rf_newmark_explain(body, who, "softer contact", why);
     return true;
   }
   return false;
@@ -679,6 +679,7 @@ void rf_session_read_status(rf_session *s, rf_session_status *out) {
   out->over = atomic_load(&loop->over);
   out->skipped = atomic_load(&loop->skipped);
   out->too_deep = atomic_load(&loop->too_deep);
+  out->shortened = atomic_load(&loop->shortened);
   out->paused = atomic_load(&loop->paused);
   out->unrecorded = atomic_load(&loop->unrecorded);
   out->written = atomic_load(&s->written);

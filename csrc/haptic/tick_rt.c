@@ -221,6 +221,14 @@ static rf_status deform(rf_tick *t) {
   return RF_OK;
 }
 
+// Increments of all bodies of which a part was made.
+static int64_t shortened(const rf_tick *t) {
+  int64_t sum = t->field ? t->field->report.shortened : 0;
+  for (int32_t k = 0; k < t->n_parts; ++k)
+    if (t->part[k].shell) sum += t->part[k].shell->report.shortened;
+  return sum;
+}
+
 static bool saturated(const rf_coupling_report *report, double share) {
   static const double WHOLE = 1.0 - 1e-9;
   const rf_coupling_wrench *w = &report->wrench;
@@ -327,7 +335,9 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   if (st < 0) return fail(t, device, time_s, RF_ERR_DEVICE, RF_TICK_DEVICE_FAILED, out);
   if (out->flags & RF_SAFETY_BROKEN) return RF_ERR_DIVERGED;
 
+  const int64_t before_steps = shortened(t);
   st = together && t->coupled ? rf_coupled_finish_rt(t->coupled, report.move) : deform(t);
+  if (shortened(t) > before_steps) out->flags |= RF_TICK_SHORTENED;
   // of the next cycle, what can be known before its force has to go out
   if (st >= 0 && t->coupled) rf_coupled_prepare_rt(t->coupled);
   const double end_us = rf_clock_us_rt(), processed_us = rf_processor_us_rt() - processor_us;

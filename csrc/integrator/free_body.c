@@ -151,7 +151,7 @@ static rf_status step_some(void *context, int64_t task, int worker, rf_error *er
         rf_free_body_step_rt(b, c->loads ? c->n_loads[i] : 0, c->loads ? c->loads[i] : NULL, c->n);
     if (st >= 0) continue;
     rf_error inner = {0};
-    (void)rf_newmark_explain(b->deformation, "the deformation", &inner);
+    (void)rf_newmark_explain(b->deformation, "the deformation", "smaller forces", &inner);
     return rf_fail(err, st, "body %d: %s", (int)i, inner.text);
   }
   return RF_OK;

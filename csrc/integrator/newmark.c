@@ -45,13 +45,14 @@ rf_status rf_newmark_diverged(double time_s, rf_error *err) {
                  time_s);
 }
 
-rf_status rf_newmark_explain(const rf_newmark *s, const char *who, rf_error *err) {
+rf_status rf_newmark_explain(const rf_newmark *s, const char *who, const char *remedy,
+                             rf_error *err) {
   if (!(s->displaced_m > 0.0)) return rf_newmark_diverged(s->time_s, err);
   return rf_fail(err, RF_ERR_DIVERGED,
                  "%s diverged at t = %g s: the body would be displaced by up to %.3g m, more than "
-                 "%g times its length of %.3g m; the state before this step is kept; try smaller "
-                 "forces, more damping, a shorter step or softer contact",
-                 who, s->time_s, s->displaced_m, RF_NEWMARK_FARTHEST, s->model->length_m);
+                 "%g times its length of %.3g m; the state before this step is kept; try %s, "
+                 "more damping or a shorter step",
+                 who, s->time_s, s->displaced_m, RF_NEWMARK_FARTHEST, s->model->length_m, remedy);
 }
 
 rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *set,

@@ -10,11 +10,10 @@
 // matrix is not positive definite, the factor of M in it grows until it is.
 // The derivative of C(x) v by x is left out, as in B07; D is strain-rate damping (2.34 to 2.38).
 //
-// Reduced steps guard each increment.  Along it the energy of the step is quartic, and its slope,
-// the product of dx and the residual, is cubic.  If the slope at the end is larger than minus the
-// slope at the beginning, the tangent at x says little about what is ahead (a light body under a
-// sudden force), and the increment ends at the zero of the cubic instead.  Without this, steps of
-// one iteration could create energy.
+// Reduced steps guard each increment.  Along it the residual is cubic, and so is its product with
+// dx, the slope of the energy of the step.  If the slope at the end is larger than minus the slope
+// at the beginning, the tangent at x says little about what is ahead (a light body under a sudden
+// force), and the increment ends at the zero of the cubic instead, found from four values.
 //
 // A reduced step can be taken in three parts, for what must be solved together with it: a force
 // that follows the end of the step,
@@ -109,8 +108,10 @@ typedef struct rf_newmark {
 static inline bool rf_newmark_far_rt(const rf_newmark *s, double displaced_m) {
   return displaced_m > RF_NEWMARK_FARTHEST * s->model->length_m;
 }
-// Explains RF_ERR_DIVERGED of a step, which it returns; `who` begins the text of a bounded one.
-rf_status rf_newmark_explain(const rf_newmark *s, const char *who, rf_error *err);
+// Explains RF_ERR_DIVERGED of a step, which it returns; the text of a bounded one begins with `who`
+// and advises the `remedy` beside others.
+rf_status rf_newmark_explain(const rf_newmark *s, const char *who, const char *remedy,
+                             rf_error *err);
 
 RF_MUST_CHECK rf_status rf_newmark_create(const rf_reduced *model, const rf_newmark_settings *set,
                                           rf_newmark **out, rf_error *err);
@@ -129,11 +130,11 @@ RF_MUST_CHECK rf_status rf_newmark_take(rf_newmark *s, const rf_newmark *from, r
 // before the failing step.  Real-time code has no text: rf_newmark_explain writes it.
 RF_MUST_CHECK rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n);
 
-// The same, n >= 1, of which the last step is bounded: what stays too far is told once.
+// Makes n >= 1 steps, the last of them bounded.
 RF_MUST_CHECK rf_status rf_newmark_step_within_rt(rf_newmark *s, const double *force, int64_t n);
 
-// Evaluates in advance what the next step needs of the state alone, most of its work; a step has
-// done that for the next one.
+// Evaluates in advance what the next step needs of the state alone, most of its work.  The end of a
+// step has evaluated it already.
 void rf_newmark_prepare_rt(rf_newmark *s);
 // Positions, velocities and accelerations of another simulation of the same model.
 void rf_newmark_follow_rt(rf_newmark *s, const rf_newmark *other);

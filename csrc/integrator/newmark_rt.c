@@ -50,29 +50,26 @@ static double residual_norm(const rf_newmark *s, rf_reduced_motion *m) {
 }
 
 // The factor of `of_mass` M + K + a4 (beta K + D) and what was added; false when it is not positive
-// definite.  K has that part of D already.
+// definite.
 static bool factorize(const rf_newmark *s, rf_reduced_motion *m, double of_mass) {
   const int32_t r = s->model->r, ld = m->ld;
-  const double of_stiffness = 1.0 + s->now->a4 * s->set.damping_stiff;
+  const double a4 = s->now->a4, of_stiffness = 1.0 + a4 * s->set.damping_stiff;
   const rf_simd simd = s->model->polynomial->simd;
   rf_dense_combine_rt(simd, r, of_mass, m->mass, of_stiffness, m->stiffness, ld, m->system);
+  if (s->set.strain_rate)
+    rf_dense_combine_rt(simd, r, 1.0, m->system, a4, m->damping, ld, m->system);
   if (m->added) rf_dense_combine_rt(simd, r, 1.0, m->system, 1.0, m->added, ld, m->system);
   return rf_dense_cholesky_rt(simd, r, m->system, ld);
 }
 
-static bool factorize_tangent(const rf_newmark *s, rf_reduced_motion *m) {
-  const double a4 = s->now->a4, of_stiffness = 1.0 + a4 * s->set.damping_stiff;
-  // what damps by the rate of strain joins the stiffness, which is evaluated anew for each solve
-  if (s->set.strain_rate)
-    for (int32_t i = 0; i < s->model->r * m->ld; ++i)
-      m->stiffness[i] += a4 / of_stiffness * m->damping[i];
-  return factorize(s, m, s->now->a1 + a4 * s->set.damping_mass);
+static double mass_factor(const rf_newmark *s) {
+  return s->now->a1 + s->now->a4 * s->set.damping_mass;
 }
 
 // Far from rest the tangent may be indefinite: the factor of the mass grows until the energy falls
 // in all directions.  False when it never does.
 static bool factorize_indefinite(rf_newmark *s, rf_reduced_motion *m) {
-  double of_mass = s->now->a1 + s->now->a4 * s->set.damping_mass;
+  double of_mass = mass_factor(s);
   ++s->report.indefinite;
   for (int shift = 0; shift < RF_NEWMARK_SHIFTS; ++shift)
     if (factorize(s, m, of_mass *= 4.0)) return true;
@@ -102,6 +99,7 @@ void rf_newmark_note_rt(rf_newmark_report *report, int32_t solves, bool converge
 static void evaluate(rf_reduced_motion *m) {
   rf_polynomial_evaluate_rt(m->model->polynomial, m->x, m->polynomial_work, NULL, m->force,
                             m->stiffness, m->ld);
+  rf_reduced_motion_viscosity_rt(m);
 }
 
 // Forces and residual at x, the norm of this.
@@ -112,47 +110,41 @@ static double look(rf_newmark *s, rf_reduced_motion *m) {
   return residual_norm(s, m);
 }
 
-// Slope along the increment of the residual along it.
-static double turn(const rf_newmark *s, rf_reduced_motion *m) {
-  const int32_t r = s->model->r, ld = m->ld;
-  const rf_simd simd = s->model->polynomial->simd;
-  const double of_mass = s->now->a1 + s->now->a4 * s->set.damping_mass;
-  const double of_stiffness = 1.0 + s->now->a4 * s->set.damping_stiff;
-  rf_dense_multiply_rt(simd, r, m->mass, ld, m->increment, m->product);
-  double sum = of_mass * dot(ld, m->increment, m->product);
-  rf_dense_multiply_rt(simd, r, m->stiffness, ld, m->increment, m->product);
-  sum += of_stiffness * dot(ld, m->increment, m->product);
-  if (!m->added) return sum;
-  rf_dense_multiply_rt(simd, r, m->added, ld, m->increment, m->product);
-  return sum + dot(ld, m->increment, m->product);
-}
-
-// Zero in (0, 1) of the cubic with the values -fall, rise and the slopes fall, turn at 0 and 1.
-static double bottom(double fall, double rise, double turn) {
-  const double cubic = turn - fall - 2.0 * rise, square = rise - cubic;
-  double low = 0.0, high = 1.0;
+// Zero in (0, 1) of the cubic through values at 0, 1/3, 2/3 and 1, of which the first is negative
+// and the last positive.
+static double zero_of_cubic(const double value[4]) {
+  // divided differences in units of a third
+  const double first = value[1] - value[0];
+  const double second = 0.5 * (value[2] - value[1] - first);
+  const double third = (value[3] - 3.0 * value[2] + 3.0 * value[1] - value[0]) / 6.0;
+  double low = 0.0, high = 3.0;
   for (int i = 0; i < BISECTIONS; ++i) {
     const double x = 0.5 * (low + high);
-    if (fall * (x - 1.0) + x * x * (square + x * cubic) > 0.0)
+    if (value[0] + x * (first + (x - 1.0) * (second + (x - 2.0) * third)) > 0.0)
       high = x;
     else
       low = x;
   }
-  return low;
+  return low / 3.0;
 }
 
-// Makes the increment, or the part of it that goes down: energies of strain are quartic along a
-// line, and a step by the tangent at its beginning may end far up the other side.  Returns the norm
-// of the residual.
+// Makes the increment, or the part of it that goes down; see the header.  Returns the norm of the
+// residual.
 static double advance(rf_newmark *s, rf_reduced_motion *m) {
   const int32_t r = s->model->r;
-  const double fall = -dot(m->ld, m->increment, m->residual);
-  for (int32_t i = 0; i < r; ++i) m->x[i] += m->increment[i];
-  const double now = look(s, m), rise = dot(m->ld, m->increment, m->residual);
-  if (!(fall > 0.0 && rise > fall && isfinite(rise))) return now;
-  const double left = 1.0 - bottom(fall, rise, turn(s, m));
+  double slope[4] = {dot(m->ld, m->increment, m->residual)}, at = 0.0, now = 0.0;
+  for (int k = 3; k > 0; --k) {
+    const double part = k / 3.0;
+    for (int32_t i = 0; i < r; ++i) m->x[i] += (part - at) * m->increment[i];
+    now = look(s, m);
+    slope[k] = dot(m->ld, m->increment, m->residual);
+    at = part;
+    if (k == 3 && !(slope[0] < 0.0 && slope[3] > -slope[0])) return now;
+    if (!isfinite(slope[k])) return INFINITY;
+  }
   ++s->report.shortened;
-  for (int32_t i = 0; i < r; ++i) m->x[i] -= left * m->increment[i];
+  const double part = zero_of_cubic(slope);
+  for (int32_t i = 0; i < r; ++i) m->x[i] += (part - at) * m->increment[i];
   return look(s, m);
 }
 
@@ -187,11 +179,13 @@ static rf_status end_step(rf_newmark *s, bool linearized, double now) {
     converged = now <= s->set.tolerance * scale;
     if (converged) break;
     ++s->report.solves;
-    if (!ready && !factorize_tangent(s, m) && !factorize_indefinite(s, m)) return RF_ERR_DIVERGED;
+    if (!ready && !factorize(s, m, mass_factor(s)) && !factorize_indefinite(s, m))
+      return RF_ERR_DIVERGED;
     solve(s, m);
     ++solves;
     now = advance(s, m);
   }
+  if (!isfinite(now)) return RF_ERR_DIVERGED;
   // a sum of squares is finite only if every term is
   if (!isfinite(dot(m->ld, m->x, m->x) + dot(m->ld, m->xdot, m->xdot) +
                 dot(m->ld, m->xddot, m->xddot)))
@@ -260,7 +254,7 @@ rf_status rf_newmark_linearize_rt(rf_newmark *s, const double *force, const doub
   rf_reduced_motion_apply_rt(m, force);
   begin_step(s, stiffness);
   if (!isfinite(look(s, m))) return RF_ERR_DIVERGED;
-  if (!factorize_tangent(s, m)) return RF_ERR_SINGULAR;
+  if (!factorize(s, m, mass_factor(s))) return RF_ERR_SINGULAR;
   for (int32_t i = 0; i < r; ++i) increment[i] = -m->residual[i];
   rf_newmark_solve_rt(s, increment, increment);
   return RF_OK;

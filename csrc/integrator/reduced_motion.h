@@ -26,7 +26,7 @@ typedef struct rf_reduced_motion {
   double *residual;               //                                         (ld)
   double *increment;              // of x, by a solve                        (ld)
   double *product;                // of a matrix with a vector               (ld)
-  bool prepared;                  // force and stiffness are those of x = q, for a step to come
+  bool prepared;                  // force, K~ and D~ are those of x = q, for a step to come
   double *way;                    // x - q, where a stiffness is added       (ld)
   const double *added;            // to K of a step, symmetric, borrowed; NULL: none (ld rows of ld)
   double *damping;                // D~(x), with strain-rate damping only    (r rows of ld)
@@ -49,7 +49,9 @@ RF_MUST_CHECK rf_status rf_reduced_motion_keep(rf_reduced_motion *m, rf_error *e
 
 // External force of the next steps beside the constant one, nullable: zero.
 void rf_reduced_motion_apply_rt(rf_reduced_motion *m, const double *force);
-// sum += sign (beta K~(x) + D~(x)) xdot, K~ being evaluated
+// Evaluates D~(x), if there is any.
+void rf_reduced_motion_viscosity_rt(rf_reduced_motion *m);
+// sum += sign (beta K~(x) + D~(x)) xdot, K~ and D~ being evaluated
 void rf_reduced_motion_damp_rt(rf_reduced_motion *m, double sign, double *sum);
 // force = applied - R~(x) - (beta K~(x) + D~(x)) xdot
 void rf_reduced_motion_balance_rt(rf_reduced_motion *m);

@@ -31,7 +31,7 @@ static rf_status newmark_reduced_step(void *s, const rf_run *run, const double *
                                       rf_error *err) {
   (void)run;
   const rf_status st = rf_newmark_step_within_rt(s, force, n);
-  return st < 0 ? rf_newmark_explain(s, "the simulation", err) : st;
+  return st < 0 ? rf_newmark_explain(s, "the simulation", "smaller forces", err) : st;
 }
 static rf_status newmark_reduced_reset(void *s, const rf_run *run, const double *q,
                                        const double *qdot, const double *qddot, rf_error *err) {

@@ -220,7 +220,7 @@ static rf_status drive(const driven *d, rf_driven *work, int64_t from, int64_t e
     if (st == RF_ERR_ARG)
       st = rf_fail(err, st, "step %lld: the pose or field_q is no usable number", (long long)k);
     else if (st < 0)
-      st = rf_newmark_explain(simulation, "the simulation", err);
+      st = rf_newmark_explain(simulation, "the simulation", "softer contact", err);
   }
   py_unlock(d->contact);
   py_unlock(d->simulation);

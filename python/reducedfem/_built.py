@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem._inside import enclosed_volume
+from reducedfem._inside import THIN, enclosed_volume
 from reducedfem.mesh import Mesh
 from reducedfem.surface import Surface
 
@@ -20,7 +20,6 @@ __all__ = [
     "in_body",
 ]
 
-_THIN = 0.05  # share of the surface's area that counts as its thinnest part
 _GAP = 0.05  # cells: nodes this near to the body count as in it
 _AT_ONCE = 256  # nodes looked at together
 
@@ -82,9 +81,9 @@ def fit(mesh: Mesh) -> tuple[float, float | None] | None:
         enclosed = enclosed_volume(mesh.source, mesh.volume)
         # a ray through a hole would find no other side; in cells, which may be boxes
         cells = Surface(cells_along(mesh, mesh.source.vertices), mesh.source.triangles)
-        across = cells.filled().thinnest(_THIN) if enclosed > 0.0 else None
-        if across in (0.0, np.inf) and cells.is_closed:  # thinner than rays can tell
-            across = 2.0 * abs(cells.volume) / cells.area
+        across = cells.filled().thinnest(THIN) if enclosed > 0.0 else None
+        if across in (0.0, np.inf):  # thinner than rays can tell, or loose triangles
+            across = 2.0 * abs(cells.volume) / cells.area if cells.is_closed else np.inf
         mesh._fit = enclosed, across
     return mesh._fit
 

@@ -13,18 +13,23 @@ from reducedfem.errors import GeometryWarning, PlausibilityWarning
 from reducedfem.surface import Surface
 
 __all__ = [
+    "KEPT",
     "MANY_TRIANGLES",
+    "THIN",
     "VOLUME_OFF",
     "enclosed_volume",
     "finer",
     "volume_text",
     "warn_of_doubts",
+    "warn_of_first_order",
     "warn_of_lost_volume",
 ]
 
 MANY_TRIANGLES = 300_000  # surfaces of more take seconds to measure
 VOLUME_OFF = 0.05  # relative: a volume is wrong by more
-_KEPT = 0.1  # cells: parts as thick as this keep their volume in cut cells
+KEPT = 0.1  # cells: parts as thick as this keep their volume in cut cells
+THIN = 0.05  # share of the surface's area that counts as its thinnest part
+_FIRST_ORDER_ACROSS = 6.0  # cells of 8 nodes that bend well
 _MOST_CELLS = 2048  # along the longest side, RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
 
 # of what is inside: as much in doubt
@@ -44,8 +49,8 @@ def enclosed_volume(surface: Surface, expected: float) -> float:
     """Return the volume that a surface encloses [m^3], where winding numbers are above 1/2.
 
     The integral over the surface with its holes closed is exact unless parts overlap. Where it
-    differs from what is expected, places are counted as well. Of a surface that is
-    mostly a single sheet it is 0.
+    differs from what is expected, random places are counted to correct it. It is 0 for a surface
+    that is mostly a single sheet.
     """
     if not surface.is_closed:
         sheets = _core.surface_sheets(surface.vertices, surface.triangles, threads())
@@ -62,7 +67,7 @@ def enclosed_volume(surface: Surface, expected: float) -> float:
     winding = surface.winding(low + step * (cells + np.random.default_rng(0).random(cells.shape)))
     inside = winding > 0.5
     if surface.is_closed:
-        # films fall between any: only what is wound around twice is counted
+        # few places would hit a film: count only what is wound around twice, and subtract it
         return volume - float((np.rint(winding) - inside).sum() * step.prod())
     return float(inside.sum() * step.prod())
 
@@ -100,7 +105,29 @@ def warn_of_lost_volume(surface: Surface, volume: float, along: float, stackleve
     warnings.warn(
         f"{volume_text(volume, enclosed)}: the body is about {thick:.2g} cells thick, too thin for "
         "cells to be cut; those that meet it are left out or taken whole. "
-        f"{finer(thick, along, _KEPT, 'keep the volume')}",
+        f"{finer(thick, along, KEPT, 'keep the volume')}",
+        PlausibilityWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def warn_of_first_order(
+    surface: Surface, n_cells: int, edge: float, resolution: int, most: int, stacklevel: int
+) -> None:
+    """Warn where cells of 8 nodes, taken as there are more than `most`, bend too stiffly.
+
+    edge: the longest of a cell [m]; flat cells are no better than whole ones.
+    """
+    if surface.n_triangles > MANY_TRIANGLES:
+        return
+    across = surface.filled().thinnest(THIN) / edge
+    if not 0.0 < across < _FIRST_ORDER_ACROSS:
+        return
+    fewer = int(resolution * np.sqrt(most / n_cells))
+    warnings.warn(
+        f"{n_cells:,} cells are too many for 20 nodes each, so they have 8, which bend too stiffly "
+        f"with fewer than {_FIRST_ORDER_ACROSS:g} of them across: the thinnest parts are "
+        f"{across:.2g}. Pass resolution={fewer} or order=2 for cells of 20 nodes",
         PlausibilityWarning,
         stacklevel=stacklevel + 1,
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem._built import cell_size, cells_along, fit, in_body
-from reducedfem._inside import MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
+from reducedfem._inside import KEPT, MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
 from reducedfem.errors import PlausibilityWarning
 from reducedfem.material import Material, StVK
 from reducedfem.mesh import Mesh
@@ -31,7 +31,6 @@ _STUDY = 100  # nodes; smaller meshes are studies of elements, in units of their
 _MOST_FIXED = 1.0 / 3.0
 _LEAST_ACROSS = 2.0  # cells
 _ROUNDED = 0.05  # cells: 1.95 is shown as 2
-_LOST = 0.1  # cells: parts thinner than this are not cut as they are
 _HELD = 0.2  # of the fixed nodes of a support: with so many in the body it is firm
 
 
@@ -142,7 +141,9 @@ def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
         return
     if abs(mesh.volume / enclosed - 1.0) > VOLUME_OFF:
         advice = "raise the resolution"
-        if across < _LOST:
+        if not mesh.source.is_closed:
+            advice = "close the holes of the surface, or raise the resolution"
+        if across < KEPT:
             advice = "its thin parts are left out or taken as thick as a cell"
         elif (mesh.fractions == 1.0).all():
             advice = (
@@ -154,7 +155,9 @@ def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
             PlausibilityWarning,
             stacklevel=stacklevel,
         )
-    if 0.0 < across < _LEAST_ACROSS - _ROUNDED:
+        if across < KEPT:
+            return
+    if across < _LEAST_ACROSS - _ROUNDED:
         size = np.ptp(mesh.source.bounds, axis=0)
         along = cells_along(mesh, size)[size.argmax()]
         warnings.warn(

@@ -144,6 +144,9 @@ class HapticReport:
     too_deep
         Cycles in which contact was deeper than the coupling of that cycle allowed. When that is
         not bounded tells `VirtualCoupling`.
+    shortened
+        Cycles in which a body made a part of a Newton increment only (`NewmarkReport`): the period
+        was long for its motion.
     paused
         Cycles before which no force went out for 0.05 s, or ten periods: the process or the machine
         was paused. Forces faded in from zero after each.
@@ -181,6 +184,7 @@ class HapticReport:
     depth: float
     max_depth: float | None
     too_deep: int
+    shortened: int
     paused: int
     energy: float
     most_energy: float

@@ -19,6 +19,7 @@ import numpy as np
 from reducedfem import _core
 from reducedfem._atomic import as_path
 from reducedfem._check import choice, count, flag, integer, limit, number
+from reducedfem._console import count_text
 from reducedfem._plausible import warn_of_reach
 from reducedfem._record_file import RECORD, RecordFile
 from reducedfem._run import Progress, callback
@@ -781,6 +782,7 @@ class HapticSession:
             depth=status["depth"],
             max_depth=self._coupling.max_depth,
             too_deep=status["too_deep"],
+            shortened=status["shortened"],
             paused=status["paused"],
             energy=status["energy"],
             most_energy=status["most_energy"],
@@ -812,6 +814,12 @@ class HapticSession:
             found.append(
                 f"contact of {max(given):g} N/m a point is stiffer than the coupling needs: "
                 f'stiffness="auto" is {suited:g} N/m'
+            )
+        if status["shortened"] > _OFTEN * status["ticks"]:
+            found.append(
+                f"in {count_text(status['shortened'], 'cycle')} the period was too long for the "
+                "motion of a body, whose force is then not right: use coupled=True, a higher rate, "
+                "more damping or a heavier body"
             )
         if given and min(given) < suited / _STIFFER:
             found.append(

@@ -78,8 +78,9 @@ class NewmarkReport:
         the tolerance; relative like `residual`, the first 32 of them.
     shortened
         Increments of reduced coordinates that would have ended where the energy rises more
-        steeply than it fell: only the part to its minimum was made. Many say that steps are too
-        long for the motion, which then loses energy.
+        steeply than it fell at their beginning: only the part to its minimum was made. If this
+        number keeps growing, steps are too long for the motion, which is then not that of the
+        body.
     """
 
     steps: int

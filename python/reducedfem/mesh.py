@@ -22,7 +22,7 @@ from reducedfem._check import (
     require,
 )
 from reducedfem._core import Mesh as _CoreMesh
-from reducedfem._inside import warn_of_doubts, warn_of_lost_volume
+from reducedfem._inside import warn_of_doubts, warn_of_first_order, warn_of_lost_volume
 from reducedfem._run import Progress, callback, threads
 from reducedfem._volume_files import (
     ElasticData,
@@ -754,8 +754,8 @@ def voxelize(
     surface
         Any surface; polygon soups are fine.
     resolution
-        Voxels along each side of the grid, 1 to 2048. The default suits slender bodies; of stout
-        ones, whose voxels grow in number with its cube, 24 gives about 15,000, enough for most.
+        Voxels along each side of the grid, 1 to 2048. The default suits slender bodies. For stout
+        ones, the number of voxels grows with the cube of it, and 24 is enough for most.
     fill
         False: only those that the surface touches, a skin of voxels.
     expand
@@ -792,7 +792,8 @@ def voxelize(
         warning names, or is in large part a single sheet.
     PlausibilityWarning
         Cut cells have a volume more than 5 % from what a closed surface encloses: the body, or
-        most of it, is thinner than a tenth of a cell.
+        most of it, is thinner than a tenth of a cell. Or cells of 8 nodes were taken because there
+        are so many, and parts are fewer than six of them thick.
     """
     require(surface, Surface, "surface")
     fill = flag(fill, "fill")
@@ -816,11 +817,16 @@ def voxelize(
             None if cut else call,
             threads(),
         )
-        if order is None:
-            order = 2 if fill and len(core.elements) <= _MOST_SECOND_ORDER else 1
+        cubes, chosen = core, order or 2
+        if order is None and (not fill or len(cubes.elements) > (1 + cut) * _MOST_SECOND_ORDER):
+            chosen = 1
         if cut:
-            core, _ = _core.cut(core, vertices, surface.triangles, order, call, threads())
-        elif order == 2:
+            core, _ = _core.cut(cubes, vertices, surface.triangles, chosen, call, threads())
+            # half of the cubes of a plate may be empty
+            if order is None and chosen == 2 and len(core.elements) > _MOST_SECOND_ORDER:
+                chosen = 1
+                core, _ = _core.cut(cubes, vertices, surface.triangles, 1, call, threads())
+        elif chosen == 2:
             core = core.quadratic()
     if (scale != 1.0).any():
         rule = _core.mesh_rule(core)
@@ -830,6 +836,11 @@ def voxelize(
     mesh = Mesh.__new__(Mesh)._adopt(core, source=surface)
     if fill:
         warn_of_doubts(surface, touched + enclosed, doubtful, sheets, _SKIN, stacklevel=2)
+    if fill and order is None and chosen == 1:
+        edge = float(np.ptp(mesh.nodes[mesh.elements[0]], axis=0).max())
+        warn_of_first_order(
+            surface, mesh.n_elements, edge, resolution, _MOST_SECOND_ORDER, stacklevel=2
+        )
     if cut:
         warn_of_lost_volume(surface, mesh.volume, resolution / float(expand), stacklevel=2)
     return mesh

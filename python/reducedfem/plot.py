@@ -730,7 +730,10 @@ def session_figure(
                 f"records must be HapticRecords or their array, got {type(records).__name__}"
             ) from None
     if not len(records):
-        raise InputError("records are empty: the session has made no cycle")
+        raise InputError(
+            "records are empty: the session has made no cycle, or wrote its records to a file, "
+            "which HapticRecords.load(path) reads"
+        )
     if max_depth is not None:
         max_depth = number(max_depth, "max_depth")
         if not max_depth > 0.0:

@@ -631,7 +631,7 @@ def _check_stl(data: bytes) -> None:
     begun = len(re.findall(rb"(?:^|[\r\n])[ \t]*solid\b", data, re.IGNORECASE))
     ended = data.lower().count(b"endsolid")
     if begun > ended:
-        raise ValueError(f"{begun} solids begin and {ended} end")
+        raise ValueError(f"{begun} solids begin and {ended} end (is the file cut off?)")
 
 
 # trimesh reads truncated files as far as they go

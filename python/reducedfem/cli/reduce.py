@@ -36,9 +36,9 @@ from reducedfem.solid import Solid
 __all__ = ["add_to"]
 
 _USUAL_MODES, _USUAL_RESOLUTION = 20, 64
-_MANY_NODES = 75_000  # modes and derivatives of more take minutes
-_FEWER_NODES = 60_000
-_FEWER_CELLS = 15_000  # up to which voxelize makes cells of 20 nodes
+_MANY_NODES = 40_000  # modes and derivatives of more take a minute or more
+_FEWER_NODES = 20_000
+_FEWER_CELLS = 4_500  # of 20 nodes, which have as many
 _OF_SURFACES = ("resolution", "fill", "expand", "cut", "order")
 _MAX_RESOLUTION = 2048  # RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
 
@@ -314,11 +314,11 @@ def _fewer_text(mesh: Mesh, order: int | None) -> str:
     why = ""
     if order is None and mesh.nodes_per_element == 8:
         few = _FEWER_CELLS / mesh.n_elements
-        why = ", in cells of 20 nodes, a third as many of which bend as accurately"
+        why = ", in cells of 20 nodes, which bend better than cells of 8"
     resolution = int(_USUAL_RESOLUTION * few ** (1.0 / 3.0))
     return (
-        f"{3 * mesh.n_nodes:,}; what follows may take many minutes. --resolution {resolution} "
-        f"leaves about {3 * _FEWER_NODES:,}{why}"
+        f"{3 * mesh.n_nodes:,}; what follows may take minutes and gigabytes. "
+        f"--resolution {resolution} leaves about {3 * _FEWER_NODES:,}{why}"
     )
 
 

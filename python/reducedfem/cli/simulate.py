@@ -376,7 +376,14 @@ def _compare_at_rest(
 ) -> None:
     """Tell how far nodes sag in the end, and how far without reduction."""
     mesh = model.mesh
+    try:
+        reduced = model.displacement(model.solve_static(model.gravity(gravity), adaptive=True))
+    except (StaticConvergenceError, np.linalg.LinAlgError):
+        console.fact("at rest", "no equilibrium was found")
+        return
     if mesh.n_nodes > _MOST_COMPARED:
+        for node in watched:
+            console.fact("at rest", f"node {node} sags {np.linalg.norm(reduced[node]):.4g} m")
         console.fact(
             "at rest",
             f"not compared with the unreduced solid: {count_text(mesh.n_nodes, 'node')}, more than "
@@ -389,8 +396,6 @@ def _compare_at_rest(
         warnings.simplefilter("ignore", PlausibilityWarning)
         solid = Solid(mesh, model.materials, model.fixed, quadrature)
         try:
-            q = model.solve_static(model.gravity(gravity), adaptive=True)
-            reduced = model.displacement(q)
             whole = solid.solve_static(solid.gravity(gravity), u0=reduced, progress=stage.tell)
         except (StaticConvergenceError, np.linalg.LinAlgError):
             stage.result = "no equilibrium was found"
@@ -440,8 +445,8 @@ def _tell(
         if report.shortened:
             console.fact(
                 "shortened",
-                f"{count_text(report.shortened, 'Newton increment')}: steps are long for this "
-                "motion, which loses energy; try a smaller --dt",
+                f"{count_text(report.shortened, 'Newton increment')}: steps are too "
+                "long for this motion; try a smaller --dt",
             )
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
