@@ -66,8 +66,9 @@ double rf_reduced_farthest_rt(const rf_reduced *m, const double *q) {
   (void)m, (void)q;
   return 0.0;
 }
-rf_status rf_newmark_explain(const rf_newmark *s, const char *who, rf_error *err) {
-  (void)s, (void)who, (void)err;
+rf_status rf_newmark_explain(const rf_newmark *s, const char *who, const char *remedy,
+                             rf_error *err) {
+  (void)s, (void)who, (void)remedy, (void)err;
   return RF_ERR_DIVERGED;
 }
 rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n) {
