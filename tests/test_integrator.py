@@ -645,6 +645,13 @@ def test_steps_that_fit_the_motion_are_not_shortened():
     assert np.abs(sim.state.q).max() > 0.0
 
 
+def test_rounding_at_rest_is_no_reason_to_shorten():
+    sim = rf.ImplicitNewmark(small_model(), 0.01, damping=(20.0, 1e-3), newton_max=5, tol=0.0)
+    sim.step(np.linspace(1.0, 2.0, small_model().r), n=2000)
+    assert sim.report.solves == 10_000
+    assert sim.report.shortened == 0
+
+
 def test_iterations_end_at_the_tolerance():
     model = small_model()
     force = np.linspace(1.0, 2.0, model.r)

@@ -29,7 +29,8 @@ static double dot(int32_t ld, const double *x, const double *y) {
   return (s0 + s1) + (s2 + s3);
 }
 
-enum { BISECTIONS = 40 };  // of the part of an increment
+static const double ROUNDING = 1e-12;  // of forces, relative
+enum { BISECTIONS = 40 };              // of the part of an increment
 
 static double norm(int32_t ld, const double *x) { return sqrt(dot(ld, x, x)); }
 
@@ -140,6 +141,10 @@ static double advance(rf_newmark *s, rf_reduced_motion *m) {
     slope[k] = dot(m->ld, m->increment, m->residual);
     at = part;
     if (k == 3 && !(slope[0] < 0.0 && slope[3] > -slope[0])) return now;
+    // at rest both are rounding errors
+    if (k == 3 && slope[3] <= ROUNDING * norm(m->ld, m->increment) *
+                                  fmax(norm(m->ld, m->force), norm(m->ld, m->applied)))
+      return now;
     if (!isfinite(slope[k])) return INFINITY;
   }
   ++s->report.shortened;
