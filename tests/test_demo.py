@@ -280,6 +280,23 @@ def test_shapes_that_cover_each_other_are_drawn_once():
     assert texts(0.0) == (["at 0"], "displacement [mm]")
 
 
+def test_of_shapes_that_lie_in_each_other_one_is_seen_through_the_one_at_rest(monkeypatch):
+    vertices, quads = box_hexes(1, 1, 1, 1.0)
+    body = rf.Mesh(vertices, quads).surface()
+    x, drawn = body.vertices, []
+
+    def kept(frame, poses, triangles, smoothing, draw=plot._draw):
+        drawn[:] = poses
+        return draw(frame, poses, triangles, smoothing)
+
+    monkeypatch.setattr(plot, "_draw", kept)
+    for far, opacities, labels in ((0.4, [0.25, 1.0], ["far"]), (2.0, [1.0] * 3, ["far", "near"])):
+        moved = [np.outer(x[:, 2], [0.5 * far, 0.0, 0.0]), np.outer(x[:, 2], [far, 0.0, 0.0])]
+        figure = plot.shapes_figure(x, body.triangles, moved, ["near", "far"], size=SMALL)
+        assert sorted(pose.opacity for pose in drawn) == opacities
+        assert sorted(text.get_text() for text in figure.axes[0].texts) == labels
+
+
 @pytest.mark.parametrize(
     ("largest", "unit"), [(12.0, "m"), (0.999, "mm"), (2e-6, "µm"), (3e-9, "nm"), (0.0, "mm")]
 )

@@ -59,6 +59,8 @@ _SCALE = np.array(
         [0.86, 0.27, 0.22],
     ]
 )
+_WITHIN = 0.5  # of the shortest side: shapes that moved less lie mostly in each other
+_THROUGH = 0.25  # opacity of a shape at rest through which another one is seen
 _INDISTINGUISHABLE = 2.0  # pixels between shapes, at most
 _MAX_PIXELS = 25_000_000
 _MAX_FRAGMENTS = 60_000_000
@@ -544,7 +546,9 @@ def shapes_figure(
         Vertex indices, shape (t, 3).
     displacements
         One or more displacements of the vertices [m], each (v, 3). Of shapes that cover each
-        other to a pixel or two the one that moved most is drawn.
+        other to a pixel or two the one that moved most is drawn; so it is where all moved by less
+        than half of the shortest side of the box, and then the shape at rest is drawn
+        transparently.
     labels
         A text beside each deformed shape.
     title
@@ -576,6 +580,10 @@ def shapes_figure(
     faces = np.asarray(triangles, dtype=np.int32)
     moved = [np.asarray(u, dtype=np.float64) for u in displacements]
     largest = max((float(np.linalg.norm(u, axis=1).max()) for u in moved), default=0.0)
+    if moved and largest < _WITHIN * float(np.ptp(x, axis=0).min()):
+        # opaque shapes that lie mostly in each other would show in patches
+        far = max(range(len(moved)), key=lambda i: float(np.linalg.norm(moved[i], axis=1).max()))
+        moved, labels, rest_opacity = [moved[far]], [labels[far]], min(rest_opacity, _THROUGH)
     at_rest = Pose(x, _SCALE[0], rest_opacity)
     every = [at_rest, *(Pose(x + u, _place(u, largest)) for u in moved)]
     frame = _frame(every, faces, size, azimuth, elevation, 0.05, up)
