@@ -316,6 +316,22 @@ def test_pictures_say_why_the_hand_feels_more_than_contact():
         assert ('render="linear"' in note) == told
 
 
+def test_pictures_tell_forces_beyond_their_axes_and_show_the_way_from_the_start():
+    pytest.importorskip("matplotlib")
+    records = np.zeros(20, rf._record_file.RECORD)
+    records["time_s"] = 0.001 * np.arange(20)
+    records["contact_force"], records["force"] = [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]
+    records["hand_position"] = [0.18, 0.0, 0.0]
+    records["object_position"] = [0.181, 0.0, 0.0]
+    for peak, label in ((1.0, "of contact"), (39.0, "of contact, up to 39 N")):
+        records["contact_force"][7] = [0.0, 0.0, peak]
+        figure = plot.session_figure(records)
+        assert label in [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    ways = {line.get_label(): line.get_ydata()[-1] for line in figure.axes[4].get_lines()}
+    assert ways["hand, x"] == 0.0
+    assert ways["object, x"] == pytest.approx(1.0)
+
+
 def test_a_picture_of_no_cycles_is_refused():
     pytest.importorskip("matplotlib")
     records = ran("alpha")[0]

@@ -762,12 +762,15 @@ def session_figure(
     beside = axes[0].twinx() if apart else axes[0]
     beside.plot(time, force[1], color=blue, label="of contact", **thin)
     if usual > 0.0:
-        beside.set_ylim(0.0, 1.1 * (usual if apart else max(usual, felt)))
+        shown, most = 1.1 * (usual if apart else max(usual, felt)), float(force[1].max())
+        beside.set_ylim(0.0, shown)
+        if most > shown:
+            beside.lines[-1].set_label(f"of contact, up to {most:.3g} N")
     axes[0].set_ylabel("on the hand [N]" if apart else "force [N]")
     if apart:
         beside.set_ylabel("of contact [N]", color=blue)
         axes[0].yaxis.label.set_color(red)
-        axes[0].plot([], [], color=blue, label="of contact", **thin)
+        axes[0].plot([], [], color=blue, label=beside.lines[-1].get_label(), **thin)
     # by design (Barbic 2007, section 4.9), and yet it looks like a mistake
     if felt > 1.5 * force[1].max() > 0.0:
         note = 'with render="linear" the coupling saturates for the object, not for the hand'
@@ -795,11 +798,13 @@ def session_figure(
     axes[3].set_ylabel("depth [mm]")
     for k, colour in enumerate((red, yellow, blue)):
         axis = "xyz"[k]
-        path = 1e3 * records["hand_position"][:, k]
+        # millimetres from the start are seen, wherever that is
+        start = records["hand_position"][0, k]
+        path = 1e3 * (records["hand_position"][:, k] - start)
         axes[4].plot(time, path, "--", color=colour, label=f"hand, {axis}", **thin)
-        path = 1e3 * records["object_position"][:, k]
+        path = 1e3 * (records["object_position"][:, k] - start)
         axes[4].plot(time, path, color=colour, label=f"object, {axis}", linewidth=1.6)
-    axes[4].set_ylabel("place [mm]")
+    axes[4].set_ylabel("from the hand's start [mm]")
     axes[4].set_xlabel("time [s]")
     for one in axes:
         one.spines[["top", "right"]].set_visible(False)
