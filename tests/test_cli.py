@@ -262,6 +262,15 @@ def test_reduce_a_surface(capsys, surface, tmp_path, fill):
     assert np.array_equal(model.fixed, np.flatnonzero(expected.nodes[:, 0] < 0.02))
 
 
+def test_open_surfaces_are_told_to_be_closed(capsys, tmp_path):
+    vertices, triangles = sphere(24, radius=0.05)
+    rf.Surface(vertices, triangles[1:]).write(tmp_path / "ball.obj")
+    args = ("reduce", tmp_path / "ball.obj", "-o", tmp_path / "m", "--fix", "x<-1")
+    for more, told in (((), True), (("--no-fill",), False)):
+        out = run(capsys, *args, "--resolution", 8, *more)[1]
+        assert bool(re.search("open +1 hole: a lid over each is assumed", out)) == told
+
+
 def test_stout_bodies_are_told_a_resolution_that_takes_less_time(capsys, tmp_path):
     """Unless a resolution was asked for; --fix ends the command before the long part."""
     cube = rf.Mesh(*box_hexes(1, 1, 1, 1.0)).surface()

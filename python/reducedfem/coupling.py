@@ -324,8 +324,9 @@ class VirtualCoupling(_Coupling):
         field = contact.field
         if not isinstance(field, DistanceField):
             raise InputTypeError(
-                f"contact.field must be a DistanceField, got {type(field).__name__}: give the "
-                "settings to VirtualCoupling instead"
+                f"contact.field must be a DistanceField, got {type(field).__name__}: "
+                "sample it with DistanceField.from_field(field), or choose stiffness, max_force "
+                "and max_depth of a VirtualCoupling yourself"
             )
         k = _positive(stiffness, "stiffness")
         spacing = float(np.max(field.spacing))

@@ -282,6 +282,9 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
             "surface",
             f"{count_text(surface.n_triangles, 'triangle')}, {size_text(surface.bounds)}",
         )
+        holes = 0 if surface.is_closed else len(surface.boundary_loops())
+        if holes and args.fill is not False:
+            console.fact("open", f"{count_text(holes, 'hole')}: a lid over each is assumed")
         with console.stage("voxelize") as stage:
             mesh = voxelize(
                 surface,
