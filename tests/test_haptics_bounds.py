@@ -215,7 +215,7 @@ def test_steps_without_contact_diverge_at_the_same_bound(beam):
     simulation = swung(limp(reduced), 20.0)
     simulation.step()
     assert simulation.state.q.any()
-    # absurd loads, of which every number stays finite
+    # an absurd load that leaves all numbers finite
     simulation = rf.ImplicitNewmark(reduced, 0.1)
     force = np.zeros_like(reduced.mesh.nodes)
     force[-1, 2] = 1e18

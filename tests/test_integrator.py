@@ -624,7 +624,7 @@ def test_iterations_that_are_shortened_converge():
 
 @pytest.mark.parametrize("viscosity", [0.0, 30.0])
 def test_the_state_alone_decides_the_next_step(viscosity):
-    """What a step evaluates for the next one is that of the state; rest leaves no trace."""
+    """Forces kept from the end of a step are those of the state, also after a rest."""
     model = small_model()
     force = np.linspace(1.0, 2.0, model.r)
     viscous = strain_rate_of(model, viscosity)

@@ -36,9 +36,9 @@ typedef struct rf_material {
   double density;     // kg/m^3
 } rf_material;
 
-// Adjacency of nodes, itself included; columns ascending within a row.
 enum { RF_BOX_FACES = 6 };
 
+// Adjacency of nodes, itself included; columns ascending within a row.
 typedef struct rf_graph {
   int32_t n;
   int32_t *ptr;  // (n + 1)

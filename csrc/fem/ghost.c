@@ -32,7 +32,7 @@ static bool is_small(const rf_mesh *m, int32_t e) {
   return rf_mesh_fraction(m, e) < SMALL[rf_element_is_quadratic(m->type)];
 }
 
-// True for a small cell that nothing of its own material holds: no neighbour of it is fuller.
+// True for a small cell without a fuller neighbour of its own material.
 static bool is_alone(const rf_solid *s, const int64_t *mate, int32_t e) {
   const double filled = rf_mesh_fraction(s->mesh, e);
   if (!is_small(s->mesh, e)) return false;

@@ -50,7 +50,7 @@ typedef struct rf_session_status {
   int64_t ticks;
   int64_t over;         // cycles that computed longer than a period
   int64_t interrupted;  // of them, those that were on a processor for less
-  int64_t shortened;    // cycles in which a body made a part of an increment only
+  int64_t shortened;    // cycles in which an increment of a body was shortened
   int64_t too_deep;     // cycles in which contact was deeper than the coupling allowed
   int64_t skipped;      // missed: a cycle before them ended, or the thread woke, too late
   int64_t paused;       // cycles after a pause (RF_SAFETY_PAUSED)

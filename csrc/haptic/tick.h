@@ -90,7 +90,7 @@ enum {
   RF_TICK_SPLIT = 1 << 12,      // a coupled cycle was split: its matrix was not positive definite
   RF_TICK_TOO_DEEP = 1 << 13,   // contact was deeper than the coupling allows
   RF_TICK_SATURATED = 1 << 14,  // less than the whole spring acted on the object
-  RF_TICK_SHORTENED = 1 << 15   // a body made a part of an increment only (integrator/newmark.h)
+  RF_TICK_SHORTENED = 1 << 15   // an increment of a body was shortened (integrator/newmark.h)
 };
 
 // A contact, and the simulation of its shell (nullable: it stays at rest).

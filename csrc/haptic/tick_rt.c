@@ -221,7 +221,7 @@ static rf_status deform(rf_tick *t) {
   return RF_OK;
 }
 
-// Increments of all bodies of which a part was made.
+// Returns how many increments of all bodies were shortened so far.
 static int64_t shortened(const rf_tick *t) {
   int64_t sum = t->field ? t->field->report.shortened : 0;
   for (int32_t k = 0; k < t->n_parts; ++k)
@@ -335,9 +335,9 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   if (st < 0) return fail(t, device, time_s, RF_ERR_DEVICE, RF_TICK_DEVICE_FAILED, out);
   if (out->flags & RF_SAFETY_BROKEN) return RF_ERR_DIVERGED;
 
-  const int64_t before_steps = shortened(t);
+  const int64_t shortened_before = shortened(t);
   st = together && t->coupled ? rf_coupled_finish_rt(t->coupled, report.move) : deform(t);
-  if (shortened(t) > before_steps) out->flags |= RF_TICK_SHORTENED;
+  if (shortened(t) > shortened_before) out->flags |= RF_TICK_SHORTENED;
   // of the next cycle, what can be known before its force has to go out
   if (st >= 0 && t->coupled) rf_coupled_prepare_rt(t->coupled);
   const double end_us = rf_clock_us_rt(), processed_us = rf_processor_us_rt() - processor_us;

@@ -66,7 +66,7 @@ typedef struct rf_newmark_report {
   int64_t steps;        // since the last reset
   int64_t solves;       // linear systems
   int64_t indefinite;   // of these, not positive definite
-  int64_t shortened;    // increments of which a part was made
+  int64_t shortened;    // increments that the guard above shortened
   int64_t unconverged;  // steps not known to have met the tolerance: the residual after the
                         // last solve is not evaluated, so with newton_max = 1 all that solved
   int32_t most_solves;  // in one step

@@ -111,8 +111,8 @@ static double look(rf_newmark *s, rf_reduced_motion *m) {
   return residual_norm(s, m);
 }
 
-// Zero in (0, 1) of the cubic through values at 0, 1/3, 2/3 and 1, of which the first is negative
-// and the last positive.
+// Returns the zero in (0, 1) of the cubic with these values at 0, 1/3, 2/3 and 1.  The first must
+// be negative, the last positive.
 static double zero_of_cubic(const double value[4]) {
   // divided differences in units of a third
   const double first = value[1] - value[0];
@@ -129,7 +129,7 @@ static double zero_of_cubic(const double value[4]) {
   return low / 3.0;
 }
 
-// Makes the increment, or the part of it that goes down; see the header.  Returns the norm of the
+// Adds the increment, shortened by the guard of the header, to x.  Returns the norm of the
 // residual.
 static double advance(rf_newmark *s, rf_reduced_motion *m) {
   const int32_t r = s->model->r;

@@ -86,8 +86,8 @@ def finer(cells: float, along: float, wanted: float, what: str) -> str:
     if needed <= _MOST_CELLS:
         return f"About {needed} cells along the longest side {what}"
     return (
-        f"More cells than the {_MOST_CELLS} along the longest side that there can be would be "
-        "needed: give the part more thickness and a softer, lighter material"
+        f"That would need {needed:,} cells along the longest side, of at most {_MOST_CELLS}: give "
+        "the part more thickness and a softer, lighter material"
     )
 
 
@@ -199,8 +199,8 @@ def warn_of_doubts(
     elif doubtful > _MOST_DOUBTS * inside or _ends(surface, loops):
         warnings.warn(
             "the surface is so open that its inside is uncertain; it has "
-            f"{_holes(surface, loops, 'hole')}. A lid over each hole is assumed. That is right for "
-            "a massive part, of which Surface.filled() makes a closed surface; if thin walls are "
+            f"{_holes(surface, loops, 'hole')}. A lid over each hole is assumed, which "
+            "is right for a massive part (Surface.filled() closes it); if thin walls are "
             f"meant, such as of a bowl, a tube or cloth, give them a second side, or {skin}",
             GeometryWarning,
             stacklevel=stacklevel + 1,

@@ -137,7 +137,7 @@ def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
     found = fit(mesh)
     assert found is not None
     enclosed, across = found
-    if across is None:  # a sheet, of which `voxelize` told
+    if across is None:  # `voxelize` warned of the sheet
         return
     if abs(mesh.volume / enclosed - 1.0) > VOLUME_OFF:
         advice = "raise the resolution"

@@ -107,7 +107,7 @@ class HapticRecords:
             "limited": a largest speed or depth cut the motion; "clutched"; "split":
             a coupled session made the cycle as one that is not; "too_deep": contact was deeper
             than `max_depth` of the coupling; "saturated": less than its whole spring acted on the
-            object; "shortened": a body made a part of a Newton increment only, as in
+            object; "shortened": a Newton increment of a body was shortened, as in
             `NewmarkReport`; "broken", "device_failed" or "diverged": the session
             failed, the last as numbers are not finite or a body would be displaced by more than 30
             times its length (`ImplicitNewmark.step`).

@@ -145,8 +145,8 @@ class HapticReport:
         Cycles in which contact was deeper than the coupling of that cycle allowed. When that is
         not bounded tells `VirtualCoupling`.
     shortened
-        Cycles in which a body made a part of a Newton increment only (`NewmarkReport`): the period
-        was long for its motion.
+        Cycles in which a Newton increment of a body was shortened (`NewmarkReport`): the period
+        was too long for its motion.
     paused
         Cycles before which no force went out for 0.05 s, or ten periods: the process or the machine
         was paused. Forces faded in from zero after each.

@@ -392,7 +392,7 @@ def _compare_at_rest(
         return
     quadrature = None if mesh.nodes_per_element == 4 else model.provenance["solid"]["quadrature"]
     with console.stage("statics, unreduced") as stage, warnings.catch_warnings():
-        # they were told when the model was made
+        # the command that made the model showed them
         warnings.simplefilter("ignore", PlausibilityWarning)
         solid = Solid(mesh, model.materials, model.fixed, quadrature)
         try:
@@ -445,8 +445,8 @@ def _tell(
         if report.shortened:
             console.fact(
                 "shortened",
-                f"{count_text(report.shortened, 'Newton increment')}: steps are too "
-                "long for this motion; try a smaller --dt",
+                f"{count_text(report.shortened, 'Newton increment')}: steps are too long for this "
+                "motion; try a smaller --dt",
             )
     for k, node in enumerate(watched):
         console.fact(f"node {node}", f"moved {np.linalg.norm(u[:, k], axis=1).max():.4g} m at most")
