@@ -3,7 +3,7 @@
 // Blocks are zeroed, aligned to 64 bytes (a cache line, and the widest vector)
 // and counted.  Those of 64 MB and more are zero, but untouched: real-time code
 // must not be the first to touch them.  The counters and the fault injection exist for the
-// allocation sweep in tests/test_alloc_failures.py: call k fails, the library must report
+// allocation sweep in tests/house/test_alloc_failures.py: call k fails, the library must report
 // RF_ERR_MEMORY and live blocks must return to where they were.  They are shared
 // by threads, hence atomic.  (The other state of the process that the library touches:
 // the thread count of the BLAS, see linalg/blas.h, and the locks of linalg/process_lock.h.)

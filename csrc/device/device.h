@@ -4,7 +4,7 @@
 // and torques on the hand in the same frame.  A device is opened before the loop begins and closed
 // after it has ended; in between only the loop calls it, `read` and `write` once a cycle each.
 // These two are real-time code: they never wait.  Those of devices on the far side of a socket or
-// of a library ask the system without waiting; tests/test_rt_symbols.py lists what by name.
+// of a library ask the system without waiting; tests/house/test_rt_symbols.py lists what by name.
 //
 // A device whose own scheduler owns the thread (OpenHaptics) has `run`: it calls the cycle from
 // there until that returns a failure.

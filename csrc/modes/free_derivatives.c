@@ -15,7 +15,7 @@
 //
 // MINRES on each system, as the thesis names it, preconditioned by a factor of K + lambda_1 M,
 // wants 20 to 26 solves with the factor for each derivative on 20,000 nodes and then has five
-// digits of the field (benchmarks/free_derivatives_minres.py); this takes half a Lanczos
+// digits of the field (experiments/free_derivatives_minres.py); this takes half a Lanczos
 // process of ten.
 #include <math.h>
 #include <string.h>

@@ -204,7 +204,7 @@ class VirtualCoupling(_Coupling):
         however fast, strong or well levered a hand is, if the shell is rigid, the first pose is
         not deeper than 3/4 D, `reach` is not too short, and distances change by no more than a
         point travels. Those of a grid can change sqrt(3) times as fast: 0.967 D at the very
-        most. In ``benchmarks/b07_4_9_attacks.py``, of which that is the subject, it was 0.88 D;
+        most. In ``experiments/b07_4_9_attacks.py``, of which that is the subject, it was 0.88 D;
         static couplings that only saturate came to 9.2 D there.
 
         Slides, too, are no faster than D / 2 a cycle: at 1 kHz 0.5 m/s for each mm of D; a hand

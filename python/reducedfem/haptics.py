@@ -102,7 +102,7 @@ class HapticSession:
         of every shell and of the object itself, whatever number of steps make a period. Otherwise,
         as there, the object moves against shells that stand still, which then step under the forces
         of before that motion: explicit ones, under which contact oscillates where it is stiff for
-        the mass that is hit and for the rate (``benchmarks/b07_4_2_coupled.py`` compares both).
+        the mass that is hit and for the rate (``experiments/b07_4_2_coupled.py`` compares both).
         There is no difference if nothing deforms.
         Forces are linear within a cycle: an object that leaves contact in it pulls the shell along
         until its end. Cycles in which a body's own stiffness makes the matrix indefinite are split:

@@ -496,7 +496,7 @@ class Mesh:
         A node is put on the middle of every edge: four-node tetrahedra get ten nodes,
         eight-node hexahedra 20. Second-order elements bend and keep their volume where
         first-order ones lock: the same accuracy takes far fewer nodes
-        (``benchmarks/bending_convergence.py``).
+        (``experiments/bending_convergence.py``).
 
         Returns
         -------

@@ -1,0 +1,425 @@
+"""Contact in a budget of time, by a clock of its own: what everything takes is given.
+
+The traversal is that of the library, the world around it is `contact_world.c`: points are heights
+over a plane, each node has as many children as the others, and only nodes, copies of nodes,
+touching points and looks at the clock take time.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from ckernels import build
+from conftest import ROOT
+
+SOURCES = ("base/alloc.c", "base/status.c", "contact/penalty.c", "contact/penalty_rt.c",
+           "linalg/pose.c")  # fmt: skip
+LAP = 64  # nodes between two looks at the clock
+NEAR = 1e-11  # m, a height in no contact, and clear of it by less than rounding
+DEEP = -1.0
+N, BROOD, LEVELS = 200, 3, 4
+REAL = ctypes.c_double
+
+
+class Result(ctypes.Structure):
+    """rf_penalty_result."""
+
+    _fields_ = (
+        ("force", REAL * 3), ("torque", REAL * 3), ("gradient", REAL * 36), ("depth", REAL),
+        ("clearance", REAL),
+        ("microseconds", REAL), ("visited", ctypes.c_int32), ("skipped", ctypes.c_int32),
+        ("touching", ctypes.c_int32), ("level", ctypes.c_int32),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Of nodes, touching points, looks at the clock and what precedes the traversal [us]."""
+
+    node: float = 0.05
+    contact: float = 0.03
+    look: float = 0.0
+    start: float = 0.0
+
+    @property
+    def copy(self) -> float:
+        """As the traversal takes it to be."""
+        return 0.25 * self.node
+
+    def cycle(self, level: int, touching: int = 0) -> float:
+        """Return the time of a cycle that visits every node, `touching` of them on level 0."""
+        count = [N * BROOD**j for j in range(level + 1)]
+        # nothing is left to do for a copy on the deepest level
+        copies = sum(count[: min(level, LEVELS - 2)])
+        return (
+            count[level] * self.node + copies * self.copy + touching * BROOD**level * self.contact
+        )
+
+
+class World:
+    """One contact, made anew by `begin`."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        self.library = library
+        n, ptr = ctypes.c_int32, ctypes.c_void_p
+        for name, result, *arguments in (
+            ("world_begin", ctypes.c_int, n, ptr, n, ptr, n, REAL, REAL, ctypes.c_int),
+            ("world_end", None),
+            ("world_costs", None, REAL, REAL, REAL, REAL, REAL),
+            ("world_pause", None, ctypes.c_int64, REAL),
+            ("world_cycle", ctypes.c_int, REAL, ptr),
+            ("world_ask_clearance", None, ctypes.c_int),
+            ("world_errors", None, REAL, REAL),
+            ("world_margin", REAL),
+            ("world_node_us", REAL),
+            ("world_contact_us", REAL),
+        ):
+            function = getattr(library, name)
+            function.restype, function.argtypes = result, arguments
+
+    def begin(self, heights, budget, *, radii=None, cold=1.0, coherence=False) -> None:
+        heights = np.ascontiguousarray(heights, dtype=float)
+        radii = np.full(LEVELS, 0.5) if radii is None else np.array(radii, dtype=float)
+        assert len(heights) == N
+        assert len(radii) == LEVELS
+        assert self.library.world_begin(
+            N, heights.ctypes.data, LEVELS, radii.ctypes.data, BROOD, budget, cold, coherence
+        )
+        self.costs = Costs()
+
+    @property
+    def costs(self) -> Costs:
+        return self._costs
+
+    @costs.setter
+    def costs(self, costs: Costs) -> None:
+        self._costs = costs
+        self.library.world_costs(costs.node, costs.copy, costs.contact, costs.look, costs.start)
+
+    def pause(self, after: int, us: float) -> None:
+        self.library.world_pause(after, us)
+
+    def cycle(self, height: float = 0.0) -> Result:
+        out = Result()
+        assert self.library.world_cycle(height, ctypes.byref(out)) == 0
+        return out
+
+    def cycles(self, n: int, height: float = 0.0) -> Result:
+        for _ in range(n):
+            out = self.cycle(height)
+        return out
+
+    @property
+    def node_us(self) -> float:
+        return self.library.world_node_us()
+
+    @property
+    def contact_us(self) -> float:
+        return self.library.world_contact_us()
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    sources = [ROOT / "csrc" / name for name in SOURCES]
+    sources.append(ROOT / "tests/support/contact_world.c")
+    return build("world", sources, tmp_path_factory.mktemp("world"))
+
+
+@pytest.fixture
+def world(library):
+    world = World(library)
+    yield world
+    library.world_end()
+
+
+def mixed(touching: int = 40, near: int = 60, rest: float = 10.0) -> np.ndarray:
+    heights = np.full(N, rest)
+    heights[:touching], heights[touching : touching + near] = DEEP, NEAR
+    return heights
+
+
+# ---- what is learned
+
+
+@pytest.mark.parametrize("node", [0.004, 0.03, 0.1, 0.9])
+def test_costs_are_learned(world, node):
+    """Both estimates start at 0.1 us; what comes before the traversal is no cost of a node."""
+    world.begin(mixed(), 1e9)
+    world.costs = Costs(node=node, contact=3.0 * node, start=50.0 * node)
+    world.cycles(150)
+    assert world.node_us == pytest.approx(node, rel=1e-3)
+    assert world.contact_us == pytest.approx(3.0 * node, rel=1e-3)
+
+
+def test_what_comes_before_the_traversal_is_no_cost_of_a_node(world):
+    found = []
+    for start in (0.0, 20.0):
+        world.begin(mixed(), 1e9, coherence=True)
+        world.costs = Costs(start=start)
+        world.cycles(20)
+        found.append(world.node_us)
+    assert found[1] == pytest.approx(found[0], rel=1e-9)
+
+
+def test_costs_include_looks_at_the_clock(world):
+    world.begin(mixed(), 1e9)
+    world.costs = Costs(node=0.03, look=0.02)
+    world.cycles(150)
+    # at least one look for so many nodes; copies are cheaper, some lists shorter
+    assert 0.03 + 0.02 / LAP < world.node_us < 1.1 * 0.03
+
+
+@pytest.mark.parametrize("coherence", [False, True])
+@pytest.mark.parametrize("after", [10, 500, 2000, 3500])
+def test_a_pause_of_the_machine_changes_no_level(world, after, coherence):
+    """Wherever it comes: that cycle and the next render what they did, estimates hardly move."""
+    world.begin(mixed(), 300.0, coherence=coherence)
+    before = world.cycles(150)
+    node, contact = world.node_us, world.contact_us
+    assert before.level == 3
+    assert before.microseconds > 0.5 * 300.0
+    world.pause(after, 5000.0)
+    late = world.cycle()
+    assert late.microseconds == pytest.approx(before.microseconds + 5000.0, rel=0.02)
+    # one lap at twice the cost is a sixteenth
+    assert node * 0.99 <= world.node_us <= node * 1.07
+    assert contact * 0.99 <= world.contact_us <= contact * 1.07
+    for out in (late, world.cycle()):
+        assert (out.level, out.touching) == (before.level, before.touching)
+
+
+def test_a_late_cycle_looks_at_no_new_level(world):
+    """The next level waits for the next cycle, though time is left over."""
+    least = Costs().cycle(2)
+    world.begin(np.full(N, NEAR), least + 60.0, coherence=True)
+    before = world.cycles(100)
+    assert before.level == 2
+    assert before.microseconds > least + 50.0
+    world.pause(1000, 5000.0)
+    late = world.cycle()
+    assert late.level == 2
+    assert late.microseconds < 5000.0 + least + LAP * world.costs.node
+
+
+def test_a_pause_that_ends_in_time_counts(world):
+    """The cycle could be in time still, and is, with fewer levels."""
+    world.begin(np.full(N, NEAR), Costs().cycle(3) + 20.0)
+    assert world.cycles(100).level == 3
+    world.pause(300, 100.0)
+    out = world.cycle()
+    assert out.level == 2
+    assert out.microseconds <= Costs().cycle(3) + 20.0
+
+
+# ---- what follows
+
+
+def deepest(costs: Costs, budget: float, touching: int = 0) -> int:
+    return max([0] + [n for n in range(LEVELS) if costs.cycle(n, touching) <= budget])
+
+
+@pytest.mark.parametrize("coherence", [False, True])
+def test_levels_follow_costs(world, coherence):
+    """With all nodes near none is skipped, and the time of a level is known exactly."""
+    world.begin(np.full(N, NEAR), 110.0, coherence=coherence)
+    seen = []
+    for node in (0.05, 0.1, 0.2, 0.1, 0.05, 0.025, 0.0125, 0.2):
+        world.costs = Costs(node=node)
+        out = world.cycles(60)
+        assert out.level == deepest(world.costs, 110.0)
+        assert 0.98 * world.costs.cycle(out.level) <= out.microseconds <= 110.0
+        seen.append(out.level)
+    assert seen == [2, 1, 0, 1, 2, 2, 3, 0]
+
+
+@pytest.mark.parametrize("coherence", [False, True])
+def test_warm_and_cold_levels(world, coherence):
+    """A level that is new has less time than one that stays."""
+    budget = Costs().cycle(2)
+    world.begin(np.full(N, NEAR), budget, cold=0.8, coherence=coherence)
+    for node, level in ((0.99, 1), (0.81, 1), (0.79, 2), (0.81, 2), (0.99, 2), (1.02, 1), (0.9, 1)):
+        world.costs = Costs(node=0.05 * node)
+        assert world.cycles(60).level == level, node
+
+
+def test_touching_points_have_their_share(world):
+    """Forces come after the traversal, and must fit as well."""
+    for contact in (0.01, 0.1, 0.3):
+        costs = Costs(contact=contact)
+        for budget in (costs.cycle(2, 100) * 1.02, costs.cycle(2, 100) * 0.98):
+            world.begin(np.where(np.arange(N) < 100, DEEP, NEAR), budget)
+            world.costs = costs
+            out = world.cycles(150)
+            expected = max(level for level in range(LEVELS) if costs.cycle(level, 100) <= budget)
+            assert out.level == expected
+            assert out.touching == 100 * BROOD**expected
+            assert out.microseconds <= budget
+
+
+@pytest.mark.parametrize("coherence", [False, True])
+@pytest.mark.parametrize("seed", range(12))
+def test_budgets_are_kept(world, seed, coherence):
+    """At steady costs no cycle is longer by more than what is between two looks at the clock."""
+    rng = np.random.default_rng(seed)
+    costs = Costs(*10.0 ** rng.uniform(-2, 0, 2), look=0.02, start=0.5)
+    heights = rng.choice([-0.3, 0.1, 0.4, 0.7, 1.5], N, p=rng.dirichlet(np.ones(5)))
+    budget = float(rng.uniform(1.2, 2.0) * costs.cycle(0, N) + rng.uniform(0, 1) * costs.cycle(3))
+    world.begin(heights, budget, radii=[0.6, 0.4, 0.2, 0.1], cold=0.8, coherence=coherence)
+    world.costs = costs
+    path = 0.3 * np.sin(np.linspace(0, 9, 200) * rng.uniform(0.2, 2))
+    found = [world.cycle(height) for height in path]
+    spent = np.array([out.microseconds for out in found])
+    level = np.array([out.level for out in found])
+    least = np.array([1.1 + costs.cycle(0, out.touching) for out in found])
+    # what level 0 takes is taken in any case
+    kept = (level > 0) | (least < budget)
+    block = LAP * (costs.node + costs.look)
+    assert kept[100:].any()
+    assert (spent[100:] <= budget + block)[kept[100:]].all()
+
+
+@pytest.mark.parametrize("coherence", [False, True])
+@pytest.mark.parametrize("contact", [0.02, 0.1, 0.3, 1.0])
+def test_all_points_deep_at_once(world, contact, coherence):
+    """The most that contact can take, from one cycle to the next; costs are learned on the way.
+
+    Until points have touched they are taken to cost 0.1 us, and a cycle may be late in proportion.
+    """
+    budget, costs = 400.0, Costs(contact=contact, look=0.02)
+    block = LAP * (costs.node + costs.look)
+    world.begin(np.full(N, -0.01), budget, cold=0.8, coherence=coherence)
+    world.costs = costs
+    assert world.cycles(100, -0.5).touching == 0
+    spent = np.array([world.cycle().microseconds for _ in range(100)])
+    assert (spent > budget + block).sum() <= (2 if contact > 0.1 else 0)
+    assert (spent[2:] <= budget + block).all()
+    assert spent.max() <= budget * max(1.0, contact / 0.1)
+    # known from then on
+    for _ in range(3):
+        assert world.cycles(150, -0.5).touching == 0
+        found = [world.cycle() for _ in range(50)]
+        assert all(out.microseconds <= budget + block for out in found)
+        assert all(out.touching == N * BROOD**out.level for out in found)
+        assert found[-1].level == deepest(costs, budget, N)
+
+
+@pytest.mark.parametrize("coherence", [False, True])
+def test_level_0_is_rendered_whatever_it_takes(world, coherence):
+    world.begin(mixed(), 1e-3, coherence=coherence)
+    for _ in range(3):
+        out = world.cycle()
+        assert (out.level, out.touching) == (0, 40)
+
+
+def test_a_machine_that_slows_down_does_not_pause(world):
+    """All at once everything takes 20 times as long: of one lap that is excused, not of more."""
+    world.begin(np.full(N, NEAR), budget := Costs().cycle(3) + 10.0)
+    assert world.cycles(100).level == 3
+    world.costs = Costs(node=1.0)
+    assert world.cycle().microseconds < budget + 3 * LAP * 1.0
+
+
+# ---- clearance
+
+
+@pytest.mark.parametrize("coherence", [False, True])
+def test_nobody_pays_for_a_clearance_that_nobody_asks_for(world, coherence):
+    """It is none that the nearest point has not, and all else is the same with and without it."""
+    radii = [0.6, 0.4, 0.2, 0.1]
+    heights = 0.2 + np.random.default_rng(0).uniform(0.0, 2.0, N)
+    path = np.repeat(0.25 * np.sin(np.linspace(0.0, 9.0, 300)), 2)
+    found = []
+    for asked in (True, False):
+        world.begin(heights, 1e9, radii=radii, coherence=coherence)
+        world.library.world_ask_clearance(asked)
+        found.append([world.cycle(height) for height in path])
+    for height, out, without in zip(path, *found, strict=True):
+        nearest = heights.min() - height
+        assert out.clearance <= max(nearest, 0.0)
+        assert without.clearance == 0.0
+        for name in ("microseconds", "visited", "skipped", "touching", "level", "depth"):
+            assert getattr(out, name) == getattr(without, name), name
+        for name in ("force", "torque", "gradient"):
+            assert bytes(getattr(out, name)) == bytes(getattr(without, name)), name
+    free = np.array([out.clearance for out in found[0]])
+    assert (free > 0.0).sum() > 100
+    if not coherence:
+        # of the first sphere of a point that is clear, or of the point
+        high = heights - path[:, None]
+        radius = np.select([high > r for r in radii[:-1]], radii[:-1], 0.0)
+        assert free == pytest.approx(np.maximum((high - radius).min(axis=1), 0.0), abs=1e-8)
+
+
+# ---- what is left over
+
+
+def test_time_left_over_prepares_the_next_level(world):
+    """To look at all of level 1 is out of reach; most of it need not be looked at for long."""
+    heights = np.full(N, 0.3)  # clear of the spheres from level 1 on
+    heights[:6] = NEAR
+    heights[:3] = DEEP
+    radii, budget = [0.5, 0.25, 0.25, 0.25], 28.0
+    assert Costs().cycle(1) > budget
+    world.begin(heights, budget, radii=radii, cold=0.8, coherence=True)
+
+    def climb() -> list[int]:
+        levels = []
+        for _ in range(60):
+            out = world.cycle()
+            # whole levels only, in time
+            assert out.touching == 3 * BROOD**out.level
+            assert out.microseconds <= budget
+            levels.append(out.level)
+        assert (np.diff(levels) >= 0).all()
+        return levels
+
+    levels = climb()
+    assert levels[0] == 0
+    assert levels[-1] == LEVELS - 1
+    # a jump there and back: all is to be looked at again
+    world.cycle(-50.0)
+    again = climb()
+    assert again[0] == 0
+    assert again[-1] == LEVELS - 1
+    # without coherence nothing is remembered
+    world.begin(heights, budget, radii=radii, cold=0.8)
+    out = world.cycles(60)
+    assert out.level == 0
+    # and no time spent on what would be lost
+    assert out.visited == N
+
+
+def looks_again(world, way, errors):
+    """Return whether nodes that were clear are looked at after so many margins less than to touch.
+
+    `errors` are those of distances and radii in margins, in the first cycle; in the second one
+    they are the opposite.
+    """
+    height, radius = 3.0, 0.5
+    world.begin(np.full(N, height), 0.0, radii=np.full(LEVELS, radius), coherence=True)
+    world.library.world_errors(0.0, 0.0)
+    world.cycle(height - radius - 0.25)  # the margin is that of poses there
+    margin = world.library.world_margin()
+    world.begin(np.full(N, height), 0.0, radii=np.full(LEVELS, radius), coherence=True)
+    for sign, where in ((1.0, 0.0), (-1.0, height - radius - way * margin)):
+        world.library.world_errors(*(sign * margin * np.array(errors)))
+        out = world.cycle(where)
+    assert out.visited + out.skipped >= N
+    assert out.skipped in (0, N)
+    return out.skipped == 0
+
+
+def test_what_is_skipped_is_clear_whatever_rounding_does(world):
+    """Places and radii are known to a margin: two of each, and two that spheres are tested with.
+
+    A node that is clear by the least before and would not be by the most now is looked at.
+    """
+    assert looks_again(world, 2.0, (1.0, -1.0))
+    assert looks_again(world, -1.0, (0.0, 0.0))
+    # what moves by less is not
+    assert not looks_again(world, 10.0, (1.0, -1.0))
+    assert not looks_again(world, 10.0, (0.0, 0.0))

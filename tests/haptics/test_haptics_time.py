@@ -1,0 +1,399 @@
+"""Time in haptic sessions: what a cycle makes of the periods that were left out before it.
+
+The loop, its cycles and its limits are those of the library, clock, device and contact are those of
+`loop_world.c`: nothing depends on the machine.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+import math
+import shutil
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import ckernels
+import reducedfem as rf
+from conftest import ROOT
+
+UPRIGHT = (1.0, 0.0, 0.0, 0.0)
+REAL, LONG, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
+DT, VELOCITY = 1e-3, 0.1
+COUPLING = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5)
+SOURCES = (
+    "base/alloc.c", "base/exchange_rt.c", "base/status.c", "haptic/feel_rt.c",
+    "haptic/histogram_rt.c",
+    "haptic/passivity_rt.c", "haptic/safety.c", "haptic/safety_rt.c", "haptic/tick.c",
+    "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    core = ROOT / "csrc"
+    sources = [ROOT / "tests/support/loop_world.c", *(core / name for name in SOURCES)]
+    sources += sorted((core / "coupling").glob("*.c"))
+    made = ckernels.build("loop", sources, tmp_path_factory.mktemp("loop"))
+    made.world_begin.argtypes = [*[REAL] * 3, ctypes.c_int, REAL, REAL, ctypes.c_int32, REAL, REAL]
+    for name in ("run", "called"):
+        getattr(made, f"world_{name}").restype = LONG
+    made.world_run.argtypes = [LONG, LONG, POINTER, POINTER]
+    made.world_called.argtypes = [LONG, POINTER, POINTER]
+    made.world_search.argtypes = [LONG, POINTER]
+    made.world_search.restype = None
+    made.world_push.argtypes = [REAL, REAL]
+    made.world_control.argtypes, made.world_control.restype = [REAL, REAL], None
+    made.world_write.argtypes = [LONG, POINTER]
+    made.world_break.argtypes = [LONG] * 3
+    made.world_push.restype = made.world_write.restype = made.world_break.restype = None
+    made.world_last.restype = REAL
+    made.world_look.argtypes, made.world_look.restype = [REAL], None
+    made.world_given.argtypes, made.world_given.restype = [LONG], REAL
+    for name in ("skipped", "over", "interrupted", "paused"):
+        getattr(made, f"world_{name}").restype = LONG
+    return made
+
+
+@pytest.fixture
+def world(library):
+    """Return a function that begins a loop."""
+    begun = []
+
+    def begin(silence=math.inf, fresh=True, contacts=1, budget=0.0, ramp=0.0):
+        viscosity = 2.0 * math.sqrt(500.0 * 0.02), 2.0 * math.sqrt(0.5 * 1e-5)
+        rest = contacts, budget, ramp
+        assert library.world_begin(DT, VELOCITY, silence, fresh, *viscosity, *rest)
+        begun.append(True)
+        return library
+
+    yield begin
+    for _ in begun:
+        library.world_end()
+
+
+def run(library, periods, overslept):
+    """Return the records of a run, and how many periods were left out."""
+    overslept = np.asarray(overslept, dtype=float)
+    out = np.zeros(periods + 100, rf._record_file.RECORD)
+    n = library.world_run(periods, len(overslept), overslept.ctypes.data, out.ctypes.data)
+    assert n > periods - 1  # in the last ones forces fade out
+    return out[:n], library.world_skipped()
+
+
+def test_periods_without_a_cycle_are_counted(world):
+    """One that sleeps too long by 3.6 periods leaves out three of them."""
+    late = np.zeros(50)
+    late[[10, 20]] = 3600.0, 999.0
+    records, skipped = run(world(), 60, late)
+    steps = np.rint(np.diff(records["time_s"]) / DT)
+    # the first cycle is due at once, and sleeps not
+    assert np.array_equal(np.flatnonzero(steps != 1.0), [10])
+    assert steps[10] == 4.0
+    assert skipped == 3
+    assert records["late_us"][11] == pytest.approx(3600.0, abs=1e-6)
+    assert records["late_us"][21] == pytest.approx(999.0, abs=1e-6)
+
+
+def test_pauses_of_the_machine_are_told_from_computing(world):
+    """Cycles that take too long: one that works, one that is paused, two that are both."""
+    took = np.full((20, 2), 100.0)
+    took[[3, 7, 11, 15]] = (1500.0, 1400.0), (1500.0, 200.0), (3000.0, 1001.0), (3000.0, 999.0)
+    library = world()
+    library.world_search(len(took), took.ctypes.data)
+    records, skipped = run(library, len(took), [])
+    np.testing.assert_allclose(records["compute_us"][: len(took)], took[:, 0], atol=1e-6)
+    np.testing.assert_allclose(records["processor_us"][: len(took)], took[:, 1], atol=1e-6)
+    assert (library.world_over(), library.world_interrupted()) == (4, 2)
+    assert skipped > 0
+
+
+def test_a_pause_in_one_contact_takes_no_time_from_the_next(world):
+    """Nor do its forces jump then; what the first one computes does take time from it."""
+    took = np.full((20, 2, 2), 100.0)
+    took[5, 0] = 1500.0, 100.0  # paused
+    took[10, 0] = 300.0, 300.0
+    library = world(contacts=2, budget=500.0)
+    library.world_search(took[..., 0].size, took.ctypes.data)
+    run(library, len(took), [])
+    given = [[library.world_given(2 * k + one) for one in (0, 1)] for k in range(len(took))]
+    first, second = np.array(given).T
+    # in halves of what the coupling leaves, and then the rest
+    np.testing.assert_allclose(second - 2.0 * first, -took[:, 0, 1], atol=1e-6)
+    assert second[5] > 200.0
+
+
+def test_contact_leaves_time_for_what_follows_it(world):
+    """As much as that took lately: here the clock is read after it some times, for 10 us each."""
+    library = world(budget=500.0)
+    library.world_look(10.0)
+    records, _ = run(library, 50, [])
+    rest = records["coupling_us"] + records["deform_us"]
+    assert rest[20:50] == pytest.approx(rest[20], rel=1e-9)
+    assert rest[20] >= 20.0
+    given = [library.world_given(k) for k in range(20, 50)]
+    assert given == pytest.approx([500.0 - rest[20]] * 30, abs=1e-6)
+
+
+def test_the_hands_velocity_is_that_of_the_time_that_went_by(world):
+    """A dynamic coupling, whose dampers feel it, after a pause: no blow."""
+    late = np.zeros(200)
+    late[100] = 120e3
+    records, skipped = run(world(), 200, late)
+    assert skipped == 120
+    at, velocity = records["object_position"][0], np.zeros(6)
+    for last, record in itertools.pairwise(records):
+        moved = record["hand_position"] - last["hand_position"]
+        hand = np.append(moved / (record["time_s"] - last["time_s"]), np.zeros(3))
+        assert hand[0] == pytest.approx(VELOCITY, rel=1e-9)
+        step = COUPLING.step(
+            (record["hand_position"], UPRIGHT), at, UPRIGHT, None,
+            velocity=velocity, manipulandum_velocity=hand, dt=DT,
+        )  # fmt: skip
+        at, velocity = step.position, step.velocity
+        assert record["object_position"] == pytest.approx(at, rel=0, abs=1e-12)
+
+
+def test_silence_is_measured_in_time_not_in_cycles(world):
+    late = np.zeros(100)
+    late[5] = 12e3
+    records, _ = run(world(silence=0.02, fresh=False), 100, late)
+    silent = rf.HapticRecords(records).flagged("silent")
+    assert np.array_equal(silent, records["time_s"] > 0.0205)
+    assert (~silent).sum() < 15
+    assert silent.any()
+
+
+# ---- pauses -------------------------------------------------------------------------------------
+
+STALL, RAMP, PUSH = 0.05, 0.04, 20.0
+
+
+def shares(paused, ramp):
+    """Return the share of the force that goes out in each cycle, of which some follow a pause."""
+    share, fade, found = 0.0, ramp, []
+    for late in paused:
+        if late:
+            share, fade = 0.0, max(ramp, 0.05)
+        else:
+            share = min(share + DT / fade, 1.0) if fade else 1.0
+        found.append(share)
+    return np.array(found)
+
+
+def felt(records, paused, ramp=RAMP):
+    """Assert that forces fade in from zero after these cycles, and that no others are flagged."""
+    records = rf.HapticRecords(records)
+    expected = np.zeros(len(records), bool)
+    expected[paused] = True
+    assert np.flatnonzero(records.flagged("paused")).tolist() == sorted(paused)
+    whole = 500.0 * (records["object_position"] - records["hand_position"])
+    cycles = slice(0, 300)  # in the last one forces fade out
+    share = shares(expected, ramp)[cycles, None]
+    assert records["force"][cycles] == pytest.approx(share * whole[cycles], rel=1e-12, abs=1e-12)
+    assert np.array_equal(records.flagged("fading")[cycles], share[:, 0] < 1.0)
+    return whole
+
+
+@pytest.mark.parametrize("where", ["asleep", "in contact", "while writing"])
+@pytest.mark.parametrize("at", [(150,), (10,), (150, 151, 160, 290)], ids=str)
+@pytest.mark.parametrize("length", [0.5, 3600.0])
+def test_forces_fade_in_from_zero_after_a_pause(world, where, at, length):
+    """Whenever it comes: between cycles, within one, while forces fade in, again and again.
+
+    The hand moves on by 50 mm in half a second: all at once that would be 25 N and more.
+    """
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    pauses, contact = np.zeros(300), np.zeros((300, 2))
+    pauses[list(at)] = contact[list(at), 0] = 1e6 * length
+    # the first cycle is due at once, and sleeps not
+    asleep = pauses[1:] if where == "asleep" else []
+    if where == "in contact":
+        library.world_search(len(contact), contact.ctypes.data)
+    elif where == "while writing":
+        library.world_write(len(pauses), pauses.ctypes.data)
+    records, skipped = run(library, 300, asleep)
+    # what is written while the machine sleeps cannot be taken back: the next one is zero
+    felt(records, [k + (where == "while writing") for k in at])
+    assert library.world_paused() == len(at)
+    assert skipped >= len(at) * (1e3 * length - 1.0)
+    assert records["force"][[120, 280], 0] == pytest.approx([PUSH, PUSH], rel=0.02)
+
+
+@pytest.mark.parametrize("ramp", [0.0, 0.01, 0.06])
+def test_forces_without_a_ramp_fade_in_after_a_pause(world, ramp):
+    """At the start they are there as soon as the ramp says."""
+    library = world(ramp=ramp)
+    library.world_push(PUSH, STALL)
+    late = np.zeros(300)
+    late[[5, 150, 170]] = 500e3
+    records, _ = run(library, 300, late)
+    felt(records, [6, 151, 171], ramp)
+
+
+def test_pauses_are_longer_than_the_stall_limit(world):
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    late = np.zeros(300)
+    late[[100, 200]] = 48e3, 50e3  # and a period between the two
+    records, _ = run(library, 300, late)
+    felt(records, [201])
+
+
+def test_a_script_has_no_pauses(world):
+    """It makes cycles at any pace: time passes by the schedule, and nothing fades."""
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, math.inf)
+    late = np.zeros(300)
+    late[100] = 500e3
+    records, _ = run(library, 300, late)
+    felt(records, [])
+    assert library.world_paused() == 0
+
+
+def test_forces_fade_in_after_a_pause_of_a_device_that_makes_the_cycles(world):
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    intervals = np.full(300, 1000.0)
+    intervals[[130, 250]] = 600e3, 51e3
+    out = np.zeros(len(intervals), rf._record_file.RECORD)
+    assert library.world_called(len(out), intervals.ctypes.data, out.ctypes.data) == len(out)
+    felt(out, [130, 250])
+
+
+def test_a_pause_ends_forces_that_fade_out(world):
+    """Then the session ends: nothing fades in to fade out again."""
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    late = np.zeros(400)
+    late[309] = 500e3
+    out = np.zeros(401, rf._record_file.RECORD)
+    n = library.world_run(300, len(late), late.ctypes.data, out.ctypes.data)
+    assert n == 311
+    assert rf.HapticRecords(out[:n]).flagged("paused").nonzero()[0].tolist() == [310]
+    assert not out["force"][n - 1].any()
+    assert np.abs(out["force"][n - 2, 0]) > 0.5 * PUSH
+
+
+SUSPENDED = """
+import ctypes, sys, time
+core = ctypes.CDLL(sys.argv[1])
+core.rf_clock_us_rt.restype = ctypes.c_double
+core.rf_clock_sleep_until_rt.argtypes = [ctypes.c_double]
+def boot():
+    return 1e6 * time.clock_gettime(time.CLOCK_BOOTTIME)
+before, now, after = boot(), core.rf_clock_us_rt(), boot()
+until = now + 2e3
+core.rf_clock_sleep_until_rt(until)
+print(before <= now + 0.1 and now <= after + 0.1, core.rf_clock_us_rt() >= until)
+"""
+
+
+def allowed(*command):
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def test_the_clock_goes_on_while_the_machine_is_suspended(tmp_path):
+    """In a process for which the machine has been suspended for a day."""
+    ckernels.build("clock", [ROOT / "csrc/base/clock_rt.c"], tmp_path)
+    day = ["unshare", "--time", "--boottime", "86400", "--fork"]
+    if not shutil.which("unshare") or not allowed(*day, "true"):
+        pytest.skip("this process may not shift its clocks (unshare --time)")
+    done = subprocess.run(
+        [*day, sys.executable, "-c", SUSPENDED, tmp_path / "clock.so"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("True True\n", 0), done.stderr
+
+
+def test_the_passivity_controller_damps_by_the_time_that_went_by(world):
+    """In 600 periods without a cycle the force that is held gives more than is allowed."""
+    damping = 5.0
+    library = world()
+    library.world_push(PUSH, math.inf)
+    library.world_control(2.0, damping)
+    late = np.zeros(200)
+    late[150] = 600e3
+    records, _ = run(library, 200, late)
+    assert records["energy_j"][150] < 0.5
+    given = PUSH * VELOCITY * 601 * DT
+    assert np.diff(records["energy_j"])[150] == pytest.approx(given, rel=0.01)
+    # the object, left behind, pulls the hand back; beyond half of the allowance comes the damper
+    after = records[151]
+    pull = 500.0 * (after["object_position"] - after["hand_position"])
+    assert pull[0] < -5.0
+    assert after["force"] == pytest.approx(pull - [damping * VELOCITY, 0.0, 0.0], rel=1e-9)
+
+
+@pytest.mark.parametrize("where", ["read", "pose", "write"])
+def test_after_a_failure_nothing_goes_out(world, where):
+    """A device whose thread goes on all the same is sent zero, at once and for good."""
+    library = world(ramp=RAMP)
+    library.world_push(PUSH, STALL)
+    library.world_break(*(151 * (where == one) for one in ("read", "pose", "write")))
+    intervals = np.full(200, 1000.0)
+    out = np.zeros(400, rf._record_file.RECORD)
+    assert library.world_called(150, intervals.ctypes.data, out.ctypes.data) == 150
+    assert library.world_last() == out["force"][149, 0]
+    assert library.world_called(50, intervals.ctypes.data, out[150:].ctypes.data) == -1
+    assert library.world_last() == 0.0
+    assert library.world_called(200, intervals.ctypes.data, out[150:].ctypes.data) == 201
+    records = rf.HapticRecords(out[:351])
+    assert records.flagged("device_failed").nonzero()[0].tolist() == [150]
+    assert records["force"][149, 0] == pytest.approx(PUSH, rel=0.01)
+    assert records["torque"][149, 0] == pytest.approx(0.01 * PUSH, rel=0.1)
+    assert not records["force"][150:].any()
+    assert not records["torque"][150:].any()
+
+
+def test_a_device_that_is_opened_again_finds_the_object_at_rest(world):
+    """Its velocity is none, whatever it was, and so is the hand's until the second sample."""
+    library = world()
+    intervals = np.full(50, 1000.0)
+    out = np.zeros(100, rf._record_file.RECORD)
+    assert library.world_called(50, intervals.ctypes.data, out.ctypes.data) == 50
+    assert np.diff(out["object_position"][45:50, 0]) == pytest.approx(VELOCITY * DT, rel=0.1)
+    library.world_reopen()
+    assert library.world_called(50, intervals.ctypes.data, out[50:].ctypes.data) == 50
+    at, velocity, hand_velocity = out["object_position"][49], np.zeros(6), np.zeros(6)
+    for record in out[50:]:
+        hand = (record["hand_position"], UPRIGHT)
+        step = COUPLING.step(hand, at, UPRIGHT, None, velocity=velocity,
+                             manipulandum_velocity=hand_velocity, dt=DT)  # fmt: skip
+        at, velocity = step.position, step.velocity
+        hand_velocity = np.array([VELOCITY, 0.0, 0.0, 0.0, 0.0, 0.0])
+        assert record["object_position"] == pytest.approx(at, rel=0, abs=1e-12)
+
+
+def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
+    intervals = np.array([5e6, 1000.0, 1250.0, 900.0, 3300.0, 1000.0, 1999.0, 2000.5])
+    out = np.zeros(len(intervals), rf._record_file.RECORD)
+    library = world()
+    assert library.world_called(len(out), intervals.ctypes.data, out.ctypes.data) == len(out)
+    expected = [0.0, 0.0, 250.0, 0.0, 2300.0, 0.0, 999.0, 1000.5]
+    assert out["late_us"] == pytest.approx(expected, abs=1e-6)
+    assert np.rint(out["time_s"] / DT).tolist() == [0, 1, 2, 3, 6, 7, 8, 10]
+    assert library.world_skipped() == 3
+
+
+def test_openhaptics_tells_how_late_its_scheduler_is(tmp_path):
+    """One that naps between its calls takes longer than a period each time."""
+    library = ckernels.build("mock_hd", [ROOT / "tests/support/mock_hd.c"], tmp_path)
+    (REAL * 16).in_dll(library, "mock_transform")[:] = np.eye(4).ravel().tolist()
+    plane = rf.Pointshell([[0.0, 0.0, 0.0]], [[0.0, 0.0, -1.0]])
+    ball = rf.PenaltyContact(rf.PointTree(plane), rf.SphereField((0, 0, 0), 0.02), 200.0)
+    device = rf.OpenHaptics(library=tmp_path / "mock_hd.so")
+    made = rf.HapticSession(ball, device, coupling=rf.VirtualCoupling(500.0, 1.0))
+    made.start()
+    while made.report().ticks < 10 and made.report().phase == "running":
+        time.sleep(0.005)
+    made.close()
+    late = made.records(drain=True)["late_us"]
+    assert late[0] == 0.0
+    assert (late[1:] > 0.0).any()
+    assert made.report().late_us["max"] == late.max()
