@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from places import ROOT
 
 # shells start background jobs with Ctrl-C ignored; tests that interrupt would wait for ever
 signal.signal(signal.SIGINT, signal.default_int_handler)
-
-ROOT = Path(__file__).resolve().parent.parent
 
 # the same examples on every run; a slow machine is no failure
 hypothesis.settings.register_profile(

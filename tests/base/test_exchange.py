@@ -14,7 +14,7 @@ import sysconfig
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 
 
 def built(tmp_path, name, sources, *flags):

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 
 WORK = """
 import os, sys, threading, time, warnings

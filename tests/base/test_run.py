@@ -8,7 +8,7 @@ import itertools
 import pytest
 
 import ckernels
-from conftest import ROOT
+from places import ROOT
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from failures import fail_each_allocation
 from plain_contact import directions, settle
 from reducedfem import _core
 from shapes import box_hexes
-from test_point_tree import fibonacci, sphere_shell
+from shells import fibonacci, sphere_shell
 
 STIFFNESS = 700.0
 HERE, LEVEL = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ckernels import build
-from conftest import ROOT
+from places import ROOT
 
 SOURCES = ("base/alloc.c", "base/status.c", "contact/penalty.c", "contact/penalty_rt.c",
            "linalg/pose.c")  # fmt: skip

@@ -23,7 +23,7 @@ from haptic_core import (
     at,
     build,
 )  # fmt: skip
-from test_workspace import product, turn_between, turned
+from turns import product, turn_between, turned
 
 MOST, REACH, K, TORSION = 1e-3, 0.05, 500.0, 1.0
 FOLLOW, STRAIGHT, TRANSLATE = range(3)

@@ -10,19 +10,8 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from bridges import FORCE, LOW, ball_on_a_floor, bridged, raw_clients
+from bridges import FORCE, LOW, bridged
 from moments import LONG, free_port
-
-
-@pytest.fixture(scope="module")
-def ball():
-    return ball_on_a_floor()
-
-
-@pytest.fixture
-def raw():
-    with raw_clients() as make:
-        yield make
 
 
 def test_samples_come_in_and_wrenches_go_out(ball, raw):

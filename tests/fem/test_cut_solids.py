@@ -12,8 +12,7 @@ import pytest
 import reducedfem as rf
 from plain_solid import gauss, rotation
 from reducedfem import _core
-from shapes import sphere
-from test_cut_cells import box
+from shapes import box, sphere
 
 YOUNG, POISSON, DENSITY = 1e6, 0.3, 1000.0
 STVK = rf.StVK(YOUNG, POISSON, DENSITY)

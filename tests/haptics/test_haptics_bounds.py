@@ -9,8 +9,8 @@ import pytest
 
 import reducedfem as rf
 import test_haptics_life as life
+from bars import UPRIGHT, bar, top_of
 from reducedfem import _core
-from test_driven_contact import UPRIGHT, bar, top_of
 from test_haptics import Listener, held, session
 
 FARTHEST = 30.0  # RF_NEWMARK_FARTHEST in csrc/integrator/newmark.h

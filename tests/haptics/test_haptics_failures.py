@@ -21,8 +21,8 @@ import pytest
 
 import reducedfem as rf
 import test_haptics_life as life
-from conftest import ROOT
 from failures import check_live_blocks, fail_each_allocation, live_blocks
+from places import ROOT
 from reducedfem import _core
 from shapes import box_hexes
 from test_haptics import COUPLING, held, session
@@ -67,7 +67,7 @@ sys.path[:0] = {sys.path!r}
 import numpy as np
 import reducedfem as rf
 import bridges
-import test_devices as devices
+import spacemice
 import test_haptics_life as life
 from reducedfem import _core
 from test_haptics import COUPLING, held, session
@@ -343,8 +343,8 @@ def test_a_spacemouse_whose_socket_fails_is_told(refuse, tmp_path):
                     print(told(lambda: made.run(1)))
                 assert left() == before, name
             made.close()
-        with devices.daemon(ball, pathlib.Path.cwd()) as (made, connection):
-            connection.sendall(devices.motion(350, 0, 0, 0, 0, 0))
+        with spacemice.daemon(ball, pathlib.Path.cwd()) as (made, connection):
+            connection.sendall(spacemice.motion(350, 0, 0, 0, 0, 0))
             with refused("recv", errno.EINTR):
                 made.run(1)
             moved = made.run(10).array["device_position"][:, 0]

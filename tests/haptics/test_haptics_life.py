@@ -20,8 +20,8 @@ import pytest
 
 import ckernels
 import reducedfem as rf
-from conftest import ROOT
 from moments import LONG, wait_until
+from places import ROOT
 from test_haptics import COUPLING, descent, floor_of_points, held, run_script, session
 
 

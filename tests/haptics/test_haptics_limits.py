@@ -34,7 +34,7 @@ from haptic_core import (
     build,
     endless,
 )  # fmt: skip
-from test_workspace import product, turn_between, turned
+from turns import product, turn_between, turned
 
 DT = 2.0**-10  # s, so that sums of it are exact
 

@@ -17,7 +17,7 @@ import textwrap
 
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 
 pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc"),

@@ -19,7 +19,7 @@ import pytest
 
 import ckernels
 import reducedfem as rf
-from conftest import ROOT
+from places import ROOT
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 REAL, LONG, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p

@@ -13,7 +13,7 @@ import pytest
 import run
 from table import HEAD, Memory, Row, show
 
-from conftest import ROOT
+from places import ROOT
 
 MB = 1_000_000
 

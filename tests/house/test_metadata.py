@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import reducedfem as rf
-from conftest import ROOT
+from places import ROOT
 
 PROJECT = (ROOT / "pyproject.toml").read_text()
 

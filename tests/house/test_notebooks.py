@@ -11,7 +11,7 @@ import sys
 import pytest
 
 import reducedfem as rf
-from conftest import ROOT
+from places import ROOT
 
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")

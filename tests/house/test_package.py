@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from conftest import ROOT
+from places import ROOT
 from reducedfem import _core, errors, scenes
 from shapes import box_hexes
 

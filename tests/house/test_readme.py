@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import reducedfem as rf
-from conftest import ROOT
+from places import ROOT
 
 README = (ROOT / "README.md").read_text()
 

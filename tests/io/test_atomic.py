@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from conftest import ROOT
+from places import ROOT
 from reducedfem._atomic import replacing
 from shapes import box_tets
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from plain_surface import cube
 from reducedfem import field_files
-from test_closest import cube
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import sys
 import pytest
 
 import reducedfem as rf
-from conftest import ROOT
+from places import ROOT
 from reducedfem import _core, system
 
 DESCRIPTION = _core.blas_description()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ckernels
-from conftest import ROOT
+from places import ROOT
 
 DRIVER = """
 #include "linalg/curve.h"

@@ -13,16 +13,9 @@ import pytest
 import reducedfem as rf
 from plain_solid import rotation
 from reducedfem import _core, samples
-from shapes import box_hexes, sphere
+from shapes import box, sphere
 
 MOMENTS = {1: 27, 2: 72}
-
-
-def box(low, high):
-    """Return the surface of a box."""
-    nodes, elements = box_hexes(1, 1, 1, 1.0)
-    corners = np.asarray(low) + nodes * (np.asarray(high, float) - low)
-    return rf.Mesh(corners, elements).surface()
 
 
 def rule_by_element(mesh):

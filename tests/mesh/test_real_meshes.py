@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from conftest import ROOT
+from places import ROOT
 
 FOLDER = Path(os.environ.get("REDUCEDFEM_SHARED", ROOT.parent / "shared")) / "meshes"
 SURFACES = sorted(str(p.relative_to(FOLDER)) for p in FOLDER.rglob("*.obj"))

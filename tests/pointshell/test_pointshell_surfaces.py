@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 import reducedfem as rf
-from conftest import ROOT
+from places import ROOT
 from reducedfem import _core, samples
 
 SHARED = Path(os.environ.get("REDUCEDFEM_SHARED", ROOT.parent / "shared")) / "meshes"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ckernels
-from conftest import ROOT
+from places import ROOT
 from reducedfem import _core
 
 # calls the variants as the rounds of the repulsion do

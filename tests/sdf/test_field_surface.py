@@ -10,9 +10,9 @@ from scipy.spatial import KDTree
 
 import reducedfem as rf
 from failures import check_live_blocks, fail_each_allocation, live_blocks
+from plain_surface import cube, plain_closest, winding
 from reducedfem import _core
 from shapes import ball as ball_of_hexes
-from test_closest import cube, plain_closest, winding
 
 SOUPS = ["stanford-bunny", "suzanne", "teapot"]
 CLOSED = ["cow", "fandisk", "rocker-arm", "spot"]

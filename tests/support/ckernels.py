@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from conftest import ROOT
+from places import ROOT
 from reducedfem import _core, threads
 
 SIMD = {1: "plain", 2: "avx2", 3: "8 wide"}

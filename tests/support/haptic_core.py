@@ -6,7 +6,7 @@ import ctypes
 import math
 
 import ckernels
-from conftest import ROOT
+from places import ROOT
 
 REAL, POINTER = ctypes.c_double, ctypes.c_void_p
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)

@@ -7,6 +7,8 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
+import reducedfem as rf
+
 # corners of a cell in VTK order (VTK_HEXAHEDRON)
 _HEX_CORNERS = np.array(
     [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 0, 1], [1, 0, 1], [1, 1, 1], [0, 1, 1]]
@@ -193,3 +195,10 @@ def sphere(n, centre=(0.0, 0.0, 0.0), radius=1.0):
     a = 1 + (n - 2) * m
     faces.append(np.stack([a + k, 0 * k + last, a + (k + 1) % m], -1))
     return radius * vertices + np.asarray(centre), np.concatenate(faces)
+
+
+def box(low, high):
+    """Return the surface of a box."""
+    nodes, elements = box_hexes(1, 1, 1, 1.0)
+    corners = np.asarray(low) + nodes * (np.asarray(high, float) - low)
+    return rf.Mesh(corners, elements).surface()
