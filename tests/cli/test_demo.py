@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from commands import assert_png
 from reducedfem import cli, demo, plot
 from shapes import box_hexes
-from test_cli import assert_png
 
 pytest.importorskip("matplotlib")
 

@@ -20,8 +20,6 @@ from bridges import FORCE, session
 from moments import LONG, free_port
 from reducedfem import udp_client
 
-# ---- the sample client ---------------------------------------------------------------------------
-
 
 class Host:
     """The host's side of the packets, and the time of the client."""
@@ -140,9 +138,6 @@ def test_the_client_as_a_program_feels_the_session(ball):
     finally:
         program.kill()
     assert (program.returncode, err) == (0, "")
-
-
-# ---- what is there -------------------------------------------------------------------------------
 
 
 def test_the_client_needs_nothing_but_python():

@@ -12,6 +12,7 @@ import pytest
 from places import ROOT
 
 CSRC = ROOT / "csrc"
+TESTS = ROOT / "tests"
 
 # A room includes lower floors only, never a neighbour, never upwards.  Every room
 # may also include itself.  Rooms that do not exist yet have their place already.
@@ -54,6 +55,20 @@ TOP_LEVEL = {
     "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
 }  # fmt: skip
 LARGEST_FILE = 1_000_000  # bytes
+
+# folders of tests: the rooms, some under other names, and what has no room in C
+RENAMED = {"integrator": "dynamics", "haptic": "haptics"}
+OTHER_TESTS = {"cli", "experiments", "house", "io", "scenes"}
+LONGEST_TEST = 600  # lines
+# still longer, and by how much at most: files leave this list, none comes to it
+LONGER_TESTS = {
+    "contact/test_contact.py": 1063,
+    "contact/test_deformed_field.py": 1016,
+    "dynamics/test_integrator.py": 1194,
+    "haptics/test_haptics.py": 1157,
+    "haptics/test_haptics_failures.py": 790,
+    "haptics/test_haptics_life.py": 904,
+}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
 
@@ -237,3 +252,20 @@ def test_no_large_or_built_file_is_tracked():
     assert [f for f in files if (ROOT / f).stat().st_size > LARGEST_FILE] == []
     built = (".so", ".o", ".pyc", ".pyd", ".whl", ".egg-info")
     assert [f for f in files if f.endswith(built)] == []
+
+
+def test_tests_lie_in_the_rooms_of_what_they_test():
+    rooms = {RENAMED.get(room, room) for room in ALLOWED} - {"pyext"}
+    found = {path.relative_to(TESTS).parts[0] for path in TESTS.rglob("test_*.py")}
+    assert found - rooms - OTHER_TESTS == set()
+
+
+def test_files_of_tests_are_short():
+    lengths = {
+        str(path.relative_to(TESTS)): len(path.read_text().splitlines())
+        for path in TESTS.rglob("*.*")
+        if path.suffix in (".py", ".c", ".h")
+    }
+    long = {name: count for name, count in lengths.items() if count > LONGEST_TEST}
+    assert {name: n for name, n in long.items() if n > LONGER_TESTS.get(name, 0)} == {}
+    assert LONGER_TESTS.keys() - long.keys() == set(), "short by now: take them from the list"

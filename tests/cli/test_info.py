@@ -1,0 +1,201 @@
+"""`reducedfem info`: what it tells of files of each kind, and of the system."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import reducedfem as rf
+from commands import fails, run, veg
+from reducedfem.cli import paths
+from shapes import box_hexes
+
+
+def two_regions() -> rf.ReducedSolid:
+    """Return a damped model of two regions."""
+    nodes, elements = box_hexes(2, 1, 1, (0.2, 0.1, 0.1))
+    mesh = rf.Mesh(nodes, elements, [1, 7])
+    solid = rf.Solid(mesh, {k: rf.StVK(1e5, 0.3, 1000.0) for k in (1, 7)}, nodes[:, 0] == 0)
+    damping = rf.StrainRateDamping(solid, {1: 1.0, 7: 3.0}, {1: 2.0, 7: 4.0})
+    return rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3), strain_rate=damping)
+
+
+def test_info(capsys, model, surface, tmp_path):
+    status, out, err = run(capsys, "info", model)
+    assert (status, err) == (0, "")
+    for text in ("reduced model", "St.Venant-Kirchhoff", "32 hexahedra, 81 nodes", "9 nodes",
+                 "modal derivatives", "identity", "E = 1e+05 Pa"):  # fmt: skip
+        assert text in out
+    status, out, _ = run(capsys, "info", surface)
+    assert status == 0
+    assert "triangle surface" in out
+    assert "0.002 m^3" in out
+    (tmp_path / "beam.veg").write_text(veg())
+    status, out, _ = run(capsys, "info", tmp_path / "beam.veg", "spoon")
+    assert status == 0
+    assert "2 hexahedra, 12 nodes" in out
+    assert "E = 1.235e+05 Pa" in out
+    assert "spoon: triangle surface" in out
+    # viscosities of each region, and in one word where they differ
+    damped = two_regions()
+    damped.save(tmp_path / "two")
+    status, out, _ = run(capsys, "info", tmp_path / "two")
+    assert status == 0
+    assert re.search("region 1 .* phi = 1 Pa s, psi = 2 Pa s", out)
+    assert re.search("region 7 .* phi = 3 Pa s, psi = 4 Pa s", out)
+    status, out, _ = run(capsys, "simulate", tmp_path / "two", "--force", 1, 0, 0, "--steps", 2)
+    assert status == 0
+    assert re.search("strain-rate damping +2 pairs of viscosities", out)
+
+
+@pytest.mark.filterwarnings("ignore:the surface is so open:reducedfem.GeometryWarning")
+def test_info_of_fields_and_pointshells(capsys, tmp_path):
+    corners = np.stack(np.meshgrid([0, 0.1], [0, 0.2], [0, 0.4], indexing="ij"), -1).reshape(-1, 3)
+    quads = np.array(
+        [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
+    )
+    surface = rf.Surface(corners, np.vstack([quads[:, :3], quads[:, [0, 2, 3]]]))
+    rf.DistanceField.from_surface(surface, 8, mode="fast").save(tmp_path / "closed.safetensors")
+    rf.DistanceField.from_surface(
+        rf.Surface(surface.vertices, surface.triangles[1:]), 16
+    ).save(tmp_path / "open.safetensors")  # fmt: skip
+    rf.DistanceField(np.ones((2, 3, 4)), [1, 2, 3], [0.1, 0.2, 0.3]).save(tmp_path / "given")
+    shell = rf.Pointshell(np.eye(3), np.eye(3), [0, 1, 1], [0.5, 0.25, 0.25])
+    shell.save(tmp_path / "shell.safetensors")
+    rf.Pointshell(np.eye(3), np.eye(3)).save(tmp_path / "plain")
+    rf.Pointshell(np.zeros((9, 3)), np.tile([0, 0, 1], (9, 1)), np.arange(9)).save(
+        tmp_path / "deep"
+    )
+    names = "closed.safetensors", "open.safetensors", "given"
+    status, out, err = run(capsys, "info", *(tmp_path / name for name in names))
+    assert (status, err) == (0, "")
+    for text in (
+        "closed.safetensors: distance field", r"samples +9 x 9 x 9 \(2.92 kB\)",
+        "made +distances from a surface of 12 triangles, fast",
+        "surface +closed\n", "size +0.6 x 0.6 x 0.6 m", "spacing +0.075 x 0.075 x 0.075 m",
+        "11 triangles, exact", "surface +open: inside is where its winding number",
+        r"samples +2 x 3 x 4 ", "made +given samples", r"from +\(1, 2, 3\) to \(1.1, 2.4, 3.9\)",
+        "inside +0 samples, 0 %", "distances +1 to 1 m",
+    ):  # fmt: skip
+        assert re.search(text, out), text
+    # nothing is said of a surface that there was not
+    given = out.partition("given: distance field")[2]
+    assert "surface" not in given
+    assert "offset" not in given
+    names = "shell.safetensors", "plain", "deep"
+    status, out, err = run(capsys, "info", *(tmp_path / name for name in names))
+    assert (status, err) == (0, "")
+    for text in (
+        "shell.safetensors: pointshell", "points +3\n", "levels +2, of 1, 2\n",
+        "size +1 x 1 x 1 m", "areas +1 m.2 in all", "levels +1, of 3\n", "areas +none",
+        r"levels +9, of 1, 1, 1, 1, 1, 1, 1, 1, \.\.\.\n",
+    ):  # fmt: skip
+        assert re.search(text, out), text
+    status, out, _ = run(capsys, "info", "--help")
+    for kind in ("model", "distance field", "pointshell", "mesh", "surface"):
+        assert kind in out
+
+
+def test_what_is_no_model(capsys, tmp_path):
+    """Other things that the package saves are refused as what they are."""
+    rf.Pointshell(np.eye(3), np.eye(3)).save(tmp_path / "shell.safetensors")
+    fails(
+        capsys, "simulate", tmp_path / "shell.safetensors", "--force", 1, 0, 0, "--steps", 2,
+        match="holds no reducedfem model; its format is 'reducedfem-pointshell'",
+    )  # fmt: skip
+
+
+def test_info_of_records_of_a_session(capsys, tmp_path):
+    """`info` describes the records of a session."""
+    shell = rf.Pointshell([[0, 0, 0], [0.1, 0, 0]], [[0, 0, -1]] * 2)
+    ball = rf.PenaltyContact(rf.PointTree(shell), rf.SphereField((0, 0, 0), 0.02), 200.0)
+    hand = rf.SimulatedHand([0.0, 0.1], [[0, 0, 0.03], [0, 0, 0.01]])
+    session = rf.HapticSession(ball, hand, coupling=rf.VirtualCoupling(500.0, 1.0))
+    records = session.run(200)
+    path = tmp_path / "touch.npy"
+    records.save(path)
+    status, out, _ = run(capsys, "info", path)
+    assert status == 0
+    share = f"{(records['touching'] > 0).mean():.0%}"
+    assert share not in ("0%", "100%")
+    deep = f"{1e3 * records['depth_m'].max():.3g}"
+    for text in (
+        "records of a haptic session",
+        "200",
+        "0 to 0.199 s",
+        share,
+        f"{deep} mm",
+        "1 point",
+    ):
+        assert text in out
+    assert re.search(r"failed +no\n", out)
+    records[:0].save(path)
+    status, out, _ = run(capsys, "info", path)
+    assert status == 0
+    assert re.search(r"cycles +0\n", out)
+    np.save(path, np.zeros(3))
+    fails(capsys, "info", path, match="holds no records of a session")
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no such file system")
+def test_where_no_file_can_be_made_is_told_before_the_work(capsys):
+    """The superuser, too, learns it at once, not when all is computed."""
+    with pytest.raises(rf.FileFormatError, match=r"cannot write '/proc/a.png' \(--plot\): "):
+        paths.check_writable(Path("/proc/a.png"), "--plot")
+    fails(capsys, "haptics", "alpha", "--plot", "/proc/a.png", match="cannot write")
+
+
+def test_info_knows_a_model_by_its_contents(capsys, model, tmp_path):
+    (tmp_path / "anything.bin").write_bytes(model.read_bytes())
+    status, out, _ = run(capsys, "info", tmp_path / "anything.bin")
+    assert status == 0
+    assert "reduced model" in out
+
+
+def test_info_system(capsys):
+    status, out, err = run(capsys, "info", "--system")
+    assert (status, err) == (0, "")
+    info = rf.system_info()
+    assert info["blas"]["verdict"] in out
+    assert info["kernels"] in out
+
+
+def test_info_failures(capsys, tmp_path, model):
+    fails(capsys, "info", tmp_path / "none.safetensors", match="No such file")
+    fails(capsys, "info", tmp_path, match="folder")
+    (tmp_path / "cut.safetensors").write_bytes(model.read_bytes()[:1000])
+    fails(capsys, "info", tmp_path / "cut.safetensors", match="truncated")
+    (tmp_path / "what.xyz").write_text("?")
+    fails(capsys, "info", tmp_path / "what.xyz", match="xyz")
+    for command in (["info"], ["reduce", "-o", tmp_path / "m", "--fix", "x<1"]):
+        fails(
+            capsys, *command, "nope",
+            match="no file 'nope', nor a sample of that name; the samples are spoon, bridge, hose",
+        )  # fmt: skip
+    fails(capsys, "info", "x" * 5000, match="too long|no file")
+    fails(capsys, "info", "x" * 5000 + ".obj", match="too long")
+    for contents, why in ((b"\0" * 50, ""), (b"solid", ""), (b"", ": it is empty")):
+        (tmp_path / "not.safetensors").write_bytes(contents)
+        fails(
+            capsys, "info", tmp_path / "not.safetensors",
+            match=rf"^reducedfem: error: '.*not\.safetensors' is no safetensors file{why}\n",
+        )  # fmt: skip
+
+
+def test_info_goes_on_behind_bad_files(capsys, tmp_path, model):
+    (tmp_path / "not.safetensors").write_text("?")
+    status, out, err = run(
+        capsys, "info", tmp_path / "none.safetensors", model, tmp_path / "not.safetensors", model
+    )
+    assert status == 1
+    assert out.count("reduced model") == 2
+    lines = err.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("reducedfem: error: ") for line in lines)
+    assert "none.safetensors" in lines[0]
+    assert "not.safetensors" in lines[1]
+    assert run(capsys, "info", tmp_path / "none.safetensors", "spoon")[0] == 1
