@@ -417,10 +417,13 @@ def _check_includes(path: Path, data: bytes, included: _Included, depth: int) ->
         _check_includes(place, contents, included, depth + 1)
 
 
-def read_apart(path: Path, seconds: int) -> VolumeData:
-    """Read a file by meshio in a process of its own, which may compute for so many seconds."""
+def read_apart(path: Path, seconds: int, wait: int = _WAIT) -> VolumeData:
+    """Read a file by meshio in a process of its own, which may compute for so many seconds.
+
+    It may take `wait` seconds more, in which it does not compute.
+    """
     seconds = min(seconds, _MOST_SECONDS)
-    patience = seconds + _WAIT
+    patience = seconds + wait
     request = {
         "path": os.fsencode(path).hex(),
         "sys_path": sys.path,

@@ -8,15 +8,14 @@ import os
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem import tetrahedra
 from shapes import sphere
 
 needs_tetwild = pytest.mark.skipif(
@@ -26,13 +25,19 @@ needs_tetwild = pytest.mark.skipif(
 BALL = rf.Surface(*sphere(8, (5.0, -3.0, 2.0), 0.01))
 
 
+def stand_in(folder: Path, program: str) -> None:
+    """Write a package pytetwild that runs a program, and then ends the process."""
+    (folder / "pytetwild.py").write_text(f"{program}\nraise SystemExit\n")
+
+
 @pytest.fixture
-def present(monkeypatch):
-    """Pretend that pytetwild is installed: the child runs a program of the test."""
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object())
+def present(monkeypatch, tmp_path_factory):
+    """Have something installed as pytetwild: a program of the test."""
+    folder = tmp_path_factory.mktemp("package")
 
     def run(program):
-        monkeypatch.setattr(tetrahedra, "_CHILD", textwrap.dedent(program))
+        stand_in(folder, program)
+        monkeypatch.syspath_prepend(folder)
 
     return run
 
@@ -122,13 +127,11 @@ def test_interruption_ends_the_process(present, tmp_path):
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux ends orphans")
 def test_the_process_does_not_outlive_this_one(tmp_path):
     note = tmp_path / "process"
-    head, _, _ = tetrahedra._CHILD.partition("import numpy")
+    stand_in(tmp_path, WAITS.format(note=str(note)))
     program = f"""
-import importlib.util
-importlib.util.find_spec = lambda name: object()
+import sys
+sys.path.insert(0, {str(tmp_path)!r})
 import reducedfem as rf
-from reducedfem import tetrahedra
-tetrahedra._CHILD = {head + WAITS.format(note=str(note))!r}
 rf.tetrahedralize(rf.Surface({BALL.vertices.tolist()}, {BALL.triangles.tolist()}))
 """
     parent = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
