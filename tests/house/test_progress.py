@@ -66,8 +66,6 @@ def test_a_bar_appears_without_a_count(monkeypatch):
 
     monkeypatch.setattr(terminal, "write", write)
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("reducedfem._run.PATIENCE", 0.01)
-    monkeypatch.setattr("reducedfem._run.TICK", 0.01)
     with callback(None, "long step") as tell:
         assert drawn.wait(60)
         drawn.clear()
