@@ -7,7 +7,7 @@
 static const double WHOLE_STEPS = 3.0, SHORT_STEPS = 2.0;
 
 static void free_body(rf_coupled_body *b) {
-  rf_newmark_free(b->whole);
+  rf_motion_free(b->whole);
   rf_free(b->added);
   rf_free(b->force);
   rf_free(b->increment);
@@ -15,11 +15,11 @@ static void free_body(rf_coupled_body *b) {
   rf_free(b->more);
 }
 
-static rf_status create_body(double period_s, rf_newmark *body, int64_t steps, int32_t rows,
+static rf_status create_body(double period_s, rf_motion *body, int64_t steps, int32_t rows,
                              rf_coupled_body *b, rf_error *err) {
   rf_status st = RF_OK;
   if (!body) return st;
-  const int32_t ld = rf_dense_ld(body->model->r);
+  const int32_t ld = rf_dense_ld(body->n);
   b->body = body;
   b->steps = steps;
   RF_ALLOC(b->added, ld * ld);
@@ -28,23 +28,22 @@ static rf_status create_body(double period_s, rf_newmark *body, int64_t steps, i
   RF_ALLOC(b->response, rows * ld);
   RF_ALLOC(b->more, ld);
   if (steps > 1) {
-    rf_newmark_settings set = body->set;
+    rf_motion_settings set = body->set;
     set.dt_s = period_s;
     set.beta = 0.5;
     set.gamma = 1.0;
-    RF_TRY(rf_newmark_create(body->model, &set, &b->whole, err));
-    RF_TRY(rf_newmark_take(b->whole, body, err));
+    RF_TRY(rf_motion_clone(body, &set, &b->whole, err));
   }
 done:
   return st;
 }
 
-static rf_status create_part(double period_s, const rf_coupled *c, rf_newmark *shell, int64_t steps,
+static rf_status create_part(double period_s, const rf_coupled *c, rf_motion *shell, int64_t steps,
                              rf_coupled_part *p, rf_error *err) {
   rf_status st = RF_OK;
   RF_TRY(create_body(period_s, shell, steps, c->rows, &p->shell, err));
   if (shell) {
-    const int32_t ld = rf_dense_ld(shell->model->r);
+    const int32_t ld = rf_dense_ld(shell->n);
     RF_ALLOC(p->blocks.mixed, c->rows * ld);
     RF_ALLOC(p->blocks.shell, ld * ld);
   }
@@ -54,12 +53,12 @@ done:
   return st;
 }
 
-rf_status rf_coupled_create(double period_s, int32_t n_parts, rf_newmark *const *shells,
-                            const int64_t *steps, rf_newmark *field, int64_t field_steps,
+rf_status rf_coupled_create(double period_s, int32_t n_parts, rf_motion *const *shells,
+                            const int64_t *steps, rf_motion *field, int64_t field_steps,
                             rf_coupled **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_coupled *c = NULL;
-  const int32_t r_field = field ? field->model->r : 0;
+  const int32_t r_field = field ? field->n : 0;
   RF_ALLOC(c, 1);
   c->n_parts = n_parts;
   c->damped = field_steps > 1 ? SHORT_STEPS : WHOLE_STEPS;

@@ -4,7 +4,7 @@
 //
 // With y = (dx, dw) the motion of the object in a cycle, o = (y, dq_f) with the change of its
 // coordinates, dq_k that of shell k, the contacts' blocks G, B_k, D_k of -sum w k W W^T
-// (contact/penalty.h), the matrices S of Newmark's steps (integrator/newmark.h, with residuals rho
+// (contact/penalty.h), the matrices S of Newmark's steps (dynamics/newton.h, with residuals rho
 // under the contacts' forces), the balances of the object, its coordinates and each shell are
 //
 //     (G_coupling + G_yy) y + G_yf dq_f + sum_k B_yk dq_k = -(F, T)_coupling - (F, T)
@@ -40,14 +40,14 @@
 #include "base/status.h"
 #include "contact/penalty.h"
 #include "coupling/virtual_coupling.h"
-#include "integrator/newmark.h"
+#include "dynamics/motion.h"
 
 enum { RF_COUPLED_MOST_PARTS = 16 };
 
 // Something that deforms.
 typedef struct rf_coupled_body {
-  rf_newmark *body;   // borrowed; NULL: it does not
-  rf_newmark *whole;  // one step of a period in its place, where it has shorter ones; owned
+  rf_motion *body;   // borrowed; NULL: it does not
+  rf_motion *whole;  // one step of a period in its place, where it has shorter ones; owned
   int64_t steps;      // of the body in a period
   double *added;      // what contact adds to its stiffness                    (rows of ld)
   double *force;      // of contact, at the beginning of the cycle             (ld)
@@ -76,8 +76,8 @@ typedef struct rf_coupled {
 // Of the shells (n_parts; NULL: at rest or rigid), and the field object (nullable); all are
 // borrowed, with so many steps each in a period.
 RF_MUST_CHECK rf_status rf_coupled_create(double period_s, int32_t n_parts,
-                                          rf_newmark *const *shells, const int64_t *steps,
-                                          rf_newmark *field, int64_t field_steps, rf_coupled **out,
+                                          rf_motion *const *shells, const int64_t *steps,
+                                          rf_motion *field, int64_t field_steps, rf_coupled **out,
                                           rf_error *err);
 void rf_coupled_free(rf_coupled *c);  // NULL is fine
 

@@ -14,10 +14,10 @@ static double dot(int32_t n, const double *x, const double *y) {
 }
 
 static int32_t ld_of(const rf_coupled_body *b) {
-  return b->body ? rf_dense_ld(b->body->model->r) : 0;
+  return b->body ? rf_dense_ld(b->body->n) : 0;
 }
 
-static rf_newmark *stepped(const rf_coupled_body *b) { return b->whole ? b->whole : b->body; }
+static rf_motion *stepped(const rf_coupled_body *b) { return b->whole ? b->whole : b->body; }
 
 const rf_penalty_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part) {
   return c->part[part].in_contact ? &c->part[part].blocks : NULL;
@@ -35,16 +35,16 @@ static void add_rows(int32_t n, int32_t ld, const double *weights, const double 
 // a and Z of a body with the force and the added stiffness that it has; `rows`: B^T.
 static rf_status eliminate(rf_coupled_body *b, int32_t n, const double *rows) {
   const int32_t ld = ld_of(b);
-  const rf_status st = rf_newmark_linearize_rt(stepped(b), b->force, b->added, b->increment);
+  const rf_status st = rf_motion_linearize_rt(stepped(b), b->force, b->added, b->increment);
   for (int32_t a = 0; a < n && st >= 0; ++a)
-    rf_newmark_solve_rt(stepped(b), rows + a * ld, b->response + a * ld);
+    rf_motion_solve_rt(stepped(b), rows + a * ld, b->response + a * ld);
   return st;
 }
 
 // A shell's answer joins what acts on the object.
 static rf_status eliminate_shell(rf_coupled *c, rf_coupled_part *p, const double *force) {
   rf_coupled_body *b = &p->shell;
-  const int32_t r = b->body->model->r, ld = ld_of(b);
+  const int32_t r = b->body->n, ld = ld_of(b);
   memcpy(b->force, force, (size_t)r * sizeof *force);
   for (int32_t i = 0; i < ld * ld; ++i) b->added[i] = -p->blocks.shell[i];
   const rf_status st = eliminate(b, c->n_object, p->blocks.mixed);
@@ -85,7 +85,7 @@ static void begin_object(rf_coupled *c, bool again, const rf_coupling_load *load
 // The coordinates of the field object are eliminated from what acts on it.
 static rf_status eliminate_field(rf_coupled *c, const double *force) {
   rf_coupled_body *b = &c->field;
-  const int32_t r = b->body->model->r, ld = ld_of(b), rows = c->rows;
+  const int32_t r = b->body->n, ld = ld_of(b), rows = c->rows;
   for (int32_t i = 0; i < r; ++i) b->force[i] = force[i] + c->pull[6 + i];
   for (int32_t i = 0; i < r; ++i)
     for (int32_t j = 0; j < r; ++j) b->added[i * ld + j] = -c->object[(6 + i) * rows + 6 + j];
@@ -124,8 +124,8 @@ rf_status rf_coupled_condense_rt(rf_coupled *c, bool again, double *const *shell
 // Shorter steps, while the force by the motion grows evenly to `more`, and that by the body's own
 // motion follows it.
 static rf_status finish_steps(rf_coupled_body *b) {
-  const int32_t r = b->body->model->r, ld = ld_of(b);
-  const rf_simd simd = b->body->model->polynomial->simd;
+  const int32_t r = b->body->n, ld = ld_of(b);
+  const rf_simd simd = b->body->system->simd;
   double *way = b->response, *force = b->response + ld;
   memset(way, 0, 2 * (size_t)ld * sizeof *way);
   for (int64_t j = 1; j <= b->steps; ++j) {
@@ -135,7 +135,7 @@ static rf_status finish_steps(rf_coupled_body *b) {
       force[i] = b->force[i] + part * b->more[i] - force[i];
       way[i] -= b->body->q[i];
     }
-    const rf_status st = rf_newmark_step_added_rt(b->body, force, b->added);
+    const rf_status st = rf_motion_step_added_rt(b->body, force, b->added);
     if (st < 0) return st;
     for (int32_t i = 0; i < r; ++i) way[i] += b->body->q[i];
   }
@@ -144,9 +144,9 @@ static rf_status finish_steps(rf_coupled_body *b) {
 
 // The step under b->more; b->increment becomes the change of the coordinates.
 static rf_status finish_body(rf_coupled_body *b) {
-  const int32_t r = b->body->model->r;
+  const int32_t r = b->body->n;
   for (int32_t i = 0; i < r; ++i) b->increment[i] = -b->body->q[i];
-  const rf_status st = b->whole ? finish_steps(b) : rf_newmark_finish_rt(b->body, b->more);
+  const rf_status st = b->whole ? finish_steps(b) : rf_motion_finish_rt(b->body, b->more);
   for (int32_t i = 0; i < r; ++i) b->increment[i] += b->body->q[i];
   return st;
 }
@@ -164,7 +164,7 @@ rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]) {
   memcpy(c->motion, move, 6 * sizeof *move);
   if (c->field.body) {
     st = move_body(&c->field, 6, move, c->mixed);
-    memcpy(c->motion + 6, c->field.increment, (size_t)c->field.body->model->r * sizeof *c->motion);
+    memcpy(c->motion + 6, c->field.increment, (size_t)c->field.body->n * sizeof *c->motion);
   }
   for (int32_t k = 0; k < c->n_parts && st >= 0; ++k)
     if (c->part[k].shell.body)
@@ -174,8 +174,8 @@ rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]) {
 
 static void prepare_body(rf_coupled_body *b) {
   if (!b->body) return;
-  if (b->whole) rf_newmark_follow_rt(b->whole, b->body);
-  rf_newmark_prepare_rt(stepped(b));
+  if (b->whole) rf_motion_follow_rt(b->whole, b->body);
+  rf_motion_prepare_rt(stepped(b));
 }
 
 void rf_coupled_prepare_rt(rf_coupled *c) {

@@ -217,12 +217,12 @@ static rf_status open_device(rf_session *s, rf_error *err) {
 // Names the simulation whose body went too far, if one did.
 static bool explain_far(const rf_session *s, long long tick, rf_error *why) {
   for (int32_t k = -1; k < RF_TICK_MOST_CONTACTS; ++k) {
-    const rf_newmark *body = rf_tick_simulation(s->tick, k);
+    const rf_motion *body = rf_tick_simulation(s->tick, k);
     char name[RF_TICK_NAME], who[2 * RF_TICK_NAME];
     if (!body || !(body->displaced_m > 0.0)) continue;
     rf_tick_name(k, name);
     (void)snprintf(who, sizeof who, "cycle %lld: %s", tick, name);
-    (void)rf_newmark_explain(body, who, "softer contact", why);
+    (void)rf_motion_explain(body, who, "softer contact", why);
     return true;
   }
   return false;

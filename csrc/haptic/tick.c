@@ -16,7 +16,7 @@ void rf_tick_name(int32_t k, char name[RF_TICK_NAME]) {
 
 // the simulation again, in the same state, and how many of its steps make a cycle; k: of a contact,
 // or negative, of the field's object
-static rf_status copy_simulation(const rf_newmark *from, int32_t k, double dt_s, rf_newmark **out,
+static rf_status copy_simulation(const rf_motion *from, int32_t k, double dt_s, rf_motion **out,
                                  int64_t *steps, rf_error *err) {
   const double ratio = dt_s / from->set.dt_s;
   const double whole = round(ratio);
@@ -25,18 +25,17 @@ static rf_status copy_simulation(const rf_newmark *from, int32_t k, double dt_s,
                    "a simulation has steps of %g s, of which no whole number makes a cycle of %g s",
                    from->set.dt_s, dt_s);
   *steps = (int64_t)whole;
-  rf_status st = rf_newmark_create(from->model, &from->set, out, err);
-  if (st >= 0) st = rf_newmark_take(*out, from, err);
+  const rf_status st = rf_motion_clone(from, NULL, out, err);
   if (st < 0) return st;
   // its first step would end the session, after a force from this state
-  const double displaced = rf_reduced_farthest_rt(from->model, from->q);
-  if (rf_newmark_far_rt(from, displaced)) {
+  const double displaced = from->system->operations->farthest(from->system, from->q);
+  if (rf_motion_far_rt(from, displaced)) {
     char name[RF_TICK_NAME];
     rf_tick_name(k, name);
     return rf_fail(err, RF_ERR_ARG,
                    "%s displaces its body by up to %.3g m, more than %g times its length of %.3g "
                    "m: reset it",
-                   name, displaced, RF_NEWMARK_FARTHEST, from->model->length_m);
+                   name, displaced, RF_MOTION_FARTHEST, from->system->length_m);
   }
   (*out)->bounded = true;
   return RF_OK;
@@ -63,7 +62,7 @@ static rf_status check(const rf_tick_settings *set, int32_t n_contacts, rf_error
 
 // Prepares the joint solve; does nothing if no object deforms.
 static rf_status couple(rf_tick *t, rf_error *err) {
-  rf_newmark *shells[RF_TICK_MOST_CONTACTS];
+  rf_motion *shells[RF_TICK_MOST_CONTACTS];
   int64_t steps[RF_TICK_MOST_CONTACTS];
   bool any = t->field != NULL;
   for (int32_t k = 0; k < t->n_parts; ++k) {
@@ -77,7 +76,7 @@ static rf_status couple(rf_tick *t, rf_error *err) {
 }
 
 rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
-                         const rf_tick_contact *contacts, const rf_newmark *field, rf_tick **out,
+                         const rf_tick_contact *contacts, const rf_motion *field, rf_tick **out,
                          rf_error *err) {
   rf_status st = check(set, n_contacts, err);
   if (st < 0) return st;
@@ -101,16 +100,16 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
           (int)k, grasp[0], grasp[1], grasp[2], t->grasp_m[0], t->grasp_m[1], t->grasp_m[2]);
       goto done;
     }
-    if (contacts[k].shell && contacts[k].shell->model->r != r) {
+    if (contacts[k].shell && contacts[k].shell->n != r) {
       st = rf_fail(err, RF_ERR_ARG,
                    "the simulation of contact %d has %d reduced coordinates, its shell has %d",
-                   (int)k, (int)contacts[k].shell->model->r, (int)r);
+                   (int)k, (int)contacts[k].shell->n, (int)r);
       goto done;
     }
-    if (of_field != 0 && of_field != (field ? field->model->r : 0)) {
+    if (of_field != 0 && of_field != (field ? field->n : 0)) {
       st = rf_fail(err, RF_ERR_ARG,
                    "the field of contact %d has %d reduced coordinates, its simulation has %d",
-                   (int)k, (int)of_field, (int)(field ? field->model->r : 0));
+                   (int)k, (int)of_field, (int)(field ? field->n : 0));
       goto done;
     }
     RF_TRY(rf_penalty_copy(penalty, &part->penalty, err));
@@ -120,8 +119,8 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
   }
   if (field) {
     RF_TRY(copy_simulation(field, -1, set->dt_s, &t->field, &t->field_steps, err));
-    RF_ALLOC(t->field_reduced, field->model->r);
-    RF_ALLOC(t->field_sum, field->model->r);
+    RF_ALLOC(t->field_reduced, field->n);
+    RF_ALLOC(t->field_sum, field->n);
   }
   for (int32_t k = 0; field && k < n_contacts; ++k) {
     if (rf_penalty_field_coordinates(contacts[k].penalty) != 0) continue;
@@ -147,17 +146,17 @@ void rf_tick_free(rf_tick *t) {
   if (!t) return;
   for (int32_t k = 0; k < t->n_parts; ++k) {
     rf_penalty_free(t->part[k].penalty);
-    rf_newmark_free(t->part[k].shell);
+    rf_motion_free(t->part[k].shell);
     rf_free(t->part[k].reduced);
   }
   rf_coupled_free(t->coupled);
-  rf_newmark_free(t->field);
+  rf_motion_free(t->field);
   rf_free(t->field_reduced);
   rf_free(t->field_sum);
   rf_free(t);
 }
 
-const rf_newmark *rf_tick_simulation(const rf_tick *t, int32_t k) {
+const rf_motion *rf_tick_simulation(const rf_tick *t, int32_t k) {
   if (k < 0) return t->field;
   return k < t->n_parts ? t->part[k].shell : NULL;
 }

@@ -38,7 +38,7 @@
 #include "haptic/coupled.h"
 #include "haptic/passivity.h"
 #include "haptic/safety.h"
-#include "integrator/newmark.h"
+#include "dynamics/motion.h"
 
 enum { RF_TICK_MOST_CONTACTS = RF_COUPLED_MOST_PARTS };
 
@@ -85,27 +85,27 @@ enum {
   RF_TICK_LIMITED = 1 << 8,  // a largest speed cut the motion
   RF_TICK_CLUTCHED = 1 << 9,
   RF_TICK_DEVICE_FAILED = 1 << 10,
-  // coupling or deformation left the finite numbers, or a body went too far (rf_newmark_far_rt)
+  // coupling or deformation left the finite numbers, or a body went too far (rf_motion_far_rt)
   RF_TICK_DIVERGED = 1 << 11,
   RF_TICK_SPLIT = 1 << 12,      // a coupled cycle was split: its matrix was not positive definite
   RF_TICK_TOO_DEEP = 1 << 13,   // contact was deeper than the coupling allows
   RF_TICK_SATURATED = 1 << 14,  // less than the whole spring acted on the object
-  RF_TICK_SHORTENED = 1 << 15   // an increment of a body was shortened (integrator/newmark.h)
+  RF_TICK_SHORTENED = 1 << 15   // an increment of a body was shortened (dynamics/newton.h)
 };
 
 // A contact, and the simulation of its shell (nullable: it stays at rest).
 typedef struct rf_tick_contact {
   const rf_penalty *penalty;
-  const rf_newmark *shell;
+  const rf_motion *shell;
 } rf_tick_contact;
 
 typedef struct rf_tick rf_tick;
 
 // Copies contacts and simulations, with the states of these; trees, fields and models are
 // borrowed.  `field`: simulation of the object with the field, nullable.  Steps of simulations must
-// divide the cycle, and their bodies not be too far (rf_newmark_far_rt).
+// divide the cycle, and their bodies not be too far (rf_motion_far_rt).
 RF_MUST_CHECK rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
-                                       const rf_tick_contact *contacts, const rf_newmark *field,
+                                       const rf_tick_contact *contacts, const rf_motion *field,
                                        rf_tick **out, rf_error *err);
 void rf_tick_free(rf_tick *tick);  // NULL is fine
 
@@ -139,7 +139,7 @@ size_t rf_tick_snapshot_bytes_rt(const rf_tick *tick);
 void rf_tick_snapshot_rt(const rf_tick *tick, const rf_tick_record *record, char *out);
 
 // Simulations as they are now, of contact k, and of the field's object (k < 0); NULL: none.
-const rf_newmark *rf_tick_simulation(const rf_tick *tick, int32_t k);
+const rf_motion *rf_tick_simulation(const rf_tick *tick, int32_t k);
 // Their names, for messages.
 enum { RF_TICK_NAME = 48 };
 void rf_tick_name(int32_t k, char name[RF_TICK_NAME]);

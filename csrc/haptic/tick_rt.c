@@ -95,7 +95,7 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
   load->clearance_m = INFINITY;
   const bool bounded = isfinite(most_depth(t));
   out->level = INT32_MAX;
-  if (t->field) memset(t->field_sum, 0, (size_t)t->field->model->r * sizeof *t->field_sum);
+  if (t->field) memset(t->field_sum, 0, (size_t)t->field->n * sizeof *t->field_sum);
   for (int32_t k = 0; k < t->n_parts; ++k) {
     rf_tick_part *part = &t->part[k];
     rf_penalty_result found;
@@ -121,7 +121,7 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
       load->torque_nm[i] += found.torque_nm[i];
     }
     for (int i = 0; i < 36; ++i) load->gradient[i] += found.gradient[i];
-    for (int32_t j = 0; t->field && j < t->field->model->r; ++j)
+    for (int32_t j = 0; t->field && j < t->field->n; ++j)
       t->field_sum[j] += t->field_reduced[j];
     load->depth_m = fmax(load->depth_m, found.depth_m);
     load->clearance_m = fmin(load->clearance_m, found.clearance_m);
@@ -214,10 +214,10 @@ static rf_status deform(rf_tick *t) {
   for (int32_t k = 0; k < t->n_parts; ++k) {
     rf_tick_part *part = &t->part[k];
     if (!part->shell) continue;
-    const rf_status st = rf_newmark_step_rt(part->shell, part->reduced, part->steps);
+    const rf_status st = rf_motion_step_rt(part->shell, part->reduced, part->steps);
     if (st < 0) return st;
   }
-  if (t->field) return rf_newmark_step_rt(t->field, t->field_sum, t->field_steps);
+  if (t->field) return rf_motion_step_rt(t->field, t->field_sum, t->field_steps);
   return RF_OK;
 }
 
@@ -356,8 +356,8 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   return RF_OK;
 }
 
-static size_t put_coordinates(const rf_newmark *s, char *out) {
-  const size_t bytes = s ? (size_t)s->model->r * sizeof *s->q : 0;
+static size_t put_coordinates(const rf_motion *s, char *out) {
+  const size_t bytes = s ? (size_t)s->n * sizeof *s->q : 0;
   if (out && bytes) memcpy(out, s->q, bytes);
   return bytes;
 }

@@ -8,7 +8,7 @@
 
 typedef struct rf_tick_part {
   rf_penalty *penalty;
-  rf_newmark *shell;  // NULL: at rest
+  rf_motion *shell;  // NULL: at rest
   int64_t steps;      // of it in a cycle
   double *reduced;    // force on it                                                        (r)
 } rf_tick_part;
@@ -18,7 +18,7 @@ struct rf_tick {
   int32_t n_parts;
   rf_tick_part part[RF_TICK_MOST_CONTACTS];
   rf_coupled *coupled;  // NULL: split
-  rf_newmark *field;    // of the object with the field; NULL: it does not deform
+  rf_motion *field;    // of the object with the field; NULL: it does not deform
   int64_t field_steps;
   double *field_reduced, *field_sum;  // of a contact, and of all                           (r)
   double grasp_m[3];                  // in the frame of the field object

@@ -264,3 +264,16 @@ done:
   rf_mesh_free(m);
   return st;
 }
+
+double rf_mesh_length(int32_t n, const double *nodes) {
+  double low[3], high[3], diagonal[3];
+  memcpy(low, nodes, sizeof low);
+  memcpy(high, nodes, sizeof high);
+  for (int32_t k = 1; k < n; ++k)
+    for (int i = 0; i < 3; ++i) {
+      low[i] = fmin(low[i], nodes[3 * (int64_t)k + i]);
+      high[i] = fmax(high[i], nodes[3 * (int64_t)k + i]);
+    }
+  rf_vec3_sub(high, low, diagonal);
+  return rf_vec3_length(diagonal);
+}

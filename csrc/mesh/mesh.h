@@ -53,6 +53,9 @@ RF_MUST_CHECK rf_status rf_mesh_allocate(rf_element_type type, int32_t n_nodes, 
                                          rf_mesh **out, rf_error *err);
 void rf_mesh_free(rf_mesh *mesh);  // NULL is fine
 
+// Diagonal of the box around n >= 1 nodes (n, 3).
+double rf_mesh_length(int32_t n, const double *nodes);
+
 // RF_ERR_MESH unless the Jacobian of every element is positive, as above.
 RF_MUST_CHECK rf_status rf_mesh_check_jacobians(const rf_mesh *mesh, rf_error *err);
 

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "linalg/blas.h"
 #include "linalg/vec3.h"
+#include "mesh/mesh.h"
 #include "model/reduced_model.h"
 
 // entries of a symmetric matrix that was computed, saved and read again differ by less
@@ -70,20 +71,6 @@ static void release_basis(rf_reduced_basis *basis) {
   rf_free(basis);
 }
 
-// diagonal of the box around the nodes
-static double length_of(int32_t n_nodes, const double *nodes) {
-  double low[3], high[3], diagonal[3];
-  memcpy(low, nodes, sizeof low);
-  memcpy(high, nodes, sizeof high);
-  for (int32_t k = 1; k < n_nodes; ++k)
-    for (int i = 0; i < 3; ++i) {
-      low[i] = fmin(low[i], nodes[3 * (int64_t)k + i]);
-      high[i] = fmax(high[i], nodes[3 * (int64_t)k + i]);
-    }
-  rf_vec3_sub(high, low, diagonal);
-  return rf_vec3_length(diagonal);
-}
-
 // R from U^T U = R^T R, and how far the columns of U R^-1 reach together.  Vectors that depend on
 // each other have none: the model is refused for its mass.
 static rf_status find_turn(rf_reduced_basis *basis, int32_t r, int32_t n_nodes, rf_error *err) {
@@ -135,7 +122,7 @@ static rf_status copy_basis(int32_t r, int32_t n_nodes, const double *nodes, con
   for (int32_t i = 0; i < r; ++i)
     for (const double *u = vectors + i * (count / r), *end = u + count / r; u < end; u += 3)
       basis->reach[i] = fmax(basis->reach[i], rf_vec3_length(u));
-  basis->length_m = nodes ? length_of(n_nodes, nodes) : INFINITY;
+  basis->length_m = nodes ? rf_mesh_length(n_nodes, nodes) : INFINITY;
   RF_TRY(find_turn(basis, r, n_nodes, err));
   *out = basis;
   basis = NULL;

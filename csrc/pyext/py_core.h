@@ -22,16 +22,12 @@ typedef enum py_type_index {
   PY_EMBEDDING,
   PY_SOLID,
   PY_REDUCED,
-  PY_NEWMARK_REDUCED,
-  PY_NEWMARK_SOLID,
-  PY_CENTRAL_REDUCED,
-  PY_CENTRAL_SOLID,
+  PY_MOTION,
   PY_FREE_BODY,
   PY_PARTS,
   PY_DAMPING,
   PY_SKIN,
   PY_PROJECTED,
-  PY_NEWMARK_PROJECTED,
   PY_SECOND_ORDER,
   PY_VOXMAP,
   PY_VOXMAP_CONTACT,
@@ -92,9 +88,9 @@ int py_run_init(py_state *state, py_run *r, PyObject *callable, int threads);
 
 // Type specs, one a py_<room>.c, registered by module.c.
 extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_spec,
-    py_newmark_reduced_spec, py_newmark_solid_spec, py_central_reduced_spec, py_central_solid_spec,
+    py_motion_spec,
     py_free_body_spec, py_parts_spec, py_damping_spec, py_skin_spec, py_second_order_spec,
-    py_projected_spec, py_newmark_projected_spec, py_voxmap_spec, py_voxmap_contact_spec,
+    py_projected_spec, py_voxmap_spec, py_voxmap_contact_spec,
     py_deformed_field_spec;
 extern PyType_Spec py_point_tree_spec, py_field_spec;
 extern PyType_Spec py_contact_spec, py_device_spec, py_session_spec;

@@ -3,12 +3,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "integrator/free_body.h"
+#include "dynamics/free_body.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_damping.h"
 #include "pyext/py_object.h"
 #include "pyext/py_reduced.h"
-#include "pyext/py_schemes.h"
+#include "pyext/py_motion.h"
 
 static void release(void *body) { rf_free_body_free(body); }
 
@@ -16,19 +16,19 @@ static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   py_state *state = (py_state *)PyType_GetModuleState(type);
   PyObject *model_obj, *nodes_obj, *centre_obj, *inertia_obj, *gravity_obj, *damping_obj = Py_None;
   rf_free_body_settings set = {0};
-  rf_newmark_settings *d = &set.deformation;
+  rf_motion_settings *d = &set.deformation;
   py_in nodes = {0}, centre = {0}, inertia = {0}, gravity = {0};
   rf_free_body *body = NULL;
   PyObject *kept = NULL, *self = NULL;
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OO(ddddd)id(dOO)O|O:FreeBody", &model_obj, &nodes_obj, &d->dt_s,
-                        &d->damping_mass, &d->damping_stiff, &d->beta, &d->gamma, &d->newton_max,
+                        &set.damping.mass, &set.damping.stiffness, &d->beta, &d->gamma, &d->newton_max,
                         &d->tolerance, &set.mass, &centre_obj, &inertia_obj, &gravity_obj,
                         &damping_obj))
     return NULL;
   const rf_reduced *model = py_reduced_get(state, model_obj);
-  if (!model || py_damping_in(state, damping_obj, &d->strain_rate) < 0) return NULL;
+  if (!model || py_damping_in(state, damping_obj, &set.damping.strain_rate) < 0) return NULL;
   if (py_in_f64(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){model->n_nodes, 3}) < 0 ||
       py_in_f64(&centre, centre_obj, "centre", 1, (npy_intp[]){3}) < 0 ||
       py_in_f64(&inertia, inertia_obj, "inertia", 2, (npy_intp[]){3, 3}) < 0 ||
@@ -143,7 +143,7 @@ static int take_crowd(py_state *state, crowd *c, PyObject *bodies, PyObject *for
     PyObject *force = PyTuple_GET_ITEM(forces, i);
     if (force == Py_None) continue;
     snprintf(name, sizeof name, c->count == 1 ? "force" : "forces[%lld]", (long long)i);
-    const int32_t n = c->body[i]->deformation->model->n_nodes;
+    const int32_t n = c->body[i]->model->n_nodes;
     if (py_in_field(&c->force[i], force, name, n) < 0) return -1;
   }
   return 0;
@@ -153,11 +153,11 @@ static rf_status step_crowd(crowd *c, const rf_run *run, int64_t n, rf_error *er
   rf_status st = RF_OK;
   const rf_run quiet = {.threads = run->threads};
   for (npy_intp i = 0; i < c->count && st >= 0; ++i)
-    st = loads_of(c->force[i].data, c->body[i]->deformation->model->n_nodes, &c->loads[i],
+    st = loads_of(c->force[i].data, c->body[i]->model->n_nodes, &c->loads[i],
                   &c->n_loads[i], err);
   double work = 0.0;
   for (npy_intp i = 0; i < c->count; ++i)
-    work += py_step_work(c->body[i]->deformation->model, &c->body[i]->deformation->set);
+    work += py_step_work(c->body[i]->deformation);
   const int64_t chunk = c->count > 0 ? py_step_chunk(work) : n;
   for (int64_t done = 0; done < n && st >= 0;) {
     const int64_t count = n - done < chunk ? n - done : chunk;
@@ -206,7 +206,7 @@ PyDoc_STRVAR(state_doc,
 static PyObject *read_state(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_free_body *b = py_held(self);
-  const npy_intp r = b->deformation->model->r, length[7] = {3, 4, 3, 3, r, r, r};
+  const npy_intp r = b->model->r, length[7] = {3, 4, 3, 3, r, r, r};
   PyObject *out[7] = {NULL}, *result = NULL;
   for (int i = 0; i < 7; ++i) {
     out[i] = py_new_f64(1, &length[i]);
@@ -243,7 +243,7 @@ static PyObject *reset(PyObject *self, PyObject *args) {
   rf_free_body *body = py_held(self);
   static const char *const names[6] = {"position",         "quaternion", "velocity",
                                        "angular_velocity", "q",          "qdot"};
-  const npy_intp r = body->deformation->model->r, length[6] = {3, 4, 3, 3, r, r};
+  const npy_intp r = body->model->r, length[6] = {3, 4, 3, 3, r, r};
   PyObject *objects[6], *result = NULL;
   py_in in[6] = {{0}};
   if (!PyArg_ParseTuple(args, "OOOOOO:reset", &objects[0], &objects[1], &objects[2], &objects[3],
@@ -261,7 +261,7 @@ static PyObject *reset(PyObject *self, PyObject *args) {
   const rf_rigid_state before = body->rigid;
   st = rf_free_body_set_pose(body, in[0].data, in[1].data, in[2].data, in[3].data, &err);
   if (st >= 0) {
-    st = rf_newmark_reset(body->deformation, in[4].data, in[5].data, NULL, &err);
+    st = rf_motion_reset(body->deformation, NULL, in[4].data, in[5].data, NULL, &err);
     if (st < 0) body->rigid = before;
   }
   py_unlock(self);
@@ -279,7 +279,7 @@ PyDoc_STRVAR(snapshot_doc,
 static PyObject *snapshot(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_free_body *b = py_held(self);
-  const npy_intp r = b->deformation->model->r, length[4] = {13, r, r, r};
+  const npy_intp r = b->model->r, length[4] = {13, r, r, r};
   PyObject *out[4] = {NULL}, *result = NULL;
   double *to[4];
   for (int i = 0; i < 4; ++i) {
@@ -311,7 +311,7 @@ static PyObject *restore(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   rf_free_body *body = py_held(self);
   static const char *const names[4] = {"rigid", "q", "qdot", "qddot"};
-  const npy_intp r = body->deformation->model->r, length[4] = {13, r, r, r};
+  const npy_intp r = body->model->r, length[4] = {13, r, r, r};
   PyObject *objects[4], *result = NULL;
   py_in in[4] = {{0}};
   long long steps;
@@ -341,7 +341,7 @@ PyDoc_STRVAR(positions_doc,
 static PyObject *positions(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_free_body *body = py_held(self);
-  PyObject *out = py_new_f64(2, (npy_intp[]){body->deformation->model->n_nodes, 3});
+  PyObject *out = py_new_f64(2, (npy_intp[]){body->model->n_nodes, 3});
   if (!out) return NULL;
   double *x = py_f64(out);
   Py_BEGIN_ALLOW_THREADS

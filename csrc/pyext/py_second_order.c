@@ -6,14 +6,21 @@
 #include "basis/basis.h"
 #include "pyext/py_matrix.h"
 #include "pyext/py_object.h"
+#include "pyext/py_second_order.h"
 
 typedef struct py_second_order {
-  py_object object;  // holds rf_modes_matrices, which borrow the mass
-  rf_csc mass;       // lower triangle, own memory
+  py_object object;      // holds rf_modes_matrices, which borrow the mass
+  py_matrices matrices;  // own memory
 } py_second_order;
 
 static const rf_modes_system *system_of(PyObject *self) {
   return rf_modes_matrices_system(py_held(self));
+}
+
+const py_matrices *py_matrices_get(py_state *state, PyObject *object) {
+  return py_require_type(state, object, PY_SECOND_ORDER, "system", "SecondOrderSystem") < 0
+             ? NULL
+             : &((py_second_order *)object)->matrices;
 }
 
 static void release(void *matrices) { rf_modes_matrices_free(matrices); }
@@ -39,41 +46,48 @@ static rf_status require_definite_mass(const rf_csc *mass, const rf_run *run, rf
 
 static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *mass_obj, *stiffness_obj, *result = NULL;
-  py_matrix mass = {0}, stiffness = {0};
+  PyObject *mass_obj, *stiffness_obj, *damping_obj, *result = NULL;
+  py_matrix mass = {0}, stiffness = {0}, damping = {0};
   rf_modes_matrices *matrices = NULL;
   rf_error err = {0};
   int threads;
   py_run run;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OOi:SecondOrder", &mass_obj, &stiffness_obj, &threads) ||
+  if (!PyArg_ParseTuple(args, "OOOi:SecondOrder", &mass_obj, &stiffness_obj, &damping_obj, &threads) ||
       py_run_init(state, &run, Py_None, threads) < 0)
     return NULL;
   if (py_in_matrix(state, &mass, mass_obj, "mass") < 0 ||
-      py_in_matrix(state, &stiffness, stiffness_obj, "stiffness") < 0)
+      py_in_matrix(state, &stiffness, stiffness_obj, "stiffness") < 0 ||
+      (damping_obj != Py_None &&
+       py_in_matrix(state, &damping, damping_obj, "damping_matrix") < 0))
     goto done;
   result = py_object_new(type, NULL, release, NULL);
   if (!result) goto done;
   py_second_order *self = (py_second_order *)result;
+  py_matrices *own = &self->matrices;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = copy_of(&mass.view, &self->mass, &err);
-  if (st >= 0) st = require_definite_mass(&self->mass, &run.run, &err);
-  if (st >= 0)
-    st = rf_modes_matrices_create(&stiffness.view, &self->mass, &run.run, &matrices, &err);
+  st = copy_of(&mass.view, &own->mass, &err);
+  if (st >= 0) st = copy_of(&stiffness.view, &own->stiffness, &err);
+  if (st >= 0 && damping.view.cols) st = copy_of(&damping.view, &own->damping, &err);
+  if (st >= 0) st = require_definite_mass(&own->mass, &run.run, &err);
+  if (st >= 0) st = rf_modes_matrices_create(&own->stiffness, &own->mass, &run.run, &matrices, &err);
   Py_END_ALLOW_THREADS
   self->object.held = matrices;
   result = py_result(state, st, &err, result);
 done:
   py_matrix_release(&mass);
   py_matrix_release(&stiffness);
+  py_matrix_release(&damping);
   return result;
 }
 
 static void second_order_dealloc(PyObject *self) {
-  rf_csc mass = ((py_second_order *)self)->mass;
+  py_matrices own = ((py_second_order *)self)->matrices;
   py_object_dealloc(self);
-  rf_csc_free(&mass);
+  rf_csc_free(&own.mass);
+  rf_csc_free(&own.stiffness);
+  rf_csc_free(&own.damping);
 }
 
 // The system for the time of one call, with a Hessian that asks Python.
@@ -277,7 +291,7 @@ static PyObject *mass_pca(PyObject *self, PyObject *args) {
   if (st >= 0) {
     Py_BEGIN_ALLOW_THREADS
     memcpy(copy, vectors.data, (size_t)count * (size_t)n * sizeof *copy);
-    st = rf_basis_system_pca(system, &((py_second_order *)self)->mass, &run.run, count,
+    st = rf_basis_system_pca(system, &((py_second_order *)self)->matrices.mass, &run.run, count,
                              weights.data, copy, at_most != 0, &r, spectrum, &err);
     Py_END_ALLOW_THREADS
   }
@@ -321,7 +335,7 @@ static PyObject *derivative_basis(PyObject *self, PyObject *args) {
   rf_status st = take_room(count, n, &vectors, &spectrum, &n_spectrum, &err);
   if (st >= 0) {
     Py_BEGIN_ALLOW_THREADS
-    st = rf_basis_system_derivatives(&system, &((py_second_order *)self)->mass, &run.run, k,
+    st = rf_basis_system_derivatives(&system, &((py_second_order *)self)->matrices.mass, &run.run, k,
                                      at_most != 0, &r, value, vectors, spectrum, &err);
     Py_END_ALLOW_THREADS
   }
@@ -347,9 +361,9 @@ static PyMethodDef second_order_methods[] = {
 };
 
 PyDoc_STRVAR(second_order_doc,
-             "SecondOrder(mass, stiffness, threads, /)\n--\n\n"
-             "Immutable system of two symmetric matrices, each a tuple (data, indices, indptr) of\n"
-             "its lower triangle. The public face is reducedfem.SecondOrderSystem.");
+             "SecondOrder(mass, stiffness, damping, threads, /)\n--\n\n"
+             "Immutable system of symmetric matrices, each a tuple (data, indices, indptr) of its\n"
+             "lower triangle; damping may be None. The public face is reducedfem.SecondOrderSystem.");
 
 static PyType_Slot second_order_slots[] = {
     {Py_tp_new, second_order_new},

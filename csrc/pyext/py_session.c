@@ -10,7 +10,7 @@
 #include "pyext/py_convert.h"
 #include "pyext/py_device.h"
 #include "pyext/py_object.h"
-#include "pyext/py_simulation.h"
+#include "pyext/py_motion.h"
 
 static rf_session *self_session(PyObject *self) { return py_held(self); }
 
@@ -80,12 +80,12 @@ static int safety_in(PyObject *tuple, rf_tick_settings *set) {
 
 typedef struct copies {
   rf_tick_contact contact[RF_TICK_MOST_CONTACTS];
-  rf_newmark *shell[RF_TICK_MOST_CONTACTS], *field;
+  rf_motion *shell[RF_TICK_MOST_CONTACTS], *field;
 } copies;
 
 static void release_copies(copies *c) {
-  for (int k = 0; k < RF_TICK_MOST_CONTACTS; ++k) rf_newmark_free(c->shell[k]);
-  rf_newmark_free(c->field);
+  for (int k = 0; k < RF_TICK_MOST_CONTACTS; ++k) rf_motion_free(c->shell[k]);
+  rf_motion_free(c->field);
 }
 
 static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyObject *field,
@@ -100,10 +100,10 @@ static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyOb
   for (Py_ssize_t k = 0; k < n; ++k) {
     c->contact[k].penalty = py_contact_get(state, PyTuple_GET_ITEM(contacts, k));
     if (!c->contact[k].penalty) return -1;
-    if (py_newmark_copy(state, PyTuple_GET_ITEM(shells, k), &c->shell[k]) < 0) return -1;
+    if (py_motion_copy(state, PyTuple_GET_ITEM(shells, k), &c->shell[k]) < 0) return -1;
     c->contact[k].shell = c->shell[k];
   }
-  return py_newmark_copy(state, field, &c->field);
+  return py_motion_copy(state, field, &c->field);
 }
 
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -390,12 +390,12 @@ static PyObject *restore(PyObject *self, PyObject *args) {
   lock(self);
   Py_END_ALLOW_THREADS
   // locked until it is copied: another thread may start the session
-  const rf_newmark *from = rf_tick_simulation(rf_session_loop(self_session(self))->tick, k);
+  const rf_motion *from = rf_tick_simulation(rf_session_loop(self_session(self))->tick, k);
   if (!rf_session_wait(self_session(self), 0.0))
     py_fail(state, "InputError", "the session is running: stop it first");
   else if (!from)
     py_fail(state, "InputError", "the session has no simulation %d", k);
-  else if (py_newmark_restore(state, simulation, from) == 0)
+  else if (py_motion_restore(state, simulation, from) == 0)
     result = Py_NewRef(Py_None);
   unlock(self);
   return result;

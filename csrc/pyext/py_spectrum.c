@@ -1,6 +1,6 @@
 // Frequencies and stable steps of solids and reduced models.
 #include "base/alloc.h"
-#include "integrator/central_solid.h"
+#include "dynamics/spectrum.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_damping.h"
 #include "pyext/py_reduced.h"

@@ -3,15 +3,15 @@
 // A step takes the object to its pose at the end of the step, evaluates contact there with the
 // coordinates q of the beginning, and steps implicitly: with f the contact's reduced force and
 // A = sum w k (U^T e) (U^T e)^T (contact/penalty.h), the force f - A (x - q) follows the end x of
-// the step (integrator/newmark.h).  Contact as stiff as contact/fit.h says comes to rest so
+// the step (dynamics/newton.h).  Contact as stiff as contact/fit.h says comes to rest so
 // whatever the mass of the body; explicit forces would not.  A step that takes the body too far
-// fails (rf_newmark_far_rt).
+// fails (rf_motion_far_rt).
 #ifndef RF_WORLD_DRIVEN_H
 #define RF_WORLD_DRIVEN_H
 
 #include "base/status.h"
 #include "contact/penalty.h"
-#include "integrator/newmark.h"
+#include "dynamics/motion.h"
 
 typedef struct rf_driven {
   rf_penalty_blocks blocks;  // the shell's only
@@ -23,8 +23,8 @@ void rf_driven_free(rf_driven *d);  // NULL is fine
 
 // One step.  `force`: from outside (r), nullable; field_q: of a field that deforms, nullable: rest.
 // Writes what contact did in `result`, reduced (r) and, of a field that deforms, field_reduced.
-// RF_ERR_ARG: the pose or field_q is not usable; other errors as of rf_newmark_step_rt.
-RF_MUST_CHECK rf_status rf_driven_step_rt(rf_driven *d, rf_newmark *simulation, rf_penalty *contact,
+// RF_ERR_ARG: the pose or field_q is not usable; other errors as of rf_motion_step_rt.
+RF_MUST_CHECK rf_status rf_driven_step_rt(rf_driven *d, rf_motion *simulation, rf_penalty *contact,
                                           const rf_pose *pose, const double *field_q,
                                           const double *force, rf_penalty_result *result,
                                           double *reduced, double *field_reduced);

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "integrator/free_body.h"
+#include "dynamics/free_body.h"
 #include "linalg/quat.h"
 
 // omega = R I^-1 R^T L; the inertia is that of the shape at rest
@@ -32,7 +32,7 @@ static void turn(const double q[4], double h, const double omega[3], double out[
 // Loads act where the deformed nodes are.
 static void gather_loads(rf_free_body *b, int32_t n_loads, const rf_load *loads, double total[3],
                          double torque[3]) {
-  const rf_reduced *model = b->deformation->model;
+  const rf_reduced *model = b->model;
   const int32_t r = model->r;
   const size_t dofs = 3 * (size_t)model->n_nodes;
   memset(b->force, 0, (size_t)r * sizeof *b->force);
@@ -91,8 +91,8 @@ rf_status rf_free_body_step_rt(rf_free_body *b, int32_t n_loads, const rf_load *
     const rf_rigid_state next = move(b, total, torque);
     b->deformation->displaced_m = 0.0;
     if (!finite_state(&next)) return RF_ERR_DIVERGED;
-    const rf_status st = i + 1 < n ? rf_newmark_step_rt(b->deformation, b->force, 1)
-                                   : rf_newmark_step_within_rt(b->deformation, b->force, 1);
+    const rf_status st = i + 1 < n ? rf_motion_step_rt(b->deformation, b->force, 1)
+                                   : rf_motion_step_within_rt(b->deformation, b->force, 1);
     if (st < 0) return st;
     b->rigid = next;
   }

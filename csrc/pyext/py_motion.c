@@ -1,6 +1,6 @@
-// The types _core.NewmarkReduced, NewmarkProjected, NewmarkSolid, CentralReduced and CentralSolid:
-// a simulation each, guarded by a lock of its own so that threads may share it.
-#include "pyext/py_simulation.h"
+// The type _core.Motion: a system in motion by a time integrator, guarded by a lock of its own so
+// that threads may share it.
+#include "pyext/py_motion.h"
 
 #include <string.h>
 
@@ -11,54 +11,67 @@
 #include "pyext/py_object.h"
 #include "pyext/py_projected.h"
 #include "pyext/py_reduced.h"
-#include "pyext/py_schemes.h"
+#include "pyext/py_second_order.h"
+#include "pyext/py_settings.h"
 #include "pyext/py_solid.h"
 #include "world/driven.h"
 
-typedef struct py_simulation {
-  py_object object;  // holds the state of the scheme, which borrows from the system and the
-                     // strain-rate damping that it keeps
-  const py_scheme *scheme;
+typedef struct py_motion {
+  py_object object;   // holds an rf_motion, which borrows from the system and the strain-rate
+                      // damping that it keeps
   int64_t chunk;      // steps between two looks at signals
   npy_intp shape[2];  // of the state vectors
   int ndim;
-} py_simulation;
+} py_motion;
 
-static rf_newmark *reduced_newmark(py_state *state, PyObject *object) {
-  return py_require_type(state, object, PY_NEWMARK_REDUCED, "simulation",
-                         "ImplicitNewmark of a ReducedSolid") < 0
-             ? NULL
-             : py_held(object);
+enum { MOST_STEPS = 256 };
+static const double WORK_PER_CHUNK = 1e7;  // numbers, of which a core reads some in a nanosecond
+
+double py_step_work(const rf_motion *m) {
+  return m->system->step_numbers * (m->set.newton_max > 1 ? m->set.newton_max : 1);
 }
 
-int py_newmark_copy(py_state *state, PyObject *object, rf_newmark **out) {
+int64_t py_step_chunk(double work) {
+  if (!(work > 0.0)) return 1;
+  const double steps = WORK_PER_CHUNK / work;
+  return steps < 1.0 ? 1 : steps < MOST_STEPS ? (int64_t)steps : MOST_STEPS;
+}
+
+// The motion of a reduced model that sessions and contact can step, or NULL with InputTypeError.
+static rf_motion *coupled_motion(py_state *state, PyObject *object) {
+  static const char wanted[] = "ImplicitNewmark of a ReducedSolid";
+  if (py_require_type(state, object, PY_MOTION, "simulation", wanted) < 0) return NULL;
+  rf_motion *m = py_held(object);
+  if (m->system->life->copy && !m->scheme->is_explicit) return m;
+  return py_fail(state, "InputTypeError", "simulation must be a reducedfem.%s, got another one",
+                 wanted);
+}
+
+int py_motion_copy(py_state *state, PyObject *object, rf_motion **out) {
   *out = NULL;
   if (object == Py_None) return 0;
-  const rf_newmark *from = reduced_newmark(state, object);
+  const rf_motion *from = coupled_motion(state, object);
   if (!from) return -1;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
-  st = rf_newmark_create(from->model, &from->set, out, &err);
-  if (st >= 0) st = rf_newmark_take(*out, from, &err);
+  st = rf_motion_clone(from, NULL, out, &err);
   py_unlock(object);
   Py_END_ALLOW_THREADS
   if (st >= 0) return 0;
-  rf_newmark_free(*out);
-  *out = NULL;
   py_raise(state, st, &err);
   return -1;
 }
 
-int py_newmark_restore(py_state *state, PyObject *object, const rf_newmark *from) {
-  rf_newmark *to = reduced_newmark(state, object);
+int py_motion_restore(py_state *state, PyObject *object, const rf_motion *from) {
+  rf_motion *to = coupled_motion(state, object);
   if (!to) return -1;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
-  st = rf_newmark_take(to, from, &err);
+  st = rf_motion_take(to, from, &err);
   py_unlock(object);
   Py_END_ALLOW_THREADS
   if (st >= 0) return 0;
@@ -66,102 +79,157 @@ int py_newmark_restore(py_state *state, PyObject *object, const rf_newmark *from
   return -1;
 }
 
-// An object that owns the given C state; takes it over, also on failure.
-static PyObject *wrap(PyTypeObject *type, PyObject *system, PyObject *damping,
-                      const py_scheme *scheme, int64_t chunk, void *owned, npy_intp n) {
-  PyObject *kept = PyTuple_Pack(2, system, damping);
-  if (!kept) {
-    scheme->release(owned);
-    return NULL;
-  }
-  PyObject *object = py_object_new_locked(type, owned, scheme->release, kept);
-  Py_DECREF(kept);
-  if (!object) return NULL;
-  py_simulation *self = (py_simulation *)object;
-  self->scheme = scheme;
-  self->chunk = chunk;
-  self->ndim = scheme->kind == PY_IS_SOLID ? 2 : 1;
-  self->shape[0] = n;
-  self->shape[1] = 3;
-  return object;
-}
+static void release(void *motion) { rf_motion_free(motion); }
 
-// A state vector of n coordinates or nodes, or NULL data when `object` is None.
-static int state_vector_in(py_in *in, PyObject *object, const char *name, py_system_kind kind,
-                           npy_intp n) {
+// A vector of the states of a system, or NULL data when `object` is None.
+static int vector_of(py_in *in, PyObject *object, const char *name, int ndim, npy_intp n) {
   *in = (py_in){0};
   if (object == Py_None) return 0;
-  return kind == PY_IS_SOLID ? py_in_field(in, object, name, n)
-                             : py_in_f64(in, object, name, 1, &n);
+  return ndim == 2 ? py_in_field(in, object, name, n) : py_in_f64(in, object, name, 1, &n);
 }
 
-static PyObject *simulation_new(const py_scheme *scheme, PyTypeObject *type, PyObject *args,
-                                PyObject *kwargs) {
-  py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *system, *damping = Py_None, *load_obj = Py_None;
-  rf_newmark_settings set = {0};
-  int threads;
-  py_run run;
-  py_in viscosity = {0}, load = {0};
+// A C system from the argument, and what its vectors look like.
+typedef struct source {
+  const rf_run *run;
+  rf_system_damping damping;
+  bool is_explicit;
+  py_in viscosity;
   const void *model;
   npy_intp n;
-  int64_t chunk = 1;
-  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (scheme->implicit
-          ? !PyArg_ParseTuple(args, "Odddddidi|OO:Newmark", &system, &set.dt_s, &set.damping_mass,
-                              &set.damping_stiff, &set.beta, &set.gamma, &set.newton_max,
-                              &set.tolerance, &threads, &damping, &load_obj)
-          : !PyArg_ParseTuple(args, "Odddi|OO:Central", &system, &set.dt_s, &set.damping_mass,
-                              &set.damping_stiff, &threads, &damping, &load_obj))
-    return NULL;
-  if (scheme->kind == PY_IS_REDUCED) {
-    const rf_reduced *reduced = py_reduced_get(state, system);
-    if (!reduced || py_damping_in(state, damping, &set.strain_rate) < 0) return NULL;
-    chunk = py_step_chunk(py_step_work(reduced, &set));
-    model = reduced;
-    n = reduced->r;
-  } else if (scheme->kind == PY_IS_PROJECTED) {
-    const rf_projected *projected = py_projected_get(state, system);
-    if (!projected || py_viscosity_in(&viscosity, damping, projected->solid) < 0) return NULL;
-    set.viscosity = viscosity.data;
-    damping = Py_None;  // copied
-    model = projected;
-    n = projected->r;
-  } else {
-    const rf_solid *solid = py_solid_get(state, system);
-    if (!solid || py_viscosity_in(&viscosity, damping, solid) < 0) return NULL;
-    set.viscosity = viscosity.data;
-    damping = Py_None;  // copied
-    model = solid;
-    n = solid->mesh->n_nodes;
+  int ndim;
+  rf_status (*create)(const struct source *from, rf_system **out, rf_error *err);
+} source;
+
+static rf_status create_reduced(const source *s, rf_system **out, rf_error *err) {
+  return rf_system_reduced(s->model, &s->damping, s->is_explicit, out, err);
+}
+static rf_status create_projected(const source *s, rf_system **out, rf_error *err) {
+  return rf_system_projected(s->model, &s->damping, s->is_explicit, out, err);
+}
+static rf_status create_solid(const source *s, rf_system **out, rf_error *err) {
+  return rf_system_solid(s->model, s->run, &s->damping, s->is_explicit, out, err);
+}
+static rf_status create_matrices(const source *s, rf_system **out, rf_error *err) {
+  const py_matrices *m = s->model;
+  return rf_system_matrices(&m->mass, &m->stiffness, m->damping.cols ? &m->damping : NULL, s->run,
+                            &s->damping, s->is_explicit, out, err);
+}
+
+// One function a kind of system: 0, or -1 with an exception set.
+static int reduced_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
+  const rf_reduced *model = py_reduced_get(state, system);
+  if (!model || py_damping_in(state, strain_rate, &s->damping.strain_rate) < 0) return -1;
+  s->model = model, s->n = model->r, s->ndim = 1, s->create = create_reduced;
+  return 0;
+}
+static int projected_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
+  const rf_projected *model = py_projected_get(state, system);
+  if (!model || py_viscosity_in(&s->viscosity, strain_rate, model->solid) < 0) return -1;
+  s->model = model, s->n = model->r, s->ndim = 1, s->create = create_projected;
+  return 0;
+}
+static int solid_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
+  const rf_solid *solid = py_solid_get(state, system);
+  if (!solid || py_viscosity_in(&s->viscosity, strain_rate, solid) < 0) return -1;
+  s->model = solid, s->n = solid->mesh->n_nodes, s->ndim = 2, s->create = create_solid;
+  return 0;
+}
+static int matrices_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
+  const py_matrices *matrices = py_matrices_get(state, system);
+  if (!matrices) return -1;
+  if (strain_rate != Py_None) {
+    py_fail(state, "InputTypeError", "strain_rate must be None: the system has matrices only");
+    return -1;
   }
-  PyObject *result = NULL;
-  if (py_run_init(state, &run, NULL, threads) < 0 ||
-      state_vector_in(&load, load_obj, "gravity", scheme->kind, n) < 0)
+  s->model = matrices, s->n = matrices->mass.cols, s->ndim = 1, s->create = create_matrices;
+  return 0;
+}
+
+static const struct {
+  py_type_index type;
+  int (*in)(py_state *state, PyObject *system, PyObject *strain_rate, source *s);
+} KINDS[] = {{PY_REDUCED, reduced_in},
+             {PY_PROJECTED, projected_in},
+             {PY_SOLID, solid_in},
+             {PY_SECOND_ORDER, matrices_in}};
+
+static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, source *s) {
+  for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; ++i)
+    if (Py_TYPE(system) == state->types[KINDS[i].type]) {
+      const int done = KINDS[i].in(state, system, strain_rate, s);
+      s->damping.viscosity = s->viscosity.data;
+      return done;
+    }
+  py_fail(state, "InputTypeError", "system is no kind of system, got %s", Py_TYPE(system)->tp_name);
+  return -1;
+}
+
+static rf_status create(const rf_scheme *scheme, const source *from, const rf_motion_settings *set,
+                        rf_motion **out, rf_error *err) {
+  rf_system *system;
+  const rf_status st = from->create(from, &system, err);
+  return st < 0 ? st : rf_motion_create(scheme, system, set, from->run, out, err);
+}
+
+static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+  py_state *state = (py_state *)PyType_GetModuleState(type);
+  PyObject *system, *settings, *strain_rate = Py_None, *load_obj = Py_None, *result = NULL;
+  PyObject *kept = NULL;
+  const char *name;
+  rf_motion_settings set = {0};
+  rf_motion *motion = NULL;
+  source from = {0};
+  int threads;
+  py_run run;
+  py_in load = {0};
+  rf_error err = {0};
+  if (py_refuse_keywords(type, kwargs) < 0) return NULL;
+  if (!PyArg_ParseTuple(args, "sO(dd)Oi|OO:Motion", &name, &system, &from.damping.mass,
+                        &from.damping.stiffness, &settings, &threads, &strain_rate, &load_obj) ||
+      py_run_init(state, &run, NULL, threads) < 0)
+    return NULL;
+  const rf_scheme *scheme = rf_scheme_named(name);
+  if (!scheme) return py_fail(state, "InputError", "there is no time integrator %s", name);
+  from.run = &run.run;
+  from.is_explicit = scheme->is_explicit;
+  if (py_settings_in(state, settings, name, scheme->settings, &set) < 0 ||
+      source_in(state, system, strain_rate, &from) < 0 ||
+      vector_of(&load, load_obj, "gravity", from.ndim, from.n) < 0)
     goto done;
   set.load = load.data;
-  void *s = NULL;
-  rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = scheme->create(model, &run.run, &set, &s, &err);
+  st = create(scheme, &from, &set, &motion, &err);
   Py_END_ALLOW_THREADS
-  result = st < 0 ? py_raise(state, st, &err) : wrap(type, system, damping, scheme, chunk, s, n);
+  if (st < 0) {
+    py_raise(state, st, &err);
+    goto done;
+  }
+  kept = PyTuple_Pack(2, system, strain_rate);
+  result = kept ? py_object_new_locked(type, motion, release, kept) : NULL;
+  if (!kept) release(motion);
+  if (!result) goto done;
+  py_motion *self = (py_motion *)result;
+  self->chunk = py_step_chunk(py_step_work(motion));
+  self->ndim = from.ndim;
+  self->shape[0] = from.n;
+  self->shape[1] = 3;
 done:
-  py_in_release(&viscosity);
+  Py_XDECREF(kept);
+  py_in_release(&from.viscosity);
   py_in_release(&load);
   return result;
 }
 
-static int vector_in(const py_simulation *self, py_in *in, PyObject *object, const char *name) {
-  return state_vector_in(in, object, name, self->scheme->kind, self->shape[0]);
+static int vector_in(const py_motion *self, py_in *in, PyObject *object, const char *name) {
+  return vector_of(in, object, name, self->ndim, self->shape[0]);
 }
 
 PyDoc_STRVAR(step_doc,
              "step($self, force, n, progress, threads, /)\n--\n\n"
              "n steps under a constant force (None: zero).");
 static PyObject *step(PyObject *object, PyObject *args) {
-  py_simulation *self = (py_simulation *)object;
+  py_motion *self = (py_motion *)object;
   py_state *state = py_state_of_object(object);
   PyObject *force_obj, *progress;
   long long n;
@@ -183,7 +251,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
   for (int64_t done = 0; done < n && st >= 0;) {
     const int64_t count = n - done < chunk ? n - done : chunk;
     py_lock(object);
-    st = self->scheme->step(self->object.held, &quiet, force.data, count, &err);
+    st = rf_motion_step(self->object.held, &quiet, force.data, count, &err);
     py_unlock(object);
     done += count;
     if (st >= 0) st = rf_run_progress(&run.run, done, n, &err);
@@ -205,7 +273,7 @@ typedef struct driven {
 
 // Both are locked for a chunk of steps only, the simulation first.
 static rf_status drive(const driven *d, rf_driven *work, int64_t from, int64_t end, rf_error *err) {
-  rf_newmark *simulation = py_held(d->simulation);
+  rf_motion *simulation = py_held(d->simulation);
   rf_penalty *penalty = py_held(d->contact);
   rf_status st = RF_OK;
   py_lock(d->simulation);
@@ -220,7 +288,7 @@ static rf_status drive(const driven *d, rf_driven *work, int64_t from, int64_t e
     if (st == RF_ERR_ARG)
       st = rf_fail(err, st, "step %lld: the pose or field_q is no usable number", (long long)k);
     else if (st < 0)
-      st = rf_newmark_explain(simulation, "the simulation", "softer contact", err);
+      st = rf_motion_explain(simulation, "the simulation", "softer contact", err);
   }
   py_unlock(d->contact);
   py_unlock(d->simulation);
@@ -232,7 +300,7 @@ PyDoc_STRVAR(
     "step_contact($self, force, contact, positions, quaternions, field_qs, progress, /)\n--\n\n"
     "A step for each pose of the field object: what `Contact.evaluate_many` gives of them.");
 static PyObject *step_contact(PyObject *object, PyObject *args) {
-  py_simulation *self = (py_simulation *)object;
+  py_motion *self = (py_motion *)object;
   py_state *state = py_state_of_object(object);
   PyObject *force_obj, *contact, *positions_obj, *quaternions_obj, *field_qs_obj, *progress;
   PyObject *reduced = NULL, *field_reduced = NULL, *result = NULL;
@@ -305,7 +373,7 @@ PyDoc_STRVAR(
     "reset($self, q, qdot, qddot, threads, steps=0, /)\n--\n\n"
     "State after so many steps; None: zero, for qddot: consistent without external force.");
 static PyObject *reset(PyObject *object, PyObject *args) {
-  py_simulation *self = (py_simulation *)object;
+  py_motion *self = (py_motion *)object;
   py_state *state = py_state_of_object(object);
   PyObject *objects[3], *result = NULL;
   int threads;
@@ -325,8 +393,8 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   const rf_run quiet = {.threads = threads};
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
-  st = self->scheme->reset(self->object.held, &quiet, in[0].data, in[1].data, in[2].data, &err);
-  if (st >= 0) self->scheme->set_steps(self->object.held, steps);
+  st = rf_motion_reset(self->object.held, &quiet, in[0].data, in[1].data, in[2].data, &err);
+  if (st >= 0) rf_motion_set_steps(self->object.held, steps);
   py_unlock(object);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : Py_NewRef(Py_None);
@@ -340,7 +408,7 @@ PyDoc_STRVAR(state_doc,
              "(q, qdot, qddot, time): copies.");
 static PyObject *read_state(PyObject *object, PyObject *unused) {
   (void)unused;
-  py_simulation *self = (py_simulation *)object;
+  py_motion *self = (py_motion *)object;
   PyObject *out[3], *result = NULL;
   for (int i = 0; i < 3; ++i) out[i] = py_new_f64(self->ndim, self->shape);
   if (out[0] && out[1] && out[2]) {
@@ -349,11 +417,11 @@ static PyObject *read_state(PyObject *object, PyObject *unused) {
     double time_s;
     Py_BEGIN_ALLOW_THREADS
     py_lock(object);
-    const py_scheme_state now = self->scheme->look(self->object.held);
-    const double *const from[3] = {now.q, now.qdot, now.qddot};
+    const rf_motion *now = self->object.held;
+    const double *const from[3] = {now->q, now->qdot, now->qddot};
     for (int i = 0; i < 3; ++i)
       for (size_t d = 0; d < count; ++d) to[i][d] = from[i][d];
-    time_s = now.time_s;
+    time_s = now->time_s;
     py_unlock(object);
     Py_END_ALLOW_THREADS
     result = Py_BuildValue("(OOOd)", out[0], out[1], out[2], time_s);
@@ -367,14 +435,15 @@ PyDoc_STRVAR(report_doc,
              "Dict of what happened since the last reset; of an explicit scheme with steps only.");
 static PyObject *read_report(PyObject *object, PyObject *unused) {
   (void)unused;
-  py_simulation *self = (py_simulation *)object;
-  rf_newmark_report r;
+  py_motion *self = (py_motion *)object;
+  const rf_motion *m = self->object.held;
+  rf_motion_report r;
   Py_BEGIN_ALLOW_THREADS
   py_lock(object);
-  r = self->scheme->report(self->object.held);
+  r = m->report;
   py_unlock(object);
   Py_END_ALLOW_THREADS
-  if (!self->scheme->implicit) return Py_BuildValue("{s:L}", "steps", (long long)r.steps);
+  if (m->scheme->is_explicit) return Py_BuildValue("{s:L}", "steps", (long long)r.steps);
   PyObject *residuals = PyTuple_New(r.n_history);
   for (int32_t i = 0; residuals && i < r.n_history; ++i) {
     PyObject *value = PyFloat_FromDouble(r.history[i]);
@@ -396,7 +465,7 @@ PyDoc_STRVAR(time_doc,
              "Seconds per step of each of `runs` batches of `inner` steps. For benchmarks: no\n"
              "Python in between.");
 static PyObject *time_steps(PyObject *object, PyObject *args) {
-  py_simulation *self = (py_simulation *)object;
+  py_motion *self = (py_motion *)object;
   PyObject *force_obj, *out = NULL;
   int runs, inner;
   py_in force;
@@ -414,7 +483,7 @@ static PyObject *time_steps(PyObject *object, PyObject *args) {
     py_lock(object);
     for (int i = 0; i < runs && st >= 0; ++i) {
       const double start = py_now_s();
-      st = self->scheme->step(self->object.held, &quiet, force.data, inner, &err);
+      st = rf_motion_step(self->object.held, &quiet, force.data, inner, &err);
       seconds[i] = (py_now_s() - start) / inner;
     }
     py_unlock(object);
@@ -430,23 +499,6 @@ static PyObject *time_steps(PyObject *object, PyObject *args) {
 
 static PyMethodDef methods[] = {
     {"step", step, METH_VARARGS, step_doc},
-    {"reset", reset, METH_VARARGS, reset_doc},
-    {"state", read_state, METH_NOARGS, state_doc},
-    {"report", read_report, METH_NOARGS, report_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyMethodDef reduced_methods[] = {
-    {"step", step, METH_VARARGS, step_doc},
-    {"reset", reset, METH_VARARGS, reset_doc},
-    {"state", read_state, METH_NOARGS, state_doc},
-    {"report", read_report, METH_NOARGS, report_doc},
-    {"time_steps", time_steps, METH_VARARGS, time_doc},
-    {NULL, NULL, 0, NULL},
-};
-
-static PyMethodDef newmark_methods[] = {
-    {"step", step, METH_VARARGS, step_doc},
     {"step_contact", step_contact, METH_VARARGS, contact_doc},
     {"reset", reset, METH_VARARGS, reset_doc},
     {"state", read_state, METH_NOARGS, state_doc},
@@ -455,49 +507,22 @@ static PyMethodDef newmark_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyDoc_STRVAR(newmark_reduced_doc,
-             "NewmarkReduced(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
-             "threads, strain_rate=None, load=None, /)\n--\n\n"
-             "Implicit Newmark simulation of a Reduced; strain_rate: a Damping.");
-PyDoc_STRVAR(
-    newmark_projected_doc,
-    "NewmarkProjected(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
-    "threads, viscosity=None, load=None, /)\n--\n\n"
-    "Implicit Newmark simulation of a Projected; viscosity: phi and psi of its materials.");
-PyDoc_STRVAR(newmark_solid_doc,
-             "NewmarkSolid(system, dt, alpha, beta_damping, beta, gamma, newton_max, tol, "
-             "threads, viscosity=None, load=None, /)\n--\n\n"
-             "Implicit Newmark simulation of a Solid; viscosity: phi and psi of its materials.");
-PyDoc_STRVAR(central_reduced_doc,
-             "CentralReduced(system, dt, alpha, beta_damping, threads, strain_rate=None, "
-             "load=None, /)\n--\n\n"
-             "Simulation of a Reduced by explicit central differences.");
-PyDoc_STRVAR(
-    central_solid_doc,
-    "CentralSolid(system, dt, alpha, beta_damping, threads, viscosity=None, load=None, /)\n--\n\n"
-    "Simulation of a Solid by explicit central differences.");
+PyDoc_STRVAR(motion_doc,
+             "Motion(scheme, system, damping, settings, threads, strain_rate=None, load=None, /)\n"
+             "--\n\n"
+             "A Reduced, Projected, Solid or SecondOrder in motion by a time integrator. damping:\n"
+             "(alpha, beta); settings: a dict of what the scheme takes; strain_rate: a Damping of a\n"
+             "Reduced, else phi and psi of the materials.");
 
-#define SIMULATION_TYPE(prefix, type_name, method_table)                                \
-  static PyObject *prefix##_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) { \
-    return simulation_new(&py_##prefix, type, args, kwargs);                            \
-  }                                                                                     \
-  static PyType_Slot prefix##_slots[] = {                                               \
-      {Py_tp_new, prefix##_new},                                                        \
-      {Py_tp_dealloc, py_object_dealloc},                                               \
-      {Py_tp_traverse, py_object_traverse},                                             \
-      {Py_tp_methods, method_table},                                                    \
-      {Py_tp_doc, (void *)prefix##_doc},                                                \
-      {0, NULL},                                                                        \
-  };                                                                                    \
-  PyType_Spec py_##prefix##_spec = {                                                    \
-      .name = "reducedfem._core." type_name,                                            \
-      .basicsize = sizeof(py_simulation),                                               \
-      .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,      \
-      .slots = prefix##_slots,                                                          \
-  }
+static PyType_Slot slots[] = {
+    {Py_tp_new, motion_new},         {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_traverse, py_object_traverse}, {Py_tp_methods, methods},
+    {Py_tp_doc, (void *)motion_doc}, {0, NULL},
+};
 
-SIMULATION_TYPE(newmark_reduced, "NewmarkReduced", newmark_methods);
-SIMULATION_TYPE(newmark_projected, "NewmarkProjected", methods);
-SIMULATION_TYPE(newmark_solid, "NewmarkSolid", methods);
-SIMULATION_TYPE(central_reduced, "CentralReduced", reduced_methods);
-SIMULATION_TYPE(central_solid, "CentralSolid", methods);
+PyType_Spec py_motion_spec = {
+    .name = "reducedfem._core.Motion",
+    .basicsize = sizeof(py_motion),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
+    .slots = slots,
+};

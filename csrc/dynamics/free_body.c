@@ -1,4 +1,4 @@
-#include "integrator/free_body.h"
+#include "dynamics/free_body.h"
 
 #include <math.h>
 #include <string.h>
@@ -44,17 +44,20 @@ rf_status rf_free_body_create(const rf_reduced *model, const double *nodes,
                               const rf_free_body_settings *set, rf_free_body **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_free_body *b = NULL;
+  rf_system *system;
   *out = NULL;
   RF_TRY(check(set, err));
   RF_ALLOC(b, 1);
   b->set = *set;
+  b->model = model;
   b->nodes = nodes;
   if (!invert(set->inertia, b->inverse_inertia)) {
     st = rf_fail(err, RF_ERR_ARG, "inertia must be positive definite");
     goto done;
   }
   RF_ALLOC(b->force, model->r);
-  RF_TRY(rf_newmark_create(model, &set->deformation, &b->deformation, err));
+  RF_TRY(rf_system_reduced(model, &set->damping, false, &system, err));
+  RF_TRY(rf_motion_create(&rf_newmark, system, &set->deformation, NULL, &b->deformation, err));
   memcpy(b->rigid.position, set->centre, sizeof b->rigid.position);
   b->rigid.quaternion[0] = 1.0;
   *out = b;
@@ -66,7 +69,7 @@ done:
 
 void rf_free_body_free(rf_free_body *b) {
   if (!b) return;
-  rf_newmark_free(b->deformation);
+  rf_motion_free(b->deformation);
   rf_free(b->force);
   rf_free(b);
 }
@@ -112,16 +115,15 @@ rf_status rf_free_body_restore(rf_free_body *b, const rf_rigid_state *rigid, con
   for (int i = 0; i < 4; ++i) square += rigid->quaternion[i] * rigid->quaternion[i];
   if (!(fabs(square - 1.0) < 1e-9 && steps >= 0))
     return rf_fail(err, RF_ERR_ARG, "quaternion must have length 1, and steps not be negative");
-  RF_TRY(rf_newmark_reset(b->deformation, q, qdot, qddot, err));
-  b->deformation->report.steps = steps;
-  b->deformation->time_s = (double)steps * b->deformation->set.dt_s;
+  RF_TRY(rf_motion_reset(b->deformation, NULL, q, qdot, qddot, err));
+  rf_motion_set_steps(b->deformation, steps);
   b->rigid = *rigid;
 done:
   return st;
 }
 
 void rf_free_body_nodes(const rf_free_body *b, double *positions) {
-  const rf_reduced *model = b->deformation->model;
+  const rf_reduced *model = b->model;
   rf_reduced_displacement(model, b->deformation->q, positions);
   for (int32_t a = 0; a < model->n_nodes; ++a) {
     double *x = positions + 3 * (size_t)a;
@@ -151,7 +153,7 @@ static rf_status step_some(void *context, int64_t task, int worker, rf_error *er
         rf_free_body_step_rt(b, c->loads ? c->n_loads[i] : 0, c->loads ? c->loads[i] : NULL, c->n);
     if (st >= 0) continue;
     rf_error inner = {0};
-    (void)rf_newmark_explain(b->deformation, "the deformation", "smaller forces", &inner);
+    (void)rf_motion_explain(b->deformation, "the deformation", "smaller forces", &inner);
     return rf_fail(err, st, "body %d: %s", (int)i, inner.text);
   }
   return RF_OK;

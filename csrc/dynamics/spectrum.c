@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "integrator/central_solid.h"
+#include "dynamics/spectrum.h"
+#include "dynamics/system.h"
+#include "fem/mass_solve.h"
 #include "linalg/blas.h"
 
 static const double MARGIN = 1.02;  // factor for eigenvalues that are estimated from below
@@ -66,7 +68,7 @@ done:
   return st;
 }
 
-// Largest stable step (see central.h) for the eigenvalue lambda = omega^2 and the largest damping
+// Largest stable step (see spectrum.h) for the eigenvalue lambda = omega^2 and the largest damping
 // rate c, 1/s; INFINITY when both are zero or less.
 static double stable_step(double lambda, double damping) {
   const double square = fmax(lambda, 0.0), c = fmax(damping, 0.0);
@@ -85,7 +87,7 @@ rf_status rf_reduced_stable_step(const rf_reduced *model, const double *q, doubl
   const int32_t r = model->r;
   double *values = NULL, *damping = NULL, rate = 0.0;
   RF_TRY(check_damping(damping_stiff, err));
-  RF_TRY(rf_damping_fits(strain_rate, model, err));
+  RF_TRY(rf_system_damping_fits(strain_rate, model, err));
   RF_ALLOC(values, r);
   if (strain_rate) {
     RF_ALLOC(damping, r * r);

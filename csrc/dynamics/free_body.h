@@ -11,16 +11,18 @@
 // inertia of the deformed shape) is left out, as in B07.  It would enter at two places of
 // free_body_rt.c and nowhere else: as a reduced force in `deform`, and as the inertia in
 // `angular_velocity`.
-#ifndef RF_INTEGRATOR_FREE_BODY_H
-#define RF_INTEGRATOR_FREE_BODY_H
+#ifndef RF_DYNAMICS_FREE_BODY_H
+#define RF_DYNAMICS_FREE_BODY_H
 
 #include <stdint.h>
 
 #include "base/status.h"
-#include "integrator/newmark.h"
+#include "dynamics/motion.h"
+#include "model/reduced_model.h"
 
 typedef struct rf_free_body_settings {
-  rf_newmark_settings deformation;  // dt_s serves both parts
+  rf_motion_settings deformation;  // by implicit Newmark; dt_s serves both parts
+  rf_system_damping damping;       // of the deformation
   double mass;                      // kg
   double centre[3];                 // of mass at rest, m
   double inertia[9];                // about it, symmetric positive definite, kg m^2
@@ -44,9 +46,10 @@ typedef struct rf_load {
 typedef struct rf_free_body {
   rf_free_body_settings set;
   double inverse_inertia[9];
-  const double *nodes;  // of the solid at rest, borrowed               (n_nodes, 3)
+  const rf_reduced *model;  // borrowed
+  const double *nodes;      // of the solid at rest, borrowed           (n_nodes, 3)
   rf_rigid_state rigid;
-  rf_newmark *deformation;  // owned; its report and time are those of the body
+  rf_motion *deformation;  // owned; its report and time are those of the body
   double *force;            // reduced force of the loads               (r)
 } rf_free_body;
 

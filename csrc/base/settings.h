@@ -1,0 +1,16 @@
+// Settings by name: a table of these tells the binding what a struct takes.  A table ends with a
+// name of NULL.
+#ifndef RF_BASE_SETTINGS_H
+#define RF_BASE_SETTINGS_H
+
+#include <stddef.h>
+
+typedef enum rf_setting_kind { RF_SETTING_DOUBLE, RF_SETTING_INT32, RF_SETTING_BOOL } rf_setting_kind;
+
+typedef struct rf_setting {
+  const char *name;
+  size_t offset;  // in the struct
+  rf_setting_kind kind;
+} rf_setting;
+
+#endif

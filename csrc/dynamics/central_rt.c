@@ -1,0 +1,24 @@
+#include "dynamics/central.h"
+
+static rf_status step_rt(rf_motion *m) {
+  rf_system *s = m->system;
+  const double h = m->set.dt_s, alpha = s->damping_mass;
+  m->displaced_m = 0.0;
+  for (int64_t i = 0; i < m->n; ++i) {
+    m->xdot[i] = m->qdot[i] + 0.5 * h * m->qddot[i];
+    m->x[i] = m->q[i] + h * m->xdot[i];
+  }
+  rf_status st = s->operations->evaluate(s, m->x, false, NULL, m->force);
+  if (st >= 0)
+    st = s->operations->balance(s, m->x, m->xdot, NULL, m->force, m->applied, m->residual);
+  for (int64_t i = 0; i < m->n; ++i) m->residual[i] = -m->residual[i];
+  if (st >= 0) st = s->operations->mass_solve(s, m->residual, m->xddot);
+  if (st < 0) return st;
+  for (int64_t i = 0; i < m->n; ++i) {
+    m->xddot[i] = (m->xddot[i] - alpha * m->xdot[i]) / (1.0 + 0.5 * h * alpha);
+    m->xdot[i] += 0.5 * h * m->xddot[i];
+  }
+  return rf_motion_keep_rt(m);
+}
+
+const rf_scheme_operations rf_central_rt = {.step = step_rt};

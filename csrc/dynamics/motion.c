@@ -1,0 +1,174 @@
+#include "dynamics/motion.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/run.h"
+
+static void layout(rf_motion *m, size_t ld, rf_arena *a) {
+  double **const vectors[] = {&m->q,        &m->qdot,  &m->qddot,   &m->x,     &m->xdot,
+                              &m->xddot,    &m->load,  &m->applied, &m->force, &m->residual,
+                              &m->increment, &m->product, &m->way};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
+    *vectors[i] = rf_arena_take(a, ld, sizeof(double));
+  m->plan = rf_arena_take(a, m->scheme->plan_bytes, 1);
+}
+
+static rf_status check(const rf_motion_settings *set, const rf_scheme *scheme, rf_error *err) {
+  if (!(isfinite(set->dt_s) && set->dt_s > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "dt must be finite and positive, got %g", set->dt_s);
+  if (scheme->is_explicit) return RF_OK;
+  if (!(isfinite(set->tolerance) && set->tolerance >= 0.0))
+    return rf_fail(err, RF_ERR_ARG, "tol must be finite and >= 0, got %g", set->tolerance);
+  if (!(set->newton_max >= 1 && set->newton_max <= 1000))
+    return rf_fail(err, RF_ERR_ARG, "newton_max must be between 1 and 1000, got %d",
+                   set->newton_max);
+  return RF_OK;
+}
+
+rf_status rf_motion_create(const rf_scheme *scheme, rf_system *system,
+                           const rf_motion_settings *set, const rf_run *run, rf_motion **out,
+                           rf_error *err) {
+  rf_status st = RF_OK;
+  rf_motion sizes = {.scheme = scheme}, *m = NULL;
+  rf_arena count = {0};
+  const size_t head = (sizeof *m + 63) / 64 * 64;
+  *out = NULL;
+  RF_TRY(check(set, scheme, err));
+  layout(&sizes, (size_t)system->ld, &count);
+  // the struct first, its arrays behind it
+  m = rf_alloc(head + count.used, 1);
+  if (!m) {
+    st = rf_fail(err, RF_ERR_MEMORY, "out of memory: a simulation of %lld values needs %zu bytes",
+                 (long long)system->n, head + count.used);
+    goto done;
+  }
+  m->scheme = scheme;
+  m->n = system->n;
+  m->set = *set;
+  rf_arena carve = {.base = (char *)m + head};
+  layout(m, (size_t)system->ld, &carve);
+  RF_TRY(scheme->plan(set, m->plan, err));
+  m->system = system;
+  system = NULL;
+  if (set->load) memcpy(m->load, set->load, (size_t)m->n * sizeof(double));
+  m->set.load = set->load ? m->load : NULL;
+  RF_TRY(rf_motion_reset(m, run, NULL, NULL, NULL, err));
+  *out = m;
+  m = NULL;
+done:
+  rf_motion_free(m);
+  rf_system_free(system);
+  return st;
+}
+
+rf_status rf_motion_clone(const rf_motion *from, const rf_motion_settings *set, rf_motion **out,
+                          rf_error *err) {
+  rf_system *system = NULL;
+  *out = NULL;
+  if (!from->system->life->copy)
+    return rf_fail(err, RF_ERR_ARG, "simulations of this kind of system cannot be copied");
+  rf_status st = from->system->life->copy(from->system, &system, err);
+  if (st >= 0)
+    st = rf_motion_create(from->scheme, system, set ? set : &from->set, NULL, out, err);
+  if (st >= 0) st = rf_motion_take(*out, from, err);
+  if (st >= 0) return st;
+  rf_motion_free(*out);
+  *out = NULL;
+  return st;
+}
+
+void rf_motion_free(rf_motion *m) {
+  if (!m) return;
+  rf_system_free(m->system);
+  rf_free(m);
+}
+
+static rf_status not_finite(rf_error *err) {
+  return rf_fail(err, RF_ERR_DIVERGED,
+                 "the initial state or its acceleration is not finite; q or qdot is too large");
+}
+
+// xddot := M^-1 (load - (alpha M + beta K + D) v - R)
+static rf_status accelerate(rf_motion *m) {
+  rf_system *s = m->system;
+  const rf_system_operations *op = s->operations;
+  rf_status st = op->evaluate(s, m->x, false, NULL, m->force);
+  if (st >= 0) st = op->balance(s, m->x, m->xdot, NULL, m->force, m->load, m->residual);
+  for (int64_t i = 0; i < m->n; ++i) m->residual[i] = -m->residual[i];
+  if (st >= 0 && !s->explicit_steps) st = op->factorize(s, 1.0, 0.0, 0.0, NULL);
+  if (st >= 0)
+    st = (s->explicit_steps ? op->mass_solve : op->solve)(s, m->residual, m->xddot);
+  for (int64_t i = 0; i < m->n; ++i) m->xddot[i] -= s->damping_mass * m->xdot[i];
+  return st;
+}
+
+rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, const double *qdot,
+                          const double *qddot, rf_error *err) {
+  rf_system *s = m->system;
+  const double *const given[] = {q, qdot, qddot};
+  double *const step[] = {m->x, m->xdot, m->xddot}, *const state[] = {m->q, m->qdot, m->qddot};
+  static const char *const names[] = {"q", "qdot", "qddot"};
+  const size_t bytes = (size_t)m->n * sizeof(double);
+  rf_status st = RF_OK;
+  for (int i = 0; i < 3 && s->life->check; ++i)
+    if (given[i]) RF_TRY(s->life->check(s, given[i], names[i], err));
+  for (int i = 0; i < 3; ++i)
+    if (given[i])
+      memcpy(step[i], given[i], bytes);
+    else
+      memset(step[i], 0, bytes);
+  m->prepared = false;
+  rf_motion_apply_rt(m, NULL);
+  s->run = run;
+  s->err = err;
+  if (!qddot && (q || qdot || m->set.load)) st = accelerate(m);
+  if (st == RF_ERR_SINGULAR) st = rf_fail(err, st, "the mass matrix is not positive definite");
+  if (st < 0) goto done;
+  for (int i = 0; i < 3; ++i)
+    for (int64_t d = 0; d < m->n; ++d)
+      if (!isfinite(step[i][d])) return not_finite(err);
+  for (int i = 0; i < 3; ++i) memcpy(state[i], step[i], bytes);
+  m->time_s = 0.0;
+  m->displaced_m = 0.0;
+  m->report = (rf_motion_report){0};
+done:
+  return st;
+}
+
+void rf_motion_set_steps(rf_motion *m, int64_t steps) {
+  m->report.steps = steps;
+  m->time_s = (double)steps * m->set.dt_s;
+}
+
+rf_status rf_motion_take(rf_motion *m, const rf_motion *from, rf_error *err) {
+  if (m->system->model != from->system->model)
+    return rf_fail(err, RF_ERR_ARG, "the two simulations are of different models");
+  const rf_status st = rf_motion_reset(m, NULL, from->q, from->qdot, from->qddot, err);
+  if (st < 0) return st;
+  m->time_s = from->time_s;
+  m->report = from->report;
+  return RF_OK;
+}
+
+rf_status rf_motion_explain(const rf_motion *m, const char *who, const char *remedy,
+                            rf_error *err) {
+  if (!(m->displaced_m > 0.0))
+    return rf_fail(err, RF_ERR_DIVERGED, "the simulation diverged at t = %g s: %s", m->time_s,
+                   m->scheme->remedy);
+  return rf_fail(err, RF_ERR_DIVERGED,
+                 "%s diverged at t = %g s: the body would be displaced by up to %.3g m, more than "
+                 "%g times its length of %.3g m; the state before this step is kept; try %s, "
+                 "more damping or a shorter step",
+                 who, m->time_s, m->displaced_m, RF_MOTION_FARTHEST, m->system->length_m, remedy);
+}
+
+rf_status rf_motion_step(rf_motion *m, const rf_run *run, const double *force, int64_t n,
+                         rf_error *err) {
+  m->system->run = run;
+  m->system->err = err;
+  const rf_status st = rf_motion_step_within_rt(m, force, n);
+  return st == RF_ERR_DIVERGED ? rf_motion_explain(m, "the simulation", "smaller forces", err) : st;
+}

@@ -1,0 +1,151 @@
+// A system in motion by a time integrator: state, the step being computed, report.
+//
+// Functions ending _rt are real-time code where the system is a reduced model.  Those of other
+// systems go through rf_motion_step, which hands them threads and a place for messages.
+//
+// A step of a scheme with one implicit stage can be taken in three parts, for what must be solved
+// together with it: a force that follows the end of the step,
+//     f = f_0 + f_1 - A (x - x_i),
+// joins A to the matrix and A (x - x_i) to the residual of all its iterations.  _linearize knows
+// f_0 and A and prepares the first solve; then any number of right-hand sides have that matrix for
+// what depends on it (_solve), which may decide f_1; _finish makes the step.  Without A and f_1 it
+// has the bits of _step.  newmark_rt.c has these three.
+#ifndef RF_DYNAMICS_MOTION_H
+#define RF_DYNAMICS_MOTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "dynamics/scheme.h"
+#include "dynamics/system.h"
+
+struct rf_motion_settings {
+  double dt_s;          // step, s, > 0
+  double beta, gamma;   // Newmark's, 0 < beta, 0 <= gamma
+  double tolerance;     // of Newton's residual, relative, >= 0 (newton.h)
+  int32_t newton_max;   // solves a stage, >= 1
+  const double *load;   // constant external force (n), added to that of every step (copied);
+                        // NULL: none
+};
+
+enum { RF_MOTION_HISTORY = 32 };  // residuals of a step that are kept
+
+typedef struct rf_motion_report {
+  int64_t steps;        // since the last reset
+  int64_t solves;       // linear systems
+  int64_t indefinite;   // of these, not positive definite
+  int64_t shortened;    // increments that the guard of newton.h shortened
+  int64_t unconverged;  // steps not known to have met the tolerance: the residual after the
+                        // last solve is not evaluated, so with newton_max = 1 all that solved
+  int32_t most_solves;  // in one step
+  // of the last step: solves, and the norms of the residuals evaluated, over the scale of newton.h
+  int32_t last_solves;
+  int32_t n_history;
+  double history[RF_MOTION_HISTORY];  // the first ones
+  double residual;                    // the last one
+} rf_motion_report;
+
+// Iterations of the stage solved last.
+typedef struct rf_stage_outcome {
+  int32_t solves;
+  bool converged;
+  double residual;  // evaluated last
+  double history[RF_MOTION_HISTORY];
+} rf_stage_outcome;
+
+// The model of the system is shared.  One thread at a time.
+struct rf_motion {
+  rf_system *system;  // owned
+  const rf_scheme *scheme;
+  rf_motion_settings set;
+  void *plan;  // of the scheme
+  int32_t n;   // values of a vector; they have system->ld, zero beyond
+  double time_s;
+  rf_motion_report report;
+  bool bounded;              // steps that go farther than rf_motion_far_rt allows fail
+  double displaced_m;        // upper bound of the displacement by the step that failed so; else 0
+  double *q, *qdot, *qddot;  // state
+  // the step being computed
+  double *x, *xdot, *xddot;
+  double *load;                   // constant external force
+  double *applied;                // external force, with the constant one
+  double *force;                  // R(x)
+  double *residual;               // of the stage at x
+  double *increment;              // of x, by a solve
+  double *product;                // scratch
+  double *way;                    // x - q, where a stiffness is added
+  const double *added;            // A, symmetric, borrowed; NULL: none         (ld rows of ld)
+  double per_way[2];              // derivatives of velocity and acceleration by x in the stage
+  rf_stage_outcome outcome;
+  bool prepared;                  // force and what the system keeps are those of x = q
+};
+
+// At rest.  The system is taken over, also on failure.
+RF_MUST_CHECK rf_status rf_motion_create(const rf_scheme *scheme, rf_system *system,
+                                         const rf_motion_settings *set, const rf_run *run,
+                                         rf_motion **out, rf_error *err);
+// Another motion of the model in the same state, with settings of its own if they are not NULL.
+// RF_ERR_ARG where systems of its kind cannot be copied.
+RF_MUST_CHECK rf_status rf_motion_clone(const rf_motion *from, const rf_motion_settings *set,
+                                        rf_motion **out, rf_error *err);
+void rf_motion_free(rf_motion *m);  // NULL is fine
+
+// State at time 0: q, qdot (nullable: zero), acceleration consistent with the constant load
+// alone unless qddot is given.
+RF_MUST_CHECK rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q,
+                                        const double *qdot, const double *qddot, rf_error *err);
+void rf_motion_set_steps(rf_motion *m, int64_t steps);  // since the last reset, and so the time
+
+// State, time and report of another motion of the same model.
+RF_MUST_CHECK rf_status rf_motion_take(rf_motion *m, const rf_motion *from, rf_error *err);
+
+// Makes n steps under constant `force` (nullable: zero), the last of them bounded.  RF_ERR_DIVERGED
+// when a number is no longer finite, a matrix is singular, or the body goes too far: the state is
+// then that before the failing step.
+RF_MUST_CHECK rf_status rf_motion_step(rf_motion *m, const rf_run *run, const double *force,
+                                       int64_t n, rf_error *err);
+// The same without a text, which rf_motion_explain writes; bounded if m->bounded.
+RF_MUST_CHECK rf_status rf_motion_step_rt(rf_motion *m, const double *force, int64_t n);
+// The same, the last of n >= 1 steps bounded.
+RF_MUST_CHECK rf_status rf_motion_step_within_rt(rf_motion *m, const double *force, int64_t n);
+
+// Explains RF_ERR_DIVERGED of a step, which it returns; the text of a bounded one begins with `who`
+// and advises the `remedy` beside others.
+rf_status rf_motion_explain(const rf_motion *m, const char *who, const char *remedy, rf_error *err);
+
+// Upper bound of displacements of a body, over its length.  Unstable steps go beyond it
+// long before a number is no longer finite.
+#define RF_MOTION_FARTHEST 30.0
+static inline bool rf_motion_far_rt(const rf_motion *m, double displaced_m) {
+  return displaced_m > RF_MOTION_FARTHEST * m->system->length_m;
+}
+
+// Evaluates in advance what the next step needs of the state alone, most of its work.  The end of a
+// step has evaluated it already.
+void rf_motion_prepare_rt(rf_motion *m);
+// Positions, velocities and accelerations of another motion of the same model.
+void rf_motion_follow_rt(rf_motion *m, const rf_motion *other);
+
+// One step under a force that follows its end: f_0 (nullable: zero) and A as of _linearize, but a
+// matrix that is not positive definite is solved as in _step.
+RF_MUST_CHECK rf_status rf_motion_step_added_rt(rf_motion *m, const double *force,
+                                                const double *stiffness);
+// The three parts of one step.  f_0: `force` (n, nullable: zero); A: `stiffness`, symmetric, rows
+// as in linalg/dense_rt.h, nullable, borrowed until the step is finished; `increment` (ld): of x by
+// the first solve with f_1 = 0.  The state is as before; RF_ERR_SINGULAR where the matrix is not
+// positive definite, RF_ERR_DIVERGED where a number is not finite: then there is nothing to finish.
+RF_MUST_CHECK rf_status rf_motion_linearize_rt(rf_motion *m, const double *force,
+                                               const double *stiffness, double *increment);
+// Response (ld) of x in that solve to a force, in place if they are the same.
+RF_MUST_CHECK rf_status rf_motion_solve_rt(rf_motion *m, const double *force, double *response);
+// f_1: `more` (n), nullable: zero.  Errors as of _step.
+RF_MUST_CHECK rf_status rf_motion_finish_rt(rf_motion *m, const double *more);
+
+// For schemes.  Sets m->applied from `force` (nullable: zero) and the constant load.
+void rf_motion_apply_rt(rf_motion *m, const double *force);
+// The step becomes the state; RF_ERR_DIVERGED, with the state as it was, unless it is finite and
+// not too far.
+RF_MUST_CHECK rf_status rf_motion_keep_rt(rf_motion *m);
+
+#endif

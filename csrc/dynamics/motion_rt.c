@@ -1,0 +1,70 @@
+#include "dynamics/motion.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "linalg/vector.h"
+
+void rf_motion_apply_rt(rf_motion *m, const double *force) {
+  for (int64_t i = 0; i < m->n; ++i) m->applied[i] = force ? m->load[i] + force[i] : m->load[i];
+}
+
+// Enters the solves of a finished step and the residuals before each, and after the last when that
+// was evaluated because it met the tolerance.
+static void note(rf_motion_report *report, const rf_stage_outcome *out) {
+  const int32_t evaluated = out->converged ? out->solves + 1 : out->solves;
+  if (!out->converged) ++report->unconverged;
+  if (out->solves > report->most_solves) report->most_solves = out->solves;
+  report->last_solves = out->solves;
+  report->n_history = evaluated < RF_MOTION_HISTORY ? evaluated : RF_MOTION_HISTORY;
+  for (int32_t i = 0; i < report->n_history; ++i) report->history[i] = out->history[i];
+  report->residual = out->residual;
+}
+
+rf_status rf_motion_keep_rt(rf_motion *m) {
+  const rf_system *s = m->system;
+  const size_t bytes = (size_t)m->n * sizeof *m->q;
+  // a sum of squares is finite only if every term is
+  if (!isfinite(rf_dot_padded(s->ld, m->x, m->x) + rf_dot_padded(s->ld, m->xdot, m->xdot) +
+                rf_dot_padded(s->ld, m->xddot, m->xddot)))
+    return RF_ERR_DIVERGED;
+  const double displaced = m->bounded ? s->operations->farthest(s, m->x) : 0.0;
+  if (rf_motion_far_rt(m, displaced)) {
+    m->displaced_m = displaced;
+    return RF_ERR_DIVERGED;
+  }
+  memcpy(m->q, m->x, bytes);
+  memcpy(m->qdot, m->xdot, bytes);
+  memcpy(m->qddot, m->xddot, bytes);
+  m->prepared = !m->scheme->is_explicit;
+  if (!m->scheme->is_explicit) note(&m->report, &m->outcome);
+  ++m->report.steps;
+  m->time_s = (double)m->report.steps * m->set.dt_s;  // a sum would drift
+  return RF_OK;
+}
+
+rf_status rf_motion_step_rt(rf_motion *m, const double *force, int64_t n) {
+  rf_motion_apply_rt(m, force);
+  for (int64_t i = 0; i < n; ++i) {
+    const rf_status st = m->scheme->operations->step(m);
+    if (st < 0) return st;
+  }
+  return RF_OK;
+}
+
+rf_status rf_motion_step_within_rt(rf_motion *m, const double *force, int64_t n) {
+  const rf_status st = rf_motion_step_rt(m, force, n - 1);
+  if (st < 0) return st;
+  m->bounded = true;
+  const rf_status last = rf_motion_step_rt(m, force, 1);
+  m->bounded = false;
+  return last;
+}
+
+void rf_motion_follow_rt(rf_motion *m, const rf_motion *other) {
+  const size_t bytes = (size_t)m->n * sizeof *m->q;
+  memcpy(m->q, other->q, bytes);
+  memcpy(m->qdot, other->qdot, bytes);
+  memcpy(m->qddot, other->qddot, bytes);
+  m->prepared = false;
+}

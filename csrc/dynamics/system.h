@@ -1,0 +1,104 @@
+// A mechanical system  M a + (alpha M + beta K(x) + D(x)) v + R(x) = f  behind a few operations.
+// Time integrators (scheme.h), statics (statics.h) and their one Newton loop each know no more of
+// it.  A new kind of system is one file that fills a table of operations.
+//
+// Vectors have n values, padded with zeros to ld.  They are zero where the system cannot move (fixed
+// nodes), and so are forces: sums over a vector are sums over the free unknowns.
+#ifndef RF_DYNAMICS_SYSTEM_H
+#define RF_DYNAMICS_SYSTEM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "linalg/simd.h"
+
+typedef struct rf_system rf_system;
+typedef struct rf_csc rf_csc;
+typedef struct rf_damping rf_damping;
+typedef struct rf_projected rf_projected;
+typedef struct rf_reduced rf_reduced;
+typedef struct rf_solid rf_solid;
+
+// Evaluations are kept inside: `balance` and `factorize` use R, K and D of the last `evaluate`.
+typedef struct rf_system_operations {
+  // Evaluates R (force), W (energy, nullable) and, if asked for, K and D at x.
+  rf_status (*evaluate)(rf_system *s, const double *x, bool tangent, double *energy, double *force);
+  // out = M w + (beta K + D) v + force - load, with R(x) for `force`; w nullable: zero.
+  rf_status (*balance)(rf_system *s, const double *x, const double *v, const double *w,
+                       const double *force, const double *load, double *out);
+  // Factor of  mass M + stiffness K + damping D + added.  RF_ERR_SINGULAR unless it is positive
+  // definite.  added: symmetric, ld rows of ld, nullable; of dense systems only.
+  rf_status (*factorize)(rf_system *s, double mass, double stiffness, double damping,
+                         const double *added);
+  // x = A^-1 b by the last factor; x and b may be the same.
+  rf_status (*solve)(rf_system *s, const double *b, double *x);
+  // x = M^-1 b of explicit steps; x and b may be the same.
+  rf_status (*mass_solve)(rf_system *s, const double *b, double *x);
+  // Upper bound of the displacement of any point at x, m.
+  double (*farthest)(const rf_system *s, const double *x);
+} rf_system_operations;
+
+// Operations that real-time code never calls.
+typedef struct rf_system_life {
+  void (*release)(rf_system *s);
+  // RF_ERR_ARG, naming the first value of a state vector that the system cannot have.  Nullable.
+  rf_status (*check)(const rf_system *s, const double *x, const char *name, rf_error *err);
+  // Another system of the same model.  Nullable: not for sessions.
+  rf_status (*copy)(const rf_system *s, rf_system **out, rf_error *err);
+} rf_system_life;
+
+// First member of each kind.
+struct rf_system {
+  const rf_system_operations *operations;
+  const rf_system_life *life;
+  const void *model;     // borrowed: must outlive this; systems of one model share states
+  int32_t n;             // values of a vector
+  int64_t ld;            // and with padding
+  double step_numbers;   // that an evaluation reads at most, of a system that is real-time; else 0
+  double damping_mass;   // alpha, 1/s
+  double damping_stiff;  // beta, s
+  double length_m;       // diagonal of the body's box; INFINITY: not known
+  bool explicit_steps;   // mass_solve is there
+  bool dense;            // factorize takes an added matrix
+  rf_simd simd;
+  // of the call under way, set by the caller of systems that are not real-time
+  const rf_run *run;
+  rf_error *err;
+};
+
+typedef struct rf_system_damping {
+  double mass;                    // Rayleigh's alpha, 1/s, >= 0
+  double stiffness;               // and beta, s, >= 0
+  const rf_damping *strain_rate;  // of a reduced model, borrowed; NULL: none
+  const double *viscosity;        // phi and psi of each material, Pa s, copied; NULL: none
+} rf_system_damping;
+
+// RF_ERR_ARG unless alpha and beta are finite and not negative.
+RF_MUST_CHECK rf_status rf_system_damping_check(const rf_system_damping *damping, rf_error *err);
+
+// The kinds.  `explicit_steps`: mass_solve is needed.  The model is borrowed.
+RF_MUST_CHECK rf_status rf_system_reduced(const rf_reduced *model, const rf_system_damping *damping,
+                                          bool explicit_steps, rf_system **out, rf_error *err);
+RF_MUST_CHECK rf_status rf_system_projected(const rf_projected *model,
+                                            const rf_system_damping *damping, bool explicit_steps,
+                                            rf_system **out, rf_error *err);
+RF_MUST_CHECK rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
+                                        const rf_system_damping *damping, bool explicit_steps,
+                                        rf_system **out, rf_error *err);
+// R = K x with constant matrices, lower triangles of one size; damping: nullable, D.
+RF_MUST_CHECK rf_status rf_system_matrices(const rf_csc *mass, const rf_csc *stiffness,
+                                           const rf_csc *viscous, const rf_run *run,
+                                           const rf_system_damping *damping, bool explicit_steps,
+                                           rf_system **out, rf_error *err);
+void rf_system_free(rf_system *s);  // NULL is fine
+
+// Length of the largest of n displacements (n, 3); of bodies that are free to move as a whole,
+// beside their mean.
+double rf_system_largest_move(int32_t n, const double *displacement, bool is_free);
+
+// RF_ERR_ARG unless the damping (nullable) has as many coordinates as the model.
+RF_MUST_CHECK rf_status rf_system_damping_fits(const rf_damping *damping, const rf_reduced *model,
+                                               rf_error *err);
+
+#endif

@@ -1,0 +1,88 @@
+#include "dynamics/system_reduced.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "linalg/dense_rt.h"
+
+static void layout(rf_reduced_system *s, int32_t r, bool explicit_steps, bool strain_rate,
+                   rf_arena *a) {
+  const size_t ld = (size_t)rf_dense_ld(r), square = ld * ld;
+  s->mass = rf_arena_take(a, square, sizeof(double));
+  s->stiffness = rf_arena_take(a, square, sizeof(double));
+  s->factor = rf_arena_take(a, explicit_steps ? 0 : square, sizeof(double));
+  s->mass_factor = rf_arena_take(a, explicit_steps ? square : 0, sizeof(double));
+  s->product = rf_arena_take(a, ld, sizeof(double));
+  s->polynomial_work = rf_arena_take(a, rf_polynomial_work_bytes(r), 1);
+  s->damping = rf_arena_take(a, strain_rate ? square : 0, sizeof(double));
+  s->strain_rate_work = rf_arena_take(a, strain_rate ? rf_damping_work_bytes(r) : 0, 1);
+}
+
+static void release(rf_system *s) { rf_free(s); }
+
+static rf_status copy(const rf_system *of, rf_system **out, rf_error *err) {
+  const rf_reduced_system *s = (const rf_reduced_system *)of;
+  const rf_system_damping damping = {.mass = of->damping_mass,
+                                     .stiffness = of->damping_stiff,
+                                     .strain_rate = s->strain_rate};
+  return rf_system_reduced(s->model, &damping, s->base.explicit_steps, out, err);
+}
+
+static const rf_system_life LIFE = {.release = release, .copy = copy};
+
+rf_status rf_system_reduced(const rf_reduced *model, const rf_system_damping *damping,
+                            bool explicit_steps, rf_system **out, rf_error *err) {
+  const int32_t r = model->r, ld = rf_dense_ld(r);
+  const rf_damping *strain_rate = damping->strain_rate;
+  *out = NULL;
+  rf_status st = rf_system_damping_check(damping, err);
+  if (st >= 0) st = rf_system_damping_fits(strain_rate, model, err);
+  if (st < 0) return st;
+  rf_reduced_system sizes;
+  rf_arena count = {0};
+  layout(&sizes, r, explicit_steps, strain_rate != NULL, &count);
+  // the struct first, its arrays behind it
+  const size_t head = (sizeof(rf_reduced_system) + 63) / 64 * 64;
+  rf_reduced_system *s = rf_alloc(head + count.used, 1);
+  if (!s)
+    return rf_fail(err, RF_ERR_MEMORY, "out of memory: a simulation of r = %d needs %zu bytes", r,
+                   head + count.used);
+  rf_arena carve = {.base = (char *)s + head};
+  layout(s, r, explicit_steps, strain_rate != NULL, &carve);
+  double numbers = (double)model->polynomial->count;
+  if (strain_rate) numbers += (double)strain_rate->count;
+  s->base = (rf_system){.operations = &rf_system_reduced_rt,
+                        .life = &LIFE,
+                        .model = model,
+                        .n = r,
+                        .ld = ld,
+                        .damping_mass = damping->mass,
+                        .damping_stiff = damping->stiffness,
+                        .length_m = model->length_m,
+                        .step_numbers = numbers,
+                        .explicit_steps = explicit_steps,
+                        .dense = true,
+                        .simd = model->polynomial->simd};
+  s->model = model;
+  s->strain_rate = strain_rate;
+  for (int32_t i = 0; i < r; ++i)
+    memcpy(s->mass + i * ld, model->mass + i * r, (size_t)r * sizeof(double));
+  if (explicit_steps) {
+    memcpy(s->mass_factor, s->mass, (size_t)ld * (size_t)ld * sizeof(double));
+    if (!rf_dense_cholesky_rt(s->base.simd, r, s->mass_factor, ld)) {
+      rf_free(s);
+      return rf_fail(err, RF_ERR_SINGULAR, "reduced mass matrix is not positive definite");
+    }
+  }
+  *out = &s->base;
+  return RF_OK;
+}
+
+rf_status rf_system_damping_fits(const rf_damping *damping, const rf_reduced *model,
+                                 rf_error *err) {
+  if (!damping || damping->r == model->r) return RF_OK;
+  return rf_fail(err, RF_ERR_ARG,
+                 "strain_rate is the damping of %d reduced coordinates, but the model has %d",
+                 damping->r, model->r);
+}

@@ -1,0 +1,190 @@
+// An unreduced solid as a system: displacements (n_nodes, 3), sparse matrices.  Fixed nodes do not
+// move.
+#include "dynamics/system.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "fem/fem.h"
+#include "fem/mass_solve.h"
+#include "linalg/cholesky.h"
+#include "linalg/dense_rt.h"
+#include "mesh/mesh.h"
+
+typedef struct solid_system {
+  rf_system base;
+  const rf_solid *solid;
+  double *viscosity;   // of each material, NULL: no strain-rate damping (n_materials, 2)
+  double *stiffness;   // K(x), of implicit steps and where beta > 0     (entries, 3, 3)
+  double *damping;     // D(x), of implicit steps                        (entries, 3, 3)
+  double *product;     // of a matrix with a vector                      (n, 3)
+  double *free;        // a vector over the free nodes                   (n_free, 3)
+  rf_csc lower;        // matrix of a solve, over the free DOFs
+  rf_cholesky *factor;
+  double scale;        // by which the matrix of the stage is larger than the factored one
+  bool joined;         // the stiffness has its part of D already
+  rf_solid_mass mass;  // of explicit steps
+} solid_system;
+
+static solid_system *self(rf_system *s) { return (solid_system *)s; }
+
+static void release(rf_system *base) {
+  solid_system *s = self(base);
+  double *const blocks[] = {s->viscosity, s->stiffness, s->damping, s->product, s->free};
+  for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i) rf_free(blocks[i]);
+  rf_csc_free(&s->lower);
+  rf_cholesky_free(s->factor);
+  rf_solid_mass_release(&s->mass);
+  rf_free(s);
+}
+
+static rf_status check(const rf_system *base, const double *x, const char *name, rf_error *err) {
+  const rf_solid *solid = ((const solid_system *)base)->solid;
+  for (int32_t i = 0; i < solid->n_fixed; ++i)
+    for (int32_t c = 0; c < 3; ++c) {
+      const double value = x[3 * (int64_t)solid->fixed[i] + c];
+      if (!(value == 0.0))
+        return rf_fail(err, RF_ERR_ARG, "%s[%d, %d] is %g, but node %d is fixed: it must be 0",
+                       name, solid->fixed[i], c, value, solid->fixed[i]);
+    }
+  return RF_OK;
+}
+
+static void hold(const rf_solid *solid, double *x) {
+  for (int32_t i = 0; i < solid->n_fixed; ++i)
+    memset(x + 3 * (int64_t)solid->fixed[i], 0, 3 * sizeof *x);
+}
+
+static rf_status evaluate(rf_system *base, const double *x, bool tangent, double *energy,
+                          double *force) {
+  solid_system *s = self(base);
+  // damping multiplies by the stiffness, or adds to it; factorizations read the upper triangle
+  const bool whole = base->damping_stiff > 0.0 || s->viscosity;
+  double *stiffness = tangent || base->damping_stiff > 0.0 ? s->stiffness : NULL;
+  s->joined = false;
+  const rf_status st = (whole ? rf_solid_evaluate : rf_solid_evaluate_upper)(
+      s->solid, base->run, x, energy, force, stiffness, base->err);
+  hold(s->solid, force);
+  return st;
+}
+
+// sum += (beta K + D) v; the blocks of D are kept where steps are implicit
+static rf_status damp(solid_system *s, const double *x, const double *v, double *sum) {
+  const rf_system *base = &s->base;
+  rf_status st = RF_OK;
+  if (base->damping_stiff > 0.0) {
+    RF_TRY(rf_solid_block_multiply(s->solid, base->run, s->stiffness, 1, v, s->product, base->err));
+    for (int64_t d = 0; d < base->n; ++d) sum[d] += base->damping_stiff * s->product[d];
+  }
+  if (s->viscosity) {
+    RF_TRY(rf_solid_damping(s->solid, base->run, s->viscosity, x, v, NULL, s->product, s->damping,
+                            base->err));
+    for (int64_t d = 0; d < base->n; ++d) sum[d] += s->product[d];
+  }
+done:
+  return st;
+}
+
+static rf_status balance(rf_system *base, const double *x, const double *v, const double *w,
+                         const double *force, const double *load, double *out) {
+  solid_system *s = self(base);
+  rf_status st = RF_OK;
+  if (w) {
+    RF_TRY(rf_solid_mass_multiply(s->solid, base->run, 1, w, out, base->err));
+    RF_TRY(damp(s, x, v, out));
+    for (int64_t d = 0; d < base->n; ++d) out[d] += force[d] - load[d];
+  } else {
+    memcpy(out, force, (size_t)base->n * sizeof *out);
+    RF_TRY(damp(s, x, v, out));
+    for (int64_t d = 0; d < base->n; ++d) out[d] -= load[d];
+  }
+  hold(s->solid, out);
+done:
+  return st;
+}
+
+// The matrix is factored over its factor of K, which saves a pass over the stiffness.
+static rf_status factorize(rf_system *base, double mass, double stiffness, double damping,
+                           const double *added) {
+  solid_system *s = self(base);
+  const int64_t entries = 9 * (int64_t)s->solid->graph.ptr[s->solid->mesh->n_nodes];
+  (void)added;
+  s->scale = stiffness > 0.0 ? stiffness : 1.0;
+  if (s->damping && damping != 0.0 && !s->joined)
+    for (int64_t i = 0; i < entries; ++i) s->stiffness[i] += damping / s->scale * s->damping[i];
+  s->joined = s->joined || damping != 0.0;
+  rf_solid_free_fill(s->solid, mass / s->scale, stiffness > 0.0 ? s->stiffness : NULL, &s->lower);
+  return rf_cholesky_factorize(s->factor, base->run, &s->lower, NULL, base->err);
+}
+
+static rf_status solve(rf_system *base, const double *b, double *x) {
+  solid_system *s = self(base);
+  rf_solid_gather(s->solid, b, s->free);
+  const rf_status st = rf_cholesky_solve(s->factor, base->run, 1, s->free, s->free, base->err);
+  if (st < 0) return st;
+  for (int64_t i = 0; i < 3 * (int64_t)s->solid->n_free; ++i) s->free[i] /= s->scale;
+  rf_solid_scatter(s->solid, s->free, x);
+  return RF_OK;
+}
+
+static rf_status mass_solve(rf_system *base, const double *b, double *x) {
+  return rf_solid_mass_solve(&self(base)->mass, base->run, b, x, base->err);
+}
+
+static double farthest(const rf_system *base, const double *x) {
+  const rf_solid *solid = ((const solid_system *)base)->solid;
+  return rf_system_largest_move(solid->mesh->n_nodes, x, solid->n_fixed == 0);
+}
+
+static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
+                                                .balance = balance,
+                                                .factorize = factorize,
+                                                .solve = solve,
+                                                .mass_solve = mass_solve,
+                                                .farthest = farthest};
+static const rf_system_life LIFE = {.release = release, .check = check};
+
+rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
+                          const rf_system_damping *damping, bool explicit_steps, rf_system **out,
+                          rf_error *err) {
+  rf_status st = RF_OK;
+  solid_system *s = NULL;
+  const int32_t n = 3 * solid->mesh->n_nodes;
+  const int64_t entries = 9 * (int64_t)solid->graph.ptr[solid->mesh->n_nodes];
+  *out = NULL;
+  RF_TRY(rf_system_damping_check(damping, err));
+  if (solid->n_free < 1)
+    return rf_fail(err, RF_ERR_MESH, "all %d nodes are fixed: nothing can move", solid->n_fixed);
+  RF_ALLOC(s, 1);
+  s->base = (rf_system){.operations = &OPERATIONS,
+                        .life = &LIFE,
+                        .model = solid,
+                        .n = n,
+                        .ld = ((int64_t)n + RF_DENSE_PAD - 1) / RF_DENSE_PAD * RF_DENSE_PAD,
+                        .damping_mass = damping->mass,
+                        .damping_stiff = damping->stiffness,
+                        .length_m = rf_mesh_length(solid->mesh->n_nodes, solid->mesh->nodes),
+                        .explicit_steps = explicit_steps,
+                        .simd = solid->simd};
+  s->solid = solid;
+  RF_ALLOC(s->product, n);
+  if (damping->viscosity) {
+    RF_TRY(rf_viscosity_check(solid->n_materials, damping->viscosity, err));
+    RF_ALLOC(s->viscosity, 2 * (int64_t)solid->n_materials);
+    memcpy(s->viscosity, damping->viscosity, 2 * (size_t)solid->n_materials * sizeof(double));
+  }
+  if (!explicit_steps || damping->stiffness > 0.0) RF_ALLOC(s->stiffness, entries);
+  if (explicit_steps) {
+    RF_TRY(rf_solid_mass_init(&s->mass, solid, run, rf_solid_steps_lumped(solid), err));
+  } else {
+    if (damping->viscosity) RF_ALLOC(s->damping, entries);
+    RF_ALLOC(s->free, 3 * (int64_t)solid->n_free);
+    RF_TRY(rf_solid_free_pattern(solid, &s->lower, err));
+    RF_TRY(rf_cholesky_create(&s->lower, &s->factor, err));
+  }
+  *out = &s->base;
+  s = NULL;
+done:
+  if (s) release(&s->base);
+  return st;
+}

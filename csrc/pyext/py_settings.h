@@ -1,0 +1,13 @@
+// Settings by name: a dict becomes a C struct by a table of base/settings.h.
+#ifndef RF_PYEXT_PY_SETTINGS_H
+#define RF_PYEXT_PY_SETTINGS_H
+
+#include "base/settings.h"
+#include "pyext/py_core.h"
+
+// Fills the fields of `to` from `dict`.  0, or -1 with InputTypeError: an unknown name, a missing
+// one, or a value of another kind; `of` names the owner of the settings.
+int py_settings_in(py_state *state, PyObject *dict, const char *of, const rf_setting *table,
+                   void *to);
+
+#endif
