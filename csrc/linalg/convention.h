@@ -1,12 +1,11 @@
 // Convention that makes eigenvectors and singular vectors unique.
 //
-//
-// - values whose relative gap is below RF_CLUSTER_GAP count as one value.  Inside its space the
-// vectors diagonalise the first diagonal weighting, ascending; where those values coincide too, the
-// next weighting decides.  Callers that truncate a sequence first complete the cluster at the cut
-// (rf_cluster_end), so that the kept vectors do not depend on how the space was found.
-// - the entry of largest magnitude is positive; among entries equal to RF_SIGN_TIE the first
-// counts.
+//  - values whose relative gap is below RF_CLUSTER_GAP count as one value.  Inside its space the
+//    vectors diagonalise the first diagonal weighting, ascending; where those values coincide too,
+//    the next weighting decides.  Callers that truncate a sequence first complete the cluster at
+//    the cut (rf_cluster_end), so that the kept vectors do not depend on how the space was found.
+//  - the entry of largest magnitude is positive; among entries equal to RF_SIGN_TIE the first
+//    counts.
 #ifndef RF_LINALG_CONVENTION_H
 #define RF_LINALG_CONVENTION_H
 

@@ -1,6 +1,6 @@
-// The reference cube [-1, 1]^3 of hexahedra: corners in VTK order, shape functions of eight nodes
-// (trilinear) and of 20 (serendipity), Gauss-Legendre points along an axis.  The reference
-// tetrahedron of ten nodes: its local coordinates are the barycentric ones of corners 1, 2, 3.
+// Reference elements.  Hexahedra: the cube [-1, 1]^3 with corners in VTK order, shape functions of
+// eight nodes (trilinear) and of 20 (serendipity), Gauss-Legendre points along an axis.  Ten-node
+// tetrahedra: local coordinates are the barycentric coordinates of corners 1, 2, 3.
 #ifndef RF_MESH_REFERENCE_H
 #define RF_MESH_REFERENCE_H
 
@@ -25,13 +25,13 @@ static inline void rf_hex_shape(const double xi[3], double n[8], double dn[8][3]
   }
 }
 
-// The edges on whose middles the nodes after the corners lie.
+// Edges whose middles carry the nodes after the corners.
 static const unsigned char RF_TET_EDGE[6][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {1, 3}, {2, 3}};
 static const unsigned char RF_HEX_EDGE[12][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6},
                                                  {6, 7}, {7, 4}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
 
 typedef struct rf_edges {
-  int corners, count;  // of an element
+  int corners, count;  // corners and edges of an element
   const unsigned char (*end)[2];
 } rf_edges;
 
@@ -76,7 +76,7 @@ static inline void rf_hex20_shape(const double xi[3], double n[20], double dn[20
   }
 }
 
-// Not for tets of four nodes, which have closed forms.
+// For all types except four-node tets, which have closed forms.
 static inline void rf_shape_at(rf_element_type type, const double xi[3], double n[RF_MAX_NODES],
                                double dn[RF_MAX_NODES][3]) {
   switch (type) {
