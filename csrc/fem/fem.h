@@ -213,7 +213,7 @@ typedef struct rf_static_settings {
   double tolerance;    // on |residual| over free DOFs relative to the load's scale
   int32_t load_steps;  // the load is applied in this many equal parts
   int32_t newton_max;  // iterations per load step
-  int32_t halvings;    // how often a failed load step may be halved; 0: never (fem/statics.h)
+  int32_t halvings;    // limit of halvings of a failed load step; 0: none (fem/statics.h)
 } rf_static_settings;
 
 typedef struct rf_static_report {

@@ -13,8 +13,7 @@
 #include "fem/tables.h"
 #include "linalg/curve.h"
 
-static const double ASYMMETRY =
-    1e-9;  // tolerance for an elasticity matrix, relative to its largest entry
+static const double ASYMMETRY = 1e-9;    // of an elasticity matrix, relative to its largest entry
 static const double INDEFINITE = 1e-14;  // smaller pivots of it count as rounding
 
 // Requires a symmetric positive definite matrix.

@@ -68,7 +68,7 @@ void rf_blas_serial_end(void) {
   rf_process_lock_take(RF_LOCK_BLAS_THREADS);
   forget_lost_threads(set);
   --own_depth;
-  // a count set by somebody else meanwhile is kept
+  // a count set by other code meanwhile is kept
   if (--serial_depth == 0 && get() == 1) set(threads_before);
   rf_process_lock_give(RF_LOCK_BLAS_THREADS);
 }
@@ -162,8 +162,7 @@ int rf_blas_choose_kernels(void) {
   FIND_FUNCTION(quit, "gotoblas_dynamic_quit");
   FIND_FUNCTION(init, "gotoblas_dynamic_init");
   const char *best = deserved_family();
-  if (!core || !quit || !init || !*best)
-    return 0;  // not an OpenBLAS with run-time kernel selection
+  if (!core || !quit || !init || !*best) return 0;  // without run-time kernel selection
   if (!is_fallback(core())) return 0;
   // the kernels in use were requested by name
   const char *chosen = getenv("OPENBLAS_CORETYPE");

@@ -11,8 +11,7 @@
 #include "linalg/fronts.h"
 #include "linalg/process_lock.h"
 
-static const double PADDING =
-    1.25;  // ratio of the entries of a factor stored by supernodes to those of L
+static const double PADDING = 1.25;  // entries stored in supernodes, relative to those of L
 static const double GB_PER_ENTRY = 1e-9 * sizeof(double);
 
 // CHOLMOD's allocator is a process-wide setting (SuiteSparse_config) and is left alone for the sake

@@ -24,13 +24,12 @@ typedef rf_status (*rf_apply_fn)(void *context, const rf_run *run, int32_t count
                                  double *y, rf_error *err);
 
 typedef struct rf_eigen_problem {
-  int32_t n;          // unknowns
-  rf_apply_fn mass;   // y = M x
-  rf_apply_fn solve;  // y = (K - shift M)^-1 x, K - shift M positive definite
-  void *context;      // of both
-  double shift;       // below the spectrum; 0 when K itself is positive definite
-  int32_t
-      null_space;  // dimension of the space that `solve` maps to zero (left out of the spectrum)
+  int32_t n;           // unknowns
+  rf_apply_fn mass;    // y = M x
+  rf_apply_fn solve;   // y = (K - shift M)^-1 x, K - shift M positive definite
+  void *context;       // of both
+  double shift;        // below the spectrum; 0 when K itself is positive definite
+  int32_t null_space;  // dimension of the null space that `solve` maps to zero
   int32_t n_weights;
   const double *const *weights;  // diagonals that order repeated modes (n_weights, n)
 } rf_eigen_problem;

@@ -27,9 +27,8 @@ typedef struct rf_supernodes {
   const int32_t *permutation;  // (n) unknown of each column
   const int32_t *column;       // (count + 1) first column of each
   const int32_t *row_begin;    // (count + 1) first of its rows in `row`
-  const int32_t
-      *value_begin;    // (count) first of its values, stored column by column over all its rows
-  const int32_t *row;  // ascending, the own columns first
+  const int32_t *value_begin;  // (count) first of its values, column-major over all its rows
+  const int32_t *row;          // ascending, the own columns first
 } rf_supernodes;
 
 typedef struct rf_fronts rf_fronts;

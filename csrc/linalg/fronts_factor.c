@@ -321,8 +321,7 @@ static rf_status enter_task(void *context, int64_t task, int worker, rf_error *e
     known = s;
     double *column = q->values + f->nodes.value_begin[s] + (int64_t)(c - row[0]) * rows;
     const int32_t unknown = f->nodes.permutation[c];
-    int32_t across = -1,
-            there = -1;  // another front, and the position of this column among its rows
+    int32_t across = -1, there = -1;  // another front, and the row of this column in it
     for (int32_t p = a->colptr[unknown]; p < a->colptr[unknown + 1]; ++p) {
       const int32_t r = f->position[a->rowind[p]];
       if (r >= c) {

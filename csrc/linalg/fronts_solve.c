@@ -14,8 +14,7 @@ enum {
   SOME = 4096  // rows that one task permutes
 };
 
-static const double SMALL =
-    3e7;  // multiplications with one triangle below which more threads do not pay
+static const double SMALL = 3e7;  // multiplications that are not worth a second thread
 
 typedef struct solution {
   const rf_fronts *f;
@@ -26,10 +25,9 @@ typedef struct solution {
   rf_simd simd;
   int32_t first, columns, blocks;  // range of right-hand sides in work, and their blocks
   double *y;                       // (blocks, n, WIDTH), in the order of elimination
-  double
-      *outside;  // (blocks, f->outside, WIDTH): contributions of units to rows of their ancestors
-  double **z;    // per worker: (blocks, most_rows, WIDTH) of one front
-  int32_t **at;  // per worker: (n) positions of rows above a unit among those of its root
+  double *outside;  // (blocks, f->outside, WIDTH) sums for rows of the units' ancestors
+  double **z;       // per worker: (blocks, most_rows, WIDTH) of one front
+  int32_t **at;     // per worker: (n) positions of rows above a unit among those of its root
 } solution;
 
 // Columns [from, to) of a front and its rows below `end`.

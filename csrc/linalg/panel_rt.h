@@ -11,8 +11,7 @@
 
 enum {
   RF_PANEL_WIDTH = 8,
-  RF_PANEL_COLUMNS =
-      64  // most columns n per call: with as many rows they fit the first-level cache
+  RF_PANEL_COLUMNS = 64  // most columns n per call: that many rows fit the first-level cache
 };
 
 // x (n) = L^-1 x, or L^-T x, with the first n rows of L.

@@ -72,8 +72,7 @@ static bool resists(const double a[36], double least) {
 // not be orthogonal.  The column with the longest remainder is next, so that rows decrease in size;
 // columns of R keep the order of the unknowns.  Overwrites m.
 static void orthogonalize(double m[N][LD], double r[N][LD]) {
-  double left[LD] = {1.0, 1.0, 1.0,
-                     1.0, 1.0, 1.0};  // 0: column already processed, or not part of A
+  double left[LD] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};  // 0: processed, or not part of A
   for (int k = 0; k < N; ++k) {
     double square[LD] = {0}, row[LD] = {0}, q[N];
     for (int i = 0; i < N; ++i)

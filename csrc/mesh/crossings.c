@@ -11,13 +11,9 @@
 #include "linalg/orient.h"
 #include "linalg/vec3.h"
 
-enum {
-  CHUNK = 512,
-  TINY = -250
-};  // triangles per task; binary exponent below which coordinates count as zero
+enum { CHUNK = 512, TINY = -250 };  // triangles per task; binary exponent that counts as zero
 
-static const double APART =
-    1e-14;  // For lengths of order 1: larger gaps exceed all rounding errors.
+static const double APART = 1e-14;  // for lengths of order 1: larger gaps exceed all rounding
 
 typedef enum meeting { MEET_NOT, MEET_TOUCH, MEET_CROSS } meeting;
 
@@ -435,8 +431,7 @@ done:
 // True if all triangles are connected through edges; contact at vertices is not enough.
 static rf_status is_one_piece(const rf_closest *c, bool *out, rf_error *err) {
   rf_status st = RF_OK;
-  int32_t *root = NULL,
-          *on = NULL;  // root of each triangle's piece; last triangle on each edge, + 1
+  int32_t *root = NULL, *on = NULL;  // of each triangle; last triangle on each edge, + 1
   int32_t pieces = c->n_triangles;
   RF_ALLOC(root, c->n_triangles);
   RF_ALLOC(on, c->n_edges);

@@ -20,10 +20,8 @@ static const double GOAL = 4e-15;      // relative residual at which the iterati
 static const double ACCEPTED = 5e-14;  // largest accepted relative residual of a rule
 static const double SIMILAR = 0.7;     // largest cosine between columns added together
 static const double EAGER = 0.3;  // smallest gradient, relative to the steepest, of added columns
-static const double CANCELS =
-    0.05;  // remaining norm of a unit column below which it is orthogonalised again
-static const double DEPENDENT =
-    1e-9;  // remaining norm of a unit column below which it counts as dependent
+static const double CANCELS = 0.05;    // norm left of a unit column: orthogonalise again below
+static const double DEPENDENT = 1e-9;  // norm left of a unit column: dependent below
 
 struct rf_cut_work {
   double column[RF_CUT_CANDIDATES][RF_CUT_MOMENTS];  // moments of a unit weight, scaled to norm 1

@@ -16,10 +16,9 @@
 #include "mesh/winding.h"
 
 enum { CELLS_PER_TASK = 8, FACES = 6 };
-static const double EMPTY = 1e-6;  // filled fraction below which a cell is dropped
-static const double ISLAND = 0.5;  // total fraction of cells below which a component is dropped
-static const double TOUCH =
-    1e-6;  // in edges: smaller overlaps with the bounds of the surface count as none
+static const double EMPTY = 1e-6;    // filled fraction below which a cell is dropped
+static const double ISLAND = 0.5;    // total fraction of cells below which a component is dropped
+static const double TOUCH = 1e-6;    // in edges: overlap with the bounds that counts as none
 static const double UNEQUAL = 1e-5;  // in edges: largest difference between corners of equal cubes
 
 // Filled part of a cell.

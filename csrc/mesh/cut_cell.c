@@ -8,15 +8,12 @@
 static const double FLAT = 1e-8;        // smaller components of a normal count as zero
 static const double ON_SURFACE = 1e-9;  // in sub-cells; smaller distances define no direction
 static const double ROUNDING = 1e-9;    // rounding error of a filled fraction
-static const double UNSURE =
-    0.1;  // distance of a winding number from an integer that indicates a hole nearby
-static const double CREASE =
-    0.3;  // change of the normal between neighbouring sub-cells that indicates a crease
-enum { CREASE_DEPTH = 1 };          // subdivisions of sub-cells at creases
-static const double BEYOND = 0.05;  // in sub-cells: distance past the mirror image of a centre
-static const double BEHIND =
-    0.75;  // in sub-cells: distance past the surface, usually in an uncut sub-cell
-static const double TOUCH = 1e-9;  // relative enlargement of balls
+static const double UNSURE = 0.1;       // deviation of winding numbers from integers near holes
+static const double CREASE = 0.3;       // change of the normal between sub-cells at creases
+enum { CREASE_DEPTH = 1 };              // subdivisions of sub-cells at creases
+static const double BEYOND = 0.05;      // in sub-cells: distance past the mirror image of a centre
+static const double BEHIND = 0.75;      // in sub-cells: distance past the surface, usually uncut
+static const double TOUCH = 1e-9;       // relative enlargement of balls
 static const double HALF_DIAGONAL = 0.86602540378443864676;
 
 double rf_cube_below(const double n[3], double d) {

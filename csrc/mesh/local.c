@@ -9,12 +9,10 @@
 // Tolerances of local coordinates, in units of half a hexahedron's size.
 static const double EXACT = 1e-14;  // smaller steps are rounding
 static const double CLOSE = 1e-10;  // below this the next Newton step is the last
-static const double FAR = 2.0;  // limit of iterates around the centre: further out the map folds
-static const double NEAR =
-    1.5;  // failed iterations that end this near are repeated from other starts
+static const double FAR = 2.0;   // limit of iterates around the centre: further out the map folds
+static const double NEAR = 1.5;  // failures that end this near are tried from other starts
 static const double TOWARDS_CORNER = 0.7;  // position of these starts between centre and corners
-static const double STRAIGHT =
-    1e-9;  // relative offset of a mid-edge node up to which the edge counts as straight
+static const double STRAIGHT = 1e-9;       // relative offset of mid-edge nodes of straight edges
 enum {
   NEWTON_MOST = 40,  // limit; a handful is usual
   HALVINGS = 30      // limit: steps scaled by 1e-9 make no progress

@@ -15,8 +15,7 @@ enum {
   NEST_SAMPLES = 16,  // triangles at which those of surrounding parts are sampled
   ASK = 1 << 16       // triangles between polls
 };
-static const double FLAT =
-    0.05;  // mean winding number between both sides below which a part has no orientation
+static const double FLAT = 0.05;    // mean winding number of both sides: no orientation below
 static const double CAVITY = 0.45;  // above this an inward part counts as closed
 
 // A part of the surface.

@@ -11,13 +11,9 @@
 #include "mesh/orientation.h"
 #include "mesh/winding.h"
 
-enum {
-  CHUNK = 128,
-  MOST = 64
-};  // triangles per task; largest number of crossings followed per ray
+enum { CHUNK = 128, MOST = 64 };    // triangles per task; limit of crossings per ray
 static const double BESIDE = 1e-6;  // relative to the surface's size: counts as on the surface
-static const double EDGE =
-    1e-9;  // relative to a triangle's sides: rays between two triangles hit both
+static const double EDGE = 1e-9;    // relative to the sides: rays between triangles hit both
 
 typedef struct measuring {
   const rf_surface *surface;

@@ -18,8 +18,7 @@
 
 // Memory per triangle: its tree during construction, and queries in it.
 static const double TREE_BYTES = 500.0;
-static const double MOST_SHEETS =
-    0.5;  // share of single sheets in the area from which a surface has no inside
+static const double MOST_SHEETS = 0.5;  // share of the area: a surface of more sheets has no inside
 // Memory per boundary piece: during assembly, or with the tree over it.
 static const double PIECE_BYTES = 600.0;
 

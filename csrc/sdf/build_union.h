@@ -17,10 +17,9 @@
 #include "mesh/closest.h"
 
 typedef struct rf_union_boundary {
-  int32_t n_triangles,
-      n_hidden;        // remaining triangles; triangles of the surface dropped wholly or in part
-  double *vertices;    // three per triangle, m         (3 n_triangles, 3)
-  int32_t *triangles;  //                       (n_triangles, 3)
+  int32_t n_triangles, n_hidden;  // remaining; of the surface, dropped wholly or in part
+  double *vertices;               // three per triangle, m         (3 n_triangles, 3)
+  int32_t *triangles;             //                       (n_triangles, 3)
 } rf_union_boundary;
 
 // Determines if a surface has several components that share no vertex.

@@ -7,9 +7,8 @@
 #include "base/run.h"
 #include "linalg/vec3.h"
 
-static const double BEYOND =
-    1e-5;  // in spacings: the differences of float32 samples exceed those of distances by less
-static const double UNIT = 1e-6;  // tolerance for the length of a normal
+static const double BEYOND = 1e-5;  // in spacings: allowance for the rounding of float32 samples
+static const double UNIT = 1e-6;    // tolerance for the length of a normal
 
 // ---- grids ------------------------------------------------------------------------
 

@@ -72,10 +72,9 @@ typedef enum rf_shape {
 typedef struct rf_field_part {
   rf_shape shape;
   double a[3], b[3], radius;
-  double
-      offset;    // subtracted from the value: positive offsets enlarge the shape, or its complement
-  bool outside;  // use the complement of the shape
-  bool joined;   // in the same group as the previous part
+  double offset;        // subtracted: positive offsets enlarge the shape or its complement
+  bool outside;         // use the complement of the shape
+  bool joined;          // in the same group as the previous part
   const rf_grid *grid;  // borrowed; NULL for other shapes
 } rf_field_part;
 

@@ -19,10 +19,8 @@
 // Out of line, to keep rare cases from slowing down the common ones.
 #define APART static __attribute__((noinline))
 
-enum {
-  RING = 32,
-  AHEAD = 28
-};                    // in points: their samples, 4 lines each, fit into the first-level cache
+// Numbers of points: the samples of RING points, 4 lines each, fit into the first-level cache.
+enum { RING = 32, AHEAD = 28 };
 enum { BLOCK = 64 };  // points per block of grouped fields
 
 typedef float rf_f4 __attribute__((vector_size(16)));
