@@ -249,4 +249,4 @@ def test_rules_find_riddles_and_nothing_else(text, mark, reasons):
 
 
 def test_allowances_name_each_file_once_in_order():
-    assert ALLOWANCE == f"\n{table(allowance())}\n"
+    assert f"\n{table(allowance())}\n" == ALLOWANCE

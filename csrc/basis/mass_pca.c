@@ -16,9 +16,9 @@ void rf_basis_free(rf_basis *basis) {
   memset(basis, 0, sizeof *basis);
 }
 
-// Left singular vectors of z (rows x count, column-major): computes all singular values, and in
-// place of z the first *size vectors with those that complete the value at the cut, *taken in
-// total; at_most: lowers *size to the rank.
+// Computes all singular values of z (rows x count, column-major), and in place of z the first *size
+// left singular vectors with those that complete the value at the cut, *taken in total; at_most:
+// lowers *size to the rank.
 static rf_status left_vectors(int rows, int count, double *z, bool at_most, int *size,
                               double *singular, int *taken, rf_error *err) {
   rf_status st = RF_OK;

@@ -15,7 +15,7 @@ typedef struct rf_metric {
   int width;
 } rf_metric;
 
-// `mass`: lower triangle.  Zero-initialise `out` first.
+// Creates a metric.  `mass`: lower triangle.  Zero-initialise `out` first.
 RF_MUST_CHECK rf_status rf_metric_create(const rf_csc *mass, int width, const rf_run *run,
                                          rf_metric *out, rf_error *err);
 // Creates the metric of the consistent mass over the free nodes.

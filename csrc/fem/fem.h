@@ -115,7 +115,8 @@ static inline int64_t rf_solid_upper_at(const rf_solid *s, int64_t place, int a,
   return (place / lanes * pairs + pair) * lanes + place % lanes;
 }
 
-// Number of quadrature points of the element at a place, and the first of them in the tables.
+// Return the number of quadrature points of the element at a place, and the first of them in the
+// tables.
 static inline int32_t rf_solid_points_at(const rf_solid *s, int32_t place) {
   return s->n_points ? s->n_points[place] : s->n_gauss;
 }

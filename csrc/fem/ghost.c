@@ -73,7 +73,7 @@ done:
 
 // ---- the matrix of a face -------------------------------------------------------------
 
-// Edge vectors of a box; all boxes are equal.
+// Computes the edge vectors of a box; all boxes are equal.
 static void box_edges(const rf_mesh *m, double edge[3][3]) {
   static const int ALONG[3] = {1, 3, 4};
   for (int k = 0; k < 3; ++k)
@@ -81,7 +81,7 @@ static void box_edges(const rf_mesh *m, double edge[3][3]) {
                 edge[k]);
 }
 
-// Cube root of the volume of a cell, m.
+// Returns the cube root of the volume of a cell, m.
 static double mean_edge(const rf_solid *s) {
   double edge[3][3];
   box_edges(s->mesh, edge);
@@ -95,8 +95,9 @@ double rf_solid_ghost_modulus(const rf_solid *s, int32_t material) {
   return RF_GHOST_MODULUS * (C[21] + C[28] + C[35]) / 3.0;
 }
 
-// First and second local derivatives of the shape functions along `axis`, on that side of the box.
-// Shape functions are at most quadratic in each coordinate, so differences give the second exactly.
+// Computes first and second local derivatives of the shape functions along `axis`, on that side of
+// the box.  Shape functions are at most quadratic in each coordinate, so differences give the
+// second exactly.
 static void normal_derivatives(rf_element_type type, int axis, int side, const double *tangential,
                                double *first, double *second) {
   double xi[3], unused[RF_MAX_NODES], low[RF_MAX_NODES][3], high[RF_MAX_NODES][3];
@@ -112,7 +113,7 @@ static void normal_derivatives(rf_element_type type, int axis, int side, const d
   }
 }
 
-// G (2 nodes, 2 nodes) of a face across `axis`; the nodes of the box below it come first.
+// Computes G (2 nodes, 2 nodes) of a face across `axis`; the nodes of the box below it come first.
 static void face_matrix(const rf_mesh *m, int axis, double *G) {
   static const double point[3] = {-RF_GAUSS_3, 0.0, RF_GAUSS_3};
   static const double weight[3] = {5.0 / 9.0, 8.0 / 9.0, 5.0 / 9.0};

@@ -168,7 +168,8 @@ static rf_status refuse_part(const analysis *a, int32_t part, rf_error *err) {
                  mesh->elements[(int64_t)e * (int)mesh->type]);
 }
 
-// Displacement at x of part q: B_q (v, w), B = [I | -(x - c)~], 3 x 6, lengths in units of `size`.
+// Computes the displacement at x of part q: B_q (v, w), B = [I | -(x - c)~], 3 x 6, lengths in
+// units of `size`.
 static void motion(const double *x, const double *centre, double size, double *B) {
   double r[3];
   for (int i = 0; i < 3; ++i) r[i] = (x[i] - centre[i]) / size;
@@ -192,7 +193,8 @@ static void add_product(double *normal, int32_t n, int32_t p, const double *P, i
     }
 }
 
-// Cholesky with diagonal pivoting; returns the first remaining index when pivots vanish, or -1.
+// Runs Cholesky with diagonal pivoting; returns the first remaining index when pivots vanish, or
+// -1.
 static int32_t first_dependent(double *A, int32_t n, int32_t *order) {
   double largest = 0.0;
   for (int32_t i = 0; i < n; ++i) {

@@ -64,7 +64,7 @@ done:
   return st;
 }
 
-// An asymmetric vector, the same on every machine.
+// Fills x with an asymmetric vector, the same on every machine.
 static void start_vector(int64_t count, double *x) {
   uint64_t state = 20240229;
   for (int64_t i = 0; i < count; ++i) {

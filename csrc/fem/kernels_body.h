@@ -196,7 +196,7 @@ INLINE NAME(gather_material)(const rf_solid *s, const int32_t *places, VEC *lamb
   }
 }
 
-// G_ij = sum_a (u_a - u_0)_i g_a,j
+// Computes G_ij = sum_a (u_a - u_0)_i g_a,j.
 INLINE NAME(displacement_gradient)(int nodes, const VEC *d, const VEC *g, VEC *G) {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
@@ -355,7 +355,7 @@ KERNEL NAME(stvk_hex20)(const rf_solid *s, const int32_t *places, const double *
     (S)[5] = mu * ((A)[1] + (A)[3]);                                             \
   } while (0)
 
-// A^T B
+// Computes A^T B.
 INLINE NAME(transposed_product)(const VEC *A, const VEC *B, VEC *AB) {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j)

@@ -87,7 +87,7 @@ void rf_rigid_modes(const rf_solid *s, const rf_rigid_body *body, double *modes)
   }
 }
 
-// Gaussian elimination of the columns with complete pivoting; the supports are the pivot rows.
+// Runs Gaussian elimination of the columns with complete pivoting; the supports are the pivot rows.
 void rf_rigid_supports(int32_t n_dofs, double *modes, int32_t supports[RF_RIGID]) {
   const size_t n = (size_t)n_dofs;
   bool used[RF_RIGID] = {false};

@@ -17,10 +17,10 @@ typedef struct rf_cholesky rf_cholesky;
 
 enum { RF_CHOLESKY_BLOCK = 32 };  // good number of right-hand sides per solve
 
-// Symbolic analysis of the pattern of `lower`; values are ignored.
+// Analyses the pattern of `lower` symbolically; values are ignored.
 RF_MUST_CHECK rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *err);
 
-// Numeric factorization of a matrix with the analysed pattern.  RF_ERR_SINGULAR when a pivot is not
+// Factorizes a matrix with the analysed pattern.  RF_ERR_SINGULAR when a pivot is not
 // positive; *bad_column (nullable) is then its column in `lower`.
 RF_MUST_CHECK rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_run *run,
                                               const rf_csc *lower, int32_t *bad_column,

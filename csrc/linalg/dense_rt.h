@@ -24,14 +24,15 @@ bool rf_dense_cholesky_rt(rf_simd simd, int32_t n, double *a, int32_t ld);
 void rf_dense_cholesky_solve_rt(rf_simd simd, int32_t n, const double *u, int32_t ld,
                                 const double *b, double *x);
 
-// Gaussian elimination with partial pivoting, for matrices that are not positive definite.
-// Overwrites a; x is the right-hand side on entry, the solution on return.  False when singular.
+// Solves by Gaussian elimination with partial pivoting, for matrices that are not positive
+// definite.  Overwrites a; x is the right-hand side on entry, the solution on return.  False when
+// singular.
 bool rf_dense_lu_solve_rt(int32_t n, double *a, int32_t ld, double *x);
 
-// y = A x.
+// Computes y = A x.
 void rf_dense_multiply_rt(rf_simd simd, int32_t n, const double *a, int32_t ld, const double *x,
                           double *y);
-// out = p A + q B, upper triangle only.
+// Computes out = p A + q B, upper triangle only.
 void rf_dense_combine_rt(rf_simd simd, int32_t n, double p, const double *a, double q,
                          const double *b, int32_t ld, double *out);
 // Computes out (m rows) += A^T B for some rows of A (count, lda) and B (count, ld). Zero padding of

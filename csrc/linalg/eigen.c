@@ -232,8 +232,8 @@ static rf_status give_up(const search *s, const krylov *q, rf_error *err) {
                  s->p->shift + 1.0 / q->theta[k - 1]);
 }
 
-// One block step: applies A to the last block, fills the new rows and columns of H and stores the
-// next block in w.
+// Takes one block step: applies A to the last block, fills the new rows and columns of H and stores
+// the next block in w.
 static rf_status advance(search *s, krylov *q, rf_error *err) {
   const int32_t first = q->m - q->width;
   double *block = q->v + at(q->n, first);
@@ -474,8 +474,8 @@ done:
   return st;
 }
 
-// One step of subspace iteration on m vectors with Rayleigh-Ritz: Y = (K - shift M)^-1 M X; (Y^T M
-// X) s = mu (Y^T M Y) s needs no K and gives mu = lambda - shift, ascending.
+// Takes one step of subspace iteration on m vectors with Rayleigh-Ritz: Y = (K - shift M)^-1 M X;
+// (Y^T M X) s = mu (Y^T M Y) s needs no K and gives mu = lambda - shift, ascending.
 static rf_status polish(search *s, int32_t m, double *mu, rf_error *err) {
   rf_status st = RF_OK;
   const int n = s->p->n;

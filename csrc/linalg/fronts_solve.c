@@ -66,7 +66,7 @@ static void solve_backward(const panel *p) {
   }
 }
 
-// Forward step for some of the rows below a wide range of columns.
+// Takes the forward step for some of the rows below a wide range of columns.
 static rf_status forward_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const panel *p = context;
@@ -78,7 +78,7 @@ static rf_status forward_task(void *context, int64_t task, int worker, rf_error 
   return RF_OK;
 }
 
-// Backward step for some of the columns, from all rows below them.
+// Takes the backward step for some of the columns, from all rows below them.
 static rf_status backward_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const panel *p = context;

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-// Documented minimum of the workspaces; for dgesdd with jobz "S", k is the smaller side.
+// Return the documented minimum of the workspaces; for dgesdd with jobz "S", k is the smaller side.
 static inline int64_t rf_lapack_least_dsyevd(int64_t n) { return 1 + 6 * n + 2 * n * n; }
 static inline int64_t rf_lapack_least_dgesdd(int64_t k) { return 4 * k * k + 7 * k; }
 

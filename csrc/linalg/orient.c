@@ -45,7 +45,7 @@ static void add(expansion *e, const expansion *f) {
   for (int i = 0; i < f->n; ++i) add_number(e, f->x[i]);
 }
 
-// out += b e
+// Adds b e to out.
 static void add_scaled(expansion *out, const expansion *e, double b) {
   for (int i = 0; i < e->n; ++i) {
     const double product = e->x[i] * b;
@@ -62,7 +62,7 @@ static void difference(double a, double b, expansion *out) {
   append(out, rounded);
 }
 
-// out += sign a b
+// Adds sign a b to out.
 static void add_product(expansion *out, const expansion *a, const expansion *b, double sign) {
   for (int i = 0; i < b->n; ++i) add_scaled(out, a, sign * b->x[i]);
 }
@@ -71,7 +71,7 @@ static int sign_of(const expansion *e) { return e->n == 0 ? 0 : e->x[e->n - 1] >
 
 // ---- orientations -----------------------------------------------------------------------
 
-// Component i of the cross product of two difference vectors.
+// Computes component i of the cross product of two difference vectors.
 static void cross(const expansion u[3], const expansion v[3], int i, expansion *out) {
   const int j = (i + 1) % 3, k = (i + 2) % 3;
   out->n = 0;

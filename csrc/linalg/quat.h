@@ -6,7 +6,7 @@
 
 #include "linalg/vec3.h"
 
-// out = a b: rotation b first, then a.
+// Computes out = a b: rotation b first, then a.
 static inline void rf_quat_multiply(const double a[4], const double b[4], double out[4]) {
   const double w = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
   const double x = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
@@ -15,13 +15,13 @@ static inline void rf_quat_multiply(const double a[4], const double b[4], double
   out[0] = w, out[1] = x, out[2] = y, out[3] = z;
 }
 
-// out = q / |q|.
+// Computes out = q / |q|.
 static inline void rf_quat_normalize(const double q[4], double out[4]) {
   const double s = 1.0 / sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
   for (int i = 0; i < 4; ++i) out[i] = s * q[i];
 }
 
-// Quaternion of the rotation vector v (axis times angle, rad).
+// Computes the quaternion of the rotation vector v (axis times angle, rad).
 static inline void rf_quat_of_rotation(const double v[3], double out[4]) {
   const double half = 0.5 * sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
   // series of sin(x)/x near zero: exact to rounding below the threshold
@@ -30,8 +30,8 @@ static inline void rf_quat_of_rotation(const double v[3], double out[4]) {
   for (int i = 0; i < 3; ++i) out[i + 1] = s * v[i];
 }
 
-// Quaternion of a row-major rotation matrix, computed from its largest component to avoid division
-// by a small number (Shepperd).
+// Computes the quaternion of a row-major rotation matrix, from its largest component to avoid
+// division by a small number (Shepperd).
 static inline void rf_quat_of_matrix(const double r[9], double out[4]) {
   const double trace = r[0] + r[4] + r[8];
   const double square[4] = {trace, r[0], r[4], r[8]};
@@ -47,7 +47,7 @@ static inline void rf_quat_of_matrix(const double r[9], double out[4]) {
   rf_quat_normalize(all[k], out);
 }
 
-// Rotation vector, at most pi long, of the rotation from `from` to `to`.
+// Computes the rotation vector, at most pi long, of the rotation from `from` to `to`.
 static inline void rf_quat_rotation_between(const double from[4], const double to[4], double v[3]) {
   const double back[4] = {from[0], -from[1], -from[2], -from[3]};
   double d[4];
@@ -58,7 +58,7 @@ static inline void rf_quat_rotation_between(const double from[4], const double t
   for (int i = 0; i < 3; ++i) v[i] = sign * scale * d[i + 1];
 }
 
-// out = R v, from body to world; out may be v.
+// Computes out = R v, from body to world; out may be v.
 static inline void rf_quat_rotate(const double q[4], const double v[3], double out[3]) {
   double t[3], u[3];
   rf_vec3_cross(q + 1, v, t);
@@ -67,7 +67,7 @@ static inline void rf_quat_rotate(const double q[4], const double v[3], double o
   for (int i = 0; i < 3; ++i) out[i] = v[i] + q[0] * t[i] + u[i];
 }
 
-// out = R^T v, from world to body; out may be v.
+// Computes out = R^T v, from world to body; out may be v.
 static inline void rf_quat_rotate_back(const double q[4], const double v[3], double out[3]) {
   const double back[4] = {q[0], -q[1], -q[2], -q[3]};
   rf_quat_rotate(back, v, out);

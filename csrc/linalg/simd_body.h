@@ -95,7 +95,7 @@ RF_INLINE double rf_sum(rf_v v) {
   return (f[0] + f[1]) + (f[2] + f[3]);
 }
 
-// Lane-wise minimum and maximum; b where either is NaN.
+// Return the lane-wise minimum and maximum; b where either is NaN.
 RF_INLINE rf_v4 rf_least4(rf_v4 a, rf_v4 b) {
 #ifdef __AVX__
   return __builtin_ia32_minpd256(a, b);

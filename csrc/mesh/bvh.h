@@ -23,7 +23,8 @@ enum {
   RF_BVH_STACK = 72  // enough for a traversal that pushes both children: two per level
 };
 
-// boxes: low and high corner of each item (n_items, 6), n_items >= 1; run: polled for a stop.
+// Builds the tree.  boxes: low and high corner of each item (n_items, 6), n_items >= 1; run: polled
+// for a stop.
 RF_MUST_CHECK rf_status rf_bvh_create(int32_t n_items, const double *boxes, const rf_run *run,
                                       rf_bvh *out, rf_error *err);
 void rf_bvh_free(rf_bvh *bvh);

@@ -39,7 +39,8 @@ static bool is_beyond(const corners *s, const corners *t, const double *way) {
   return first - last > APART * rf_vec3_length(way);
 }
 
-// Separation of triangles without a common corner, in directions perpendicular to their sides.
+// Tests the separation of triangles without a common corner, in directions perpendicular to their
+// sides.
 static bool are_apart(const corners *s, const corners *t) {
   for (int side = 0; side < 6; ++side) {
     const corners *u = side < 3 ? s : t;
@@ -51,7 +52,7 @@ static bool are_apart(const corners *s, const corners *t) {
   return false;
 }
 
-// Separation of triangles with one common corner, by a plane through it.
+// Tests the separation of triangles with one common corner, by a plane through it.
 static bool are_apart_at_corner(const corners *s, const corners *t) {
   double way[4][3], length[4], middle[3];
   for (int k = 0; k < 4; ++k) {
@@ -67,8 +68,7 @@ static bool are_apart_at_corner(const corners *s, const corners *t) {
   return true;
 }
 
-// Separation of triangles with a common side, by the plane through it perpendicular to their
-// bisector.
+// Tests the separation of triangles with a common side, by a plane through it.
 static bool are_apart_at_side(const corners *s, const corners *t) {
   double along[3], a[3], b[3];
   rf_vec3_sub(s->x[1], s->x[0], along);

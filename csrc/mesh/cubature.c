@@ -51,8 +51,8 @@ void rf_cut_work_free(rf_cut_work *work) { rf_free(work); }
 
 // ---- candidates -----------------------------------------------------------------------
 
-// Roots, ascending, of the characteristic polynomial of the Jacobi matrix with diagonal alpha and
-// squared off-diagonal beta, n <= 3.
+// Computes the roots, ascending, of the characteristic polynomial of the Jacobi matrix with
+// diagonal alpha and squared off-diagonal beta, n <= 3.
 static void jacobi_roots(int n, const double *alpha, const double *beta, double *root) {
   if (n == 1) {
     root[0] = alpha[0];
@@ -140,7 +140,7 @@ static int row_rule(int n, const double *fraction, bool upper, double *point, do
   return n;
 }
 
-// Index of sub-cell (i, j, k), where i counts along `axis`, j and k along the next two.
+// Returns the index of sub-cell (i, j, k), where i counts along `axis`, j and k along the next two.
 static int place(int axis, int i, int j, int k) {
   static const int stride[3] = {1, RF_CUT_SUB, RF_CUT_SUB * RF_CUT_SUB};
   return i * stride[axis] + j * stride[(axis + 1) % 3] + k * stride[(axis + 2) % 3];
@@ -393,7 +393,7 @@ static int enter_batch(const rf_cut_rule *rule, rf_cut_work *w) {
   return entered;
 }
 
-// One step of iterative refinement.
+// Takes one step of iterative refinement.
 static void refine(rf_cut_work *w) {
   for (int j = 0; j < w->count; ++j) w->trial[j] = dot(w->moments, w->q[j], w->residual);
   substitute(w);

@@ -95,7 +95,8 @@ double rf_tet10_volume(const double x[10][3]) {
 
 // ---- hexes ------------------------------------------------------------------
 
-// det J at local coordinates xi; differences to corner 0 avoid cancellation far from the origin.
+// Returns det J at local coordinates xi; differences to corner 0 avoid cancellation far from the
+// origin.
 static double hex20_determinant(const double x[20][3], const double xi[3]) {
   double n[20], dn[20][3], j[3][3] = {{0.0}};
   rf_hex20_shape(xi, n, dn);

@@ -73,7 +73,7 @@ static void centre_of(const cell *c, int at, double x[3]) {
   for (int i = 0; i < 3; ++i) x[i] = c->low[i] + (place[i] + 0.5) * c->h;
 }
 
-// Unit vector towards the nearest point of the surface.
+// Computes the unit vector towards the nearest point of the surface.
 static void unit_normal(const cell *c, const double x[3], const rf_closest_place *p, double n[3]) {
   double way[3];
   rf_vec3_sub(p->place, x, way);

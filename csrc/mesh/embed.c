@@ -56,8 +56,9 @@ static void boundary_triangle(const search *s, int32_t t, double x[3][3]) {
 
 enum { CONTROL_POINTS = 27 };
 
-// Bernstein control points, whose hull contains the element: corners, edge points that replace the
-// mid-edge nodes and, for hexes, points of faces and centre.  Returns their number.
+// Replaces the nodes by Bernstein control points, whose hull contains the element: corners, edge
+// points that replace the mid-edge nodes and, for hexes, points of faces and centre.  Returns their
+// number.
 static int control_points(rf_element_type type, double x[CONTROL_POINTS][3]) {
   const rf_edges of = rf_edges_of(type);
   if (!rf_element_is_quadratic(type)) return of.corners;

@@ -101,7 +101,7 @@ bool rf_local_straight(rf_element_type type, const double x[RF_MAX_NODES][3]) {
   return true;
 }
 
-// Local coordinates of a node of a second-order element.
+// Computes the local coordinates of a node of a second-order element.
 static void node_coordinates(rf_element_type type, int node, double xi[3]) {
   const rf_edges of = rf_edges_of(type);
   const int a = node < of.corners ? node : of.end[node - of.corners][0];

@@ -112,7 +112,7 @@ done:
   return st;
 }
 
-// Longest distance between corners of the tet.
+// Returns the longest distance between corners of the tet.
 static double tet_size(const double x[RF_MAX_NODES][3]) {
   double edge[3], size = 0.0;
   for (int e = 0; e < 6; ++e) {
@@ -122,7 +122,7 @@ static double tet_size(const double x[RF_MAX_NODES][3]) {
   return size;
 }
 
-// Volume of the tet; size is its longest edge.
+// Returns the volume of the tet; size is its longest edge.
 static double tet_volume(const double x[RF_MAX_NODES][3], double *size) {
   double edge[3][3];
   *size = tet_size(x);
@@ -135,7 +135,8 @@ static const unsigned char EDGE[3][4][2] = {{{0, 1}, {3, 2}, {4, 5}, {7, 6}},
                                             {{0, 3}, {1, 2}, {4, 7}, {5, 6}},
                                             {{0, 4}, {1, 5}, {3, 7}, {2, 6}}};
 
-// det(dx/dxi) times 8 at local coordinates xi: the volume of the parallelepiped spanned there, m^3.
+// Returns det(dx/dxi) times 8 at local coordinates xi: the volume of the parallelepiped spanned
+// there, m^3.
 static double hex_jacobian(const double x[RF_MAX_NODES][3], double scale, const double *at) {
   const double xi[3] = {scale * at[0], scale * at[1], scale * at[2]};
   double n[8], dn[8][3], j[3][3] = {{0}};
@@ -165,7 +166,7 @@ static bool is_parallelepiped(const double x[RF_MAX_NODES][3], double *size, dou
   return parallel;
 }
 
-// Smallest Jacobian volume over corners and Gauss points.
+// Returns the smallest Jacobian volume over corners and Gauss points.
 static double hex8_volume(const double x[RF_MAX_NODES][3]) {
   double least = INFINITY;
   for (int a = 0; a < 8; ++a) {

@@ -17,7 +17,7 @@ enum {
 
 static double clamp(double value, double limit) { return fmax(-limit, fmin(limit, value)); }
 
-// Gauss-Newton over the coordinates not fixed at a face of the cube, from a start nearby.
+// Runs Gauss-Newton over the coordinates not fixed at a face of the cube, from a start nearby.
 static double hex_nearest(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
                           double xi[3]) {
   rf_local at;
@@ -69,7 +69,7 @@ static double hex_nearest(rf_element_type type, const double x[RF_MAX_NODES][3],
 
 // ---- faces of tets of ten nodes ------------------------------------------------
 
-// Point (3) and derivatives by barycentric coordinates (3, 3) of a quadratic triangle.
+// Computes point (3) and derivatives by barycentric coordinates (3, 3) of a quadratic triangle.
 static void triangle_map(const double y[6][3], const double l[3], double *place,
                          double derivative[3][3]) {
   static const int EDGE[3][2] = {{0, 1}, {1, 2}, {2, 0}};
@@ -128,7 +128,8 @@ static int free_coordinates(const double l[3], const double pull[3], int kept[3]
   return count;
 }
 
-// Gauss-Newton step over the free coordinates, which sum to one; zero when none is free.
+// Computes the Gauss-Newton step over the free coordinates, which sum to one; zero when none is
+// free.
 static void triangle_step(const double derivative[3][3], const double *r, int count,
                           const int kept[3], double step[3]) {
   memset(step, 0, 3 * sizeof *step);

@@ -163,7 +163,7 @@ static bool is_closed(const parts *p, const part *one) {
   return true;
 }
 
-// Volume about the middle of its box, in units of its size.
+// Returns the volume about the middle of its box, in units of its size.
 static double volume_of(const parts *p, const part *one) {
   double sum = 0.0;
   for (int32_t i = one->first; i < one->first + one->count && one->size > 0.0; ++i) {
@@ -180,8 +180,8 @@ static double volume_of(const parts *p, const part *one) {
   return sum / 6.0;
 }
 
-// Mean, by area over some triangles of a part, of the winding number of another part, or of its own
-// between both sides.
+// Returns the mean, by area over some triangles of a part, of the winding number of another part,
+// or of its own between both sides.
 static double mean_winding(const parts *p, const part *of, const rf_winding *w, int64_t most) {
   double sum = 0.0, all = 0.0;
   const int64_t many = of->count < most ? of->count : most;
@@ -242,7 +242,7 @@ static rf_status find_around(parts *p, int32_t inner, rf_error *err) {
   return RF_OK;
 }
 
-// Sum of the winding numbers of surrounding parts in their present orientation.
+// Returns the sum of the winding numbers of surrounding parts in their present orientation.
 static double winding_around(const parts *p, int32_t inner) {
   double sum = 0.0;
   for (int32_t i = 0; i < p->n; ++i) {

@@ -12,8 +12,8 @@
 static const double RF_HEX_CORNER[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
                                            {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
 
-// Shape functions n_a = (1 + c_a0 xi_0) (1 + c_a1 xi_1) (1 + c_a2 xi_2) / 8 and their local
-// derivatives.
+// Computes the shape functions n_a = (1 + c_a0 xi_0) (1 + c_a1 xi_1) (1 + c_a2 xi_2) / 8 and their
+// local derivatives.
 static inline void rf_hex_shape(const double xi[3], double n[8], double dn[8][3]) {
   for (int a = 0; a < 8; ++a) {
     const double *c = RF_HEX_CORNER[a];
@@ -39,8 +39,8 @@ static inline rf_edges rf_edges_of(rf_element_type type) {
   return rf_element_is_tet(type) ? (rf_edges){4, 6, RF_TET_EDGE} : (rf_edges){8, 12, RF_HEX_EDGE};
 }
 
-// Shape functions l_a (2 l_a - 1) of the corners and 4 l_a l_b of the edges, with the barycentric
-// coordinates l, and their local derivatives.
+// Computes the shape functions l_a (2 l_a - 1) of the corners and 4 l_a l_b of the edges, with the
+// barycentric coordinates l, and their local derivatives.
 static inline void rf_tet10_shape(const double xi[3], double n[10], double dn[10][3]) {
   static const double dl[4][3] = {{-1, -1, -1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   const double l[4] = {1.0 - xi[0] - xi[1] - xi[2], xi[0], xi[1], xi[2]};
@@ -55,8 +55,8 @@ static inline void rf_tet10_shape(const double xi[3], double n[10], double dn[10
   }
 }
 
-// Serendipity functions: with the trilinear n_a of a corner  n_a (c_a . xi - 2),  and
-// (1 - xi_k^2) (1 + c_l xi_l) (1 + c_m xi_m) / 4  of the middle c of an edge along axis k.
+// Computes the serendipity functions: with the trilinear n_a of a corner  n_a (c_a . xi - 2),  and
+// (1 - xi_k^2) (1 + c_l xi_l) (1 + c_m xi_m) / 4  for the middle c of an edge along axis k.
 static inline void rf_hex20_shape(const double xi[3], double n[20], double dn[20][3]) {
   rf_hex_shape(xi, n, dn);
   for (int a = 0; a < 8; ++a) {

@@ -118,7 +118,7 @@ static rf_status check_all_moments(const rf_mesh *mesh, const rf_rule *r, rf_err
   return RF_OK;
 }
 
-// Vector from the first node of element e to node a.
+// Computes the vector from the first node of element e to node a.
 static void way_to(const rf_mesh *mesh, int32_t e, int a, double way[3]) {
   const int32_t *element = mesh->elements + (size_t)mesh->type * (size_t)e;
   const double *from = mesh->nodes + 3 * (size_t)element[0];
@@ -126,7 +126,7 @@ static void way_to(const rf_mesh *mesh, int32_t e, int a, double way[3]) {
   for (int i = 0; i < 3; ++i) way[i] = to[i] - from[i];
 }
 
-// Position of a node of the reference cube.
+// Computes the position of a node of the reference cube.
 static void reference_node(int a, double xi[3]) {
   const double *c = RF_HEX_CORNER[a < 8 ? a : RF_HEX_EDGE[a - 8][0]];
   const double *d = RF_HEX_CORNER[a < 8 ? a : RF_HEX_EDGE[a - 8][1]];

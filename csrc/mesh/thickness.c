@@ -24,7 +24,7 @@ typedef struct measuring {
   double *out;
 } measuring;
 
-// Corner `a`, vectors to the other corners in outward order, and the normal, not unit.
+// Computes corner `a`, vectors to the other corners in outward order, and the normal, not unit.
 static void triangle_of(const measuring *m, int32_t t, const double **a, double ab[3], double ac[3],
                         double normal[3]) {
   const int32_t *v = m->surface->triangles + 3 * (size_t)t;
@@ -41,7 +41,7 @@ typedef struct ray {
   double after, until;     // range of distances to search
 } ray;
 
-// Distance at which the ray crosses triangle t outward; INFINITY: none.
+// Returns the distance at which the ray crosses triangle t outward; INFINITY: none.
 static double crossing_of(const measuring *m, int32_t t, const ray *r) {
   const double *a;
   double ab[3], ac[3], n[3], from[3], q[3];

@@ -36,7 +36,7 @@ static void sort4(int32_t x[4]) {
     }
 }
 
-// Key of a face: its corners, ascending.
+// Computes the key of a face: its corners, ascending.
 static void face_key(const rf_mesh *m, int64_t face, int32_t out[4]) {
   out[3] = -1;
   face_nodes(m, face, corners_of(m), out);
@@ -206,7 +206,7 @@ done:
 
 // ---- volume -----------------------------------------------------------------
 
-// Six times the volume of a tet.
+// Returns six times the volume of a tet.
 static double det_of(const double *o, const double *a, const double *b, const double *c) {
   double u[3], v[3], w[3];
   rf_vec3_sub(a, o, u);

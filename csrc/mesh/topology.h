@@ -35,7 +35,7 @@ typedef struct rf_boundary {
 const uint8_t *rf_tet_face(int f);
 // Nodes (8) of face f of a hex; eight-node hexes have the first four.
 const uint8_t *rf_hex_face(int f);
-// Triangle k of the face_nodes - 2 that make up a face: indices into its nodes.
+// Returns triangle k of the face_nodes - 2 that make up a face: indices into its nodes.
 const uint8_t *rf_face_triangle(int32_t face_nodes, int k);
 
 RF_MUST_CHECK rf_status rf_mesh_boundary(const rf_mesh *mesh, rf_boundary *out, rf_error *err);

@@ -123,7 +123,7 @@ static void set_cluster(const moments *m, cluster *c) {
 
 // ---- the tree ---------------------------------------------------------------
 
-// Squared radius of the triangles [from, from + count) about the centre.
+// Returns the squared radius of the triangles [from, from + count) about the centre.
 static double radius2_of(const double *corner, int32_t from, int32_t count, const double *centre) {
   double most = 0.0;
   for (size_t i = 3 * (size_t)from; i < 3 * ((size_t)from + (size_t)count); ++i) {
@@ -241,7 +241,7 @@ done:
 
 // ---- queries ----------------------------------------------------------------
 
-// Taylor expansion of f(s) = n . (c + s - p) / |c + s - p|^3 about s = 0, with r = c - p.
+// Expands f(s) = n . (c + s - p) / |c + s - p|^3 in a Taylor series about s = 0; r = c - p.
 static double far_field(const cluster *c, const double *r, double square) {
   const double inverse2 = 1.0 / square, inverse3 = inverse2 * sqrt(inverse2);
   const double x = r[0], y = r[1], z = r[2];

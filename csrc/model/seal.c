@@ -70,7 +70,7 @@ static void release_basis(rf_reduced_basis *basis) {
   rf_free(basis);
 }
 
-// Diagonal of the bounding box of the nodes.
+// Returns the diagonal of the bounding box of the nodes.
 static double length_of(int32_t n_nodes, const double *nodes) {
   double low[3], high[3], diagonal[3];
   memcpy(low, nodes, sizeof low);

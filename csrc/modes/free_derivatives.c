@@ -49,8 +49,8 @@ typedef struct known {
 
 static size_t at(const known *s, int64_t vector) { return (size_t)s->n * (size_t)vector; }
 
-// A^+ b for loads without parts along the known vectors; the solution then has such parts by
-// rounding only, which are removed.
+// Computes A^+ b for loads without parts along the known vectors; the solution then has such parts
+// by rounding only, which are removed.
 static rf_status solve_deflated(const known *s, const rf_run *run, int32_t count, const double *x,
                                 double *y, rf_error *err) {
   const rf_status st = s->op->solve(s->op->context, run, count, x, y, err);

@@ -34,7 +34,7 @@ typedef struct walk {
 
 typedef enum outcome { GOES_ON, SETTLED, LOST } outcome;
 
-// Step k from x, where the field differs from the level by f and has gradient g.
+// Takes step k from x, where the field differs from the level by f and has gradient g.
 static outcome advance(const rf_level_set *t, int k, double f, const double *g, double reach,
                        walk *w, double *x, double *normal) {
   const double square = rf_vec3_dot(g, g);

@@ -49,7 +49,7 @@ static int32_t take_first(heap *h) {
   return first;
 }
 
-// Half the longest side of the points' bounding box.
+// Returns half the longest side of the points' bounding box.
 static double half_extent(int32_t n, const double *points) {
   double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
   for (size_t i = 0; i < 3 * (size_t)n; ++i) {

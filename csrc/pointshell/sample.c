@@ -8,7 +8,7 @@
 #include "base/run.h"
 #include "linalg/vec3.h"
 
-// splitmix64
+// Scrambles the bits of z: splitmix64.
 static uint64_t scramble(uint64_t z) {
   z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
@@ -63,7 +63,7 @@ typedef struct keyed {
   int32_t item;
 } keyed;
 
-// Stable radix sort by bytes.
+// Sorts by key: a stable radix sort by bytes.
 static rf_status sort_by_key(keyed *a, keyed *b, size_t n, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   for (int shift = 0; shift < 64; shift += 8) {

@@ -145,7 +145,7 @@ done:
 
 // ---- places
 
-// Stable sort of `items` by key[item] in [0, n_keys); `start` has n_keys + 1 entries.
+// Sorts `items` by key[item] in [0, n_keys), stably; `start` has n_keys + 1 entries.
 static void sort_by_key(int32_t count, const int32_t *items, const int32_t *key, int32_t n_keys,
                         int32_t *start, int32_t *sorted) {
   memset(start, 0, ((size_t)n_keys + 1) * sizeof *start);
@@ -154,7 +154,7 @@ static void sort_by_key(int32_t count, const int32_t *items, const int32_t *key,
   for (int32_t k = 0; k < count; ++k) sorted[start[key[items[k]]]++] = items[k];
 }
 
-// Position along a Morton curve: points near in space are near in the order.
+// Returns the position along a Morton curve: points near in space are near in the order.
 static int32_t morton(const rf_point_tree *t, const double *p) {
   int32_t code = 0;
   for (int i = 0; i < 3; ++i) {
@@ -221,7 +221,7 @@ typedef struct spheres {
   double *radii;            // radii in tree order (count)
 } spheres;
 
-// Length of d; nonzero for nonzero d even if its square underflows.
+// Returns the length of d; nonzero for nonzero d even if its square underflows.
 static double length_of(const double d[3]) {
   return fmax(rf_vec3_length(d), fmax(fabs(d[0]), fmax(fabs(d[1]), fabs(d[2]))));
 }

@@ -87,7 +87,7 @@ static void factor_viscosity(double phi, double psi, rf_strain_factor *f) {
 
 static int32_t element_at(const gram *w, int32_t k) { return w->element ? w->element[k] : k; }
 
-// One task of the first phase: the columns of one element.
+// Runs one task of the first phase: the columns of one element.
 static rf_status fill_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)err;
   const gram *w = context;
@@ -114,7 +114,7 @@ static rf_status fill_task(void *context, int64_t task, int worker, rf_error *er
   return RF_OK;
 }
 
-// One task of the second phase: one tile of the lower triangle of the Gram matrix.
+// Runs one task of the second phase: one tile of the lower triangle of the Gram matrix.
 static rf_status multiply_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const gram *w = context;

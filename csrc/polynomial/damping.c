@@ -13,7 +13,8 @@ int64_t rf_damping_count(int32_t r) {
   return m * (m + 1) / 2;
 }
 
-// Index of the pair a, b (in either order) among those of G; -1 for (0, 0), which has no strain.
+// Returns the index of the pair a, b (in either order) among those of G; -1 for (0, 0), which has
+// no strain.
 static int64_t place(int32_t r, int32_t a, int32_t b) {
   const int64_t i = a < b ? a : b, j = a < b ? b : a;
   if (i == 0) return j - 1;

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "polynomial/quartic_rt.h"
 
-// Number of multisets of `size` out of n.
+// Returns the number of multisets of `size` out of n.
 static int64_t multisets(int64_t n, int size) {
   int64_t c = 1;
   for (int i = 0; i < size; ++i) c = c * (n + i) / (i + 1);
@@ -50,8 +50,8 @@ static int64_t pack_rectangles(int32_t r, const double *t, int32_t width, double
   return at;
 }
 
-// Entry of the fully symmetric tensor: t_abcd over the number of distinct permutations of its
-// indices.
+// Returns the entry of the fully symmetric tensor: t_abcd over the number of distinct permutations
+// of its indices.
 static double tensor_entry(int32_t r, const double *t, const int32_t pair[2][2]) {
   int32_t s[4] = {pair[0][0], pair[0][1], pair[1][0], pair[1][1]};
   for (int i = 1; i < 4; ++i)

@@ -152,8 +152,9 @@ void RF_NAME(rf_quartic)(int32_t n, const double *stream, rf_quartic_work *work,
   }
 }
 
-// y = B x for the symmetric matrix over index pairs, B in square tiles as wide as a vector; only
-// the tiles on and right of the diagonal are stored; each serves its rows and its columns.
+// Computes y = B x for the symmetric matrix over index pairs, B in square tiles as wide as a
+// vector; only the tiles on and right of the diagonal are stored; each serves its rows and its
+// columns.
 void RF_NAME(rf_pairs)(int32_t m, const double *stream, const double *x, double *y) {
   clear(y, m);
   const double *t = stream;

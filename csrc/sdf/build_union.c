@@ -126,8 +126,8 @@ static bool is_hidden(const cutting *c, const piece *p, const double *normal,
 
 // ---- contact of triangles -------------------------------------------------------------
 
-// Side of a plane through x on which the corners, relative to x, lie: 1 all in front, -1 all
-// behind.
+// Returns the side of a plane through x on which the corners, relative to x, lie: 1 all in front,
+// -1 all behind.
 static int side_of(const double *n, double far, double way[3][3]) {
   int front = 0, behind = 0;
   for (int k = 0; k < 3; ++k) {

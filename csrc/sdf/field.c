@@ -530,7 +530,7 @@ static double reach_beside(const rf_field_part *p, double value) {
   return fmax(value + p->offset - fmax(p->grid->boundary, 0.0), 0.0);
 }
 
-// Bounding box of the region below a value in a part, m; false if it is empty.
+// Computes the bounding box of the region below a value in a part, m; false if it is empty.
 static bool part_bounds(const rf_field_part *p, double value, double low[3], double high[3]) {
   const double by = value + p->offset, beside = reach_beside(p, value);
   for (int c = 0; c < 3; ++c) {

@@ -153,9 +153,9 @@ void rf_field_slopes_rt(const rf_field *f, int32_t n, const double *points, doub
 // Prefetches the samples around p; does not affect results.
 void rf_field_prefetch_rt(const rf_field *f, const double p[3]);
 
-// Bound for culling.  If positive, no point within R of a point c with distance d has a negative
-// distance, also after c has moved and R has grown by less than the bound in total: for the
-// distance found there the bound would still be positive.
+// Returns a bound for culling.  If positive, no point within R of a point c with distance d has a
+// negative distance, also after c has moved and R has grown by less than the bound in total: for
+// the distance found there the bound would still be positive.
 double rf_field_slack_rt(const rf_field *f, double d, double R);
 
 #endif

@@ -59,7 +59,7 @@ RF_INLINE cell locate(const rf_grid *g, double px, double py, double pz) {
   return (cell){(i * g->n[1] + j) * g->n[2] + k, x - i, y - j, z - k};
 }
 
-// Two adjacent samples along z, and the two of the next row.
+// Loads two adjacent samples along z, and the two of the next row.
 RF_INLINE rf_v4 four_samples(const float *v, size_t row) {
   rf_u2 pairs;
   uint64_t first, second;
@@ -106,7 +106,7 @@ RF_INLINE double interpolate(const rf_grid *g, cell at, double *gradient) {
   return mix(at.z, line);
 }
 
-// Distance of a coordinate beyond a side; NaN stays NaN.
+// Returns the distance of a coordinate beyond a side; NaN stays NaN.
 RF_INLINE double beyond(double p, double low, double high) {
   return p - (p < low ? low : p > high ? high : p);
 }
@@ -118,7 +118,7 @@ RF_INLINE double outside_value(const rf_grid *g, double square) {
 // Out of line, to keep fields without groups fast.
 #define APART static __attribute__((noinline))
 
-// Value outside the box, or for NaN.
+// Returns the value outside the box, or for NaN.
 APART double value_outside(const rf_grid *g, const double *p, double *gradient) {
   double way[3];
   for (int c = 0; c < 3; ++c) way[c] = beyond(p[c], g->origin[c], g->corner[c]);
@@ -131,7 +131,7 @@ APART double value_outside(const rf_grid *g, const double *p, double *gradient) 
   return interpolate(g, locate(g, p[0], p[1], p[2]), gradient);
 }
 
-// Value of a grid; gradient is nullable.
+// Returns the value of a grid; gradient is nullable.
 RF_INLINE double grid_value(const rf_grid *g, const double *p, double *gradient) {
   const rf_v4 q = {p[0], p[1], p[2], p[2]};
   const rf_m4 out =
@@ -384,7 +384,7 @@ APART rf_v4 use_side(const rf_grid *g, const ring *r, int32_t i, rf_v4 *slope) {
   return finish_around(g, r, i, &s, slope);
 }
 
-// Central differences of the interpolant over a spacing to both sides, computed as interpolated
+// Computes central differences of the interpolant over a spacing to both sides, as interpolated
 // differences of samples.  slope: x, y and z of the four points, for those inside the box.
 RF_INLINE rf_v4 use_around(const rf_grid *g, const ring *r, int32_t i, rf_v4 *slope) {
   if (!all_inner(g, r, i)) return use_side(g, r, i, slope);
@@ -393,7 +393,8 @@ RF_INLINE rf_v4 use_around(const rf_grid *g, const ring *r, int32_t i, rf_v4 *sl
   return finish_around(g, r, i, &s, slope);
 }
 
-// gradient is nullable; central: contains differences over a spacing instead
+// Evaluates a grid at n points; gradient is nullable; central: differences over a spacing replace
+// it.
 RF_INLINE void grid_values(const rf_grid *g, int32_t n, const double *p, double offset,
                            bool least_of, bool central, double *distance, double *gradient) {
   ring r;
@@ -429,7 +430,8 @@ RF_INLINE void grid_values(const rf_grid *g, int32_t n, const double *p, double 
 
 // ---- shapes -----------------------------------------------------------------------
 
-// Outward direction at a point on an axis or at a centre: any vector perpendicular to `axis`.
+// Computes an outward direction at a point on an axis or at a centre: any vector perpendicular to
+// `axis`.
 static void some_normal(const double *axis, double *out) {
   int least = 0;
   for (int c = 1; c < 3; ++c)

@@ -114,7 +114,7 @@ static bool load_plane(const extraction *x, int32_t i, float *to) {
   return some;
 }
 
-// Position of the cut along an edge, in spacings from its lower end.
+// Returns the position of the cut along an edge, in spacings from its lower end.
 static double place_of(double a, double b) {
   const double t = isinf(a) ? 1.0 : isinf(b) ? 0.0 : a / (a - b);
   return fmin(fmax(t, RF_CUT_MARGIN), 1.0 - RF_CUT_MARGIN);

@@ -18,8 +18,8 @@ RF_INLINE rf_v4 choose(rf_m4 mask, rf_v4 yes, rf_v4 no) {
   return (rf_v4)((mask & (rf_m4)yes) | (~mask & (rf_m4)no));
 }
 
-// Squared distance from a side: vector (wx, wy, wz) from its begin, side (ex, ey, ez), the product
-// of the two, inverse squared length.
+// Computes the squared distance from a side: vector (wx, wy, wz) from its begin, side (ex, ey, ez),
+// the product of the two, inverse squared length.
 RF_INLINE rf_v4 side_square(double wx, double wy, rf_v4 wz, double ex, double ey, double ez,
                             rf_v4 along, double inverse) {
   const rf_v4 t = rf_least4(rf_most4(along * rf_splat(inverse), rf_splat(0.0)), rf_splat(1.0));

@@ -39,7 +39,8 @@ typedef struct coding {
   rf_voxmap *map;
 } coding;
 
-// Surface voxels in the 3 x 3 rows around row (j, k), 64 at a time; none outside the grid.
+// Returns the surface voxels in the 3 x 3 rows around row (j, k), 64 at a time; none outside the
+// grid.
 static uint64_t rows_around(const coding *c, int32_t j, int32_t k, size_t w) {
   const rf_voxel_grid *g = c->filled;
   if (w >= g->words) return 0;
