@@ -15,8 +15,8 @@
 
 #include "base/status.h"
 
-// Returns count * size zeroed bytes; NULL when memory is exhausted or the product overflows.  count
-// * size == 0 yields a valid block.
+// Returns count * size zeroed bytes; NULL when memory is exhausted or the product overflows.  A
+// product of 0 yields a valid block.
 void *rf_alloc(size_t count, size_t size);
 
 // Frees a block; NULL is allowed.

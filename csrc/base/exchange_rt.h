@@ -2,7 +2,7 @@
 //
 // An exchange hands over the newest value: of three slots one belongs to the writer, one to the
 // reader, and the third changes owners by one atomic swap.  A ring hands over all items in order; a
-// full ring refuses new items, which the writer counts.  Each has exactly one writer and one
+// full ring rejects new items, which the writer counts.  Each has exactly one writer and one
 // reader.
 #ifndef RF_BASE_EXCHANGE_RT_H
 #define RF_BASE_EXCHANGE_RT_H

@@ -39,8 +39,8 @@ RF_MUST_CHECK rf_status rf_run_poll(const rf_run *run, rf_error *err);
 typedef rf_status (*rf_task_fn)(void *context, int64_t task, int worker, rf_error *err);
 
 // Runs tasks 0 .. n_tasks-1. After the first failure no new tasks start, and it is returned.
-// `report` tells whether the progress callback gets the count of this loop; it is polled for a stop
-// either way.
+// `report`: pass the count of this loop to the progress callback, which is polled for a stop either
+// way.
 RF_MUST_CHECK rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report,
                                      rf_task_fn task, void *context, rf_error *err);
 

@@ -18,7 +18,7 @@ static inline int32_t rf_dense_ld(int32_t n) {
 
 // Computes the root-free Cholesky factor A = V^T D^-1 V in place from the upper triangle: V above
 // the diagonal, the reciprocals of the pivots D on it.  False when a pivot is not positive; the
-// matrix is then overwritten by garbage.
+// matrix is destroyed then.
 bool rf_dense_cholesky_rt(rf_simd simd, int32_t n, double *a, int32_t ld);
 // Computes x = A^-1 b from that factor; x and b may be the same.
 void rf_dense_cholesky_solve_rt(rf_simd simd, int32_t n, const double *u, int32_t ld,

@@ -46,7 +46,7 @@ typedef struct rf_eigen_report {
   int32_t restarts;
 } rf_eigen_report;
 
-// Outputs: values (k), vectors (k, n).
+// Computes values (k) and vectors (k, n).
 RF_MUST_CHECK rf_status rf_eigen_smallest(const rf_eigen_problem *problem,
                                           const rf_eigen_settings *set, const rf_run *run,
                                           double *values, double *vectors, rf_eigen_report *report,

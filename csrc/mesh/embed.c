@@ -16,8 +16,8 @@
 // A point is inside when its local coordinates exceed the element by at most this share of its
 // size: points on a face must not fall between two elements.
 static const double INSIDE = 1e-9;
-// A box must contain all points that count as inside: local coordinates have twice the share, and
-// distorted elements extend further along an axis.
+// A box must contain all points that count as inside: the share is doubled in the local coordinates
+// of hexes, and distorted elements extend further along an axis.
 static const double BOX_MARGIN = 4.0;
 enum { POINTS_A_TASK = 1024 };
 

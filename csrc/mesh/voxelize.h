@@ -35,7 +35,7 @@ typedef struct rf_voxel_report {
   double sheets;       // share of the surface's area that encloses nothing
 } rf_voxel_report;
 
-// Creates the mesh.  report: nullable; set if `fill` is on.
+// Creates the mesh.  report: nullable; zero without `fill`.
 RF_MUST_CHECK rf_status rf_voxelize(const rf_surface *surface, const rf_voxel_settings *set,
                                     const rf_run *run, rf_mesh **out, rf_voxel_report *report,
                                     rf_error *err);

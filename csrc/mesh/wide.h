@@ -28,7 +28,7 @@ typedef struct rf_wide {
   int32_t n_nodes;
 } rf_wide;
 
-// Each level of four children leaves three on the stack, for two binary levels.
+// A node leaves three of its four children on the stack; it replaces two levels of the binary tree.
 enum { RF_WIDE_STACK = 2 * RF_BVH_STACK };
 
 // Items keep their positions of the binary tree, which is not needed afterwards.

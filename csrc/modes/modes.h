@@ -83,7 +83,7 @@ RF_MUST_CHECK rf_status rf_modes_derivatives(const rf_modes_system *system, cons
                                              rf_error *err);
 
 // Computes derivatives (k, k, n) of k modes of a free solid, K singular: phi_ij at [i][j]. shapes
-// (k, n) must be its modes (to 1e-6); `rigid` rigid motions come from the solid.  If lambda_i is
+// (k, n) must be its modes (to 1e-6); the rigid motions come from the solid.  If lambda_i is
 // repeated, parts of the right-hand sides along its eigenspace, which have no solution, are
 // removed, and so is that space from phi_ij.
 typedef struct rf_free_report {
