@@ -15,25 +15,25 @@
 #include "base/redzone.h"
 
 enum { ALIGNMENT = 64 };
-// Blocks from LARGE bytes on lie on large pages where the system has them: what is read here and
-// there, as contact does, then waits for the memory only, not for page tables too.
+// Blocks of at least LARGE bytes are placed on large pages where the system offers them: scattered
+// reads, as in contact, then cause fewer page-table walks.
 static const size_t PAGE = (size_t)1 << 21;
 #if defined(__linux__)
 static const size_t LARGE = (size_t)1 << 23;
-// Blocks from MAPPED bytes on are mapped: they are zero without a memset, and the threads that use
-// them touch them first, which takes long.
+// Blocks of at least MAPPED bytes are mapped: they are zero without a memset, and the threads that
+// use them touch them first, in parallel.
 static const size_t MAPPED = (size_t)1 << 26;
 #endif
 
 static _Atomic int64_t live_blocks, live_bytes, peak_bytes, calls;
 static _Atomic int64_t calls_until_failure = -1;
 
-// each block is preceded by one aligned header that remembers its size
+// Precedes each block, aligned, and records its size.
 typedef struct header {
   size_t bytes;
 } header;
 
-// size of a whole block: header, content, filling
+// Returns the size of a whole block: header, content, padding.
 static size_t padded(size_t bytes) {
   return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT + ALIGNMENT;
 }
@@ -45,7 +45,7 @@ static char *mapped_block(size_t bytes) {
   const size_t whole = whole_pages(bytes);
   char *raw = mmap(NULL, whole + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (raw == MAP_FAILED) return NULL;
-  // unmap the head and the tail that are not aligned
+  // unmap the unaligned head and tail
   const size_t before = (PAGE - (uintptr_t)raw % PAGE) % PAGE;
   if (before > 0) munmap(raw, before);
   munmap(raw + before + whole, PAGE - before);
@@ -53,7 +53,7 @@ static char *mapped_block(size_t bytes) {
 }
 #endif
 
-// Zeroed.
+// Returns zeroed memory.
 static char *raw_block(size_t bytes) {
 #if defined(__linux__)
   if (bytes >= LARGE) {
@@ -98,7 +98,7 @@ void rf_alloc_account(int64_t blocks, int64_t bytes, int64_t highest_bytes) {
 }
 
 void *rf_alloc(size_t count, size_t size) {
-  // what is added on top, up to whole large pages, must not overflow either
+  // the padding added below, up to whole large pages, must not overflow either
   if (size != 0 && count > (SIZE_MAX - 2 * PAGE) / size) return NULL;
   if (!may_proceed()) return NULL;
 

@@ -1,12 +1,12 @@
-// The one door for heap memory of the offline code.
+// Heap allocation of the offline code; nothing else calls malloc.
 //
-// Blocks are zeroed, aligned to 64 bytes (a cache line, and the widest vector)
-// and counted.  Those of 64 MB and more are zero, but untouched: real-time code
-// must not be the first to touch them.  The counters and the fault injection exist for the
-// allocation sweep in tests/house/test_alloc_failures.py: call k fails, the library must report
-// RF_ERR_MEMORY and live blocks must return to where they were.  They are shared
-// by threads, hence atomic.  (The other state of the process that the library touches:
-// the thread count of the BLAS, see linalg/blas.h, and the locks of linalg/process_lock.h.)
+// Blocks are zeroed, aligned to 64 bytes (a cache line, and the widest vector) and counted.  Those
+// of 64 MB and more are zero but untouched: real-time code must not be the first to touch them.
+// The counters and the fault injection serve the allocation sweep in tests/house/test_alloc_failures.py:
+// call k fails, the library must report RF_ERR_MEMORY, and the number of live blocks must return to
+// its previous value.  They are shared by threads, hence atomic.  (Other process-wide state that
+// the library touches: the thread count of the BLAS, see linalg/blas.h, and the locks of
+// linalg/process_lock.h.)
 #ifndef RF_BASE_ALLOC_H
 #define RF_BASE_ALLOC_H
 
@@ -15,11 +15,11 @@
 
 #include "base/status.h"
 
-// Memory for count * size bytes, zeroed; NULL when it cannot be had or the
-// product overflows.  count * size == 0 yields a valid block.
+// Returns count * size zeroed bytes; NULL when memory is exhausted or the product overflows.  A
+// product of 0 yields a valid block.
 void *rf_alloc(size_t count, size_t size);
 
-// NULL is fine.
+// Frees a block; NULL is allowed.
 void rf_free(void *block);
 
 typedef struct rf_alloc_counters {
@@ -31,15 +31,15 @@ typedef struct rf_alloc_counters {
 
 rf_alloc_counters rf_alloc_read_counters(void);
 
-// Memory that a library took and counts itself: how much more it holds now, and how far
-// above what it held before it was in between.
+// Counts memory that a third-party library allocates itself: change of its blocks and bytes, and
+// the highest level in between relative to the level before.
 void rf_alloc_account(int64_t blocks, int64_t bytes, int64_t highest_bytes);
 
-// Peak becomes the present level.
+// Sets the peak to the present level.
 void rf_alloc_reset_peak(void);
 
-// The k-th call from now (k = 0: the next one) and every later call fail;
-// a negative k switches this off.
+// Makes the k-th call from now (k = 0: the next one) and all later calls fail; a negative k
+// switches this off.
 void rf_alloc_fail_from(int64_t k);
 
 // Allocates `*pointer` or leaves through `done:` with the status set.  Both
@@ -54,7 +54,7 @@ void rf_alloc_fail_from(int64_t k);
     }                                                                                              \
   } while (0)
 
-// Leaves through `done:` when a call failed.
+// Leaves through `done:` when a call fails.
 #define RF_TRY(call)       \
   do {                     \
     st = (call);           \

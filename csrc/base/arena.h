@@ -1,7 +1,7 @@
-// Size and carve with one function: an rf_arena without a base only counts,
-// one with a base hands out 64-byte aligned pieces.  A room writes one
-// `layout(work, sizes, arena)` and runs it twice, so the byte count can never
-// disagree with the carving.  A red zone follows each piece (base/redzone.h).
+// Memory layout by one function that counts and carves: an rf_arena without a base only counts, one
+// with a base hands out 64-byte aligned pieces.  A room writes one `layout(work, sizes, arena)` and
+// runs it twice, so the byte count always agrees with the carving.  A red zone follows each piece
+// (base/redzone.h).
 #ifndef RF_BASE_ARENA_H
 #define RF_BASE_ARENA_H
 
@@ -27,7 +27,7 @@ static inline void *rf_arena_take(rf_arena *a, size_t count, size_t size) {
   char *piece = a->base ? a->base + a->used : NULL;
   a->used += taken;
   if (piece) {
-    // memory may be carved again, in other pieces
+    // the same memory may have been carved differently before
     rf_redzone_open(piece, bytes);
     rf_redzone_close(piece + bytes, taken - bytes);
   }

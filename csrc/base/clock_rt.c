@@ -6,7 +6,7 @@
 #include <math.h>
 #include <time.h>
 
-// Elsewhere CLOCK_MONOTONIC is the closest (on macOS it goes on during sleep, too).
+// CLOCK_MONOTONIC is the closest substitute (on macOS it also counts sleep).
 #if defined(CLOCK_BOOTTIME)
 #define RF_CLOCK CLOCK_BOOTTIME
 #else
@@ -37,7 +37,7 @@ void rf_clock_sleep_until_rt(double us) {
     error = clock_nanosleep(RF_CLOCK, TIMER_ABSTIME, &then, NULL);
   } while (error == EINTR);
   if (!error) return;
-  // a sandbox may know this clock and yet not wait by it
+  // a sandbox may provide this clock but no sleep on it
   const struct timespec left = split(fmax(us - rf_clock_us_rt(), 0.0));
   (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &left, NULL);
 }

@@ -1,16 +1,16 @@
-// Clocks for real-time code: a monotonic one, read without a system call where the kernel maps it
-// into the process (as Linux does), and that of the calling thread, which stands still while the
-// machine does something else; reading this one costs a system call.
+// Clocks for real-time code: a monotonic clock, read without a system call where the kernel maps it
+// into the process (as Linux does), and the processor time of the calling thread, which costs a
+// system call and does not advance while the thread is not running.
 //
-// The first one goes on while the machine is suspended (CLOCK_BOOTTIME on Linux), so that cycles
-// which the machine slept through count as missed like all others.
+// The monotonic clock keeps running while the machine is suspended (CLOCK_BOOTTIME on Linux), so
+// that cycles lost to suspension count as missed.
 #ifndef RF_BASE_CLOCK_RT_H
 #define RF_BASE_CLOCK_RT_H
 
-double rf_clock_us_rt(void);      // microseconds since some start
-double rf_processor_us_rt(void);  // of this thread
+double rf_clock_us_rt(void);      // monotonic clock, microseconds since an arbitrary start
+double rf_processor_us_rt(void);  // processor time of this thread, microseconds
 
-// Sleeps until the first clock shows `us`; signals do not end it.
+// Sleeps until the monotonic clock shows `us`; continues after signals.
 void rf_clock_sleep_until_rt(double us);
 
 #endif

@@ -21,7 +21,7 @@ void rf_exchange_begin_rt(rf_exchange *x, size_t value_bytes, void *memory) {
 
 void rf_exchange_write_rt(rf_exchange *x, const void *value) {
   memcpy(x->slot[x->back], value, x->bytes);
-  // release: the reader that sees the slot sees what is in it; acquire: the reader has left it
+  // release: the reader that sees the slot sees its content; acquire: the reader has left the slot
   x->back = atomic_exchange_explicit(&x->between, x->back | NEWER, memory_order_acq_rel) & SLOT;
 }
 
@@ -37,7 +37,7 @@ void rf_ring_begin_rt(rf_ring *r, size_t item_bytes, uint64_t capacity, void *me
   r->bytes = item_bytes;
   r->capacity = capacity;
   r->items = memory;
-  // the writer must not wait for the first touch
+  // touches the pages, so that the writer causes no page faults
   memset(memory, 0, (size_t)capacity * item_bytes);
   atomic_init(&r->written, 0);
   atomic_init(&r->read, 0);

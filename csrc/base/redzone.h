@@ -1,5 +1,5 @@
-// Poisoned bytes inside a block of memory: builds with the address sanitizer report access
-// to them, other builds have none.
+// Poisoned bytes inside a block of memory: builds with the address sanitizer report access to them,
+// in other builds the functions do nothing.
 #ifndef RF_BASE_REDZONE_H
 #define RF_BASE_REDZONE_H
 
@@ -16,7 +16,7 @@
 #ifdef RF_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
 
-enum { RF_REDZONE = 64 };  // bytes between two pieces: what is aligned stays so
+enum { RF_REDZONE = 64 };  // bytes between two pieces; a multiple of the alignment
 
 static inline void rf_redzone_close(void *from, size_t bytes) {
   ASAN_POISON_MEMORY_REGION(from, bytes);

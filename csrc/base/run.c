@@ -11,7 +11,7 @@ typedef struct job {
   void *context;
   _Atomic int64_t next, done;
   atomic_bool failed;
-  pthread_mutex_t failure_lock;  // guards the three below
+  pthread_mutex_t failure_lock;  // guards the three fields below
   int64_t failed_task;
   rf_status failure;
   rf_error failure_text;
@@ -49,7 +49,7 @@ rf_run rf_run_of_part(rf_run_part *part) {
 
 static void record_failure(job *j, int64_t task, rf_status st, const rf_error *text) {
   pthread_mutex_lock(&j->failure_lock);
-  // of several failures the lowest task is reported, whichever came first
+  // among several failures the lowest task is reported, for the same message on every run
   if (j->failure == RF_OK || task < j->failed_task) {
     j->failed_task = task;
     j->failure = st;
@@ -89,7 +89,7 @@ rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report, rf_task_f
   job j = {.run = run, .n_tasks = n_tasks, .task = task, .context = context};
   pthread_mutex_init(&j.failure_lock, NULL);
 
-  // a helper that cannot be started is done without: the result is the same
+  // fewer helpers than requested give the same result, only later
   helper helpers[RF_MAX_THREADS];
   int started = 0;
   for (int w = 1; w < run->threads && w < n_tasks; ++w) {
@@ -105,12 +105,12 @@ rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report, rf_task_f
     if (run->progress && run->progress(run->progress_context, done, report ? n_tasks : -1) != 0) {
       const rf_error text = {RF_ERR_INTERRUPTED, "interrupted"};
       record_failure(&j, -1, RF_ERR_INTERRUPTED, &text);
-      more = false;  // who asked to stop is not asked again
+      more = false;  // the callback has asked to stop: it is not called again
     }
   }
-  // each is in its last task, which a stop would have to wait for as well
+  // every helper is in its last task; a stop has to wait for it too
   for (int h = 0; h < started; ++h) pthread_join(helpers[h].thread, NULL);
-  // helpers may have finished last: the full count is told all the same
+  // helpers may have finished last: report the full count
   if (started > 0 && report && run->progress && j.failure == RF_OK &&
       run->progress(run->progress_context, n_tasks, n_tasks) != 0) {
     const rf_error text = {RF_ERR_INTERRUPTED, "interrupted"};

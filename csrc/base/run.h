@@ -17,7 +17,7 @@
 
 #include "base/status.h"
 
-// Nonzero return: stop.
+// Progress callback; a nonzero return asks to stop.
 typedef int (*rf_progress_fn)(void *context, int64_t done, int64_t total);
 
 struct rf_run {
@@ -28,24 +28,24 @@ struct rf_run {
 
 enum { RF_MAX_THREADS = 256 };
 
-// Tells the callback; RF_ERR_INTERRUPTED when it asks to stop.
+// Calls the progress callback; RF_ERR_INTERRUPTED when it asks to stop.
 RF_MUST_CHECK rf_status rf_run_progress(const rf_run *run, int64_t done, int64_t total,
                                         rf_error *err);
 
-// Asks whether to stop, without a count.
+// Polls the callback for a stop, without a count.
 RF_MUST_CHECK rf_status rf_run_poll(const rf_run *run, rf_error *err);
 
 // One task.  `worker` in [0, run->threads) selects scratch memory.
 typedef rf_status (*rf_task_fn)(void *context, int64_t task, int worker, rf_error *err);
 
-// Runs tasks 0 .. n_tasks-1.  The first failure stops the claiming of new
-// tasks and is returned.  `report` says whether this loop's own count is told
-// to the progress callback; the callback is polled for a stop either way.
+// Runs tasks 0 .. n_tasks-1. After the first failure no new tasks start, and it is returned.
+// `report`: pass the count of this loop to the progress callback, which is polled for a stop either
+// way.
 RF_MUST_CHECK rf_status rf_run_tasks(const rf_run *run, int64_t n_tasks, int report,
                                      rf_task_fn task, void *context, rf_error *err);
 
-// A run for one part of a longer call: the count it reports, of whatever, is told to the
-// outer run as going from `from` to `to` of `total`.
+// Run for one part of a longer call: its count, in any unit, is scaled to [from, to] of `total` for
+// the outer run.
 typedef struct rf_run_part {
   const rf_run *outer;
   int64_t from, to, total;

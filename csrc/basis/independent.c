@@ -10,14 +10,14 @@
 #include "linalg/tall.h"
 #include "linalg/vector.h"
 
-enum { BLOCK = 32 };  // vectors that are made orthogonal to those kept together
+enum { BLOCK = 32 };  // vectors orthogonalised together against those kept
 
-// To unit length; returns the length before.  What is not longer than `least` becomes zero, and
-// so does its length.
+// Normalises x; returns its previous length.  A vector not longer than `least` becomes zero, and so
+// does the returned length.
 static double normalise(size_t n, double least, double *x) {
   double largest = 0.0;
   for (size_t i = 0; i < n; ++i) largest = fmax(largest, fabs(x[i]));
-  // scaled first: squares neither overflow nor vanish
+  // scale first: squares neither over- nor underflow
   const double unit = largest > 0.0 ? largest : 1.0;
   for (size_t i = 0; i < n; ++i) x[i] /= unit;
   const double length = sqrt(rf_dot((int64_t)n, x, x));
@@ -26,8 +26,8 @@ static double normalise(size_t n, double least, double *x) {
   return good ? length * unit : 0.0;
 }
 
-// Gram-Schmidt of the block's unit vectors (or zeros) against `kept` orthonormal ones and
-// among themselves; lengths of what is left, 0 where that is no more than `least`.
+// Gram-Schmidt of the block's unit vectors (or zeros) against `kept` orthonormal ones and each
+// other; computes the remaining lengths, 0 for those of at most `least`.
 static rf_status orthogonalise(const rf_run *run, int32_t n, int32_t kept, const double *basis,
                                int32_t count, double *block, double least, double *scratch,
                                double *inner, double *length, rf_error *err) {
@@ -65,7 +65,7 @@ static rf_status find(const rf_run *run, int32_t n, int32_t count, double *vecto
     for (int32_t j = 0; j < wide; ++j) normalise(size, 0.0, block + size * (size_t)j);
     RF_TRY(orthogonalise(run, n, kept, vectors, wide, block, tolerance, scratch, inner,
                          residual + first, err));
-    // twice is enough: what was left of a vector may be small and hold its rounding
+    // twice is enough: a short remainder contains relatively large rounding errors
     RF_TRY(orthogonalise(run, n, kept, vectors, wide, block, 0.0, scratch, inner, again, err));
     for (int32_t j = 0; j < wide; ++j) {
       if (!(residual[first + j] > 0.0)) continue;

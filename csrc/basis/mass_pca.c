@@ -16,9 +16,9 @@ void rf_basis_free(rf_basis *basis) {
   memset(basis, 0, sizeof *basis);
 }
 
-// Left singular vectors of z (rows x count, column-major): all singular values, and in place
-// of z the first *size vectors with those that complete the value at the cut, *taken in all;
-// at_most: *size is lowered where the rank is less.
+// Computes all singular values of z (rows x count, column-major), and in place of z the first *size
+// left singular vectors with those that complete the value at the cut, *taken in total; at_most:
+// lowers *size to the rank.
 static rf_status left_vectors(int rows, int count, double *z, bool at_most, int *size,
                               double *singular, int *taken, rf_error *err) {
   rf_status st = RF_OK;
@@ -28,7 +28,7 @@ static rf_status left_vectors(int rows, int count, double *z, bool at_most, int 
   int *iwork = NULL;
   int info = 0, lwork = 0, svd_lwork = 0;
   double best = 0.0;
-  // asked first: a refusal should not come after the work
+  // checks first that it can run, before the long work
   dgesdd_("S", &small, &count, triangle, &small, singular, left, &small, right, &small, &best,
           &query, iwork, &info);
   RF_TRY(rf_lapack_size("dgesdd", "deformations", rf_lapack_least_dgesdd(small), info, best,
@@ -62,7 +62,7 @@ static rf_status left_vectors(int rows, int count, double *z, bool at_most, int 
     goto done;
   }
 
-  // numerical rank as usual: what is above rounding of the largest
+  // numerical rank: singular values above the rounding of the largest
   const double threshold = singular[0] * DBL_EPSILON * (rows > count ? rows : count);
   int rank = 0;
   while (rank < small && singular[rank] > threshold) ++rank;
@@ -137,14 +137,14 @@ rf_status rf_mass_pca_of(const rf_pca_space *space, const rf_run *run, int32_t c
   RF_TRY(rf_metric_create(space->mass, space->width, run, &metric, err));
   RF_TRY(rf_metric_enter(&metric, run, count, vectors, err));
   int taken = 0;
-  // one BLAS thread: the same bits whatever the process has set
+  // one BLAS thread: the result must not depend on the thread count of the process
   rf_blas_serial_begin();
   st = left_vectors((int)rows, count, vectors, at_most, r, spectrum, &taken, err);
   if (st >= 0) st = rf_metric_leave(&metric, run, taken, vectors, err);
   rf_blas_serial_end();
   if (st < 0) goto done;
   RF_TRY(rf_run_progress(run, count, count, err));
-  // vectors of equal singular value are ordered as repeated modes are
+  // vectors of equal singular value are ordered like repeated modes
   RF_TRY(rf_canonical_vectors((int32_t)rows, taken, spectrum, space->n_weights, space->weights,
                               vectors, err));
 done:

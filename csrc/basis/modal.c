@@ -9,7 +9,7 @@
 #include "linalg/vector.h"
 
 enum { AT_ONCE = 16 };  // derivatives whose mass norms are computed together
-// a norm this far below the largest is rounding of a derivative that vanishes by symmetry
+// Relative norm of derivatives that vanish by symmetry, up to rounding.
 static const double ROUNDING = 1e-10;
 
 static void scale(size_t n, double factor, double *x) {
@@ -61,8 +61,8 @@ done:
   return st;
 }
 
-// Derivatives of a free solid turn it a little; a basis of deformations is M-orthogonal to
-// the rigid motions, which are integrated for themselves.
+// Derivatives of a free solid contain rigid rotations; a basis of deformations is M-orthogonal to
+// the rigid motions, which are integrated separately.
 static rf_status remove_rigid(const rf_modes_solid *modes, const rf_run *run, int64_t count,
                               double *vectors, rf_error *err) {
   rf_status st = RF_OK;
@@ -77,7 +77,7 @@ done:
   return st;
 }
 
-// shares of the whole that the stages take, as told to the progress callback
+// Progress, in per cent, after each stage.
 enum { AFTER_FACTOR = 15, AFTER_MODES = 45, AFTER_DERIVATIVES = 90, AFTER_ALL = 100 };
 
 rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, int32_t k, int32_t r,
@@ -108,7 +108,7 @@ rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, i
   part = (rf_run_part){run, AFTER_FACTOR, AFTER_MODES, AFTER_ALL};
   RF_TRY(rf_modes_linear(system, &inner, k, eigenvalues, shapes, err));
 
-  // the large block comes after the scratch of the eigenproblem has gone
+  // allocated after the scratch of the eigenproblem is freed
   RF_ALLOC(candidates, n * (size_t)count);
   memcpy(candidates, shapes, n * (size_t)k * sizeof *shapes);
   double *derivatives = candidates + n * (size_t)k;
@@ -121,7 +121,7 @@ rf_status rf_basis_modal_derivatives(const rf_solid *solid, const rf_run *run, i
   }
   RF_TRY(rf_basis_scale(system, &inner, k, eigenvalues, candidates, derivatives, err));
 
-  // the factor of K is not needed any more
+  // frees the factor of K before the next large allocation
   rf_modes_solid_free(modes);
   modes = NULL;
   part = (rf_run_part){run, AFTER_DERIVATIVES, AFTER_ALL, AFTER_ALL};

@@ -1,4 +1,4 @@
-// Bases of systems that are known by two matrices and a Hessian.
+// Bases of systems given by two matrices and a Hessian.
 #include "base/run.h"
 #include "basis/basis.h"
 #include "basis/mass_pca.h"
@@ -16,7 +16,7 @@ rf_status rf_basis_system_pca(const rf_modes_system *system, const rf_csc *mass,
   return st < 0 ? st : rf_mass_pca_of(&space, run, count, vectors, at_most, r, spectrum, err);
 }
 
-// shares of the whole that the stages take, as told to the progress callback
+// Progress, in per cent, after each stage.
 enum { AFTER_MODES = 30, AFTER_DERIVATIVES = 90, AFTER_ALL = 100 };
 
 rf_status rf_basis_system_derivatives(const rf_modes_system *system, const rf_csc *mass,

@@ -8,11 +8,11 @@
 #include "basis/metric.h"
 
 enum {
-  ROWS = 8,      // samples whose distances are found together
-  SLICE = 1024,  // coordinates of them that stay in the cache meanwhile
-  LANES = 8      // partial sums, for the vector units
+  ROWS = 8,      // samples whose distances are computed together
+  SLICE = 1024,  // their coordinates that stay in the cache meanwhile
+  LANES = 8      // partial sums, for vectorisation
 };
-static const double REACH = 2.0;  // of the density, in distances
+static const double REACH = 2.0;  // radius of the density kernel, in distances
 
 typedef struct neighbour {
   int32_t sample;
@@ -21,7 +21,7 @@ typedef struct neighbour {
 
 typedef struct neighbourhood {
   int32_t count;
-  neighbour *list;  // ascending in sample
+  neighbour *list;  // ascending by sample
 } neighbourhood;
 
 typedef struct search {
@@ -29,7 +29,7 @@ typedef struct search {
   size_t dim;
   const double *points;
   double scale;          // 1 / distance
-  neighbourhood *found;  // of each sample, within REACH
+  neighbourhood *found;  // neighbours within REACH of each sample
   double *work;          // (threads, ROWS, count)
 } search;
 
@@ -48,7 +48,7 @@ static double squared(size_t n, double scale, const double *x, const double *y) 
   return sum;
 }
 
-// the neighbours of the samples first .. first + ROWS - 1
+// Finds the neighbours of the samples first .. first + ROWS - 1.
 static rf_status find_neighbours(void *context, int64_t task, int worker, rf_error *err) {
   rf_status st = RF_OK;
   const search *s = context;
@@ -78,18 +78,18 @@ done:
   return st;
 }
 
-// in parts of 2^31: sums of integers are exact, so that equal densities are found equal
+// In units of 2^-31: sums of integers are exact, so that equal densities compare equal.
 static int64_t kernel(double apart) {
   const double rest = 1.0 - apart / (REACH * REACH);
   return (int64_t)rint(0x1p31 * rest * rest);
 }
 
-// removes until no two samples left are closer than the distance
+// Removes samples until no two of the rest are closer than the distance.
 static rf_status remove_close(const rf_run *run, int32_t count, const neighbourhood *found,
                               bool *keep, rf_error *err) {
   rf_status st = RF_OK;
   int64_t *density = NULL;
-  int32_t *close = NULL;  // others left that are closer than the distance
+  int32_t *close = NULL;  // number of remaining samples closer than the distance
   RF_ALLOC(density, count);
   RF_ALLOC(close, count);
   for (int32_t i = 0; i < count; ++i) {

@@ -26,7 +26,7 @@ static const rf_library_symbol symbols[] = {
     NEEDED(error_text, "dhdErrorGetLastStr"),
 };
 
-// Devices that are open, a bit each by their ids.
+// Bitmap of open devices by id.
 static _Atomic uint64_t in_use;
 
 static uint64_t bit_of(int id) { return id >= 0 && id < 64 ? UINT64_C(1) << id : 0; }
@@ -67,7 +67,7 @@ static rf_status dhd_connect(void *self, rf_device_info *info, rf_error *err) {
                    "may this user open it?");
   const int id = d->dhd.open();
   if (id < 0) return rf_fail(err, RF_ERR_DEVICE, "DHD cannot open the device: %.300s", said(d));
-  // closing it would take it from who has it
+  // not closed here: closing would close it for its present user
   if (atomic_fetch_or(&in_use, bit_of(id)) & bit_of(id))
     return rf_fail(err, RF_ERR_DEVICE,
                    "DHD opens the device %d, which another session of this process has: close that "

@@ -1,7 +1,8 @@
-// Devices of Force Dimension (omega, sigma, delta), by their library DHD, which must be installed.
+// Devices of Force Dimension (omega, sigma, delta), by the maker's library DHD, which must be
+// installed.
 //
-// Written to the library's documented functions, SI units, and run against a stand-in of it; no
-// device was at hand.  Devices must be calibrated with the maker's programs before.  Axes: x
+// Written from the library's documentation, SI units, and tested with a mock of the library only,
+// not with a real device.  Devices must first be calibrated with the maker's programs.  Axes: x
 // towards the user, y to the right, z up.
 #ifndef RF_DEVICE_FORCE_DIMENSION_H
 #define RF_DEVICE_FORCE_DIMENSION_H
@@ -33,18 +34,18 @@ typedef struct rf_dhd {
 
 typedef struct rf_force_dimension_settings {
   rf_library_names library;
-  double max_force_n, max_torque_nm;  // set in the library, too; finite, > 0
+  double max_force_n, max_torque_nm;  // also set in the library; finite, > 0
 } rf_force_dimension_settings;
 
 typedef struct rf_force_dimension {
   rf_force_dimension_settings set;
   rf_dhd dhd;
   bool loaded, is_open;
-  bool wrist, turns;  // it renders torques; it tells angular velocities
+  bool wrist, turns;  // renders torques; reports angular velocities
   char id;
   _Atomic int halted;
   uint64_t count;
-  char text[256];  // what the library said of the failure
+  char text[256];  // error text of the library
 } rf_force_dimension;
 
 RF_MUST_CHECK rf_status rf_force_dimension_create(const rf_force_dimension_settings *set,

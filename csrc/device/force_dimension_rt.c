@@ -4,7 +4,7 @@
 #include "device/force_dimension.h"
 #include "device/frame.h"
 
-// what the library says, for those who ask later
+// Stores the library's error text for later.
 static rf_status failed(rf_force_dimension *d, const char *text) {
   size_t k = 0;
   for (; text && text[k] && k + 1 < sizeof d->text; ++k) d->text[k] = text[k];
@@ -25,7 +25,7 @@ rf_status rf_force_dimension_read_rt(void *self, double time_s, rf_device_sample
   if (!rf_frame_pose(rows, position, &out->pose))
     return failed(d, "it told a pose that is no rotation and position");
   out->buttons = f->buttons(d->id);
-  // positive: the library asked the device so shortly before that it did not again
+  // positive: the library did not read the device again so soon after the last read
   if (got == 0) ++d->count;
   out->count = d->count;
   return RF_OK;

@@ -1,4 +1,4 @@
-// Poses as libraries of devices tell them: a matrix and a position.
+// Poses given as a matrix and a position, as device libraries report them.
 #ifndef RF_DEVICE_FRAME_H
 #define RF_DEVICE_FRAME_H
 
@@ -8,8 +8,8 @@
 #include "linalg/pose.h"
 #include "linalg/quat.h"
 
-// The pose of a rotation matrix by rows and of a position; false: that is no rotation, or not
-// finite.  Sensors round: columns may be off by RF_FRAME_TOLERANCE.
+// Converts a row-major rotation matrix and a position; false if it is not a rotation or not finite.
+// Columns may deviate by RF_FRAME_TOLERANCE because of sensor rounding.
 #define RF_FRAME_TOLERANCE 1e-3
 
 static inline bool rf_frame_pose(const double rotation[9], const double position_m[3],

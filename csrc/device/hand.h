@@ -1,11 +1,11 @@
-// A simulated hand: a mass on a spring and a damper that lead it along an intended trajectory, and
-// that feels the forces of the device.  The bench on which the stability of a session is tested.
+// A simulated hand: a mass coupled by spring and damper to an intended trajectory, and subject to
+// the forces of the device.  Used to test the stability of sessions.
 //
-// A real device holds a force between two samples; so does this one, and between them the motion
-// is integrated exactly, the intention going straight on: what is unstable is the loop and not
-// this.  With x the way from where the hand intends to be,
+// Like a real device it applies a constant force between two samples; in between, the motion is
+// integrated exactly, with the intended pose moving at constant velocity, so that any instability
+// is that of the loop.  With x the displacement from the intended pose,
 //     m x'' + b x' + k x = F,
-// the same in rotation about all axes, as a rotation vector.
+// and likewise in rotation about all axes, as a rotation vector.
 #ifndef RF_DEVICE_HAND_H
 #define RF_DEVICE_HAND_H
 
@@ -18,7 +18,7 @@ typedef struct rf_oscillator {
 
 typedef struct rf_hand_settings {
   rf_oscillator position, rotation;
-  double max_force_n, max_torque_nm;  // that the device can render, > 0; INFINITY: any
+  double max_force_n, max_torque_nm;  // largest that the device renders, > 0; INFINITY: no limit
 } rf_hand_settings;
 
 typedef struct rf_hand {
@@ -26,16 +26,16 @@ typedef struct rf_hand {
   rf_trajectory *intended;
   bool begun;
   double last_s;
-  rf_pose intended_then;  // at that time
-  double way[6];          // from there: displacement, rotation vector
-  double velocity[6];     // of the hand, m/s, rad/s
+  rf_pose intended_then;  // intended pose at that time
+  double way[6];          // offset from it: displacement, rotation vector
+  double velocity[6];     // velocity of the hand, m/s, rad/s
   rf_device_wrench wrench;
   _Atomic int halted;
   uint64_t count;
-  bool lost;  // its motion is not finite
+  bool lost;  // the motion is not finite
 } rf_hand;
 
-// Takes the trajectory over, also on failure.
+// Takes ownership of the trajectory, also on failure.
 RF_MUST_CHECK rf_status rf_hand_create(const rf_hand_settings *set, rf_trajectory *intended,
                                        rf_device **out, rf_error *err);
 

@@ -6,11 +6,11 @@
 #include "linalg/quat.h"
 #include "linalg/vec3.h"
 
-// x and v after the time h under a constant force: m x'' + b x' + k x = F, exactly.
+// Advances x and v by the time h under a constant force: m x'' + b x' + k x = F, exactly.
 static void swing(const rf_oscillator *o, double h, double force, double *x, double *v) {
   const double m = o->mass, a = 0.5 * o->damping / m, w2 = o->stiffness / m;
   if (w2 == 0.0) {
-    // no spring: it drifts towards F / b
+    // without a spring it drifts towards the velocity F / b
     const double c = 2.0 * a, decay = exp(-c * h);
     const double fade = c * h > 1e-6 ? -expm1(-c * h) / c : h * (1.0 - 0.5 * c * h);
     const double push = force / m;
@@ -19,7 +19,7 @@ static void swing(const rf_oscillator *o, double h, double force, double *x, dou
     *v = *v * decay + push * fade;
     return;
   }
-  // about rest, x = C x0 + S (v0 + a x0), with exp(-a h) times those of the square root of a^2 - w2
+  // about rest, x = C x0 + S (v0 + a x0), with exp(-a h) times the functions of sqrt(a^2 - w2)
   const double rest = force / o->stiffness, x0 = *x - rest, v0 = *v;
   const double d2 = a * a - w2, d = sqrt(fabs(d2)), decay = exp(-a * h);
   double c, s;
@@ -29,7 +29,7 @@ static void swing(const rf_oscillator *o, double h, double force, double *x, dou
   } else if (d2 < 0.0) {
     c = decay * cos(d * h), s = decay * sin(d * h) / d;
   } else {
-    // no growth that is undone by the decay: it would be infinite where that is zero
+    // exponents combined: the separate growth factor could overflow while the decay vanishes
     const double slow = exp(-w2 / (a + d) * h), fast = exp(-(a + d) * h);
     c = 0.5 * (slow + fast), s = 0.5 * (slow - fast) / d;
   }
@@ -37,7 +37,7 @@ static void swing(const rf_oscillator *o, double h, double force, double *x, dou
   *v = c * v0 - s * (a * v0 + w2 * x0);
 }
 
-// how far an intention went
+// Computes the displacement and rotation of the intended pose.
 static void lead(const rf_pose *from, const rf_pose *to, double way[6]) {
   rf_vec3_sub(to->position_m, from->position_m, way);
   rf_quat_rotation_between(from->quaternion, to->quaternion, way + 3);
@@ -54,7 +54,7 @@ rf_status rf_hand_read_rt(void *self, double time_s, rf_device_sample *out) {
     lead(&h->intended_then, &intended, led);
     for (int i = 0; i < 6; ++i) {
       const double force = halted ? 0.0 : i < 3 ? h->wrench.force_n[i] : h->wrench.torque_nm[i - 3];
-      // seen from the intention, which moves at a constant velocity meanwhile
+      // relative to the intended pose, which moves at constant velocity in between
       double rate = h->velocity[i] - led[i] / dt;
       swing(i < 3 ? &h->set.position : &h->set.rotation, dt, force, &h->way[i], &rate);
       h->velocity[i] = rate + led[i] / dt;

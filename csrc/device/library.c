@@ -9,7 +9,7 @@ static bool find_all(void *library, int32_t n, const rf_library_symbol *symbols,
   for (int32_t k = 0; k < n; ++k) {
     void *address = dlsym(library, symbols[k].name);
     if (!address) return false;
-    // C has no conversion from objects to functions; POSIX gives both one representation
+    // ISO C has no conversion from object to function pointers; POSIX gives both one representation
     memcpy((char *)functions + symbols[k].offset, &address, sizeof address);
   }
   return true;

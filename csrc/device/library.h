@@ -1,7 +1,6 @@
-// Libraries of drivers, which are looked for when a device is opened: the package is built and
-// runs without them.
+// Driver libraries, loaded when a device is opened: the package is built and runs without them.
 //
-// Once loaded they stay: drivers may leave threads behind.
+// They stay loaded: drivers may leave threads behind.
 #ifndef RF_DEVICE_LIBRARY_H
 #define RF_DEVICE_LIBRARY_H
 
@@ -12,20 +11,20 @@
 
 enum { RF_LIBRARY_MOST_NAMES = 4, RF_LIBRARY_NAME = 512 };
 
-// Paths, or names that the system looks for in its own places; in this order.
+// Paths, or names that the system searches for, tried in this order.
 typedef struct rf_library_names {
   int32_t n;
   char name[RF_LIBRARY_MOST_NAMES][RF_LIBRARY_NAME];
 } rf_library_names;
 
-// A function that the library must have, and where its address goes in a struct of such.
+// A required function of the library, and the offset of its pointer in a struct.
 typedef struct rf_library_symbol {
   const char *name;
   size_t offset;
 } rf_library_symbol;
 
-// Loads the first library that has all functions.  RF_ERR_DEVICE with what the system says of each:
-// no library of `maker` can be used.
+// Loads the first library that has all functions.  RF_ERR_DEVICE, with the system's message for
+// each: no library of `maker` is usable.
 RF_MUST_CHECK rf_status rf_library_load(const rf_library_names *names, const char *maker, int32_t n,
                                         const rf_library_symbol *symbols, void *functions,
                                         rf_error *err);

@@ -12,10 +12,10 @@
 #include "base/clock_rt.h"
 
 enum { INVALID = 0xFFFFFFFFu, CALLBACK_DONE = 0, CALLBACK_CONTINUE = 1, PRIORITY = 32767 };
-// A device that was halted and gets no cycle for so long is left.
+// Time without cycles after which a halted device is abandoned.
 static const double PATIENCE_US = 1e5;
 
-// The scheduler belongs to the process.
+// The library has one scheduler per process.
 static atomic_bool in_use;
 
 #define NEEDED(field, function) {function, offsetof(rf_hd, field)}
@@ -58,7 +58,7 @@ static void hd_close(void *self) {
   rf_openhaptics *h = self;
   if (!h->has_device) return;
   h->has_device = false;
-  // the library goes on rendering the last force: off first
+  // the library continues to render the last force: disable it first
   h->hd.disable(RF_HD_FORCE_OUTPUT);
   if (h->framed) h->hd.end_frame(h->device);
   h->framed = false;
@@ -174,7 +174,7 @@ static rf_status hd_run(void *self, rf_device_cycle_fn cycle, void *context, rf_
     if (!atomic_load(&h->halted) || atomic_load(&h->inside)) busy_us = rf_clock_us_rt();
     if (rf_clock_us_rt() - busy_us > PATIENCE_US) break;
   }
-  // no cycle begins from now on, and none is under way
+  // prevents new cycles and waits for the current one
   atomic_store(&h->leaving, true);
   while (atomic_load(&h->inside)) nap();
   h->hd.unschedule(handle);

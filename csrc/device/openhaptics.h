@@ -1,15 +1,15 @@
-// Devices of 3D Systems (Touch, Phantom), by their library OpenHaptics HD, which must be installed.
+// Devices of 3D Systems (Touch, Phantom), by the library OpenHaptics HD, which must be installed.
 //
-// Written to the library's documented functions, millimetres and newtons, and run against a
-// stand-in of it; no device was at hand.  Axes: x to the right, y up, z towards the user.
+// Written from the library's documentation, millimetres and newtons, and tested with a mock of the
+// library only, not with a real device.  Axes: x to the right, y up, z towards the user.
 //
-// Torques are rendered when asked for, by devices with six actuated degrees of freedom.  HD takes
-// them in the axes of the device by a parameter that its header calls deprecated, in favour of
-// torques of the joints of the gimbal, whose axes it does not tell; accounts of the unit differ,
-// N m and N mm, so that it is a setting.
+// Torques are rendered on request, by devices with six actuated degrees of freedom.  HD accepts
+// them in the axes of the device by a parameter that its header calls deprecated in favour of joint
+// torques of the gimbal, whose axes are undocumented.  Sources disagree on the unit, N m or N mm,
+// so it is a setting.
 //
-// The library's scheduler owns the thread, `run` waits for it: each of its calls is a cycle.  There
-// is one scheduler a process, so one of these devices is open at a time.
+// The library's scheduler owns the thread, and `run` waits for it: each of its calls is a cycle.
+// There is one scheduler per process, so only one of these devices can be open at a time.
 #ifndef RF_DEVICE_OPENHAPTICS_H
 #define RF_DEVICE_OPENHAPTICS_H
 
@@ -32,7 +32,7 @@ typedef unsigned int (*rf_hd_callback)(void *context);
 enum {
   RF_HD_BUTTONS = 0x2000,
   RF_HD_VELOCITY = 0x2051,   // mm/s
-  RF_HD_TRANSFORM = 0x2052,  // 4 x 4 by columns, mm
+  RF_HD_TRANSFORM = 0x2052,  // 4 x 4, column-major, mm
   RF_HD_TURN = 0x2053,       // rad/s
   RF_HD_ACTUATED = 0x2554,   // degrees of freedom
   RF_HD_RATE = 0x2600,       // Hz, an average
@@ -64,9 +64,9 @@ typedef struct rf_hd {
 
 typedef struct rf_openhaptics_settings {
   rf_library_names library;
-  char name[128];         // as the maker's program calls it; empty: the default device
+  char name[128];         // as in the maker's program; empty: the default device
   double max_torque_nm;   // finite, >= 0; 0: forces only
-  double torque_unit_nm;  // in which the library takes torques, finite, > 0
+  double torque_unit_nm;  // unit in which the library takes torques, finite, > 0
 } rf_openhaptics_settings;
 
 typedef struct rf_openhaptics {
@@ -74,13 +74,13 @@ typedef struct rf_openhaptics {
   rf_hd hd;
   rf_hd_handle device;
   bool loaded, has_device, scheduling, framed;
-  bool torques;  // it renders them
+  bool torques;  // renders torques
   uint64_t count;
   _Atomic int halted;
-  _Atomic unsigned int error;  // of the library
-  atomic_bool misplaced;       // it told a pose that is none
+  _Atomic unsigned int error;  // error code of the library
+  atomic_bool misplaced;       // the library reported an invalid pose
 
-  // of a run
+  // valid during a run
   rf_device_cycle_fn cycle;
   void *context;
   _Atomic int status;
@@ -93,7 +93,7 @@ RF_MUST_CHECK rf_status rf_openhaptics_create(const rf_openhaptics_settings *set
 
 rf_status rf_openhaptics_read_rt(void *self, double time_s, rf_device_sample *out);
 rf_status rf_openhaptics_write_rt(void *self, double time_s, const rf_device_wrench *wrench);
-// The oldest error that the library keeps, the others are dropped; 0: none.
+// Returns the oldest error stored in the library and clears all others; 0: none.
 unsigned int rf_openhaptics_error_rt(const rf_hd *hd);
 
 #endif

@@ -1,7 +1,7 @@
 #include "device/frame.h"
 #include "device/openhaptics.h"
 
-enum { MOST_ERRORS = 64 };  // that the library keeps, at most
+enum { MOST_ERRORS = 64 };  // largest number of errors read from the library
 static const double M_PER_MM = 1e-3;
 
 unsigned int rf_openhaptics_error_rt(const rf_hd *hd) {
@@ -29,7 +29,7 @@ static void begin(rf_openhaptics *h) {
 rf_status rf_openhaptics_read_rt(void *self, double time_s, rf_device_sample *out) {
   (void)time_s;
   rf_openhaptics *h = self;
-  // by columns: rotation, translation
+  // column-major: rotation, translation
   double m[16] = {0.0}, v[3] = {0.0}, w[3] = {0.0}, rotation[9], position[3];
   int buttons = 0;
   begin(h);

@@ -21,13 +21,13 @@ static void mouse_close(void *self) {
   m->socket = -1;
 }
 
-// a connection to the daemon; its errno, 0: there is one
+// Connects to the daemon; returns errno, 0 on success.
 static int connect_to(rf_spacemouse *m) {
   struct sockaddr_un to = {.sun_family = AF_UNIX};
   (void)snprintf(to.sun_path, sizeof to.sun_path, "%s", m->set.path);
-  errno = 0;  // what takes a part of the greeting sets none
+  errno = 0;  // a partial send sets no errno
   m->socket = socket(AF_UNIX, SOCK_STREAM, 0);
-  // a daemon that accepts no connection is an error, not a wait
+  // non-blocking: a daemon that accepts no connection is an error, not a wait
   if (m->socket >= 0 && fcntl(m->socket, F_SETFD, FD_CLOEXEC) == 0 &&
       fcntl(m->socket, F_SETFL, O_NONBLOCK) == 0 &&
       connect(m->socket, (const struct sockaddr *)&to, sizeof to) == 0 &&

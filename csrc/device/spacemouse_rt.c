@@ -8,12 +8,12 @@
 #include "device/spacemouse.h"
 #include "linalg/quat.h"
 
-// Reads and bytes in a cycle; the rest waits for the next one.
+// Limits of reads and bytes per cycle; the rest is read in the next one.
 enum { MOST_READS = 64, READ_BYTES = 1024 };
 enum { MOTION, PRESS, RELEASE, DEVICES, REMOVED = 1 };
 static const uint32_t ANSWER = 0x7faa5500u, ANSWER_MASK = 0xffffff00u;
 
-// share of the speed at the stops
+// Returns the share of the velocity at the stops.
 static double share_of(const rf_spacemouse_settings *set, int32_t told) {
   const double share = fmax(-1.0, fmin(told / set->full, 1.0));
   const double above = fabs(share) - set->deadband;
@@ -90,7 +90,7 @@ rf_status rf_spacemouse_read_rt(void *self, double time_s, rf_device_sample *out
   memcpy(out->velocity_m_s, m->rate, sizeof out->velocity_m_s);
   memcpy(out->turn_rad_s, m->rate + 3, sizeof out->turn_rad_s);
   out->buttons = m->buttons;
-  // a cap at rest tells nothing, and is not gone: then the connection would end
+  // a resting cap sends nothing, but is present as long as the connection is
   out->count = ++m->count;
   return RF_OK;
 }

@@ -1,7 +1,7 @@
-// A pose over time, by poses at given times: what a replay plays and a simulated hand intends.
+// A pose over time, interpolated between given poses, for replays and simulated hands.
 //
-// Between two of them positions go straight and rotations the shorter way round, at constant
-// speed; before the first and after the last it stays.
+// Between two poses positions move straight and rotations the shorter way, at constant velocity;
+// before the first pose and after the last the pose is constant.
 #ifndef RF_DEVICE_TRAJECTORY_H
 #define RF_DEVICE_TRAJECTORY_H
 
@@ -12,20 +12,21 @@
 
 typedef struct rf_trajectory {
   int64_t n;
-  int64_t at;         // where the last look was
+  int64_t at;         // interval of the last query
   double *time_s;     // ascending                       (n)
-  rf_pose *pose;      // of unit quaternions             (n)
-  uint32_t *buttons;  // that are down from then on      (n)
+  rf_pose *pose;      // with unit quaternions             (n)
+  uint32_t *buttons;  // pressed from this time on         (n)
 } rf_trajectory;
 
-// Copies; buttons: NULL, none.
+// Copies the arrays; buttons: NULL, none.
 RF_MUST_CHECK rf_status rf_trajectory_create(int64_t n, const double *time_s,
                                              const double *positions, const double *quaternions,
                                              const uint32_t *buttons, rf_trajectory **out,
                                              rf_error *err);
-void rf_trajectory_free(rf_trajectory *t);  // NULL is fine
+void rf_trajectory_free(rf_trajectory *t);  // NULL is allowed
 
-// Velocities, m/s and rad/s (6), are those on the way to the next pose; the buttons.
+// Computes the pose and its velocity, m/s and rad/s (6), towards the next pose; returns the
+// buttons.
 uint32_t rf_trajectory_at_rt(rf_trajectory *t, double time_s, rf_pose *pose, double velocity[6]);
 
 #endif

@@ -4,7 +4,7 @@
 #include "device/trajectory.h"
 #include "linalg/quat.h"
 
-// the last pose that is not later, from where the last look was: time goes on, as a rule
+// Finds the last pose not later than time_s, starting at the last query, as time usually advances.
 static int64_t find(const rf_trajectory *t, double time_s) {
   int64_t low = 0, high = t->n - 1;
   if (t->time_s[t->at] <= time_s) {

@@ -16,7 +16,7 @@
 #include "base/alloc.h"
 #include "base/clock_rt.h"
 
-enum { MOST_PORTS = 8 };  // that are tried
+enum { MOST_PORTS = 8 };  // attempts to bind a port chosen by the system
 
 bool rf_udp_parse(const char *text, uint32_t *host) {
   struct in_addr address;
@@ -43,7 +43,7 @@ static void udp_close(void *self) {
   close(s);
 }
 
-// A socket that listens there, or -1, with the port that it has.
+// Binds a socket and sets its port; -1 on failure.
 static int bound(rf_udp_address *here) {
   struct sockaddr_in at = {.sin_family = AF_INET};
   socklen_t length = sizeof at;
@@ -65,8 +65,9 @@ static int bound(rf_udp_address *here) {
 static rf_status listen_at(rf_udp *u, rf_error *err) {
   rf_udp_address here;
   int s = -1, why = EADDRINUSE;
-  // A port that the system has chosen is lost when a client is left; one that was asked for stays.
-  // Between the two another process may take it.
+  // A port chosen by the system is closed and bound again by number: disconnecting from a client
+  // releases a port chosen by the system, but keeps one bound by number.  Another process may take
+  // the port in between.
   for (int k = 0; k < MOST_PORTS && s < 0 && why == EADDRINUSE; ++k) {
     here = u->set.here;
     s = bound(&here);
@@ -110,7 +111,7 @@ static rf_status wait_for_sample(rf_udp *u, rf_error *err) {
     if (poll(&one, 1, (int)fmin(ceil(left_ms), 100.0)) < 0 && errno == EINTR)
       return rf_fail(err, RF_ERR_INTERRUPTED, "interrupted while waiting for the first sample");
   }
-  u->begun = false;  // the session has a clock of its own
+  u->begun = false;  // the time of the session starts anew
   return RF_OK;
 }
 
@@ -163,7 +164,7 @@ static const char *udp_why(void *self) {
   return u->text;
 }
 
-// without a word to the client
+// Closes the socket without sending to the client.
 static void udp_leave(void *self) {
   rf_udp *u = self;
   const int s = atomic_load(&u->socket);

@@ -8,7 +8,7 @@
 
 #include "device/udp.h"
 
-// Packets read in a cycle; the rest waits for the next one.
+// Limit of packets read per cycle; the rest is read in the next one.
 enum { MOST_PACKETS = 64 };
 // Time without a valid sample after which the client may restart, or be another one.
 static const double FORGET_S = 1.0;
@@ -67,7 +67,7 @@ static bool decode(const uint8_t *packet, int64_t bytes, uint64_t *sequence,
   return rf_pose_usable_rt(&out->pose);
 }
 
-// ---- in ---------------------------------------------------------------------------------
+// ---- receive ----------------------------------------------------------------------------
 
 static uint64_t number_of(const struct sockaddr_in *from) {
   return (uint64_t)ntohl(from->sin_addr.s_addr) << 16 | ntohs(from->sin_port);
@@ -98,7 +98,7 @@ static void disconnect(rf_udp *u) {
   STORE(u->connected, false);
 }
 
-// True for errors that the network reports of an earlier packet; the socket goes on working.
+// True for errors that the network reports about an earlier packet; the socket remains usable.
 static bool is_refusal(int error) {
   return error == ECONNREFUSED || error == ENOPROTOOPT || error == EHOSTUNREACH ||
          error == ENETUNREACH || error == EHOSTDOWN;
@@ -110,7 +110,7 @@ rf_status rf_udp_read_rt(void *self, double time_s, rf_device_sample *out) {
   if (!u->begun) u->heard_s = time_s;
   u->begun = true;
   STORE(u->now_s, time_s);
-  // replies go to the client that was heard last
+  // replies go to the client heard last
   const bool lost = time_s - u->heard_s > FORGET_S;
   const bool left = lost && (u->set.takeover || LOAD(u->accepting));
   bool any = LOAD(u->client) == 0 || left;
@@ -157,7 +157,7 @@ rf_status rf_udp_read_rt(void *self, double time_s, rf_device_sample *out) {
   return RF_OK;
 }
 
-// ---- out --------------------------------------------------------------------------------
+// ---- send -------------------------------------------------------------------------------
 
 // Sends again if the system only reported that an earlier packet was refused.
 static bool send_packet(rf_udp *u, const void *packet, size_t bytes) {
@@ -183,7 +183,7 @@ void rf_udp_send_rt(rf_udp *u, double time_s, const rf_device_wrench *wrench) {
   put(packet + 24, 8, LOAD(u->newest));
   put_reals(packet + 32, 3, wrench->force_n);
   put_reals(packet + 56, 3, wrench->torque_nm);
-  // the network or the client may be gone for a while: missing samples tell that
+  // the network or the client may be unavailable for a while; the missing samples reveal that
   if (!send_packet(u, packet, sizeof packet)) atomic_fetch_add(&u->unsent, 1);
 }
 

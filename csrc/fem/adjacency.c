@@ -13,7 +13,7 @@ rf_status rf_node_elements(const rf_mesh *mesh, int32_t **ptr_out, int32_t **lis
                    mesh->n_elements);
   RF_ALLOC(ptr, (int64_t)mesh->n_nodes + 2);
   RF_ALLOC(list, corners_total);
-  // counts one place further right, so that filling shifts them into starts
+  // counts two entries to the right, so that filling turns them into starts
   for (int64_t k = 0; k < corners_total; ++k) ++ptr[mesh->elements[k] + 2];
   for (int32_t i = 0; i < mesh->n_nodes; ++i) ptr[i + 2] += ptr[i + 1];
   for (int64_t k = 0; k < corners_total; ++k)

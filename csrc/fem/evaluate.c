@@ -1,4 +1,4 @@
-// Assembly: runs the element kernels and adds up what they give.
+// Assembly: runs the element kernels and sums their results.
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "fem/ghost.h"
 #include "fem/kernels.h"
 
-// below this many elements a thread costs more than it brings
+// with fewer elements a thread costs more than it saves
 enum { ELEMENTS_PER_SLAB = 1000 };
 
 static int slab_count(const rf_solid *s, const rf_run *run) {
@@ -15,7 +15,7 @@ static int slab_count(const rf_solid *s, const rf_run *run) {
   return most < 1 ? 1 : most < run->threads ? (int)most : run->threads;
 }
 
-// ranks of the nodes that slab k of `slabs` owns: [low, high)
+// Ranks of the nodes that slab k of `slabs` owns: [low, high).
 typedef struct slab {
   int32_t low, high;
 } slab;
@@ -31,10 +31,10 @@ static inline bool owns_all(const rf_solid *s, slab own) {
   return own.low == 0 && own.high == s->mesh->n_nodes;
 }
 
-// The elements that the kernels work on at a time; lanes left over repeat the last one.
+// Elements processed together by the kernels; unused lanes repeat the last element.
 typedef struct batch {
-  int32_t next;  // place after them
-  int count;     // without those left over
+  int32_t next;  // place after these elements
+  int count;     // without unused lanes
   int32_t place[RF_MAX_LANES];
 } batch;
 
@@ -44,7 +44,7 @@ static bool next_batch(const rf_solid *s, slab own, batch *b) {
   const int32_t n = s->mesh->n_elements;
   for (bool touches = false; !touches;) {
     const int32_t first = b->next;
-    // once the smallest rank is beyond the slab, those of all that follow are
+    // ranks ascend: no later element touches the slab
     if (first >= n || s->rank_lo[first] >= own.high) return false;
     b->count = n - first < lanes ? n - first : lanes;
     b->next += b->count;
@@ -56,8 +56,8 @@ static bool next_batch(const rf_solid *s, slab own, batch *b) {
   return true;
 }
 
-// Adds the forces of the lanes of a batch, with strides `lanes`.  `nodes`, `all`: constants after
-// inlining.
+// Adds the forces of the lanes of a batch, with strides `lanes`. `nodes` and `all` are constants
+// after inlining.
 static inline void add_some(const int nodes, const bool all, const rf_solid *s, slab own,
                             const batch *b, const double *lane, double *force) {
   const int lanes = rf_solid_lanes(s);
@@ -82,7 +82,7 @@ static void add_forces(const rf_solid *s, slab own, const batch *b, const double
     add_some(nodes, true, s, own, b, lane, force);
 }
 
-// Takes out what other slabs add, and lanes left over.
+// Disables targets owned by other slabs, and those of unused lanes.
 static void keep_own(const rf_solid *s, slab own, const batch *b, rf_lane_targets *t) {
   const int nodes = (int)s->mesh->type, pairs = nodes * (nodes + 1) / 2, lanes = rf_solid_lanes(s);
   const int64_t unused = (int64_t)(intptr_t)t->unused;
@@ -104,9 +104,9 @@ typedef struct evaluation {
   int slabs;
   const double *u;
   const double *v, *viscosity;  // NULL: elastic
-  double *energy;               // (places), nullable; power of the damping
+  double *energy;               // (places), nullable; for damping the power
   double *force, *tangent;
-  bool upper;  // leaves out what is below the diagonal
+  bool upper;  // compute only the diagonal and the blocks above it
 } evaluation;
 
 static void clear_rows(const evaluation *j, int32_t first, int32_t end) {
@@ -120,14 +120,14 @@ static void clear_rows(const evaluation *j, int32_t first, int32_t end) {
   }
 }
 
-// Copies the complete rows of ranks [first, end) to the columns below the diagonal, symmetric to
-// the bit.  Only the owner of a row writes to its column.
+// Copies the complete rows of ranks [first, end) to the columns below the diagonal, for bitwise
+// symmetry.  Only the owner of a row writes to its column.
 static void mirror_rows(const evaluation *job, int32_t first, int32_t end) {
   const rf_solid *s = job->solid;
   for (int32_t k = first; k < end; ++k) {
     const int32_t i = s->by_rank[k];
     int32_t p = s->diagonal[i];
-    // the diagonal block is symmetric but for rounding
+    // the diagonal block is symmetric up to rounding
     double *to = job->tangent + 9 * (int64_t)p;
     for (int r = 1; r < 3; ++r)
       for (int c = 0; c < r; ++c) to[3 * r + c] = to[3 * c + r];
@@ -149,8 +149,7 @@ static rf_status evaluate_slab(void *context, int64_t task, int worker, rf_error
   rf_lane_targets places = {0}, *const targets = j->tangent ? &places : NULL;
   rf_lane_results out;
 
-  // one sweep: rows are cleared when the first element reaches them and mirrored when the
-  // last one has left
+  // one sweep: rows are cleared before their first element and mirrored after their last
   int32_t cleared = own.low, mirrored = own.low;
   batch b = {.next = 0};
   while (next_batch(s, own, &b)) {

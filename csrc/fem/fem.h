@@ -5,20 +5,19 @@
 //   W = int E:S/2 dV,  R_a = int P grad(phi_a) dV = dW/du_a,  K = dR/du
 //
 // (B07 2.1).  Vectors over the mesh are (n_nodes, 3), DOF = 3 node + axis.
-// Matrices over pairs of adjacent nodes share one pattern, rf_solid.graph: the
-// mass is one number a pair (times the 3x3 identity), the tangent a row-major
-// 3x3 block a pair.  Both triangles are stored.
+// Matrices over pairs of adjacent nodes share one pattern, rf_solid.graph: the mass has one number
+// per pair (times the 3x3 identity), the tangent a row-major 3x3 block per pair.  Both triangles
+// are stored.
 //
-// Assembly is "owner computes": each thread owns a slab of nodes and visits all
-// elements touching it in one fixed order (rf_solid.visit), so every sum has the same
-// order and the result the same bits for any number of threads.  The order follows a curve
-// that fills space, so that what is being added to stays in the cache; tables of element
-// data lie in that order: element e has place[e], place k is element visit[k].  Kernels for
-// different instruction sets (rf_solid.simd) differ in rounding only.
+// Assembly is "owner computes": each thread owns a slab of nodes and visits all elements touching
+// it in one fixed order (rf_solid.visit), so every sum has the same order and the result the same
+// bits for any number of threads.  The order follows a space-filling curve, so that the targets of
+// the sums stay in the cache; tables of element data use that order: element e has place[e], place
+// k is element visit[k]. Kernels for different instruction sets (rf_solid.simd) differ in rounding
+// only.
 //
-// Everything is a polynomial of u: nothing here refuses inverted elements.  A solid
-// does refuse materials that are not elliptic at rest and elements whose Jacobian is
-// not positive at a quadrature point.
+// Everything is a polynomial of u, so inverted elements are allowed.  Rejected are materials that
+// are not elliptic at rest and elements whose Jacobian is not positive at a quadrature point.
 #ifndef RF_FEM_FEM_H
 #define RF_FEM_FEM_H
 
@@ -38,7 +37,7 @@ typedef struct rf_material {
 
 enum { RF_BOX_FACES = 6 };
 
-// Adjacency of nodes, itself included; columns ascending within a row.
+// Adjacency of nodes, including the node itself; columns ascending within a row.
 typedef struct rf_graph {
   int32_t n;
   int32_t *ptr;  // (n + 1)
@@ -50,41 +49,41 @@ typedef struct rf_solid {
   int32_t quadrature;         // order of the standard rule, see fem/shape.h
   int32_t n_gauss;            // points of the standard rule
   bool congruent;             // all elements are translates of the first: whole ones share a table
-  int64_t *first_point;       // of an element in the tables, NULL: 0 or place * n_gauss (places)
-  int32_t *n_points;          // of an element, NULL: n_gauss     (places)
+  int64_t *first_point;       // of each element in the tables; NULL: 0 or place * n_gauss (places)
+  int32_t *n_points;          // of each element; NULL: n_gauss     (places)
   double *gradient;           // shape function gradients, 1/m    (points, nodes, 3)
   double *volume;             // weight times Jacobian, m^3        (points)
   rf_material *material;      // (n_materials)
-  double *elasticity;         // C of each, NULL when all are isotropic   (n_materials, 6, 6)
+  double *elasticity;         // C of each material; NULL: all isotropic   (n_materials, 6, 6)
   int32_t *element_material;  // index into material        (n_elements)
   int32_t n_materials;
   rf_graph graph;
-  // Stiffness of the ghost penalty (fem/ghost.h), one number times the identity a pair of nodes;
+  // Stiffness of the ghost penalty (fem/ghost.h), one number times the identity per pair of nodes;
   // all NULL without cut cells.
   int32_t *ghost_mate;   // element across each face, -1: no penalty there (n_elements, 6)
-  int32_t *ghost_ptr;    // of a row, in the arrays below           (n + 1)
+  int32_t *ghost_ptr;    // range of a row in the arrays below   (n + 1)
   int32_t *ghost_entry;  // entry of graph.col                      (ghost_ptr[n])
   double *ghost_value;   // N/m                                     (ghost_ptr[n])
   int32_t *diagonal;     // entry (i,i)                         (n_nodes)
   int32_t *mirror;       // entry (j,i) of each entry (i,j)      (graph.ptr[n])
-  // Entry of graph.col of each pair a <= b of an element's nodes: that of (a, b) or, where it is
-  // the one above the diagonal, ~ that of (b, a); lanes that are left over repeat the last element
+  // Entry of graph.col for each pair a <= b of an element's nodes: that of (a, b) or, if (b, a) is
+  // above the diagonal, the complement ~ of that entry; unused lanes repeat the last element
   int32_t *upper;       // (places / lanes, pairs, lanes)
   double *mass;         // consistent mass, kg                 (graph.ptr[n])
-  double *lumped;       // mass on nodes, positive, kg          (n_nodes)
+  double *lumped;       // lumped mass of the nodes, positive, kg (n_nodes)
   double total_volume;  // m^3
   int32_t n_fixed, n_free;
   int32_t *fixed;    // fixed nodes, ascending              (n_fixed)
   int32_t *free;     // the others, ascending               (n_free)
-  int32_t *free_of;  // place in `free`, -1 when fixed      (n_nodes)
-  int32_t *rank;     // place of a node along a curve          (n_nodes)
-  int32_t *by_rank;  // the node at a place                    (n_nodes)
+  int32_t *free_of;  // index in `free`, -1 when fixed      (n_nodes)
+  int32_t *rank;     // position of a node along the curve   (n_nodes)
+  int32_t *by_rank;  // node at each position                (n_nodes)
   int32_t *visit;    // elements by smallest rank, then index  (places)
-  int32_t *place;    // place of each element among them       (n_elements)
+  int32_t *place;    // position of each element in `visit`  (n_elements)
   int32_t *corners;  // node indices of the elements           (places, nodes)
   int32_t *rank_lo;  // smallest rank of their nodes           (places)
   int32_t *rank_hi;  // largest                                (places)
-  rf_simd simd;      // never RF_SIMD_BEST
+  rf_simd simd;      // resolved: never RF_SIMD_BEST
 } rf_solid;
 
 typedef struct rf_solid_settings {
@@ -97,26 +96,27 @@ typedef struct rf_solid_settings {
   const int32_t *fixed;             // distinct node indices in any order (n_fixed)
   int32_t n_fixed;
   int32_t quadrature;  // order: 2 or 3, see fem/shape.h; ignored for tets of four nodes
-  rf_simd simd;        // an error when this processor does not have it
+  rf_simd simd;        // must be available on this processor
 } rf_solid_settings;
 
 RF_MUST_CHECK rf_status rf_solid_create(const rf_mesh *mesh, const rf_solid_settings *set,
                                         const rf_run *run, rf_solid **out, rf_error *err);
-void rf_solid_free(rf_solid *solid);  // NULL is fine
+void rf_solid_free(rf_solid *solid);  // NULL is allowed
 
-// Elements that the kernels work on at a time: those at places that follow each other, from
-// multiples of this on.
+// Returns the number of elements that the kernels process together: those at consecutive places
+// from a multiple of this number on.
 static inline int rf_solid_lanes(const rf_solid *s) {
   return s->simd == RF_SIMD_AVX512 ? 8 : s->simd == RF_SIMD_AVX2 ? 4 : 2;
 }
-// Index in `upper` of the pair a <= b of the element at a place.
+// Returns the index in `upper` of the pair a <= b of the element at a place.
 static inline int64_t rf_solid_upper_at(const rf_solid *s, int64_t place, int a, int b) {
   const int nodes = (int)s->mesh->type, lanes = rf_solid_lanes(s);
   const int64_t pairs = nodes * (nodes + 1) / 2, pair = a * nodes - a * (a - 1) / 2 + b - a;
   return (place / lanes * pairs + pair) * lanes + place % lanes;
 }
 
-// Number of quadrature points of the element at a place, and the first of them in the tables.
+// Return the number of quadrature points of the element at a place, and the first of them in the
+// tables.
 static inline int32_t rf_solid_points_at(const rf_solid *s, int32_t place) {
   return s->n_points ? s->n_points[place] : s->n_gauss;
 }
@@ -125,7 +125,7 @@ static inline int64_t rf_solid_first_at(const rf_solid *s, int32_t place) {
   return s->congruent ? 0 : (int64_t)place * s->n_gauss;
 }
 
-// The same of element e, its gradients and volumes: pointers into the tables.
+// The same for element e, and pointers to its gradients and volumes in the tables.
 static inline int32_t rf_solid_points(const rf_solid *s, int32_t e) {
   return rf_solid_points_at(s, s->place[e]);
 }
@@ -136,13 +136,13 @@ static inline const double *rf_solid_volume(const rf_solid *s, int32_t e) {
   return s->volume + rf_solid_first_at(s, s->place[e]);
 }
 
-// Any output may be NULL: energy (1), force (n,3), tangent blocks (graph.ptr[n], 3, 3).
-// u NULL means rest.
+// Computes energy (1), force (n,3) and tangent blocks (graph.ptr[n], 3, 3), each unless NULL. u
+// NULL means rest.
 RF_MUST_CHECK rf_status rf_solid_evaluate(const rf_solid *solid, const rf_run *run, const double *u,
                                           double *energy, double *force, double *tangent,
                                           rf_error *err);
-// The same, but blocks below the diagonal (column below row) are of no use, and those on it
-// are symmetric but for rounding: factorizations read the upper triangle only (rf_solid_free_fill).
+// The same, but blocks below the diagonal (column below row) are unspecified, and those on it are
+// symmetric only up to rounding: factorizations read the upper triangle only (rf_solid_free_fill).
 RF_MUST_CHECK rf_status rf_solid_evaluate_upper(const rf_solid *solid, const rf_run *run,
                                                 const double *u, double *energy, double *force,
                                                 double *tangent, rf_error *err);
@@ -158,19 +158,19 @@ RF_MUST_CHECK rf_status rf_solid_damping(const rf_solid *solid, const rf_run *ru
                                          double *power, double *force, double *matrix,
                                          rf_error *err);
 
-// out_p = (H:a_p) b_p at rest for n_products pairs, each (n,3):
+// Computes out_p = (H:a_p) b_p at rest for n_products pairs, each (n,3):
 // int [C:sym(ga^T gb) + ga (C:sym gb) + gb (C:sym ga)] grad(phi) dV.
 RF_MUST_CHECK rf_status rf_solid_hessian_product(const rf_solid *solid, const rf_run *run,
                                                  int32_t n_products, const double *const *a,
                                                  const double *const *b, double *const *out,
                                                  rf_error *err);
 
-// Consistent mass of the elements of one material at density 1, on the pattern of solid->mass:
-// (graph.ptr[n]).
+// Computes the consistent mass of the elements of one material at density 1, on the pattern of
+// solid->mass: (graph.ptr[n]).
 RF_MUST_CHECK rf_status rf_solid_material_volume(const rf_solid *solid, int32_t material,
                                                  double *mass, rf_error *err);
 
-// y = M x and y = K x for n_vectors vectors (n_vectors, n, 3).
+// Computes y = M x and y = K x for n_vectors vectors (n_vectors, n, 3).
 RF_MUST_CHECK rf_status rf_solid_mass_multiply(const rf_solid *solid, const rf_run *run,
                                                int32_t n_vectors, const double *x, double *y,
                                                rf_error *err);
@@ -178,33 +178,32 @@ RF_MUST_CHECK rf_status rf_solid_block_multiply(const rf_solid *solid, const rf_
                                                 const double *blocks, int32_t n_vectors,
                                                 const double *x, double *y, rf_error *err);
 
-// Lower triangle over the free DOFs of  a M + B,  B given as tangent blocks
-// (nullable: zero).  Pattern creation and refill are separate so that a factor
-// can be reused: `_pattern` allocates, `_fill` writes values only.
+// Lower triangle over the free DOFs of a M + B, with B given as tangent blocks (nullable: zero).
+// `_pattern` allocates, `_fill` only writes values, so that a factor can be reused.
 RF_MUST_CHECK rf_status rf_solid_free_pattern(const rf_solid *solid, rf_csc *lower, rf_error *err);
 void rf_solid_free_fill(const rf_solid *solid, double mass_factor, const double *blocks,
                         rf_csc *lower);
-// Lower triangle of the scalar mass matrix over the free nodes (n_free x n_free).
+// Creates the lower triangle of the scalar mass matrix over the free nodes (n_free x n_free).
 RF_MUST_CHECK rf_status rf_solid_free_mass(const rf_solid *solid, rf_csc *lower, rf_error *err);
-// Whole 3n x 3n matrix, fixed DOFs included, for the outside world.
+// Create whole 3n x 3n matrices, fixed DOFs included, for export.
 RF_MUST_CHECK rf_status rf_solid_full_mass(const rf_solid *solid, bool lumped, rf_csc *out,
                                            rf_error *err);
 RF_MUST_CHECK rf_status rf_solid_full_tangent(const rf_solid *solid, const double *blocks,
                                               rf_csc *out, rf_error *err);
 
-// (n,3) vectors over all nodes <-> (n_free,3) vectors over the free ones.
+// Convert between (n,3) vectors over all nodes and (n_free,3) vectors over the free ones.
 void rf_solid_gather(const rf_solid *solid, const double *all, double *free);
 void rf_solid_scatter(const rf_solid *solid, const double *free, double *all);  // zeros at fixed
 
-// RF_ERR_MESH with an explanation when some connected part of the mesh is held by
-// fewer than three non-collinear fixed nodes: its stiffness would be singular.
+// RF_ERR_MESH with an explanation when a connected part of the mesh is held by fewer than three
+// non-collinear fixed nodes: its stiffness would be singular.
 RF_MUST_CHECK rf_status rf_solid_require_held(const rf_solid *solid, rf_error *err);
-// RF_ERR_MESH when a free solid can do more than move as one rigid body without straining.
+// RF_ERR_MESH when a free solid has zero-energy motions other than those of one rigid body.
 RF_MUST_CHECK rf_status rf_solid_require_one_piece(const rf_solid *solid, rf_error *err);
 
-// The largest eigenvalue lambda of  B x = lambda M x  over the free DOFs, B given as symmetric
-// tangent blocks: an estimate by Lanczos, not above lambda but for rounding and mostly within
-// 1e-4 of it, and, for the lumped mass, a bound that is not below.
+// Computes the largest eigenvalue lambda of B x = lambda M x over the free DOFs, B given as
+// symmetric tangent blocks: an estimate by Lanczos, at most lambda up to rounding and usually
+// within 1e-4 of it, and, for the lumped mass, an upper bound.
 RF_MUST_CHECK rf_status rf_solid_highest(const rf_solid *solid, const rf_run *run,
                                          const double *blocks, bool lumped, double *value,
                                          rf_error *err);
@@ -215,19 +214,19 @@ typedef struct rf_static_settings {
   double tolerance;    // on |residual| over free DOFs relative to the load's scale
   int32_t load_steps;  // the load is applied in this many equal parts
   int32_t newton_max;  // iterations per load step
-  int32_t halvings;    // how often a load step that fails may be halved; 0: never (fem/statics.h)
+  int32_t halvings;    // limit of halvings of a failed load step; 0: none (fem/statics.h)
 } rf_static_settings;
 
 typedef struct rf_static_report {
-  int32_t iterations, load_steps, factorizations, shifted;  // shifted: tangent was not definite
+  int32_t iterations, load_steps, factorizations, shifted;  // shifted: the tangent was indefinite
   int32_t cuts;     // load steps that failed and were halved
-  double fraction;  // of the load, where u is
+  double fraction;  // fraction of the load reached by u
   double residual;  // last relative residual
 } rf_static_report;
 
-// Newton-Raphson with line search: R(u) = force on free DOFs, u = prescribed on the
-// fixed ones (nullable: zero).  u is (n,3), start value in, solution out; on every failure it
-// holds the last converged load step, or the start value if there was none.
+// Newton-Raphson with line search: R(u) = force on free DOFs, u = prescribed on the fixed ones
+// (nullable: zero). u (n,3) is the start value on entry and the solution on return; on failure it
+// is the last converged load step, or the start value if there is none.
 RF_MUST_CHECK rf_status rf_solid_solve_static(const rf_solid *solid, const rf_run *run,
                                               const rf_static_settings *set, const double *force,
                                               const double *prescribed, double *u,

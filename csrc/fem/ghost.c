@@ -13,19 +13,19 @@
 
 enum { ROWS_PER_TASK = 1024, MOST_JUMP = 2 * RF_MAX_NODES };
 
-// g, g_M / g and c, for first- and second-order elements
+// g, g_M / g and c, for first- and second-order elements.
 static const double GAMMA[2] = {5e-4, 1.25e-4};
 static const double OF_MASS[2] = {1.0, 0.4};
 static const double CURVATURE[2] = {0.0, 0.05};
 const double RF_GHOST_MODULUS = 2.6;  // E / mu at Poisson's ratio 0.3
 
-// axis and side of each face, in the order of mesh/topology.h
+// Axis and side of each face, in the order of mesh/topology.h.
 static const int FACE_AXIS[RF_BOX_FACES] = {2, 2, 1, 0, 1, 0};
 static const int FACE_SIDE[RF_BOX_FACES] = {-1, 1, -1, 1, 1, -1};
 
-// Filled fraction below which a cell is tied to its neighbours, for first- and second-order
-// elements.  Fuller cells raise the highest frequency by a few per cent at most; tying every cut
-// cell of second order would more than double the work of a factorization.
+// Filled fraction below which a cell is coupled to its neighbours, for first- and second-order
+// elements.  Fuller cells raise the highest frequency by a few per cent at most; coupling every cut
+// cell of second order would more than double the cost of a factorization.
 static const double SMALL[2] = {0.5, 0.37};
 
 static bool is_small(const rf_mesh *m, int32_t e) {
@@ -73,7 +73,7 @@ done:
 
 // ---- the matrix of a face -------------------------------------------------------------
 
-// edge vectors of a box; all boxes are equal
+// Computes the edge vectors of a box; all boxes are equal.
 static void box_edges(const rf_mesh *m, double edge[3][3]) {
   static const int ALONG[3] = {1, 3, 4};
   for (int k = 0; k < 3; ++k)
@@ -81,7 +81,7 @@ static void box_edges(const rf_mesh *m, double edge[3][3]) {
                 edge[k]);
 }
 
-// cube root of the volume of a cell, m
+// Returns the cube root of the volume of a cell, m.
 static double mean_edge(const rf_solid *s) {
   double edge[3][3];
   box_edges(s->mesh, edge);
@@ -95,8 +95,9 @@ double rf_solid_ghost_modulus(const rf_solid *s, int32_t material) {
   return RF_GHOST_MODULUS * (C[21] + C[28] + C[35]) / 3.0;
 }
 
-// First and second local derivatives of the shape functions along `axis`, on that side of the box.
-// As shape functions are at most quadratic in each coordinate, differences give the second exactly.
+// Computes first and second local derivatives of the shape functions along `axis`, on that side of
+// the box.  Shape functions are at most quadratic in each coordinate, so differences give the
+// second exactly.
 static void normal_derivatives(rf_element_type type, int axis, int side, const double *tangential,
                                double *first, double *second) {
   double xi[3], unused[RF_MAX_NODES], low[RF_MAX_NODES][3], high[RF_MAX_NODES][3];
@@ -112,7 +113,7 @@ static void normal_derivatives(rf_element_type type, int axis, int side, const d
   }
 }
 
-// G (2 nodes, 2 nodes) of a face across `axis`: the nodes of the box below it come first
+// Computes G (2 nodes, 2 nodes) of a face across `axis`; the nodes of the box below it come first.
 static void face_matrix(const rf_mesh *m, int axis, double *G) {
   static const double point[3] = {-RF_GAUSS_3, 0.0, RF_GAUSS_3};
   static const double weight[3] = {5.0 / 9.0, 8.0 / 9.0, 5.0 / 9.0};
@@ -143,7 +144,8 @@ static void face_matrix(const rf_mesh *m, int axis, double *G) {
 
 // ---- assembly -------------------------------------------------------------------------
 
-// Returns the material of a face between two cells: the softer, which a stiff sliver must not lock.
+// Returns the material of a face between two cells: the softer, so that stiff slivers cannot lock
+// it.
 static int32_t material_of(const rf_solid *s, int32_t e, int32_t other) {
   const int32_t a = s->element_material[e], b = s->element_material[other];
   const double of_a = rf_solid_ghost_modulus(s, a), of_b = rf_solid_ghost_modulus(s, b);
@@ -151,7 +153,7 @@ static int32_t material_of(const rf_solid *s, int32_t e, int32_t other) {
   return of_a < of_b ? a : b;
 }
 
-// adds the ghost faces of element e to row i; place[j]: entry of node j in the row
+// Adds the ghost faces of element e to row i; place[j]: entry of node j in the row.
 static void add_row(const rf_solid *s, int32_t i, int32_t e, const double *const G[3],
                     const double *factor, const int32_t *place, double *entries) {
   const int nodes = (int)s->mesh->type;
@@ -192,7 +194,7 @@ rf_status rf_solid_ghost_matrix(const rf_solid *s, const double *factor, double 
     for (int32_t k = ptr[i]; k < ptr[i + 1]; ++k)
       add_row(s, i, list[k], of_axis, factor, place, entries);
   }
-  // make it symmetric to the bit: both triangles were summed in different orders
+  // make it symmetric bit by bit: both triangles were summed in different orders
   for (int32_t i = 0; i < n; ++i)
     for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1] && s->graph.col[p] < i; ++p)
       entries[p] = entries[s->mirror[p]];
@@ -219,7 +221,7 @@ done:
   return st;
 }
 
-// stores the non-zero entries
+// Stores the non-zero entries.
 static rf_status keep_stiffness(rf_solid *s, const double *entries, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = s->mesh->n_nodes;
@@ -264,7 +266,7 @@ done:
 typedef struct adding {
   const rf_solid *solid;
   const double *u;
-  double *energy;  // of each task
+  double *energy;  // energy of each task
   double *force, *tangent;
   bool upper;
 } adding;

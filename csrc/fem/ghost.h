@@ -1,10 +1,10 @@
-// Ghost penalty: ties the cut cells of a solid to their neighbours.
+// Ghost penalty: couples the cut cells of a solid to their neighbours.
 //
-// A cell that is almost empty has little stiffness and mass: its matrices are nearly singular, and
-// its nodes vibrate at frequencies far above all others.  On every face between two cells of one
+// A nearly empty cell has little stiffness and mass: its matrices are nearly singular, and its
+// nodes vibrate at frequencies far above all others.  On every face between two cells of one
 // material, at least one of them filled by less than a half (0.37 for elements of twenty nodes),
-// and, where no neighbour of its own material is fuller than such a cell, also on its faces to
-// other materials, with E and rho of the softer,
+// and, if no neighbour of its own material is fuller than such a cell, also on its faces to other
+// materials, with E and rho of the softer,
 //
 //   W += (g/2) E h int |[d_n u]|^2 + c h^2 |[d_nn u]|^2 dA,   M likewise with g_M rho h^2 in place
 //   of g E,
@@ -23,21 +23,21 @@
 #include "base/status.h"
 #include "fem/fem.h"
 
-// Fills ghost_mate, which stays NULL without cut cells.
+// Sets ghost_mate, which stays NULL without cut cells.
 RF_MUST_CHECK rf_status rf_solid_find_ghosts(rf_solid *solid, rf_error *err);
 
-// Fills ghost_ptr, ghost_entry and ghost_value and adds the mass to solid->mass.
+// Sets ghost_ptr, ghost_entry and ghost_value and adds the mass to solid->mass.
 RF_MUST_CHECK rf_status rf_solid_build_ghosts(rf_solid *solid, rf_error *err);
 
-// entries = sum over ghost faces of  factor g h int [d_n N_a][d_n N_b] + ..  on the pattern of
-// solid->mass (graph.ptr[n]), with a factor for the material of each face (n_materials), such as
-// the E of the penalty, Pa.
+// Computes entries = sum over ghost faces of factor g h int [d_n N_a][d_n N_b] + .. on the pattern
+// of solid->mass (graph.ptr[n]), with a factor per material of the face (n_materials), such as the
+// E of the penalty, Pa.
 RF_MUST_CHECK rf_status rf_solid_ghost_matrix(const rf_solid *solid, const double *factor,
                                               double *entries, rf_error *err);
 double rf_solid_ghost_modulus(const rf_solid *solid, int32_t material);
 
-// entries = mass of the penalty plus gradient inertia (fem/inertia.h) on the same pattern, for a
-// density of each material, kg/m^3 (n_materials).  The solid must have cut cells.
+// Computes entries = mass of the penalty plus gradient inertia (fem/inertia.h) on the same pattern,
+// for the density of each material, kg/m^3 (n_materials). The solid must have cut cells.
 RF_MUST_CHECK rf_status rf_solid_ghost_mass(const rf_solid *solid, const double *density,
                                             double *entries, rf_error *err);
 

@@ -1,10 +1,10 @@
-// Test that every part of a solid is held.
+// Test that every part of a solid is held by its fixed nodes.
 //
-// Elements that share a face move as one rigid body when nothing strains.  Such parts
-// may touch along edges and at nodes only, and then turn about them.  The solid is
-// held exactly if no combination of rigid motions v + w x (x - c) of its parts agrees
-// at all shared nodes and vanishes at all fixed ones: a small eigenvalue question over
-// six numbers a part, asked only of the parts that no simpler argument settles.
+// Without strain, elements that share a face move as one rigid body.  Such parts may touch along
+// edges and at nodes only, and can then rotate about them.  The solid is held if and only if no
+// nonzero combination of rigid motions v + w x (x - c) of its parts agrees at all shared nodes and
+// vanishes at all fixed ones: a small dense rank test with six unknowns per part, needed only for
+// parts that simpler arguments leave undecided.
 #include <math.h>
 #include <string.h>
 
@@ -16,17 +16,17 @@
 
 enum {
   MAX_PARTS_AT_NODE = 32,
-  MAX_LOOSE_PARTS = 200  // in the dense question; more are refused without asking
+  MAX_LOOSE_PARTS = 200  // limit of the dense test; more are rejected untested
 };
-static const double COLLINEAR = 1e-8;  // of the distance of the two outer points
-static const double RANK = 1e-11;      // pivots below this part of the largest are zero
+static const double COLLINEAR = 1e-8;  // relative to the distance of the two outer points
+static const double RANK = 1e-11;      // pivots below this fraction of the largest count as zero
 
-// what is known of the held points of a group
+// Held points of a group.
 typedef struct hold {
   int count;           // 0, 1 (points coincide), 2 (on a line), 3 (held)
   int32_t at, line;    // two of the points (node indices)
-  int32_t n_elements;  // of the group
-  int32_t fixed;       // number of held points seen
+  int32_t n_elements;  // elements of the group
+  int32_t fixed;       // held points found
 } hold;
 
 static void add_held_point(const rf_mesh *mesh, int32_t node, hold *h) {
@@ -53,19 +53,19 @@ static void add_held_point(const rf_mesh *mesh, int32_t node, hold *h) {
 typedef struct analysis {
   const rf_solid *solid;
   int32_t *ptr, *list;       // elements around each node
-  int32_t n_groups, *group;  // of each element, by shared nodes (n_elements)
-  int32_t n_parts, *part;    // of each element, by shared faces (n_elements)
-  hold *hold;                // of the groups, then of the parts (n_parts: no fewer)
-  int32_t *first;            // their first elements             (n_parts)
-  int32_t *next;             // next element of the same, -1      (n_elements)
+  int32_t n_groups, *group;  // group of each element, by shared nodes (n_elements)
+  int32_t n_parts, *part;    // part of each element, by shared faces (n_elements)
+  hold *hold;                // of the groups, then of the parts (n_parts, at least n_groups)
+  int32_t *first;            // first element of each               (n_parts)
+  int32_t *next;             // next element of the same; -1: none  (n_elements)
   int32_t *queue;            // parts that became held, in order     (n_parts)
   int32_t n_queue;
-  bool *seen;      // the node stands, and its parts know  (n_nodes)
-  int32_t *loose;  // place among the loose parts, -1: held (n_parts)
+  bool *seen;      // the node is fixed in space and has been passed to its parts (n_nodes)
+  int32_t *loose;  // index among the loose parts, -1: held (n_parts)
   double *normal;  // (6 loose, 6 loose)
 } analysis;
 
-// lists the elements of groups or parts, of which nothing else is known yet
+// Lists the elements of groups or parts; clears all other data.
 static void begin(analysis *a, int32_t count, const int32_t *label) {
   memset(a->hold, 0, (size_t)count * sizeof *a->hold);
   for (int32_t k = 0; k < count; ++k) a->first[k] = -1;
@@ -76,7 +76,7 @@ static void begin(analysis *a, int32_t count, const int32_t *label) {
   }
 }
 
-// every group connected by nodes needs three fixed nodes that are not on a line
+// Every group connected by nodes needs three non-collinear fixed nodes.
 static rf_status check_groups(analysis *a, rf_error *err) {
   const rf_solid *s = a->solid;
   const rf_mesh *mesh = s->mesh;
@@ -109,7 +109,7 @@ static rf_status check_groups(analysis *a, rf_error *err) {
   return RF_OK;
 }
 
-// distinct parts at a node; more than MAX_PARTS_AT_NODE are not looked at
+// Lists the distinct parts at a node, at most MAX_PARTS_AT_NODE.
 static int parts_at(analysis *a, int32_t node, int32_t *parts) {
   int count = 0;
   for (int32_t k = a->ptr[node]; k < a->ptr[node + 1] && count < MAX_PARTS_AT_NODE; ++k) {
@@ -121,14 +121,14 @@ static int parts_at(analysis *a, int32_t node, int32_t *parts) {
   return count;
 }
 
-// a node stands still when it is fixed or belongs to a part that is held
+// True for a node that is fixed or belongs to a held part.
 static bool stands(const analysis *a, int32_t node, int count, const int32_t *parts) {
   bool still = a->solid->free_of[node] < 0;
   for (int q = 0; q < count; ++q) still = still || a->hold[parts[q]].count == 3;
   return still;
 }
 
-// a node that stands holds the parts at it; those that are held by that join the queue
+// Adds a node held in space to its parts; parts held by that join the queue.
 static void tell_parts(analysis *a, int32_t node) {
   int32_t parts[MAX_PARTS_AT_NODE];
   if (a->seen[node]) return;
@@ -143,7 +143,7 @@ static void tell_parts(analysis *a, int32_t node) {
   }
 }
 
-// parts with three standing nodes are held, and hold others; returns those left over
+// Marks parts with three held nodes as held, and spreads this; returns the number of other parts.
 static int32_t settle_parts(analysis *a) {
   const rf_mesh *mesh = a->solid->mesh;
   const int nodes = (int)mesh->type;
@@ -168,7 +168,8 @@ static rf_status refuse_part(const analysis *a, int32_t part, rf_error *err) {
                  mesh->elements[(int64_t)e * (int)mesh->type]);
 }
 
-// displacement at x of part q: B_q (v, w), B = [I | -(x - c)~], 3 x 6, lengths by `size`
+// Computes the displacement at x of part q: B_q (v, w), B = [I | -(x - c)~], 3 x 6, lengths in
+// units of `size`.
 static void motion(const double *x, const double *centre, double size, double *B) {
   double r[3];
   for (int i = 0; i < 3; ++i) r[i] = (x[i] - centre[i]) / size;
@@ -192,7 +193,8 @@ static void add_product(double *normal, int32_t n, int32_t p, const double *P, i
     }
 }
 
-// Cholesky with diagonal pivoting; the first index left when pivots vanish, or -1
+// Runs Cholesky with diagonal pivoting; returns the first remaining index when pivots vanish, or
+// -1.
 static int32_t first_dependent(double *A, int32_t n, int32_t *order) {
   double largest = 0.0;
   for (int32_t i = 0; i < n; ++i) {
@@ -218,7 +220,7 @@ static int32_t first_dependent(double *A, int32_t n, int32_t *order) {
   return -1;
 }
 
-// the question of rigid motions, over the loose parts
+// Tests the rigid motions of the loose parts.
 static rf_status check_loose(analysis *a, int32_t n_loose, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *mesh = a->solid->mesh;
@@ -248,7 +250,7 @@ static rf_status check_loose(analysis *a, int32_t n_loose, rf_error *err) {
     const double *x = mesh->nodes + 3 * (int64_t)i;
     const bool still = stands(a, i, count, parts);
     if (count < 2 && !still) continue;
-    // against the ground, or the others against the first
+    // relative to the ground, or of the other parts relative to the first
     double first[18], B[18];
     for (int q = 0; q < count; ++q) {
       const int32_t p = a->loose[parts[q]];
@@ -310,7 +312,7 @@ done:
   return st;
 }
 
-// one connected group: else the first element that is not connected to element 0 is named
+// Requires one connected group; the error names the first element not connected to element 0.
 static rf_status require_connected(const rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   int32_t *group = NULL, n_groups = 0, other = 0;
@@ -327,7 +329,7 @@ done:
   return st;
 }
 
-// In one piece, what holds one element holds all.
+// In one piece, holding one element holds all.
 rf_status rf_solid_require_one_piece(const rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   rf_solid supported = *s;

@@ -1,12 +1,12 @@
-// The largest eigenvalue of  K x = lambda M x  over the free DOFs.
+// Largest eigenvalue of K x = lambda M x over the free DOFs.
 //
-// Estimate: Lanczos in the metric of M.  The largest Ritz value grows towards lambda from
-// below; it is taken when its residual says that some eigenvalue is that near.  Vectors are
-// not orthogonalised again: copies of an eigenvalue that has converged do no harm here.
+// Estimate: Lanczos in the metric of M. The largest Ritz value approaches lambda from below; it is
+// accepted when its residual bounds the distance to some eigenvalue.  Vectors are not
+// reorthogonalised: copies of a converged eigenvalue do no harm here.
 //
-// Bound (lumped mass): N = M^-1 |K|, entry by entry, is nonnegative and its spectral radius no
-// less than lambda, and for any positive x is at most max_i (N x)_i / x_i (Collatz, Wielandt);
-// x by the power method makes that sharp.  With x = 1 it is Gershgorin's.
+// Bound (lumped mass): N = M^-1 |K|, entry by entry, is nonnegative; its spectral radius is at
+// least lambda and, for any positive x, at most max_i (N x)_i / x_i (Collatz, Wielandt). The power
+// method makes x, and thus the bound, sharp; x = 1 gives Gershgorin's bound.
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -19,20 +19,20 @@
 #include "linalg/vector.h"
 
 enum {
-  FIRST_CHECK = 16,   // Lanczos vectors before Ritz values are looked at, then twice as many
-  LAST_CHECK = 256,   // and in the end
-  BOUND_SWEEPS = 24,  // of the power method
+  FIRST_CHECK = 16,   // Lanczos vectors before the first test; each later test doubles them
+  LAST_CHECK = 256,   // limit
+  BOUND_SWEEPS = 24,  // steps of the power method
   ROWS_PER_TASK = 1024
 };
-static const double RESIDUAL = 1e-4;   // of the estimate, relative
-static const double SMALLEST = 1e-12;  // component of x, of the largest
+static const double RESIDUAL = 1e-4;   // relative, of the estimate
+static const double SMALLEST = 1e-12;  // smallest component of x, relative to the largest
 
 static void hold_fixed(const rf_solid *s, double *x) {
   for (int32_t k = 0; k < s->n_fixed; ++k) memset(x + 3 * (int64_t)s->fixed[k], 0, 3 * sizeof *x);
 }
 
-// largest eigenvalue of the tridiagonal matrix of k vectors and how far from it the last
-// coefficient lets an eigenvalue of the whole be
+// Computes the largest eigenvalue of the tridiagonal matrix of k vectors, and a bound of its
+// distance to an eigenvalue of the whole problem.
 static rf_status ritz(int32_t k, const double *diagonal, const double *off, double *value,
                       double *residual, rf_error *err) {
   rf_status st = RF_OK;
@@ -64,7 +64,7 @@ done:
   return st;
 }
 
-// a vector without symmetry, the same on every machine
+// Fills x with an asymmetric vector, the same on every machine.
 static void start_vector(int64_t count, double *x) {
   uint64_t state = 20240229;
   for (int64_t i = 0; i < count; ++i) {
@@ -102,7 +102,7 @@ static rf_status estimate(const rf_solid *s, const rf_run *run, const double *bl
     memcpy(before, mass_v, (size_t)dofs * sizeof *before);
     RF_TRY(rf_solid_mass_solve(&mass, run, z, v, err));
     last = off[k] = sqrt(fmax(rf_dot(dofs, v, z), 0.0));
-    // nothing left: the Krylov space holds whole eigenvectors, or everything
+    // the Krylov space is invariant, or the whole space
     const bool ended = !(last > DBL_EPSILON * fabs(diagonal[0])) || k + 1 >= free_dofs;
     if (ended || k + 1 == check) {
       check *= 2;
@@ -175,7 +175,7 @@ static rf_status bound(const rf_solid *s, const rf_run *run, const double *block
         x[d] = fmax(y[d] / largest, SMALLEST);
       }
   }
-  // the sums above are rounded
+  // allows for rounding of the sums
   *value *= 1.0 + 1e3 * DBL_EPSILON;
 done:
   rf_free(x);

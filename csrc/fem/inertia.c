@@ -7,13 +7,13 @@
 
 enum { MOST_NODES = 2 * RF_MAX_NODES };
 
-// b of elements of eight and of twenty nodes
+// b for elements of eight and of twenty nodes.
 static const double STRENGTH[2] = {1.0 / 5.0, 1.0 / 42.0};
 
 // A cell and one of its hosts.
 typedef struct pair {
   int count;                   // nodes of both
-  int32_t node[MOST_NODES];    // the cell's come first
+  int32_t node[MOST_NODES];    // those of the cell first
   double mean[3][MOST_NODES];  // mean gradient of the host, by component
   double at[3][MOST_NODES];    // gradient of the cell at a point minus that mean
   double sum[MOST_NODES * MOST_NODES];
@@ -36,7 +36,7 @@ static int hosts_of(const rf_solid *s, int32_t e, int32_t host[RF_BOX_FACES + 1]
   return hosts;
 }
 
-// Returns the index of the node in the pair, which gets the node if it is new.
+// Returns the index of the node in the pair; appends the node if it is new.
 static int place_of(pair *p, int32_t node) {
   int a = 0;
   while (a < p->count && p->node[a] != node) ++a;
@@ -59,7 +59,8 @@ static void begin_pair(const rf_solid *s, int32_t e, int32_t host, pair *p) {
   }
 }
 
-// upper triangle of  factor int (grad N_a - g_a) . (grad N_b - g_b)  over the filled part of e
+// Adds the upper triangle of factor int (grad N_a - g_a) . (grad N_b - g_b) over the filled part of
+// e.
 static void integrate(const rf_solid *s, int32_t e, double factor, pair *p) {
   const int nodes = (int)s->mesh->type, n = p->count;
   const double *gradient = rf_solid_gradient(s, e), *volume = rf_solid_volume(s, e);
@@ -75,7 +76,7 @@ static void integrate(const rf_solid *s, int32_t e, double factor, pair *p) {
     }
 }
 
-// Returns the entry (i, j), which the pattern has.
+// Returns the entry (i, j), which must be in the pattern.
 static int32_t entry_of(const rf_solid *s, int32_t i, int32_t j) {
   int32_t low = s->graph.ptr[i], high = s->graph.ptr[i + 1];
   while (high - low > 1) {

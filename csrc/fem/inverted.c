@@ -1,7 +1,7 @@
 #include "fem/statics.h"
 #include "linalg/vec3.h"
 
-// det F <= 0 at a quadrature point, F = 1 + sum u_a (x) grad(phi_a)
+// True if det F <= 0 at a quadrature point, F = 1 + sum u_a (x) grad(phi_a).
 static bool inside_out(const rf_solid *s, int32_t element, const double *u) {
   const int nodes = (int)s->mesh->type;
   const int32_t *corner = s->mesh->elements + (int64_t)nodes * element;

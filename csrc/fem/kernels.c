@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-// of symmetric matrices in the order xx yy zz yz zx xy
+// Symmetric matrices in the order xx yy zz yz zx xy.
 static const int ROW_OF[6] = {0, 1, 2, 1, 2, 0}, COLUMN_OF[6] = {0, 1, 2, 2, 0, 1};
 
 #define LANES 2
@@ -39,14 +39,14 @@ static const int ROW_OF[6] = {0, 1, 2, 1, 2, 0}, COLUMN_OF[6] = {0, 1, 2, 2, 0, 
 #undef NAME
 #endif
 
-// the kernels of a variant for one element type
+// Kernels of a variant for one element type.
 #define KERNELS(variant, type)                                                                 \
   (general ? (rf_kernels){find_##variant, linear_##type##_##variant,                           \
                           hessian_linear_##type##_##variant, viscous_##type##_##variant}       \
            : (rf_kernels){find_##variant, stvk_##type##_##variant, hessian_##type##_##variant, \
                           viscous_##type##_##variant})
 
-// those of a variant for the element type of the mesh and its quadrature
+// Kernels of a variant for the element type of the mesh and its quadrature.
 #define CHOOSE(variant)                                 \
   switch (s->mesh->type) {                              \
     case RF_TET4: return KERNELS(variant, tet);         \

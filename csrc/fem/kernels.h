@@ -1,5 +1,5 @@
-// Element kernels: one call works on the elements at `lanes` places, one element a
-// SIMD lane.  What happens in a lane does not depend on its place or neighbours.
+// Element kernels: one call processes the elements at `lanes` places, one element per SIMD lane.
+// The result of a lane does not depend on its place or neighbours.
 #ifndef RF_FEM_KERNELS_H
 #define RF_FEM_KERNELS_H
 
@@ -10,14 +10,14 @@
 
 enum { RF_MAX_LANES = 8, RF_MAX_PAIRS = RF_MAX_NODES * (RF_MAX_NODES + 1) / 2 };
 
-// Results of one call; lanes run fastest, with stride rf_solid_lanes.
+// Results of one call; lanes vary fastest, with stride rf_solid_lanes.
 typedef struct rf_lane_results {
   _Alignas(64) double energy[RF_MAX_LANES];
   _Alignas(64) double force[RF_MAX_NODES * 3 * RF_MAX_LANES];  // (nodes, 3, lanes)
 } rf_lane_results;
 
-// Addresses of the blocks of the tangent that the blocks of the elements' node pairs a <= b are
-// added to; a lane whose blocks are of no use gets that of `unused`.
+// Addresses of the tangent blocks to which the blocks of the elements' node pairs a <= b are added;
+// a lane whose blocks are not needed gets the address of `unused`.
 typedef struct rf_lane_targets {
   _Alignas(
       64) int64_t turned[RF_MAX_PAIRS * RF_MAX_LANES];   // -1: transposed, else 0 (pairs, lanes)
@@ -26,22 +26,22 @@ typedef struct rf_lane_targets {
 } rf_lane_targets;
 
 typedef struct rf_kernels {
-  // finds and fetches what the tangents of the elements from a place on are added to
+  // finds and prefetches the tangent blocks of the elements from a place on
   void (*find)(const rf_solid *s, int32_t place, double *tangent, rf_lane_targets *out);
   // energy and force of `lanes` elements; their tangents are added to `tangent`, if given
   void (*elastic)(const rf_solid *s, const int32_t *places, const double *u,
                   const rf_lane_targets *tangent, rf_lane_results *out);
-  // the force-like vector (H:a)b of `lanes` elements
+  // force-like vector (H:a)b of `lanes` elements
   void (*hessian)(const rf_solid *s, const int32_t *places, const double *a, const double *b,
                   double *out);
-  // strain-rate damping: power, force and matrix in the places of energy, force and tangent;
+  // strain-rate damping: power, force and matrix take the roles of energy, force and tangent;
   // viscosity as in rf_solid_damping
   void (*viscous)(const rf_solid *s, const double *viscosity, const int32_t *places,
                   const double *u, const double *v, const rf_lane_targets *matrix,
                   rf_lane_results *out);
 } rf_kernels;
 
-// For the variant, the element type and the law of the solid.
+// Selects the kernels for the variant, the element type and the material law of the solid.
 rf_kernels rf_kernels_for(const rf_solid *s);
 
 #endif

@@ -8,8 +8,8 @@
 //        = lambda Z + mu Z^T + t I,   Z = V [f_a f_b^T + mu/(lambda+mu) (g_a.g_b) F F^T],
 //
 // so that only Z (nine sums) and t = V g_a.S g_b are accumulated; translations give no force, so
-// K_aa is - the sum of all K_ab with b != a.  lambda + mu > 0 for
-// every material a solid accepts.  sqrt(V) is folded into g.
+// K_aa is minus the sum of all K_ab with b != a.  lambda + mu > 0 for every material that a solid
+// accepts.  sqrt(V) is folded into g.
 
 typedef double NAME(vec) __attribute__((vector_size(8 * LANES)));
 typedef double NAME(loose) __attribute__((vector_size(8 * LANES), aligned(8), may_alias));
@@ -17,12 +17,13 @@ typedef double NAME(loose) __attribute__((vector_size(8 * LANES), aligned(8), ma
 #define KERNEL static TARGET void
 #define INLINE static inline __attribute__((always_inline)) TARGET void
 
-// quadrature points whose intermediate results are kept at a time, of 20 nodes a third: fits the
-// first cache
+// quadrature points whose intermediate results are stored at a time, a third of those for 20 nodes:
+// fits the first-level cache
 enum { NAME(chunk) = 9 };
 #define CHUNK NAME(chunk)
 
-// LANES x LANES: y[lane][k] = x[k][lane], by interleaving single values, then pairs, then fours
+// transposes LANES x LANES, y[lane][k] = x[k][lane], by interleaving single values, then pairs,
+// then fours
 INLINE NAME(transpose)(const VEC *x, VEC *y) {
 #if LANES == 2
   y[0] = (VEC){x[0][0], x[1][0]};
@@ -60,7 +61,7 @@ INLINE NAME(transpose)(const VEC *x, VEC *y) {
 
 typedef int64_t NAME(mask) __attribute__((vector_size(8 * LANES)));
 
-// Adds the block of a pair of each lane to its target, transposed if that is turned.
+// Adds the block of a pair of each lane to its target, transposed if the target is.
 INLINE NAME(add_blocks)(VEC *K, int pair, const rf_lane_targets *t) {
   const NAME(mask) turned = *(const NAME(mask) *)(t->turned + pair * LANES);
   double *to[LANES];
@@ -90,15 +91,15 @@ KERNEL NAME(find)(const rf_solid *s, int32_t place, double *tangent, rf_lane_tar
     const NAME(mask) wide = __builtin_convertvector(entries, NAME(mask)), turned = wide < 0;
     const NAME(mask) entry = wide ^ turned;
     *(NAME(mask) *)(t->turned + k) = turned;
-    // 72 bytes a block
+    // 72 bytes per block
     *(NAME(mask) *)(t->to + k) = (int64_t)(intptr_t)tangent + (entry << 6) + (entry << 3);
   }
 }
 
-// component by component: to[k] = the lanes' p[lane][k]
+// Gathers by component: to[k] = p[lane][k] of all lanes.
 INLINE NAME(gather)(const double *const *p, int count, VEC *to) {
   for (int k = 0; k < count && count >= LANES; k += LANES) {
-    // the last whole vector may overlap the one before
+    // the last whole vector may overlap the previous one
     const int at = k + LANES <= count ? k : count - LANES;
     VEC x[LANES];
     for (int l = 0; l < LANES; ++l) x[l] = *(const NAME(loose) *)(p[l] + at);
@@ -109,7 +110,7 @@ INLINE NAME(gather)(const double *const *p, int count, VEC *to) {
     for (int l = 0; l < LANES; ++l) to[k][l] = p[l][k];
 }
 
-// components of node a of each lane
+// Gathers the components of node a of each lane.
 INLINE NAME(gather_node)(const rf_solid *s, const int32_t *places, int nodes, int a,
                          const double *x, VEC *to) {
   const double *p[LANES];
@@ -118,7 +119,7 @@ INLINE NAME(gather_node)(const rf_solid *s, const int32_t *places, int nodes, in
   NAME(gather)(p, 3, to);
 }
 
-// x_a - x_0 for the nodes a >= 1 of each lane: translations drop out before rounding
+// Gathers x_a - x_0 for the nodes a >= 1 of each lane, which removes translations before rounding.
 INLINE NAME(gather_differences)(const rf_solid *s, const int32_t *places, int nodes,
                                 const double *x, VEC *to) {
   VEC x0[3] = {{0}};
@@ -129,8 +130,8 @@ INLINE NAME(gather_differences)(const rf_solid *s, const int32_t *places, int no
   }
 }
 
-// Kernels get their number of points as a constant, from the solid or, where elements differ,
-// from the batch.
+// Kernels get their number of points as a constant: from the solid or, if elements differ, from the
+// batch.
 enum { NAME(of_solid) = 0, NAME(of_batch) = -1 };
 #define OF_SOLID NAME(of_solid)
 #define OF_BATCH NAME(of_batch)
@@ -145,8 +146,8 @@ static inline TARGET int NAME(count_points)(const int points, const rf_solid *s,
   return most;
 }
 
-// Lanes that have no such point get their last one without volume; lanes that share a table are
-// common.
+// Gathers tables of different lengths: beyond its last point a lane repeats that point with zero
+// volume.  Lanes often share a table.
 INLINE NAME(gather_own_tables)(const rf_solid *s, const int32_t *places, int nodes, int point,
                                VEC *g, VEC *volume) {
   const double *p[LANES];
@@ -188,14 +189,14 @@ INLINE NAME(gather_tables)(const int points, const rf_solid *s, const int32_t *p
 
 INLINE NAME(gather_material)(const rf_solid *s, const int32_t *places, VEC *lambda, VEC *mu) {
   for (int l = 0; l < LANES; ++l) {
-    // one material: do not look up which
+    // a single material needs no lookup
     const int32_t k = s->n_materials == 1 ? 0 : s->element_material[s->visit[places[l]]];
     (*lambda)[l] = s->material[k].lambda;
     (*mu)[l] = s->material[k].mu;
   }
 }
 
-// G_ij = sum_a (u_a - u_0)_i g_a,j
+// Computes G_ij = sum_a (u_a - u_0)_i g_a,j.
 INLINE NAME(displacement_gradient)(int nodes, const VEC *d, const VEC *g, VEC *G) {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) {
@@ -221,7 +222,7 @@ INLINE NAME(stvk)(const int nodes, const int points, const rf_solid *s, const in
   // per point: sqrt(V) g_a, sqrt(V) S g_a, sqrt(V) f_a, and mu/(lambda+mu) F F^T
   VEC g[CHUNK][3 * RF_MAX_NODES], sg[CHUNK][3 * RF_MAX_NODES], f[CHUNK][3 * RF_MAX_NODES];
   VEC B[CHUNK][6];
-  // tangent blocks between chunks of points
+  // tangent blocks accumulated over chunks of points
   VEC sum[RF_MAX_PAIRS][9], own[RF_MAX_NODES][6];
   for (int a = 0; a < nodes && tangent; ++a)
     for (int k = 0; k < 6; ++k) own[a][k] = (VEC){0};
@@ -354,14 +355,14 @@ KERNEL NAME(stvk_hex20)(const rf_solid *s, const int32_t *places, const double *
     (S)[5] = mu * ((A)[1] + (A)[3]);                                             \
   } while (0)
 
-// A^T B
+// Computes A^T B.
 INLINE NAME(transposed_product)(const VEC *A, const VEC *B, VEC *AB) {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j)
       AB[3 * i + j] = A[i] * B[j] + A[3 + i] * B[3 + j] + A[6 + i] * B[6 + j];
 }
 
-// adds V P grad(phi), P = S(sym A^T B) + A S(sym B) + B S(sym A), to the forces of the nodes
+// Adds V P grad(phi), P = S(sym A^T B) + A S(sym B) + B S(sym A), to the forces of the nodes.
 INLINE NAME(add_hessian_force)(const int nodes, const VEC *g, VEC volume, const VEC *A,
                                const VEC *B, const VEC *Sa, const VEC *Sb, const VEC *Sab,
                                VEC *force) {

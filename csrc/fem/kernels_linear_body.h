@@ -117,7 +117,7 @@ KERNEL NAME(linear_hex20)(const rf_solid *s, const int32_t *places, const double
   NAME(linear)(20, OF_BATCH, s, places, u, tangent, out);
 }
 
-// C : sym(A) of a gradient A
+// Computes C : sym(A) of a gradient A.
 INLINE NAME(stress_of_gradient)(const VEC *C, const VEC *A, VEC *S) {
   const VEC e[6] = {A[0], A[4], A[8], A[5] + A[7], A[2] + A[6], A[1] + A[3]};
   NAME(stress)(C, e, S);

@@ -1,13 +1,13 @@
-// Template: included by kernels.c last for each instruction set, after the kernels whose macros
-// and functions it uses; it removes the macros.  No include guard, on purpose.
+// Template: included by kernels.c last for each instruction set, after the kernels whose macros and
+// functions it uses; it undefines the macros.  No include guard, on purpose.
 //
 // Strain-rate damping (B07 2.34 to 2.38): S_D = phi tr(E') I + 2 psi E' with E' = sym(F^T grad v).
 // With f_a = F g_a
 //
 //   f_a = V F S_D g_a,   D_ab = V [ phi f_a f_b^T + psi f_b f_a^T + psi (g_a.g_b) F F^T ]:
 //
-// the tangent of the elastic force without the part of the stress, with other constants.  sqrt(V)
-// is folded into g for D.
+// the tangent of the elastic force without its stress term, with other constants.  sqrt(V) is
+// folded into g for D.
 
 INLINE NAME(viscous)(const int nodes, const int points, const rf_solid *s, const double *viscosity,
                      const int32_t *places, const double *u, const double *v,
@@ -34,7 +34,7 @@ INLINE NAME(viscous)(const int nodes, const int points, const rf_solid *s, const
     NAME(displacement_gradient)(nodes, rate, g, H);
     for (int i = 0; i < 3; ++i) F[4 * i] += 1.0;
 
-    // E', then S_D in its place
+    // E', then S_D in the same array
     for (int i = 0; i < 3; ++i)
       for (int j = i; j < 3; ++j) {
         VEC e = F[i] * H[j] + F[j] * H[i];

@@ -1,4 +1,4 @@
-// Matrices and vectors of a solid in the shapes that solvers and users want.
+// Matrices and vectors of a solid in the formats of solvers and users.
 #include <string.h>
 
 #include "base/alloc.h"
@@ -70,8 +70,8 @@ rf_status rf_solid_block_multiply(const rf_solid *s, const rf_run *run, const do
   return multiply(s, run, blocks, n_vectors, x, y, err);
 }
 
-// Column (j, c) of the lower triangle holds the rows (i, r) of the free nodes i >= j,
-// without r < c when i = j.  `free` ascends, so rows come out sorted.
+// Column (j, c) of the lower triangle contains the rows (i, r) of the free nodes i >= j, without r
+// < c if i = j.  `free` ascends, so rows come out sorted.
 rf_status rf_solid_free_pattern(const rf_solid *s, rf_csc *lower, rf_error *err) {
   rf_status st = RF_OK;
   int64_t nnz = 0;

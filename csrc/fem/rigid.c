@@ -8,7 +8,7 @@
 #include "linalg/convention.h"
 #include "linalg/vector.h"
 
-// field e x (x - c), scaled
+// Sets the field e x (x - c), scaled.
 static void turn(const rf_solid *s, const double *centre, const double *e, double scale,
                  double *field) {
   for (int32_t a = 0; a < s->mesh->n_nodes; ++a) {
@@ -21,7 +21,7 @@ static void turn(const rf_solid *s, const double *centre, const double *e, doubl
   }
 }
 
-// moments and axes of the inertia
+// Computes moments and axes of the inertia.
 static rf_status principal_axes(rf_rigid_body *body, rf_error *err) {
   const int three = 3, lwork = 64, liwork = 32;
   double work[64];
@@ -31,7 +31,7 @@ static rf_status principal_axes(rf_rigid_body *body, rf_error *err) {
   if (info != 0) return rf_fail(err, RF_ERR_INTERNAL, "LAPACK dsyevd failed with code %d", info);
   if (!(body->moments[0] > 0.0))
     return rf_fail(err, RF_ERR_MESH, "the solid has no moment of inertia about one of its axes");
-  // equal moments: the axes nearest to x, then y
+  // among equal moments, the axes nearest to x, then y
   static const double by_axis[3] = {1.0, 2.0, 3.0};
   const double *const weights[1] = {by_axis};
   const rf_status st = rf_canonical_vectors(3, 3, body->moments, 1, weights, body->axes, err);
@@ -54,7 +54,7 @@ rf_status rf_solid_rigid_body(const rf_solid *s, const rf_run *run, rf_rigid_bod
   RF_ALLOC(product, 3 * n);
   for (int32_t a = 0; a < s->mesh->n_nodes; ++a) {
     const double *x = s->mesh->nodes + 3 * (size_t)a;
-    // integral of rho N_a, which the lumped mass need not be
+    // integral of rho N_a, which may differ from the lumped mass
     double mass = 0.0;
     for (int32_t p = s->graph.ptr[a]; p < s->graph.ptr[a + 1]; ++p) mass += s->mass[p];
     body.mass += mass;
@@ -87,11 +87,11 @@ void rf_rigid_modes(const rf_solid *s, const rf_rigid_body *body, double *modes)
   }
 }
 
-// Gaussian elimination of the columns with complete pivoting: the rows of its pivots
+// Runs Gaussian elimination of the columns with complete pivoting; the supports are the pivot rows.
 void rf_rigid_supports(int32_t n_dofs, double *modes, int32_t supports[RF_RIGID]) {
   const size_t n = (size_t)n_dofs;
   bool used[RF_RIGID] = {false};
-  // turns are lengths times angles: all columns to the same size first
+  // rotations have the unit of length times angle: first scale all columns alike
   for (size_t c = 0; c < RF_RIGID; ++c) {
     double largest = 0.0;
     for (size_t i = 0; i < n; ++i) largest = fmax(largest, fabs(modes[n * c + i]));

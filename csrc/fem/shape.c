@@ -7,7 +7,7 @@
 #include "linalg/vec3.h"
 #include "mesh/reference.h"
 
-// Gauss-Legendre points and weights on [-1,1]
+// Gauss-Legendre points and weights on [-1,1].
 static const double GAUSS_POINT[3][4] = {{-RF_GAUSS_2, RF_GAUSS_2},
                                          {-RF_GAUSS_3, 0.0, RF_GAUSS_3},
                                          {-0.86113631159405257522, -0.33998104358485626480,
@@ -39,14 +39,14 @@ static void hex_rule(int32_t per_axis, rf_standard_rule *rule) {
 
 // A rule on the reference tetrahedron: orbits of barycentric points, weights that sum to one.
 typedef struct tet_rule {
-  int corners;          // orbits of four points (1 - 3a, a, a, a)
-  double a[2], w[2];    // their a and weights
+  int corners;          // number of orbits of four points (1 - 3a, a, a, a)
+  double a[2], w[2];    // a and weight of each orbit
   double edge, w_edge;  // orbit of six points (e, e, 1/2 - e, 1/2 - e); weight 0: none
 } tet_rule;
 
-// a = (5 - sqrt 5) / 20: exact for degree two
+// a = (5 - sqrt 5) / 20: exact for degree two.
 static const tet_rule FOUR_POINTS = {1, {0.13819660112501051518}, {0.25}, 0.0, 0.0};
-// the solution of the six moment equations of degree five with positive weights (Walkington 2000)
+// Solution of the six moment equations of degree five with positive weights (Walkington 2000).
 static const tet_rule FOURTEEN_POINTS = {2,
                                          {0.092735250310891226402, 0.31088591926330060980},
                                          {0.073493043116361949544, 0.11268792571801585080},
@@ -90,7 +90,7 @@ void rf_shape_rule(rf_element_type type, int32_t order, rf_standard_rule *rule) 
 
 // ---- tables -----------------------------------------------------------------
 
-// gradients are constant, 1 point is exact, integral N_a N_b = V/20 (1 + delta_ab)
+// Gradients are constant, 1 point is exact, integral N_a N_b = V/20 (1 + delta_ab).
 static rf_status tet_tables(const double *x, int32_t element, double *gradient, double *volume,
                             double *product, rf_error *err) {
   double edge[9], inverse[9];
@@ -109,10 +109,10 @@ static rf_status tet_tables(const double *x, int32_t element, double *gradient, 
   return RF_OK;
 }
 
-// one point of an element of `nodes` nodes: gradients, and the Jacobian for the caller to check
+// Computes the gradients of one point; returns the Jacobian, which the caller has to check.
 static double point_gradients(int nodes, const double *x, double local[][3], double *gradient) {
   double jacobian[9] = {0}, inverse[9];
-  // edges from node 0 keep the digits of a mesh far from the origin
+  // differences to node 0 avoid cancellation in meshes far from the origin
   for (int a = 0; a < nodes; ++a)
     for (int i = 0; i < 3; ++i)
       for (int k = 0; k < 3; ++k) jacobian[3 * i + k] += local[a][i] * (x[3 * a + k] - x[k]);

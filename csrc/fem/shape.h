@@ -23,15 +23,16 @@ typedef struct rf_standard_rule {
   double xi[3 * RF_MAX_GAUSS], weight[RF_MAX_GAUSS];
 } rf_standard_rule;
 
-// Hexes: the order is the number of Gauss points per axis, 2 to 4, for 20 nodes 3 (exact for the
-// mass and the stiffness at rest of parallelepipeds) or 4.  Tets of ten nodes: 2 is the rule of
-// four points, exact for quadratic polynomials, and 3 that of 14 points, exact up to degree five,
-// so for the energy of straight elements.  Tets of four nodes: one point, whatever the order.
+// Standard rules.  Hexes: the order is the number of Gauss points per axis, 2 to 4; with 20 nodes 3
+// (exact for the mass and the stiffness at rest of parallelepipeds) or 4. Tets of ten nodes: order
+// 2 is the rule of four points, exact for quadratic polynomials, and 3 that of 14 points, exact up
+// to degree five and so for the energy of straight elements.  Tets of four nodes: one point for any
+// order.
 bool rf_shape_has_rule(rf_element_type type, int32_t order);
 void rf_shape_rule(rf_element_type type, int32_t order, rf_standard_rule *rule);
 
-// The order by which the mass is integrated.  Four points do not determine ten nodes: a mass by
-// them would be singular.
+// Returns the order used to integrate the mass.  Four points would give ten-node tets a singular
+// mass.
 static inline int32_t rf_shape_mass_order(rf_element_type type, int32_t order) {
   return type == RF_TET10 ? 3 : order;
 }
@@ -40,9 +41,9 @@ static inline rf_points rf_shape_points(const rf_standard_rule *rule) {
   return (rf_points){rule->count, rule->xi, rule->weight};
 }
 
-// For one element with nodes x (nodes, 3): gradients (count, nodes, 3), volumes (count) and the
-// integrals of N_a N_b (nodes, nodes), exact for tets of four nodes; each nullable.  RF_ERR_MESH,
-// naming `element`, when a Jacobian is not positive.
+// Computes for one element with nodes x (nodes, 3): gradients (count, nodes, 3), volumes (count)
+// and the integrals of N_a N_b (nodes, nodes), exact for tets of four nodes; each nullable.
+// RF_ERR_MESH, naming `element`, when a Jacobian is not positive.
 RF_MUST_CHECK rf_status rf_shape_tables(rf_element_type type, rf_points points, const double *x,
                                         int32_t element, double *gradient, double *volume,
                                         double *product, rf_error *err);

@@ -14,9 +14,9 @@
 #include "linalg/curve.h"
 
 static const double ASYMMETRY = 1e-9;    // of an elasticity matrix, relative to its largest entry
-static const double INDEFINITE = 1e-14;  // pivots of it that are rounding
+static const double INDEFINITE = 1e-14;  // smaller pivots of it count as rounding
 
-// symmetric positive definite
+// Requires a symmetric positive definite matrix.
 static rf_status check_elasticity(const double *C, int32_t material, rf_error *err) {
   double L[36] = {0}, largest = 0.0;
   for (int k = 0; k < 36; ++k) largest = fmax(largest, fabs(C[k]));
@@ -137,8 +137,8 @@ static int32_t add_nodes(const rf_mesh *mesh, int32_t e, int32_t mark, int32_t *
   return count;
 }
 
-// Nodes adjacent to one around which are these elements: theirs and, across ghost faces, those of
-// their mates.  place[j] = mark: j is in the row.  Returns how many.
+// Collects the nodes adjacent to one with the given elements around it: those of the elements and,
+// across ghost faces, of their mates.  place[j] = mark: j is in the row.  Returns their number.
 static int32_t collect_row(const rf_solid *s, int32_t n_around, const int32_t *around, int32_t mark,
                            int32_t *place, int32_t *row) {
   int32_t count = 0;
@@ -168,11 +168,11 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
   const int64_t places = ((int64_t)mesh->n_elements + lanes - 1) / lanes * lanes;
   RF_ALLOC(s->upper, places * pairs);
 
-  // lengths of the rows; place[j] = i + 1 marks j as seen from i
+  // lengths of the rows; place[j] = i + 1 marks j as adjacent to i
   int64_t entries = 0;
   for (int32_t i = 0; i < n; ++i) {
     entries += collect_row(s, ptr[i + 1] - ptr[i], list + ptr[i], i + 1, place, row);
-    // nine values an entry must be countable as well
+    // nine values per entry must be countable as well
     if (entries > INT32_MAX / 9) {
       st = rf_fail(err, RF_ERR_MEMORY,
                    "the stiffness of %d nodes is beyond the 32-bit index range; use a coarser mesh",
@@ -192,7 +192,7 @@ static rf_status build_graph(rf_solid *s, rf_error *err) {
     memcpy(s->graph.col + s->graph.ptr[i], row, (size_t)count * sizeof *row);
   }
 
-  // rows are sorted: walking them in order meets the mirror entries of a row in order
+  // rows are sorted, so traversal in order meets the mirror entries of a row in order
   for (int32_t i = 0; i < n; ++i) place[i] = s->graph.ptr[i];
   for (int32_t i = 0; i < n; ++i) {
     s->diagonal[i] = place[i];
@@ -241,7 +241,7 @@ static int compare_keyed(const void *a, const void *b) {
   return (x->index > y->index) - (x->index < y->index);
 }
 
-// ranks of the nodes along the curve, and elements in the order of ranks
+// Sorts the nodes along the curve, and the elements by the ranks of their nodes.
 static rf_status build_ranks(rf_solid *s, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *mesh = s->mesh;

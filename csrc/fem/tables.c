@@ -13,7 +13,7 @@
 
 // Tolerance of coordinates of translated elements, relative to their size.  It is also the error of
 // the table they share; far from the origin, where rounding is larger, it grows up to a bound that
-// no result shows.
+// is still negligible in all results.
 static const double TRANSLATED = 1e-12;
 static const double TRANSLATED_FAR = 1e-9;
 
@@ -24,14 +24,14 @@ static void corners(const rf_mesh *mesh, int32_t e, double *x) {
     memcpy(x + 3 * a, mesh->nodes + 3 * (int64_t)element[a], 3 * sizeof *x);
 }
 
-// true if all elements are translates of the first, to rounding
+// True if all elements are translates of the first, up to rounding.
 static bool all_congruent(const rf_mesh *mesh) {
   const int nodes = (int)mesh->type;
   double first[3 * RF_MAX_NODES], x[3 * RF_MAX_NODES], size = 0.0, farthest = 0.0;
   corners(mesh, 0, first);
   for (int a = 1; a < nodes; ++a)
     for (int i = 0; i < 3; ++i) size = fmax(size, fabs(first[3 * a + i] - first[i]));
-  // a difference of four coordinates, each with the rounding error of its distance from the origin
+  // a difference of four coordinates, each rounded relative to its distance from the origin
   for (int64_t i = 0; i < 3 * (int64_t)mesh->n_nodes; ++i)
     farthest = fmax(farthest, fabs(mesh->nodes[i]));
   const double tolerance =
@@ -49,7 +49,7 @@ static bool all_congruent(const rf_mesh *mesh) {
 
 // ---- points -----------------------------------------------------------------
 
-// quadrature points of element e if it is cut; none: it is whole
+// Returns the quadrature points of element e if it is cut; no points: it is whole.
 static rf_points own_points(const rf_mesh *mesh, int32_t e) {
   const rf_rule *r = mesh->rule;
   if (!r) return (rf_points){0};
@@ -70,7 +70,7 @@ done:
   return st;
 }
 
-// Tables are stored in the order of `place`; the first is that of congruent whole elements.
+// Tables are stored in the order of `place`; congruent whole elements share the first.
 static rf_status lay_out_points(rf_solid *s, const rf_standard_rule *standard, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = s->mesh->n_elements;
@@ -93,7 +93,7 @@ done:
 
 static rf_status fill_points(rf_solid *s, const rf_standard_rule *standard, rf_error *err) {
   double x[3 * RF_MAX_NODES];
-  bool shared = false;  // the table of the whole elements is filled
+  bool shared = false;  // the table of the whole elements exists
   for (int32_t e = 0; e < s->mesh->n_elements; ++e) {
     const int64_t first = rf_solid_first_at(s, s->place[e]);
     const bool shares = s->congruent && own_points(s->mesh, e).count == 0;
@@ -110,12 +110,12 @@ static rf_status fill_points(rf_solid *s, const rf_standard_rule *standard, rf_e
 
 // ---- mass -------------------------------------------------------------------
 
-// Integrals of N_a N_b of one element after another, ascending.
+// Integrals of N_a N_b, element by element in ascending order.
 typedef struct products {
   const rf_solid *solid;
   rf_standard_rule rule;
-  int32_t cut;  // elements with their own points so far
-  bool known;   // of the whole congruent elements
+  int32_t cut;  // cut elements visited so far
+  bool known;   // the product of the congruent whole elements is known
   double whole[RF_MAX_NODES * RF_MAX_NODES], own[RF_MAX_NODES * RF_MAX_NODES];
 } products;
 
@@ -125,7 +125,7 @@ static products begin_products(const rf_solid *s) {
   return p;
 }
 
-// integrals of N_a N_b over a cut element, from those in reference coordinates
+// Computes the integrals of N_a N_b over a cut element from those in reference coordinates.
 static void scale_own_product(products *p, int32_t e) {
   const rf_mesh *mesh = p->solid->mesh;
   const int nodes = (int)mesh->type;
@@ -155,8 +155,8 @@ static rf_status next_product(products *p, int32_t e, const double **product, rf
   return rf_shape_tables(mesh->type, rf_shape_points(&p->rule), x, e, NULL, NULL, p->whole, err);
 }
 
-// Row sums of the mass.  Those of second-order elements are negative at corners: each of them
-// gives its mass to its nodes in proportion to the diagonal (Hinton, Rock, Zienkiewicz 1976).
+// Computes row sums of the mass.  Those of second-order elements are negative at corners: there
+// each element distributes its mass in proportion to the diagonal (Hinton, Rock, Zienkiewicz 1976).
 static void lump_row_sums(rf_solid *s) {
   for (int32_t i = 0; i < s->mesh->n_nodes; ++i)
     for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1]; ++p) s->lumped[i] += s->mass[p];
@@ -172,7 +172,7 @@ static void lump_diagonal(rf_solid *s, int32_t e, double density, const double *
         density * whole * (product[(nodes + 1) * a] / diagonal);
 }
 
-// Adds the product of element e, symmetric, to the entries of its pairs of nodes.
+// Adds the symmetric product of element e to the entries of its pairs of nodes.
 static void add_product(const rf_solid *s, int32_t e, double factor, const double *product,
                         double *mass) {
   const int nodes = (int)s->mesh->type;
@@ -195,7 +195,7 @@ static rf_status build_mass(rf_solid *s, rf_error *err) {
   for (int32_t e = 0; e < mesh->n_elements; ++e) {
     const double *product, density = s->material[s->element_material[e]].density;
     RF_TRY(next_product(&all, e, &product, err));
-    // shape functions sum to one; a sum of weights misses curved edges where points are few
+    // shape functions sum to one; the sum of weights is less accurate for curved edges
     for (int k = 0; k < nodes * nodes; ++k) s->total_volume += product[k];
     add_product(s, e, density, product, s->mass);
     if (rf_element_is_quadratic(mesh->type)) lump_diagonal(s, e, density, product);

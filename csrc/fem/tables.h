@@ -5,8 +5,8 @@
 #include "base/status.h"
 #include "fem/fem.h"
 
-// Fills n_gauss, congruent, first_point, n_points, gradient, volume, mass, lumped and
-// total_volume.  Needs quadrature, the materials, the places and the pairs.
+// Sets n_gauss, congruent, first_point, n_points, gradient, volume, mass, lumped and total_volume.
+// Needs quadrature, the materials, the places and the pairs.
 RF_MUST_CHECK rf_status rf_solid_build_tables(rf_solid *solid, rf_error *err);
 
 #endif

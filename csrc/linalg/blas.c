@@ -29,11 +29,12 @@ static void *find(const char *name) { return dlsym(RTLD_DEFAULT, name); }
 // guarded by RF_LOCK_BLAS_THREADS
 static int serial_depth;
 static int threads_before;
-static pid_t counted_in;  // the process that counted serial_depth
+static pid_t counted_in;  // process in which serial_depth was counted
 
-static _Thread_local int own_depth;  // what this thread adds to serial_depth
+static _Thread_local int own_depth;  // share of this thread in serial_depth
 
-// A forked child has one thread only: what others had begun in its parent has ended here.
+// A forked child has one thread only: sections that other threads of its parent had begun have
+// ended.
 static void forget_lost_threads(set_int_fn set) {
   const pid_t here = getpid();
   if (counted_in == here) return;
@@ -67,12 +68,12 @@ void rf_blas_serial_end(void) {
   rf_process_lock_take(RF_LOCK_BLAS_THREADS);
   forget_lost_threads(set);
   --own_depth;
-  // a count that somebody set meanwhile is left alone
+  // a count set by other code meanwhile is kept
   if (--serial_depth == 0 && get() == 1) set(threads_before);
   rf_process_lock_give(RF_LOCK_BLAS_THREADS);
 }
 
-// the OpenBLAS family that fits this processor, by its instruction sets
+// Returns the OpenBLAS family that fits the instruction sets of this processor.
 static const char *deserved_family(void) {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_cpu_init();
@@ -85,8 +86,8 @@ static const char *deserved_family(void) {
   return "";
 }
 
-// widest vectors that kernels use; products of matrices take 1.3 to 2.5 times as long with the
-// next narrower ones
+// Widest vectors used by kernels; matrix products take 1.3 to 2.5 times as long with the next
+// narrower ones.
 typedef enum vectors {
   VECTORS_UNKNOWN,
   VECTORS_SSE,
@@ -100,7 +101,7 @@ static const char *vectors_name(vectors v) {
   return name[v];
 }
 
-// Vectors of an OpenBLAS family.  Families of other architectures are unknown.
+// Returns the vectors of an OpenBLAS family; families of other architectures are unknown.
 static vectors family_vectors(const char *core) {
   static const struct {
     const char *core;
@@ -123,7 +124,7 @@ static vectors family_vectors(const char *core) {
   return VECTORS_UNKNOWN;
 }
 
-// True where the family leaves vectors of this processor unused.
+// True if the family uses narrower vectors than this processor has.
 static int is_fallback(const char *core) {
   const vectors used = family_vectors(core);
   return used != VECTORS_UNKNOWN && used < family_vectors(deserved_family());
@@ -161,9 +162,9 @@ int rf_blas_choose_kernels(void) {
   FIND_FUNCTION(quit, "gotoblas_dynamic_quit");
   FIND_FUNCTION(init, "gotoblas_dynamic_init");
   const char *best = deserved_family();
-  if (!core || !quit || !init || !*best) return 0;  // not a dynamic OpenBLAS
+  if (!core || !quit || !init || !*best) return 0;  // without run-time kernel selection
   if (!is_fallback(core())) return 0;
-  // the user's choice, or ours for the moment of loading; kernels of that name are wanted
+  // the kernels in use were requested by name
   const char *chosen = getenv("OPENBLAS_CORETYPE");
   if (chosen && strcasecmp(chosen, core()) == 0) return 0;
   if (!chosen) setenv("OPENBLAS_CORETYPE", best, 1);

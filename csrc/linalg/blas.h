@@ -1,13 +1,11 @@
-// The BLAS and LAPACK routines in use, and what must be known of their library.
+// The BLAS and LAPACK routines in use, and properties of their library.
 //
-// OpenBLAS chooses its kernels when it is loaded; releases older than a
-// processor fall back to slow ones (Debian 12's 0.3.21 takes recent Xeons for
-// an SSE3 machine).  rf_blas_choose_kernels repairs that where the library
-// lets us; rf_blas_describe says what is in use.
+// OpenBLAS chooses its kernels when it is loaded; releases older than a processor fall back to slow
+// ones (Debian 12's 0.3.21 takes recent Xeons for an SSE3 machine). rf_blas_choose_kernels repairs
+// that where the library permits; rf_blas_describe reports the kernels in use.
 //
-// The thread count of OpenBLAS belongs to the process.  Code that is itself
-// parallel brackets its BLAS calls by rf_blas_serial_begin / _end, which nest
-// and are counted over all threads.
+// The thread count of OpenBLAS belongs to the process.  Parallel code brackets its BLAS calls by
+// rf_blas_serial_begin / _end, which nest and are counted over all threads.
 #ifndef RF_LINALG_BLAS_H
 #define RF_LINALG_BLAS_H
 
@@ -43,20 +41,20 @@ void rf_blas_serial_end(void);
 
 typedef struct rf_blas_description {
   char core[64];          // OpenBLAS kernel family in use, e.g. "SkylakeX"; "unknown" elsewhere
-  char best[64];          // family this processor deserves; "" when not known
-  char core_vectors[16];  // widest vectors of each: "SSE", "AVX", "AVX2", "AVX-512"; "" when not
-  char best_vectors[16];  // known
+  char best[64];          // family that fits this processor; "" when not known
+  char core_vectors[16];  // widest vectors of each family: "SSE", "AVX", "AVX2",
+  char best_vectors[16];  // "AVX-512"; "" when not known
   char config[256];       // build configuration string of the library
-  char library[1024];     // file that the BLAS symbols come from
+  char library[1024];     // file that provides the BLAS symbols
   int threads;            // thread count of the library, 0 when not known
   int fallback;           // 1 when the family in use has narrower vectors than the processor
 } rf_blas_description;
 
 void rf_blas_describe(rf_blas_description *out);
 
-// Makes a loaded OpenBLAS choose its kernels again if it fell back; returns 1
-// when the family in use changed.  Not while another thread is inside BLAS:
-// the extension calls it once, while it is being imported.
+// Makes a loaded OpenBLAS choose its kernels again if it fell back; returns 1 when the family in
+// use changed.  Must not run while another thread is inside BLAS: the extension calls it once, at
+// import.
 int rf_blas_choose_kernels(void);
 
 #endif

@@ -11,16 +11,15 @@
 #include "linalg/fronts.h"
 #include "linalg/process_lock.h"
 
-static const double PADDING = 1.25;  // entries of a factor in supernodes over those of L
+static const double PADDING = 1.25;  // entries stored in supernodes, relative to those of L
 static const double GB_PER_ENTRY = 1e-9 * sizeof(double);
 
-// CHOLMOD allocates by functions that belong to the process (SuiteSparse_config), so others
-// would feel it if they were exchanged.  Its own counts are told to base/alloc.h instead,
-// after every call that may have changed them.
+// CHOLMOD's allocator is a process-wide setting (SuiteSparse_config) and is left alone for the sake
+// of other users.  Its own counts are passed to base/alloc.h after every call that may change them.
 typedef struct session {
   cholmod_common common;
   bool started;
-  int64_t blocks, bytes;  // told so far
+  int64_t blocks, bytes;  // passed on so far
 } session;
 
 struct rf_cholesky {
@@ -36,7 +35,7 @@ static void tell_memory(session *s) {
                    (int64_t)c->memory_usage - s->bytes);
   s->blocks = (int64_t)c->malloc_count;
   s->bytes = (int64_t)c->memory_inuse;
-  // from here on the highest is that of the next call
+  // restarts the peak for the next call
   c->memory_usage = c->memory_inuse;
 }
 
@@ -65,7 +64,7 @@ static rf_status out_of_memory(const char *what, int32_t n, double entries, rf_e
                  what, (int)n, REMEDY);
 }
 
-// Text of a failure.  `n` unknowns; `entries` of the factor, 0 where they are not known.
+// Sets the error text of a failed call.  `n` unknowns; `entries` of the factor, 0 if not known.
 static rf_status from_cholmod(const cholmod_common *c, const char *what, int32_t n, double entries,
                               rf_error *err) {
   if (c->status == CHOLMOD_TOO_LARGE && entries > INT32_MAX) {
@@ -86,7 +85,7 @@ static rf_status from_cholmod(const cholmod_common *c, const char *what, int32_t
                  c->status);
 }
 
-// CHOLMOD's view of a lower triangle; it is only read
+// Returns CHOLMOD's read-only view of a lower triangle.
 static cholmod_sparse view_of(const rf_csc *lower) {
   cholmod_sparse a;
   memset(&a, 0, sizeof a);
@@ -105,8 +104,8 @@ static cholmod_sparse view_of(const rf_csc *lower) {
   return a;
 }
 
-// METIS draws from the C library's rand(), which is the process's: analyses in several
-// threads at once would take numbers from each other and give different orderings
+// METIS draws from rand() of the C library, shared by the process: concurrent analyses would take
+// numbers from each other and give different orderings.
 static cholmod_factor *analyze(cholmod_sparse *a, int ordering, cholmod_common *c) {
   c->nmethods = 1;
   c->method[0].ordering = ordering;
@@ -131,8 +130,8 @@ rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *e
   c->final_ll = 1;
   c->quick_return_if_not_posdef = 1;
 
-  // METIS gives half the fill of AMD on three-dimensional solids; where CHOLMOD was
-  // built without it the call fails and AMD is taken
+  // METIS gives half the fill of AMD on three-dimensional solids; the call fails if CHOLMOD was
+  // built without METIS, and AMD is used
   cholmod_sparse a = view_of(lower);
   f->factor = analyze(&a, CHOLMOD_METIS, c);
   if (!f->factor && c->status != CHOLMOD_OUT_OF_MEMORY && c->status != CHOLMOD_TOO_LARGE)
@@ -166,7 +165,7 @@ rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_run *run, const rf_csc 
       !cholmod_change_factor(CHOLMOD_REAL, true, true, true, true, f->factor, c))
     return from_cholmod(c, "factorization", f->n, (double)f->factor->xsize, err);
   tell_memory(&f->cholmod);
-  // one BLAS thread, here and in the solves: the bits must not depend on its number
+  // one BLAS thread, here and in the solves: the result must not depend on the thread count
   int32_t bad = 0;
   rf_blas_serial_begin();
   rf_status st = rf_fronts_factorize(f->fronts, run, lower, f->factor->x, &bad, err);

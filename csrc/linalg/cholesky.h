@@ -1,10 +1,10 @@
 // Sparse Cholesky factorization of a symmetric positive definite matrix.  CHOLMOD analyses the
-// pattern: the ordering, by METIS where CHOLMOD has it and AMD elsewhere, and the supernodes.
-// Factors and solutions are computed by linalg/fronts.h on the threads of the run, with the same
-// bits for any number of threads.
+// pattern: ordering (METIS if CHOLMOD has it, AMD otherwise) and supernodes.  linalg/fronts.h
+// computes factors and solutions on the threads of the run, with identical bits for any number of
+// threads.
 //
-// Analyse once, factorize as often as values change, and solve for many columns at once: most of
-// the time goes into reading the factor, which is read once for RF_CHOLESKY_BLOCK columns.
+// Analyse once, factorize whenever values change, and solve for many columns at once: reading the
+// factor dominates, and it is read once per RF_CHOLESKY_BLOCK columns.
 #ifndef RF_LINALG_CHOLESKY_H
 #define RF_LINALG_CHOLESKY_H
 
@@ -17,26 +17,27 @@ typedef struct rf_cholesky rf_cholesky;
 
 enum { RF_CHOLESKY_BLOCK = 32 };  // good number of right-hand sides per solve
 
-// Symbolic analysis of the pattern of `lower` (values are not looked at).
+// Analyses the pattern of `lower` symbolically; values are ignored.
 RF_MUST_CHECK rf_status rf_cholesky_create(const rf_csc *lower, rf_cholesky **out, rf_error *err);
 
-// Numeric factorization; pattern as analysed.  RF_ERR_SINGULAR when a pivot is
-// not positive; then *bad_column (nullable) is the column of `lower` it belongs to.
+// Factorizes a matrix with the analysed pattern.  RF_ERR_SINGULAR when a pivot is not
+// positive; *bad_column (nullable) is then its column in `lower`.
 RF_MUST_CHECK rf_status rf_cholesky_factorize(rf_cholesky *f, const rf_run *run,
                                               const rf_csc *lower, int32_t *bad_column,
                                               rf_error *err);
 
-// x = A^-1 b for nrhs columns (column-major, n rows each); x and b may be the same memory.
+// Solves A x = b for nrhs columns (column-major, n rows each); x and b may be the same memory.
 RF_MUST_CHECK rf_status rf_cholesky_solve(const rf_cholesky *f, const rf_run *run, int nrhs,
                                           const double *b, double *x, rf_error *err);
 
-// The two halves of A = P^T L L^T P, in place on vectors (vectors, n, width), on the components of
-// which A acts alike: x becomes P^T L^-T x, and L^T P x, so that |L^T P x|^2 = x^T A x.
+// The two halves of A = P^T L L^T P, in place on vectors (vectors, n, width); A acts alike on each
+// of the `width` components.  half_solve: x becomes P^T L^-T x.  half_multiply: x becomes L^T P x,
+// so that |L^T P x|^2 = x^T A x.
 RF_MUST_CHECK rf_status rf_cholesky_half_solve(const rf_cholesky *f, const rf_run *run, int vectors,
                                                int width, double *x, rf_error *err);
 RF_MUST_CHECK rf_status rf_cholesky_half_multiply(const rf_cholesky *f, const rf_run *run,
                                                   int vectors, int width, double *x, rf_error *err);
 
-void rf_cholesky_free(rf_cholesky *f);  // NULL is fine
+void rf_cholesky_free(rf_cholesky *f);  // NULL is allowed
 
 #endif

@@ -27,7 +27,8 @@ typedef struct convention {
   double *weighted;  // (largest cluster, n)
 } convention;
 
-// rotates vectors [from, to) of one eigenvalue; recursion is as deep as there are weightings
+// Rotates vectors [from, to) of one eigenvalue; recursion depth is at most the number of
+// weightings.
 static rf_status rotate(const convention *c, int32_t level, int32_t from, int32_t to,
                         rf_error *err) {
   rf_status st = RF_OK;
@@ -60,7 +61,7 @@ static rf_status rotate(const convention *c, int32_t level, int32_t from, int32_
   dgemm_("N", "N", &n, &m, &m, &plus, x, &n, b, &m, &zero, c->weighted, &n);
   memcpy(x, c->weighted, (size_t)n * (size_t)m * sizeof *x);
 
-  // where the weighting itself is repeated the next one decides
+  // values that coincide in this weighting are separated by the next one
   const double scale = fmax(fabs(value[0]), fabs(value[m - 1]));
   for (int32_t i = 0, j; i < m; i = j) {
     for (j = i + 1; j < m && value[j] - value[j - 1] <= RF_CLUSTER_GAP * scale; ++j) {
@@ -94,7 +95,7 @@ rf_status rf_canonical_vectors(int32_t n, int32_t k, const double *values, int32
     if (j - i > largest) largest = j - i;
   }
   if (largest > 1) RF_ALLOC(c.weighted, (int64_t)largest * n);
-  // one BLAS thread: the same bits whatever the process has set
+  // one BLAS thread: the result must not depend on the thread count of the process
   rf_blas_serial_begin();
   for (int32_t i = 0, j; i < k && st >= 0; i = j) {
     j = rf_cluster_end(k, values, i, k);

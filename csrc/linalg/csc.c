@@ -5,7 +5,7 @@
 #include "base/alloc.h"
 #include "base/run.h"
 
-// products below which waking another thread takes longer than the work
+// entry products below which waking another thread takes longer than the work
 static const int64_t ALONE = 1 << 18;
 
 rf_status rf_csc_create(int32_t rows, int32_t cols, int64_t nnz, rf_csc *out, rf_error *err) {
@@ -59,7 +59,7 @@ static rf_status multiply_task(void *context, int64_t task, int worker, rf_error
   const multiplication *m = context;
   const size_t length = (size_t)m->width * (size_t)m->lower->cols, at = length * (size_t)task;
   memset(m->y + at, 0, length * sizeof *m->y);
-  // the width as a constant lets the compiler unroll
+  // a constant width lets the compiler unroll
   if (m->width == 1)
     multiply_one(m->lower, 1, m->x + at, m->y + at);
   else
@@ -77,7 +77,7 @@ rf_status rf_csc_symmetric_multiply(const rf_csc *lower, const rf_run *run, int 
   return rf_run_tasks(&inner, count, 0, multiply_task, &m, err);
 }
 
-enum { COLUMNS = 8 };  // of X a task
+enum { COLUMNS = 8 };  // columns of X per task
 
 typedef struct product {
   const rf_csc *a;

@@ -13,20 +13,20 @@ typedef struct rf_csc {
   double *val;      // (colptr[cols])
 } rf_csc;
 
-// Room for nnz entries, values zero.  Zero-initialise `out` first.
+// Allocates nnz entries with zero values.  Zero-initialise `out` first.
 RF_MUST_CHECK rf_status rf_csc_create(int32_t rows, int32_t cols, int64_t nnz, rf_csc *out,
                                       rf_error *err);
-void rf_csc_free(rf_csc *a);  // leaves a zero matrix, which may be freed again
+void rf_csc_free(rf_csc *a);  // leaves an empty matrix, which may be freed again
 
-// y = (A x I) x for count vectors (count, cols, width), where A is square, symmetric and only
-// its lower triangle (with diagonal) is stored; it acts alike on `width` 1 or 3 components that
-// lie side by side.  A vector is a task: the bits do not depend on the number of threads.
+// Computes y = (A x I) x for count vectors (count, cols, width); A is square, symmetric and stored
+// as its lower triangle with diagonal, and acts alike on each of `width` (1 or 3) adjacent
+// components.  One task per vector: the bits do not depend on the number of threads.
 RF_MUST_CHECK rf_status rf_csc_symmetric_multiply(const rf_csc *lower, const rf_run *run, int width,
                                                   int32_t count, const double *x, double *y,
                                                   rf_error *err);
 
-// Y = A X, rows of X (cols, count) and Y (rows, count) side by side.  Some columns of X are a task:
-// the bits do not depend on the number of threads.
+// Computes Y = A X with row-major X (cols, count) and Y (rows, count). One task per group of
+// columns: the bits do not depend on the number of threads.
 RF_MUST_CHECK rf_status rf_csc_multiply(const rf_csc *a, const rf_run *run, int32_t count,
                                         const double *x, double *y, rf_error *err);
 

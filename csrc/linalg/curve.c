@@ -13,7 +13,7 @@ typedef struct keyed {
   int64_t index;
 } keyed;
 
-// Skilling, Programming the Hilbert curve, 2004
+// Skilling, Programming the Hilbert curve, 2004.
 static uint64_t place_of(uint32_t x[3]) {
   for (uint32_t q = 1u << (BITS - 1); q > 1; q >>= 1)
     for (int i = 0; i < 3; ++i) {
@@ -47,7 +47,7 @@ static void set_keys(int64_t n, const double *points, keyed *k) {
       low[c] = fmin(low[c], points[3 * i + c]);
       high = fmax(high, points[3 * i + c]);
     }
-    // halves, as differences of what is finite may not be
+    // halves first: the difference of finite numbers may overflow
     if (0.5 * high - 0.5 * low[c] > longest) {
       longest = 0.5 * high - 0.5 * low[c];
       first = c;
@@ -72,7 +72,7 @@ rf_status rf_curve_order(int64_t n, const double *points, int64_t *order, rf_err
   RF_ALLOC(from, n);
   RF_ALLOC(to, n);
   set_keys(n, points, from);
-  // by counting, a byte at a time; the last one is that of what is not finite
+  // radix sort by bytes; the last pass moves non-finite points to the end
   for (int byte = 0; byte <= 3 * BITS / 8; ++byte) {
     int64_t first[RADIX + 1] = {0};
     for (int64_t i = 0; i < n; ++i) ++first[(from[i].key >> (8 * byte) & (RADIX - 1)) + 1];

@@ -1,4 +1,4 @@
-// Dense kernels, avx2 variant.
+// Dense kernels, AVX2 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

@@ -1,4 +1,4 @@
-// Dense kernels, avx512 variant.
+// Dense kernels, AVX-512 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

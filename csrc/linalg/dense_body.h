@@ -5,19 +5,19 @@
 #include "linalg/dense_rt.h"
 #include "linalg/simd_body.h"
 
-// Column c rounded down to a whole vector: rows of U are zero left of the diagonal as far
-// as their first vector reaches, so work may start there.
+// Column c rounded down to a whole vector: rows of U are zero left of the diagonal as far as their
+// first vector extends, so work may start there.
 #define RF_FLOOR(c) ((c) / RF_WIDTH * RF_WIDTH)
 
-// Right-looking in panels of four rows: the trailing rows are loaded and stored once for
-// four rank-one updates.  Root-free: the chain from pivot to pivot is one division long.
+// Right-looking, in panels of four rows: trailing rows are loaded and stored once for four rank-one
+// updates.  Root-free: each pivot depends on the previous one by a single division.
 bool RF_NAME(rf_dense_cholesky)(int32_t n, double *a, int32_t ld) {
   for (int32_t k = 0; k < n; k += 4) {
     const int32_t panel = n - k < 4 ? n - k : 4;
     double inverse[4];
     for (int32_t p = 0; p < panel; ++p) {
       double *row = a + (k + p) * ld;
-      // the rows of this panel above
+      // earlier rows of this panel
       for (int32_t s = 0; s < p; ++s) {
         const double *above = a + (k + s) * ld;
         const rf_v factor = rf_splat(above[k + p] * inverse[s]);
@@ -49,7 +49,7 @@ void RF_NAME(rf_dense_cholesky_solve)(int32_t n, const double *u, int32_t ld, co
                                       double *x) {
   for (int32_t i = 0; i < n; ++i) x[i] = b[i];
   for (int32_t i = n; i < ld; ++i) x[i] = 0.0;
-  // U^T D y = b by columns: once y_i is known its row is taken off the rest
+  // U^T D y = b by columns: the row of each y_i, once known, is subtracted from the rest
   for (int32_t i = 0; i < n; ++i) {
     const double *row = u + i * ld;
     const double y = x[i] * row[i];
@@ -58,7 +58,7 @@ void RF_NAME(rf_dense_cholesky_solve)(int32_t n, const double *u, int32_t ld, co
       rf_store(x + c, rf_load(x + c) - yv * rf_load(row + c));
     x[i] = y;
   }
-  // U x = y by rows, from the last; row i of U is that of the factor over its pivot
+  // U x = y by rows, from the last; row i of U is that of the factor divided by its pivot
   for (int32_t i = n - 1; i >= 0; --i) {
     const double *row = u + i * ld;
     const double y = x[i];
@@ -91,7 +91,7 @@ void RF_NAME(rf_dense_combine_upper)(int32_t n, double p, const double *a, doubl
       rf_store(out + i * ld + c, pv * rf_load(a + i * ld + c) + qv * rf_load(b + i * ld + c));
 }
 
-// Four rows of a vector at a time stay in registers for all of A and B.
+// Keeps four rows of one vector in registers over all of A and B.
 void RF_NAME(rf_dense_add_products)(int32_t m, int32_t n, int32_t count, const double *a,
                                     int32_t lda, const double *b, int32_t ld, double *out) {
   for (int32_t i = 0; i < m; i += 4)

@@ -1,7 +1,7 @@
 // Small dense solves for one tick: no BLAS, no allocation, bounded time.
 //
-// Matrices are row-major, ld rows of ld doubles, ld = rf_dense_ld(n); vectors have ld
-// doubles.  All are 64-byte aligned, and zero beyond n, where results are zero too.
+// Matrices are row-major, ld rows of ld doubles, ld = rf_dense_ld(n); vectors have ld doubles.  All
+// are 64-byte aligned, and zero beyond n; results are zero there too.
 #ifndef RF_LINALG_DENSE_RT_H
 #define RF_LINALG_DENSE_RT_H
 
@@ -16,30 +16,31 @@ static inline int32_t rf_dense_ld(int32_t n) {
   return (n + RF_DENSE_PAD - 1) / RF_DENSE_PAD * RF_DENSE_PAD;
 }
 
-// Root-free Cholesky A = V^T D^-1 V in place from the upper triangle: V above the
-// diagonal, the reciprocals of the pivots D on it.  False when a pivot is not positive;
-// the matrix is spoilt then.
+// Computes the root-free Cholesky factor A = V^T D^-1 V in place from the upper triangle: V above
+// the diagonal, the reciprocals of the pivots D on it.  False when a pivot is not positive; the
+// matrix is destroyed then.
 bool rf_dense_cholesky_rt(rf_simd simd, int32_t n, double *a, int32_t ld);
-// x = A^-1 b from that factor; x and b may be the same.
+// Computes x = A^-1 b from that factor; x and b may be the same.
 void rf_dense_cholesky_solve_rt(rf_simd simd, int32_t n, const double *u, int32_t ld,
                                 const double *b, double *x);
 
-// Gaussian elimination with partial pivoting for what Cholesky refuses; a and x are
-// overwritten, x from right-hand side to solution.  False when singular.
+// Solves by Gaussian elimination with partial pivoting, for matrices that are not positive
+// definite.  Overwrites a; x is the right-hand side on entry, the solution on return.  False when
+// singular.
 bool rf_dense_lu_solve_rt(int32_t n, double *a, int32_t ld, double *x);
 
-// y = A x.
+// Computes y = A x.
 void rf_dense_multiply_rt(rf_simd simd, int32_t n, const double *a, int32_t ld, const double *x,
                           double *y);
-// out = p A + q B, upper triangle only.
+// Computes out = p A + q B, upper triangle only.
 void rf_dense_combine_rt(rf_simd simd, int32_t n, double p, const double *a, double q,
                          const double *b, int32_t ld, double *out);
-// out (m rows) += A^T B for some rows of A (count, lda) and B (count, ld); zeros of A and B up to
-// the next multiple of 4 of m, and of 8 of n, stay zeros.
+// Computes out (m rows) += A^T B for some rows of A (count, lda) and B (count, ld). Zero padding of
+// A and B, to a multiple of 4 of m and of 8 of n, yields zero padding of out.
 void rf_dense_add_products_rt(rf_simd simd, int32_t m, int32_t n, int32_t count, const double *a,
                               int32_t lda, const double *b, int32_t ld, double *out);
 
-// The variants, one set a dense_<variant>_rt.c.
+// The variants, one set per dense_<variant>_rt.c.
 typedef bool rf_dense_cholesky_fn(int32_t n, double *a, int32_t ld);
 typedef void rf_dense_cholesky_solve_fn(int32_t n, const double *u, int32_t ld, const double *b,
                                         double *x);

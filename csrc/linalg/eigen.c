@@ -12,23 +12,23 @@
 #include "linalg/tall.h"
 
 enum {
-  DENSE_LIMIT = 256,  // up to here the dense solver is quicker than an iteration
-  DENSE_MOST = 8000,  // beyond it takes gigabytes and hours
+  DENSE_LIMIT = 256,  // largest size for which the dense solver is always faster than the iteration
+  DENSE_MOST = 8000,  // above this the dense solver takes gigabytes and hours
   BLOCK = 8,          // vectors that advance together
   SPARE = 18,         // vectors kept at a restart beyond the k wanted
   STEPS = 10,         // block steps between restarts
-  GUARD = 2,          // vectors beyond those wanted that must be known roughly
-  VERIFY = 4,         // block steps that look for vectors of a large repeated space
-  RESTARTS = 100,     // limit unless another is set
-  PATIENCE = 6,       // restarts after which the space doubles, and again
-  DOUBLINGS = 3,      // at most
-  OTHER_SEEDS = 1000  // distance to the seeds of new directions in an invariant space
+  GUARD = 2,          // vectors beyond the wanted ones that must have converged roughly
+  VERIFY = 4,         // block steps that search for further vectors of a large repeated space
+  RESTARTS = 100,     // default limit
+  PATIENCE = 6,       // restarts until the space is doubled, each time
+  DOUBLINGS = 3,      // limit
+  OTHER_SEEDS = 1000  // offset of the seeds for new directions in an invariant space
 };
 static const double TOLERANCE = 1e-11;       // on |A x - theta x| relative to theta
 static const double ROUGH_TOLERANCE = 1e-4;  // the same for the guard
-static const double NEGLIGIBLE = 1e-10;      // part of a random vector that is rounding
-static const double INVARIANT = 1e-14;       // part of A that is: the space leads nowhere else
-static const double SAME = 1e-10;            // change of a repeated theta that is no news
+static const double NEGLIGIBLE = 1e-10;      // part of a random vector that counts as rounding
+static const double INVARIANT = 1e-14;  // part of A that counts as rounding: the space is invariant
+static const double SAME = 1e-10;       // relative change of a repeated theta that counts as none
 
 typedef struct search {
   const rf_eigen_problem *p;
@@ -42,12 +42,12 @@ typedef struct search {
   double *x;         // vectors found            (capacity, n)
 } search;
 
-// The Krylov space: V^T M V = 1, H = V^T M A V, A V = V H + (next block) B [last columns].
+// Krylov space: V^T M V = 1, H = V^T M A V, A V = V H + (next block) B [last columns].
 typedef struct krylov {
-  int32_t n, most;   // columns there is room for
-  int32_t m, width;  // columns in use, of these in the last block
+  int32_t n, most;   // columns allocated
+  int32_t m, width;  // columns in use, and those of the last block
   double *v;         // (most, n)
-  double *w, *mw;    // next block and M times something (BLOCK, n)
+  double *w, *mw;    // next block, and M times a block (BLOCK, n)
   double *h;         // (most, most)
   double *b;         // (BLOCK, BLOCK): next width x width
   int32_t next_width;
@@ -55,8 +55,8 @@ typedef struct krylov {
   double *theta;     // eigenvalues, descending        (most)
   double *residual;  // of the Ritz pairs              (most)
   double *c;         // coefficients                   (most, BLOCK)
-  double *sums;      // of rf_tall_inner
-  double *slice;     // of rf_tall_turn
+  double *sums;      // scratch of rf_tall_inner
+  double *slice;     // scratch of rf_tall_turn
   double *work;
   int *iwork;
   int lwork, liwork;
@@ -64,7 +64,7 @@ typedef struct krylov {
 
 static size_t at(int32_t n, int32_t column) { return (size_t)n * (size_t)column; }
 
-// values of a fixed sequence in [-1, 1): splitmix64
+// Fills x with a fixed sequence in [-1, 1): splitmix64.
 static void fill_start(uint64_t seed, size_t n, double *x) {
   uint64_t state = seed * 0x9E3779B97F4A7C15u + 0x632BE59BD9B4E019u;
   for (size_t i = 0; i < n; ++i) {
@@ -81,7 +81,7 @@ static rf_status tell(const search *s, rf_error *err) {
   return rf_run_progress(s->run, done, s->expected, err);
 }
 
-// applications of operators speak of their own progress; only a stop comes through
+// Applies an operator without its own progress count; only a stop passes through.
 static rf_status apply(const search *s, rf_apply_fn f, int32_t count, const double *x, double *y,
                        rf_error *err) {
   rf_run_part part = {s->run, s->report->solves, s->report->solves, s->expected};
@@ -133,7 +133,7 @@ static void free_krylov(krylov *q) {
   rf_free(q->iwork);
 }
 
-// eigenpairs of a small symmetric matrix in place, ascending
+// Computes the eigenpairs of a small symmetric matrix in place, ascending.
 static rf_status small_eigen(krylov *q, int m, double *a, double *value, rf_error *err) {
   int info = 0;
   dsyevd_("V", "L", &m, a, &m, value, q->work, &q->lwork, q->iwork, &q->liwork, &info);
@@ -141,7 +141,7 @@ static rf_status small_eigen(krylov *q, int m, double *a, double *value, rf_erro
                    : rf_fail(err, RF_ERR_INTERNAL, "LAPACK dsyevd failed with code %d", info);
 }
 
-// c = V^T M w (m x count), w -= V c; mw becomes M times the old w
+// Computes c = V^T M w (m x count) and w -= V c; mw becomes M times the old w.
 static rf_status project(const search *s, krylov *q, int32_t count, rf_error *err) {
   rf_status st = apply(s, s->p->mass, count, q->w, q->mw, err);
   if (st < 0 || q->m == 0) return st;
@@ -150,9 +150,9 @@ static rf_status project(const search *s, krylov *q, int32_t count, rf_error *er
   return rf_tall_add(s->run, q->n, q->m, q->v, count, q->c, -1.0, 1.0, q->w, err);
 }
 
-// M-orthonormalises w, count columns, against V and in itself, twice: projections leave
-// the rounding of what they remove.  Directions shorter than `negligible` are dropped.
-// The first time w = (new w) B.
+// M-orthonormalises the `count` columns of w against V and each other, twice: a projection leaves
+// the rounding of the part it removes.  Directions shorter than `negligible` are dropped.  The
+// first pass satisfies w = (new w) B.
 static rf_status orthonormalize(const search *s, krylov *q, int32_t count, double negligible,
                                 rf_error *err) {
   rf_status st = RF_OK;
@@ -162,7 +162,8 @@ static rf_status orthonormalize(const search *s, krylov *q, int32_t count, doubl
     const int p = q->next_width;
     st = project(s, q, p, err);
     if (st < 0) return st;
-    // Gram matrix of the projected block: what it was projected against drops out
+    // Gram matrix of the projected block: M times the old w serves, as the removed part is
+    // M-orthogonal to w
     st = rf_tall_inner(s->run, q->n, p, q->w, p, q->mw, q->sums, gram, err);
     if (st < 0) return st;
     st = small_eigen(q, p, gram, length, err);
@@ -184,7 +185,7 @@ static rf_status orthonormalize(const search *s, krylov *q, int32_t count, doubl
     st = rf_tall_add(s->run, q->n, p, q->w, kept, turn, 1.0, 0.0, q->mw, err);
     if (st < 0) return st;
     if (pass > 0) {
-      // the second turn is all but a rotation: B follows it, B := turn^-1 B
+      // the second transformation is nearly a rotation: B follows it, B := turn^-1 B
       const double plus = 1.0, zero = 0.0;
       double turned[BLOCK * BLOCK];
       for (int j = 0; j < kept; ++j)
@@ -199,8 +200,8 @@ static rf_status orthonormalize(const search *s, krylov *q, int32_t count, doubl
   return RF_OK;
 }
 
-// The next block becomes random directions outside of V.  There are some, as V has fewer than
-// n columns; where none shows, lengths in the metric of M mean nothing.
+// Replaces the next block by random directions outside of V. They exist, as V has fewer than n
+// columns; if none is found, the metric of M is not positive definite.
 static rf_status fresh_block(const search *s, krylov *q, uint64_t seed, rf_error *err) {
   fill_start(seed, at(q->n, BLOCK), q->w);
   rf_status st = apply(s, s->p->mass, BLOCK, q->w, q->mw, err);
@@ -231,8 +232,8 @@ static rf_status give_up(const search *s, const krylov *q, rf_error *err) {
                  s->p->shift + 1.0 / q->theta[k - 1]);
 }
 
-// One block step: applies A to the last block, fills the new rows and columns of H and
-// makes the next block in w.
+// Takes one block step: applies A to the last block, fills the new rows and columns of H and stores
+// the next block in w.
 static rf_status advance(search *s, krylov *q, rf_error *err) {
   const int32_t first = q->m - q->width;
   double *block = q->v + at(q->n, first);
@@ -259,14 +260,14 @@ static rf_status advance(search *s, krylov *q, rf_error *err) {
   return orthonormalize(s, q, q->width, INVARIANT * largest, err);
 }
 
-// Ritz values, vectors and residuals of H
+// Computes Ritz values, vectors and residuals of H.
 static rf_status ritz_pairs(krylov *q, rf_error *err) {
   const int32_t m = q->m, first = m - q->width;
   for (int32_t j = 0; j < m; ++j)
     memcpy(q->ritz + at(m, j), q->h + at(q->most, j), (size_t)m * sizeof *q->h);
   const rf_status st = small_eigen(q, m, q->ritz, q->theta, err);
   if (st < 0) return st;
-  // descending: exchange ends
+  // reverse the order: descending
   for (int32_t i = 0, j = m - 1; i < j; ++i, --j) {
     const double t = q->theta[i];
     q->theta[i] = q->theta[j];
@@ -290,7 +291,7 @@ static rf_status ritz_pairs(krylov *q, rf_error *err) {
   return RF_OK;
 }
 
-// V becomes its first `keep` Ritz vectors
+// Replaces V by its first `keep` Ritz vectors.
 static rf_status compress(const search *s, krylov *q, int32_t keep, rf_error *err) {
   const rf_status st = rf_tall_turn(s->run, q->n, q->m, q->v, keep, q->ritz, q->slice, err);
   if (st < 0) return st;
@@ -302,7 +303,7 @@ static rf_status compress(const search *s, krylov *q, int32_t keep, rf_error *er
   return RF_OK;
 }
 
-// More room: what a restart has left in V, H and w stays.
+// Enlarges the space; keeps the content of V, H and w after a restart.
 static rf_status widen(const search *s, krylov *q, int32_t most, rf_error *err) {
   krylov wide = {0};
   const rf_status st = create_krylov(&wide, q->n, most, s->run->threads, err);
@@ -320,15 +321,15 @@ static rf_status widen(const search *s, krylov *q, int32_t most, rf_error *err) 
   return st;
 }
 
-// the next block joins V
+// Appends the next block to V.
 static void append(krylov *q) {
   memcpy(q->v + at(q->n, q->m), q->w, at(q->n, q->next_width) * sizeof *q->v);
   q->m += q->next_width;
   q->width = q->next_width;
 }
 
-// Number of leading Ritz pairs that are the answer: the k wanted and those of the same
-// eigenvalue as the k-th.  0 while any of them, or the guard behind them, is not known.
+// Returns the number of leading Ritz pairs in the answer: the k wanted and those of the same
+// eigenvalue as the k-th.  0 until all of them, and the guard vectors after them, have converged.
 static int32_t answer(const krylov *q, int32_t k) {
   int32_t count = 0;
   while (count < q->m && q->residual[count] <= TOLERANCE * q->theta[count]) ++count;
@@ -340,7 +341,7 @@ static int32_t answer(const krylov *q, int32_t k) {
   return end;
 }
 
-// size of the largest repeated eigenvalue among the first `count`
+// Returns the size of the largest repeated eigenvalue among the first `count`.
 static int32_t largest_cluster(const krylov *q, int32_t count) {
   int32_t largest = 1;
   for (int32_t i = 0, j; i < count; i = j) {
@@ -370,8 +371,8 @@ static rf_status search_all(search *s, rf_error *err) {
     RF_TRY(tell(s, err));
     const int32_t count = verify > 0 && --verify > 0 ? 0 : answer(&q, k);
     if (count > 0) {
-      // a block of random vectors sees at most BLOCK vectors of one repeated eigenvalue:
-      // where it may have seen too few, others are tried until nothing new comes up
+      // a random block reaches at most BLOCK vectors of one repeated eigenvalue: if there may be
+      // more, further random blocks are tried until the values no longer change
       const bool suspect = largest_cluster(&q, count) >= BLOCK;
       if (!suspect || fabs(q.theta[k - 1] - verified) <= SAME * verified) {
         RF_TRY(compress(s, &q, count, err));
@@ -396,8 +397,8 @@ static rf_status search_all(search *s, rf_error *err) {
       }
       s->report->restarts += 1;
       RF_TRY(compress(s, &q, keep, err));
-      // eigenvalues by the dozen close to those wanted come apart only in a space that has
-      // room for all of them
+      // clustered eigenvalues near the wanted ones separate only in a space that can hold all of
+      // them
       if (doublings > 0 && --patience == 0 && 2 * most + BLOCK <= (n - s->p->null_space) / 2) {
         keep += most / 2;
         most *= 2;
@@ -406,7 +407,7 @@ static rf_status search_all(search *s, rf_error *err) {
         patience = PATIENCE;
       }
     }
-    // the space is invariant: go on in another direction
+    // the space is invariant: continue in another direction
     if (q.next_width == 0)
       RF_TRY(fresh_block(s, &q, s->set->seed + OTHER_SEEDS + (uint64_t)s->report->solves, err));
     append(&q);
@@ -416,7 +417,8 @@ done:
   return st;
 }
 
-// All of it by LAPACK: A = M (K - shift M)^-1 M and M as dense matrices, A x = theta M x.
+// Solves the whole problem by LAPACK: A = M (K - shift M)^-1 M and M as dense matrices, A x = theta
+// M x.
 static rf_status solve_dense(search *s, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = s->p->n;
@@ -472,7 +474,7 @@ done:
   return st;
 }
 
-// One step of subspace iteration on m vectors with Rayleigh-Ritz: Y = (K - shift M)^-1 M X,
+// Takes one step of subspace iteration on m vectors with Rayleigh-Ritz: Y = (K - shift M)^-1 M X;
 // (Y^T M X) s = mu (Y^T M Y) s needs no K and gives mu = lambda - shift, ascending.
 static rf_status polish(search *s, int32_t m, double *mu, rf_error *err) {
   rf_status st = RF_OK;
@@ -495,7 +497,7 @@ static rf_status polish(search *s, int32_t m, double *mu, rf_error *err) {
   RF_TRY(apply(s, s->p->mass, m, y, mx, err));
   RF_TRY(rf_tall_inner(s->run, n, m, y, m, mx, sums, b, err));
 
-  // columns of unit length make Y^T M Y the identity but for rounding
+  // columns of unit length make Y^T M Y the identity up to rounding
   for (int32_t j = 0; j < m; ++j) {
     const double square_length = b[at(m, j) + (size_t)j];
     if (!(isfinite(square_length) && square_length > 0.0)) {
@@ -572,7 +574,7 @@ rf_status rf_eigen_smallest(const rf_eigen_problem *problem, const rf_eigen_sett
   RF_ALLOC(mu, s.capacity);
   RF_ALLOC(s.x, (int64_t)s.capacity * n);
 
-  // one BLAS thread: the same bits whatever the process has set
+  // one BLAS thread: the result must not depend on the thread count of the process
   rf_blas_serial_begin();
   st = dense ? solve_dense(&s, err) : search_all(&s, err);
   const bool stuck = st == RF_ERR_NO_CONVERGENCE && set->subspace == 0;

@@ -1,17 +1,16 @@
-// The k smallest eigenpairs of  K x = lambda M x,  K symmetric, M symmetric positive
-// definite, both known by what they do to vectors only.
+// The k smallest eigenpairs of K x = lambda M x with K symmetric and M symmetric positive definite,
+// both given as operators on vectors.
 //
-// A block Lanczos method with thick restarts finds them as the largest eigenvalues
-// theta = 1 / (lambda - shift) of A = (K - shift M)^-1 M, which is symmetric in the metric of
-// M; it orthogonalises in full.  Blocks for two reasons: eight solves at once cost as much as
-// three alone, and a repeated eigenvalue shows all its vectors together, where a
-// method with single vectors misses some.  Where restarts do not suffice, as more
-// eigenvalues lie close together than the Krylov space holds, the space grows.  One step of
-// subspace iteration then polishes all vectors.  Problems that are small, or that ask for a
-// good part of the spectrum, are solved densely by LAPACK.  There is no state outside of a call.
+// A block Lanczos method with thick restarts and full orthogonalisation finds them as the largest
+// eigenvalues theta = 1 / (lambda - shift) of A = (K - shift M)^-1 M, which is symmetric in the
+// metric of M. Blocks have two advantages: eight solves at once cost as much as three alone, and
+// all vectors of a repeated eigenvalue appear together, of which a method with single vectors
+// misses some.  The space grows if more eigenvalues lie close together than it holds.  One step of
+// subspace iteration then polishes all vectors.  Small problems, and those that ask for a large
+// part of the spectrum, are solved densely by LAPACK. All state is local to the call.
 //
-// Result: ascending, M-orthonormal, and unique as far as mathematics lets it be, by
-// linalg/convention.h; the eigenvalue that is cut by k is completed before.
+// Results are ascending, M-orthonormal and, as far as possible, unique by linalg/convention.h; the
+// cluster of the k-th eigenvalue is completed before the cut.
 #ifndef RF_LINALG_EIGEN_H
 #define RF_LINALG_EIGEN_H
 
@@ -20,7 +19,7 @@
 #include "base/status.h"
 #include "linalg/csc.h"
 
-// y = A x for count vectors (count, n).  For a solve x and y may be the same memory.
+// y = A x for count vectors (count, n). In a solve x and y may be the same memory.
 typedef rf_status (*rf_apply_fn)(void *context, const rf_run *run, int32_t count, const double *x,
                                  double *y, rf_error *err);
 
@@ -30,7 +29,7 @@ typedef struct rf_eigen_problem {
   rf_apply_fn solve;   // y = (K - shift M)^-1 x, K - shift M positive definite
   void *context;       // of both
   double shift;        // below the spectrum; 0 when K itself is positive definite
-  int32_t null_space;  // dimension of what solve maps to zero instead (left out of the spectrum)
+  int32_t null_space;  // dimension of the null space that `solve` maps to zero
   int32_t n_weights;
   const double *const *weights;  // diagonals that order repeated modes (n_weights, n)
 } rf_eigen_problem;
@@ -39,15 +38,15 @@ typedef struct rf_eigen_settings {
   int32_t k;             // 1 .. n - null_space - 1
   int32_t subspace;      // most vectors of the Krylov space; 0: k + 98, and more as needed
   int32_t max_restarts;  // 0: 100
-  uint64_t seed;         // of the start vectors
+  uint64_t seed;         // seed of the start vectors
 } rf_eigen_settings;
 
 typedef struct rf_eigen_report {
-  int32_t solves;  // right-hand sides
+  int32_t solves;  // right-hand sides solved for
   int32_t restarts;
 } rf_eigen_report;
 
-// values (k), vectors (k, n).
+// Computes values (k) and vectors (k, n).
 RF_MUST_CHECK rf_status rf_eigen_smallest(const rf_eigen_problem *problem,
                                           const rf_eigen_settings *set, const rf_run *run,
                                           double *values, double *vectors, rf_eigen_report *report,

@@ -6,14 +6,14 @@
 #include "base/run.h"
 #include "linalg/fronts_internal.h"
 
-// Shares of all work.  Subtrees up to the first are one unit; fronts with more than the second at
-// and below them are at the top.
+// Shares of the total work.  A subtree of at most SUBTREE is one unit; a front belongs to the top
+// if it and its subtree exceed TOP.
 static const double SUBTREE = 1.0 / 1024, TOP = 1.0 / 64;
-static const double SMALL = 1e8;  // multiplications that are not worth a second thread
+static const double SMALL = 1e8;  // multiplications below which a second thread does not pay
 
 static double elimination_work(double rows, double columns) { return columns * rows * rows; }
 
-// Children of each front, and work at and below it.
+// Links each front to its children; computes the work at and below it.
 static rf_status link_tree(rf_fronts *f, double *work, int32_t *below, rf_error *err) {
   const rf_supernodes *t = &f->nodes;
   for (int32_t s = 0; s < t->count; ++s) {
@@ -23,7 +23,7 @@ static rf_status link_tree(rf_fronts *f, double *work, int32_t *below, rf_error 
     for (int32_t c = t->column[s]; c < t->column[s + 1]; ++c) f->owner[c] = s;
     if (rf_front_rows(f, s) > f->most_rows) f->most_rows = rf_front_rows(f, s);
   }
-  // children are before their parents: what is added to a front is whole when its turn comes
+  // children precede parents: a front is complete when its turn comes
   for (int32_t s = 0; s < t->count; ++s) {
     const int32_t parent = rf_front_parent(f, s);
     if (parent < 0) continue;
@@ -38,7 +38,7 @@ static rf_status link_tree(rf_fronts *f, double *work, int32_t *below, rf_error 
     if (parent < 0) continue;
     f->next[s] = f->child[parent];
     f->child[parent] = s;
-    // a subtree is a range, which ends with its root
+    // a subtree is a contiguous range that ends with its root
     if (s - below[s] < parent - below[parent])
       return rf_fail(err, RF_ERR_INTERNAL, "supernodes of the factor are not in postorder");
   }
@@ -127,19 +127,19 @@ void rf_fronts_free(rf_fronts *f) {
 
 typedef enum progress { PENDING, DONE, FAILED } progress;
 
-// Consecutive units below one front of the top: all are in its subtree.
+// Consecutive units below one front of the top, all in its subtree.
 typedef struct batch {
   const rf_fronts *f;
   int32_t begin, end;
   bool upward;
   rf_front_fn visit;
   void *context;
-  pthread_mutex_t lock;  // guards the two below
+  pthread_mutex_t lock;  // guards the two fields below
   pthread_cond_t changed;
   progress *of_unit;  // (n_units)
 } batch;
 
-// Progress of the units that a unit depends on.
+// Returns the progress of the units that a unit depends on.
 static progress before(const batch *b, int32_t unit) {
   const rf_front_unit *all = b->f->unit;
   if (!b->upward) return all[unit].parent < 0 ? DONE : b->of_unit[all[unit].parent];
@@ -148,7 +148,7 @@ static progress before(const batch *b, int32_t unit) {
   return DONE;
 }
 
-// Tasks are claimed in order: what a unit waits for is being worked on by another thread, or over.
+// Tasks are claimed in order: units that this one depends on are finished or in progress.
 static rf_status visit_unit(void *context, int64_t task, int worker, rf_error *err) {
   batch *b = context;
   const int32_t unit = b->upward ? b->begin + (int32_t)task : b->end - 1 - (int32_t)task;
@@ -156,7 +156,7 @@ static rf_status visit_unit(void *context, int64_t task, int worker, rf_error *e
   progress needed;
   while ((needed = before(b, unit)) == PENDING) pthread_cond_wait(&b->changed, &b->lock);
   pthread_mutex_unlock(&b->lock);
-  // rf_run_tasks reports the lowest task, the one that failed first
+  // rf_run_tasks reports the lowest task: the original failure, not this one
   const rf_status st = needed == DONE ? b->visit(b->context, unit, worker, err)
                                       : rf_fail(err, RF_ERR_INTERNAL, "an earlier part failed");
   pthread_mutex_lock(&b->lock);
@@ -178,7 +178,7 @@ rf_status rf_fronts_visit(const rf_fronts *f, const rf_run *run, bool upward, rf
   pthread_cond_init(&b.changed, NULL);
   RF_ALLOC(b.of_unit, f->n_units);
   for (int32_t first = 0, last; first < f->n_units; first = last) {
-    // upward: some that are not of the top, then one that is; downward: the other way round
+    // upward: units below the top, then one of the top; downward: the reverse
     last = first;
     if (upward) {
       while (last < f->n_units && !f->unit[last].top) ++last;

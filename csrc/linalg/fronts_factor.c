@@ -9,19 +9,19 @@
 
 enum {
   TILE = 384,       // rows and columns of a tile
-  CHUNK = 1 << 16,  // values set to zero by one task
-  SIZES = 48,       // of blocks
-  NEAR = 3          // sizes among which a block is looked for
+  CHUNK = 1 << 16,  // values zeroed per task
+  SIZES = 48,       // number of block sizes
+  NEAR = 3          // number of sizes searched for a free block
 };
 
-// Memory of an update; a block serves again and again, as the first touch of new memory takes
-// longer than most fronts.
+// Memory of an update.  Blocks are reused: the first touch of new memory takes longer than most
+// fronts.
 typedef struct block {
   double *numbers;
   int size;
 } block;
 
-// A free block.
+// Free block.
 typedef struct kept_block {
   struct kept_block *next;
 } kept_block;
@@ -31,7 +31,7 @@ typedef struct pool {
   kept_block *kept[SIZES];
 } pool;
 
-// Numbers of a block, for sizes 0, 1, ...: 1024, 1536, 2048, 3072, ...
+// Returns the number of values in a block of size 0, 1, ...: 1024, 1536, 2048, 3072, ...
 static size_t block_numbers(int size) { return (size_t)(size % 2 ? 3 : 2) << (size / 2 + 9); }
 
 static int block_size(size_t numbers) {
@@ -85,15 +85,15 @@ typedef struct factorization {
   const rf_run *run;
   const rf_csc *lower;
   double *values;
-  block *update;  // (count) what each front hands up, until its parent has taken it
+  block *update;  // (count) update of each front, until its parent has added it
   pool blocks;
-  int32_t **places;  // a worker: (most_rows) of a child's rows in its parent
-  int32_t **at;      // a worker: (n) of columns in the rows of a front
-  int32_t *bad;      // (n_units) column without a positive pivot
+  int32_t **places;  // per worker: (most_rows) positions of a child's rows in its parent
+  int32_t **at;      // per worker: (n) positions of columns in the rows of a front
+  int32_t *bad;      // (n_units) column with a non-positive pivot
 } factorization;
 
-// A front while it is eliminated: `columns` of L with all its rows, and the update, which is lower
-// triangular, in strips of TILE columns that begin on the diagonal.
+// A front during elimination: `columns` of L with all its rows, and the lower triangular update in
+// strips of TILE columns that begin on the diagonal.
 typedef struct front {
   int32_t rows, columns, rest;
   double *l;
@@ -121,14 +121,14 @@ static int64_t update_size(int32_t rest) {
   return strip_begin(rest, last) + left * left;
 }
 
-// Column of the update from its diagonal on is at strip + (row - first of the strip).
+// Returns a column of the update, to be indexed by rows from the diagonal on.
 static double *update_column(const front *t, int32_t column) {
   const int32_t strip = column / TILE, first = strip * TILE;
   return t->update + strip_begin(t->rest, strip) + (int64_t)(column - first) * (t->rest - first) -
          first;
 }
 
-// Adds columns [from, to) of a child's update.
+// Adds columns [from, to) of a child's update to its parent.
 static void add_columns(const front *child, const int32_t *place, const front *parent, int32_t from,
                         int32_t to) {
   for (int32_t c = from; c < to; ++c) {
@@ -141,7 +141,7 @@ static void add_columns(const front *child, const int32_t *place, const front *p
   }
 }
 
-// Positions of the rows that a child hands up among those of its parent.
+// Finds the positions of a child's update rows among the rows of its parent.
 static void find_places(const rf_fronts *f, int32_t child, int32_t parent, int32_t *place) {
   const int32_t *mine = rf_front_row(f, child) + rf_front_columns(f, child);
   const int32_t *theirs = rf_front_row(f, parent);
@@ -157,14 +157,14 @@ static void find_places(const rf_fronts *f, int32_t child, int32_t parent, int32
   }
 }
 
-// The steps of an elimination.  In a step, tasks do not depend on each other.
+// Steps of an elimination.  Tasks within a step are independent.
 typedef struct step {
   const factorization *q;
   front t, child;
   int32_t s;
   const int32_t *place;
-  int32_t block;  // strip of columns that is eliminated
-  int32_t bad;    // column in the front whose pivot is not positive; -1
+  int32_t block;  // strip of columns to eliminate
+  int32_t bad;    // column in the front with a non-positive pivot; -1: none
 } step;
 
 static rf_status add_task(void *context, int64_t task, int worker, rf_error *err) {
@@ -175,8 +175,8 @@ static rf_status add_task(void *context, int64_t task, int worker, rf_error *err
   return RF_OK;
 }
 
-// Subtracts the contributions of earlier strips from a tile.  Task 0 is the tile on the diagonal,
-// which is factorized.
+// Subtracts the contributions of earlier strips from a tile.  Task 0 is the tile on the diagonal
+// and factorizes it.
 static rf_status gather_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   step *p = context;
@@ -210,7 +210,7 @@ static rf_status divide_task(void *context, int64_t task, int worker, rf_error *
   return RF_OK;
 }
 
-// A tile of the update, counted strip by strip.
+// Subtracts from a tile of the update; tiles are counted strip by strip.
 static rf_status update_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const step *p = context;
@@ -229,7 +229,7 @@ static rf_status update_task(void *context, int64_t task, int worker, rf_error *
   return RF_OK;
 }
 
-// Tasks of a step, on the threads of the run in fronts of the top.
+// Runs the tasks of a step, in parallel only for fronts of the top.
 static rf_status take(step *p, bool top, int64_t tasks, rf_task_fn task, rf_error *err) {
   if (top && tasks > 1) return rf_run_tasks(p->q->run, tasks, 0, task, p, err);
   for (int64_t i = 0; i < tasks; ++i) {
@@ -286,7 +286,7 @@ static rf_status zero_task(void *context, int64_t task, int worker, rf_error *er
   return RF_OK;
 }
 
-// Index of a row of a front; -1: absent.
+// Returns the index of a row in a front; -1: absent.
 static int32_t find_row(const rf_fronts *f, int32_t s, int32_t wanted) {
   const int32_t *row = rf_front_row(f, s);
   int32_t low = 0, high = rf_front_rows(f, s);
@@ -321,7 +321,7 @@ static rf_status enter_task(void *context, int64_t task, int worker, rf_error *e
     known = s;
     double *column = q->values + f->nodes.value_begin[s] + (int64_t)(c - row[0]) * rows;
     const int32_t unknown = f->nodes.permutation[c];
-    int32_t across = -1, there = -1;  // another front, and this column among its rows
+    int32_t across = -1, there = -1;  // another front, and the row of this column in it
     for (int32_t p = a->colptr[unknown]; p < a->colptr[unknown + 1]; ++p) {
       const int32_t r = f->position[a->rowind[p]];
       if (r >= c) {

@@ -4,23 +4,23 @@
 
 #include "linalg/fronts.h"
 
-// A subtree that one thread works on, or one front above such subtrees.
+// A subtree handled by one thread, or one front above such subtrees.
 typedef struct rf_front_unit {
-  int32_t begin, end;   // fronts; the last is the root
-  int32_t parent;       // unit; -1: none
-  int32_t child, next;  // first of the children and the next of the same parent, ascending; -1
-  bool top;             // one front, cut into tiles
-  int64_t outside;      // first of the rows of its root that are columns of others; none at the top
+  int32_t begin, end;   // range of fronts; the last is the root
+  int32_t parent;       // parent unit; -1: none
+  int32_t child, next;  // first child, and next unit of the same parent, ascending; -1: none
+  bool top;             // a single front, cut into tiles
+  int64_t outside;      // offset of the root's rows outside the unit; unused at the top
 } rf_front_unit;
 
 struct rf_fronts {
   rf_supernodes nodes;
   int32_t *position;  // (n) column of each unknown
   int32_t *owner;     // (n) front of each column
-  int32_t *child;     // (count) first child of each front, ascending; -1
-  int32_t *next;      // (count) next child of the same parent; -1
-  int32_t most_rows;  // of a front
-  int64_t outside;    // rows of all units that are columns of others
+  int32_t *child;     // (count) first child of each front, ascending; -1: none
+  int32_t *next;      // (count) next child of the same parent; -1: none
+  int32_t most_rows;  // largest number of rows of a front
+  int64_t outside;    // total of the rows outside their units
   int32_t n_units;
   rf_front_unit *unit;  // in the order of the fronts
 };
@@ -34,12 +34,12 @@ static inline int32_t rf_front_rows(const rf_fronts *f, int32_t s) {
 static inline const int32_t *rf_front_row(const rf_fronts *f, int32_t s) {
   return f->nodes.row + f->nodes.row_begin[s];
 }
-// Parent of a front in the elimination tree; -1: a root.
+// Returns the parent of a front in the elimination tree; -1: a root.
 static inline int32_t rf_front_parent(const rf_fronts *f, int32_t s) {
   const int32_t columns = rf_front_columns(f, s);
   return rf_front_rows(f, s) == columns ? -1 : f->owner[rf_front_row(f, s)[columns]];
 }
-// Numbers of the factor.
+// Returns the number of values of the factor.
 static inline int64_t rf_fronts_values(const rf_fronts *f) {
   const int32_t last = f->nodes.count - 1;
   return f->nodes.value_begin[last] + (int64_t)rf_front_rows(f, last) * rf_front_columns(f, last);
@@ -50,11 +50,11 @@ static inline int32_t rf_pieces(int32_t length, int32_t piece) {
   return (length + piece - 1) / piece;
 }
 
-// Processes a unit.  `worker` selects scratch; a top unit is worked on alone, and may use
-// the threads of the run.
+// Processes a unit.  `worker` selects scratch; a top unit runs alone and may use the threads of the
+// run.
 typedef rf_status (*rf_front_fn)(void *context, int32_t unit, int worker, rf_error *err);
 
-// All units, each after its children (upward) or after its parent.
+// Visits all units, each after its children (upward) or after its parent.
 RF_MUST_CHECK rf_status rf_fronts_visit(const rf_fronts *f, const rf_run *run, bool upward,
                                         rf_front_fn visit, void *context, rf_error *err);
 

@@ -9,12 +9,12 @@
 enum {
   WIDTH = RF_PANEL_WIDTH,
   COLUMNS = RF_PANEL_COLUMNS,
-  BLOCKS = 4,  // of right-hand sides that are solved for at once
-  WIDE = 512,  // columns of a top front that one thread solves for, and rows of a task
-  SOME = 4096  // rows that one task brings in order
+  BLOCKS = 4,  // blocks of right-hand sides per pass
+  WIDE = 512,  // columns of a top front that one thread solves for, and rows per task
+  SOME = 4096  // rows that one task permutes
 };
 
-static const double SMALL = 3e7;  // multiplications of one triangle
+static const double SMALL = 3e7;  // multiplications that are not worth a second thread
 
 typedef struct solution {
   const rf_fronts *f;
@@ -23,14 +23,14 @@ typedef struct solution {
   rf_fronts_operation operation;
   const rf_fronts_sides *sides;
   rf_simd simd;
-  int32_t first, columns, blocks;  // right-hand sides that are worked on, and their blocks
+  int32_t first, columns, blocks;  // range of right-hand sides in work, and their blocks
   double *y;                       // (blocks, n, WIDTH), in the order of elimination
-  double *outside;  // (blocks, f->outside, WIDTH): what units add to rows of their ancestors
-  double **z;       // a worker: (blocks, most_rows, WIDTH) of one front
-  int32_t **at;     // a worker: (n) of rows above a unit among those of its root
+  double *outside;  // (blocks, f->outside, WIDTH) sums for rows of the units' ancestors
+  double **z;       // per worker: (blocks, most_rows, WIDTH) of one front
+  int32_t **at;     // per worker: (n) positions of rows above a unit among those of its root
 } solution;
 
-// Columns [from, to) of a front and its rows up to `end`.
+// Columns [from, to) of a front and its rows below `end`.
 typedef struct panel {
   const solution *q;
   const double *l;
@@ -66,7 +66,7 @@ static void solve_backward(const panel *p) {
   }
 }
 
-// Some of the rows below a wide range of columns.
+// Takes the forward step for some of the rows below a wide range of columns.
 static rf_status forward_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const panel *p = context;
@@ -78,7 +78,7 @@ static rf_status forward_task(void *context, int64_t task, int worker, rf_error 
   return RF_OK;
 }
 
-// Some of the columns above all rows below them.
+// Takes the backward step for some of the columns, from all rows below them.
 static rf_status backward_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const panel *p = context;
@@ -113,7 +113,7 @@ static rf_status backward_on_threads(panel *p, rf_error *err) {
   return RF_OK;
 }
 
-// Numbers of one right-hand side.
+// Strides of one right-hand side.
 typedef struct side {
   int64_t at, step;
 } side;
@@ -148,7 +148,7 @@ static rf_status forward_unit(void *context, int32_t unit, int worker, rf_error 
   const rf_front_unit *u = &f->unit[unit];
   int32_t *at = q->at[worker];
   const int32_t root = u->end - 1;
-  // above the top nothing goes on meanwhile: rows there are reached at once
+  // units of the top run alone and add directly to the rows above
   const int32_t own_end = u->top ? f->nodes.n : f->nodes.column[u->end];
   for (int32_t i = rf_front_columns(f, root); i < rf_front_rows(f, root) && !u->top; ++i)
     at[rf_front_row(f, root)[i]] = i - rf_front_columns(f, root);
@@ -218,7 +218,7 @@ static rf_status backward_unit(void *context, int32_t unit, int worker, rf_error
   return RF_OK;
 }
 
-// L^T for some columns.
+// Multiplies by L^T for some columns.
 static rf_status multiply_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)err;
   const solution *q = context;
@@ -307,7 +307,7 @@ rf_status rf_fronts_apply(const rf_fronts *f, const rf_run *run, const double *v
                 .operation = operation,
                 .sides = sides,
                 .simd = rf_simd_resolve(RF_SIMD_BEST)};
-  // threads that wake up for little work take longer than they save
+  // for small work, waking threads takes longer than it saves
   const rf_run alone = {1, run->progress, run->progress_context};
   if ((double)rf_fronts_values(f) * columns < SMALL) q.run = run = &alone;
   const int64_t own_rows = operation == RF_FRONTS_HALF_MULTIPLY ? 2 : 1;

@@ -1,8 +1,8 @@
 // Sizes of LAPACK workspaces.
 //
-// A routine is asked for its size with lwork = -1 and answers in a double.  It computes that
-// size in 32 bits: large problems wrap around, at worst to a small positive number.  So the
-// documented least is computed here in 64 bits.
+// A routine called with lwork = -1 returns its workspace size in a double.  It computes that size
+// in 32 bits: for large problems it wraps around, at worst to a small positive number.  So the
+// documented minimum is computed here in 64 bits.
 #ifndef RF_LINALG_LAPACK_H
 #define RF_LINALG_LAPACK_H
 
@@ -11,12 +11,11 @@
 
 #include "base/status.h"
 
-// Documented least of the workspaces, for dgesdd with jobz "S", k the smaller side.
+// Return the documented minimum of the workspaces; for dgesdd with jobz "S", k is the smaller side.
 static inline int64_t rf_lapack_least_dsyevd(int64_t n) { return 1 + 6 * n + 2 * n * n; }
 static inline int64_t rf_lapack_least_dgesdd(int64_t k) { return 4 * k * k + 7 * k; }
 
-// Size from a query that answered `info` and `best`.  RF_ERR_ARG says there are too many of
-// `things` (a plural).
+// Evaluates a size query that answered `info` and `best`. RF_ERR_ARG: too many `things` (a plural).
 RF_MUST_CHECK static inline rf_status rf_lapack_size(const char *routine, const char *things,
                                                      int64_t least, int info, double best,
                                                      int *size, rf_error *err) {

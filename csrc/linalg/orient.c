@@ -1,4 +1,4 @@
-// Products and sums are not made one (contracted), on which what is lost relies.
+// Exact error terms rely on products and sums that are rounded separately (not contracted).
 #if !defined(__clang__)
 #pragma GCC optimize("fp-contract=off")
 #endif
@@ -8,9 +8,9 @@
 
 static const double BOUND = 7.7715611723761027e-16;  // (7 + 56 u) u, u = 2^-53
 
-// ---- sums of numbers that do not overlap, the smallest first ----------------------------
+// ---- sums of non-overlapping numbers, the smallest first --------------------------------
 //
-// Zeros are left out, so that a sum is 0 where it has no numbers.
+// Zeros are left out: an empty sum is 0.
 
 enum { LONGEST = 192 };
 
@@ -19,7 +19,7 @@ typedef struct expansion {
   double x[LONGEST];
 } expansion;
 
-// of a + b the rounded sum and what was lost
+// Returns the rounded sum a + b and its rounding error.
 static double two_sum(double a, double b, double *lost) {
   const double sum = a + b, more = sum - a;
   *lost = (a - (sum - more)) + (b - more);
@@ -45,7 +45,7 @@ static void add(expansion *e, const expansion *f) {
   for (int i = 0; i < f->n; ++i) add_number(e, f->x[i]);
 }
 
-// out += b e
+// Adds b e to out.
 static void add_scaled(expansion *out, const expansion *e, double b) {
   for (int i = 0; i < e->n; ++i) {
     const double product = e->x[i] * b;
@@ -62,7 +62,7 @@ static void difference(double a, double b, expansion *out) {
   append(out, rounded);
 }
 
-// out += sign a b
+// Adds sign a b to out.
 static void add_product(expansion *out, const expansion *a, const expansion *b, double sign) {
   for (int i = 0; i < b->n; ++i) add_scaled(out, a, sign * b->x[i]);
 }
@@ -71,7 +71,7 @@ static int sign_of(const expansion *e) { return e->n == 0 ? 0 : e->x[e->n - 1] >
 
 // ---- orientations -----------------------------------------------------------------------
 
-// component i of the cross product of two ways
+// Computes component i of the cross product of two difference vectors.
 static void cross(const expansion u[3], const expansion v[3], int i, expansion *out) {
   const int j = (i + 1) % 3, k = (i + 2) % 3;
   out->n = 0;

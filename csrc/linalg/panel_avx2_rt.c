@@ -1,4 +1,4 @@
-// Kernels of triangular solves, avx2 variant.
+// Kernels of triangular solves, AVX2 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

@@ -1,4 +1,4 @@
-// Kernels of triangular solves, avx512 variant.
+// Kernels of triangular solves, AVX-512 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

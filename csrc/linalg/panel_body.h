@@ -3,9 +3,9 @@
 #include "linalg/simd_body.h"
 
 enum {
-  VECTORS = RF_PANEL_WIDTH / RF_WIDTH,  // of a row
-  STRIP = RF_WIDTH,                     // columns at once, as many as there are registers for
-  ROWS = 64                             // that stay in the first cache for all blocks
+  VECTORS = RF_PANEL_WIDTH / RF_WIDTH,  // vectors per row
+  STRIP = RF_WIDTH,                     // columns at once, limited by the number of registers
+  ROWS = 64                             // rows that stay in the first-level cache over all blocks
 };
 
 typedef struct row {
@@ -25,7 +25,7 @@ RF_INLINE row less(row r, double factor, row x) {
   return r;
 }
 
-// y -= L x for `columns` columns that stay in registers.
+// Computes y -= L x for `columns` columns that stay in registers.
 RF_INLINE void subtract_strip(int columns, int32_t rows, const double *l, int64_t ld,
                               const double *x, double *y) {
   row factor[STRIP];
@@ -37,7 +37,7 @@ RF_INLINE void subtract_strip(int columns, int32_t rows, const double *l, int64_
   }
 }
 
-// x -= L^T y for `columns` columns; their sums stay in registers.
+// Computes x -= L^T y for `columns` columns; their sums stay in registers.
 RF_INLINE void gather_strip(int columns, int32_t rows, const double *l, int64_t ld, const double *y,
                             double *x) {
   row sum[STRIP];

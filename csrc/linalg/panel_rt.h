@@ -1,7 +1,7 @@
-// Kernels of triangular solves: columns of a panel L, ld numbers apart, and right-hand sides.
+// Kernels of triangular solves with a panel L (columns ld numbers apart) and right-hand sides.
 //
-// RF_PANEL_WIDTH right-hand sides lie side by side, x (rows, RF_PANEL_WIDTH).  There may be several
-// such blocks, `stride` numbers apart: L is read once for all blocks.
+// RF_PANEL_WIDTH right-hand sides lie side by side, x (rows, RF_PANEL_WIDTH). Several such blocks,
+// `stride` numbers apart, share one pass over L.
 #ifndef RF_LINALG_PANEL_RT_H
 #define RF_LINALG_PANEL_RT_H
 
@@ -11,10 +11,10 @@
 
 enum {
   RF_PANEL_WIDTH = 8,
-  RF_PANEL_COLUMNS = 64  // most columns n of a call: with as many rows they fit the first cache
+  RF_PANEL_COLUMNS = 64  // most columns n per call: that many rows fit the first-level cache
 };
 
-// x (n) = L^-1 x, and L^-T x, by the first n rows of L.
+// x (n) = L^-1 x, or L^-T x, with the first n rows of L.
 typedef void rf_panel_solve_fn(int32_t n, const double *l, int64_t ld, int32_t blocks,
                                int64_t stride, double *x);
 // to (rows) -= L from (n).

@@ -7,9 +7,9 @@
 
 #include "base/status.h"
 
-// Quaternions are of unit length to within this, and made so.
+// Quaternions must be of unit length to within this, and are then normalised.
 #define RF_POSE_TOLERANCE 1e-6
-// Positions are nearer than this, m: squares of what is computed from them are finite.
+// Positions must be below this, m, so that squares of values derived from them are finite.
 #define RF_POSE_FARTHEST 1e100
 
 typedef struct rf_pose {
@@ -28,7 +28,7 @@ static inline bool rf_pose_usable_rt(const rf_pose *pose) {
   return usable;
 }
 
-// Says what is wrong with a pose that is not usable.
+// Rejects unusable poses with an explanation.
 RF_MUST_CHECK rf_status rf_pose_check(const rf_pose *pose, rf_error *err);
 
 #endif

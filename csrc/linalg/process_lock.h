@@ -1,7 +1,7 @@
-// The locks of the process, for what several threads share although no object owns it.
+// Locks of the process, for state that several threads share without an owning object.
 //
-// A fork waits until they are free and hands them over free to both sides: the child has
-// no thread that could give back what another thread of its parent held.
+// A fork waits until they are free, so both sides get them free: the child has no thread that could
+// release a lock held by another thread of its parent.
 #ifndef RF_LINALG_PROCESS_LOCK_H
 #define RF_LINALG_PROCESS_LOCK_H
 
@@ -11,7 +11,7 @@ typedef enum rf_process_lock {
   RF_LOCK_COUNT
 } rf_process_lock;
 
-// Never one while another one is held.
+// Never take one while holding another.
 void rf_process_lock_take(rf_process_lock lock);
 void rf_process_lock_give(rf_process_lock lock);
 

@@ -1,5 +1,5 @@
-// Vector types and the few operations that kernel bodies need.  Included by the
-// *_body.h files; a translation unit sets RF_WIDTH once, before.
+// Vector types and basic operations of kernel bodies.  Included by the *_body.h files; a
+// translation unit sets RF_WIDTH once, before.
 #ifndef RF_LINALG_SIMD_BODY_H
 #define RF_LINALG_SIMD_BODY_H
 
@@ -21,8 +21,8 @@ RF_INLINE rf_v rf_load(const double *p) {
   memcpy(&v, p, sizeof v);
   return v;
 }
-// A load that happens once: compilers like to repeat a load as memory operand of every
-// instruction that uses the value, and kernels are bound by loads.
+// Loads once: compilers like to repeat a load as memory operand of every instruction that uses the
+// value, and kernels are limited by loads.
 RF_INLINE rf_v rf_load_once(const double *p) {
   rf_v v = rf_load(p);
 #if defined(__AVX512F__) && RF_WIDTH == 8
@@ -57,7 +57,7 @@ RF_INLINE int rf_all4(rf_m4 mask) {
 #endif
 }
 
-// the lanes folded to four
+// Folds the lanes to four.
 RF_INLINE rf_v4 rf_fold4(rf_v v) {
 #if RF_WIDTH == 8
   rf_v4 half[2];
@@ -74,7 +74,7 @@ RF_INLINE rf_v4 rf_fold4(rf_v v) {
 #define RF_SHUFFLE(a, b, i, j, k, l) __builtin_shuffle(a, b, (rf_m4){i, j, k, l})
 #endif
 
-// {sum of a, sum of b, sum of c, sum of d}
+// Returns {sum of a, sum of b, sum of c, sum of d}.
 RF_INLINE rf_v4 rf_sums4(rf_v4 a, rf_v4 b, rf_v4 c, rf_v4 d) {
   const rf_v4 ab = RF_SHUFFLE(a, b, 0, 4, 2, 6) + RF_SHUFFLE(a, b, 1, 5, 3, 7);
   const rf_v4 cd = RF_SHUFFLE(c, d, 0, 4, 2, 6) + RF_SHUFFLE(c, d, 1, 5, 3, 7);
@@ -95,7 +95,7 @@ RF_INLINE double rf_sum(rf_v v) {
   return (f[0] + f[1]) + (f[2] + f[3]);
 }
 
-// Smaller, and larger, of each pair of numbers; the second if one is NaN.
+// Return the lane-wise minimum and maximum; b where either is NaN.
 RF_INLINE rf_v4 rf_least4(rf_v4 a, rf_v4 b) {
 #ifdef __AVX__
   return __builtin_ia32_minpd256(a, b);

@@ -5,15 +5,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-// Rows of eight are whole vectors: six unknowns, the right side, and nothing.
+// Rows of eight are whole vectors: six unknowns, the right-hand side, one padding.
 enum { N = 6, RHS = 6, LD = 8, SWEEPS = 16 };
 
-// of the largest singular value: what is below may be made of roundings
+// Relative to the largest singular value; smaller ones may be rounding errors.
 static const double ROUNDING = 1e-12;
-// squared cosine of what counts as perpendicular
+// Squared cosine of rows that count as perpendicular.
 static const double PERPENDICULAR = 1e-26;
 
-// a: an inverse by Gauss-Jordan elimination with partial pivoting.  False when singular.
+// Inverts a by Gauss-Jordan elimination with partial pivoting.  False when singular.
 static bool invert(const double a[36], double out[36]) {
   double m[N][2 * N] = {{0}};
   for (int i = 0; i < N; ++i) {
@@ -55,7 +55,7 @@ static double norm36(const double *a) {
   return sqrt(sum);
 }
 
-// True if -x . A x >= least |x|^2 for all x, by the factors L D L^T of a symmetric matrix.
+// True if -x . A x >= least |x|^2 for all x, by the L D L^T factors of the symmetric part.
 static bool resists(const double a[36], double least) {
   double l[N][N];
   for (int i = 0; i < N; ++i)
@@ -68,11 +68,11 @@ static bool resists(const double a[36], double least) {
   return true;
 }
 
-// (A, b) = Q (R, c) by the modified process of Gram and Schmidt, which keeps c as accurate as R
-// though Q may not be orthogonal.  The column that is left over longest is next, so that rows fall
-// in size; columns of R stay in the order of the unknowns.  m is used up.
+// Factors (A, b) = Q (R, c) by modified Gram-Schmidt, which keeps c as accurate as R although Q may
+// not be orthogonal.  The column with the longest remainder is next, so that rows decrease in size;
+// columns of R keep the order of the unknowns.  Overwrites m.
 static void orthogonalize(double m[N][LD], double r[N][LD]) {
-  double left[LD] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};  // 0: has had its turn, or is none of A
+  double left[LD] = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0};  // 0: processed, or not part of A
   for (int k = 0; k < N; ++k) {
     double square[LD] = {0}, row[LD] = {0}, q[N];
     for (int i = 0; i < N; ++i)
@@ -87,7 +87,7 @@ static void orthogonalize(double m[N][LD], double r[N][LD]) {
       for (int j = 0; j < LD; ++j) row[j] += q[i] * m[i][j];
     for (int i = 0; i < N; ++i)
       for (int j = 0; j < LD; ++j) m[i][j] -= q[i] * row[j];
-    // of columns that have had their turn roundings are left
+    // processed columns hold rounding errors only
     for (int j = 0; j < N; ++j) row[j] *= left[j];
     row[next] = length;
     left[next] = 0.0;
@@ -95,9 +95,9 @@ static void orthogonalize(double m[N][LD], double r[N][LD]) {
   }
 }
 
-// Jacobi's rotations (Hestenes) from the left: the rows of R become perpendicular, S V^T, and c
-// beside them U^T b.  The rows of a triangular factor that fall in size take half as many rotations
-// as those of A (Drmac and Veselic 2008); sweeps converge quadratically.
+// One-sided Jacobi rotations (Hestenes) from the left: the rows of R become perpendicular, S V^T,
+// and c becomes U^T b.  A triangular factor with decreasing rows takes half as many rotations as A
+// (Drmac and Veselic 2008); sweeps converge quadratically.
 static void rotate(double r[N][LD], double square[N]) {
   for (int sweep = 0; sweep < SWEEPS; ++sweep) {
     bool turned = false;
@@ -136,7 +136,7 @@ int32_t rf_solve6_rt(const double a[36], const double b[6], double degenerate, d
     }
   }
   if (!(size > 0.0)) return 0;
-  // of size 1, so that no square underflows where it matters
+  // scaled to 1, so that no relevant square underflows
   for (int i = 0; i < N; ++i) {
     for (int j = 0; j < N; ++j) m[i][j] = a[N * i + j] / size;
     m[i][RHS] = b[i] / size;
@@ -145,7 +145,7 @@ int32_t rf_solve6_rt(const double a[36], const double b[6], double degenerate, d
   orthogonalize(m, r);
   rotate(r, square);
   for (int j = 0; j < N; ++j) largest = fmax(largest, square[j]);
-  // whatever is called degenerate: nothing is divided by a square that has vanished
+  // for any threshold: no division by an underflowed square
   const double least = fmax(degenerate * degenerate * largest, DBL_MIN);
   int32_t rank = 0;
   for (int j = 0; j < N; ++j) {

@@ -6,8 +6,8 @@
 #include "linalg/blas.h"
 
 enum {
-  BLOCK_ROWS = 4096,  // large enough to pay for handing it to another thread
-  SLICE_ROWS = 512    // what is turned in place is copied: a slice stays in the cache
+  BLOCK_ROWS = 4096,  // large enough to be worth another thread
+  SLICE_ROWS = 512    // an in-place product copies its input: a slice stays in the cache
 };
 
 typedef struct product {
@@ -19,7 +19,7 @@ typedef struct product {
 
 static int32_t pieces(int32_t n, int32_t rows) { return n / rows + (n % rows != 0); }
 
-// rows of the piece that begins at `first`
+// Returns the number of rows of the piece that begins at `first`.
 static int rows_from(int32_t n, int32_t first, int32_t rows) {
   return n - first < rows ? n - first : rows;
 }

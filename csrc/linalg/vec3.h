@@ -1,4 +1,4 @@
-// Vectors of three numbers and 3 x 3 matrices by rows.
+// Vectors of three numbers and row-major 3 x 3 matrices.
 #ifndef RF_LINALG_VEC3_H
 #define RF_LINALG_VEC3_H
 
@@ -10,34 +10,35 @@ static inline double rf_vec3_dot(const double *a, const double *b) {
 
 static inline double rf_vec3_length(const double *a) { return sqrt(rf_vec3_dot(a, a)); }
 
-// c = a - b
+// Computes c = a - b.
 static inline void rf_vec3_sub(const double *a, const double *b, double *c) {
   for (int i = 0; i < 3; ++i) c[i] = a[i] - b[i];
 }
 
-// c = a x b; c is none of the two
+// Computes c = a x b; c must differ from both.
 static inline void rf_vec3_cross(const double *a, const double *b, double *c) {
   c[0] = a[1] * b[2] - a[2] * b[1];
   c[1] = a[2] * b[0] - a[0] * b[2];
   c[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-// m += a [v]x, rows `stride` apart
+// Adds a [v]x to m, rows `stride` apart.
 static inline void rf_vec3_add_skew(double a, const double v[3], double *m, int stride) {
   m[1] -= a * v[2], m[2] += a * v[1];
   m[stride] += a * v[2], m[stride + 2] -= a * v[0];
   m[2 * stride] -= a * v[1], m[2 * stride + 1] += a * v[0];
 }
 
-// determinant of the rows a, b, c
+// Returns the determinant of the rows a, b, c.
 static inline double rf_vec3_det(const double *a, const double *b, const double *c) {
   double n[3];
   rf_vec3_cross(b, c, n);
   return rf_vec3_dot(a, n);
 }
 
-// Inverse transposed of m, so that row i of m times row k of out is 1 for i = k and else 0.
-// Returns the determinant; where it is 0, or so small that 1 / det overflows, out is no inverse.
+// Computes the inverse transposed of m: row i of m times row k of out is 1 for i = k, else 0.
+// Returns the determinant; where it is 0, or so small that 1 / det overflows, out is not an
+// inverse.
 static inline double rf_mat3_inverse_transposed(const double m[9], double out[9]) {
   rf_vec3_cross(m + 3, m + 6, out);
   rf_vec3_cross(m + 6, m, out + 3);

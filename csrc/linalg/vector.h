@@ -1,4 +1,4 @@
-// Sums over long vectors, in the order of the entries: the same bits wherever they are made.
+// Sums over long vectors, in the order of the entries, for identical bits everywhere.
 #ifndef RF_LINALG_VECTOR_H
 #define RF_LINALG_VECTOR_H
 

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/run.h"
 
-enum { ASK = 1 << 16 };  // items halved between polls
+enum { ASK = 1 << 16 };  // items partitioned between polls for a stop
 
 void rf_bvh_free(rf_bvh *b) {
   rf_free(b->box);
@@ -16,18 +16,18 @@ void rf_bvh_free(rf_bvh *b) {
   *b = (rf_bvh){0};
 }
 
-// twice the centre of an item along an axis: the order in which items are halved
+// Returns twice the centre of an item along an axis, the sort key.
 static double key_of(const double *boxes, int32_t item, int axis) {
   return boxes[6 * (size_t)item + (size_t)axis] + boxes[6 * (size_t)item + 3 + (size_t)axis];
 }
 
-// equal centres are ordered by number, so the halves are unique
+// Equal centres are ordered by number, so the halves are unique.
 static bool comes_before(const double *boxes, int axis, int32_t a, int32_t b) {
   const double x = key_of(boxes, a, axis), y = key_of(boxes, b, axis);
   return x < y || (x == y && a < b);
 }
 
-// quickselect: afterwards nothing at or behind `middle` comes before anything in front of it
+// Quickselect: afterwards no item from `middle` on comes before an item in front of it.
 static void halve(const double *boxes, int axis, int32_t *item, int32_t low, int32_t high,
                   int32_t middle) {
   while (high - low > 1) {
@@ -67,7 +67,7 @@ rf_status rf_bvh_create(int32_t n_items, const double *boxes, const rf_run *run,
   rf_bvh b = {.n_items = n_items};
   *out = (rf_bvh){0};
   if (!(n_items >= 1)) return rf_fail(err, RF_ERR_ARG, "a tree needs one item, got %d", n_items);
-  // leaves have two items or more (one when there is only one): no more nodes than items
+  // leaves have two items or more (one if there is only one): no more nodes than items
   RF_ALLOC(b.box, 6 * (size_t)n_items);
   RF_ALLOC(b.first, n_items);
   RF_ALLOC(b.count, n_items);

@@ -1,7 +1,7 @@
-// Tree of axis-aligned boxes over any items: items at a point, nearest item.
+// Tree of axis-aligned boxes over any items: items that overlap a box, nearest item.
 //
-// Built by halving the items at the median of their centres along the longest side,
-// so depth is at most log2 of their number.  The tree does not depend on threads.
+// Built by halving the items at the median of their centres along the longest side, so the depth is
+// at most log2 of their number.  The tree does not depend on threads.
 #ifndef RF_MESH_BVH_H
 #define RF_MESH_BVH_H
 
@@ -20,19 +20,21 @@ typedef struct rf_bvh {
 
 enum {
   RF_BVH_LEAF = 4,   // most items of a leaf
-  RF_BVH_STACK = 72  // enough for a walk that pushes both children: two a level
+  RF_BVH_STACK = 72  // enough for a traversal that pushes both children: two per level
 };
 
-// boxes: low and high corner of each item (n_items, 6), n_items >= 1; run: asked for stops.
+// Builds the tree.  boxes: low and high corner of each item (n_items, 6), n_items >= 1; run: polled
+// for a stop.
 RF_MUST_CHECK rf_status rf_bvh_create(int32_t n_items, const double *boxes, const rf_run *run,
                                       rf_bvh *out, rf_error *err);
 void rf_bvh_free(rf_bvh *bvh);
 
-// Called for an item, by its place in the order of the tree; other than 0: stops the walk.
+// Visitor of an item, given by its position in the order of the tree; a nonzero return stops the
+// traversal.
 typedef int (*rf_bvh_visit)(void *context, int32_t at);
 
-// Visits all items in leaves whose boxes have a place in common with the box from low to high, and
-// no order is promised.  Returns what stopped the walk, or 0.
+// Visits all items in leaves whose boxes overlap the box from low to high, in no guaranteed order.
+// Returns the value that stopped the traversal, or 0.
 static inline int rf_bvh_overlap(const rf_bvh *b, const double low[3], const double high[3],
                                  rf_bvh_visit visit, void *context) {
   int32_t stack[RF_BVH_STACK];
@@ -57,7 +59,7 @@ static inline int rf_bvh_overlap(const rf_bvh *b, const double low[3], const dou
   return 0;
 }
 
-// Squared distance from p to a box; 0 inside.
+// Returns the squared distance from p to a box; 0 inside.
 static inline double rf_box_distance2(const double *box, const double *p) {
   double sum = 0.0;
   for (int c = 0; c < 3; ++c) {

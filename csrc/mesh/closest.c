@@ -10,13 +10,13 @@
 #include "linalg/orient.h"
 #include "linalg/vec3.h"
 
-// twice the area below this fraction of the squared longest side is rounding
+// Twice the area below this fraction of the squared longest side counts as rounding.
 static const double DEGENERATE = 1e-14;
-// and below this one the normal is computed without any
+// Below this fraction the normal is computed from exact products.
 static const double THIN = 1e-3;
-// error of squared distances from planes, in squares of the way from a corner
+// Relative error of squared distances from planes, over the squared distance from a corner.
 static const double ROUNDING = 1e-12;
-enum { HAND_OVERS = 3 };  // how far normals go into triangles without area
+enum { HAND_OVERS = 3 };  // passes that carry normals into triangles without area
 enum { ASK = 1 << 16 };   // triangles, or sides, between polls
 
 void rf_closest_free(rf_closest *c) {
@@ -60,7 +60,7 @@ static void set_triangle(const rf_surface *s, int32_t which, rf_closest_triangle
   }
   if (!(twice > DEGENERATE * longest)) return;
   for (int i = 0; i < 3; ++i) t->normal[i] = n[i] / twice;
-  // u . ab = 1, u . ac = 0 and the other way round, both in the plane
+  // dual basis in the plane: u . ab = 1, u . ac = 0 and v . ac = 1, v . ab = 0
   rf_vec3_cross(t->ac, t->normal, t->u);
   rf_vec3_cross(t->normal, t->ab, t->v);
   for (int i = 0; i < 3; ++i) t->u[i] /= twice, t->v[i] /= twice;
@@ -80,7 +80,7 @@ static uint64_t hash_pair(int32_t low, int32_t high) {
   return h ^ (h >> 31);
 }
 
-// numbers the sides of the triangles; those between the same vertices are one
+// Numbers the sides of the triangles; sides between the same vertices get one number.
 static rf_status number_edges(rf_closest *c, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   int32_t *table = NULL, *ends = NULL;
@@ -113,7 +113,7 @@ done:
   return st;
 }
 
-// a triangle that uses a place twice is a line: its sides are others' or have no length
+// True if a triangle uses a point twice: its sides belong to others or have no length.
 static bool is_line(const rf_closest *c, int32_t t) {
   const int32_t *v = c->vertex + 3 * (size_t)t;
   return v[0] == v[1] || v[1] == v[2] || v[2] == v[0];
@@ -160,7 +160,7 @@ static rf_status set_normals(rf_closest *c, const rf_run *run, rf_error *err) {
     for (int k = 0; k < 3; ++k) {
       double n[3];
       rf_vec3_cross(side[k], side[(k + 2) % 3], n);
-      // the angle between what leaves the corner and what arrives there, turned round
+      // the angle between the outgoing and the reversed incoming side
       const double angle = atan2(rf_vec3_length(n), -rf_vec3_dot(side[k], side[(k + 2) % 3]));
       double *to = c->vertex_normal + 3 * (size_t)c->vertex[3 * (size_t)t + (size_t)k];
       for (int i = 0; i < 3; ++i) to[i] += angle * one->normal[i];
@@ -221,10 +221,11 @@ done:
   return st;
 }
 
-// ---- nearest places ------------------------------------------------------------------
+// ---- nearest points ------------------------------------------------------------------
 
-// squared distance of the way w from the corner a of a triangle; foot: of the nearest place, from
-// a; where: 0 inside, 1 .. 3 on the sides ab, bc, ca, 4 .. 6 at the corners a, b, c
+// Returns the squared distance of a triangle from the point at w, relative to corner a.  foot:
+// nearest point, relative to a; where: 0 inside, 1 .. 3 on the sides ab, bc, ca, 4 .. 6 at the
+// corners a, b, c.
 static double triangle_square(const rf_closest_triangle *t, const double *w, double *foot,
                               int *where) {
   const double u = rf_vec3_dot(t->u, w), v = rf_vec3_dot(t->v, w);
@@ -287,14 +288,14 @@ void rf_closest_of_triangle(const rf_closest *c, int32_t at, const double p[3],
   describe(c, at, foot, where, out);
 }
 
-// True where the plane of a triangle is further from w than the bound, by more than roundings.
+// True if the plane of a triangle is further from w than the bound, rounding allowed for.
 static inline bool beyond_plane(const rf_closest_triangle *t, const double *w, double bound) {
   const double height = rf_vec3_dot(t->normal, w);
   return t->one > 0.0 && height * height > bound + ROUNDING * rf_vec3_dot(w, w);
 }
 
-// `facing` may be NULL; start: a triangle that may be near, or -1; -1: nothing is nearer than the
-// bound
+// Finds the nearest triangle; -1 if none is nearer than the bound.  `facing` may be NULL; start: a
+// triangle likely to be near, or -1.
 static inline int32_t search(const rf_closest *c, const double p[3], double bound,
                              const double *facing, double least, int32_t start,
                              rf_closest_place *out) {
@@ -344,7 +345,7 @@ rf_status rf_closest_find_all(const rf_closest *c, int64_t n, const double *poin
   int64_t *order = NULL;
   int32_t last = -1;
   RF_ALLOC(order, n);
-  // neighbours look at the same nodes and triangles, and what was nearest to one bounds the next
+  // neighbours in space visit the same nodes, and the last result bounds the next search
   RF_TRY(rf_curve_order(n, points, order, err));
   for (int64_t k = 0; k < n; ++k) {
     if (k % ASK == 0) RF_TRY(rf_run_poll(run, err));

@@ -11,21 +11,22 @@
 #include "linalg/orient.h"
 #include "linalg/vec3.h"
 
-enum { CHUNK = 512, TINY = -250 };  // triangles a task; exponent of what counts as zero
+enum { CHUNK = 512, TINY = -250 };  // triangles per task; binary exponent that counts as zero
 
-static const double APART = 1e-14;  // of lengths of order 1: what is further apart is so for sure
+static const double APART = 1e-14;  // for lengths of order 1: larger gaps exceed all rounding
 
 typedef enum meeting { MEET_NOT, MEET_TOUCH, MEET_CROSS } meeting;
 
-// A triangle with corners scaled to be below 1, turned about so that common corners come first.
+// A triangle with corners scaled to be below 1, cyclically ordered so that common corners come
+// first.
 typedef struct corners {
   const double *x[3];
   const double *normal;  // unit, rounded
 } corners;
 
-// ---- surely apart, in floating point ------------------------------------------------------
+// ---- separation in floating point ---------------------------------------------------------
 
-// whether all corners of t are beyond all of s along a way
+// True if all corners of t are beyond all corners of s along a direction.
 static bool is_beyond(const corners *s, const corners *t, const double *way) {
   double last = 0.0, first = INFINITY;
   for (int k = 0; k < 3; ++k) {
@@ -38,7 +39,8 @@ static bool is_beyond(const corners *s, const corners *t, const double *way) {
   return first - last > APART * rf_vec3_length(way);
 }
 
-// of triangles without a common corner, by ways across their sides
+// Tests the separation of triangles without a common corner, in directions perpendicular to their
+// sides.
 static bool are_apart(const corners *s, const corners *t) {
   for (int side = 0; side < 6; ++side) {
     const corners *u = side < 3 ? s : t;
@@ -50,7 +52,7 @@ static bool are_apart(const corners *s, const corners *t) {
   return false;
 }
 
-// of triangles with one common corner: whether a plane through it is between them
+// Tests the separation of triangles with one common corner, by a plane through it.
 static bool are_apart_at_corner(const corners *s, const corners *t) {
   double way[4][3], length[4], middle[3];
   for (int k = 0; k < 4; ++k) {
@@ -66,7 +68,7 @@ static bool are_apart_at_corner(const corners *s, const corners *t) {
   return true;
 }
 
-// of triangles with a common side: whether they are on different sides of the plane across
+// Tests the separation of triangles with a common side, by a plane through it.
 static bool are_apart_at_side(const corners *s, const corners *t) {
   double along[3], a[3], b[3];
   rf_vec3_sub(s->x[1], s->x[0], along);
@@ -77,13 +79,13 @@ static bool are_apart_at_side(const corners *s, const corners *t) {
   return product < -APART * square * rf_vec3_length(a) * rf_vec3_length(b);
 }
 
-// ---- exactly --------------------------------------------------------------------------------
+// ---- exact tests ----------------------------------------------------------------------------
 
 static int side_of(const corners *t, const double *p) {
   return rf_orient3(t->x[0], t->x[1], t->x[2], p);
 }
 
-// an axis along which a triangle is not seen as a line
+// Returns an axis along which the triangle does not appear as a line.
 static int view_of(const corners *t) {
   int axis = 0;
   for (int c = 1; c < 3; ++c)
@@ -91,8 +93,8 @@ static int view_of(const corners *t) {
   return axis;
 }
 
-// whether a line along a side of a convex polygon with n corners, seen along an axis, has it on one
-// side and the m points strictly on the other
+// True if the line of some side of a convex polygon with n corners, projected along an axis, has
+// the polygon on one side and the m points strictly on the other.
 static bool is_divided(int n, const double *const *corner, int m, const double *const *point,
                        int axis) {
   for (int k = 0; k < n; ++k) {
@@ -111,7 +113,7 @@ static bool is_divided(int n, const double *const *corner, int m, const double *
   return false;
 }
 
-// whether a segment meets a triangle, its ends on these sides of it
+// True if a segment, whose ends lie on the given sides, meets a triangle.
 static bool segment_meets(const double *p, const double *q, int sp, int sq, const corners *t) {
   if (sp * sq > 0) return false;
   if (sp == 0 && sq == 0) {
@@ -128,7 +130,7 @@ static bool segment_meets(const double *p, const double *q, int sp, int sq, cons
   return low >= 0 || high <= 0;
 }
 
-// in one plane
+// Classifies two triangles in one plane.
 static meeting meet_flat(const corners *s, const corners *t, int common) {
   const int axis = view_of(s);
   if (common == 2) {
@@ -138,7 +140,7 @@ static meeting meet_flat(const corners *s, const corners *t, int common) {
   if (common == 0)
     return is_divided(3, s->x, 3, t->x, axis) || is_divided(3, t->x, 3, s->x, axis) ? MEET_NOT
                                                                                     : MEET_TOUCH;
-  // the angles at the corner overlap where a side of one is in the other
+  // the angles at the corner overlap if a side of one lies in the other
   for (int k = 0; k < 4; ++k) {
     const corners *in = k < 2 ? s : t;
     const double *p = (k < 2 ? t : s)->x[1 + k % 2];
@@ -150,7 +152,7 @@ static meeting meet_flat(const corners *s, const corners *t, int common) {
   return MEET_NOT;
 }
 
-// turns a triangle about until one corner is alone in front of a plane or behind it
+// Rotates a triangle until the corner alone on its side of a plane comes first.
 static void set_apex_first(const corners *t, const int side[3], const double *out[3], int *apex) {
   int front = 0;
   for (int k = 0; k < 3; ++k) front += side[k] > 0;
@@ -161,16 +163,16 @@ static void set_apex_first(const corners *t, const int side[3], const double *ou
   *apex = alone;
 }
 
-// Each triangle has corners strictly in front of the other's plane and behind it, so both have a
-// piece of the line in which the planes meet.  Whether the pieces overlap, by their ends, as in
-// Guigue & Devillers, Fast and Robust Triangle-Triangle Overlap Test (2003).
+// Each triangle has corners strictly on both sides of the other's plane, so both contain a piece of
+// the line in which the planes meet.  Tests whether the pieces overlap, by their ends, as in Guigue
+// & Devillers, Fast and Robust Triangle-Triangle Overlap Test (2003).
 static bool pieces_overlap(const corners *s, const int of_s[3], const corners *t,
                            const int of_t[3]) {
   const double *a[3], *b[3];
   int apex_a, apex_b;
   set_apex_first(s, of_s, a, &apex_a);
   set_apex_first(t, of_t, b, &apex_b);
-  // both apexes in front, by which way the other faces
+  // brings both apexes in front by reversing the other triangle
   if (apex_a < 0) {
     const double *x = b[1];
     b[1] = b[2], b[2] = x;
@@ -187,14 +189,14 @@ static bool has_both(const int side[3]) {
   return front && (side[0] < 0 || side[1] < 0 || side[2] < 0);
 }
 
-// the first `common` corners of both are the same
+// Classifies a pair whose first `common` corners coincide.
 static meeting meet(const corners *s, const corners *t, int common) {
   if (common == 3) return MEET_TOUCH;
   if (common == 2) {
     if (are_apart_at_side(s, t) || side_of(s, t->x[2]) != 0) return MEET_NOT;
     return meet_flat(s, t, common);
   }
-  // sides of corners of s by the plane of t, and the other way round
+  // sides of the corners of s relative to the plane of t, and vice versa
   int of_s[3] = {0, 0, 0}, of_t[3] = {0, 0, 0};
   bool sure = true;
   for (int round = 0; round < 2; ++round) {
@@ -220,7 +222,7 @@ static meeting meet(const corners *s, const corners *t, int common) {
     if (of_s[0] == 0 && of_s[1] == 0 && of_s[2] == 0) return meet_flat(s, t, common);
   }
   if (has_both(of_s) && has_both(of_t) && pieces_overlap(s, of_s, t, of_t)) return MEET_CROSS;
-  // a side of one meets the other; at a common corner, the side opposite to it
+  // touch by a side; at a common corner only the opposite side can
   for (int k = common; k < (common == 1 ? 2 : 3); ++k) {
     const int next = (k + 1) % 3;
     if (segment_meets(s->x[k], s->x[next], of_s[k], of_s[next], t) ||
@@ -230,7 +232,7 @@ static meeting meet(const corners *s, const corners *t, int common) {
   return MEET_NOT;
 }
 
-// ---- all of a surface -------------------------------------------------------------------------
+// ---- whole surface ----------------------------------------------------------------------------
 
 typedef struct found {
   int64_t n, room;
@@ -240,8 +242,8 @@ typedef struct found {
 typedef struct searching {
   const rf_surface *surface;
   const rf_closest *closest;
-  double *x;     // of rf_crossings_corners
-  found *found;  // of each task; NULL: only whether there are any
+  double *x;     // corners from rf_crossings_corners
+  found *found;  // pairs of each task; NULL: only their existence is wanted
   atomic_bool meet, cross;
 } searching;
 
@@ -270,7 +272,7 @@ static corners corners_of(const rf_closest *c, const double *all, int32_t at, co
 
 static meeting pair_meets(const rf_closest *c, const double *x, int32_t a, int32_t b) {
   const int32_t *va = c->vertex + 3 * (size_t)a, *vb = c->vertex + 3 * (size_t)b;
-  // corner of b at the same place as each of a
+  // match the corners of b to coincident corners of a
   int common = 0, as_a[3], as_b[3];
   bool used_a[3] = {false, false, false}, used_b[3] = {false, false, false};
   for (int i = 0; i < 3; ++i)
@@ -295,11 +297,11 @@ bool rf_crossings_meet(const rf_closest *c, const double *x, int32_t a, int32_t 
 typedef struct looking {
   searching *s;
   int32_t at;
-  found *found;  // of the task; NULL: none are kept
+  found *found;  // pairs of the task; NULL: none are kept
   rf_error *err;
 } looking;
 
-// the pair of a triangle and a later one
+// Tests a triangle against a later one.
 static int look_at(void *context, int32_t other) {
   const looking *l = context;
   searching *s = l->s;
@@ -337,7 +339,7 @@ static rf_status search_chunk(void *context, int64_t task, int worker, rf_error 
   return RF_OK;
 }
 
-// by a power of two, which changes no digit
+// Scales by a power of two, which is exact.
 rf_status rf_crossings_corners(const rf_surface *s, const rf_closest *c, double **out,
                                rf_error *err) {
   rf_status st = RF_OK;
@@ -349,7 +351,7 @@ rf_status rf_crossings_corners(const rf_surface *s, const rf_closest *c, double 
     largest = fmax(largest, fmax(fabs(lo[i]), fabs(hi[i])));
     side = fmax(side, hi[i] - lo[i]);
   }
-  // fourth powers of sides are in the normals of triangles
+  // normals contain fourth powers of the sides
   if (side > 0.0 && !(side > 1e-70 && side < 1e70))
     return rf_fail(err, RF_ERR_MESH,
                    "the surface is %.3g m long, so areas of its triangles are beyond the range of "
@@ -424,12 +426,12 @@ done:
   return st;
 }
 
-// ---- what bounds a solid ------------------------------------------------------------------------
+// ---- boundary of a solid ------------------------------------------------------------------------
 
-// pieces that touch at vertices only are several
+// True if all triangles are connected through edges; contact at vertices is not enough.
 static rf_status is_one_piece(const rf_closest *c, bool *out, rf_error *err) {
   rf_status st = RF_OK;
-  int32_t *root = NULL, *on = NULL;  // of triangles; a triangle on each side, + 1
+  int32_t *root = NULL, *on = NULL;  // of each triangle; last triangle on each edge, + 1
   int32_t pieces = c->n_triangles;
   RF_ALLOC(root, c->n_triangles);
   RF_ALLOC(on, c->n_edges);

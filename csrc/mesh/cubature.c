@@ -6,36 +6,36 @@
 #include "base/alloc.h"
 #include "mesh/reference.h"
 
-// four partial sums, so that dot products need not be added up one after another
+// Four partial sums shorten the dependency chain of dot products.
 typedef double four __attribute__((vector_size(32), aligned(8), may_alias));
 
 enum {
   DEGREES = 5,       // Legendre polynomials per axis
-  BATCH = 12,        // most columns that enter at once
-  STEEPEST = 48,     // columns among which a batch is chosen
-  MOST_ROUNDS = 400  // far above what the reduction needs
+  BATCH = 12,        // most columns added at once
+  STEEPEST = 48,     // columns from which a batch is chosen
+  MOST_ROUNDS = 400  // limit, far above the usual number
 };
-static const double NEARLY = 1e-11;    // residual, of the moments: the rest is rounding
-static const double GOAL = 4e-15;      // where the iteration ends
-static const double ACCEPTED = 5e-14;  // residual that a rule may have
-static const double SIMILAR = 0.7;     // cosine between columns that enter together
-static const double EAGER = 0.3;       // of the steepest descent: columns that enter with it
-static const double CANCELS = 0.05;    // norm that a column of norm 1 keeps: orthogonalise again
-static const double DEPENDENT = 1e-9;  // of a column's norm: what makes it independent
+static const double NEARLY = 1e-11;    // relative residual below which only rounding is left
+static const double GOAL = 4e-15;      // relative residual at which the iteration stops
+static const double ACCEPTED = 5e-14;  // largest accepted relative residual of a rule
+static const double SIMILAR = 0.7;     // largest cosine between columns added together
+static const double EAGER = 0.3;  // smallest gradient, relative to the steepest, of added columns
+static const double CANCELS = 0.05;    // norm left of a unit column: orthogonalise again below
+static const double DEPENDENT = 1e-9;  // norm left of a unit column: dependent below
 
 struct rf_cut_work {
-  double column[RF_CUT_CANDIDATES][RF_CUT_MOMENTS];  // moments of a unit weight, norm 1
-  double norm[RF_CUT_CANDIDATES];                    // that they had
+  double column[RF_CUT_CANDIDATES][RF_CUT_MOMENTS];  // moments of a unit weight, scaled to norm 1
+  double norm[RF_CUT_CANDIDATES];                    // norms before scaling
   double gradient[RF_CUT_CANDIDATES];
   int order[STEEPEST];                       // candidates with the largest gradients, descending
-  double q[RF_CUT_MOMENTS][RF_CUT_MOMENTS];  // orthonormal, a vector a row
-  double r[RF_CUT_MOMENTS][RF_CUT_MOMENTS];  // column j of the triangle in row j
+  double q[RF_CUT_MOMENTS][RF_CUT_MOMENTS];  // orthonormal vectors, one per row
+  double r[RF_CUT_MOMENTS][RF_CUT_MOMENTS];  // triangular factor, column j in row j
   double target[RF_CUT_MOMENTS], residual[RF_CUT_MOMENTS];
   double projected[RF_CUT_MOMENTS];  // q . target
   double x[RF_CUT_MOMENTS], trial[RF_CUT_MOMENTS];
   int active[RF_CUT_MOMENTS];  // candidates in the rule
   int count, moments;
-  bool banned[RF_CUT_CANDIDATES];  // depends on what is active
+  bool banned[RF_CUT_CANDIDATES];  // linearly dependent on active columns
   bool used[RF_CUT_CANDIDATES];
   rf_cut_rule result;
 };
@@ -51,8 +51,8 @@ void rf_cut_work_free(rf_cut_work *work) { rf_free(work); }
 
 // ---- candidates -----------------------------------------------------------------------
 
-// roots of x^2 - b and x^3 - a x^2 .. of the Jacobi matrix with diagonal alpha and squared
-// off-diagonal beta, ascending
+// Computes the roots, ascending, of the characteristic polynomial of the Jacobi matrix with
+// diagonal alpha and squared off-diagonal beta, n <= 3.
 static void jacobi_roots(int n, const double *alpha, const double *beta, double *root) {
   if (n == 1) {
     root[0] = alpha[0];
@@ -62,7 +62,7 @@ static void jacobi_roots(int n, const double *alpha, const double *beta, double 
     root[0] = mean - span;
     root[1] = mean + span;
   } else {
-    // trigonometric solution for the eigenvalues of a symmetric matrix of three rows
+    // trigonometric solution for a symmetric 3 x 3 matrix
     const double mean = (alpha[0] + alpha[1] + alpha[2]) / 3.0;
     const double a = alpha[0] - mean, b = alpha[1] - mean, c = alpha[2] - mean;
     const double p = sqrt((a * a + b * b + c * c + 2.0 * (beta[1] + beta[2])) / 6.0);
@@ -75,9 +75,9 @@ static void jacobi_roots(int n, const double *alpha, const double *beta, double 
   }
 }
 
-// A Gauss-Radau rule of n points for the density `fraction` on equal sub-cells of [-1, 1]: exact
-// for polynomials of degree 2 n - 2, with a point at the lower or upper end of what is filled.
-// Returns the number of points, 0 for an empty row.
+// Computes a Gauss-Radau rule of n points for the density `fraction` on equal sub-cells of [-1, 1]:
+// exact for polynomials of degree 2 n - 2, with a point at the lower or upper end of the filled
+// part.  Returns the number of points, 0 for an empty row.
 static int row_rule(int n, const double *fraction, bool upper, double *point, double *weight) {
   static const double gauss[3] = {-RF_GAUSS_3, 0.0, RF_GAUSS_3};
   static const double gauss_weight[3] = {5.0 / 18.0, 8.0 / 18.0, 5.0 / 18.0};
@@ -90,7 +90,7 @@ static int row_rule(int n, const double *fraction, bool upper, double *point, do
       total += w[count];
     }
   if (count == 0) return 0;
-  // monic orthogonal polynomials at the points: this one and the one before
+  // values of two successive monic orthogonal polynomials at the points
   double alpha[3] = {0}, beta[3] = {0}, now[3 * RF_CUT_SUB], last[3 * RF_CUT_SUB], norm_last = 1.0;
   for (int i = 0; i < count; ++i) now[i] = 1.0, last[i] = 0.0;
   for (int k = 0; k < n; ++k) {
@@ -108,7 +108,7 @@ static int row_rule(int n, const double *fraction, bool upper, double *point, do
       now[i] = next;
     }
   }
-  // the last coefficient that makes the end a root
+  // last coefficient, chosen so that the end is a root
   const double half = (1.0 - RF_GAUSS_3) / RF_CUT_SUB;
   const double end = upper ? x[count - 1] + half : x[0] - half;
   double at_end = 1.0, before_end = 0.0;
@@ -120,7 +120,7 @@ static int row_rule(int n, const double *fraction, bool upper, double *point, do
   alpha[n - 1] = end - beta[n - 1] * before_end / at_end;
   jacobi_roots(n, alpha, beta, point);
   for (int i = 0; i < n; ++i) {
-    // polish the root, then Christoffel's number
+    // polish the root, then compute the Christoffel number
     double sum = 0.0;
     for (int pass = 0; pass < 3; ++pass) {
       double p = 1.0, before = 0.0, d = 0.0, d_before = 0.0, norm = total;
@@ -140,13 +140,13 @@ static int row_rule(int n, const double *fraction, bool upper, double *point, do
   return n;
 }
 
-// place of sub-cell (i, j, k) along `axis`, the next one and the one after
+// Returns the index of sub-cell (i, j, k), where i counts along `axis`, j and k along the next two.
 static int place(int axis, int i, int j, int k) {
   static const int stride[3] = {1, RF_CUT_SUB, RF_CUT_SUB * RF_CUT_SUB};
   return i * stride[axis] + j * stride[(axis + 1) % 3] + k * stride[(axis + 2) % 3];
 }
 
-// the axis along which the fewest rows are filled
+// Returns the axis with the fewest filled rows.
 static int fewest_rows(const double *fraction) {
   int best = 0, least = RF_CUT_SUBS;
   for (int axis = 0; axis < 3; ++axis) {
@@ -173,7 +173,7 @@ void rf_cut_candidates(int order, const double fraction[RF_CUT_SUBS], rf_cut_rul
       for (int i = 0; i < RF_CUT_SUB; ++i) row[i] = fraction[place(axis, i, j, k)];
       int n = 0;
       for (int g = 0; g < 4; ++g) {
-        // ends in turn: points at few places along the rows would make moments depend on each other
+        // alternate the ends: otherwise few distinct points along the rows make moments dependent
         if (g % 2 == 0) n = row_rule(order + 1, row, (j + k + g / 2) % 2 > 0, x, w);
         const double y = (2.0 * j + 1.0 + (g % 2 ? RF_GAUSS_2 : -RF_GAUSS_2)) / RF_CUT_SUB - 1.0;
         const double z = (2.0 * k + 1.0 + (g / 2 ? RF_GAUSS_2 : -RF_GAUSS_2)) / RF_CUT_SUB - 1.0;
@@ -203,7 +203,7 @@ static void add(int n, double factor, const double *x, double *y) {
   for (int i = 0; i < n; ++i) y[i] += factor * x[i];
 }
 
-// values of the Legendre polynomials, of norm 1 over [-1, 1] with unit total
+// Values of the Legendre polynomials, normalised to unit mean square over [-1, 1].
 static void legendre(double t, double p[DEGREES]) {
   double a = 1.0, b = t;
   p[0] = 1.0;
@@ -216,7 +216,7 @@ static void legendre(double t, double p[DEGREES]) {
   }
 }
 
-// columns for all candidates, in coordinates of their bounding box
+// Fills the columns of all candidates, in coordinates of their bounding box.
 static void fill_columns(int order, const rf_cut_rule *rule, rf_cut_work *w) {
   double low[3], high[3];
   memcpy(low, rule->point[0], sizeof low);
@@ -244,7 +244,7 @@ static void fill_columns(int order, const rf_cut_rule *rule, rf_cut_work *w) {
   }
 }
 
-// appends a candidate; false when it depends on the active ones
+// Appends a candidate; false when it depends on the active ones.
 static bool enter(rf_cut_work *w, int candidate) {
   const int k = w->count, m = w->moments;
   if (k >= m) return false;
@@ -252,7 +252,7 @@ static bool enter(rf_cut_work *w, int candidate) {
   memcpy(v, w->column[candidate], (size_t)m * sizeof *v);
   memset(r, 0, (size_t)(k + 1) * sizeof *r);
   double norm = 0.0;
-  // again where much cancels: twice is enough (Giraud & Langou 2002)
+  // orthogonalise again after cancellation: twice is enough (Giraud & Langou 2002)
   for (int pass = 0; pass < 2 && norm < CANCELS; ++pass) {
     for (int j = 0; j < k; ++j) {
       const double h = dot(m, w->q[j], v);
@@ -272,7 +272,7 @@ static bool enter(rf_cut_work *w, int candidate) {
   return true;
 }
 
-// removes the column at `at`: rotations make the triangle again
+// Removes column `at`; rotations restore the triangular factor.
 static void leave(rf_cut_work *w, int at) {
   const int m = w->moments, last = w->count - 1;
   w->used[w->active[at]] = false;
@@ -309,13 +309,13 @@ static void substitute(rf_cut_work *w) {
   }
 }
 
-// least squares over the active columns into `trial`
+// Solves the least squares problem of the active columns into `trial`.
 static void solve(rf_cut_work *w) {
   memcpy(w->trial, w->projected, sizeof w->trial);
   substitute(w);
 }
 
-// goes from x towards the least squares solution and drops the columns that get in the way
+// Moves x towards the least squares solution; removes columns whose weight reaches zero.
 static void descend(rf_cut_work *w) {
   while (w->count > 0) {
     solve(w);
@@ -339,7 +339,7 @@ static void descend(rf_cut_work *w) {
         any = true;
       }
     if (!any) {
-      // rounding kept the blocking column above zero: it goes by itself
+      // rounding kept the blocking column above zero: remove it explicitly
       int least = 0;
       for (int j = 1; j < w->count; ++j)
         if (w->trial[j] < w->trial[least]) least = j;
@@ -355,7 +355,7 @@ static double residual(rf_cut_work *w) {
   return sqrt(dot(w->moments, w->residual, w->residual));
 }
 
-// the steepest columns in descending order; returns their number
+// Finds the steepest columns in descending order; returns their number.
 static int steepest(const rf_cut_rule *rule, rf_cut_work *w) {
   double best = 0.0;
   for (int n = 0; n < rule->count; ++n) {
@@ -373,7 +373,7 @@ static int steepest(const rf_cut_rule *rule, rf_cut_work *w) {
   return count;
 }
 
-// lets steep columns enter that are not too similar to each other; returns their number
+// Adds steep columns that are not too similar to each other; returns their number.
 static int enter_batch(const rf_cut_rule *rule, rf_cut_work *w) {
   int batch[BATCH], entered = 0;
   const int room = (w->moments - w->count) / 3;
@@ -393,7 +393,7 @@ static int enter_batch(const rf_cut_rule *rule, rf_cut_work *w) {
   return entered;
 }
 
-// one step of iterative refinement
+// Takes one step of iterative refinement.
 static void refine(rf_cut_work *w) {
   for (int j = 0; j < w->count; ++j) w->trial[j] = dot(w->moments, w->q[j], w->residual);
   substitute(w);

@@ -8,15 +8,15 @@
 #include "mesh/reference.h"
 
 enum {
-  COEFFICIENTS = 20,          // of a cubic on a tetrahedron
+  COEFFICIENTS = 20,          // coefficients of a cubic on a tetrahedron
   SIDE = 6,                   // coefficients of a quintic along an axis
-  CUBE = SIDE * SIDE * SIDE,  // and on a cube
-  BISECTIONS = 6              // of an element that the bound does not settle
+  CUBE = SIDE * SIDE * SIDE,  // coefficients on a cube
+  BISECTIONS = 6              // bisections of an element that the bound leaves undecided
 };
 
 // ---- tets -------------------------------------------------------------------
 
-// J at the four corners: rows dx/dxi_k
+// J at the four corners: rows dx/dxi_k.
 typedef struct corner_jacobians {
   double j[4][3][3];
 } corner_jacobians;
@@ -27,7 +27,7 @@ static corner_jacobians jacobians(const double x[10][3]) {
     const double xi[3] = {a == 1, a == 2, a == 3};
     double n[10], dn[10][3];
     rf_tet10_shape(xi, n, dn);
-    // edges from corner 0 keep the digits of a mesh far from the origin
+    // differences to corner 0 avoid cancellation in meshes far from the origin
     for (int b = 1; b < 10; ++b)
       for (int k = 0; k < 3; ++k)
         for (int i = 0; i < 3; ++i) c.j[a][k][i] += dn[b][k] * (x[b][i] - x[0][i]);
@@ -35,7 +35,7 @@ static corner_jacobians jacobians(const double x[10][3]) {
   return c;
 }
 
-// the coefficient of corners a, b, c: mean over the ways in which they give a row each
+// Returns the coefficient of corners a, b, c: the mean over the assignments of rows to corners.
 static double coefficient(const corner_jacobians *J, int a, int b, int c) {
   const int order[6][3] = {{a, b, c}, {b, c, a}, {c, a, b}, {a, c, b}, {c, b, a}, {b, a, c}};
   double sum = 0.0;
@@ -51,7 +51,7 @@ static void coefficients(const corner_jacobians *J, double value[COEFFICIENTS]) 
       for (int c = b; c < 4; ++c) value[at++] = coefficient(J, a, b, c);
 }
 
-// corners of the eight parts of an element, by the nodes there
+// Corners of the eight parts of an element, as node numbers.
 static const unsigned char PART[8][4] = {{0, 4, 6, 7}, {4, 1, 5, 8}, {6, 5, 2, 9}, {7, 8, 9, 3},
                                          {4, 5, 6, 8}, {4, 6, 7, 8}, {6, 9, 7, 8}, {6, 5, 9, 8}};
 
@@ -95,7 +95,8 @@ double rf_tet10_volume(const double x[10][3]) {
 
 // ---- hexes ------------------------------------------------------------------
 
-// at local coordinates xi; edges from corner 0 keep the digits of a mesh far from the origin
+// Returns det J at local coordinates xi; differences to corner 0 avoid cancellation far from the
+// origin.
 static double hex20_determinant(const double x[20][3], const double xi[3]) {
   double n[20], dn[20][3], j[3][3] = {{0.0}};
   rf_hex20_shape(xi, n, dn);
@@ -105,7 +106,7 @@ static double hex20_determinant(const double x[20][3], const double xi[3]) {
   return rf_vec3_det(j[0], j[1], j[2]);
 }
 
-// Applies a matrix (SIDE, SIDE) along an axis of the cube, whose entries are `stride` apart.
+// Applies a matrix (SIDE, SIDE) along the axis of the cube with stride `stride`.
 static void apply_along(const double matrix[SIDE][SIDE], int stride, double value[CUBE]) {
   for (int first = 0; first < CUBE; ++first) {
     if (first / stride % SIDE != 0) continue;
@@ -118,7 +119,7 @@ static void apply_along(const double matrix[SIDE][SIDE], int stride, double valu
   }
 }
 
-// Bernstein coefficients of det J from its values at places k / 5 along each axis
+// Computes the Bernstein coefficients of det J from its values at k / 5 along each axis.
 static void hex20_coefficients(const double x[20][3], double value[CUBE]) {
   static const double INVERSE[SIDE][SIDE] = {{240, 0, 0, 0, 0, 0},
                                              {-308, 1200, -1200, 800, -300, 48},
@@ -135,7 +136,7 @@ static void hex20_coefficients(const double x[20][3], double value[CUBE]) {
   for (int stride = 1; stride < CUBE; stride *= SIDE) apply_along(INVERSE, stride, value);
 }
 
-// Coefficients of the lower or the upper half of the cube along an axis (de Casteljau).
+// Computes the coefficients of the lower or upper half of the cube along an axis (de Casteljau).
 static void halve_along(bool upper, int stride, double value[CUBE]) {
   static const double LOWER[SIDE][SIDE] = {
       {1, 0, 0, 0, 0, 0},
@@ -178,7 +179,7 @@ double rf_hex20_jacobian(const double x[20][3], double least) {
   return 8.0 * lower_bound_cube(value, least / 8.0, BISECTIONS);
 }
 
-// three points integrate a quintic
+// Three points integrate a quintic exactly.
 double rf_hex20_volume(const double x[20][3]) {
   static const double POINT[3] = {-RF_GAUSS_3, 0.0, RF_GAUSS_3};
   static const double WEIGHT[3] = {5.0 / 9.0, 8.0 / 9.0, 5.0 / 9.0};

@@ -16,12 +16,12 @@
 #include "mesh/winding.h"
 
 enum { CELLS_PER_TASK = 8, FACES = 6 };
-static const double EMPTY = 1e-6;    // filled fraction below which a cell is left out
-static const double ISLAND = 0.5;    // cells: parts of less that are left out
-static const double TOUCH = 1e-6;    // of an edge: cells that reach no farther into the bounds
-static const double UNEQUAL = 1e-5;  // of an edge: by what the corners of equal cubes differ
+static const double EMPTY = 1e-6;    // filled fraction below which a cell is dropped
+static const double ISLAND = 0.5;    // total fraction of cells below which a component is dropped
+static const double TOUCH = 1e-6;    // in edges: overlap with the bounds that counts as none
+static const double UNEQUAL = 1e-5;  // in edges: largest difference between corners of equal cubes
 
-// The filled part of a cell.
+// Filled part of a cell.
 typedef struct part {
   double fraction;
   uint64_t open[FACES];  // filled sub-cells at each face, as bits
@@ -42,8 +42,8 @@ typedef struct cutting {
   const rf_closest *closest;
   const rf_winding *winding;
   int order;
-  rf_element_type type;    // of the result
-  double edge;             // of the cubes, m
+  rf_element_type type;    // element type of the result
+  double edge;             // edge of the cubes, m
   double low[3], high[3];  // bounds of the surface, m
   part *part;              // (n_elements)
   scratch **scratch;       // (threads)
@@ -53,7 +53,7 @@ static size_t pairs_of(rf_element_type type) { return (size_t)type * ((size_t)ty
 
 // ---- one cell -------------------------------------------------------------------------
 
-// which sub-cells at each face are filled; faces in the order of mesh/topology.h
+// Marks the filled sub-cells at each face; faces in the order of mesh/topology.h.
 static void open_faces(const double *fraction, uint64_t open[FACES]) {
   static const int AXIS[FACES] = {2, 2, 1, 0, 1, 0}, HIGH[FACES] = {0, 1, 0, 1, 1, 0};
   static const int STRIDE[3] = {1, RF_CUT_SUB, RF_CUT_SUB * RF_CUT_SUB};
@@ -73,7 +73,7 @@ static void set_whole(part *p) {
   memset(p->open, 0xff, sizeof p->open);
 }
 
-// integrals of N_a N_b over the candidates, upper triangle
+// Integrates N_a N_b over the candidates, upper triangle.
 static void integrate_products(rf_element_type type, const rf_cut_rule *rule, double *product) {
   const int nodes = (int)type;
   memset(product, 0, pairs_of(type) * sizeof *product);
@@ -104,8 +104,8 @@ done:
   return st;
 }
 
-// True for a cell outside of the bounds of the surface.  One that shares a face with them can look
-// filled in places: near an edge of the surface the plane of a sub-cell is oblique.
+// True for a cell outside the bounds of the surface.  A cell that only shares a face with them
+// could appear partly filled: near an edge of the surface the plane of a sub-cell is oblique.
 static bool is_beyond(const cutting *c, const double low[3], const double high[3]) {
   for (int i = 0; i < 3; ++i)
     if (high[i] < c->low[i] + TOUCH * c->edge || low[i] > c->high[i] - TOUCH * c->edge) return true;
@@ -149,14 +149,14 @@ static rf_status cut_task(void *context, int64_t task, int worker, rf_error *err
   return RF_OK;
 }
 
-// ---- what stays -----------------------------------------------------------------------
+// ---- selection of cells ---------------------------------------------------------------
 
 static void clear_part(part *p) {
   rf_free(p->rule);
   *p = (part){0};
 }
 
-// parts that hang together and enclose nothing are sheets
+// Keeps connected components that enclose nothing as sheets of whole cells.
 static rf_status keep_sheets(cutting *c, rf_cut_report *report, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = c->cubes->n_elements;
@@ -218,7 +218,7 @@ done:
   return st;
 }
 
-// the cubes of which something is filled
+// Copies the cubes with a filled part to a mesh of their own.
 static rf_status compact(const cutting *c, rf_mesh **out, rf_error *err) {
   rf_status st = RF_OK;
   const rf_mesh *m = c->cubes;
@@ -245,7 +245,7 @@ done:
   return st;
 }
 
-// gives the mesh the rules of the parts that stay
+// Attaches the rules of the remaining cells to the mesh.
 static rf_status attach_rule(const cutting *c, rf_mesh *mesh, rf_cut_report *report,
                              rf_error *err) {
   rf_status st = RF_OK;

@@ -6,14 +6,14 @@
 #include "linalg/vec3.h"
 
 static const double FLAT = 1e-8;        // smaller components of a normal count as zero
-static const double ON_SURFACE = 1e-9;  // sub-cells; nearer places define no direction
-static const double ROUNDING = 1e-9;    // error of a filled fraction
-static const double UNSURE = 0.1;       // winding numbers this far from an integer: near a hole
-static const double CREASE = 0.3;       // change of the normal from one sub-cell to the next
-enum { CREASE_DEPTH = 1 };              // halvings of sub-cells at creases
-static const double BEYOND = 0.05;      // sub-cells past a centre's mirror image
-static const double BEHIND = 0.75;      // sub-cells past the surface: in most cases in an uncut one
-static const double TOUCH = 1e-9;       // widening of balls, relative
+static const double ON_SURFACE = 1e-9;  // in sub-cells; smaller distances define no direction
+static const double ROUNDING = 1e-9;    // rounding error of a filled fraction
+static const double UNSURE = 0.1;       // deviation of winding numbers from integers near holes
+static const double CREASE = 0.3;       // change of the normal between sub-cells at creases
+enum { CREASE_DEPTH = 1 };              // subdivisions of sub-cells at creases
+static const double BEYOND = 0.05;      // in sub-cells: distance past the mirror image of a centre
+static const double BEHIND = 0.75;      // in sub-cells: distance past the surface, usually uncut
+static const double TOUCH = 1e-9;       // relative enlargement of balls
 static const double HALF_DIAGONAL = 0.86602540378443864676;
 
 double rf_cube_below(const double n[3], double d) {
@@ -27,7 +27,7 @@ double rf_cube_below(const double n[3], double d) {
       }
   const double sum = m[0] + m[1] + m[2];
   for (int i = 0; i < 3; ++i) m[i] = m[i] < FLAT * sum ? 0.0 : m[i] / sum;
-  // distance of the plane from the lowest corner; symmetry: compute the smaller part
+  // distance of the plane from the lowest corner; by symmetry only the smaller part is computed
   const double whole = 0.5 + d / sum;
   if (whole <= 0.0) return 0.0;
   if (whole >= 1.0) return 1.0;
@@ -51,12 +51,12 @@ double rf_cube_below(const double n[3], double d) {
   return whole > 0.5 ? 1.0 - v : v;
 }
 
-// A sub-cell; lengths are in edges of it.
+// A sub-cell; lengths in units of its edge.
 typedef struct sub {
-  double radius;     // of a ball around the centre that the surface does not enter
-  double normal[3];  // unit, towards the nearest place of a surface that may cut it
+  double radius;     // of a surface-free ball around the centre
+  double normal[3];  // unit, towards the nearest point of a surface that may cut it
   bool near, inside;
-  short parent;  // of the sub-cells with the same sign
+  short parent;  // union-find parent among sub-cells of the same sign
 } sub;
 
 typedef struct cell {
@@ -73,17 +73,17 @@ static void centre_of(const cell *c, int at, double x[3]) {
   for (int i = 0; i < 3; ++i) x[i] = c->low[i] + (place[i] + 0.5) * c->h;
 }
 
-// unit vector towards the nearest place on the surface
+// Computes the unit vector towards the nearest point of the surface.
 static void unit_normal(const cell *c, const double x[3], const rf_closest_place *p, double n[3]) {
   double way[3];
   rf_vec3_sub(p->place, x, way);
-  // on the surface itself that vector is zero: take the normal instead
+  // on the surface that vector is zero: use the normal instead
   const double *along = p->distance > ON_SURFACE * c->h ? way : p->normal;
   const double length = rf_vec3_length(along);
   for (int i = 0; i < 3; ++i) n[i] = length > 0.0 ? along[i] / length : 0.0;
 }
 
-// marks the sub-cell around x as one that the surface may enter
+// Marks the sub-cell around x as one that the surface may enter.
 static void set_near(cell *c, int at, const double x[3], const rf_closest_place *p) {
   sub *s = &c->sub[at];
   s->near = true;
@@ -91,8 +91,8 @@ static void set_near(cell *c, int at, const double x[3], const rf_closest_place 
   unit_normal(c, x, p, s->normal);
 }
 
-// Marks the sub-cells of the block of `width`^3 from place on.  `known` is a lower bound for the
-// distance of its centre from the surface, m.
+// Marks the sub-cells of the block of `width`^3 that begins at `place`. `known` is a lower bound
+// for the distance of its centre from the surface, m.
 static bool mark_block(cell *c, const int place[3], int width, double known) {
   double x[3];
   for (int i = 0; i < 3; ++i) x[i] = c->low[i] + (place[i] + 0.5 * width) * c->h;
@@ -121,8 +121,8 @@ static int root_of(cell *c, int at) {
   return at;
 }
 
-// joins sub-cells without surface between them, whose sign is then the same: far ones, and those
-// whose balls overlap
+// Joins sub-cells without surface between them, whose signs agree: far ones, and those with
+// overlapping balls.
 static void join(cell *c, int a, int b, double way) {
   const sub *s = &c->sub[a], *t = &c->sub[b];
   const bool free = !s->near && !t->near && way <= 1.0;
@@ -138,7 +138,7 @@ static void join_all(cell *c) {
   for (int k = 0; k < n; ++k)
     for (int j = 0; j < n; ++j)
       for (int i = 0; i < n; ++i)
-        // 13 of the 26 neighbours: each pair once
+        // 13 of the 26 neighbours, to visit each pair once
         for (int d = 14; d < 27; ++d) {
           const int a = i + d % 3 - 1, b = j + d / 3 % 3 - 1, e = k + d / 9 - 1;
           if (a < 0 || b < 0 || a >= n || b >= n || e >= n) continue;
@@ -170,8 +170,8 @@ static void find_signs(cell *c) {
   }
 }
 
-// True if the sign changes behind the nearest place of the surface: by the sub-cell there, or where
-// that does not tell, by the winding number past the mirror image of the centre.
+// True if the sign changes behind the nearest point of the surface: by the sub-cell there or, if it
+// has the same sign, by the winding number past the mirror image of the centre.
 static bool separates(const cell *c, int at) {
   const sub *s = &c->sub[at];
   double x[3], y[3];
@@ -188,11 +188,11 @@ static bool separates(const cell *c, int at) {
   return (rf_winding_at(c->winding, y) > RF_WINDING_INSIDE) != s->inside;
 }
 
-// Bending of the surface around a sub-cell, from the gradients of the signed distance there and in
-// its neighbours.
+// Curvature of the surface around a sub-cell, from the gradients of the signed distance there and
+// in its neighbours.
 typedef struct bend {
-  double change;  // largest difference of the gradients of neighbours
-  double sum;     // of the principal curvatures, per edge of a sub-cell, positive where convex
+  double change;  // largest difference between gradients of neighbours
+  double sum;     // sum of principal curvatures, per edge of a sub-cell, positive if convex
 } bend;
 
 static bend bend_at(const cell *c, int at) {
@@ -220,8 +220,8 @@ static bend bend_at(const cell *c, int at) {
   return b;
 }
 
-// Returns the filled part of the cube of `width` around x.  The surface lies in the direction n at
-// the distance d, both in sub-cells: one plane cuts the cube, or each of eight parts has its own.
+// Returns the filled part of the cube of `width` around x.  The surface lies in direction n at
+// distance d, both in sub-cells: one plane cuts the cube, or one plane each of eight parts.
 static double fill_cube(const cell *c, const double x[3], double width, const double n[3], double d,
                         bool inside, int depth) {
   if (depth == 0) {
@@ -235,7 +235,7 @@ static double fill_cube(const cell *c, const double x[3], double width, const do
     for (int i = 0; i < 3; ++i) y[i] = x[i] + (k >> i & 1 ? step : -step) * c->h;
     rf_closest_place p;
     if (!rf_closest_find(c->closest, y, way * (1.0 + TOUCH) * c->h, &p)) {
-      // a ball around y without surface has x in it
+      // a surface-free ball around y contains x: same sign
       sum += inside ? 1.0 : 0.0;
       continue;
     }
@@ -265,13 +265,13 @@ bool rf_cut_fractions(const rf_closest *closest, const rf_winding *winding, cons
       centre_of(&c, at, x);
       fraction[at] = fill_cube(&c, x, 1.0, s->normal, s->radius, s->inside, CREASE_DEPTH);
     } else {
-      // mean distance of the surface from its tangent plane in the section of the sub-cell
+      // mean distance of the surface from its tangent plane over the section of the sub-cell
       const double outward = s->inside ? 1.0 : -1.0, gap = b.sum / 24.0;
       const double d = s->inside ? s->radius - gap : -s->radius - gap;
       const double n[3] = {outward * s->normal[0], outward * s->normal[1], outward * s->normal[2]};
       fraction[at] = rf_cube_below(n, d);
     }
-    // a plane along a face of the sub-cell cuts off rounding errors only
+    // rounding errors from planes along a face of the sub-cell
     if (fraction[at] < ROUNDING) fraction[at] = 0.0;
     if (fraction[at] > 1.0 - ROUNDING) fraction[at] = 1.0;
   }

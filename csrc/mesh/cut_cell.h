@@ -1,11 +1,11 @@
-// The part of a cube that a surface encloses, as filled fractions of RF_CUT_SUB^3 equal sub-cells.
+// Part of a cube enclosed by a surface, as filled fractions of RF_CUT_SUB^3 equal sub-cells.
 //
-// A sub-cell that the surface may cut counts with the part of it on the inner side of the plane
-// through the nearest place of the surface, normal to the way there (Scardovelli & Zaleski 2000
-// give the volume in closed form): exact for planes, second order for curved surfaces.  Inside is a
-// winding number above one half, asked once for all centres that balls free of the surface connect,
-// and one by one near holes.  Triangles that do not separate inside from outside, where parts
-// overlap, cut nothing.
+// A sub-cell that the surface may cut counts with its part on the inner side of the plane through
+// the nearest point of the surface, perpendicular to the vector to it (volume in closed form by
+// Scardovelli & Zaleski 2000): exact for planes, second order for curved surfaces.  A point is
+// inside if its winding number exceeds one half; this is evaluated once for all centres connected
+// by surface-free balls, and separately for each centre near holes.  Triangles with inside on both
+// sides, where parts overlap, cut nothing.
 #ifndef RF_MESH_CUT_CELL_H
 #define RF_MESH_CUT_CELL_H
 
@@ -15,12 +15,12 @@
 #include "mesh/cubature.h"
 #include "mesh/winding.h"
 
-// False where no triangle comes near the cube with this centre and edge, m; `fraction` (z, y, x) is
-// left alone then.
+// Computes fractions (z, y, x) for the cube with this centre and edge, m.  False if no triangle
+// comes near the cube; `fraction` is then unchanged.
 bool rf_cut_fractions(const rf_closest *closest, const rf_winding *winding, const double centre[3],
                       double edge, double fraction[RF_CUT_SUBS]);
 
-// The part of the cube of edge 1 around the origin where n . y < d, n of length 1.
+// Returns the volume of the part n . y < d of the cube of edge 1 around the origin, |n| = 1.
 double rf_cube_below(const double n[3], double d);
 
 #endif

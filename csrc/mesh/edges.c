@@ -22,10 +22,10 @@ static bool has_edges(const int32_t *corner) {
   return corner[0] != corner[1] && corner[1] != corner[2] && corner[2] != corner[0];
 }
 
-// numbers the edges in the order of their first sides
+// Numbers the edges in the order of their first sides.
 static rf_status number_edges(rf_edges *e, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
-  int32_t *table = NULL, *sample = NULL;  // edge + 1, 0: empty; a side of each edge
+  int32_t *table = NULL, *sample = NULL;  // edge + 1, 0: empty; one side of each edge
   const int32_t sides = 3 * e->n_triangles;
   size_t size = 16;
   while (size < 2 * (size_t)sides) size *= 2;
@@ -55,7 +55,7 @@ done:
   return st;
 }
 
-// lists the sides of each edge by counting sort
+// Lists the sides of each edge by counting sort.
 static rf_status list_sides(rf_edges *e, rf_error *err) {
   rf_status st = RF_OK;
   int32_t *next = NULL;

@@ -13,11 +13,11 @@
 #include "mesh/reference.h"
 #include "mesh/topology.h"
 
-// A point is inside when no local coordinate is beyond the element by more than this
-// share of its size: points on a face must not fall between two elements.
+// A point is inside when its local coordinates exceed the element by at most this share of its
+// size: points on a face must not fall between two elements.
 static const double INSIDE = 1e-9;
-// A box must hold what counts as inside: local coordinates are twice the share, and a
-// distorted element reaches further along an axis than its local ones say.
+// A box must contain all points that count as inside: the share is doubled in the local coordinates
+// of hexes, and distorted elements extend further along an axis.
 static const double BOX_MARGIN = 4.0;
 enum { POINTS_A_TASK = 1024 };
 
@@ -36,7 +36,7 @@ typedef struct search {
   const rf_mesh *mesh;
   const double *points;
   rf_embedding *e;
-  double *boxes;  // of the elements (n_elements, 6)
+  double *boxes;  // boxes of the elements (n_elements, 6)
   rf_bvh elements, triangles;
   rf_boundary boundary;
 } search;
@@ -56,8 +56,9 @@ static void boundary_triangle(const search *s, int32_t t, double x[3][3]) {
 
 enum { CONTROL_POINTS = 27 };
 
-// Bernstein control points, among which the element lies: the corners, those of the edges in place
-// of their middles and, of hexes, of the faces and the centre.  Returns their number.
+// Replaces the nodes by Bernstein control points, whose hull contains the element: corners, edge
+// points that replace the mid-edge nodes and, for hexes, points of faces and centre.  Returns their
+// number.
 static int control_points(rf_element_type type, double x[CONTROL_POINTS][3]) {
   const rf_edges of = rf_edges_of(type);
   if (!rf_element_is_quadratic(type)) return of.corners;
@@ -96,7 +97,7 @@ static void box_of(const double (*x)[3], int count, double margin, double *box) 
   }
 }
 
-// weights of the point in an element when it is inside
+// Computes the weights of the point in an element; false when it is outside.
 static bool inside(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
                    double *w) {
   if (type == RF_TET4) {
@@ -117,7 +118,7 @@ static void carry(rf_embedding *e, const rf_mesh *m, int32_t point, int32_t elem
          m->elements + (size_t)e->corners * (size_t)element, (size_t)e->corners * sizeof(int32_t));
 }
 
-// the lowest element that holds the point; element -1 when none does
+// Finds the lowest element that contains the point; -1: none.
 static void find_inside(const search *s, int32_t point) {
   const double *p = s->points + 3 * (size_t)point;
   const rf_bvh *b = &s->elements;
@@ -149,7 +150,7 @@ static void find_inside(const search *s, int32_t point) {
     s->e->element[point] = -1;
 }
 
-// the element of the nearest boundary triangle, the lowest of those equally near
+// Finds the element of the nearest boundary triangle, the lowest among equally near ones.
 static void find_nearest(const search *s, int32_t point) {
   const double *p = s->points + 3 * (size_t)point;
   const rf_bvh *b = &s->triangles;
@@ -161,7 +162,7 @@ static void find_nearest(const search *s, int32_t point) {
     const int32_t node = stack[--depth];
     if (rf_box_distance2(b->box + 6 * (size_t)node, p) > best) continue;
     if (b->count[node] == 0) {
-      // the nearer child is looked at first
+      // visit the nearer child first
       const int32_t child = b->first[node];
       const bool swap = rf_box_distance2(b->box + 6 * (size_t)child, p) <
                         rf_box_distance2(b->box + 6 * (size_t)child + 6, p);
@@ -191,7 +192,7 @@ static void find_nearest(const search *s, int32_t point) {
   if (type == RF_TET4) {
     rf_tet_weights((const double(*)[3])x, p, w);
   } else {
-    // from the triangle to the curved face; where Newton fails, its last iterate will do
+    // from the triangle to the curved face; if Newton fails, its last iterate is good enough
     double xi[3];
     (void)rf_local_find(type, (const double(*)[3])x, place, INSIDE, xi);
     s->e->distance[point] = rf_element_nearest(type, (const double(*)[3])x, p, xi);
@@ -256,7 +257,7 @@ done:
   return st;
 }
 
-// squares of distances and weights overflow far outside
+// Rejects points so far outside that squared distances and weights overflow.
 static rf_status require_finite_weights(const rf_embedding *e, const double *points,
                                         rf_error *err) {
   for (int32_t i = 0; i < e->n_points; ++i) {
@@ -316,7 +317,7 @@ done:
   return st;
 }
 
-// ---- use --------------------------------------------------------------------
+// ---- interpolation ----------------------------------------------------------
 
 enum { POINTS_A_BLOCK = 16384 };
 
@@ -340,7 +341,8 @@ static rf_status gradient_task(void *context, int64_t task, int worker, rf_error
     if (type == RF_TET4) {
       rf_tet_gradients((const double(*)[3])x, gradient);
     } else {
-      // outside, and where Newton fails, from its last iterate to the nearest place
+      // outside, or if Newton fails: the element's point nearest to p, starting from the last
+      // iterate
       const bool found = rf_local_find(type, (const double(*)[3])x, p, INSIDE, xi);
       if (!found || t->e->distance[i] > 0.0) rf_element_nearest(type, (const double(*)[3])x, p, xi);
       rf_local_gradients(type, (const double(*)[3])x, xi, gradient);
@@ -364,7 +366,7 @@ typedef struct interpolation {
   const rf_embedding *e;
   const double *nodes;
   double *points;
-  int64_t blocks;  // a field
+  int64_t blocks;  // blocks of points per field
 } interpolation;
 
 static rf_status interpolate_task(void *context, int64_t task, int worker, rf_error *err) {

@@ -10,7 +10,7 @@
 #include "mesh/edges.h"
 
 enum { MOST = 200, ASK = 64 };     // vertices of a loop triangulated at once; rows between polls
-static const double SHORT = 1e-4;  // weight of squared sides beside areas
+static const double SHORT = 1e-4;  // weight of squared sides relative to areas
 
 void rf_holes_free(rf_holes *h) {
   rf_free(h->first);
@@ -25,7 +25,7 @@ typedef struct side {
   int32_t from, to;
 } side;
 
-// Sides of the border on an edge: how many, and one of them.
+// Returns the number of border sides on an edge, and one of them.
 static int32_t sides_on(const rf_edges *e, const uint8_t *reversed, int32_t edge, side *out) {
   int32_t excess = 0;
   for (int32_t i = e->first[edge]; i < e->first[edge + 1]; ++i) {
@@ -39,12 +39,12 @@ static int32_t sides_on(const rf_edges *e, const uint8_t *reversed, int32_t edge
   return excess < 0 ? -excess : excess;
 }
 
-// The border's sides by the vertex where they begin.
+// The border's sides, sorted by their first vertex.
 typedef struct border {
   int32_t n_vertices, n;
-  int32_t *next;   // side to take next from each vertex, up to first[v + 1]  (n_vertices)
+  int32_t *next;   // next unused side from each vertex, up to first[v + 1]  (n_vertices)
   int32_t *first;  //                                                         (n_vertices + 1)
-  int32_t *to;     // where the sides end                                     (n)
+  int32_t *to;     // vertices at which the sides end                        (n)
 } border;
 
 static void free_border(border *b) {
@@ -81,8 +81,8 @@ done:
   return st;
 }
 
-// Walks from a vertex along sides not used yet; a vertex met again closes a loop, which leaves the
-// way.  place: of each vertex on the way, + 1; all zero before and after.
+// Walks from a vertex along unused sides; a vertex met again closes a loop, which is removed from
+// the path.  place: position of each vertex on the path, + 1; all zero before and after.
 static void walk(border *b, int32_t start, int32_t *way, int32_t *place, rf_holes *out,
                  int32_t *end) {
   int32_t length = 1;
@@ -118,7 +118,7 @@ rf_status rf_holes_find(const rf_surface *s, const uint8_t *reversed, const rf_r
   *out = (rf_holes){0};
   RF_TRY(find_border(s, reversed, run, &b, err));
   RF_ALLOC(made.vertex, b.n);
-  RF_ALLOC(made.first, b.n / 3 + 1);  // a loop has three sides at least
+  RF_ALLOC(made.first, b.n / 3 + 1);  // a loop has at least three sides
   RF_ALLOC(way, (size_t)b.n + 1);
   RF_ALLOC(place, s->n_vertices);
   for (int32_t v = 0; v < s->n_vertices; ++v)
@@ -142,9 +142,9 @@ int64_t rf_holes_triangles(const rf_holes *h) {
 typedef struct filling {
   const rf_surface *surface;
   const rf_run *run;
-  double *best;     // least weight over the loop from i to j  (MOST, MOST)
-  int32_t *middle;  // vertex of the triangle on the side ij   (MOST, MOST)
-  int32_t *to;      // where the next triangle goes
+  double *best;     // least weight for the loop from i to j        (MOST, MOST)
+  int32_t *middle;  // vertex of the triangle on the side ij        (MOST, MOST)
+  int32_t *to;      // output position of the next triangle
 } filling;
 
 static const double *place_of(const filling *f, int32_t v) {
@@ -166,14 +166,14 @@ static double weight_of(const filling *f, int32_t a, int32_t b, int32_t c) {
          SHORT * (rf_vec3_dot(u, u) + rf_vec3_dot(v, v) + square_of(f, b, c));
 }
 
-// against the loop, whose sides run as the triangles beside
+// Reverses the loop direction, in which the adjacent triangles run.
 static void put_triangle(filling *f, int32_t a, int32_t b, int32_t c) {
   *f->to++ = a;
   *f->to++ = c;
   *f->to++ = b;
 }
 
-// the triangles over the part from i to j
+// Writes the triangles of the part from i to j.
 static void put_part(filling *f, const int32_t *loop, int32_t i, int32_t j) {
   int32_t stack[2 * MOST][2], depth = 0;
   stack[depth][0] = i, stack[depth++][1] = j;
@@ -212,7 +212,7 @@ static rf_status fill_small(filling *f, const int32_t *loop, int32_t n, rf_error
   return RF_OK;
 }
 
-// the shortest way across a loop that leaves a quarter of it on either side
+// Finds the shortest cut across a loop that leaves at least a quarter of it on either side.
 static rf_status find_cut(const filling *f, const int32_t *loop, int32_t n, int32_t cut[2],
                           rf_error *err) {
   double shortest = INFINITY;
@@ -232,13 +232,13 @@ static rf_status find_cut(const filling *f, const int32_t *loop, int32_t n, int3
   return RF_OK;
 }
 
-// loop: is written over
+// Triangulates a loop, which is overwritten.
 static rf_status fill_loop(filling *f, int32_t *loop, int32_t n, rf_error *err) {
   rf_status st = RF_OK;
   int32_t *part = NULL, cut[2];
   if (n <= MOST) return fill_small(f, loop, n, err);
   RF_TRY(find_cut(f, loop, n, cut, err));
-  // both keep the ends of the cut
+  // both parts contain the ends of the cut
   const int32_t inner = cut[1] - cut[0] + 1, outer = n - inner + 2;
   RF_ALLOC(part, inner);
   memcpy(part, loop + cut[0], (size_t)inner * sizeof *part);

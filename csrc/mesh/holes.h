@@ -1,9 +1,9 @@
 // Holes of a surface: the closed loops of its border, and triangles that close them.
 //
-// The border is where more triangles run one way along an edge than the other way, each as often as
-// there are more; after the parts were turned to face outward (mesh/orientation.h).  As a border
-// has no border itself, as many of its sides begin at a vertex as end there, so it consists of
-// closed loops.  They pass through no vertex twice, and vertices at the same place count as one.
+// A border side is a directed edge along which more triangles run one way than the other, once for
+// each triangle in excess; parts have been turned to face outward before (mesh/orientation.h). As
+// many border sides begin at each vertex as end there, so the border consists of closed loops.  A
+// loop visits no vertex twice, and coincident vertices count as one.
 #ifndef RF_MESH_HOLES_H
 #define RF_MESH_HOLES_H
 
@@ -14,22 +14,23 @@
 
 typedef struct rf_holes {
   int32_t n;
-  int32_t *first;   // place in `vertex` where each loop begins, and the end  (n + 1)
-  int32_t *vertex;  // along the loops, as the triangles beside run; each the lowest at its place
+  int32_t *first;   // range of each loop in `vertex`  (n + 1)
+  int32_t *vertex;  // along the loops, in the direction of adjacent triangles; lowest of coincident
+                    // vertices
 } rf_holes;
 
-// reversed: triangles to be taken the other way round (n_triangles), NULL: none.  The surface must
-// have passed rf_surface_check.
+// Finds the loops of a surface that has passed rf_surface_check.  reversed: triangles to be
+// reversed (n_triangles), NULL: none.
 RF_MUST_CHECK rf_status rf_holes_find(const rf_surface *surface, const uint8_t *reversed,
                                       const rf_run *run, rf_holes *out, rf_error *err);
-void rf_holes_free(rf_holes *h);  // zeroed is fine
+void rf_holes_free(rf_holes *h);  // a zeroed struct is allowed
 
-// Number of triangles that close all holes: two less than a loop has vertices, of each.
+// Returns the number of triangles that close all holes: per loop, its vertices less two.
 int64_t rf_holes_triangles(const rf_holes *h);
 
-// Triangles over the loops (rf_holes_triangles, 3), which run against them: those of the smallest
-// area together (Barequet & Sharir 1995), of these rather short ones.  Loops of more than 200
-// vertices are cut in two along a short way first.
+// Computes triangles over the loops (rf_holes_triangles, 3), in the direction opposite to them:
+// those of smallest total area (Barequet & Sharir 1995), with a small preference for short sides.
+// Loops of more than 200 vertices are first cut in two along a short line.
 RF_MUST_CHECK rf_status rf_holes_fill(const rf_surface *surface, const rf_holes *h,
                                       const rf_run *run, int32_t *triangles, rf_error *err);
 

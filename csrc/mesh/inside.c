@@ -12,14 +12,15 @@
 #include "mesh/orientation.h"
 
 static const double INVERSE_4PI = 0.079577471545947667884;
-static const double SHEET = 0.2;  // mean winding number of both sides; a bowl has 0.25 to 0.35
-enum { SAMPLES = 512 };           // triangles at which it is taken
+static const double SHEET = 0.2;  // mean winding number of both sides below which a triangle is a
+                                  // sheet; a bowl has 0.25 to 0.35
+enum { SAMPLES = 512 };           // triangles sampled for it
 static const uint64_t FIRST = UINT64_C(0x0101010101010101);  // points with x = 0
 
 struct rf_inside {
   rf_winding *winding;
-  rf_bvh border;   // of the border edges; no nodes: none
-  double *weight;  // length / (4 pi) of the border in each node of it
+  rf_bvh border;   // over the border edges; no nodes: no border
+  double *weight;  // length / (4 pi) of the border in each of its nodes
   double sheets;
 };
 
@@ -36,7 +37,7 @@ double rf_inside_sheets(const rf_inside *in) { return in->sheets; }
 
 // ---- the border -------------------------------------------------------------
 
-// how many more triangles run up an edge than down
+// Returns the number of triangles that run up an edge less those that run down.
 static int32_t excess_of(const rf_edges *e, const uint8_t *reversed, int32_t edge) {
   int32_t sum = 0;
   for (int32_t i = e->first[edge]; i < e->first[edge + 1]; ++i) {
@@ -47,7 +48,7 @@ static int32_t excess_of(const rf_edges *e, const uint8_t *reversed, int32_t edg
   return sum < 0 ? -sum : sum;
 }
 
-// box and weight of an edge
+// Computes box and weight of an edge.
 static void border_edge(const rf_surface *s, const rf_edges *e, int32_t edge, int32_t excess,
                         double *box, double *weight) {
   const int32_t side = e->side[e->first[edge]];
@@ -79,7 +80,7 @@ static rf_status make_border(rf_inside *in, const rf_surface *s, const uint8_t *
   }
   RF_TRY(rf_bvh_create(count, box, run, &in->border, err));
   RF_ALLOC(in->weight, in->border.n_nodes);
-  // children come behind their parents
+  // children follow their parents
   for (int32_t i = in->border.n_nodes - 1; i >= 0; --i) {
     const int32_t first = in->border.first[i];
     for (int32_t k = 0; k < in->border.count[i]; ++k)
@@ -93,7 +94,8 @@ done:
   return st;
 }
 
-// The winding number between both sides of a triangle is 1/2 below that on its inner side.
+// Returns the share of area with a mean winding number of both sides, 1/2 below that of the inner
+// side, near zero.
 static double sheets_of(const rf_surface *s, const rf_winding *w) {
   const int64_t n = s->n_triangles, many = n < SAMPLES ? n : SAMPLES;
   double sheets = 0.0, all = 0.0;
@@ -160,7 +162,7 @@ double rf_inside_slope(const rf_inside *in, const double low[3], const double hi
 
 // ---- blocks -----------------------------------------------------------------
 
-// `seed` and its neighbours in `open`; false: there are no further ones
+// Adds to `seed` its neighbours in `open`; false when there are none.
 static bool grow(const uint64_t open[8], uint64_t seed[8]) {
   uint64_t next[8];
   bool grown = false;
@@ -176,7 +178,7 @@ static bool grow(const uint64_t open[8], uint64_t seed[8]) {
   return grown;
 }
 
-// points of a cube of a block: from `low`, `size` along each axis
+// Points of a cube within a block: from `low`, `size` along each axis.
 typedef struct cube {
   int low[3], size;
 } cube;
@@ -188,8 +190,8 @@ static void points_of(const cube *c, uint64_t out[8]) {
   for (int z = 0; z < 8; ++z) out[z] = z >= c->low[2] && z < c->low[2] + c->size ? plane : 0;
 }
 
-// Fills the component of the lowest of the open points of a cube; returns the number of steps from
-// the point that is asked to the farthest.
+// Fills the component of the lowest open point of a cube.  *at: the point to evaluate; returns the
+// number of steps from it to the farthest point.
 static int component_of(const cube *c, const uint64_t points[8], const uint64_t open[8],
                         uint64_t out[8], int *at) {
   if (memcmp(points, open, 8 * sizeof *open) == 0) {
@@ -237,8 +239,8 @@ static double slope_of(const rf_inside *in, const rf_inside_block *b, const cube
   return rf_inside_slope(in, low, high);
 }
 
-// Decides those of the open points of a cube whose component is all on one side of 1/2, and leaves
-// the others; false: there are none.
+// Classifies the open points of a cube whose component lies on one side of 1/2; leaves the others
+// in `left`. True if any are left.
 static bool decide_cube(const rf_inside *in, rf_inside_block *b, const cube *c, uint64_t left[8]) {
   const double slope = slope_of(in, b, c), step = fmax(b->step[0], fmax(b->step[1], b->step[2]));
   uint64_t points[8], open[8], some[8], any = 0, remain = 0;
@@ -248,7 +250,7 @@ static bool decide_cube(const rf_inside *in, rf_inside_block *b, const cube *c, 
     int at;
     const int steps = component_of(c, points, open, some, &at);
     const double w = winding_of(in, b, at);
-    // without a step it is w itself
+    // a single point has w itself
     const double apart = steps > 0 ? slope * step * steps + RF_WINDING_ERROR : 0.0;
     const bool settled = fabs(w - RF_WINDING_INSIDE) > apart || steps == 0;
     any = 0;
@@ -265,7 +267,7 @@ static bool decide_cube(const rf_inside *in, rf_inside_block *b, const cube *c, 
   return remain != 0;
 }
 
-// the halves of a cube along each axis
+// Classifies the eight halves of a cube recursively.
 static void decide_parts(const rf_inside *in, rf_inside_block *b, const cube *c, uint64_t left[8]) {
   const int half = c->size / 2;
   for (int k = 0; k < 8; ++k) {

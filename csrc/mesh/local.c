@@ -6,16 +6,16 @@
 #include "linalg/vec3.h"
 #include "mesh/reference.h"
 
-// Local coordinates of a point in an element, in units of half a hexahedron's size
-static const double EXACT = 1e-14;         // a smaller step is rounding
-static const double CLOSE = 1e-10;         // here Newton's next step is the last
-static const double FAR = 2.0;             // iterates stay near the centre: far off the map folds
-static const double NEAR = 1.5;            // got stuck so near: other starts are worth a try
-static const double TOWARDS_CORNER = 0.7;  // these starts, between centre and corners
-static const double STRAIGHT = 1e-9;       // an edge is, with its middle off by so much of it
+// Tolerances of local coordinates, in units of half a hexahedron's size.
+static const double EXACT = 1e-14;  // smaller steps are rounding
+static const double CLOSE = 1e-10;  // below this the next Newton step is the last
+static const double FAR = 2.0;   // limit of iterates around the centre: further out the map folds
+static const double NEAR = 1.5;  // failures that end this near are tried from other starts
+static const double TOWARDS_CORNER = 0.7;  // position of these starts between centre and corners
+static const double STRAIGHT = 1e-9;       // relative offset of mid-edge nodes of straight edges
 enum {
-  NEWTON_MOST = 40,  // a handful is usual
-  HALVINGS = 30      // a step shorter by 1e-9 leads nowhere
+  NEWTON_MOST = 40,  // limit; a handful is usual
+  HALVINGS = 30      // limit: steps scaled by 1e-9 make no progress
 };
 
 bool rf_local_invert(const double j[3][3], double out[3][3]) {
@@ -27,7 +27,7 @@ void rf_tet_weights(const double x[RF_MAX_NODES][3], const double *p, double *w)
   double edge[3][3], dual[3][3], d[3];
   for (int a = 0; a < 3; ++a) rf_vec3_sub(x[a + 1], x[0], edge[a]);
   rf_vec3_sub(p, x[0], d);
-  // a mesh holds no tet without volume; should that change, node 0 carries the point
+  // meshes hold no tets without volume; as a fallback node 0 carries the point
   w[0] = 1.0;
   for (int a = 0; a < 3; ++a) w[a + 1] = 0.0;
   if (!rf_local_invert(edge, dual)) return;
@@ -51,7 +51,7 @@ void rf_local_map(rf_element_type type, const double x[RF_MAX_NODES][3], const d
 
 static double centre_of(rf_element_type type) { return rf_element_is_tet(type) ? 0.25 : 0.0; }
 
-// Newton with halved steps for x(xi) = p from a given start; false when it gets stuck
+// Solves x(xi) = p by Newton's method with halved steps from a given start; false on failure.
 static bool newton(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
                    double xi[3]) {
   rf_local at;
@@ -69,7 +69,7 @@ static bool newton(rf_element_type type, const double x[RF_MAX_NODES][3], const 
     }
     if (size <= EXACT) return true;
 
-    // a step must bring us nearer; steps near rounding are taken as they are
+    // require progress; steps near rounding are accepted unconditionally
     bool nearer = false;
     for (int half = 0; half < HALVINGS && !nearer; ++half) {
       double trial[3], q[3];
@@ -101,7 +101,7 @@ bool rf_local_straight(rf_element_type type, const double x[RF_MAX_NODES][3]) {
   return true;
 }
 
-// local coordinates of a node of a second-order element
+// Computes the local coordinates of a node of a second-order element.
 static void node_coordinates(rf_element_type type, int node, double xi[3]) {
   const rf_edges of = rf_edges_of(type);
   const int a = node < of.corners ? node : of.end[node - of.corners][0];
@@ -111,8 +111,8 @@ static void node_coordinates(rf_element_type type, int node, double xi[3]) {
                              : 0.5 * (RF_HEX_CORNER[a][k] + RF_HEX_CORNER[b][k]);
 }
 
-// A curved map may reach p from several places, of which the first that Newton finds need not be
-// that in the element.
+// A curved map may reach p from several points, and Newton's first solution may lie outside the
+// element.
 static bool find_in_curved(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
                            double margin, double xi[3]) {
   const double centre = centre_of(type);
@@ -144,7 +144,7 @@ static bool find_in_hex8(const double x[RF_MAX_NODES][3], const double *p, doubl
 
 bool rf_local_find(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
                    double margin, double xi[3]) {
-  // with straight edges the map of 20 nodes is that of the corners
+  // with straight edges the map of 20 nodes equals that of the corners
   if (type == RF_HEX8 || (type == RF_HEX20 && rf_local_straight(type, x)))
     return find_in_hex8(x, p, xi);
   return find_in_curved(type, x, p, margin, xi);

@@ -12,10 +12,10 @@
 #include "mesh/quadratic.h"
 #include "mesh/reference.h"
 
-// A Jacobian below this fraction of the cubed element size is rounding, not volume.
+// A Jacobian below this fraction of the cubed element size counts as rounding.
 static const double DEGENERATE = 1e-14;
-// Edges that differ by less, relative to the longest, are parallel: the Jacobian varies as
-// little, far less than its distance to zero.
+// Edges that differ by less, relative to the longest, count as parallel: the Jacobian then varies
+// far less than its distance to zero.
 static const double PARALLEL = 1e-9;
 
 void rf_mesh_free(rf_mesh *mesh) {
@@ -112,7 +112,7 @@ done:
   return st;
 }
 
-// longest distance between corners of the tet
+// Returns the longest distance between corners of the tet.
 static double tet_size(const double x[RF_MAX_NODES][3]) {
   double edge[3], size = 0.0;
   for (int e = 0; e < 6; ++e) {
@@ -122,7 +122,7 @@ static double tet_size(const double x[RF_MAX_NODES][3]) {
   return size;
 }
 
-// volume of the tet, and its longest edge as size
+// Returns the volume of the tet; size is its longest edge.
 static double tet_volume(const double x[RF_MAX_NODES][3], double *size) {
   double edge[3][3];
   *size = tet_size(x);
@@ -130,13 +130,13 @@ static double tet_volume(const double x[RF_MAX_NODES][3], double *size) {
   return rf_vec3_det(edge[0], edge[1], edge[2]) / 6.0;
 }
 
-// edges of the hexahedron along each local axis, as (from, to)
+// Edges of the hexahedron along each local axis, as (from, to).
 static const unsigned char EDGE[3][4][2] = {{{0, 1}, {3, 2}, {4, 5}, {7, 6}},
                                             {{0, 3}, {1, 2}, {4, 7}, {5, 6}},
                                             {{0, 4}, {1, 5}, {3, 7}, {2, 6}}};
 
-// det(dx/dxi) times 8 at local coordinates xi: the volume of the parallelepiped
-// spanned there, so that every value reads in m^3
+// Returns det(dx/dxi) times 8 at local coordinates xi: the volume of the parallelepiped spanned
+// there, m^3.
 static double hex_jacobian(const double x[RF_MAX_NODES][3], double scale, const double *at) {
   const double xi[3] = {scale * at[0], scale * at[1], scale * at[2]};
   double n[8], dn[8][3], j[3][3] = {{0}};
@@ -166,7 +166,7 @@ static bool is_parallelepiped(const double x[RF_MAX_NODES][3], double *size, dou
   return parallel;
 }
 
-// smallest Jacobian volume over corners and Gauss points
+// Returns the smallest Jacobian volume over corners and Gauss points.
 static double hex8_volume(const double x[RF_MAX_NODES][3]) {
   double least = INFINITY;
   for (int a = 0; a < 8; ++a) {
@@ -180,7 +180,7 @@ static double hex8_volume(const double x[RF_MAX_NODES][3]) {
   return least;
 }
 
-// the volume that decides whether the element can be used, and its size
+// Returns the volume that decides if an element is usable, and the size of the element.
 static double least_volume(rf_element_type type, const double x[RF_MAX_NODES][3], double *size) {
   if (type == RF_TET4) return tet_volume(x, size);
   if (type == RF_TET10) {

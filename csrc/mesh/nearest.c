@@ -8,16 +8,16 @@
 #include "mesh/local.h"
 #include "mesh/topology.h"
 
-static const double EXACT = 1e-14;  // a smaller step in local coordinates is rounding
+static const double EXACT = 1e-14;  // smaller steps in local coordinates are rounding
 enum {
-  NEWTON_MOST = 40,  // a handful is usual
-  HALVINGS = 30,     // a step shorter by 1e-9 leads nowhere
-  LATTICE = 4        // intervals along the side of a curved face, of whose ends one is the start
+  NEWTON_MOST = 40,  // limit; a handful is usual
+  HALVINGS = 30,     // limit: steps scaled by 1e-9 make no progress
+  LATTICE = 4        // intervals per side of the lattice of start points on a curved face
 };
 
 static double clamp(double value, double limit) { return fmax(-limit, fmin(limit, value)); }
 
-// Gauss-Newton on those coordinates that are not held at a face of the cube, from a start near
+// Runs Gauss-Newton over the coordinates not fixed at a face of the cube, from a start nearby.
 static double hex_nearest(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
                           double xi[3]) {
   rf_local at;
@@ -27,7 +27,7 @@ static double hex_nearest(rf_element_type type, const double x[RF_MAX_NODES][3],
   rf_vec3_sub(p, at.place, r);
   double best = rf_vec3_dot(r, r);
   for (int it = 0; it < NEWTON_MOST; ++it) {
-    // normal equations; a held coordinate keeps a unit row, so its step is zero
+    // normal equations; a fixed coordinate keeps a unit row, so its step is zero
     double a[3][3], dual[3][3], b[3], step[3], size = 0.0;
     bool held[3];
     for (int k = 0; k < 3; ++k) {
@@ -69,7 +69,7 @@ static double hex_nearest(rf_element_type type, const double x[RF_MAX_NODES][3],
 
 // ---- faces of tets of ten nodes ------------------------------------------------
 
-// place (3) and derivatives by the barycentric coordinates (3, 3) of a quadratic triangle
+// Computes point (3) and derivatives by barycentric coordinates (3, 3) of a quadratic triangle.
 static void triangle_map(const double y[6][3], const double l[3], double *place,
                          double derivative[3][3]) {
   static const int EDGE[3][2] = {{0, 1}, {1, 2}, {2, 0}};
@@ -94,7 +94,7 @@ static double distance2(const double *a, const double *b) {
   return rf_vec3_dot(d, d);
 }
 
-// the nearest of a lattice of places
+// Finds the nearest of a lattice of points.
 static double lattice_start(const double y[6][3], const double *p, double l[3]) {
   double best = INFINITY;
   for (int i = 0; i <= LATTICE; ++i)
@@ -111,7 +111,7 @@ static double lattice_start(const double y[6][3], const double *p, double l[3]) 
   return best;
 }
 
-// Coordinates that stay zero: steepest descent among the others would make them negative.
+// Finds the free coordinates; the others stay zero, as steepest descent would make them negative.
 static int free_coordinates(const double l[3], const double pull[3], int kept[3]) {
   bool held[3] = {false, false, false};
   for (int round = 0; round < 3; ++round) {
@@ -128,7 +128,8 @@ static int free_coordinates(const double l[3], const double pull[3], int kept[3]
   return count;
 }
 
-// Gauss-Newton step over the coordinates that are free; they sum to one.  Length of none: zero.
+// Computes the Gauss-Newton step over the free coordinates, which sum to one; zero when none is
+// free.
 static void triangle_step(const double derivative[3][3], const double *r, int count,
                           const int kept[3], double step[3]) {
   memset(step, 0, 3 * sizeof *step);
@@ -156,7 +157,8 @@ static void triangle_step(const double derivative[3][3], const double *r, int co
   }
 }
 
-// the place of a quadratic triangle nearest to p, l barycentric; returns the squared distance
+// Finds the point of a quadratic triangle nearest to p, l barycentric; returns the squared
+// distance.
 static double quadratic_triangle_nearest(const double y[6][3], const double *p, double l[3]) {
   double best = lattice_start(y, p, l);
   for (int it = 0; it < NEWTON_MOST; ++it) {
@@ -168,7 +170,7 @@ static double quadratic_triangle_nearest(const double y[6][3], const double *p, 
     const int count = free_coordinates(l, pull, kept);
     triangle_step((const double(*)[3])derivative, r, count, kept, step);
 
-    // no further than where a coordinate becomes zero
+    // at most to where a coordinate becomes zero
     double longest = 1.0, size = 0.0;
     int stop = -1;
     for (int a = 0; a < 3; ++a) {
@@ -209,7 +211,7 @@ static double tet10_nearest(const double x[RF_MAX_NODES][3], const double *p, do
   return sqrt(best);
 }
 
-// from the nearest of xi and a lattice of places on the faces
+// Starts from the nearest of xi and a lattice of points on the faces.
 static double curved_hex_nearest(const double x[RF_MAX_NODES][3], const double *p, double xi[3]) {
   rf_local at;
   double best;
@@ -234,7 +236,7 @@ static double curved_hex_nearest(const double x[RF_MAX_NODES][3], const double *
 double rf_element_nearest(rf_element_type type, const double x[RF_MAX_NODES][3], const double *p,
                           double xi[3]) {
   if (type == RF_TET10) return tet10_nearest(x, p, xi);
-  // with straight edges the map of 20 nodes is that of the corners
+  // with straight edges the map of 20 nodes equals that of the corners
   if (type == RF_HEX8 || rf_local_straight(type, x)) return hex_nearest(RF_HEX8, x, p, xi);
   return curved_hex_nearest(x, p, xi);
 }
@@ -252,7 +254,7 @@ void rf_triangle_nearest(const double t[3][3], const double *p, double *out) {
     for (int i = 0; i < 3; ++i) out[i] = t[0][i] + (a / det) * u[i] + (b / det) * v[i];
     return;
   }
-  // stands where distances overflow
+  // result if distances overflow
   memcpy(out, t[0], sizeof t[0]);
   double best = INFINITY;
   for (int m = 0; m < 3; ++m) {

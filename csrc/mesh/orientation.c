@@ -11,23 +11,23 @@
 #include "mesh/winding.h"
 
 enum {
-  SAMPLES = 256,      // triangles of a part at which its winding numbers are taken
-  NEST_SAMPLES = 16,  // at which those of parts around it are
+  SAMPLES = 256,      // triangles of a part at which its own winding numbers are sampled
+  NEST_SAMPLES = 16,  // triangles at which those of surrounding parts are sampled
   ASK = 1 << 16       // triangles between polls
 };
-static const double FLAT = 0.05;    // mean winding number between both sides: less has no sense
-static const double CAVITY = 0.45;  // more, inward: as good as closed
+static const double FLAT = 0.05;    // mean winding number of both sides: no orientation below
+static const double CAVITY = 0.45;  // above this an inward part counts as closed
 
 // A part of the surface.
 typedef struct part {
   int32_t first, count;  // in `order`
-  double facing;         // mean winding number between its sides; 1/2 or -1/2 when closed
+  double facing;         // mean winding number between its sides; 1/2 or -1/2 if closed
   double low[3], high[3];
   double size;       // longest side of its box
-  rf_winding *wind;  // of the part alone; NULL until it is asked for
-  int32_t depth;     // parts around it
-  int32_t root;      // the outermost of these, or itself
-  int sense;         // 1: as it is, -1: reversed
+  rf_winding *wind;  // winding numbers of the part alone; NULL until needed
+  int32_t depth;     // number of parts around it
+  int32_t root;      // outermost of these, or itself
+  int sense;         // 1: unchanged, -1: reversed
 } part;
 
 typedef struct parts {
@@ -54,9 +54,9 @@ static void corners_of(const parts *p, int32_t t, const double *x[3]) {
   for (int a = 0; a < 3; ++a) x[a] = p->surface->vertices + 3 * (size_t)v[a];
 }
 
-// ---- one sense in each part ---------------------------------------------------
+// ---- consistent orientation of each part ----------------------------------------
 
-// marks the neighbours of triangle t that have no label yet; returns the new length of `order`
+// Marks the neighbours of triangle t without a label; returns the new length of `order`.
 static int32_t spread(parts *p, int32_t t, int32_t end) {
   const rf_edges *e = &p->edges;
   for (int32_t s = 3 * t; s < 3 * t + 3; ++s) {
@@ -73,7 +73,7 @@ static int32_t spread(parts *p, int32_t t, int32_t end) {
   return end;
 }
 
-// the sense of the larger area becomes that of the part
+// Gives the part the sense of the larger area.
 static void settle_sense(parts *p, int32_t from, int32_t to) {
   double kept = 0.0, turned = 0.0;
   for (int32_t i = from; i < to; ++i) {
@@ -111,7 +111,7 @@ done:
   return st;
 }
 
-// ---- which sense is outward ---------------------------------------------------
+// ---- outward orientation ------------------------------------------------------
 
 static rf_status make_winding(parts *p, part *one, rf_error *err) {
   rf_status st = RF_OK;
@@ -146,7 +146,7 @@ static void set_box(const parts *p, part *one) {
   for (int c = 0; c < 3; ++c) one->size = fmax(one->size, one->high[c] - one->low[c]);
 }
 
-// every edge is one of two triangles that run along it in opposite directions
+// True if every edge belongs to two triangles that run along it in opposite directions.
 static bool is_closed(const parts *p, const part *one) {
   const rf_edges *e = &p->edges;
   for (int32_t i = one->first; i < one->first + one->count; ++i) {
@@ -163,7 +163,7 @@ static bool is_closed(const parts *p, const part *one) {
   return true;
 }
 
-// volume about the middle of its box, in units of its size
+// Returns the volume about the middle of its box, in units of its size.
 static double volume_of(const parts *p, const part *one) {
   double sum = 0.0;
   for (int32_t i = one->first; i < one->first + one->count && one->size > 0.0; ++i) {
@@ -180,8 +180,8 @@ static double volume_of(const parts *p, const part *one) {
   return sum / 6.0;
 }
 
-// mean over some of a part's triangles, by area, of winding numbers of another, or of itself
-// between both sides
+// Returns the mean, by area over some triangles of a part, of the winding number of another part,
+// or of its own between both sides.
 static double mean_winding(const parts *p, const part *of, const rf_winding *w, int64_t most) {
   double sum = 0.0, all = 0.0;
   const int64_t many = of->count < most ? of->count : most;
@@ -212,9 +212,9 @@ done:
   return st;
 }
 
-// ---- parts within parts -------------------------------------------------------
+// ---- nested parts -------------------------------------------------------------
 
-// of equal ones the later is within
+// True if the boxes permit nesting; of equal boxes the later counts as inner.
 static bool may_contain(const parts *p, int32_t outer, int32_t inner) {
   const part *a = &p->part[outer], *b = &p->part[inner];
   if (outer == inner || !(fabs(a->facing) > FLAT)) return false;
@@ -226,7 +226,7 @@ static bool may_contain(const parts *p, int32_t outer, int32_t inner) {
   return !equal || outer < inner;
 }
 
-// of the winding numbers of the parts around a part there: their sum
+// Finds the parts around a part and sums their winding numbers there.
 static rf_status find_around(parts *p, int32_t inner, rf_error *err) {
   part *one = &p->part[inner];
   one->root = inner;
@@ -242,7 +242,7 @@ static rf_status find_around(parts *p, int32_t inner, rf_error *err) {
   return RF_OK;
 }
 
-// of the parts around it, as they face now
+// Returns the sum of the winding numbers of surrounding parts in their present orientation.
 static double winding_around(const parts *p, int32_t inner) {
   double sum = 0.0;
   for (int32_t i = 0; i < p->n; ++i) {
@@ -254,7 +254,7 @@ static double winding_around(const parts *p, int32_t inner) {
   return sum;
 }
 
-// from the outermost to the innermost
+// Settles parts from the outermost to the innermost.
 static rf_status settle_nests(parts *p, rf_error *err) {
   rf_status st = RF_OK;
   int32_t deepest = 0;
@@ -277,7 +277,7 @@ done:
   return st;
 }
 
-// whole surfaces that face outward need no search for what is within what
+// Only surfaces with inward parts need the search for nested parts.
 static rf_status settle_parts(parts *p, rf_error *err) {
   bool inward = false;
   for (int32_t i = 0; i < p->n; ++i) {

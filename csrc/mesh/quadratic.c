@@ -8,7 +8,7 @@
 #include "mesh/reference.h"
 
 typedef struct edge {
-  int32_t low, high;  // its ends
+  int32_t low, high;  // ends of the edge
   int32_t element, number;
 } edge;
 
@@ -24,7 +24,7 @@ static bool same_edge(const edge *a, const edge *b) {
   return a->low == b->low && a->high == b->high;
 }
 
-// the edges of all elements, those with the same ends side by side
+// Sorts the edges of all elements; those with the same ends become adjacent.
 static rf_status sorted_edges(const rf_mesh *mesh, edge **out, rf_error *err) {
   rf_status st = RF_OK;
   const rf_edges of = rf_edges_of(mesh->type);
@@ -55,8 +55,8 @@ const char *rf_edge_names(rf_element_type type) {
 rf_status rf_mesh_check_edges(const rf_mesh *mesh, rf_error *err) {
   rf_status st = RF_OK;
   edge *edges = NULL;
-  int64_t *first = NULL;   // the edge of a mid-edge node, plus 1
-  int32_t *corner = NULL;  // an element of which the node is a corner, plus 1
+  int64_t *first = NULL;   // edge of a mid-edge node, plus 1
+  int32_t *corner = NULL;  // an element that has the node as a corner, plus 1
   const rf_edges of = rf_edges_of(mesh->type);
   const int64_t count = (int64_t)of.count * mesh->n_elements, nodes = (int64_t)mesh->type;
   RF_ALLOC(first, mesh->n_nodes);
@@ -99,7 +99,7 @@ done:
   return st;
 }
 
-// a node on the middle of every edge, in the order of their ends
+// Puts a node on the middle of every edge, in the order of their ends.
 static void put_middles(const rf_mesh *mesh, const edge *edges, int64_t count, rf_mesh *m) {
   const int corners = (int)mesh->type, nodes = (int)m->type;
   int32_t middle = mesh->n_nodes - 1;
@@ -142,7 +142,7 @@ rf_status rf_mesh_quadratic(const rf_mesh *mesh, rf_mesh **out, rf_error *err) {
   memcpy(m->nodes, mesh->nodes, 3 * (size_t)mesh->n_nodes * sizeof *m->nodes);
   memcpy(m->regions, mesh->regions, (size_t)mesh->n_elements * sizeof *m->regions);
   put_middles(mesh, edges, count, m);
-  // far from the origin the middles are rounded, and small elements may fold over
+  // far from the origin middles are rounded, and small elements may fold over
   RF_TRY(rf_mesh_check_jacobians(m, err));
   *out = m;
   m = NULL;

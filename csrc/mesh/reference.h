@@ -1,6 +1,6 @@
-// The reference cube [-1, 1]^3 of hexahedra: corners in VTK order, shape functions of eight nodes
-// (trilinear) and of 20 (serendipity), Gauss-Legendre points along an axis.  The reference
-// tetrahedron of ten nodes: its local coordinates are the barycentric ones of corners 1, 2, 3.
+// Reference elements.  Hexahedra: the cube [-1, 1]^3 with corners in VTK order, shape functions of
+// eight nodes (trilinear) and of 20 (serendipity), Gauss-Legendre points along an axis.  Ten-node
+// tetrahedra: local coordinates are the barycentric coordinates of corners 1, 2, 3.
 #ifndef RF_MESH_REFERENCE_H
 #define RF_MESH_REFERENCE_H
 
@@ -12,8 +12,8 @@
 static const double RF_HEX_CORNER[8][3] = {{-1, -1, -1}, {1, -1, -1}, {1, 1, -1}, {-1, 1, -1},
                                            {-1, -1, 1},  {1, -1, 1},  {1, 1, 1},  {-1, 1, 1}};
 
-// Shape functions n_a = (1 + c_a0 xi_0) (1 + c_a1 xi_1) (1 + c_a2 xi_2) / 8 and their local
-// derivatives.
+// Computes the shape functions n_a = (1 + c_a0 xi_0) (1 + c_a1 xi_1) (1 + c_a2 xi_2) / 8 and their
+// local derivatives.
 static inline void rf_hex_shape(const double xi[3], double n[8], double dn[8][3]) {
   for (int a = 0; a < 8; ++a) {
     const double *c = RF_HEX_CORNER[a];
@@ -25,13 +25,13 @@ static inline void rf_hex_shape(const double xi[3], double n[8], double dn[8][3]
   }
 }
 
-// The edges on whose middles the nodes after the corners lie.
+// Edges whose middles carry the nodes after the corners.
 static const unsigned char RF_TET_EDGE[6][2] = {{0, 1}, {1, 2}, {0, 2}, {0, 3}, {1, 3}, {2, 3}};
 static const unsigned char RF_HEX_EDGE[12][2] = {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {4, 5}, {5, 6},
                                                  {6, 7}, {7, 4}, {0, 4}, {1, 5}, {2, 6}, {3, 7}};
 
 typedef struct rf_edges {
-  int corners, count;  // of an element
+  int corners, count;  // corners and edges of an element
   const unsigned char (*end)[2];
 } rf_edges;
 
@@ -39,8 +39,8 @@ static inline rf_edges rf_edges_of(rf_element_type type) {
   return rf_element_is_tet(type) ? (rf_edges){4, 6, RF_TET_EDGE} : (rf_edges){8, 12, RF_HEX_EDGE};
 }
 
-// Shape functions l_a (2 l_a - 1) of the corners and 4 l_a l_b of the edges, with the barycentric
-// coordinates l, and their local derivatives.
+// Computes the shape functions l_a (2 l_a - 1) of the corners and 4 l_a l_b of the edges, with the
+// barycentric coordinates l, and their local derivatives.
 static inline void rf_tet10_shape(const double xi[3], double n[10], double dn[10][3]) {
   static const double dl[4][3] = {{-1, -1, -1}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
   const double l[4] = {1.0 - xi[0] - xi[1] - xi[2], xi[0], xi[1], xi[2]};
@@ -55,8 +55,8 @@ static inline void rf_tet10_shape(const double xi[3], double n[10], double dn[10
   }
 }
 
-// Serendipity functions: with the trilinear n_a of a corner  n_a (c_a . xi - 2),  and
-// (1 - xi_k^2) (1 + c_l xi_l) (1 + c_m xi_m) / 4  of the middle c of an edge along axis k.
+// Computes the serendipity functions: with the trilinear n_a of a corner  n_a (c_a . xi - 2),  and
+// (1 - xi_k^2) (1 + c_l xi_l) (1 + c_m xi_m) / 4  for the middle c of an edge along axis k.
 static inline void rf_hex20_shape(const double xi[3], double n[20], double dn[20][3]) {
   rf_hex_shape(xi, n, dn);
   for (int a = 0; a < 8; ++a) {
@@ -76,7 +76,7 @@ static inline void rf_hex20_shape(const double xi[3], double n[20], double dn[20
   }
 }
 
-// Not for tets of four nodes, which have closed forms.
+// For all types except four-node tets, which have closed forms.
 static inline void rf_shape_at(rf_element_type type, const double xi[3], double n[RF_MAX_NODES],
                                double dn[RF_MAX_NODES][3]) {
   switch (type) {

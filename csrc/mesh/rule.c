@@ -8,9 +8,9 @@
 #include "mesh/mesh.h"
 #include "mesh/reference.h"
 
-static const double BEYOND = 1e-9;   // the reference cube, by rounding
-static const double UNEQUAL = 1e-5;  // of an edge: by what the corners of equal boxes differ
-static const double UNLIKE = 1e-9;   // of a volume: by what two integrals of a rule differ
+static const double BEYOND = 1e-9;   // rounding allowance of the reference cube
+static const double UNEQUAL = 1e-5;  // in edges: largest difference between corners of equal boxes
+static const double UNLIKE = 1e-9;   // relative difference allowed between two integrals of a rule
 
 void rf_rule_free(rf_rule *rule) {
   if (!rule) return;
@@ -75,8 +75,8 @@ static rf_status check_products(const rf_mesh *mesh, const double *product, int6
   return RF_OK;
 }
 
-// Points and products of an element must give the same integral of each shape function, and no
-// more than a whole cube has.
+// Points and products of an element must give the same integral of each shape function, and at most
+// that of a whole cube.
 static rf_status check_moments(const rf_mesh *mesh, const rf_rule *r, int32_t e,
                                const double *product, rf_error *err) {
   const int nodes = (int)mesh->type;
@@ -118,7 +118,7 @@ static rf_status check_all_moments(const rf_mesh *mesh, const rf_rule *r, rf_err
   return RF_OK;
 }
 
-// node a of element e from its first one
+// Computes the vector from the first node of element e to node a.
 static void way_to(const rf_mesh *mesh, int32_t e, int a, double way[3]) {
   const int32_t *element = mesh->elements + (size_t)mesh->type * (size_t)e;
   const double *from = mesh->nodes + 3 * (size_t)element[0];
@@ -126,14 +126,14 @@ static void way_to(const rf_mesh *mesh, int32_t e, int a, double way[3]) {
   for (int i = 0; i < 3; ++i) way[i] = to[i] - from[i];
 }
 
-// where a node of the reference cube lies
+// Computes the position of a node of the reference cube.
 static void reference_node(int a, double xi[3]) {
   const double *c = RF_HEX_CORNER[a < 8 ? a : RF_HEX_EDGE[a - 8][0]];
   const double *d = RF_HEX_CORNER[a < 8 ? a : RF_HEX_EDGE[a - 8][1]];
   for (int k = 0; k < 3; ++k) xi[k] = 0.5 * (c[k] + d[k]);
 }
 
-// Cut cells are tied to their neighbours across faces, whose normals and sizes must agree.
+// Requires equal boxes: cut cells are coupled across faces, whose normals and sizes must agree.
 static rf_status check_boxes(const rf_mesh *mesh, rf_error *err) {
   double edge[3][3], size = 0.0, way[3], xi[3];
   static const int ALONG[3] = {1, 3, 4};

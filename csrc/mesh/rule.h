@@ -1,6 +1,6 @@
-// Quadrature rules that elements of a mesh bring along, for elements of which only a part is
-// filled.  An element without points of its own is whole and has the standard rule of the solid.
-// Elements with points are parallelepipeds: their Jacobian is constant.
+// Quadrature rules stored with a mesh, for partly filled elements.  An element without points of
+// its own is whole and uses the standard rule of the solid.  Elements with points are
+// parallelepipeds: their Jacobian is constant.
 #ifndef RF_MESH_RULE_H
 #define RF_MESH_RULE_H
 
@@ -11,7 +11,7 @@
 typedef struct rf_rule {
   int64_t *ptr;     // points of element e: ptr[e] .. ptr[e + 1] - 1   (n_elements + 1)
   double *point;    // local coordinates in [-1, 1]                    (ptr[n_elements], 3)
-  double *weight;   // positive, sum in an element: 8 times the filled fraction (ptr[n_elements])
+  double *weight;   // positive; sum over an element: 8 times the filled fraction (ptr[n_elements])
   double *product;  // integrals of N_a N_b over the filled part in local coordinates, upper
                     // triangle by rows (elements with points, type (type + 1) / 2)
 } rf_rule;
@@ -19,15 +19,15 @@ typedef struct rf_rule {
 typedef struct rf_mesh rf_mesh;
 
 // Copies the arrays and checks them against the mesh, which must have no rule yet.  RF_ERR_MESH
-// where the elements are not equal parallelepipeds of eight or twenty nodes.
+// unless the elements are equal parallelepipeds of eight or twenty nodes.
 RF_MUST_CHECK rf_status rf_mesh_set_rule(rf_mesh *mesh, const rf_rule *from, int64_t n_points,
                                          int64_t n_products, rf_error *err);
-void rf_rule_free(rf_rule *rule);  // NULL is fine
+void rf_rule_free(rf_rule *rule);  // NULL is allowed
 
-// Elements with points of their own.
+// Returns the number of elements with points of their own.
 int32_t rf_mesh_cut_count(const rf_mesh *mesh);
 
-// Filled fraction of an element, 1 of whole ones.
+// Returns the filled fraction of an element, 1 for whole ones.
 double rf_mesh_fraction(const rf_mesh *mesh, int32_t element);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "linalg/vec3.h"
 
-// twice the area below this fraction of the squared longest edge is rounding
+// Twice the area below this fraction of the squared longest edge counts as rounding.
 static const double DEGENERATE = 1e-14;
 
 rf_status rf_surface_check(const rf_surface *s, rf_error *err) {
@@ -56,7 +56,7 @@ static uint64_t mix(uint64_t h, uint64_t value) {
   return h ^ (h >> 29);
 }
 
-// power of two that keeps the table at most half full
+// Returns a power of two that keeps the table at most half full.
 static size_t table_size(size_t entries) {
   size_t size = 16;
   while (size < 2 * entries) size *= 2;
@@ -66,7 +66,7 @@ static size_t table_size(size_t entries) {
 static uint64_t hash_point(const double *x) {
   uint64_t h = 0;
   for (int c = 0; c < 3; ++c) {
-    const double value = x[c] + 0.0;  // -0 and 0 are the same place
+    const double value = x[c] + 0.0;  // -0 and 0 are equal
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
     h = mix(h, bits);
@@ -96,7 +96,7 @@ done:
 }
 
 typedef struct edge_count {
-  int32_t low, high;      // vertices, low < high; both 0: empty place
+  int32_t low, high;      // vertices, low < high; both 0: empty slot
   int32_t total, excess;  // triangles on the edge; those running up minus those running down
 } edge_count;
 
@@ -123,7 +123,7 @@ rf_status rf_surface_measure(const rf_surface *s, rf_surface_report *out, rf_err
   RF_ALLOC(edges, size);
   RF_TRY(rf_surface_merge(s->n_vertices, s->vertices, first, err));
 
-  // volumes of tets from a vertex of the surface: small numbers, little cancellation
+  // tets with a vertex of the surface as apex: small numbers, little cancellation
   const double *apex = s->vertices + 3 * (size_t)s->triangles[0];
   for (int32_t t = 0; t < s->n_triangles; ++t) {
     const int32_t *tri = s->triangles + 3 * (size_t)t;
@@ -140,7 +140,7 @@ rf_status rf_surface_measure(const rf_surface *s, rf_surface_report *out, rf_err
     out->area += 0.5 * twice;
     out->volume += rf_vec3_dot(x[0], normal) / 6.0;
 
-    // a triangle that uses a place twice has no edges that matter
+    // edges of a triangle that uses a point twice do not count
     const int32_t p[3] = {first[tri[0]], first[tri[1]], first[tri[2]]};
     if (p[0] == p[1] || p[1] == p[2] || p[2] == p[0]) continue;
     for (int a = 0; a < 3; ++a) count_edge(edges, size, p[a], p[(a + 1) % 3]);
@@ -171,7 +171,7 @@ rf_status rf_surface_normals(const rf_surface *s, double *normals, rf_error *err
     const double twice_area = rf_vec3_length(n);
     if (!(twice_area > 0.0)) continue;
     for (int c = 0; c < 3; ++c) {
-      // the angle between what leaves the corner and what arrives there, turned round
+      // the angle between the outgoing and the reversed incoming side
       const double angle = atan2(twice_area, -rf_vec3_dot(side[c], side[(c + 2) % 3]));
       double *to = normals + 3 * (size_t)corner[c];
       for (int i = 0; i < 3; ++i) to[i] += angle / twice_area * n[i];

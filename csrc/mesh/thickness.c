@@ -11,9 +11,9 @@
 #include "mesh/orientation.h"
 #include "mesh/winding.h"
 
-enum { CHUNK = 128, MOST = 64 };    // triangles a task; crossings a ray follows
-static const double BESIDE = 1e-6;  // of the size of the surface: as good as on it
-static const double EDGE = 1e-9;    // of a triangle's sides: rays between two triangles hit both
+enum { CHUNK = 128, MOST = 64 };    // triangles per task; limit of crossings per ray
+static const double BESIDE = 1e-6;  // relative to the surface's size: counts as on the surface
+static const double EDGE = 1e-9;    // relative to the sides: rays between triangles hit both
 
 typedef struct measuring {
   const rf_surface *surface;
@@ -24,7 +24,7 @@ typedef struct measuring {
   double *out;
 } measuring;
 
-// corner `a` and the ways to the others, as the oriented triangle runs; its normal, not unit
+// Computes corner `a`, vectors to the other corners in outward order, and the normal, not unit.
 static void triangle_of(const measuring *m, int32_t t, const double **a, double ab[3], double ac[3],
                         double normal[3]) {
   const int32_t *v = m->surface->triangles + 3 * (size_t)t;
@@ -35,13 +35,13 @@ static void triangle_of(const measuring *m, int32_t t, const double **a, double 
   rf_vec3_cross(ab, ac, normal);
 }
 
-// A ray, and the first triangle it leaves the body through beyond some distance.
+// A ray, and the interval in which it may leave the body.
 typedef struct ray {
-  double from[3], way[3];  // m; unit
-  double after, until;     // distances between which a crossing is looked for
+  double from[3], way[3];  // origin, m; unit direction
+  double after, until;     // range of distances to search
 } ray;
 
-// where the ray crosses triangle t outward; INFINITY: it does not
+// Returns the distance at which the ray crosses triangle t outward; INFINITY: none.
 static double crossing_of(const measuring *m, int32_t t, const ray *r) {
   const double *a;
   double ab[3], ac[3], n[3], from[3], q[3];
@@ -49,14 +49,14 @@ static double crossing_of(const measuring *m, int32_t t, const ray *r) {
   const double along = rf_vec3_dot(n, r->way), twice2 = rf_vec3_dot(n, n);
   if (!(along > 0.0) || !(along * along > 1e-24 * twice2)) return INFINITY;
   rf_vec3_sub(r->from, a, from);
-  // barycentric coordinates times n . way
+  // barycentric coordinates times n . direction
   rf_vec3_cross(from, r->way, q);
   const double u = -rf_vec3_dot(ac, q), v = rf_vec3_dot(ab, q), least = -EDGE * along;
   if (!(u >= least && v >= least && u + v <= along - least)) return INFINITY;
   return -rf_vec3_dot(n, from) / along;
 }
 
-// whether the ray meets a box before `until`
+// True if the ray meets a box before `until`.
 static bool meets_box(const double *box, const ray *r) {
   double first = r->after, last = r->until;
   for (int c = 0; c < 3; ++c) {
@@ -71,7 +71,7 @@ static bool meets_box(const double *box, const ray *r) {
   return first <= last;
 }
 
-// the next crossing outward; INFINITY: there is none
+// Finds the next outward crossing; INFINITY: none.
 static double next_crossing(const measuring *m, ray *r) {
   const rf_bvh *b = m->bvh;
   int32_t stack[RF_BVH_STACK];

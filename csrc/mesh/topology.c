@@ -7,7 +7,7 @@
 #include "linalg/vec3.h"
 #include "mesh/curved.h"
 
-// faces in VTK's node numbers, counter-clockwise from outside, then mid-edge nodes
+// Faces in VTK's node numbers, counter-clockwise from outside, then mid-edge nodes.
 static const uint8_t TET_FACES[4][6] = {
     {0, 2, 1, 6, 5, 4}, {0, 1, 3, 4, 8, 7}, {1, 2, 3, 5, 9, 8}, {0, 3, 2, 7, 9, 6}};
 static const uint8_t HEX_FACES[6][8] = {{0, 3, 2, 1, 11, 10, 9, 8},   {4, 5, 6, 7, 12, 13, 14, 15},
@@ -36,7 +36,7 @@ static void sort4(int32_t x[4]) {
     }
 }
 
-// by which faces are told apart: corners, ascending
+// Computes the key of a face: its corners, ascending.
 static void face_key(const rf_mesh *m, int64_t face, int32_t out[4]) {
   out[3] = -1;
   face_nodes(m, face, corners_of(m), out);
@@ -54,7 +54,7 @@ const uint8_t *rf_face_triangle(int32_t count, int k) {
   return count == 8 ? SERENDIPITY[k] : count == 6 ? QUADRATIC[k] : PLAIN[k];
 }
 
-// Hash of faces by their nodes.  Face f = element * faces per element + local face.
+// Hash table of faces by their nodes.  Face f = element * faces per element + local face.
 typedef struct face_table {
   size_t size;
   int64_t *first;  // lowest face with these nodes, plus 1; 0: empty
@@ -78,7 +78,7 @@ static size_t place_of(const rf_mesh *m, const face_table *t, int64_t face) {
 
 static rf_status make_table(const rf_mesh *m, face_table *t, rf_error *err) {
   rf_status st = RF_OK;
-  // most faces are shared by two: half as many places needed, at most half of them taken
+  // most faces are shared by two elements, so the table is at most half full
   const size_t faces = (size_t)faces_of(m) * (size_t)m->n_elements;
   t->size = 16;
   while (t->size < 2 * faces) t->size *= 2;
@@ -87,7 +87,7 @@ done:
   return st;
 }
 
-// ---- parts ------------------------------------------------------------------
+// ---- components -------------------------------------------------------------
 
 rf_status rf_mesh_components(const rf_mesh *m, bool by_face, int32_t *label, int32_t *count,
                              rf_error *err) {
@@ -120,7 +120,7 @@ rf_status rf_mesh_components(const rf_mesh *m, bool by_face, int32_t *label, int
       }
   }
 
-  // a root is the lowest of its part, so it is labelled before the others
+  // a root is the lowest of its component, so it is labelled before the others
   *count = 0;
   for (int32_t e = 0; e < m->n_elements; ++e) {
     const int32_t root = rf_disjoint_root(parent, e);
@@ -206,7 +206,7 @@ done:
 
 // ---- volume -----------------------------------------------------------------
 
-// six times the volume of a tet
+// Returns six times the volume of a tet.
 static double det_of(const double *o, const double *a, const double *b, const double *c) {
   double u[3], v[3], w[3];
   rf_vec3_sub(a, o, u);
@@ -232,8 +232,8 @@ void rf_mesh_volumes(const rf_mesh *m, double *volume) {
       volume[e] = det_of(x[0], x[1], x[2], x[3]) / 6.0;
       continue;
     }
-    // A bilinear face spans with the apex the mean of what its two ways of being cut
-    // into triangles span, so the volume of a trilinear hexahedron is exact
+    // a bilinear face spans with the apex the mean over its two triangulations, so the volume of a
+    // trilinear hexahedron is exact
     volume[e] = 0.0;
     for (int f = 0; f < 6; ++f) {
       const uint8_t *c = HEX_FACES[f];

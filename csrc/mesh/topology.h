@@ -1,8 +1,8 @@
 // Connected components and boundary faces of a mesh.
 //
-// Two elements share a face when all its corners are the same nodes (mid-edge nodes then are).
-// Voxel parts that meet only along an edge or at a node are one part by nodes but two by faces: a
-// hinge, which a solid cannot hold.
+// Two elements share a face when all its corners are the same nodes (then its mid-edge nodes are,
+// too). Voxel parts that meet only along an edge or at a node are one component by nodes but two by
+// faces: a hinge, which has no elastic resistance.
 #ifndef RF_MESH_TOPOLOGY_H
 #define RF_MESH_TOPOLOGY_H
 
@@ -13,35 +13,35 @@
 #include "mesh/mesh.h"
 #include "mesh/surface.h"
 
-// label[e] in [0, *count), numbered in the order of each part's first element.
+// Sets label[e] in [0, *count), numbered by the first element of each component.
 RF_MUST_CHECK rf_status rf_mesh_components(const rf_mesh *mesh, bool by_face, int32_t *label,
                                            int32_t *count, rf_error *err);
 
-// mate[f]: the face of another element with the same nodes as face f, -1: none.  Face f is face
-// f % faces of element f / faces, of 6 faces for hexes and 4 for tets; of more than two with the
-// same nodes the first two are mates.
+// Sets mate[f] to the face of another element with the same nodes as face f, -1: none.  Face f is
+// face f % faces of element f / faces, with 6 faces for hexes and 4 for tets; if more than two
+// share their nodes, the first two are mates.
 RF_MUST_CHECK rf_status rf_mesh_mates(const rf_mesh *mesh, int64_t *mate, rf_error *err);
 
-// Faces that belong to one element only, by element; corners run counter-clockwise
-// seen from outside, mid-edge nodes follow in the order of VTK_QUADRATIC_TRIANGLE and
+// Faces that belong to one element only, ordered by element; corners run counter-clockwise seen
+// from outside, mid-edge nodes follow in the order of VTK_QUADRATIC_TRIANGLE and
 // VTK_QUADRATIC_QUAD.
 typedef struct rf_boundary {
-  int32_t n_faces, face_nodes;  // 3 for tets, 4 for hexes, 6 and 8 of second order
+  int32_t n_faces, face_nodes;  // 3 for tets, 4 for hexes; 6 and 8 for second order
   int32_t *nodes;               //                                (n_faces, face_nodes)
-  int32_t *element;             // to which the face belongs      (n_faces)
+  int32_t *element;             // element of each face            (n_faces)
 } rf_boundary;
 
-// Nodes (6) of face f of a tet, of which tets of four nodes have the first three.
+// Nodes (6) of face f of a tet; four-node tets have the first three.
 const uint8_t *rf_tet_face(int f);
-// Nodes (8) of face f of a hex, of which hexes of eight nodes have the first four.
+// Nodes (8) of face f of a hex; eight-node hexes have the first four.
 const uint8_t *rf_hex_face(int f);
-// Triangle k of a face cut into face_nodes - 2 of them: indices into its nodes.
+// Returns triangle k of the face_nodes - 2 that make up a face: indices into its nodes.
 const uint8_t *rf_face_triangle(int32_t face_nodes, int k);
 
 RF_MUST_CHECK rf_status rf_mesh_boundary(const rf_mesh *mesh, rf_boundary *out, rf_error *err);
 void rf_boundary_free(rf_boundary *boundary);
 
-// Volume of each element, of cut ones that of the filled part, in m^3 (n_elements).
+// Computes the volume of each element, for cut ones of the filled part, m^3 (n_elements).
 void rf_mesh_volumes(const rf_mesh *mesh, double *volume);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/run.h"
 #include "linalg/vec3.h"
 
-// widening of the overlap test in voxels: far above rounding (1e-12 at 2048), far below a voxel
+// Enlargement of the overlap test in voxels: far above rounding (1e-12 at 2048), far below a voxel.
 static const double WIDEN = 1e-9;
 
 typedef rf_voxel_grid grid;
@@ -23,17 +23,17 @@ static int count_bits(uint64_t w) { return __builtin_popcountll(w); }
 typedef struct marking {
   const grid *g;
   const rf_surface *surface;
-  int32_t slab;             // planes a task
+  int32_t slab;             // planes per task
   const int64_t *slab_ptr;  // (tasks + 1)
   const int32_t *slab_triangles;
 } marking;
 
-// place in voxels, (0, 0, 0) is the low corner of the grid
+// Converts to voxel coordinates; (0, 0, 0) is the low corner of the grid.
 static void to_grid(const grid *g, const double *x, double *p) {
   for (int c = 0; c < 3; ++c) p[c] = (x[c] - g->centre[c]) / g->h + 0.5 * g->n;
 }
 
-// voxels i whose closed box [i, i + 1] meets [lo, hi], clipped to [first, last]
+// Computes the voxels i whose closed box [i, i + 1] meets [lo, hi], clipped to [first, last].
 static void index_range(double lo, double hi, int32_t first, int32_t last, int32_t *from,
                         int32_t *to) {
   *from = (int32_t)fmax(first, fmin(ceil(lo - WIDEN) - 1.0, last));
@@ -49,7 +49,7 @@ static void set_range(uint64_t *row, int32_t from, int32_t to) {
   }
 }
 
-// a . centre must lie in [lo, hi] for the box to meet the triangle's shadow on axis a
+// a . centre must lie in [lo, hi] for the box to overlap the triangle's projection on axis a.
 typedef struct axis_test {
   double a[3], lo, hi;
 } axis_test;
@@ -68,9 +68,9 @@ static axis_test make_axis(const double a[3], const double v[3][3]) {
   return t;
 }
 
-// Marks voxels of planes [k_first, k_last].  The three axes of the box are the index
-// ranges; the triangle's normal and the nine cross products of edges with axes each
-// leave an interval of x in every row.
+// Marks voxels of planes [k_first, k_last]. The three axes of the box give the index ranges; the
+// triangle's normal and the nine cross products of edges with axes each leave an interval of x in
+// every row.
 static void mark_triangle(const grid *g, const double v[3][3], int32_t k_first, int32_t k_last) {
   int32_t from[3], to[3];
   for (int c = 0; c < 3; ++c) {
@@ -115,7 +115,7 @@ static void triangle_in_grid(const grid *g, const rf_surface *s, int32_t t, doub
     to_grid(g, s->vertices + 3 * (size_t)s->triangles[3 * (size_t)t + (size_t)a], v[a]);
 }
 
-// a task owns a slab of planes, so no two tasks write the same word
+// A task owns a slab of planes, so no two tasks write the same word.
 static rf_status mark_slab(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const marking *m = context;
@@ -129,7 +129,7 @@ static rf_status mark_slab(void *context, int64_t task, int worker, rf_error *er
   return RF_OK;
 }
 
-// slabs [*from, *to] that triangle t may touch
+// Computes the slabs [*from, *to] that triangle t may touch.
 static void slabs_of(const marking *m, int32_t t, int32_t *from, int32_t *to) {
   double v[3][3];
   triangle_in_grid(m->g, m->surface, t, v);
@@ -147,7 +147,7 @@ static rf_status mark_surface(const grid *g, const rf_surface *surface, const rf
   marking m = {.g = g, .surface = surface, .slab = (g->n + 127) / 128};
   const int32_t tasks = (g->n + m.slab - 1) / m.slab;
 
-  // which triangles each slab sees, by counting sort
+  // triangles of each slab, by counting sort
   RF_ALLOC(ptr, tasks + 1);
   RF_ALLOC(next, tasks);
   int32_t from, to;
@@ -183,7 +183,7 @@ typedef struct enclosing {
   int64_t *counts;  // touched, enclosed, doubtful voxels of a column of blocks  (columns, 3)
 } enclosing;
 
-// the voxels of a block that the surface does not meet
+// Gathers the voxels of a block that do not meet the surface.
 static void block_of(const grid *g, int32_t x, int32_t y, int32_t z, rf_inside_block *b) {
   const int32_t at[3] = {x, y, z};
   for (int c = 0; c < 3; ++c) {
@@ -205,7 +205,7 @@ static void add_block(const grid *g, int32_t x, int32_t y, int32_t z, const rf_i
       row_of(g, g->solid, y + j, z + k)[x / 64] |= (b->inside[k] >> (8 * j) & 255) << (x % 64);
 }
 
-// a task owns a column of blocks along x, so no two tasks write the same word
+// A task owns a column of blocks along x, so no two tasks write the same word.
 static rf_status enclose_column(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const enclosing *e = context;
@@ -248,7 +248,7 @@ done:
 
 // ---- filling ----------------------------------------------------------------
 
-// seeds spread through runs of free bits, upwards and downwards, 64 voxels at a time
+// Spread seeds through runs of free bits, upwards and downwards, 64 voxels at a time.
 static uint64_t spread_up(uint64_t seed, uint64_t open) {
   for (int s = 1; s < 64; s *= 2) {
     seed |= open & (seed << s);
@@ -269,7 +269,7 @@ static uint64_t open_word(const grid *g, const uint64_t *solid_row, size_t w) {
   return ~solid_row[w] & (w + 1 == g->words ? g->last : ~UINT64_C(0));
 }
 
-// the four rows beside row (j, k); *count of them exist
+// Lists the rows beside row (j, k); *count of the four exist.
 static void neighbours(const grid *g, int32_t row, int32_t out[4], int *count) {
   const int32_t n = g->n, j = row % n, k = row / n;
   *count = 0;
@@ -279,7 +279,7 @@ static void neighbours(const grid *g, int32_t row, int32_t out[4], int *count) {
   if (k + 1 < n) out[(*count)++] = row + n;
 }
 
-// lets the outside flow into one row; true when it gained voxels
+// Lets the outside flow into one row; true if it gained voxels.
 static bool flow(const grid *g, uint64_t *outside, int32_t row) {
   const uint64_t *solid = g->solid + (size_t)row * g->words;
   uint64_t *own = outside + (size_t)row * g->words;
@@ -313,7 +313,7 @@ static bool flow(const grid *g, uint64_t *outside, int32_t row) {
   return gained;
 }
 
-// solid becomes everything the outside does not reach
+// Fills everything that the outside does not reach.
 rf_status rf_voxel_grid_fill(const grid *g, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   uint64_t *outside = NULL;
@@ -324,7 +324,7 @@ rf_status rf_voxel_grid_fill(const grid *g, const rf_run *run, rf_error *err) {
   RF_ALLOC(queue, rows);
   RF_ALLOC(waiting, rows);
 
-  // ring of rows to look at; each is in it once, so it never overflows
+  // ring of rows to visit; each is in it at most once, so it cannot overflow
   for (int32_t r = 0; r < rows; ++r) {
     queue[r] = r;
     waiting[r] = 1;
@@ -358,8 +358,8 @@ done:
 
 // ---- the mesh ---------------------------------------------------------------
 
-// Nodes of row (j, k), word w: a node exists when one of its eight voxels does.
-// Words must be asked for in ascending order, *carry zero at first.
+// Returns the nodes of row (j, k), word w: a node exists if one of its eight voxels does.  Words
+// must be requested in ascending order, with *carry zero at first.
 static uint64_t node_word(const grid *g, int32_t j, int32_t k, size_t w, uint64_t *carry) {
   uint64_t voxels = 0;
   if (w < g->words)
@@ -379,7 +379,7 @@ typedef struct meshing {
   rf_mesh *mesh;
 } meshing;
 
-// counts into the place behind each row, to be summed up
+// Stores each row's count one entry later, for the prefix sum.
 static rf_status count_plane(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const meshing *m = context;
@@ -426,7 +426,7 @@ static void place_elements(const meshing *m, int32_t j, int32_t k) {
     for (uint64_t bits = voxels[w]; bits; bits &= bits - 1) {
       const uint64_t below = (bits & -bits) - 1;
       for (int r = 0; r < 4; ++r) {
-        // the node at the voxel's other end exists too and comes next
+        // the node at the voxel's other end exists too and is the next one
         const int64_t node = before[r] + count_bits(nodes[r] & below);
         element[LOW[r]] = (int32_t)node;
         element[HIGH[r]] = (int32_t)node + 1;

@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 
-// error of scaled coordinates of places in the box, and relative to them outside of it
+// Error of scaled coordinates in the box; relative error outside it.
 static const double ROUNDING = 1e-15;
 
 void rf_wide_free(rf_wide *w) {
@@ -20,7 +20,7 @@ static float below(double x) {
 
 static float above(double x) { return -below(-x); }
 
-// The children of a binary node, inner ones replaced by their own children: up to four.
+// Collects the children of a binary node, inner ones replaced by their own children: up to four.
 static int grandchildren(const rf_bvh *b, int32_t node, int32_t *out) {
   int n = 0;
   if (b->count[node] > 0) {
@@ -45,7 +45,7 @@ static void set_box(const rf_wide *w, rf_wide_node *node, int lane, const double
   }
 }
 
-// Fits the scaled coordinates to the box of the whole.
+// Fits the scaled coordinates to the box of the whole tree.
 static void set_scale(rf_wide *w, const double *box) {
   double half = 0.0;
   for (int c = 0; c < 3; ++c) {
@@ -59,7 +59,7 @@ rf_status rf_wide_create(const rf_bvh *tree, rf_wide *out, rf_error *err) {
   rf_status st = RF_OK;
   rf_wide w = {0};
   *out = (rf_wide){0};
-  // a node takes the place of an inner binary one, of which there are fewer than half
+  // each node replaces an inner binary node, of which there are fewer than half
   RF_ALLOC(w.node, tree->n_nodes / 2 + 1);
   set_scale(&w, tree->box);
   struct {
@@ -116,7 +116,7 @@ static inline rf_wide_f4 larger(rf_wide_f4 a, rf_wide_f4 b) {
 #endif
 }
 
-// squared distances from the four boxes of a node
+// Returns the squared distances from the four boxes of a node.
 static inline rf_wide_f4 distances(const rf_wide_search *s, const rf_wide_node *node) {
   rf_wide_f4 sum = {0};
   for (int c = 0; c < 3; ++c) {
@@ -137,7 +137,7 @@ int32_t rf_wide_next(rf_wide_search *s, int32_t *first) {
     }
     const rf_wide_node *node = &s->tree->node[s->stack[top].first];
     const rf_wide_f4 distance = distances(s, node);
-    // the nearest comes last, and off first
+    // push the nearest last, so that it is visited first
     int depth = top;
     for (int lane = 0; lane < 4; ++lane) {
       const float d = distance[lane];

@@ -11,28 +11,28 @@
 #include "mesh/orientation.h"
 
 static const double INVERSE_4PI = 0.079577471545947667884;
-static const double BESIDE = 1e-6;  // of the size of a surface: as good as on it
+static const double BESIDE = 1e-6;  // relative to the size of a surface: counts as on the surface
 static const double INVERSE_2PI = 0.15915494309189533577;
-enum { ASK = 1 << 14, CHUNK = 512 };  // nodes between polls; places a task
+enum { ASK = 1 << 14, CHUNK = 512 };  // nodes between polls; points per task
 
-// Triangles of a node of the tree as one, seen from afar: moments of their oriented areas about a
-// centre, over 4 pi.  Only parts without trace count, as the kernel is harmonic.
+// Triangles of a tree node approximated from afar: moments of their oriented areas about a centre,
+// over 4 pi.  Only trace-free parts contribute, as the kernel is harmonic.
 typedef struct cluster {
   double centre[3];
-  double far;            // squared distance beyond which the moments serve
+  double far;            // squared distance beyond which the moments are accurate
   double area[3];        // sum of n dA
-  double first[6];       // of s n: xx yy zz yz zx xy, symmetric
-  double second[10];     // of s s n / 2, symmetric: see SECOND
-  int32_t child, count;  // leaf: its first triangle, and how many; else: the first child, 0
+  double first[6];       // sum of s n dA: xx yy zz yz zx xy, symmetrised
+  double second[10];     // sum of s s n dA / 2, symmetrised: see SECOND
+  int32_t child, count;  // leaf: first triangle and number of triangles; else: first child, 0
 } cluster;
 
-// axes of the second moments
+// Axes of the second moments.
 static const uint8_t SECOND[10][3] = {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}, {0, 0, 1}, {0, 0, 2},
                                       {1, 1, 0}, {1, 1, 2}, {2, 2, 0}, {2, 2, 1}, {0, 1, 2}};
 
 struct rf_winding {
-  double origin[3], scale;  // places are (p - origin) scale: from -1 to 1
-  double *corner;           // of the triangles, in the order of the tree   (n_triangles, 3, 3)
+  double origin[3], scale;  // scaled coordinates (p - origin) scale, from -1 to 1
+  double *corner;  // corners of the triangles, in the order of the tree   (n_triangles, 3, 3)
   cluster *node;
 };
 
@@ -45,15 +45,15 @@ void rf_winding_free(rf_winding *w) {
 
 // ---- moments ----------------------------------------------------------------
 
-// Moments with all their parts, while clusters are put together.
+// Complete moments, used while clusters are combined.
 typedef struct moments {
   double weight, centre[3];  // area, its centroid
-  double n[3];               // n dA
-  double sn[3][3];           // s_i n_j dA
-  double ssn[3][3][3];       // s_i s_j n_k dA
+  double n[3];               // sum of n dA
+  double sn[3][3];           // sum of s_i n_j dA
+  double ssn[3][3][3];       // sum of s_i s_j n_k dA
 } moments;
 
-// adds those of a part about another centre
+// Adds the moments of a part about another centre.
 static void add_moments(moments *to, const moments *part) {
   double d[3];
   rf_vec3_sub(part->centre, to->centre, d);
@@ -85,7 +85,7 @@ static void moments_of_triangle(const double *x, moments *m) {
             (s[0][i] * s[0][j] + s[1][i] * s[1][j] + s[2][i] * s[2][j]) / 12.0 * m->n[k];
 }
 
-// centre: by area; without any of it, the mean
+// Combines parts about their common centroid by area; without area, about the mean.
 static void put_together(const moments *part, int count, moments *out) {
   memset(out, 0, sizeof *out);
   for (int p = 0; p < count; ++p) out->weight += part[p].weight;
@@ -123,7 +123,7 @@ static void set_cluster(const moments *m, cluster *c) {
 
 // ---- the tree ---------------------------------------------------------------
 
-// squared radius about the centre of the triangles [from, from + count)
+// Returns the squared radius of the triangles [from, from + count) about the centre.
 static double radius2_of(const double *corner, int32_t from, int32_t count, const double *centre) {
   double most = 0.0;
   for (size_t i = 3 * (size_t)from; i < 3 * ((size_t)from + (size_t)count); ++i) {
@@ -134,7 +134,7 @@ static double radius2_of(const double *corner, int32_t from, int32_t count, cons
   return most;
 }
 
-// children come behind their parents, so the last node is the first to be done
+// Children follow their parents, so nodes are completed from the last to the first.
 static rf_status set_nodes(rf_winding *w, const rf_bvh *b, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   moments *all = NULL;
@@ -171,7 +171,7 @@ done:
   return st;
 }
 
-// places from -1 to 1 about the middle of the surface
+// Maps points to -1 .. 1 about the middle of the surface.
 static void set_scale(const rf_surface *s, rf_winding *w) {
   double low[3], high[3], longest = 0.0;
   rf_surface_bounds(s, low, high);
@@ -241,7 +241,7 @@ done:
 
 // ---- queries ----------------------------------------------------------------
 
-// f(s) = n . (c + s - p) / |c + s - p|^3 about s = 0, r = c - p
+// Expands f(s) = n . (c + s - p) / |c + s - p|^3 in a Taylor series about s = 0; r = c - p.
 static double far_field(const cluster *c, const double *r, double square) {
   const double inverse2 = 1.0 / square, inverse3 = inverse2 * sqrt(inverse2);
   const double x = r[0], y = r[1], z = r[2];
@@ -257,7 +257,7 @@ static double far_field(const cluster *c, const double *r, double square) {
 
 // A sum of angles as a product of complex numbers: one arctangent serves many triangles.
 typedef struct angle_sum {
-  double re, im;  // of angles not in `sum` yet: below a quarter turn together
+  double re, im;  // product for angles not yet in `sum`: below a quarter turn in total
   double sum;
 } angle_sum;
 
@@ -279,7 +279,7 @@ static void add_angle(angle_sum *a, double re, double im) {
   a->sum += atan2(im, re);
 }
 
-// half of the solid angle of a triangle is the angle of the complex number
+// Half the solid angle of a triangle is the argument of this complex number.
 static void add_triangle(angle_sum *sum, const double *x, const double *p) {
   double a[3], b[3], c[3];
   rf_vec3_sub(x, p, a);
@@ -289,7 +289,7 @@ static void add_triangle(angle_sum *sum, const double *x, const double *p) {
   const double re =
       la * lb * lc + rf_vec3_dot(a, b) * lc + rf_vec3_dot(b, c) * la + rf_vec3_dot(c, a) * lb;
   const double im = rf_vec3_det(a, b, c);
-  // in its plane: both sides, none
+  // in the plane of the triangle both sides cancel
   if (im != 0.0) add_angle(sum, re, im);
 }
 
@@ -325,7 +325,7 @@ double rf_winding_between(const rf_winding *w, const rf_surface *s, int32_t tria
                           const double weight[3]) {
   const int32_t *corner = s->triangles + 3 * (size_t)triangle;
   double x[3][3], u[3], v[3], n[3], sum = 0.0;
-  // in the scale of the hierarchy, which is of order 1
+  // in the scaled coordinates of the tree, which are of order 1
   for (int k = 0; k < 9; ++k)
     x[k / 3][k % 3] =
         (s->vertices[3 * (size_t)corner[k / 3] + (size_t)(k % 3)] - w->origin[k % 3]) * w->scale;

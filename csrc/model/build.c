@@ -36,7 +36,7 @@ rf_status rf_reduced_build(const rf_solid *solid, const rf_run *run, int32_t r, 
   RF_ALLOC(mass, r * r);
   RF_ALLOC(coefficient, rf_polynomial_count(r));
   RF_TRY(rf_reduced_mass(solid, run, r, basis, mass, err));
-  // before the long work: dependent vectors are a common mistake
+  // check before the long work: dependent vectors are a common mistake
   RF_TRY(rf_reduced_check_mass(r, mass, err));
   RF_TRY(rf_polynomial_build(solid, run, r, basis, simd, coefficient, err));
   RF_TRY(rf_reduced_create(r, solid->mesh->n_nodes, solid->mesh->nodes, basis, mass, coefficient,

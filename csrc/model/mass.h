@@ -1,4 +1,4 @@
-// Reduced mass M~ = U^T M U (r, r), symmetric to the bit, with the consistent mass of a solid.
+// Computes the reduced mass M~ = U^T M U (r, r), bitwise symmetric, from a solid's consistent mass.
 #ifndef RF_MODEL_MASS_H
 #define RF_MODEL_MASS_H
 

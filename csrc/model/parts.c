@@ -9,7 +9,7 @@
 #include "mesh/mesh.h"
 #include "model/mass.h"
 
-// empty parts
+// Creates empty parts.
 static rf_status create(int32_t r, int32_t n_materials, rf_reduced_parts **out, rf_error *err) {
   rf_status st = RF_OK;
   rf_reduced_parts *p = NULL;
@@ -41,7 +41,7 @@ void rf_reduced_parts_free(rf_reduced_parts *p) {
   rf_free(p);
 }
 
-// volume and U^T M U of the elements of one material at density 1
+// Computes volume and U^T M U of the elements of one material at density 1.
 static rf_status material_mass(const rf_solid *solid, const rf_run *run, int32_t material,
                                int32_t r, const double *basis, double *volume, double *mass,
                                rf_error *err) {
@@ -58,7 +58,7 @@ done:
   return st;
 }
 
-// isotropic materials of any solid have lambda and mu
+// Isotropic materials of any solid have lambda and mu.
 static bool is_general(const rf_solid *solid, int32_t material) {
   return !(solid->material[material].mu > 0.0);
 }
@@ -124,7 +124,7 @@ static rf_status check_constants(const rf_reduced_parts *parts, const rf_part_co
   for (int32_t m = 0; m < parts->n_materials; ++m) {
     const rf_part_constants *c = &constants[m];
     const bool general = !parts->energy[2 * m + 1];
-    // as for a solid: positive energy
+    // same condition as for a solid: positive energy
     const bool elastic =
         isfinite(c->lambda) && isfinite(c->mu) &&
         (general ? c->lambda > 0.0 : c->mu > 0.0 && 3.0 * c->lambda + 2.0 * c->mu > 0.0);
@@ -183,7 +183,7 @@ rf_status rf_reduced_parts_build(const rf_solid *solid, const rf_run *run, int32
   RF_ALLOC(coefficient, rf_polynomial_count(r));
   RF_ALLOC(mass, r * r);
   RF_ALLOC(weight, steps);
-  // before the long work: dependent vectors are a common mistake
+  // check before the long work: dependent vectors are a common mistake
   RF_TRY(rf_reduced_mass(solid, run, r, basis, mass, err));
   RF_TRY(rf_reduced_check_mass(r, mass, err));
   for (int32_t m = 0; m < solid->n_materials; ++m) {

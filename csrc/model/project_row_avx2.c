@@ -1,4 +1,4 @@
-// Rows of K U, avx2 variant.
+// Rows of K U, AVX2 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

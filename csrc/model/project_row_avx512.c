@@ -1,4 +1,4 @@
-// Rows of K U, avx512 variant.
+// Rows of K U, AVX-512 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

@@ -2,7 +2,7 @@
 #include "linalg/simd_body.h"
 #include "model/project_row.h"
 
-// `vectors` vectors of columns from column j on; the sums stay in registers
+// Processes `vectors` vectors of columns from column j on; the sums stay in registers.
 RF_INLINE void columns(int vectors, int32_t ld, int32_t count, const int32_t *col,
                        const double *blocks, const double *rows, double *y) {
   rf_v sum[3][2] = {{{0}}};

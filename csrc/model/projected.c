@@ -11,15 +11,15 @@
 #include "model/project_row.h"
 #include "model/reduced_model.h"
 
-// Rows of U are cut into chunks whose number depends on the mesh alone, and sums of chunks are
-// added in their order: so results have the same bits on any number of threads.
+// Rows of U are cut into chunks whose number depends only on the mesh, and chunk sums are added in
+// order: results have the same bits for any number of threads.
 enum { MOST_CHUNKS = 32, NODES_PER_CHUNK = 64, STRIP = 32, PANEL = 64 };
 
 struct rf_projected_work {
   double *u, *force;  // displacements and unreduced force    (n, 3)
   double *blocks;     // unreduced tangent or damping matrix  (entries, 3, 3)
   double *partial;    // U^T K U of each chunk                (chunks, r, r)
-  double *products;   // rows of K U, a strip for each chunk  (chunks, STRIP, 3, ld)
+  double *products;   // rows of K U, one strip per chunk     (chunks, STRIP, 3, ld)
 };
 
 static int32_t chunk_count(int32_t n) {
@@ -27,7 +27,7 @@ static int32_t chunk_count(int32_t n) {
   return count < 1 ? 1 : count < MOST_CHUNKS ? count : MOST_CHUNKS;
 }
 
-// the first node of a chunk
+// Returns the first node of a chunk.
 static int32_t chunk_at(int32_t n, int64_t chunk) { return (int32_t)(n * chunk / chunk_count(n)); }
 
 static rf_status check_basis(const rf_solid *solid, int32_t r, const double *basis, rf_error *err) {
@@ -94,7 +94,7 @@ static rf_status displace(void *context, int64_t task, int worker, rf_error *err
   const int32_t r = k->model->r, n = k->model->solid->mesh->n_nodes;
   for (int64_t d = 3 * (int64_t)chunk_at(n, task); d < 3 * (int64_t)chunk_at(n, task + 1); ++d) {
     const double *row = k->model->rows + d * k->model->ld;
-    // four partial sums: a chain of additions a quarter as long
+    // four partial sums shorten the dependency chain
     double sum[4] = {0};
     int32_t j = 0;
     for (; j + 4 <= r; j += 4)
@@ -111,7 +111,7 @@ rf_status rf_projected_displacement(const rf_projected *model, const rf_run *run
   return rf_run_tasks(run, chunk_count(model->solid->mesh->n_nodes), 0, displace, &k, err);
 }
 
-// a chunk's part of U^T f into its row of `to` (chunks, r)
+// Computes a chunk's part of U^T f in its row of `to` (chunks, r).
 static rf_status project_chunk(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const job *k = context;
@@ -126,7 +126,7 @@ static rf_status project_chunk(void *context, int64_t task, int worker, rf_error
   return RF_OK;
 }
 
-// `scratch` is (chunks, r)
+// Computes U^T f; `scratch` is (chunks, r).
 static rf_status project(const rf_projected *model, const rf_run *run, const double *force,
                          double *scratch, double *reduced, rf_error *err) {
   const int32_t r = model->r, chunks = chunk_count(model->solid->mesh->n_nodes);
@@ -191,8 +191,8 @@ static rf_project_row_fn *row_kernel(rf_simd simd) {
   return rf_project_row_plain;
 }
 
-// a chunk's part of U^T (K U) for the blocks K, lower triangle as LAPACK sees it, strip by strip of
-// its rows
+// Computes a chunk's part of U^T (K U) for the blocks K, lower triangle in LAPACK's order, strip by
+// strip of its rows.
 static rf_status project_rows(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const job *k = context;
@@ -248,7 +248,7 @@ rf_status rf_projected_evaluate(const rf_projected *model, const rf_run *run, rf
   RF_TRY(rf_projected_displacement(model, run, q, w->u, err));
   RF_TRY(rf_solid_evaluate(model->solid, run, w->u, energy, force ? w->force : NULL,
                            stiffness ? w->blocks : NULL, err));
-  // the sums of the stiffness serve as scratch, r^2 for each chunk
+  // the sums of the stiffness serve as scratch, r^2 per chunk
   if (force) RF_TRY(project(model, run, w->force, w->partial, force, err));
   if (stiffness) RF_TRY(project_blocks(model, run, w, stiffness, ld, err));
 done:

@@ -8,10 +8,10 @@
 #include "mesh/mesh.h"
 #include "model/reduced_model.h"
 
-// entries of a symmetric matrix that was computed, saved and read again differ by less
+// Asymmetry tolerated in a matrix that was computed, saved and read again.
 static const double ASYMMETRY = 1e-12;
-// A vector keeps this part of its squared length, or more, against those before it; what
-// rounding leaves of a dependent one is below 1e-13 for the largest r.
+// Least share of a vector's squared length that must be independent of the previous vectors;
+// rounding leaves less than this of a dependent one for the largest r.
 static const double INDEPENDENT = 1e-13;
 
 enum { NODES_AT_ONCE = 128 };
@@ -39,8 +39,8 @@ rf_status rf_reduced_check_mass(int32_t r, const double *mass, rf_error *err) {
   memcpy(factor, mass, (size_t)r * (size_t)r * sizeof *mass);
   int info = 0;
   dpotrf_("L", &r, factor, &r, &info);
-  // a basis whose vectors nearly depend on each other passes dpotrf by luck only: the first
-  // that has nearly nothing of its own is the one to name
+  // dpotrf may accept a nearly dependent basis by chance: name the first vector with almost no
+  // independent part
   int32_t dependent = info > 0 ? info - 1 : -1;
   for (int32_t i = 0; dependent < 0 && i < r; ++i)
     if (!(factor[i * r + i] * factor[i * r + i] > INDEPENDENT * mass[i * r + i])) dependent = i;
@@ -54,7 +54,7 @@ done:
   return st;
 }
 
-// a basis and how many models use it
+// A basis and the number of models that use it.
 struct rf_reduced_basis {
   atomic_int users;
   double *vectors;
@@ -71,8 +71,8 @@ static void release_basis(rf_reduced_basis *basis) {
   rf_free(basis);
 }
 
-// R from U^T U = R^T R, and how far the columns of U R^-1 reach together.  Vectors that depend on
-// each other have none: the model is refused for its mass.
+// Computes R from U^T U = R^T R, and the largest norm of a node's rows of U R^-1. Dependent vectors
+// have no such R: their model is rejected because of its mass.
 static rf_status find_turn(rf_reduced_basis *basis, int32_t r, int32_t n_nodes, rf_error *err) {
   rf_status st = RF_OK;
   const int n = 3 * n_nodes;
@@ -84,7 +84,7 @@ static rf_status find_turn(rf_reduced_basis *basis, int32_t r, int32_t n_nodes, 
   RF_ALLOC(basis->turn, r * r);
   RF_ALLOC(rows, 3 * NODES_AT_ONCE * (int64_t)r);
   rf_blas_serial_begin();
-  // the lower triangle column by column: the upper one row by row
+  // column-major lower triangle, which is the row-major upper one
   dsyrk_("L", "T", &r, &n, &one, basis->vectors, &n, &zero, basis->turn, &r);
   dpotrf_("L", &r, basis->turn, &r, &info);
   for (int first = 0; info == 0 && first < n; first += 3 * NODES_AT_ONCE) {
@@ -131,7 +131,8 @@ done:
   return st;
 }
 
-// checks the mass and puts the model together; takes polynomial and basis over, also on failure
+// Checks the mass and assembles the model; takes ownership of polynomial and basis, also on
+// failure.
 static rf_status seal(int32_t n_nodes, const double *mass, rf_polynomial *polynomial,
                       rf_reduced_basis *basis, rf_reduced **out, rf_error *err) {
   rf_status st = RF_OK;

@@ -19,7 +19,7 @@ typedef struct creation {
   rf_skin *skin;
 } creation;
 
-// the rows of one range of points
+// Computes the rows of one range of points.
 static rf_status create_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const creation *c = context;
@@ -54,7 +54,7 @@ static rf_status check_normals(int32_t count, const double *normals, rf_error *e
   for (int32_t p = 0; p < count; ++p) {
     const double *n = normals + 3 * (size_t)p;
     const double square = n[0] * n[0] + n[1] * n[1] + n[2] * n[2];
-    // zero stands for no normal
+    // zero means that there is no normal
     if (square == 0.0 || fabs(square - 1.0) < 1e-6) continue;
     return rf_fail(err, RF_ERR_ARG, "normals[%d] is (%g, %g, %g); it must be a unit vector", p,
                    n[0], n[1], n[2]);

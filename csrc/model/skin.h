@@ -1,12 +1,12 @@
-// Points carried by a reduced model, with normals: what is drawn, touched and collided.
+// Points with normals that move with a reduced model, for drawing, picking and contact.
 //
-// A point X with normal N moves to  x = X + U_X q,  and its normal to the direction of
-// n = N + (sum_j q_j grad U_j(X)) N = N + T q : the normal pushed forward by the deformation
-// gradient (B07 2.12.1, 3.6.2).  That is exact for rotations and good for rotation with small
-// strain, not under shear; a scaled normal keeps its direction.
+// A point X with normal N moves to x = X + U_X q; its normal takes the direction of n = N + (sum_j
+// q_j grad U_j(X)) N = N + T q, the normal pushed forward by the deformation gradient (B07 2.12.1,
+// 3.6.2). That is exact for rotations and accurate for rotation with small strain, but not under
+// shear.  A scaled normal keeps its direction.
 //
-// Rows of U and T lie point by point, so that any few points cost what they are, whatever the
-// mesh (B07 2.12.2: adaptive u = U q).
+// Rows of U and T are stored point by point, so the cost is proportional to the number of evaluated
+// points, independent of the mesh (B07 2.12.2: adaptive u = U q).
 #ifndef RF_MODEL_SKIN_H
 #define RF_MODEL_SKIN_H
 
@@ -21,14 +21,15 @@ typedef struct rf_skin {
   double *tilt;    // T; NULL without normals     (n_points, 3, r)
 } rf_skin;
 
-// normals nullable.  The embedding is of `points` in `mesh`, on which the model lives.
+// Creates a skin; normals nullable.  `embedding` is that of `points` in `mesh`, the mesh of the
+// model.
 RF_MUST_CHECK rf_status rf_skin_create(const rf_reduced *model, const rf_mesh *mesh,
                                        const rf_embedding *embedding, const double *points,
                                        const double *normals, const rf_run *run, rf_skin **out,
                                        rf_error *err);
-void rf_skin_free(rf_skin *skin);  // NULL is fine
+void rf_skin_free(rf_skin *skin);  // NULL is allowed
 
-// Position and unit normal of one point.
+// Compute position and unit normal of one point.
 void rf_skin_position_rt(const rf_skin *skin, int32_t point, const double *q, double position[3]);
 void rf_skin_normal_rt(const rf_skin *skin, int32_t point, const double *q, double normal[3]);
 
@@ -37,7 +38,7 @@ RF_MUST_CHECK rf_status rf_skin_evaluate(const rf_skin *skin, const rf_run *run,
                                          int32_t count, const int32_t *which, double *positions,
                                          double *normals, rf_error *err);
 
-// f~ = sum over the points of U_X^T f_X, for `count` forces (count, 3).
+// Computes f~ = sum over the points of U_X^T f_X, for `count` forces (count, 3).
 void rf_skin_project_rt(const rf_skin *skin, int32_t count, const int32_t *which,
                         const double *forces, double *reduced);
 

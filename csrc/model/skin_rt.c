@@ -3,7 +3,7 @@
 
 #include "model/skin.h"
 
-// out = base + rows q for the three rows of a point
+// Computes out = base + rows q for the three rows of a point.
 static void move(int32_t r, const double *base, const double *rows, const double *q, double *out) {
   for (int i = 0; i < 3; ++i) {
     double sum = 0.0;

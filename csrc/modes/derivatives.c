@@ -2,8 +2,8 @@
 #include "base/run.h"
 #include "modes/modes.h"
 
-// All right-hand sides first, written where the solutions will be, then solves in place:
-// the blocks of both are fixed, so the number of threads does not show in the result.
+// All right-hand sides are written first, in the memory of the solutions, then solved in place: the
+// blocks of both are fixed, so the result does not depend on the number of threads.
 rf_status rf_modes_derivatives(const rf_modes_system *system, const rf_run *run, int32_t k,
                                const double *shapes, double *derivatives, rf_error *err) {
   rf_status st = RF_OK;

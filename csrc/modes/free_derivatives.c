@@ -1,22 +1,20 @@
 // Modal derivatives of free solids (B07 2.60).
 //
-// (K - lambda_i M) phi_ij = b_ij,  b_ij = -(H : psi_j) psi_i,  is singular and indefinite, and a
-// different matrix for every i.  In the eigenvectors psi_s of K, though, it is diagonal:
+// The system (K - lambda_i M) phi_ij = b_ij, b_ij = -(H : psi_j) psi_i, is singular and indefinite,
+// with a different matrix for every i.  In the eigenvectors psi_s of K, however, it is diagonal:
 //
 //   phi_ij = sum_s psi_s (psi_s^T b_ij) / (lambda_s - lambda_i)   over lambda_s != lambda_i.
 //
-// The sum over the known s (rigid motions, the k modes and some extra ones above) is taken as
-// it stands.  What is left of b lies in a space where K - lambda_i M is positive definite,
+// The sum over the known s (rigid motions, the k modes and some extra ones above) is evaluated
+// directly.  The rest of b lies in a space where K - lambda_i M is positive definite,
 //
 //   (1 - lambda_i A) x = K^+ b,   A = K^+ M with spectrum in (0, 1 / lambda_known),
 //
-// and the Lanczos process of A on K^+ b, in the metric of M, solves it in some ten steps.
-// The process knows nothing of lambda_i: as b_ij = b_ji, one serves phi_ij and phi_ji.
+// and the Lanczos process of A on K^+ b, in the metric of M, solves it in about ten steps.  The
+// process does not depend on lambda_i: as b_ij = b_ji, one process serves phi_ij and phi_ji.
 //
-// MINRES on each system, as the thesis names it, preconditioned by a factor of K + lambda_1 M,
-// wants 20 to 26 solves with the factor for each derivative on 20,000 nodes and then has five
-// digits of the field (experiments/free_derivatives_minres.py); this takes half a Lanczos
-// process of ten.
+// MINRES on each system, as in the thesis, preconditioned by a factor of K + lambda_1 M, takes
+// several times as many solves with the factor (experiments/free_derivatives_minres.py).
 #include <math.h>
 #include <string.h>
 
@@ -31,34 +29,35 @@
 
 enum {
   EXTRA_LEAST = 24,  // extra modes: this many, or
-  EXTRA_FACTOR = 3,  // so many times the modes: each saves more solves than it costs
-  AT_ONCE = 64,      // pairs that are solved together: the same for any number of threads
-  STEPS_MOST = 500,  // of the Lanczos process; ten are usual
+  EXTRA_FACTOR = 3,  // this multiple of the modes; each saves more solves than it costs
+  AT_ONCE = 64,      // pairs solved together: the same for any number of threads
+  STEPS_MOST = 500,  // limit of the Lanczos process; ten are usual
   SHIFTS = 2         // phi_ij and phi_ji
 };
 static const double TOLERANCE = 1e-11;      // residual of x relative to K^+ b, in the metric of M
-static const double MODE_TOLERANCE = 1e-6;  // on what is claimed to be a mode
+static const double MODE_TOLERANCE = 1e-6;  // residual allowed for the given modes
 
-// what is known of the spectrum
+// Known part of the spectrum.
 typedef struct known {
   const rf_modes_solid *solid;
   const rf_eigen_problem *op;
-  int32_t n, count;  // unknowns; vectors: rigid motions, modes, extra ones
+  int32_t n, count;  // unknowns; known vectors: rigid motions, modes, extra ones
   double *vector;    // M-orthonormal                    (count, n)
-  double *dual;      // M times them                     (count, n)
-  double *lambda;    // eigenvalues, 0 of rigid motions  (count)
+  double *dual;      // M times vector                   (count, n)
+  double *lambda;    // eigenvalues, 0 for rigid motions (count)
 } known;
 
 static size_t at(const known *s, int64_t vector) { return (size_t)s->n * (size_t)vector; }
 
-// A^+ b for loads without parts along the known vectors: the solution has none but by rounding
+// Computes A^+ b for loads without parts along the known vectors; the solution then has such parts
+// by rounding only, which are removed.
 static rf_status solve_deflated(const known *s, const rf_run *run, int32_t count, const double *x,
                                 double *y, rf_error *err) {
   const rf_status st = s->op->solve(s->op->context, run, count, x, y, err);
   return st < 0 ? st : rf_deflate(run, s->n, s->count, s->vector, s->dual, count, y, err);
 }
 
-// the same for any loads, whose parts along them are left out
+// The same for any loads, whose parts along the known vectors are removed.
 static rf_status solve_beyond(void *context, const rf_run *run, int32_t count, const double *x,
                               double *y, rf_error *err) {
   const known *s = context;
@@ -73,7 +72,7 @@ static rf_status mass_of_known(void *context, const rf_run *run, int32_t count, 
   return s->op->mass(s->op->context, run, count, x, y, err);
 }
 
-// eigenvalues of the modes given; refuses what is no mode
+// Computes the eigenvalues of the given modes; rejects vectors that are not modes.
 static rf_status check_modes(known *s, const rf_run *run, int32_t k, rf_error *err) {
   rf_status st = RF_OK;
   const double *shape = s->vector + at(s, RF_RIGID), *dual = s->dual + at(s, RF_RIGID);
@@ -120,7 +119,7 @@ done:
   return st;
 }
 
-// rigid motions, the modes given and extra ones, with their eigenvalues
+// Collects rigid motions, the given modes and extra ones, with their eigenvalues.
 static rf_status gather_known(known *s, const rf_run *run, int32_t k, const double *shapes,
                               rf_free_report *report, rf_error *err) {
   rf_status st = RF_OK;
@@ -154,7 +153,7 @@ static rf_status gather_known(known *s, const rf_run *run, int32_t k, const doub
   report->solves += eigen.solves;
   double highest = 0.0;
   for (int32_t j = RF_RIGID; j < first; ++j) highest = fmax(highest, s->lambda[j]);
-  // an equal one completes a repeated eigenvalue that k cut
+  // an equal one completes a repeated eigenvalue cut by k
   if (s->lambda[first] < highest && !rf_same_cluster(s->lambda[first], highest)) {
     st = rf_fail(err, RF_ERR_ARG,
                  "the modes leave out a lower one (eigenvalue %g below %g); derivatives of a free "
@@ -167,7 +166,7 @@ done:
   return st;
 }
 
-// one pair: modes i <= j
+// A pair of modes i <= j.
 typedef struct pair {
   int32_t i, j;
 } pair;
@@ -183,7 +182,7 @@ typedef struct process {
   bool done[SHIFTS][AT_ONCE];
 } process;
 
-// x of one shift takes in direction m of its Lanczos process: conjugate gradients written in
+// Updates x of one shift by direction m of its Lanczos process: conjugate gradients in terms of
 // Lanczos vectors.  The matrix of the process is 1 - lambda T.
 static void take_direction(const known *s, process *l, int shift, int32_t c, double lambda,
                            int32_t step) {
@@ -214,7 +213,7 @@ static void scale_vector(int32_t n, double factor, double *x) {
   for (int32_t a = 0; a < n; ++a) x[a] *= factor;
 }
 
-// Task: one step of the process for one pair.
+// A task is one step of the process for one pair.
 typedef struct stage {
   const known *known;
   const pair *pairs;
@@ -222,7 +221,7 @@ typedef struct stage {
   int32_t step;
 } stage;
 
-// v and mass from K^+ b and M times it
+// Sets v and mass from K^+ b and M times it.
 static rf_status begin_pair(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const stage *t = context;
@@ -242,7 +241,7 @@ static rf_status begin_pair(void *context, int64_t task, int worker, rf_error *e
   return RF_OK;
 }
 
-// w = A v less its parts along v and the vector before; alpha
+// Computes w = A v less its parts along v and the previous vector; sets alpha.
 static rf_status orthogonalize_pair(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const stage *t = context;
@@ -257,7 +256,8 @@ static rf_status orthogonalize_pair(void *context, int64_t task, int worker, rf_
   return RF_OK;
 }
 
-// the solutions take in v; w, with mass = M w, becomes the next v, of length beta before
+// Updates the solutions by v; w, with mass = M w, becomes the next v; beta is its length before
+// normalisation.
 static rf_status finish_pair(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker;
   const stage *t = context;
@@ -292,7 +292,8 @@ static bool all_done(const process *l) {
   return true;
 }
 
-// x[shift] = (1 - lambda A)^-1 K^+ b for the pairs; b (count, n) is in l->w and is lost.
+// Computes x[shift] = (1 - lambda A)^-1 K^+ b for the pairs; b (count, n) is in l->w and is
+// overwritten.
 static rf_status solve_pairs(known *s, const rf_run *run, const pair *pairs, process *l,
                              rf_free_report *report, rf_error *err) {
   rf_status st = RF_OK;
@@ -322,7 +323,7 @@ done:
   return st;
 }
 
-// phi = x + the sum over the known vectors; parts (count of known, pairs) are psi_s^T b
+// Computes phi = x + the sum over the known vectors; parts (count of known, pairs) are psi_s^T b.
 static rf_status add_known(const known *s, const rf_run *run, const pair *pairs, process *l,
                            int shift, const double *parts, double *factors, double *derivatives,
                            int32_t k, rf_error *err) {
@@ -367,12 +368,12 @@ rf_status rf_modes_free_derivatives(const rf_modes_solid *solid, const rf_run *r
                    "a free solid of %d degrees of freedom has 1 to %d modes, not %d", (int)s.n,
                    (int)s.n - RF_RIGID, (int)k);
 
-  // a quarter of the time for what must be known, three quarters for the pairs
+  // a quarter of the progress for the known part, three quarters for the pairs
   rf_run_part part = {run, 0, n_pairs, 4 * n_pairs};
   rf_run inner = rf_run_of_part(&part);
   RF_TRY(gather_known(&s, &inner, k, shapes, report, err));
 
-  // by the higher mode, which decides how many steps it takes
+  // sorted by the higher mode, which determines the number of steps
   RF_ALLOC(pairs, n_pairs);
   int64_t place = 0;
   for (int32_t j = 0; j < k; ++j)
@@ -398,7 +399,7 @@ rf_status rf_modes_free_derivatives(const rf_modes_solid *solid, const rf_run *r
       b[c] = shapes + at(&s, pairs[first + c].i);
       out[c] = l.w + at(&s, c);
     }
-    // what happens inside is not counted: it only looks for a stop
+    // inner calls report no progress and only poll for a stop
     part = (rf_run_part){run, n_pairs + 3 * first, n_pairs + 3 * first, 4 * n_pairs};
     inner = rf_run_of_part(&part);
     RF_TRY(system->hessian(s.op->context, &inner, l.count, a, b, out, err));

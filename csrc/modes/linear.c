@@ -24,7 +24,7 @@ rf_status rf_modes_expand(const rf_solid *solid, int64_t count, double *vectors,
   const size_t all = 3 * (size_t)solid->mesh->n_nodes, held = 3 * (size_t)solid->n_free;
   double *one = NULL;
   RF_ALLOC(one, held);
-  // from the back: the wide place of a vector never covers a narrow one still to be read
+  // backwards: the expanded vector never overwrites one that is still to be read
   for (int64_t v = count - 1; v >= 0; --v) {
     memcpy(one, vectors + held * (size_t)v, held * sizeof *one);
     rf_solid_scatter(solid, one, vectors + all * (size_t)v);

@@ -1,4 +1,4 @@
-// Two given matrices as a system of modes.
+// Two given matrices as a system for modes.
 #include "base/alloc.h"
 #include "modes/modes.h"
 
@@ -24,7 +24,7 @@ static rf_status matrices_solve(void *context, const rf_run *run, int32_t count,
   return rf_cholesky_solve(m->stiffness, run, count, x, y, err);
 }
 
-// a fixed number in [1, 2) for each place, without pattern: no symmetry survives it
+// Returns a fixed pseudo-random number in [1, 2) for each index, to break any symmetry.
 static double scatter(int32_t place) {
   const uint32_t mixed = (uint32_t)place * 2654435769u;
   return 1.0 + (double)(mixed ^ (mixed >> 15)) * 0x1p-32;
@@ -45,7 +45,7 @@ rf_status rf_modes_matrices_create(const rf_csc *stiffness, const rf_csc *mass, 
   st = rf_cholesky_factorize(m->stiffness, run, stiffness, NULL, err);
   if (st < 0) goto done;
 
-  // repeated modes of unknowns without geometry are told apart by place in the vector
+  // repeated modes of unknowns without geometry are ordered by these weights
   RF_ALLOC(m->weight[0], n);
   for (int32_t j = 0; j < n; ++j)
     for (int32_t p = mass->colptr[j]; p < mass->colptr[j + 1]; ++p)

@@ -1,4 +1,4 @@
-// A held or free solid as a system of modes.
+// A held or free solid as a system for modes.
 #include <math.h>
 #include <string.h>
 
@@ -10,10 +10,10 @@
 struct rf_modes_solid {
   const rf_solid *solid;
   rf_cholesky *stiffness;
-  rf_csc mass;                       // lower, scalar, over free nodes
+  rf_csc mass;                       // lower triangle, scalar, over free nodes
   double *weight[RF_MODES_WEIGHTS];  // (n_free, 3) each
   const double *weights[RF_MODES_WEIGHTS];
-  double *rigid, *rigid_mass;  // of a free solid, and M times them  (RF_RIGID, n_free, 3)
+  double *rigid, *rigid_mass;  // motions of a free solid, and M times them  (RF_RIGID, n_free, 3)
   rf_modes_system system;
 };
 
@@ -27,8 +27,8 @@ static rf_status solid_solve(void *context, const rf_run *run, int32_t count, co
                              double *y, rf_error *err) {
   const rf_modes_solid *s = context;
   if (!s->rigid) return rf_cholesky_solve(s->stiffness, run, count, x, y, err);
-  // loads in equilibrium leave the supports without force, so the supported solid solves the
-  // free one; what it adds of rigid motion is taken out again
+  // loads in equilibrium cause no force in the supports, so the supported solid solves the free
+  // one; the rigid part that this adds is removed
   const int32_t n = s->system.operators.n;
   if (x != y) memcpy(y, x, (size_t)n * (size_t)count * sizeof *y);
   rf_status st = rf_deflate(run, n, RF_RIGID, s->rigid_mass, s->rigid, count, y, err);
@@ -37,7 +37,7 @@ static rf_status solid_solve(void *context, const rf_run *run, int32_t count, co
   return st;
 }
 
-// place of a vector in the list of distinct ones, appended when new
+// Returns the index of a vector in the list of distinct ones; appends new vectors.
 static int32_t place_of(const double *vector, const double **distinct, int32_t *n_distinct) {
   for (int32_t i = 0; i < *n_distinct; ++i)
     if (distinct[i] == vector) return i;
@@ -45,7 +45,7 @@ static int32_t place_of(const double *vector, const double **distinct, int32_t *
   return (*n_distinct)++;
 }
 
-// the fem room works on all nodes: vectors are spread to them and results gathered back
+// The fem room works on all nodes: expands the vectors and gathers the results.
 static rf_status solid_hessian(void *context, const rf_run *run, int32_t count,
                                const double *const *a, const double *const *b, double *const *out,
                                rf_error *err) {
@@ -108,7 +108,7 @@ void rf_modes_weights(const rf_solid *solid, double *by_axis, double *by_place) 
   }
 }
 
-// the node and axis a failed pivot belongs to make the message useful
+// Names the node and axis of a failed pivot.
 static rf_status explain_singular(const rf_solid *solid, int32_t column, rf_error *err) {
   const char axis[3] = {'x', 'y', 'z'};
   return rf_fail(err, RF_ERR_SINGULAR,
@@ -117,7 +117,7 @@ static rf_status explain_singular(const rf_solid *solid, int32_t column, rf_erro
                  solid->free[column / 3], axis[column % 3]);
 }
 
-// rigid motions of a free solid, and supports for its stiffness
+// Sets the rigid motions of a free solid, and the supports of its stiffness.
 static rf_status set_free(rf_modes_solid *s, const rf_run *run, rf_csc *lower, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t n = 3 * s->solid->n_free;
@@ -128,7 +128,7 @@ static rf_status set_free(rf_modes_solid *s, const rf_run *run, rf_csc *lower, r
   RF_TRY(rf_solid_rigid_body(s->solid, run, &body, err));
   rf_rigid_modes(s->solid, &body, s->rigid_mass);
   rf_rigid_supports(n, s->rigid_mass, supports);
-  // as stiff as the solid there; the diagonal comes first in a column
+  // supports as stiff as the solid at these DOFs; the diagonal comes first in a column
   for (int i = 0; i < RF_RIGID; ++i) lower->val[lower->colptr[supports[i]]] *= 2.0;
   rf_rigid_modes(s->solid, &body, s->rigid);
   RF_TRY(rf_solid_mass_multiply(s->solid, run, RF_RIGID, s->rigid, s->rigid_mass, err));

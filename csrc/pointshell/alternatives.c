@@ -19,7 +19,8 @@ void rf_shell_points_free(rf_shell_points *s) {
 
 // ---- normals -------------------------------------------------------------------------
 
-// -1 for what faces outwards, as for what has no outside; 1 for closed surfaces facing inwards
+// Sets sign to -1 for surfaces that face outwards or have no outside, 1 for closed ones facing
+// inwards.
 static rf_status inwards_of(const rf_surface *surface, double *sign, rf_error *err) {
   rf_surface_report report;
   const rf_status st = rf_surface_measure(surface, &report, err);
@@ -27,7 +28,7 @@ static rf_status inwards_of(const rf_surface *surface, double *sign, rf_error *e
   return st;
 }
 
-// of length 1; of no vector something that is
+// Normalises n; a zero vector becomes an arbitrary unit vector.
 static void to_unit(double *n, double sign) {
   const double length = rf_vec3_length(n);
   const bool good = length > 0.0 && isfinite(length);
@@ -54,7 +55,7 @@ static rf_status name_chunk(void *context, int64_t task, int worker, rf_error *e
                      p[0], p[1], p[2]);
     double *n = m->normals + 3 * (size_t)i;
     for (int c = 0; c < 3; ++c) n[c] = place.normal[c];
-    // where faces cancel each other, away from the place
+    // if the normals of the faces cancel: away from the nearest point
     if (!(rf_vec3_length(n) > 0.0)) rf_vec3_sub(p, place.place, n);
     to_unit(n, m->sign);
   }
@@ -92,7 +93,7 @@ rf_status rf_shell_from_voxels(const rf_surface *surface, int32_t resolution, do
   RF_ALLOC(s.points, 3 * (size_t)s.n);
   RF_ALLOC(s.normals, 3 * (size_t)s.n);
   for (int32_t i = 0; i < s.n; ++i) {
-    // the middle of a diagonal
+    // centre: midpoint of a diagonal
     const int32_t *v = mesh->elements + 8 * (size_t)i;
     for (int c = 0; c < 3; ++c)
       s.points[3 * (size_t)i + (size_t)c] = 0.5 * (mesh->nodes[3 * (size_t)v[0] + (size_t)c] +
@@ -110,11 +111,11 @@ done:
 
 // ---- rays ----------------------------------------------------------------------------
 
-// Twice the area of the triangle of a and b, in this order, and of the ray at (x, y), which is
-// moved aside by (e, e^2); its sign is never 0 where a and b differ.  `sign` is set to it.
+// Returns twice the signed area of the triangle of a, b and the ray at (x, y). `sign` is that of
+// the area with the ray displaced by an infinitesimal (e, e^2), so it is 0 only if a = b.
 static double side_of(const double a[2], const double b[2], double x, double y, int *sign) {
   const double dx = b[0] - a[0], dy = b[1] - a[1];
-  // written out: the same bits for both triangles at an edge
+  // written out for the same bits in both triangles at an edge
   const double twice = fma(dx, y - a[1], -(dy * (x - a[0])));
   const double decides = twice != 0.0 ? twice : dy != 0.0 ? -dy : dx;
   *sign = (decides > 0.0) - (decides < 0.0);
@@ -123,17 +124,17 @@ static double side_of(const double a[2], const double b[2], double x, double y, 
 
 typedef struct bundle {
   const rf_surface *surface;
-  const int32_t *merged;  // vertices
-  double low[3], h;       // of the rays, m
-  double inwards;         // sign
-  rf_shell_points *out;   // NULL: hits are counted only
-  int64_t hits, tried;    // rays
+  const int32_t *merged;  // merged vertices
+  double low[3], h;       // geometry of the rays, m
+  double inwards;         // sign for inward normals
+  rf_shell_points *out;   // NULL: only count hits
+  int64_t hits, tried;    // hits; rays processed
 } bundle;
 
-// Rays after which somebody may want to stop; they are some milliseconds' work.
+// Rays between polls for a stop, some milliseconds of work.
 enum { RAYS_TO_POLL = 1 << 18 };
 
-// The hits of the rays along an axis on a triangle.
+// Intersects the rays along an axis with a triangle.
 static rf_status hit_triangle(bundle *b, int32_t t, int axis, const rf_run *run, rf_error *err) {
   const int u = (axis + 1) % 3, v = (axis + 2) % 3;
   const int32_t *corner = b->surface->triangles + 3 * (size_t)t;
@@ -144,7 +145,7 @@ static rf_status hit_triangle(bundle *b, int32_t t, int axis, const rf_run *run,
     p[k][0] = x[k][u], p[k][1] = x[k][v];
     for (int c = 0; c < 2; ++c) low[c] = fmin(low[c], p[k][c]), high[c] = fmax(high[c], p[k][c]);
   }
-  // rays at low + (i + 1/2) h; one more each way, for rounding
+  // rays are at low + (i + 1/2) h; one more on each side, for rounding
   const int axes[2] = {u, v};
   int64_t from[2], to[2];
   for (int c = 0; c < 2; ++c) {
@@ -165,7 +166,7 @@ static rf_status hit_triangle(bundle *b, int32_t t, int axis, const rf_run *run,
       double area[3], sum = 0.0;
       int positive = 0, negative = 0;
       for (int k = 0; k < 3; ++k) {
-        // each edge in one direction for both its triangles
+        // the same direction of an edge for both its triangles
         const int first = (k + 1) % 3, second = (k + 2) % 3;
         const bool up = b->merged[corner[first]] < b->merged[corner[second]];
         int sign;
@@ -185,7 +186,7 @@ static rf_status hit_triangle(bundle *b, int32_t t, int axis, const rf_run *run,
                             : (x[0][c] + x[1][c] + x[2][c]) / 3.0;
         rf_vec3_sub(x[1], x[0], side[0]);
         rf_vec3_sub(x[2], x[0], side[1]);
-        // in lengths of which fourth powers are numbers
+        // scaled so that fourth powers of lengths neither over- nor underflow
         for (int c = 0; c < 3; ++c) side[0][c] /= b->h, side[1][c] /= b->h;
         rf_vec3_cross(side[0], side[1], normal);
         to_unit(normal, b->inwards);
@@ -215,7 +216,7 @@ rf_status rf_shell_from_depth_cube(const rf_surface *surface, int32_t resolution
   b.h = side / resolution;
   if (!(b.h > 1e-90 && b.h < 1e90))
     return rf_fail(err, RF_ERR_MESH, "rays %.3g m apart are beyond the range of numbers", b.h);
-  // rays lie in the middle of each side
+  // the rays are centred in the box
   for (int c = 0; c < 3; ++c) {
     const double cells = ceil((high[c] - b.low[c]) / b.h - 1e-9);
     b.low[c] = 0.5 * (b.low[c] + high[c] - cells * b.h);
@@ -224,7 +225,7 @@ rf_status rf_shell_from_depth_cube(const rf_surface *surface, int32_t resolution
   RF_ALLOC(merged, surface->n_vertices);
   RF_TRY(rf_surface_merge(surface->n_vertices, surface->vertices, merged, err));
   b.merged = merged;
-  // counted, then set
+  // first count, then set
   for (int put = 0; put < 2; ++put) {
     b.hits = 0;
     b.out = put ? &s : NULL;

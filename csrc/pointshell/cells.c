@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "linalg/vec3.h"
 
-// Surfaces fill few of the cells of their box; more than these a point are not worth their memory.
+// Surfaces occupy few cells of their box; more cells per point are not worth their memory.
 enum { CELLS_A_POINT = 24, FEWEST_CELLS = 4096 };
 
 void rf_cells_free(rf_cells *c) {
@@ -35,7 +35,7 @@ done:
   return st;
 }
 
-// Sides of the folded grid: none is longer than needed, the others are alike.
+// Limits the sides of the folded grid: all equal, except those that need less.
 static void fold(rf_cells *c) {
   int32_t low = 1, high = INT32_MAX;
   while (low < high) {
@@ -53,7 +53,7 @@ static void fold(rf_cells *c) {
 static size_t along(const rf_cells *c, int axis, double x) {
   const double t = (x - c->low[axis]) * c->inverse;
   const int32_t last = c->count[axis] - 1, at = t < (double)last ? (int32_t)t : last;
-  // a division takes as long as all the rest
+  // a division takes as long as all the rest together
   return (size_t)(at < c->dims[axis] ? at : at % c->dims[axis]);
 }
 
@@ -88,17 +88,17 @@ void rf_cells_fill(rf_cells *c, int32_t n, const double *points, double size) {
   }
   for (size_t k = 0; k < total; ++k) c->first[k + 1] += c->first[k];
   for (int32_t i = n - 1; i >= 0; --i) {
-    // from behind, so that each count becomes the first place of its cell
+    // backwards, so that each count ends as the first position of its cell
     const int32_t at = --c->first[c->of[i] + 1];
     c->item[at] = i;
     memcpy(c->x + 3 * (size_t)at, points + 3 * (size_t)i, 3 * sizeof(double));
   }
-  // entry k + 1 now is the beginning of cell k
+  // entry k + 1 is now the beginning of cell k
   memmove(c->first, c->first + 1, total * sizeof *c->first);
   c->first[total] = n;
 }
 
-// Cells of an axis that are next to one, or it, in ascending order.  Returns their number.
+// Lists, in order of memory, a cell of an axis and its neighbours.  Returns their number.
 static int32_t next_to(const rf_cells *c, int axis, int32_t at, int32_t next[3]) {
   const int32_t length = c->dims[axis];
   const bool folded = length < c->count[axis];
@@ -106,7 +106,7 @@ static int32_t next_to(const rf_cells *c, int axis, int32_t at, int32_t next[3])
   for (int32_t i = 0; i < length && length <= 3; ++i)
     if (folded || (i >= at - 1 && i <= at + 1)) next[n++] = i;
   if (length <= 3) return n;
-  // a folded axis goes on with its other end
+  // a folded axis continues at its other end
   if (folded && at == length - 1) next[n++] = 0;
   for (int32_t i = at > 0 ? at - 1 : 0; i <= at + 1 && i < length; ++i) next[n++] = i;
   if (folded && at == 0) next[n++] = length - 1;
@@ -160,7 +160,7 @@ static int32_t nearest_within(const rf_cells *c, const double p[3], const rf_cel
 
 int32_t rf_cells_nearest(const rf_cells *c, const double p[3], const rf_cells_filter *filter,
                          double start, double *distance) {
-  // nothing is further away than this
+  // no point is further away than this
   double reach = 0.0;
   for (int a = 0; a < 3; ++a) {
     const double far = fmax(fabs(p[a] - c->low[a]), fabs(p[a] - c->high[a]));

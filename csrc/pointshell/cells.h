@@ -1,9 +1,9 @@
-// Points sorted into the cells of a regular grid: who is near a place.
+// Points sorted into the cells of a regular grid, to find the points near a position.
 //
-// The points of a run of cells along z lie one behind the other.  Where there would be too many
-// cells for their memory, as of parts that are far apart, the grid is folded: cells a multiple of
-// its length from each other share one place, and who looks there compares distances anyway.
-// Nothing here depends on threads.
+// The points of a run of cells along z are contiguous.  If there would be too many cells for their
+// memory, for instance with parts far apart, the grid is folded: cells a multiple of its length
+// apart share one entry, which costs speed only, as users compare distances.  Results do not depend
+// on threads.
 #ifndef RF_POINTSHELL_CELLS_H
 #define RF_POINTSHELL_CELLS_H
 
@@ -13,41 +13,41 @@
 
 #include "base/status.h"
 
-// Normals whose product is above this are on the same side of a thin part: two faces that meet
-// at a sharp edge are, the faces of a sheet are not.
+// Normals with a product above this are on the same side of a thin part: true for two faces at a
+// sharp edge, false for the two faces of a sheet.
 #define RF_SAME_SIDE (-0.5)
-// Squares of distances up to here are finite, m.
+// Distances up to this, m, have finite squares.
 #define RF_CELLS_FARTHEST 1e100
 
 typedef struct rf_cells {
-  int32_t capacity;   // points there is room for
-  int64_t max_cells;  // likewise
+  int32_t capacity;   // allocated points
+  int64_t max_cells;  // allocated cells
   int32_t n;
   int32_t count[3];                 // cells of the box along each axis
-  int32_t dims[3];                  // and of the folded grid; no more
+  int32_t dims[3];                  // cells of the folded grid; at most count
   double low[3], high[3], inverse;  // box of the points; 1 / size of a cell, 1/m
-  int32_t *first;                   // first place of each cell in `item`   (cells + 1)
+  int32_t *first;                   // first position of each cell in `item`   (cells + 1)
   int32_t *item;                    // points, cell by cell                 (n)
   int32_t *of;                      // cell of each point                   (n)
   double *x;                        // points in the order of `item`        (n, 3)
 } rf_cells;
 
-// Room for so many points.
+// Allocates memory for `capacity` points.
 RF_MUST_CHECK rf_status rf_cells_allocate(int32_t capacity, rf_cells *out, rf_error *err);
-void rf_cells_free(rf_cells *c);  // zeroed is fine
+void rf_cells_free(rf_cells *c);  // a zeroed struct is allowed
 
-// 1 <= n <= capacity points (n, 3), nearer than RF_CELLS_FARTHEST; cells of the given size in m, or
-// of a billionth of the box if that is more.
+// Sorts n points (n, 3), 1 <= n <= capacity, closer to the origin than RF_CELLS_FARTHEST, into
+// cells of the given size, m, or of a billionth of the box if that is larger.
 void rf_cells_fill(rf_cells *c, int32_t n, const double *points, double size);
 
-// A walk over the cells that hold what is near a place, row by row along z.
+// Iterates over the cells near a position, row by row along z.
 typedef struct rf_cells_walk {
-  int32_t first[3], length[3];  // cells along each axis: the first one, and how many
-  int32_t i, j;                 // row that comes next
-  bool folded;                  // what is left of it begins at the low side
+  int32_t first[3], length[3];  // first cell along each axis, and number of cells
+  int32_t i, j;                 // next row
+  bool folded;                  // the rest of a folded row begins at the low side
 } rf_cells_walk;
 
-// Begins a walk over the cells within `radius` along each axis; infinite: over all.
+// Begins with the cells within `radius` along each axis; infinite: all cells.
 static inline void rf_cells_begin(const rf_cells *c, const double x[3], double radius,
                                   rf_cells_walk *w) {
   *w = (rf_cells_walk){.folded = false};
@@ -55,7 +55,7 @@ static inline void rf_cells_begin(const rf_cells *c, const double x[3], double r
     const double from = (x[a] - radius - c->low[a]) * c->inverse;
     const double to = (x[a] + radius - c->low[a]) * c->inverse;
     const double last = c->count[a] - 1;
-    // nothing beside the box; no length along x ends the walk before it begins
+    // out of reach of the box: length 0 along x ends the iteration at once
     if (x[a] - radius > c->high[a] || x[a] + radius < c->low[a]) {
       w->length[0] = 0;
       return;
@@ -68,7 +68,7 @@ static inline void rf_cells_begin(const rf_cells *c, const double x[3], double r
   }
 }
 
-// The places of the next points, from `*k` to before `*end`; false when there are no more.
+// Returns the next points, positions `*k` to before `*end`; false at the end.
 static inline bool rf_cells_next(const rf_cells *c, rf_cells_walk *w, int32_t *k, int32_t *end) {
   if (w->i == w->length[0]) return false;
   int32_t x = w->first[0] + w->i, y = w->first[1] + w->j;
@@ -84,28 +84,28 @@ static inline bool rf_cells_next(const rf_cells *c, rf_cells_walk *w, int32_t *k
   return true;
 }
 
-// Places from `begin` to before `end`.
+// Positions from `begin` to before `end`.
 typedef struct rf_cells_run {
   int32_t begin, end;
 } rf_cells_run;
 
-// Nine rows, each in two where the grid is folded.
+// Nine rows, each split in two if the grid is folded.
 enum { RF_CELLS_RUNS = 18 };
 
-// The points of a cell and of those around it: all that is nearer to one of its points than the
-// size of a cell.  Returns the number of runs, none of them empty.
+// Finds the points of a cell and its neighbours: these include all points nearer to one of its
+// points than the size of a cell.  Returns the number of runs, none of them empty.
 int32_t rf_cells_around(const rf_cells *c, int32_t cell, rf_cells_run run[RF_CELLS_RUNS]);
 
-// Points that a search for the nearest one skips.
+// Points skipped by a search for the nearest one.
 typedef struct rf_cells_filter {
-  int32_t except;         // a point; -1: none
-  const uint8_t *gone;    // nullable: points with 1
-  const double *normals;  // nullable: points whose normal (n, 3) is not on the same side
-  const double *normal;   //           as this one
+  int32_t except;         // index of a point; -1: none
+  const uint8_t *gone;    // nullable: points with 1 are skipped
+  const double *normals;  // nullable: points whose normal (n, 3) is not on the same side as
+  const double *normal;   // this one are skipped
 } rf_cells_filter;
 
-// The nearest point, of equally near ones the lowest, or -1.  `start`: radius of the first
-// search, m; doubled while nothing is found.
+// Returns the nearest point, of equally near ones the lowest, or -1. `start`: radius of the first
+// search, m; doubled until a point is found.
 int32_t rf_cells_nearest(const rf_cells *c, const double p[3], const rf_cells_filter *filter,
                          double start, double *distance);
 

@@ -9,10 +9,10 @@
 
 enum { NEWTON = 8, BISECTIONS = 60, CHUNK = 8192 };
 
-// intervals between the parts and the sides of the grid on which they are sampled
+// Intervals between the parts and the sides of the sampling grid.
 enum { MARGIN = 2 };
 
-// From x, where the field is f off the level set, and y, where it is off on the other side.
+// Bisects between x, where the field differs from the level by f, and y, on the other side.
 static void bisect(const rf_level_set *t, double *x, double f, const double *y) {
   double a[3], b[3];
   memcpy(a, x, sizeof a);
@@ -26,7 +26,7 @@ static void bisect(const rf_level_set *t, double *x, double f, const double *y) 
   }
 }
 
-// A place on its way to the level set.
+// State of a point moving to the level set.
 typedef struct walk {
   double start[3], before[3], f_before;
   bool halved;
@@ -34,7 +34,7 @@ typedef struct walk {
 
 typedef enum outcome { GOES_ON, SETTLED, LOST } outcome;
 
-// Step k of the way from x, where the field is f off the level set and has the gradient g.
+// Takes step k from x, where the field differs from the level by f and has gradient g.
 static outcome advance(const rf_level_set *t, int k, double f, const double *g, double reach,
                        walk *w, double *x, double *normal) {
   const double square = rf_vec3_dot(g, g);
@@ -51,7 +51,7 @@ static outcome advance(const rf_level_set *t, int k, double f, const double *g, 
     return rf_vec3_dot(moved, moved) <= reach * reach ? SETTLED : LOST;
   }
   if (w->halved) return LOST;
-  // kinks of the field may throw a point to and fro: between its sides lies the level set
+  // kinks of the field may cause oscillation: the level set lies between the two sides
   if (k > 2 && (f > 0.0) != (w->f_before > 0.0)) {
     bisect(t, x, f, w->before);
     w->halved = true;
@@ -79,7 +79,7 @@ bool rf_level_set_settle(const rf_level_set *t, double *x, double reach, double 
 void rf_level_set_settle_block(const rf_level_set *t, int32_t n, double *x, const double *reach,
                                double *normal, uint8_t *settled) {
   walk w[RF_LEVEL_SET_BLOCK];
-  int32_t item[RF_LEVEL_SET_BLOCK];  // places still on their way
+  int32_t item[RF_LEVEL_SET_BLOCK];  // points still moving
   double at[3 * RF_LEVEL_SET_BLOCK], f[RF_LEVEL_SET_BLOCK], g[3 * RF_LEVEL_SET_BLOCK];
   for (int32_t i = 0; i < n; ++i) item[i] = i, settled[i] = 0;
   for (int k = 0; k <= NEWTON && n > 0; ++k) {
@@ -145,7 +145,7 @@ rf_status rf_level_set_triangulate(const rf_field *field, double value, int32_t 
     for (int c = 0; c < 3; ++c) {
       spacing[c] = side / resolution;
       n[c] = (int32_t)ceil((high[c] - low[c]) / spacing[c] - 1e-9) + 2 * MARGIN + 1;
-      // in the middle of what is rounded up
+      // centre the rounding of the extent
       origin[c] = 0.5 * (low[c] + high[c] - (n[c] - 1) * spacing[c]);
     }
     RF_ALLOC(values, (size_t)n[0] * (size_t)n[1] * (size_t)n[2]);

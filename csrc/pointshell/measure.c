@@ -11,7 +11,7 @@
 
 enum { CHUNK = 4096 };
 
-// samples of the gap are the same for everybody
+// Fixed seed, so that gaps are comparable.
 static const uint64_t GAP_SEED = 3;
 
 typedef struct search {
@@ -22,8 +22,8 @@ typedef struct search {
   double spacing;
   uint64_t seed;
   int64_t samples;
-  int32_t *nearest;  // of each sample, or NULL
-  double *distance;  // to the nearest other point; or the largest one of each chunk
+  int32_t *nearest;  // nearest point of each sample, or NULL
+  double *distance;  // distance to the nearest other point; or the largest one of each chunk
 } search;
 
 static rf_status neighbour_chunk(void *context, int64_t task, int worker, rf_error *err) {
@@ -61,7 +61,7 @@ static rf_status sample_chunk(void *context, int64_t task, int worker, rf_error 
       for (int c = 0; c < 3; ++c) p[c] = u[c], inwards[c] = -v[c];
     rf_cells_filter filter = {-1, NULL, s->normals, inwards};
     int32_t nearest = rf_cells_nearest(s->cells, p, &filter, s->spacing, &distance);
-    // a place that no point faces belongs to the nearest one of whatever side
+    // a position without a point on its side belongs to the nearest point of any side
     filter.normals = NULL;
     if (nearest < 0) nearest = rf_cells_nearest(s->cells, p, &filter, s->spacing, &distance);
     if (s->nearest) s->nearest[k] = nearest;
@@ -146,7 +146,7 @@ rf_status rf_shell_areas(const rf_sampler *sampler, int32_t n, const double *poi
   if (st < 0) return st;
   if (!(samples >= 1))
     return rf_fail(err, RF_ERR_ARG, "samples must be 1 or more a point, got %d", (int)samples);
-  // in portions, so that the memory does not grow with the samples
+  // in batches, so that the memory does not grow with the number of samples
   enum { PORTION = 1 << 20 };
   rf_cells cells = {0};
   int32_t *nearest = NULL;
@@ -160,7 +160,7 @@ rf_status rf_shell_areas(const rf_sampler *sampler, int32_t n, const double *poi
   for (int32_t i = 0; i < n; ++i) areas[i] = 0.0;
   const int64_t portions = (all - 1) / PORTION + 1;
   for (int64_t k = 0; k < portions; ++k) {
-    // portions are samples of the whole, each stratified
+    // each batch is a stratified sample of the whole surface
     const int64_t count = all * (k + 1) / portions - all * k / portions;
     search s = {.sampler = sampler,
                 .cells = &cells,

@@ -10,12 +10,12 @@
 
 enum { POLL = 1024, WORTH_SORTING = 32 };
 
-// heap of the points that are left, the farthest one first
+// Heap of the remaining points, the farthest one first.
 typedef struct heap {
   int32_t n;
-  int32_t *item;   // point at each place     (n)
-  int32_t *place;  // place of each point; -1: taken
-  double *square;  // of the distance of each point to the nearest taken one
+  int32_t *item;   // point at each heap position        (n)
+  int32_t *place;  // heap position of each point; -1: taken
+  double *square;  // squared distance of each point to the nearest taken one
 } heap;
 
 static int before(const heap *h, int32_t a, int32_t b) {
@@ -49,7 +49,7 @@ static int32_t take_first(heap *h) {
   return first;
 }
 
-// half the longest side of the box of points
+// Returns half the longest side of the points' bounding box.
 static double half_extent(int32_t n, const double *points) {
   double low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
   for (size_t i = 0; i < 3 * (size_t)n; ++i) {
@@ -76,7 +76,7 @@ rf_status rf_farthest_order(int32_t n, const double *points, const rf_run *run, 
   RF_ALLOC(h.place, n);
   RF_ALLOC(h.square, n);
   RF_TRY(rf_cells_allocate(n, &cells, err));
-  // squares of very large or small distances are no numbers: then at another scale
+  // rescale if squares of distances would over- or underflow
   const double half = half_extent(n, points);
   if (half > 0.0 && !(half > 1e-100 && half < 1e100)) {
     RF_ALLOC(scaled, 3 * (size_t)n);
@@ -85,11 +85,11 @@ rf_status rf_farthest_order(int32_t n, const double *points, const rf_run *run, 
     for (size_t i = 0; i < 3 * (size_t)n; ++i) scaled[i] = ldexp(points[i], -exponent);
     points = scaled;
   }
-  // a cell for some points if these lie on a surface
+  // a few points per cell if they lie on a surface
   const double extent = 2.0 * half_extent(n, points);
   rf_cells_fill(&cells, n, points, rf_hexagonal_spacing(6.0 * extent * extent, n));
   int64_t looked_at = 0;
-  // point 0 comes first, the others are infinitely far until it is taken
+  // point 0 comes first; the others are infinitely far until it is taken
   for (int32_t i = 0; i < n; ++i) {
     h.item[i] = h.place[i] = i;
     h.square[i] = INFINITY;
@@ -98,10 +98,10 @@ rf_status rf_farthest_order(int32_t n, const double *points, const rf_run *run, 
     const int32_t taken = take_first(&h);
     const double *p = points + 3 * (size_t)taken;
     order[k] = taken;
-    // no point is farther from the taken ones than this one was; at 0 only duplicates are left
+    // no point is farther from the taken ones than this one was; at 0 only duplicates remain
     const double square = h.square[taken], radius = sqrt(square);
-    // parts that are small and far apart come to lie in few cells: smaller ones pay once as many
-    // points were looked at as these take to be sorted
+    // parts that are small and far apart occupy few cells: sort into smaller cells once the visits
+    // so far cost as much as the sorting
     if (looked_at > WORTH_SORTING * (int64_t)n && radius < 0.5 / cells.inverse && radius > 0.0) {
       rf_cells_fill(&cells, n, points, radius);
       looked_at = 0;

@@ -1,6 +1,6 @@
-// Forces between points of a shell that lie in the cells of rf_cells, by vectors of four.
+// Repulsive forces between points in the cells of rf_cells, by vectors of four.
 //
-// The variants, one a repel_<variant>.c, give the same bits.
+// The variants, one per repel_<variant>.c, give the same bits.
 #ifndef RF_POINTSHELL_REPEL_H
 #define RF_POINTSHELL_REPEL_H
 
@@ -9,17 +9,17 @@
 #include "linalg/simd.h"
 #include "pointshell/cells.h"
 
-// Points of the cells near one cell, all in the order of the cells.
+// Points of the cells near one cell, in the order of the cells.
 typedef struct rf_repel_points {
   double reach;         // R, m
-  const double *at[3];  // coordinates, m; four more than there are points
+  const double *at[3];  // coordinates, m; padded by four points
   const double *point;  // coordinates, 0, unit normal, 0        (n, 8)
   const int32_t *item;  // number of each point                  (n)
   int32_t n_runs;
   rf_cells_run run[RF_CELLS_RUNS];
 } rf_repel_points;
 
-// Force on the point at place `self`, per unit of the force between two that touch; returns its
+// Computes the force on point `self`, relative to the force at distance zero; returns its
 // stiffness, 1/m.
 typedef double rf_repel_fn(const rf_repel_points *p, int32_t self, double force[3]);
 rf_repel_fn rf_repel_plain, rf_repel_avx2;

@@ -1,4 +1,4 @@
-// Forces between points, avx2 variant.
+// Forces between points, AVX2 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

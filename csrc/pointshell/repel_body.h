@@ -1,8 +1,8 @@
 // Body of the variants of repel.h.  Needs RF_WIDTH 4 and RF_NAME (linalg/simd.h).
 //
-// Most points of the cells around are beyond reach: distances sort these out, four at a time, and
-// only what is left is computed on.  Products and sums are not made one (contracted), so the bits
-// are the same for all variants.
+// Most points in the neighbouring cells are out of reach: a distance test rejects them, four at a
+// time, and only the rest is processed.  Contraction of products and sums is off, so all variants
+// give the same bits.
 #if !defined(__clang__)
 #pragma GCC optimize("fp-contract=off")
 #endif
@@ -12,14 +12,14 @@
 #include "linalg/simd_body.h"
 #include "pointshell/repel.h"
 
-enum { NEAR = 256 };  // points within reach that are computed on at once
+enum { NEAR = 256 };  // points within reach processed at once
 
 typedef struct sum {
   const rf_repel_points *p;
   int32_t self;
-  rf_v4 place[3], normal[3];  // of the point, in all lanes
-  rf_v4 force[3], stiffness;  // by lanes
-  double tie;                 // force of points at the same place
+  rf_v4 place[3], normal[3];  // position and normal of the point, in all lanes
+  rf_v4 force[3], stiffness;  // sums per lane
+  double tie;                 // force between coincident points
 } sum;
 
 RF_INLINE unsigned bits4(rf_m4 mask) {
@@ -32,7 +32,7 @@ RF_INLINE unsigned bits4(rf_m4 mask) {
 
 typedef int32_t rf_i4 __attribute__((vector_size(16)));
 
-// the lanes of a mask, lowest first
+// The set lanes of a mask, lowest first.
 static const rf_i4 LANES[16] = {{0, 0, 0, 0}, {0, 0, 0, 0}, {1, 0, 0, 0}, {0, 1, 0, 0},
                                 {2, 0, 0, 0}, {0, 2, 0, 0}, {1, 2, 0, 0}, {0, 1, 2, 0},
                                 {3, 0, 0, 0}, {0, 3, 0, 0}, {1, 3, 0, 0}, {0, 1, 3, 0},
@@ -48,7 +48,7 @@ RF_INLINE rf_v4 root4(rf_v4 x) {
 
 RF_INLINE rf_v4 only(rf_m4 mask, rf_v4 x) { return (rf_v4)(mask & (rf_m4)x); }
 
-// Adds the forces of four points within reach, given by their places.
+// Adds the forces of four points within reach, given by their positions.
 RF_INLINE void add_four(sum *s, const int32_t *near) {
   const double inverse = 1.0 / s->p->reach;
   rf_v4 x[4], n[4];
@@ -61,7 +61,7 @@ RF_INLINE void add_four(sum *s, const int32_t *near) {
   rf_v4 d[3];
   for (int a = 0; a < 3; ++a) d[a] = s->place[a] - x[a];
   const rf_v4 square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-  // nothing across a thin part, less across an acute edge
+  // no force across a thin part, a reduced one across an acute edge
   const rf_v4 turn = s->normal[0] * n[0] + s->normal[1] * n[1] + s->normal[2] * n[2];
   const rf_m4 self = (rf_m4){near[0], near[1], near[2], near[3]} == (int64_t)s->self;
   const rf_m4 in = (rf_m4)(turn > RF_SAME_SIDE) & ~self;
@@ -72,7 +72,7 @@ RF_INLINE void add_four(sum *s, const int32_t *near) {
   const rf_m4 apart = in & (rf_m4)(square > 0.0);
   const rf_v4 part = only(apart, push / distance);
   for (int a = 0; a < 3; ++a) s->force[a] += part * d[a];
-  // of two points at one place the one with the higher number gives way
+  // of two coincident points the one with the higher number moves
   for (unsigned same = bits4(in & ~apart); same; same &= same - 1) {
     const int i = __builtin_ctz(same);
     if (s->p->item[s->self] > s->p->item[near[i]]) s->tie += push[i];
@@ -80,7 +80,7 @@ RF_INLINE void add_four(sum *s, const int32_t *near) {
 }
 
 static void add_near(sum *s, int count, int32_t *near) {
-  // the point itself counts nothing
+  // padding with the point itself adds nothing
   for (int i = count; i % 4 != 0; ++i) near[i] = s->self;
   for (int i = 0; i < count; i += 4) add_four(s, near + i);
 }
@@ -100,7 +100,7 @@ double RF_NAME(rf_repel)(const rf_repel_points *p, int32_t self, double force[3]
                   z = s.place[2] - rf_load4(p->at[2] + k);
       unsigned in = bits4((rf_m4)(x * x + y * y + z * z < reach2));
       if (p->run[r].end - k < 4) in &= (1u << (p->run[r].end - k)) - 1;
-      // no branch: which points are near is not predictable
+      // branch-free: nearness is not predictable
       const rf_i4 some = LANES[in] + k;
       memcpy(near + count, &some, sizeof some);
       count += __builtin_popcount(in);

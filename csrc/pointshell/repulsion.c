@@ -11,14 +11,15 @@
 #include "pointshell/level_set.h"
 #include "pointshell/repel.h"
 
-// points of a task; attempts to draw a point that finds the level set
+// Points per task; attempts to draw a point that reaches the level set.
 enum { CHUNK = 2048, DRAWS = 50 };
-// rounds that take as long as the drawing of as many points, for the progress
+// Rounds that cost as much as drawing the same number of points, for progress.
 enum { INJECTION = 4 };
 
-// share of the step that Newton's method for the forces would take
+// Damping of the Newton step for the forces.
 static const double RELAXATION = 0.7;
-// longest step, and tolerance of the level set, in distances between neighbours
+// Smallest step factor; longest step, and tolerance of the level set, in distances between
+// neighbours.
 static const float SMALLEST_SHARE = 0.01f;
 static const double LONGEST = 0.25, TOLERANCE = 1e-9;
 
@@ -44,25 +45,25 @@ rf_status rf_repulsion_counts(int32_t points, int32_t levels, int32_t *counts, r
   return RF_OK;
 }
 
-// Sets the inverse of the order of the tree: which triangle is where.
+// Computes the position of each triangle in the order of the tree.
 static void invert(const rf_closest *c, int32_t *place) {
   for (int32_t at = 0; at < c->n_triangles; ++at) place[c->bvh.item[at]] = at;
 }
 
-// ---- the ground that points lie on ---------------------------------------------------
+// ---- surface that carries the points --------------------------------------------------
 
 typedef struct ground {
   const rf_level_set *level_set;  // NULL: the surface
   const rf_closest *surface;
-  const int32_t *place;  // of each triangle in its tree
+  const int32_t *place;  // position of each triangle in the tree
 } ground;
 
-// Moves y, one step from where the normal is n, to the surface; *at: triangle of the point.
+// Projects y, one step from a point with normal n, to the surface; *at: triangle of the point.
 static bool settle_on_surface(const ground *g, double *y, double reach, double tolerance,
                               const double *n, int32_t *at, double *normal) {
   rf_closest_place best, other;
   int32_t which;
-  // most steps end on the same triangle, and none needs to look beyond it
+  // most steps end on the same triangle, and no other needs to be searched
   rf_closest_of_triangle(g->surface, *at, y, &best);
   if (!(best.distance <= tolerance && best.feature == RF_FEATURE_FACE) &&
       rf_closest_find_facing(g->surface, y, fmin(best.distance, reach), n, RF_SAME_SIDE, &which,
@@ -86,7 +87,7 @@ static bool settle_on_surface(const ground *g, double *y, double reach, double t
   return true;
 }
 
-// The way from a place drawn on a triangle to the ground.
+// Projects a point drawn on a triangle to the level set or surface.
 static bool settle_drawn(const ground *g, int32_t triangle, double *x, double reach, int32_t *at,
                          double *normal) {
   *at = -1;
@@ -103,10 +104,10 @@ typedef struct drawing {
   const ground *ground;
   uint64_t seed;
   int32_t n;
-  double reach;  // how far the level set may be from the triangulation, m
+  double reach;  // largest distance of the level set from the triangulation, m
   double *x, *normal;
   int32_t *at;
-  int32_t *redrawn;  // by chunks
+  int32_t *redrawn;  // per chunk
 } drawing;
 
 static rf_status draw_chunk(void *context, int64_t task, int worker, rf_error *err) {
@@ -118,7 +119,7 @@ static rf_status draw_chunk(void *context, int64_t task, int worker, rf_error *e
     for (int32_t attempt = 0; attempt < DRAWS && !found; ++attempt) {
       const uint64_t k = 2 * ((uint64_t)i + (uint64_t)attempt * (uint64_t)d->n);
       const double u = rf_uniform(d->seed, k), v = rf_uniform(d->seed, k + 1);
-      // later attempts are further off, in the end anywhere
+      // later attempts are drawn from a wider range, finally from the whole surface
       const double width = attempt == 0 ? 1.0 : ldexp(1.0, attempt);
       double along = ((double)i + 0.5 + width * (u - 0.5)) / (double)d->n;
       along -= floor(along);
@@ -139,22 +140,22 @@ static rf_status draw_chunk(void *context, int64_t task, int worker, rf_error *e
 
 typedef struct relaxation {
   const ground *ground;
-  double tolerance;  // of places, m
+  double tolerance;  // tolerance of positions, m
   const rf_cells *cells;
-  int32_t frozen;   // points of earlier levels
+  int32_t frozen;   // number of points of earlier levels, which do not move
   double reach;     // R, m
-  double longest;   // step, m
-  const double *x;  // where all points are, and the normals there
+  double longest;   // longest step, m
+  const double *x;  // positions and normals of all points
   const double *normal;
-  double *by_cell;     // as rf_repel_points.point
-  double *by_axis[3];  // and its .at
+  double *by_cell;     // rf_repel_points.point
+  double *by_axis[3];  // rf_repel_points.at
   double *new_x, *new_normal;
   int32_t *at;    // triangle of each point
-  float *share;   // of its step that each point takes
-  double *moved;  // sums of squared motions, by chunks, m^2
+  float *share;   // step factor of each point
+  double *moved;  // sums of squared displacements per chunk, m^2
 } relaxation;
 
-// neighbours are looked at in the order of the cells, each of them by many
+// Copies points to the order of the cells, as each is read by many neighbours.
 static rf_status sort_chunk(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const relaxation *r = context;
@@ -169,9 +170,9 @@ static rf_status sort_chunk(void *context, int64_t task, int worker, rf_error *e
   return RF_OK;
 }
 
-enum { AHEAD = 8 };  // points
+enum { AHEAD = 8 };  // distance of prefetching, in points
 
-// Asks for what there is of a point: it lies in the order of the drawing, not of the cells.
+// Prefetches a point: its data lie in the order of drawing, not of the cells.
 static void ask_for(const relaxation *r, int32_t i) {
 #if defined(__GNUC__)
   __builtin_prefetch(r->new_x + 3 * (size_t)i, 1);
@@ -183,7 +184,7 @@ static void ask_for(const relaxation *r, int32_t i) {
 #endif
 }
 
-// Asks for the triangle of a point, of which nothing else is near in memory.
+// Prefetches the triangle of a point: no other data are near it in memory.
 static void ask_for_triangle(const ground *g, int32_t at) {
 #if defined(__GNUC__)
   if (g->level_set) return;
@@ -194,18 +195,18 @@ static void ask_for_triangle(const ground *g, int32_t at) {
 #endif
 }
 
-// Points whose steps are known, and where these end.
+// Points with known steps, and the ends of these.
 typedef struct steps {
   int32_t n;
-  int32_t place[RF_LEVEL_SET_BLOCK];  // among the cells
+  int32_t place[RF_LEVEL_SET_BLOCK];  // positions among the cells
   int32_t at[RF_LEVEL_SET_BLOCK];     // triangle
   uint8_t settled[RF_LEVEL_SET_BLOCK];
-  double force[3 * RF_LEVEL_SET_BLOCK], scale[RF_LEVEL_SET_BLOCK];  // the step is their product
-  double length[RF_LEVEL_SET_BLOCK];                                // of the step, m
+  double force[3 * RF_LEVEL_SET_BLOCK], scale[RF_LEVEL_SET_BLOCK];  // step = force times scale
+  double length[RF_LEVEL_SET_BLOCK];                                // length of the step, m
   double x[3 * RF_LEVEL_SET_BLOCK], normal[3 * RF_LEVEL_SET_BLOCK];
 } steps;
 
-// Sets where step j of a point begins.
+// Sets the start of step j.
 static void begin_step(const relaxation *r, steps *s, int32_t j) {
   const double *x = r->by_cell + 8 * (size_t)s->place[j];
   for (int a = 0; a < 3; ++a) s->x[3 * j + a] = x[a] + s->scale[j] * s->force[3 * j + a];
@@ -233,7 +234,7 @@ static double take_steps(const relaxation *r, steps *s) {
     const double *x = r->by_cell + 8 * (size_t)s->place[j], *n = x + 4;
     const int32_t i = r->cells->item[s->place[j]];
     bool good = s->settled[j] && rf_vec3_dot(s->normal + 3 * j, n) > RF_SAME_SIDE;
-    // shorter ones where the surface is too far from its tangent plane
+    // shorten the step where the surface is too far from its tangent plane
     for (int attempt = 1; attempt < 3 && !good; ++attempt) {
       s->length[j] *= 0.5;
       s->scale[j] *= 0.5;
@@ -282,7 +283,7 @@ static rf_status relax_chunk(void *context, int64_t task, int worker, rf_error *
     const double out = rf_vec3_dot(step, n);
     for (int a = 0; a < 3; ++a) step[a] -= out * n[a];
     const double force = rf_vec3_length(step);
-    // points that go to and fro, as on sharp edges, take smaller steps
+    // oscillating points, as on sharp edges, take smaller steps
     double last[3];
     rf_vec3_sub(x, to_x, last);
     const float share = r->share[i];
@@ -390,12 +391,12 @@ rf_status rf_repulsion(const rf_field *field, const rf_sampler *sampler,
   int64_t total = 0, done = 0;
   for (int32_t level = 0; level < set->levels; ++level)
     total += (int64_t)counts[level] * (INJECTION + set->rounds);
-  // places far from the origin are not known better than this
+  // rounding error of positions far from the origin
   double low[3], high[3], rounding = 0.0;
   rf_surface_bounds(sampler->surface, low, high);
   for (int c = 0; c < 3; ++c) rounding = fmax(rounding, fmax(fabs(low[c]), fabs(high[c])));
   rounding *= 0x1p-49;
-  // the level set is nearer to a triangle than the triangle is long
+  // the level set is nearer to each triangle than the longest triangle is long
   const double reach = sampler->longest;
 
   for (int32_t level = 0; level < set->levels; ++level) {

@@ -8,7 +8,7 @@
 #include "base/run.h"
 #include "linalg/vec3.h"
 
-// splitmix64
+// Scrambles the bits of z: splitmix64.
 static uint64_t scramble(uint64_t z) {
   z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
   z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
@@ -30,9 +30,9 @@ void rf_sampler_free(rf_sampler *s) {
   *s = (rf_sampler){0};
 }
 
-// ---- the row -----------------------------------------------------------------------
+// ---- order of the triangles ----------------------------------------------------------
 
-// 21 bits, two places apart
+// Spreads 21 bits, three positions apart.
 static uint64_t spread(uint64_t x) {
   x &= UINT64_C(0x1FFFFF);
   x = (x | x << 32) & UINT64_C(0x001F00000000FFFF);
@@ -42,7 +42,7 @@ static uint64_t spread(uint64_t x) {
   return (x | x << 2) & UINT64_C(0x1249249249249249);
 }
 
-// Parts by the vertices that triangles share; the part of a triangle is the root of its corners.
+// Finds connected parts by shared vertices; the part of a triangle is the root of its corners.
 // Returns the number of parts, numbered in the order of their first triangles.
 static int32_t number_parts(const rf_surface *s, int32_t *parent, int32_t *number) {
   for (int32_t t = 0; t < s->n_triangles; ++t) {
@@ -63,7 +63,7 @@ typedef struct keyed {
   int32_t item;
 } keyed;
 
-// stable, by bytes
+// Sorts by key: a stable radix sort by bytes.
 static rf_status sort_by_key(keyed *a, keyed *b, size_t n, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   for (int shift = 0; shift < 64; shift += 8) {
@@ -121,7 +121,7 @@ rf_status rf_sampler_create(const rf_surface *surface, const rf_run *run, rf_sam
   RF_TRY(rf_run_poll(run, err));
   s.n_parts = number_parts(surface, parent, number);
 
-  // along the curve, then, keeping that order, by parts
+  // by the curve, then, stably, by parts
   double low[3], high[3];
   rf_surface_bounds(surface, low, high);
   const double side = fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
@@ -149,7 +149,7 @@ rf_status rf_sampler_create(const rf_surface *surface, const rf_run *run, rf_sam
     s.until[i] = s.area;
   }
   if (!(s.area > 0.0 && isfinite(s.area))) {
-    // fourth powers of sides are to be numbers
+    // fourth powers of sides must not over- or underflow
     if (side > 0.0 && !(side > 1e-70 && side < 1e70)) {
       st = rf_fail(err, RF_ERR_MESH,
                    "the surface is %.3g m long, so areas of its triangles are beyond the range of "
@@ -174,7 +174,7 @@ done:
 }
 
 int32_t rf_sampler_draw(const rf_sampler *s, double along, double across, double *point) {
-  // the first triangle that ends behind the place
+  // first triangle that ends after the position
   const double place = along * s->area;
   int32_t low = 0, high = s->surface->n_triangles - 1;
   while (low < high) {
@@ -187,7 +187,7 @@ int32_t rf_sampler_draw(const rf_sampler *s, double along, double across, double
   const double begin = low > 0 ? s->until[low - 1] : 0.0, area = s->until[low] - begin;
   double into = area > 0.0 ? (place - begin) / area : 0.0;
   into = into > 0.0 ? (into < 1.0 ? into : 1.0) : 0.0;
-  // strips parallel to the side opposite to the first corner, of equal area
+  // strips of equal area, parallel to the side opposite to the first corner
   const double t = sqrt(into);
   const int32_t *v = s->surface->triangles + 3 * (size_t)s->order[low];
   const double *a = s->surface->vertices + 3 * (size_t)v[0];

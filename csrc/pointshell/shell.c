@@ -11,7 +11,7 @@
 
 enum { CHUNK = 4096 };
 
-// samples of thinness are the same for everybody
+// Fixed seed, so that results are comparable.
 static const uint64_t THINNESS_SEED = 5;
 
 rf_status rf_shell_create(const rf_field *field, const rf_surface *surface,
@@ -22,7 +22,7 @@ rf_status rf_shell_create(const rf_field *field, const rf_surface *surface,
   rf_isosurface level_set = {0};
   rf_sampler sampler = {0};
   const rf_repulsion_settings *r = &set->repulsion;
-  // shares of the time, about
+  // approximate shares of the time
   rf_run_part parts[4] = {
       {run, 0, 5, 100}, {run, 5, 85, 100}, {run, 85, 90, 100}, {run, 90, 100, 100}};
   rf_run runs[4];
@@ -59,7 +59,7 @@ typedef struct probing {
   const rf_sampler *sampler;
   double level_set, depth;
   int32_t samples;
-  int32_t *out;  // by chunks
+  int32_t *out;  // per chunk
 } probing;
 
 static rf_status probe_chunk(void *context, int64_t task, int worker, rf_error *err) {

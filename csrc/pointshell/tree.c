@@ -63,8 +63,8 @@ static rf_status check(int32_t n, const double *points, const double *normals,
 typedef struct search {
   const double *points;
   const rf_bvh *boxes;
-  const int32_t *lowest;  // index below each of its nodes
-  int32_t first, end;     // points to place
+  const int32_t *lowest;  // lowest index below each of its nodes
+  int32_t first, end;     // range of points without parents yet
   int32_t *parent;        // indices in the shell                                    (n_points)
 } search;
 
@@ -82,7 +82,7 @@ static int32_t nearest(const search *s, const double *p) {
   while (depth > 0) {
     --depth;
     const int32_t node = stack[depth].node;
-    // boxes at the same distance too, if they hold a lower index
+    // boxes at the same distance count too if they contain a lower index
     if (stack[depth].distance > best) continue;
     if (stack[depth].distance == best && s->lowest[node] > found) continue;
     if (b->count[node]) {
@@ -98,7 +98,7 @@ static int32_t nearest(const search *s, const double *p) {
     const int32_t child = b->first[node];
     const double left = rf_box_distance2(b->box + 6 * (size_t)child, p);
     const double right = rf_box_distance2(b->box + 6 * (size_t)(child + 1), p);
-    // the nearer one last, to be looked at first
+    // push the nearer one last, so that it is visited first
     const int near = right < left;
     stack[depth].node = child + !near, stack[depth++].distance = near ? left : right;
     stack[depth].node = child + near, stack[depth++].distance = near ? right : left;
@@ -115,7 +115,7 @@ static rf_status search_task(void *context, int64_t task, int worker, rf_error *
   return RF_OK;
 }
 
-// parents (indices in the shell) of the points of one level
+// Finds the parents (indices in the shell) of the points of one level.
 static rf_status find_parents(const rf_point_tree *t, const double *points, int32_t level,
                               double *boxes, const rf_run *run, int32_t *parent, rf_error *err) {
   rf_status st = RF_OK;
@@ -126,7 +126,7 @@ static rf_status find_parents(const rf_point_tree *t, const double *points, int3
     for (int i = 0; i < 6; ++i)
       boxes[6 * (size_t)p + (size_t)i] = points[3 * (size_t)p + (size_t)(i % 3)];
   RF_TRY(rf_bvh_create(above, boxes, run, &tree, err));
-  // children come behind their nodes
+  // children follow their parents
   RF_ALLOC(lowest, tree.n_nodes);
   for (int32_t k = tree.n_nodes - 1; k >= 0; --k) {
     const int32_t first = tree.first[k];
@@ -145,7 +145,7 @@ done:
 
 // ---- places
 
-// Stable sort of `items` by key[item] in [0, n_keys); `start` has n_keys + 1 entries.
+// Sorts `items` by key[item] in [0, n_keys), stably; `start` has n_keys + 1 entries.
 static void sort_by_key(int32_t count, const int32_t *items, const int32_t *key, int32_t n_keys,
                         int32_t *start, int32_t *sorted) {
   memset(start, 0, ((size_t)n_keys + 1) * sizeof *start);
@@ -154,7 +154,7 @@ static void sort_by_key(int32_t count, const int32_t *items, const int32_t *key,
   for (int32_t k = 0; k < count; ++k) sorted[start[key[items[k]]]++] = items[k];
 }
 
-// a place along a Morton curve: what is near has places that are near
+// Returns the position along a Morton curve: points near in space are near in the order.
 static int32_t morton(const rf_point_tree *t, const double *p) {
   int32_t code = 0;
   for (int i = 0; i < 3; ++i) {
@@ -176,20 +176,20 @@ static rf_status give_places(rf_point_tree *t, const double *points, const int32
   RF_ALLOC(half, n);
   RF_ALLOC(start, (n > RADIX ? n : RADIX) + 1);
   for (int32_t p = 0; p < n; ++p) items[p] = p;
-  // level 0 along the curve, by two passes of a radix sort
+  // level 0 along the curve, by a radix sort in two passes
   const int32_t roots = t->count[0];
   for (int32_t p = 0; p < roots; ++p) key[p] = morton(t, points + 3 * (size_t)p) % RADIX;
   sort_by_key(roots, items, key, RADIX, start, half);
   for (int32_t p = 0; p < roots; ++p) key[p] = morton(t, points + 3 * (size_t)p) / RADIX;
   sort_by_key(roots, half, key, RADIX, start, t->point);
   for (int32_t i = 0; i < roots; ++i) t->place[t->point[i]] = i;
-  // deeper levels by the places of their parents
+  // deeper levels in the order of their parents
   for (int32_t j = 1; j < t->n_levels; ++j) {
     const int32_t above = t->count[j - 1], end = t->count[j];
     for (int32_t p = above; p < end; ++p) key[p] = t->place[parent[p]];
     sort_by_key(end - above, items + above, key, above, start, t->point + above);
     int32_t *child = t->child + (j - 1) + t->node[j - 1];
-    // sorting has moved each start to where the key's items end
+    // sorting has moved each start to the end of its key's items
     child[0] = above;
     for (int32_t p = 0; p < above; ++p) child[p + 1] = above + start[p];
     for (int32_t i = above; i < end; ++i) t->place[t->point[i]] = i;
@@ -205,7 +205,7 @@ done:
 
 // ---- spheres
 
-// next float32 that is not below x >= 0; no denormal one, which a thread may take for 0
+// Rounds x >= 0 up to float32, never to a denormal, which a thread may flush to 0.
 static float rounded_up(double x) {
   const float f = (float)x;
   if (x > 0.0 && f < FLT_MIN) return FLT_MIN;
@@ -215,13 +215,13 @@ static float rounded_up(double x) {
 typedef struct spheres {
   const rf_point_tree *tree;
   int32_t level;
-  int64_t per_task;         // nodes
-  float *bounds;            // of this level's nodes (count, bound); NULL: radii are wanted
-  const double *positions;  // deformed, by place (n_points, 3)
-  double *radii;            // by place (count)
+  int64_t per_task;         // nodes per task
+  float *bounds;            // bounds of this level's nodes (count, bound); NULL: compute radii
+  const double *positions;  // deformed positions in tree order (n_points, 3)
+  double *radii;            // radii in tree order (count)
 } spheres;
 
-// never 0 for what is not, though its square may be
+// Returns the length of d; nonzero for nonzero d even if its square underflows.
 static double length_of(const double d[3]) {
   return fmax(rf_vec3_length(d), fmax(fabs(d[0]), fmax(fabs(d[1]), fabs(d[2]))));
 }
@@ -243,7 +243,7 @@ static void widen(const spheres *s, int32_t c, int32_t p, double *most) {
   }
 }
 
-// over the subtree of node (p, level), seen from c; at most RF_TREE_MAX_LEVELS deep
+// Traverses the subtree of node (p, level), relative to c; at most RF_TREE_MAX_LEVELS deep.
 static void walk(const spheres *s, int32_t c, int32_t p, int32_t level, double *most) {
   const rf_point_tree *t = s->tree;
   if (p != c) widen(s, c, p, most);
@@ -268,7 +268,7 @@ static rf_status spheres_task(void *context, int64_t task, int worker, rf_error 
       s->radii[c] = most[0];
       continue;
     }
-    // the lengths above are rounded themselves
+    // allows for the rounding of the lengths above
     for (int32_t j = 0; j <= t->r; ++j)
       s->bounds[c * t->bound + j] = rounded_up(most[j] * (1.0 + 1e-14));
   }
@@ -278,7 +278,7 @@ done:
 }
 
 static rf_status find_spheres(spheres *s, const rf_run *run, rf_error *err) {
-  // tasks of about as many points each, whatever the level
+  // tasks of roughly equal numbers of points on every level
   const int64_t count = s->tree->count[s->level];
   const int64_t items = ITEMS_PER_TASK * count / s->tree->n_points;
   s->per_task = items > 1 ? items : 1;
@@ -309,7 +309,7 @@ static rf_status copy_task(void *context, int64_t task, int worker, rf_error *er
   return RF_OK;
 }
 
-// float32 must hold the rows, and their squares must not overflow in float64
+// Rejects rows that exceed float32 or whose squares overflow in float64.
 static rf_status check_rows(const rf_point_tree *t, const char *name, const double *rows,
                             rf_error *err) {
   const size_t count = 3 * (size_t)t->n_points * (size_t)t->r;

@@ -1,4 +1,4 @@
-// Kernels of the point-tree, avx2 variant.
+// Kernels of the point-tree, AVX2 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

@@ -1,4 +1,4 @@
-// Kernels of the point-tree, avx512 variant.
+// Kernels of the point-tree, AVX-512 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

@@ -6,13 +6,13 @@
 
 #include "linalg/simd.h"
 
-// out (count, 3) = base (., 3) + rows (., 3, n) x of some points; n is a multiple of 8
+// Computes out (count, 3) = base (., 3) + rows (., 3, n) x for some points; n is a multiple of 8.
 typedef void rf_tree_move_fn(int32_t n, int32_t count, const int32_t *place, const double *base,
                              const float *rows, const double *x, double *out);
-// out (count) = rows (., n) x
+// Computes out (count) = rows (., n) x.
 typedef void rf_tree_dot_fn(int32_t n, int32_t count, const int64_t *which, const float *rows,
                             const double *x, double *out);
-// out (n) += rows (3, n)^T f
+// Adds rows (3, n)^T f to out (n).
 typedef void rf_tree_add_fn(int32_t n, const float *rows, const double *f, double *out);
 
 RF_SIMD_DECLARE(rf_tree_move_fn, rf_tree_move);

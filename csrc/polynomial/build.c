@@ -14,22 +14,22 @@
 
 enum {
   TILE = 192,              // rows and columns of the Gram matrix per task
-  PANEL_BYTES = 16 << 20,  // a panel of strains; larger ones gain nothing
+  PANEL_BYTES = 16 << 20,  // size of a panel of strains; larger ones bring no gain
 };
 
-static const double VANISHES = 1e-14;  // what is left of a pivot by rounding
+static const double VANISHES = 1e-14;  // relative pivot that is rounding
 
 typedef struct gram {
   const rf_solid *solid;
-  int32_t r, m;            // coordinates; pairs (0,b), then (a,b) with 1 <= a <= b
+  int32_t r, m;            // coordinates; number of pairs (0,b), then (a,b) with 1 <= a <= b
   const double *basis;     // (3 n, r): coordinate index fastest
-  const int32_t *element;  // the elements that count, NULL: all            (n_elements)
+  const int32_t *element;  // elements to include, NULL: all                      (n_elements)
   int32_t n_elements;
   rf_strain_factor *factor;  // of each material                             (n_materials)
-  int32_t rows;              // strain components that count: RF_STRAINS, or 1 for the trace
-  double *matrix;            // (m, m), lower triangle in Fortran's sense
-  double *panel;             // columns of m: strain components of quadrature points
-  double *scratch;           // of a worker: gradients (9, r), for the trace columns (RF_STRAINS, m)
+  int32_t rows;              // strain components: RF_STRAINS, or 1 for the trace
+  double *matrix;            // (m, m), lower triangle in Fortran's order
+  double *panel;             // columns of m values: strain components of quadrature points
+  double *scratch;           // per worker: gradients (9, r), for the trace columns (RF_STRAINS, m)
   int64_t scratch_stride;
   int64_t *start;        // quadrature points before each element           (n_elements + 1)
   int32_t first, count;  // elements in the panel
@@ -37,7 +37,7 @@ typedef struct gram {
   rf_strain_kernels kernels;
 } gram;
 
-// the factor of a material's elasticity matrix, unweighted
+// Computes the unweighted factor of a material's elasticity matrix.
 static rf_status factor_material(const rf_solid *s, int32_t material, rf_strain_factor *f,
                                  rf_error *err) {
   const rf_material *mat = &s->material[material];
@@ -64,13 +64,13 @@ static rf_status factor_material(const rf_solid *s, int32_t material, rf_strain_
       f->l[i][k] = sum / f->l[i][i];
     }
   }
-  // from strains with shears twice to tensor strains
+  // convert from strains with doubled shears to tensor strains
   for (int i = 0; i < RF_STRAINS; ++i)
     for (int k = 3; k < RF_STRAINS; ++k) f->l[i][k] *= 2.0;
   return RF_OK;
 }
 
-// phi tr(E) I + 2 psi E may be semidefinite, even zero: what has no pivot has no column
+// phi tr(E) I + 2 psi E may be semidefinite, even zero: vanishing pivots give zero columns.
 static void factor_viscosity(double phi, double psi, rf_strain_factor *f) {
   const double diagonal = phi + 2.0 * psi, none = VANISHES * (fabs(phi) + psi);
   *f = (rf_strain_factor){.coupled = false};
@@ -87,7 +87,7 @@ static void factor_viscosity(double phi, double psi, rf_strain_factor *f) {
 
 static int32_t element_at(const gram *w, int32_t k) { return w->element ? w->element[k] : k; }
 
-// One task of the first phase: the columns of one element.
+// Runs one task of the first phase: the columns of one element.
 static rf_status fill_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)err;
   const gram *w = context;
@@ -114,7 +114,7 @@ static rf_status fill_task(void *context, int64_t task, int worker, rf_error *er
   return RF_OK;
 }
 
-// One task of the second phase: one tile of the lower triangle of the Gram matrix.
+// Runs one task of the second phase: one tile of the lower triangle of the Gram matrix.
 static rf_status multiply_task(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const gram *w = context;
@@ -134,7 +134,7 @@ static rf_status multiply_task(void *context, int64_t task, int worker, rf_error
   return RF_OK;
 }
 
-// W = z^T G z / 2: every product of two pairs goes to the coefficient of its four indices.
+// W = z^T G z / 2: adds every product of two pairs to the coefficient of its four indices.
 static void collect(const gram *w, double *coefficient) {
   const int32_t r = w->r, m = w->m;
   memset(coefficient, 0, (size_t)rf_polynomial_count(r) * sizeof *coefficient);
@@ -155,7 +155,7 @@ static void collect(const gram *w, double *coefficient) {
   }
 }
 
-// The triangle of G, row by row.  The column of a pair (a, a) is half of what dE/dq_a asks for.
+// Collects the triangle of G, row by row.  The column of a pair (a, a) is half of that in dE/dq_a.
 static void collect_damping(const gram *w, double *triangle) {
   int64_t at = 0;
   for (int32_t a = 0, p = 0; a <= w->r; ++a)
@@ -179,7 +179,7 @@ static rf_strain_kernels strain_kernels(rf_simd simd) {
   return (rf_strain_kernels){rf_strain_gradients_plain, rf_strain_columns_plain};
 }
 
-// quadrature points that a panel has room for
+// Counts the quadrature points that fit in a panel.
 static rf_status count_points(gram *w, int64_t *in_panel, rf_error *err) {
   rf_status st = RF_OK;
   const int64_t usual = w->solid->n_gauss, bytes = (int64_t)sizeof(double) * w->m * w->rows;
@@ -197,14 +197,15 @@ done:
   return st;
 }
 
-// elements from w->first on that fit in the panel
+// Counts the elements from w->first on that fit in the panel.
 static int32_t elements_in_panel(const gram *w, int64_t in_panel) {
   int32_t end = w->first;
   while (end < w->n_elements && w->start[end + 1] - w->start[w->first] <= in_panel) ++end;
   return end - w->first;
 }
 
-// The coefficients of w->element (w->n_elements of them) with w->factor; the rest of w is set here.
+// Computes the coefficients of w->element (w->n_elements of them) with w->factor; sets the rest of
+// w.
 static rf_status build(gram *w, const rf_run *run, const double *basis, rf_simd simd,
                        void (*collect_to)(const gram *w, double *out), double *out, rf_error *err) {
   rf_status st = RF_OK;
@@ -227,7 +228,7 @@ static rf_status build(gram *w, const rf_run *run, const double *basis, rf_simd 
     for (int64_t d = 0; d < n_dofs; ++d) transposed[d * r + i] = basis[i * n_dofs + d];
   w->basis = transposed;
 
-  // tiles and panels do not depend on the number of threads, so neither do the sums
+  // tiles and panels, and so the sums, do not depend on the number of threads
   rf_blas_serial_begin();
   for (int32_t first = 0; first < n_elements && st >= 0; first += w->count) {
     w->first = first;
@@ -256,7 +257,7 @@ static rf_status add_ghosts(const rf_solid *solid, const rf_run *run, int32_t r,
                             rf_error *err) {
   rf_status st = RF_OK;
   const int64_t dofs = 3 * (int64_t)solid->mesh->n_nodes;
-  rf_solid penalty = *solid;  // with the penalty's stiffness in place of its mass
+  rf_solid penalty = *solid;  // carries the penalty's stiffness in place of its mass
   double *product = NULL;
   penalty.mass = NULL;
   if (!solid->ghost_mate) return RF_OK;
@@ -301,7 +302,8 @@ done:
   return st;
 }
 
-// factors of the energies (tr E)^2 / 2, its column in place of the first normal strain's, and E:E
+// Factors of the energies (tr E)^2 / 2, with its column in place of the first normal strain's, and
+// E:E.
 static void factor_part(rf_part part, rf_strain_factor *f) {
   *f = (rf_strain_factor){.coupled = false};
   if (part == RF_PART_LAMBDA) {

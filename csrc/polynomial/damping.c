@@ -13,7 +13,8 @@ int64_t rf_damping_count(int32_t r) {
   return m * (m + 1) / 2;
 }
 
-// place of the pair a, b (in either order) among those of G; -1 for (0, 0), without strain
+// Returns the index of the pair a, b (in either order) among those of G; -1 for (0, 0), which has
+// no strain.
 static int64_t place(int32_t r, int32_t a, int32_t b) {
   const int64_t i = a < b ? a : b, j = a < b ? b : a;
   if (i == 0) return j - 1;
@@ -25,7 +26,7 @@ static double entry(const rf_damping *d, int64_t p, int64_t q) {
   return p >= q ? d->gram[p * (p + 1) / 2 + q] : d->gram[q * (q + 1) / 2 + p];
 }
 
-// B in square tiles of `width`, those on and right of the diagonal; padding stays zero
+// Packs B in square tiles of `width`, those on and right of the diagonal; padding stays zero.
 static void pack(rf_damping *d, const int32_t *first, const int32_t *second, int32_t width) {
   const int32_t r = d->r, pairs = (r + 1) * (r + 2) / 2, m = rf_pairs_padded(r + 1, width);
   double *to = d->stream;
@@ -54,7 +55,7 @@ rf_status rf_damping_create(int32_t r, const double *gram, rf_simd simd, rf_damp
     if (!isfinite(gram[i]))
       return rf_fail(err, RF_ERR_ARG, "damping coefficient %lld is %g; all must be finite",
                      (long long)i, gram[i]);
-  // the diagonal holds squares of strains
+  // the diagonal consists of squared strains
   for (int64_t p = 0; p < pairs_of(r); ++p)
     if (!(gram[p * (p + 3) / 2] >= 0.0))
       return rf_fail(err, RF_ERR_ARG, "damping coefficient %lld is %g; it would add energy",
@@ -92,7 +93,7 @@ rf_status rf_damping_truncate(const rf_damping *d, int32_t r_new, rf_damping **o
   if (!(r_new >= 1 && r_new <= d->r))
     return rf_fail(err, RF_ERR_ARG, "r must be between 1 and %d, got %d", d->r, r_new);
   RF_ALLOC(kept, rf_damping_count(r_new));
-  // the pairs that stay keep their order
+  // the remaining pairs keep their order
   int64_t at = 0;
   for (int32_t a = 0; a <= r_new; ++a)
     for (int32_t b = a ? a : 1; b <= r_new; ++b) {

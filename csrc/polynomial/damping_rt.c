@@ -3,7 +3,7 @@
 #include "polynomial/quartic_rt.h"
 
 typedef struct damping_work {
-  double *in, *out;  // products of q^, and what the matrix over pairs makes of them
+  double *in, *out;  // products of q^, and their product with the matrix over pairs
 } damping_work;
 
 static void layout(damping_work *w, int32_t r, rf_arena *a) {

@@ -22,7 +22,7 @@ size_t rf_polynomial_work_bytes(int32_t r) {
   return count.used;
 }
 
-// multiplies the products of q^ by the pair matrix: the symmetric Hessian, in h
+// Multiplies the products of q^ by the pair matrix, which gives the symmetric Hessian in h.
 static void accumulate_pairs(rf_simd simd, int32_t n, const double *stream, rf_quartic_work *w) {
   const int32_t m = rf_pairs_padded(n, rf_simd_width(simd)), ldh = w->ldh;
   int32_t at = 0;
@@ -43,7 +43,7 @@ static void accumulate_pairs(rf_simd simd, int32_t n, const double *stream, rf_q
     }
     for (int32_t b = n; b < ldh; ++b) w->h[a * ldh + b] = 0.0;
   }
-  // padding rows up to a multiple of four are read by the finish, and ignored
+  // the final step reads padding rows up to a multiple of four and ignores them
   for (int32_t b = n * ldh; b < rf_quartic_padded(n, 4) * ldh; ++b) w->h[b] = 0.0;
 }
 

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "polynomial/quartic_rt.h"
 
-// number of multisets of `size` out of n
+// Returns the number of multisets of `size` out of n.
 static int64_t multisets(int64_t n, int size) {
   int64_t c = 1;
   for (int i = 0; i < size; ++i) c = c * (n + i) / (i + 1);
@@ -16,14 +16,14 @@ static int64_t multisets(int64_t n, int size) {
 int64_t rf_polynomial_count(int32_t r) { return multisets((int64_t)r + 1, 4); }
 
 int64_t rf_polynomial_index(int32_t r, int32_t i, int32_t j, int32_t k, int32_t l) {
-  // multisets that come before: those whose first index is below i, and so on inwards
+  // multisets that come before: first index below i, then recursively for the others
   const int64_t n = (int64_t)r + 1;
   return multisets(n, 4) - multisets(n - i, 4) + multisets(n - i, 3) - multisets(n - j, 3) +
          multisets(n - j, 2) - multisets(n - k, 2) + (l - k);
 }
 
-// Both pack functions visit their stream in its order: numbers are stored when `stream`
-// is given, counted otherwise.  Padding stays zero.
+// Both pack functions traverse their stream in order: they store the numbers if `stream` is given,
+// and only count them otherwise.  Padding stays zero.
 static int64_t pack_rectangles(int32_t r, const double *t, int32_t width, double *stream) {
   const int32_t n = r + 1, strip = RF_QUARTIC_STRIP * width;
   int64_t at = 0;
@@ -50,8 +50,8 @@ static int64_t pack_rectangles(int32_t r, const double *t, int32_t width, double
   return at;
 }
 
-// t_abcd over the number of distinct orders of its indices: an entry of the fully
-// symmetric tensor
+// Returns the entry of the fully symmetric tensor: t_abcd over the number of distinct permutations
+// of its indices.
 static double tensor_entry(int32_t r, const double *t, const int32_t pair[2][2]) {
   int32_t s[4] = {pair[0][0], pair[0][1], pair[1][0], pair[1][1]};
   for (int i = 1; i < 4; ++i)
@@ -68,7 +68,7 @@ static double tensor_entry(int32_t r, const double *t, const int32_t pair[2][2])
   return t[rf_polynomial_index(r, s[0], s[1], s[2], s[3])] / orders;
 }
 
-// the place-th pair a <= b < n, row by row; 0 beyond the last
+// Finds pair number `place`, a <= b < n, row by row; 0 beyond the last.
 static int pair_at(int32_t n, int32_t place, int32_t pair[2]) {
   int32_t a = 0;
   while (a < n && place >= n - a) place -= n - a++;
@@ -92,8 +92,8 @@ static int64_t pack_pairs(int32_t r, const double *t, int32_t width, double *str
   return at;
 }
 
-// Part of the second-level cache that the matrix over pairs may fill: more of it, and what else a
-// step reads evicts parts of the matrix.
+// Share of the second-level cache that the matrix over pairs may fill: with more, the other data of
+// a step evict parts of the matrix.
 static const double CACHE_SHARE = 0.8;
 
 static bool pairs_pay(int32_t r, rf_simd simd) {
@@ -162,7 +162,7 @@ done:
   return st;
 }
 
-// Packing is linear, so streams are added like coefficients: no index is computed.
+// Packing is linear, so streams are summed like coefficients.
 static void add_weighted(int64_t count, double weight, const double *x, double *sum) {
   for (int64_t i = 0; i < count; ++i) sum[i] += weight * x[i];
 }

@@ -1,4 +1,4 @@
-// Quartic kernels, avx2 variant.
+// Quartic kernels, AVX2 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

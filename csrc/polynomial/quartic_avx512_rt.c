@@ -1,4 +1,4 @@
-// Quartic kernels, avx512 variant.
+// Quartic kernels, AVX-512 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

@@ -7,9 +7,9 @@ RF_INLINE void clear(double *x, int32_t count) {
   for (int32_t c = 0; c < count; c += RF_WIDTH) rf_store(x + c, (rf_v){0});
 }
 
-// Destination of the sums of a rectangle.  For a wide one `row` stands for i and `vec` for l,
-// for a tall one the other way round; either way the sums along the vectors are added,
-// scaled, to two rows of h (or to r), and so are the row sums.
+// Destination of the sums of a rectangle.  For a wide one `row` stands for i and `vec` for l, for a
+// tall one the reverse; the sums along the vectors, and the row sums, are scaled and added to two
+// rows of h (or to r).
 typedef struct rectangle {
   int32_t rows;
   double q_j, q_k;
@@ -20,7 +20,7 @@ typedef struct rectangle {
   double *h_jk;                 // h_jk; unused without hessian
 } rectangle;
 
-// One strip of nv vectors (a constant after inlining) of all rows.
+// Processes one strip of nv vectors (a constant after inlining) over all rows.
 RF_INLINE const double *strip(const int nv, const int hessian, const int first, const double *t,
                               const rectangle *a, int32_t at, int32_t ldh, double *dots) {
   const rf_v p = rf_splat(a->q_j * a->q_k);
@@ -50,7 +50,7 @@ RF_INLINE const double *strip(const int nv, const int hessian, const int first, 
   return t;
 }
 
-// Row sums of the rectangle, from their vectors, to where they go.
+// Adds the row sums of the rectangle to their destination.
 RF_INLINE void spread(const int hessian, const rectangle *a, double *dots, double *r_j,
                       double *r_k) {
   const rf_v4 to_j = (hessian ? a->q_k : a->q_j * a->q_k) - (rf_v4){0};
@@ -74,11 +74,11 @@ RF_INLINE void spread(const int hessian, const rectangle *a, double *dots, doubl
   }
 }
 
-// One rectangle of `vectors` vectors a row.
+// Processes one rectangle of `vectors` vectors per row.
 RF_INLINE const double *visit(const int hessian, int32_t vectors, const double *t,
                               const rectangle *a, rf_quartic_work *work, int32_t j, int32_t k) {
   double *dots = work->dots;
-  // rows that fill the last four are zero
+  // padding to a multiple of four rows is zero
   const int32_t end = a->rows * RF_WIDTH;
   for (int i = 0; i < 3; ++i) rf_store(dots + end + i * RF_WIDTH, (rf_v){0});
   int32_t at = 0;
@@ -115,9 +115,9 @@ RF_INLINE void accumulate(const int hessian, int32_t n, const double *t, rf_quar
   double *h = work->h;
   const int32_t ldh = work->ldh;
 
-  // Wide rectangles: rows i = 0 .. j, vectors along l from the whole vector that holds k.
-  // The inner loop keeps the number of rows, and for whole vectors of k the number of
-  // vectors too: branches that repeat are predicted.
+  // Wide rectangles: rows i = 0 .. j, vectors along l from the whole vector that contains k.  In
+  // the inner loop the number of rows is constant, and for whole vectors of k the number of vectors
+  // too: repeated branches are predicted.
   for (int32_t j = 0; 2 * j < n; ++j) {
     double *h_j = hessian ? h + j * ldh : work->r;
     for (int32_t k = j; k < n - j; ++k) {
@@ -152,15 +152,15 @@ void RF_NAME(rf_quartic)(int32_t n, const double *stream, rf_quartic_work *work,
   }
 }
 
-// y = B x for the symmetric matrix over index pairs, B in square tiles as wide as a vector;
-// only the tiles on and right of the diagonal are stored, each serves its rows and its
+// Computes y = B x for the symmetric matrix over index pairs, B in square tiles as wide as a
+// vector; only the tiles on and right of the diagonal are stored; each serves its rows and its
 // columns.
 void RF_NAME(rf_pairs)(int32_t m, const double *stream, const double *x, double *y) {
   clear(y, m);
   const double *t = stream;
   for (int32_t first = 0; first < m; first += RF_WIDTH) {
     rf_v sum[RF_WIDTH], factor[RF_WIDTH];
-    // the diagonal tile is stored whole and serves its rows only
+    // the diagonal tile is complete and serves its rows only
     const rf_v x_first = rf_load_once(x + first);
     for (int i = 0; i < RF_WIDTH; ++i) {
       factor[i] = rf_splat(x[first + i]);
@@ -187,7 +187,7 @@ void RF_NAME(rf_pairs)(int32_t m, const double *stream, const double *x, double 
   }
 }
 
-// h becomes h + h^T, 4 x 4 blocks at a time
+// Replaces h by h + h^T, 4 x 4 blocks at a time.
 RF_INLINE void symmetrise(int32_t n, double *h, int32_t ldh) {
   for (int32_t a = 0; a < n; a += 4) {
     for (int32_t b = a; b < n; b += 4) {
@@ -218,7 +218,7 @@ void RF_NAME(rf_quartic_finish)(int32_t n, rf_quartic_work *work, int symmetric,
                   (1.0 / 3.0));
   }
   if (!out) return;
-  // whole vectors: what spills over a row's end is overwritten by the next row
+  // whole vectors: the excess beyond a row's end is overwritten by the next row
   for (int32_t a = 1; a < n - 1; ++a)
     for (int32_t c = 0; c < n - 1; c += 4)
       rf_store4(out + (a - 1) * ld + c, rf_load4(h + a * ldh + 1 + c));

@@ -1,4 +1,4 @@
-// Strains of pairs, avx2 variant.
+// Strains of pairs, AVX2 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

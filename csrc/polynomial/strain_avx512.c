@@ -1,4 +1,4 @@
-// Strains of pairs, avx512 variant.
+// Strains of pairs, AVX-512 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

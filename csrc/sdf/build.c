@@ -16,20 +16,21 @@
 #include "sdf/isosurface.h"
 #include "sdf/packet.h"
 
-// of the tree over a triangle while it is made, and of what is looked for in it
+// Memory per triangle: its tree during construction, and queries in it.
 static const double TREE_BYTES = 500.0;
-static const double MOST_SHEETS = 0.5;  // share of the area from which a surface has no inside
-// of a piece of a boundary while pieces are put together, or of one and the tree over it
+static const double MOST_SHEETS = 0.5;  // share of the area: a surface of more sheets has no inside
+// Memory per boundary piece: during assembly, or with the tree over it.
 static const double PIECE_BYTES = 600.0;
 
 // ---- distances at all samples -------------------------------------------------------
 
 typedef enum sign_rule {
-  SIGN_NONE,    // distances
+  SIGN_NONE,    // unsigned distances
   SIGN_NORMAL,  // by pseudonormals
   SIGN_LEVEL,   // negative where the sample was below a level before
-  SIGN_DEEPER,  // samples with a sign, -0 on hidden walls too, may become lower, others stay
-  SIGN_NEARER   // samples may come nearer to 0, and keep their signs
+  SIGN_DEEPER,  // signed samples (including -0 on hidden walls) may become lower, others are
+                // unchanged
+  SIGN_NEARER   // samples may move nearer to 0 and keep their signs
 } sign_rule;
 
 typedef struct filling {
@@ -41,11 +42,11 @@ typedef struct filling {
   sign_rule rule;
   double turn;  // -1: the surface faces inwards
   double level;
-  double far;           // packets whose coarse distances are all above are interpolated
+  double far;           // packets with all coarse distances above this are interpolated
   const float *coarse;  // distances at every RF_FAST_STEP-th sample; NULL: all are exact
   int32_t coarse_n[3];
-  double *distance;  // of the rows of a task  (workers, 16, 4 blocks[2])
-  int32_t *nearest;  // likewise; -1: not known
+  double *distance;  // scratch for the rows of a task  (workers, 16, 4 blocks[2])
+  int32_t *nearest;  // scratch of the same shape; -1: not known
 } filling;
 
 static double place_of(const filling *f, int axis, int32_t index) {
@@ -56,7 +57,7 @@ static size_t coarse_at(const filling *f, int32_t i, int32_t j, int32_t k) {
   return ((size_t)i * (size_t)f->coarse_n[1] + (size_t)j) * (size_t)f->coarse_n[2] + (size_t)k;
 }
 
-// interpolates a packet between its coarse samples unless it is too near
+// Interpolates a packet between its coarse samples; false if it is too near for that.
 static bool is_far(const filling *f, const int32_t at[3], double *square) {
   if (!f->coarse) return false;
   double v[8];
@@ -74,7 +75,7 @@ static bool is_far(const filling *f, const int32_t at[3], double *square) {
   return true;
 }
 
-// 1 outside, -1 inside
+// Returns 1 outside, -1 inside.
 static double sign_at(const filling *f, const double p[3], int32_t nearest) {
   rf_closest_place at;
   double way[3];
@@ -86,11 +87,11 @@ static double sign_at(const filling *f, const double p[3], int32_t nearest) {
   return f->turn * rf_vec3_dot(way, at.normal) < 0.0 ? -1.0 : 1.0;
 }
 
-// the samples of a row along z, whose distances are known
+// Writes the samples of a row along z, whose distances are known.
 static void write_row(const filling *f, int32_t i, int32_t j, const double *distance,
                       const int32_t *nearest) {
   float *to = f->values + ((size_t)i * (size_t)f->n[1] + (size_t)j) * (size_t)f->n[2];
-  // far from the origin the places themselves are rounded
+  // far from the origin sample positions themselves are rounded
   const double far = fmax(fabs(f->origin[2]), fabs(place_of(f, 2, f->n[2])));
   const double apart = f->spacing[2] * (1.0 + 1e-9) + 1e-15 * far;
   double sign = 1.0;
@@ -112,7 +113,7 @@ static void write_row(const filling *f, int32_t i, int32_t j, const double *dist
   }
 }
 
-// whether the samples of a packet stay as they are
+// True if no sample of the packet can change.
 static bool is_settled(const filling *f, const int32_t at[3]) {
   if (f->rule != SIGN_DEEPER) return false;
   int32_t to[3];
@@ -137,7 +138,7 @@ static rf_status fill_columns(void *context, int64_t task, int worker, rf_error 
   double *distance = f->distance + (size_t)worker * 16 * (size_t)row;
   int32_t *nearest = f->nearest + (size_t)worker * 16 * (size_t)row;
   rf_packet p = {.n_seeds = 0};
-  // beyond the last sample the places go on
+  // positions continue beyond the last sample
   for (int a = 0; a < RF_PACKET; ++a) {
     p.x[a] = place_of(f, 0, RF_PACKET * bi + a);
     p.y[a] = place_of(f, 1, RF_PACKET * bj + a);
@@ -161,7 +162,7 @@ static rf_status fill_columns(void *context, int64_t task, int worker, rf_error 
   return RF_OK;
 }
 
-// fills f->values; what is in f besides the scratch memory is set
+// Fills f->values; all of f except the scratch memory must be set.
 static rf_status fill_exact(filling *f, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   f->packet = rf_packet_best();
@@ -178,7 +179,7 @@ done:
   return st;
 }
 
-// the same with distances above `band` interpolated; INFINITY: none
+// The same, with distances above `band` interpolated; INFINITY: none.
 static rf_status fill(filling *f, double band, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   float *coarse = NULL;
@@ -194,7 +195,7 @@ static rf_status fill(filling *f, double band, const rf_run *run, rf_error *err)
   rf_run_part first = {run, 0, 1, 5}, second = {run, 1, 5, 5};
   const rf_run one = rf_run_of_part(&first), two = rf_run_of_part(&second);
   RF_TRY(fill_exact(&few, &one, err));
-  // no place in a cell is nearer than its nearest corner less half its diagonal
+  // distances in a cell are at least that of its nearest corner less half its diagonal
   f->coarse = coarse;
   f->far = band + 0.5 * rf_vec3_length(few.spacing) * (1.0 + 1e-6);
   RF_TRY(fill_exact(f, &two, err));
@@ -204,11 +205,11 @@ done:
   return st;
 }
 
-// ---- whether signs are those of a solid -----------------------------------------------
+// ---- consistency of signs -------------------------------------------------------------
 
 typedef struct checking {
   const rf_grid *grid;
-  bool whole;  // the surface is inside the box: its sides are outside
+  bool whole;  // the surface lies inside the box, so its sides are outside the surface
   atomic_bool wrong;
 } checking;
 
@@ -239,18 +240,19 @@ static rf_status check_slab(void *context, int64_t task, int worker, rf_error *e
 // ---- signs by windings ----------------------------------------------------------------
 //
 // A plane x = constant through samples cuts the triangles of a closed surface in closed, directed
-// polygons, a row of samples in it crosses these, and behind each crossing the number of windings
-// is one more or less.  A vertex on the plane, or a corner on the row, counts as below it, and
-// where a side is cut is computed from its ends in the same order for both its triangles: so every
-// polygon closes, and every row ends with no winding.
+// polygons.  A row of samples in the plane crosses these, and each crossing changes the number of
+// windings by one.  A vertex on the plane, or a corner on the row, counts as below it, and the cut
+// of a side is computed from its ends in the same order for both its triangles: so every polygon
+// closes, and every row ends with winding number zero.
 
 typedef struct winding {
   const rf_surface *surface;
   rf_grid *grid;
-  int32_t *change;  // of the windings, in front of each sample of a plane   (workers, n1, n2 + 1)
+  int32_t *change;  // change of the winding number in front of each sample of a plane   (workers,
+                    // n1, n2 + 1)
 } winding;
 
-// where a side is cut by the plane: y and z
+// Computes y and z of the cut of a side by the plane.
 static void cut_side(const double *a, const double *b, double x, double out[2]) {
   for (int c = 0; c < 3; ++c) {
     if (a[c] == b[c]) continue;
@@ -265,7 +267,7 @@ static void cut_side(const double *a, const double *b, double x, double out[2]) 
   for (int c = 0; c < 2; ++c) out[c] = a[1 + c] + t * (b[1 + c] - a[1 + c]);
 }
 
-// the rows that a directed piece of a polygon crosses
+// Adds a directed piece of a polygon to the rows that it crosses.
 static void cross_rows(const rf_grid *g, const double from[2], const double to[2],
                        int32_t *change) {
   const bool up = from[0] < to[0];
@@ -318,7 +320,7 @@ static rf_status sign_plane(void *context, int64_t task, int worker, rf_error *e
   return RF_OK;
 }
 
-// whether signs by pseudonormals contradict each other
+// Determines if signs by pseudonormals contradict each other.
 static rf_status check_signs(rf_grid *g, bool whole, const rf_run *run, bool *wrong,
                              rf_error *err) {
   const rf_run quiet = {run->threads, NULL, NULL};
@@ -342,9 +344,9 @@ done:
 
 // ---- depths ---------------------------------------------------------------------------
 
-// Corrects signs by winding numbers where pseudonormals are wrong or parts of the surface are
-// hidden in others; samples inside get their depth below the boundary of the union.
-// suspected: parts may be hidden though none cross; room: for pieces of the boundary.
+// Corrects signs by winding numbers where pseudonormals fail or parts of the surface are hidden in
+// others; inner samples get their depth below the boundary of the union.  suspected: parts may be
+// hidden although none cross; room: pieces of the boundary that fit into memory.
 static rf_status settle_inside(const rf_surface *s, filling *f, rf_grid *g, bool suspected,
                                bool whole, double band, int64_t room, const rf_run *run,
                                rf_field_report *report, rf_error *err) {
@@ -376,9 +378,9 @@ done:
   return st;
 }
 
-// ---- inside of offset surfaces ----------------------------------------------------------
+// ---- cavities of offset surfaces --------------------------------------------------------
 
-// samples of a row that follow each other, all above the level
+// A run of adjacent samples of a row that are all above the level.
 typedef struct stretch {
   int32_t row, from, to, root;
 } stretch;
@@ -391,7 +393,7 @@ static int32_t root_of(stretch *s, int32_t i) {
   return i;
 }
 
-// the lower number becomes the root
+// The lower number becomes the root.
 static void join(stretch *s, int32_t a, int32_t b) {
   a = root_of(s, a), b = root_of(s, b);
   if (a < b)
@@ -416,11 +418,11 @@ static int32_t stretches_of(const rf_grid *g, float level, int32_t row, int32_t 
   return count;
 }
 
-// Samples that are at or above the level and not connected to the sides of the box get 0.
+// Sets samples at or above the level to 0 unless they are connected to the sides of the box.
 static rf_status fill_cavities(rf_grid *g, double at, int32_t *n_filled, rf_error *err) {
   rf_status st = RF_OK;
   stretch *s = NULL;
-  int32_t *first = NULL;  // stretch of each row, and of the one behind the last
+  int32_t *first = NULL;  // first stretch of each row, and of the row after the last
   const float level = (float)at;
   const int32_t rows = g->n[0] * g->n[1], ny = g->n[1];
   int32_t count = 0;
@@ -467,7 +469,7 @@ done:
 
 // ---- inside of open surfaces -------------------------------------------------------------
 
-// Leaves signed distances in the grid; *found false: the surface has no inside.
+// Computes signed distances in the grid; *found false: the surface has no inside.
 static rf_status by_windings(const rf_surface *s, filling *f, rf_grid *g, double band,
                              const rf_run *run, rf_field_report *report, bool *found,
                              rf_error *err) {
@@ -523,7 +525,7 @@ done:
   return st;
 }
 
-// ---- the whole ------------------------------------------------------------------------
+// ---- complete construction ------------------------------------------------------------
 
 static rf_status place_box(const rf_surface *s, const rf_field_settings *set, double low[3],
                            double high[3], double spacing[3], rf_error *err) {
@@ -533,7 +535,7 @@ static rf_status place_box(const rf_surface *s, const rf_field_settings *set, do
   if (!(longest > 0.0))
     return rf_fail(err, RF_ERR_MESH,
                    "the surface has no extent: all its vertices are at one place");
-  // what samples of four bytes can hold, and squares of areas too
+  // float32 samples, and squares of areas, must not overflow
   if (!(longest < 1e30 && longest > 1e-30))
     return rf_fail(err, RF_ERR_ARG, "the surface is %g m long; possible are 1e-30 to 1e30 m",
                    longest);
@@ -556,23 +558,23 @@ static rf_status place_box(const rf_surface *s, const rf_field_settings *set, do
   return RF_OK;
 }
 
-// open: surfaces whose winding numbers are kept for a while
+// Estimates the memory.  open: winding numbers of the samples are stored for a while.
 static double bytes_needed(const int32_t n[3], const rf_surface *s, bool open) {
   const double samples = (double)n[0] * n[1] * n[2];
-  // of the coarse samples, of an iso-surface and the tree over it: by the number of voxels in the
-  // box's sides, which a surface of usual shape does not exceed by much
+  // coarse samples, iso-surface and its tree: estimated by the number of voxels in the sides of the
+  // box, which usual surfaces do not exceed by much
   const double faces = (double)n[0] * n[1] + (double)n[1] * n[2] + (double)n[2] * n[0];
   return (open ? 8.1 : 4.1) * samples + 2000.0 * faces + TREE_BYTES * (double)s->n_triangles;
 }
 
-// how many pieces of a boundary fit into what is left
+// Returns the number of boundary pieces that fit into the remaining memory.
 static int64_t room_for_pieces(const int32_t n[3], const rf_surface *s,
                                const rf_field_settings *set) {
   const double left = (set->memory - bytes_needed(n, s, false)) / PIECE_BYTES;
   return set->memory > 0.0 && left < (double)INT64_MAX / 2 ? (int64_t)fmax(left, 0.0) : INT64_MAX;
 }
 
-// refuses what does not fit the memory, before it is tried
+// Rejects fields that exceed the memory before they are tried.
 static rf_status check_memory(const int32_t n[3], const rf_surface *s, bool open,
                               const rf_field_settings *set, rf_error *err) {
   const double need = bytes_needed(n, s, open);
@@ -602,18 +604,18 @@ static rf_status check_room(const rf_surface *s, const rf_grid *g, double offset
   return RF_OK;
 }
 
-// leaves in the grid the distances from what encloses the soup, or the solid
+// Computes distances from the surface around the soup, or around the solid.
 static rf_status by_offset(const rf_surface *s, filling *f, rf_grid *g, double band, bool whole,
                            const rf_run *run, rf_field_report *report, rf_error *err) {
   rf_status st = RF_OK;
   rf_isosurface iso = {0};
   rf_closest *closest = NULL;
-  // as samples know it
+  // rounded like the samples
   const double offset = (double)(float)report->offset;
   rf_run_part parts[3] = {{run, 0, 2, 10}, {run, 2, 3, 10}, {run, 3, 10, 10}};
   const rf_run first = rf_run_of_part(&parts[0]), second = rf_run_of_part(&parts[1]),
                third = rf_run_of_part(&parts[2]);
-  // far ones are only to be known to be far
+  // distances far above the offset only need to be known as far
   f->rule = report->closed && !report->crossing ? SIGN_NORMAL : SIGN_NONE;
   RF_TRY(fill(f, offset + rf_vec3_length(f->spacing), &first, err));
   if (report->closed) {
@@ -635,7 +637,7 @@ done:
   return st;
 }
 
-// A copy of a surface with some of its triangles reversed; *triangles: its own.
+// Reverses some triangles in a copy; *triangles: the new array.
 static rf_status reverse_some(rf_surface *s, const uint8_t *reversed, int32_t **triangles,
                               rf_error *err) {
   rf_status st = RF_OK;
@@ -648,8 +650,8 @@ done:
   return st;
 }
 
-// Turns triangles and parts that face another way than the others; surfaces that face inward as a
-// whole stay as they are.
+// Reverses triangles and parts that face another way than the others; surfaces that face inward as
+// a whole stay unchanged.
 static rf_status mend(rf_surface *s, int32_t **triangles, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   uint8_t *reversed = NULL;

@@ -1,28 +1,28 @@
 // Distance fields of triangle surfaces.
 //
-// Closed surfaces directly: near the surface the sign is that of the pseudonormal (mesh/closest.h),
-// and from there it is carried along the rows of samples: two neighbours have the same sign where
-// their distances add up to more than the way between them, for then no surface is in between.
-// A closed surface that crosses itself bounds no solid: whether it does is found exactly
-// (mesh/crossings.h).  Where parts face different ways, the signs contradict each other somewhere.
-// Signs are then those of winding numbers, as where parts touch: inside is what the surface winds
-// around, in whichever sense, and the distances there are those from its boundary: walls hidden
-// inside (of parts that overlap) do not count (build_union.h).
+// Closed surfaces are processed directly: near the surface the sign is that of the pseudonormal
+// (mesh/closest.h), and from there it is carried along the rows of samples: two neighbours have the
+// same sign if their distances add up to more than the spacing, as no surface can lie in between.
+// A closed surface that crosses itself bounds no solid; crossings are found exactly
+// (mesh/crossings.h). Parts that face different ways show up as contradictory signs.  In both
+// cases, and where parts touch, signs come from winding numbers: inside is where the surface winds
+// around, in either sense, and distances there are those from its boundary, without walls hidden
+// inside overlapping parts (build_union.h).
 //
 // Before all that, triangles that face another way than their neighbours, and parts that face
-// another way than the others, are turned (mesh/orientation.h).
+// another way than the others, are reversed (mesh/orientation.h).
 //
-// Open surfaces that have an inside nevertheless, where their winding numbers are above 1/2:
-// distances from the surface and from what caps its holes (build_open.h).
+// Open surfaces that nevertheless have an inside, where their winding numbers exceed 1/2: distances
+// from the surface and from a cap over its holes (build_open.h).
 //
-// Other polygon soups by way of an offset (B07 3.6): distances without sign, their iso-surface at
-// the offset, of which parts inside others are left out, then the signed distances from that.
+// Other polygon soups are offset (B07 3.6): unsigned distances, their iso-surface at the offset
+// without its parts inside others, then signed distances from that surface.
 //
-// All distances are exact; or those up to a band about the surface, and the others interpolated
-// from exact ones at every RF_FAST_STEP-th sample.  With H the diagonal of such a coarse cell they
-// are off by less than H / 2, as distances change by no more than the way (field_rt.c); and as at a
-// distance d they are curved by no more than 1 / d downwards, they are too large by no more than
-// H^2 / (8 d).
+// Either all distances are exact, or only those up to a band around the surface; the others are
+// interpolated from exact ones at every RF_FAST_STEP-th sample.  With H the diagonal of such a
+// coarse cell their error is below H / 2, as distances change by at most the displacement
+// (field_rt.c); and as the curvature of distances at distance d is at most 1 / d downwards, they
+// are too large by at most H^2 / (8 d).
 #ifndef RF_SDF_BUILD_H
 #define RF_SDF_BUILD_H
 
@@ -31,8 +31,8 @@
 #include "sdf/field.h"
 
 enum {
-  RF_FAST_STEP = 4,  // samples
-  RF_FAST_BAND = 8   // spacings: distances up to here are exact in any case
+  RF_FAST_STEP = 4,  // spacing of coarse samples, in samples
+  RF_FAST_BAND = 8   // in spacings; distances up to this are always exact
 };
 
 #define RF_SOUP_OFFSET 1.4   // spacings
@@ -40,30 +40,30 @@ enum {
 #define RF_UNION_GAP 1e-3    // spacings
 
 typedef struct rf_field_settings {
-  int32_t resolution[3];  // voxels along x, y, z
-  bool fitted;    // the box is the cube about the surface's, `expand` times its longest side
-  double expand;  // 1 or more
-  double low[3], high[3];  // corners of the box, unless fitted, m
-  bool automatic;          // direct where the surface has an inside, else RF_SOUP_OFFSET
-  double offset;           // otherwise: 0: direct, positive: this one, m
-  bool exact;              // everywhere
-  double memory;           // that may be used, bytes; 0: any
+  int32_t resolution[3];   // voxels along x, y, z
+  bool fitted;             // the box is a cube around the surface, `expand` times its longest side
+  double expand;           // 1 or more
+  double low[3], high[3];  // corners of the box if not fitted, m
+  bool automatic;          // direct if the surface has an inside, else an offset of RF_SOUP_OFFSET
+  double offset;           // if not automatic: 0: direct; positive: offset, m
+  bool exact;              // compute all distances exactly
+  double memory;           // limit of memory, bytes; 0: none
 } rf_field_settings;
 
 typedef struct rf_field_report {
   bool closed;         // the surface encloses a volume
-  bool turned;         // it faces inwards
-  bool crossing;       // its signs are those of winding numbers
-  double offset;       // that was taken, m
-  int32_t n_removed;   // parts of the iso-surface inside others
+  bool turned;         // the surface faces inwards
+  bool crossing;       // signs are those of winding numbers
+  double offset;       // offset used, m
+  int32_t n_removed;   // removed parts of the iso-surface inside others
   double band;         // distances up to which samples are exact, m
-  double error;        // of samples, at most, m
-  int32_t n_hidden;    // triangles hidden inside others, wholly or in part; 0 unless it crosses
-  double depth_error;  // further, of samples inside where some are hidden, or along rims, m
-  bool capped;         // the surface is open, inside is where it winds more than half
-  int32_t n_cap;       // triangles that cap its holes
-  int64_t n_inside, n_doubtful;  // samples, if so; see mesh/inside.h
-  double sheets;                 // share of the area that has nothing behind it, if so
+  double error;        // largest error of samples, m
+  int32_t n_hidden;    // triangles hidden inside others, wholly or in part
+  double depth_error;  // further error of inner samples near hidden triangles, or along rims, m
+  bool capped;         // the surface is open; inside is where its winding number exceeds 1/2
+  int32_t n_cap;       // triangles of the cap over its holes
+  int64_t n_inside, n_doubtful;  // samples of a capped surface; see mesh/inside.h
+  double sheets;                 // share of area that encloses nothing, of an open surface
 } rf_field_report;
 
 RF_MUST_CHECK rf_status rf_grid_from_surface(const rf_surface *surface,

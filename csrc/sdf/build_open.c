@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/run.h"
 
-enum { CHUNK = 1024 };  // vertices a task
+enum { CHUNK = 1024 };  // vertices per task
 
 void rf_open_signs_free(rf_open_signs *s) {
   rf_free(s->below);
@@ -20,12 +20,12 @@ static double largest_step(const rf_grid *g) {
 
 // ---- walls ------------------------------------------------------------------
 
-// inside on both sides, at several places
+// True if a triangle has inside on both sides, tested at several points.
 static bool is_hidden(const rf_winding *w, const rf_surface *s, int32_t t) {
   static const double AT[7][3] = {{0.32, 0.33, 0.35}, {0.96, 0.02, 0.02}, {0.02, 0.96, 0.02},
                                   {0.02, 0.02, 0.96}, {0.49, 0.49, 0.02}, {0.02, 0.49, 0.49},
                                   {0.49, 0.02, 0.49}};
-  // the winding numbers of the sides differ by one
+  // the winding numbers of the two sides differ by one
   for (int k = 0; k < 7; ++k)
     if (!(rf_winding_between(w, s, t, AT[k]) > RF_WINDING_INSIDE + 0.5)) return false;
   return true;
@@ -51,22 +51,22 @@ typedef struct signing {
   const rf_inside *inside;
   const rf_grid *g;
   float *below;
-  int64_t *counts;  // of the samples inside, and in doubt, of each column of blocks (columns, 2)
+  int64_t *counts;  // samples inside, and in doubt, per column of blocks (columns, 2)
 } signing;
 
-// of the blocks along an axis
+// Returns the number of blocks along an axis.
 static int32_t blocks_along(const rf_grid *g, int axis) {
   return (g->n[axis] + RF_INSIDE_BLOCK - 1) / RF_INSIDE_BLOCK;
 }
 
-// Samples of a block by x, y, z; -1 beyond the grid.
+// Returns the sample of a block at x, y, z; -1 beyond the grid.
 static ptrdiff_t sample_of(const rf_grid *g, const int32_t at[3], int x, int y, int z) {
   const int32_t i = at[0] + x, j = at[1] + y, k = at[2] + z;
   if (i >= g->n[0] || j >= g->n[1] || k >= g->n[2]) return -1;
   return ((ptrdiff_t)i * g->n[1] + j) * g->n[2] + k;
 }
 
-// two samples more than half a step off the surface have nothing of it between them
+// Two neighbouring samples more than half a step off the surface are not separated by it.
 static void block_of(const rf_grid *g, const int32_t at[3], rf_inside_block *b) {
   const float off = (float)(0.5 * largest_step(g) * (1.0 + 1e-6));
   memset(b->ask, 0, sizeof b->ask);
@@ -99,7 +99,7 @@ static rf_status sign_column(void *context, int64_t task, int worker, rf_error *
       const ptrdiff_t to = sample_of(g, at, p & 7, p >> 3 & 7, p >> 6);
       if (to < 0) continue;
       const bool in = b.inside[p >> 6] >> (p & 63) & 1;
-      // rounding to four bytes must not change sides
+      // rounding to float32 must not change the side
       const float below = (float)RF_WINDING_INSIDE - b.winding[p];
       s->below[to] = in ? fminf(below, -1e-6F) : fmaxf(below, 1e-6F);
       s->counts[2 * task] += in;
@@ -163,7 +163,7 @@ static bool is_beyond(const rf_grid *g, const double *x) {
   return false;
 }
 
-// drops what lies on the surface, or closes the iso-surface along the sides of the box
+// Drops triangles on the surface, and those that close the iso-surface at the sides of the box.
 static void keep_cap(const rf_grid *g, const uint8_t *snapped, rf_isosurface *iso) {
   int32_t kept = 0;
   for (int32_t t = 0; t < iso->n_triangles; ++t) {

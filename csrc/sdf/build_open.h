@@ -1,9 +1,10 @@
-// The inside of surfaces that are open, or otherwise no boundary of a solid: where the winding
-// number is above 1/2 (mesh/inside.h).
+// Inside of surfaces that are open, or bound no solid for other reasons: where the winding number
+// exceeds 1/2 (mesh/inside.h).
 //
-// Holes are capped where it is 1/2: by the iso-surface of the samples' winding numbers, as far as
-// it is not that of the surface.  Its vertices within a voxel of the surface are moved there, so
-// that the cap ends at the rims of holes.  Along a rim distances are off by up to a voxel.
+// Holes are capped where the winding number is 1/2: by the iso-surface of the samples' winding
+// numbers, without its part along the surface.  Its vertices within a voxel of the surface are
+// moved onto it, so that the cap ends at the rims of holes.  Along a rim distances are off by up to
+// a voxel.
 #ifndef RF_SDF_BUILD_OPEN_H
 #define RF_SDF_BUILD_OPEN_H
 
@@ -14,21 +15,21 @@
 #include "sdf/isosurface.h"
 
 typedef struct rf_open_signs {
-  float *below;  // 1/2 less the winding numbers, as the values of the grid are ordered
+  float *below;                  // 1/2 less the winding numbers, in the order of the grid's values
   int64_t n_inside, n_doubtful;  // samples; see rf_inside_doubts
 } rf_open_signs;
 
-// Triangles of a surface that are not wholly inside it, walls within walls: (n, 3) of them.
+// Finds the triangles (n, 3) of a surface that do not lie wholly inside it.
 RF_MUST_CHECK rf_status rf_open_walls_find(const rf_inside *inside, const rf_surface *surface,
                                            const rf_run *run, int32_t *triangles, int32_t *n,
                                            rf_error *err);
 
-// Finds the signs of a grid whose values are unsigned distances from the surface.
+// Computes the signs of a grid whose values are unsigned distances from the surface.
 RF_MUST_CHECK rf_status rf_open_signs_find(const rf_inside *inside, const rf_grid *grid,
                                            const rf_run *run, rf_open_signs *out, rf_error *err);
-void rf_open_signs_free(rf_open_signs *s);  // zeroed is fine
+void rf_open_signs_free(rf_open_signs *s);  // a zeroed struct is allowed
 
-// The cap of a grid's samples, some of which are inside; without triangles if there is none.
+// Creates the cap for a grid with some samples inside; without triangles if none is needed.
 RF_MUST_CHECK rf_status rf_open_cap_create(const rf_grid *grid, const rf_open_signs *signs,
                                            const rf_closest *surface, const rf_run *run,
                                            rf_isosurface *out, rf_error *err);

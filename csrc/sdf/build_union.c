@@ -10,14 +10,14 @@
 #include "linalg/vec3.h"
 #include "mesh/crossings.h"
 
-enum { HALVINGS = 80, CHUNK = 256 };  // deepest; triangles a task
+enum { HALVINGS = 80, CHUNK = 256 };  // deepest subdivision; triangles per task
 
 typedef struct piece {
   double x[3][3];
   int depth;
 } piece;
 
-// what remains of the triangles of a task
+// Remaining pieces of the triangles of a task.
 typedef struct pieces {
   double *vertices;  // (n, 3, 3)
   int64_t n, room;
@@ -27,11 +27,11 @@ typedef struct pieces {
 typedef struct cutting {
   const rf_surface *surface;
   const rf_closest *closest;
-  double *corners;  // of rf_crossings_corners
+  double *corners;  // corners from rf_crossings_corners
   double size, gap;
-  int64_t most;  // pieces
+  int64_t most;  // limit of the number of pieces
   atomic_llong count;
-  pieces *made;  // of each task
+  pieces *made;  // per task
 } cutting;
 
 void rf_union_boundary_free(rf_union_boundary *b) {
@@ -61,8 +61,8 @@ done:
 
 // ---- windings -----------------------------------------------------------------------
 
-// whether p is left of the way from a to b, seen from above; the same for a way and its reverse,
-// turned round
+// True if p is left of the segment from a to b, seen from above; consistent for the reversed
+// segment.
 static bool is_left(const double *a, const double *b, const double *p) {
   bool turned = false;
   for (int c = 0; c < 3; ++c) {
@@ -75,7 +75,7 @@ static bool is_left(const double *a, const double *b, const double *p) {
   return (left >= 0.0) != turned;
 }
 
-// what a triangle adds to the windings around p: 1 or -1 where it is above
+// Returns the contribution of a triangle to the winding number of p: 1 or -1 if it is above.
 static int winding_of(const rf_surface *s, int32_t t, const double p[3]) {
   const double *x[3];
   bool left[3];
@@ -87,7 +87,7 @@ static int winding_of(const rf_surface *s, int32_t t, const double p[3]) {
   rf_vec3_sub(x[1], x[0], ab);
   rf_vec3_sub(x[2], x[0], ac);
   rf_vec3_cross(ab, ac, n);
-  // height over the plane, times n[2]
+  // height above the plane, times n[2]
   const double over = (p[0] - x[0][0]) * n[0] + (p[1] - x[0][1]) * n[1] + (p[2] - x[0][2]) * n[2];
   if (!(n[2] > 0.0 ? over < 0.0 : over > 0.0)) return 0;
   return left[0] ? 1 : -1;
@@ -111,7 +111,7 @@ static int winding_at(const cutting *c, const double p[3]) {
   return n.windings;
 }
 
-// whether there is inside on both sides of a piece, at a place with these weights of its corners
+// True if both sides of a piece are inside, at the point with these barycentric weights.
 static bool is_hidden(const cutting *c, const piece *p, const double *normal,
                       const double weight[3]) {
   for (int side = -1; side <= 1; side += 2) {
@@ -124,9 +124,10 @@ static bool is_hidden(const cutting *c, const piece *p, const double *normal,
   return true;
 }
 
-// ---- what meets what ------------------------------------------------------------------
+// ---- contact of triangles -------------------------------------------------------------
 
-// corners of a triangle, relative to x, beyond a plane through x: 1 all in front, -1 all behind
+// Returns the side of a plane through x on which the corners, relative to x, lie: 1 all in front,
+// -1 all behind.
 static int side_of(const double *n, double far, double way[3][3]) {
   int front = 0, behind = 0;
   for (int k = 0; k < 3; ++k) {
@@ -137,8 +138,8 @@ static int side_of(const double *n, double far, double way[3][3]) {
   return front == 3 ? 1 : behind == 3 ? -1 : 0;
 }
 
-// True if another triangle may begin or end an interval of a line on a piece: false if a plane
-// through either, or across a side of the other, separates them, or the piece lies in that plane.
+// True if another triangle may begin or end an interval of a line on the piece; false if a plane of
+// either, or perpendicular through a side, separates them, or the piece lies in that triangle.
 static bool meets(const piece *p, const double *normal, const rf_closest_triangle *t, double gap) {
   double way[3][3], back[3][3];
   for (int k = 0; k < 3; ++k) {
@@ -190,11 +191,11 @@ static int look_at(void *context, int32_t at) {
   const rf_closest *all = m->c->closest;
   return at != m->of && all->triangle[at].one > 0.0 &&
          meets(m->p, all->triangle[m->of].normal, &all->triangle[at], m->c->gap) &&
-         // near a common corner everything is near
+         // close to a common corner the test with `gap` is always positive
          (!share_corner(all, m->of, at) || rf_crossings_meet(all, m->c->corners, m->of, at));
 }
 
-// whether a piece of a triangle may be met by others
+// True if other triangles may meet a piece of a triangle.
 static bool is_met(const cutting *c, int32_t of, const piece *p) {
   double low[3], high[3];
   for (int i = 0; i < 3; ++i) {
@@ -230,7 +231,7 @@ done:
   return st;
 }
 
-// the longest side of a piece, squared
+// Returns the longest side of a piece, squared.
 static double longest_side(const piece *p, int *side) {
   double longest = -1.0;
   for (int k = 0; k < 3; ++k) {
@@ -243,7 +244,7 @@ static double longest_side(const piece *p, int *side) {
 }
 
 static rf_status cut_triangle(cutting *c, pieces *made, int32_t at, rf_error *err) {
-  // not on diagonals of what is regular
+  // off the symmetry lines of regular meshes
   static const double middle[3] = {0.3291, 0.3142, 0.3567};
   static const double corners[3][3] = {{0.90, 0.06, 0.04}, {0.04, 0.90, 0.06}, {0.06, 0.04, 0.90}};
   const double *normal = c->closest->triangle[at].normal;
@@ -290,7 +291,7 @@ static rf_status cut_chunk(void *context, int64_t task, int worker, rf_error *er
   cutting *c = context;
   const int32_t from = (int32_t)task * CHUNK, n = c->closest->n_triangles;
   for (int32_t at = from; at < n && at - from < CHUNK; ++at) {
-    // without area: on the sides of others
+    // without area: covered by the sides of others
     if (!(c->closest->triangle[at].one > 0.0)) continue;
     const rf_status st = cut_triangle(c, &c->made[task], at, err);
     if (st < 0) return st;
@@ -307,7 +308,7 @@ rf_status rf_union_boundary_create(const rf_surface *s, const rf_closest *closes
   rf_union_boundary made = {0};
   int64_t n = 0;
   *out = made;
-  // of which a tree can be made
+  // limit of the tree built over them
   c.most = room < INT32_MAX / 6 ? room : INT32_MAX / 6;
   RF_ALLOC(c.made, tasks);
   RF_TRY(rf_crossings_corners(s, closest, &c.corners, err));

@@ -1,10 +1,10 @@
 // Boundary of the union of overlapping closed parts of a surface.
 //
 // Walls of a part inside another one are not on the boundary.  A triangle that no other crosses or
-// touches is wholly on the boundary or wholly hidden, as the winding numbers on its two sides tell.
-// Others are halved until they are free of crossings or shorter than `size`; the latter are kept if
-// one of four places is on the boundary.  The result is within `size` of the boundary, and complete
-// except for such slivers.
+// touches is wholly on the boundary or wholly hidden, by the winding numbers on its two sides.
+// Other triangles are halved until they are free of crossings or shorter than `size`; the latter
+// are kept if one of four points is on the boundary.  The result is within `size` of the boundary,
+// and complete except for such slivers.
 //
 // Walls closer than `gap` count as one.  Triangles that share a corner are tested exactly
 // (mesh/crossings.h), without `gap`.
@@ -17,20 +17,21 @@
 #include "mesh/closest.h"
 
 typedef struct rf_union_boundary {
-  int32_t n_triangles, n_hidden;  // what remains; of the surface, wholly or in part left out
-  double *vertices;               // three for each, m     (3 n_triangles, 3)
+  int32_t n_triangles, n_hidden;  // remaining; of the surface, dropped wholly or in part
+  double *vertices;               // three per triangle, m         (3 n_triangles, 3)
   int32_t *triangles;             //                       (n_triangles, 3)
 } rf_union_boundary;
 
-// Tells if a surface has several pieces that share no vertex.
+// Determines if a surface has several components that share no vertex.
 RF_MUST_CHECK rf_status rf_union_has_parts(const rf_surface *surface, const rf_closest *closest,
                                            bool *out, rf_error *err);
 
-// closest: of the surface, which is closed; room: triangles that may remain.
+// Creates the boundary of a closed surface.  closest: of that surface; room: limit of remaining
+// triangles.
 RF_MUST_CHECK rf_status rf_union_boundary_create(const rf_surface *surface,
                                                  const rf_closest *closest, double size, double gap,
                                                  int64_t room, const rf_run *run,
                                                  rf_union_boundary *out, rf_error *err);
-void rf_union_boundary_free(rf_union_boundary *b);  // zeroed is fine
+void rf_union_boundary_free(rf_union_boundary *b);  // a zeroed struct is allowed
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/run.h"
 #include "linalg/vec3.h"
 
-static const double BEYOND = 1e-5;  // of the spacing: float32 samples of a distance differ by more
-static const double UNIT = 1e-6;    // of a normal's length
+static const double BEYOND = 1e-5;  // in spacings: allowance for the rounding of float32 samples
+static const double UNIT = 1e-6;    // tolerance for the length of a normal
 
 // ---- grids ------------------------------------------------------------------------
 
@@ -29,7 +29,7 @@ static rf_status check_layout(const int32_t n[3], const double origin[3], const 
                      "origin[%d] and spacing[%d] must be within 1e-150 and 1e150 m, got %g and %g",
                      c, c, origin[c], spacing[c]);
   }
-  // vector code has signed 32-bit indices
+  // vector code uses signed 32-bit indices
   const double total = (double)n[0] * n[1] * n[2];
   if (!(total <= INT32_MAX))
     return rf_fail(
@@ -79,9 +79,9 @@ void rf_grid_free(rf_grid *g) {
 
 typedef struct sealing {
   rf_grid *grid;
-  double *low, *high;  // of each slab of samples      (n0)
-  double *gradient;    // squared, of each slab of cells, by level (workers, RF_GRID_LEVELS)
-  double per_level;    // levels in a metre
+  double *low, *high;  // range of each slab of samples      (n0)
+  double *gradient;    // squared, per slab of cells and level (workers, RF_GRID_LEVELS)
+  double per_level;    // levels per metre
 } sealing;
 
 static const float *row_of(const rf_grid *g, int32_t i, int32_t j) {
@@ -115,8 +115,8 @@ static int level_of(const sealing *s, double value) {
   return at < RF_GRID_LEVELS - 1 ? (at > 0.0 ? (int)at : 0) : RF_GRID_LEVELS - 1;
 }
 
-// The gradient inside a cell is a mean, with the same weights for its components, of those at the
-// corners along the edges that meet there: none is longer than the longest of the eight.
+// The gradient inside a cell is a mean, with equal weights for its components, of the gradients at
+// the corners along adjacent edges: none is longer than the longest of the eight.
 static rf_status slab_gradients(void *context, int64_t task, int worker, rf_error *err) {
   (void)err;
   const sealing *s = context;
@@ -155,8 +155,8 @@ static rf_status slab_gradients(void *context, int64_t task, int worker, rf_erro
   return RF_OK;
 }
 
-// whether no sample differs from a neighbour, along an edge or a diagonal, by more than the way,
-// and the errors that both may have
+// Tests that neighbouring samples, along edges and diagonals, differ by at most their distance and
+// the errors of both.
 static rf_status slab_lipschitz(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
   const sealing *s = context;
@@ -184,12 +184,12 @@ static rf_status slab_lipschitz(void *context, int64_t task, int worker, rf_erro
   return RF_OK;
 }
 
-// For a distance d to a set, d^2 - |p|^2 is concave, as the smallest of linear functions.  So with
-// weights w of the samples around a place p of a side
+// For a distance d to a set, d^2 - |p|^2 is concave, as a minimum of linear functions.  With
+// weights w of the samples around a point p of a side therefore
 //     d^2 >= sum w_i d_i^2 - sum w_i |p - p_i|^2 >= min d_i^2 - e^2,
-// e half the diagonal of a cell of the side; and likewise, as a mean of squares is no less than the
-// square of the mean, for samples that are interpolated themselves, in cells of half diagonal
-// `error`.  Those up to 2 `error` are not: they are well within RF_FAST_BAND (build.h).
+// e half the diagonal of a cell of the side.  The same holds for samples that are interpolated
+// themselves in cells of half diagonal `error`, as a mean of squares is at least the square of the
+// mean.  Samples up to 2 `error` are exact: they are well within RF_FAST_BAND (build.h).
 static double side_minimum(const rf_grid *g) {
   float low = INFINITY;
   for (int32_t i = 0; i < g->n[0]; ++i)
@@ -262,13 +262,13 @@ done:
   return st;
 }
 
-// Largest gradient of the cells of a grid that have values between two.
+// Returns the largest gradient of the cells of a grid that have values in an interval.
 static double grid_gradient(const rf_grid *g, double from, double to) {
   if (!(from <= g->high && to >= g->low)) return 0.0;
   const double per_level = g->high > g->low ? RF_GRID_LEVELS / (g->high - g->low) : 0.0;
   double most = 0.0;
   for (int l = 0; l < RF_GRID_LEVELS; ++l) {
-    // a level more at each end: rounding
+    // one more level at each end, for rounding
     const bool within =
         (l + 2) >= (from - g->low) * per_level && l - 1 <= (to - g->low) * per_level;
     if (within) most = fmax(most, g->gradient[l]);
@@ -315,7 +315,7 @@ static rf_status check_part(int32_t index, const rf_field_part *p, rf_error *err
   }
 }
 
-// Measures the bounds that rf_field_slack_rt needs; the proof is there.
+// Measures the bounds for rf_field_slack_rt; see the proof there.
 static void measure(rf_field *f) {
   double size = 0.0;
   f->lipschitz = 1.0;
@@ -339,7 +339,7 @@ static void measure(rf_field *f) {
       }
       largest += fmax(fabs(g->low), fabs(g->high));
       for (int c = 0; c < 3; ++c) largest += fabs(g->origin[c]) + fabs(g->corner[c]);
-      // besides the errors there is the rounding of samples to float32
+      // samples are also rounded to float32
       f->error = fmax(f->error, g->error + 2e-7 * largest);
       f->bend = fmax(f->bend, 0.5 * rf_vec3_length(g->spacing) * (1.0 + BEYOND));
     } else {
@@ -351,7 +351,7 @@ static void measure(rf_field *f) {
   f->gentle = (1.0 - 1e-15) / f->lipschitz;
 
   for (int b = 0; b < RF_FIELD_BANDS; ++b) {
-    // the last has all values
+    // the last band covers all values
     const bool all = b == RF_FIELD_BANDS - 1;
     f->reach[b] = all ? INFINITY : ldexp(fmax(f->top, 0.0), b + 1 - RF_FIELD_BANDS);
     f->gradient[b] = 1.0;
@@ -401,9 +401,9 @@ void rf_field_free(rf_field *f) {
   rf_free(f);
 }
 
-// ---- fields of others ---------------------------------------------------------------
+// ---- fields composed of others -----------------------------------------------------------
 
-// number of parts of a group
+// Returns the number of parts of a group.
 static int32_t group_size(const rf_field *f, int32_t at) {
   int32_t n = 1;
   while (at + n < f->n_parts && f->parts[at + n].joined) ++n;
@@ -416,10 +416,10 @@ static int32_t count_groups(const rf_field *f) {
   return n;
 }
 
-// Candidates: a group of each of several fields, or a part of each group of one field.
+// Candidates: one group of each of several fields, or one part of each group of one field.
 typedef struct choice {
-  const rf_field_part *parts;  // the first of those to choose from
-  int32_t n_parts, chosen;     // of all; where the choice begins
+  const rf_field_part *parts;  // first of the parts to choose from
+  int32_t n_parts, chosen;     // number of parts; begin of the current choice
 } choice;
 
 static int32_t chosen_size(const choice *c, bool whole) {
@@ -428,12 +428,12 @@ static int32_t chosen_size(const choice *c, bool whole) {
   return n;
 }
 
-// Parts of all ways to choose, each a group; out NULL: only their number.
+// Lists the parts of all combinations, one group each; out NULL: only counts them.
 static double choose(int32_t n, choice *choices, bool whole, rf_field_part *out) {
   double count = 0.0;
   size_t at = 0;
   if (!out) {
-    // each part of one is chosen with every choice from the others
+    // each part of one is combined with every choice from the others
     double ways = 1.0;
     for (int32_t i = 0; i < n; ++i) {
       int32_t of = 0;
@@ -456,7 +456,7 @@ static double choose(int32_t n, choice *choices, bool whole, rf_field_part *out)
         ++at;
       }
     }
-    // the next way, the last choice first
+    // next combination, the last choice varying fastest
     for (i = n - 1; i >= 0; --i) {
       choices[i].chosen += chosen_size(&choices[i], whole);
       if (choices[i].chosen < choices[i].n_parts) break;
@@ -523,14 +523,14 @@ done:
   return st;
 }
 
-// how far what is below a value in a part reaches out of the box of its grid, m
+// Returns the distance, m, by which the region below a value extends beyond the box of a grid.
 static double reach_beside(const rf_field_part *p, double value) {
   if (p->shape != RF_SHAPE_GRID || p->outside) return 0.0;
-  // beside the box values rise with the way to it
+  // outside the box values increase with the distance to it
   return fmax(value + p->offset - fmax(p->grid->boundary, 0.0), 0.0);
 }
 
-// box of what is below a value in a part, m; false: nothing is
+// Computes the bounding box of the region below a value in a part, m; false if it is empty.
 static bool part_bounds(const rf_field_part *p, double value, double low[3], double high[3]) {
   const double by = value + p->offset, beside = reach_beside(p, value);
   for (int c = 0; c < 3; ++c) {
@@ -562,7 +562,7 @@ static bool part_bounds(const rf_field_part *p, double value, double low[3], dou
   return true;
 }
 
-// the same of the group that begins at a part
+// The same for the group that begins at a part.
 static bool group_bounds(const rf_field *f, int32_t first, double value, double low[3],
                          double high[3]) {
   const int32_t n = group_size(f, first);
@@ -609,7 +609,7 @@ typedef struct evaluation {
   double *distance, *gradient;
 } evaluation;
 
-enum { CHUNK = 16384 };  // points of a task
+enum { CHUNK = 16384 };  // points per task
 
 static rf_status evaluate_chunk(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
@@ -618,7 +618,7 @@ static rf_status evaluate_chunk(void *context, int64_t task, int worker, rf_erro
   const int32_t n = left < CHUNK ? (int32_t)left : CHUNK;
   const double *p = e->points + 3 * from;
   double *distance = e->distance + from, *gradient = e->gradient ? e->gradient + 3 * from : NULL;
-  // a lone place is no block
+  // a single point is not a block
   if (n == 1)
     *distance =
         gradient ? rf_field_gradient_rt(e->field, p, gradient) : rf_field_distance_rt(e->field, p);
@@ -644,7 +644,7 @@ typedef struct sampling {
   float *values;
 } sampling;
 
-enum { ROW = 64 };  // places at once
+enum { ROW = 64 };  // points at once
 
 static rf_status sample_plane(void *context, int64_t task, int worker, rf_error *err) {
   (void)worker, (void)err;
@@ -660,7 +660,7 @@ static rf_status sample_plane(void *context, int64_t task, int worker, rf_error 
         p[3 * k + 2] = s->origin[2] + (from + k) * s->spacing[2];
       }
       rf_field_distances_rt(s->field, count, p, distance);
-      // what float32 does not hold is refused when the grid is sealed
+      // values beyond float32 are rejected when the grid is sealed
       for (int32_t k = 0; k < count; ++k) *to++ = (float)distance[k];
     }
   return RF_OK;

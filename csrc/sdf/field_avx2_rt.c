@@ -1,4 +1,4 @@
-// Queries of fields, avx2 variant.
+// Queries of fields, AVX2 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

@@ -1,11 +1,11 @@
 // Body of the variants of field_rt.c.  Needs RF_WIDTH 4 and RF_NAME (linalg/simd.h).
 //
-// One place is interpolated along x, then y, then z: the four samples with the lower x are one
-// vector, those with the higher x another.  Many places are interpolated four at a time, one a
-// lane, in the same order: where their samples are is found, and these asked for, AHEAD places
-// before they are used, so that the memory always has something to do.
+// A single point is interpolated along x, then y, then z: the four samples with the lower x are one
+// vector, those with the higher x another.  Many points are interpolated four at a time, one per
+// lane, in the same order: their samples are located and prefetched AHEAD points before their use,
+// to keep the memory busy.
 //
-// Products and sums are not made one (contracted): so the bits are the same for all variants.
+// Contraction of products and sums is off, so all variants give the same bits.
 #if !defined(__clang__)
 #pragma GCC optimize("fp-contract=off")
 #endif
@@ -16,18 +16,19 @@
 #include "linalg/vec3.h"
 #include "sdf/field_kernels.h"
 
-// Out of line, for what is rare and others are not to pay for.
+// Out of line, to keep rare cases from slowing down the common ones.
 #define APART static __attribute__((noinline))
 
-enum { RING = 32, AHEAD = 28 };  // places: their samples, 4 lines each, fit into the first cache
-enum { BLOCK = 64 };             // places of which groups of parts are put together
+// Numbers of points: the samples of RING points, 4 lines each, fit into the first-level cache.
+enum { RING = 32, AHEAD = 28 };
+enum { BLOCK = 64 };  // points per block of grouped fields
 
 typedef float rf_f4 __attribute__((vector_size(16)));
 typedef uint64_t rf_u2 __attribute__((vector_size(16)));
 typedef int32_t rf_i4 __attribute__((vector_size(16)));
 typedef double rf_d2 __attribute__((vector_size(16)));
 
-// Conversions of four: compilers make two halves of the portable ones.
+// Conversions of four values: compilers split the portable ones in halves.
 #if defined(__AVX__) && !defined(__clang__)
 RF_INLINE rf_v4 of_floats(rf_f4 x) { return __builtin_ia32_cvtps2pd256(x); }
 RF_INLINE rf_v4 of_integers(rf_i4 x) { return __builtin_ia32_cvtdq2pd256(x); }
@@ -40,7 +41,7 @@ RF_INLINE rf_i4 whole_part(rf_v4 x) { return __builtin_convertvector(x, rf_i4); 
 
 // ---- grids ------------------------------------------------------------------------
 
-// where a place is among the samples: the lowest corner of its cell, and how far into it
+// Position among the samples: lowest corner of the cell, and local coordinates in it.
 typedef struct cell {
   int32_t at;
   double x, y, z;
@@ -58,7 +59,7 @@ RF_INLINE cell locate(const rf_grid *g, double px, double py, double pz) {
   return (cell){(i * g->n[1] + j) * g->n[2] + k, x - i, y - j, z - k};
 }
 
-// two samples that follow each other along z, and the two of the next row
+// Loads two adjacent samples along z, and the two of the next row.
 RF_INLINE rf_v4 four_samples(const float *v, size_t row) {
   rf_u2 pairs;
   uint64_t first, second;
@@ -72,15 +73,15 @@ RF_INLINE rf_d2 low_half(rf_v4 v) { return (rf_d2){v[0], v[1]}; }
 RF_INLINE rf_d2 high_half(rf_v4 v) { return (rf_d2){v[2], v[3]}; }
 RF_INLINE double mix(double t, rf_d2 v) { return v[0] + t * (v[1] - v[0]); }
 
-// The coordinates of a place, the last twice.
+// The coordinates of a point, the last one twice.
 RF_INLINE rf_v4 lanes_of(const double *p) { return (rf_v4){p[0], p[1], p[2], p[2]}; }
 
-// False for what is no place.
+// True if q is inside the box; false for NaN.
 RF_INLINE bool inside(const rf_grid *g, rf_v4 q) {
   return rf_all4((rf_m4)(q >= rf_load4(g->lanes_low)) & (rf_m4)(q <= rf_load4(g->lanes_high)));
 }
 
-// The cell of a place inside the box; the bits of locate.
+// The cell of a point inside the box; the same bits as locate.
 RF_INLINE cell locate_inside(const rf_grid *g, rf_v4 q) {
   const rf_v4 t = (q - rf_load4(g->lanes_low)) * rf_load4(g->lanes_inverse);
   const rf_i4 at = whole_part(rf_least4(t, rf_load4(g->lanes_cell)));
@@ -105,7 +106,7 @@ RF_INLINE double interpolate(const rf_grid *g, cell at, double *gradient) {
   return mix(at.z, line);
 }
 
-// how far a coordinate is beyond a side; what is no number is no number
+// Returns the distance of a coordinate beyond a side; NaN stays NaN.
 RF_INLINE double beyond(double p, double low, double high) {
   return p - (p < low ? low : p > high ? high : p);
 }
@@ -114,10 +115,10 @@ RF_INLINE double outside_value(const rf_grid *g, double square) {
   return sqrt(square) + (g->boundary > 0.0 ? g->boundary : 0.0);
 }
 
-// Out of line, for which fields without groups do not pay.
+// Out of line, to keep fields without groups fast.
 #define APART static __attribute__((noinline))
 
-// of a place outside of the box, or of what is no place
+// Returns the value outside the box, or for NaN.
 APART double value_outside(const rf_grid *g, const double *p, double *gradient) {
   double way[3];
   for (int c = 0; c < 3; ++c) way[c] = beyond(p[c], g->origin[c], g->corner[c]);
@@ -130,7 +131,7 @@ APART double value_outside(const rf_grid *g, const double *p, double *gradient) 
   return interpolate(g, locate(g, p[0], p[1], p[2]), gradient);
 }
 
-// gradient is nullable
+// Returns the value of a grid; gradient is nullable.
 RF_INLINE double grid_value(const rf_grid *g, const double *p, double *gradient) {
   const rf_v4 q = {p[0], p[1], p[2], p[2]};
   const rf_m4 out =
@@ -139,7 +140,7 @@ RF_INLINE double grid_value(const rf_grid *g, const double *p, double *gradient)
   return interpolate(g, locate_inside(g, q), gradient);
 }
 
-// The same for four places at once; what is known of those that are to be interpolated.
+// Located samples of several points, four at a time, before interpolation.
 typedef struct ring {
   int32_t at[RING];
   int32_t cell[3][RING];  // along each axis
@@ -155,7 +156,7 @@ RF_INLINE void find_four(const rf_grid *g, const double *p, int32_t i, ring *r) 
     way[c] = q - rf_least4(rf_splat(g->corner[c]), rf_most4(rf_splat(g->origin[c]), q));
     rf_v4 t = (q - rf_splat(g->origin[c])) * rf_splat(g->inverse[c]);
     t = rf_least4(rf_most4(t, rf_splat(0.0)), rf_splat((double)(g->n[c] - 1)));
-    // of the last sample the cell before
+    // the last sample belongs to the cell before it
     const rf_i4 at = whole_part(rf_least4(t, rf_splat(g->lanes_cell[c])));
     rf_store4(r->into[c] + i, t - of_integers(at));
     memcpy(r->cell[c] + i, &at, sizeof at);
@@ -165,8 +166,8 @@ RF_INLINE void find_four(const rf_grid *g, const double *p, int32_t i, ring *r) 
   memcpy(r->at + i, &index, sizeof index);
 }
 
-// Prefetches the samples around a cell along x and y, wherever that is; those along z are in the
-// lines of the cell, which the search for distances has left in the caches.
+// Prefetches the samples around a cell along x and y; the address may lie outside the grid.
+// Samples along z are in the lines of the cell, which the distance query has left in the caches.
 RF_INLINE void ask_around(const float *v, size_t plane, size_t row) {
   const uintptr_t at = (uintptr_t)v;
   const uintptr_t x = plane * sizeof *v, y = row * sizeof *v;
@@ -180,13 +181,13 @@ RF_INLINE void ask_around(const float *v, size_t plane, size_t row) {
   __builtin_prefetch((const void *)(at + 2 * y + x));
 }
 
-// n places, four count; around: asks for what differences over a spacing take
+// Locates four points, of which n are given; around: prefetches samples for differences, too.
 RF_INLINE void find_some(const rf_grid *g, int32_t n, const double *p, int32_t i, bool around,
                          ring *r) {
   const size_t row = (size_t)g->n[2], plane = (size_t)g->n[1] * row;
   double last[12];
   if (n < 4) {
-    // the first of them stands for those that are none
+    // repeat the given points in place of missing ones
     for (int32_t k = 0; k < 12; ++k) last[k] = k < 3 * n ? p[k] : p[k % 3];
     p = last;
   }
@@ -204,7 +205,7 @@ RF_INLINE void find_some(const rf_grid *g, int32_t n, const double *p, int32_t i
   }
 }
 
-// of four places the samples at v, and those next to them along z
+// The samples of four points at v, and the next ones along z.
 RF_INLINE void eight_samples(const float *v, const int32_t *at, rf_v4 *near, rf_v4 *far) {
   uint64_t pair[4];
   for (int k = 0; k < 4; ++k) memcpy(&pair[k], v + at[k], sizeof pair[k]);
@@ -218,10 +219,10 @@ RF_INLINE void eight_samples(const float *v, const int32_t *at, rf_v4 *near, rf_
 #endif
 }
 
-// The samples at the corners of the cells of four places, by x, y and z.
+// Samples at the corners of the cells of four points, by x, y and z.
 typedef rf_v4 corners[2][2][2];
 
-// gradient: of four places its x, its y and its z, of those inside the box; nullable
+// Interpolates four points; gradient: x, y and z of the four, for those inside the box; nullable.
 RF_INLINE rf_v4 use_corners(const rf_grid *g, const ring *r, int32_t i, corners at,
                             rf_v4 *gradient) {
   const rf_v4 x = rf_load4(r->into[0] + i), y = rf_load4(r->into[1] + i),
@@ -264,12 +265,12 @@ RF_INLINE rf_v4 use_four(const rf_grid *g, const ring *r, int32_t i, rf_v4 *grad
 
 // ---- differences over a spacing ---------------------------------------------------
 
-// Samples for central differences at four places: beside the corners of their cells, along each
-// axis those one before and one behind these, by the two other axes.
+// Samples for central differences at four points: the corners of their cells and, along each axis,
+// the samples before and behind these, by the two other axes.
 typedef struct around {
   corners cell;
   rf_v4 before[3][2][2], behind[3][2][2];
-  rf_v4 half[3][2];  // 0.5, or 1 at a side of the grid, where there is none before, or behind
+  rf_v4 half[3][2];  // 0.5, or 1 at a side of the grid, where a neighbour is missing
 } around;
 
 #if defined(__clang__)
@@ -278,7 +279,7 @@ typedef struct around {
 #define SHUFFLE_F4(a, b, i, j, k, l) __builtin_shuffle(a, b, (rf_i4){i, j, k, l})
 #endif
 
-// of four places the four samples at v along z
+// The four samples at v along z, for four points.
 RF_INLINE void sixteen_samples(const float *v, const int32_t *at, rf_v4 out[4]) {
   rf_f4 p[4];
   for (int k = 0; k < 4; ++k) memcpy(&p[k], v + at[k], sizeof p[k]);
@@ -313,7 +314,7 @@ RF_INLINE void take_inner(const rf_grid *g, const ring *r, int32_t i, around *s)
   for (int c = 0; c < 3; ++c) s->half[c][0] = s->half[c][1] = rf_splat(0.5);
 }
 
-// The same for one of the places, which may be at a side of the grid.
+// The same for one point, which may be at a side of the grid.
 APART void take_side(const rf_grid *g, const ring *r, int32_t i, int k, around *s) {
   const size_t step[3] = {(size_t)g->n[1] * (size_t)g->n[2], (size_t)g->n[2], 1};
   const float *v = g->values + r->at[i + k];
@@ -347,8 +348,8 @@ RF_INLINE bool all_inner(const rf_grid *g, const ring *r, int32_t i) {
 
 RF_INLINE rf_v4 mix4(rf_v4 t, rf_v4 a, rf_v4 b) { return a + t * (b - a); }
 
-// Interpolated along an axis, at t: differences of the neighbours of its two ends; then along the
-// two others, at u and w.  `s` by the axis, then by these.
+// Differences of the neighbours of the two ends of an edge, interpolated along it at t, then along
+// the two other axes at u and w.  `s` by the axis, then by these.
 RF_INLINE rf_v4 difference(rf_v4 t, rf_v4 u, rf_v4 w, const rf_v4 half[2], const rf_v4 before[2][2],
                            const rf_v4 low[2][2], const rf_v4 high[2][2],
                            const rf_v4 behind[2][2]) {
@@ -383,8 +384,8 @@ APART rf_v4 use_side(const rf_grid *g, const ring *r, int32_t i, rf_v4 *slope) {
   return finish_around(g, r, i, &s, slope);
 }
 
-// Central differences of the interpolant over a spacing to both sides: those of the samples,
-// interpolated.  slope: of four places its x, its y and its z, of those inside the box.
+// Computes central differences of the interpolant over a spacing to both sides, as interpolated
+// differences of samples.  slope: x, y and z of the four points, for those inside the box.
 RF_INLINE rf_v4 use_around(const rf_grid *g, const ring *r, int32_t i, rf_v4 *slope) {
   if (!all_inner(g, r, i)) return use_side(g, r, i, slope);
   around s;
@@ -392,7 +393,8 @@ RF_INLINE rf_v4 use_around(const rf_grid *g, const ring *r, int32_t i, rf_v4 *sl
   return finish_around(g, r, i, &s, slope);
 }
 
-// gradient is nullable; central: in its place differences over a spacing
+// Evaluates a grid at n points; gradient is nullable; central: differences over a spacing replace
+// it.
 RF_INLINE void grid_values(const rf_grid *g, int32_t n, const double *p, double offset,
                            bool least_of, bool central, double *distance, double *gradient) {
   ring r;
@@ -428,7 +430,8 @@ RF_INLINE void grid_values(const rf_grid *g, int32_t n, const double *p, double 
 
 // ---- shapes -----------------------------------------------------------------------
 
-// from a place on an axis or at a centre outwards: any way that is perpendicular to `axis`
+// Computes an outward direction at a point on an axis or at a centre: any vector perpendicular to
+// `axis`.
 static void some_normal(const double *axis, double *out) {
   int least = 0;
   for (int c = 1; c < 3; ++c)
@@ -470,7 +473,7 @@ static double box_value(const rf_field_part *s, const double *p, double *gradien
     for (int c = 0; c < 3 && gradient; ++c) gradient[c] = way[c] / out;
     return out;
   }
-  // the nearest of the six faces
+  // nearest of the six faces
   double best = -INFINITY, sign = 1.0;
   int axis = 0;
   for (int c = 0; c < 3; ++c) {
@@ -502,7 +505,7 @@ static double part_value(const rf_field_part *s, const double *p, double *gradie
 
 // ---- groups -----------------------------------------------------------------------
 
-// a part's value, whichever side of it is meant
+// Returns a part's value, negated for a complement.
 static double side_value(const rf_field_part *s, const double *p, double *gradient) {
   rf_field_part part = *s;
   part.offset = 0.0;
@@ -512,7 +515,7 @@ static double side_value(const rf_field_part *s, const double *p, double *gradie
   return -d - s->offset;
 }
 
-// the field's value where there are intersections
+// Returns the field's value if there are intersections.
 APART double grouped_value(const rf_field *f, const double *p, double *gradient) {
   double best = INFINITY;
   for (int32_t k = 0; k < f->n_parts;) {
@@ -532,11 +535,11 @@ APART double grouped_value(const rf_field *f, const double *p, double *gradient)
   return best;
 }
 
-// the same for n places, no more than BLOCK; gradient is nullable, central as of grid_values
+// The same for n points, at most BLOCK; gradient is nullable, `central` as in grid_values.
 static void grouped_block(const rf_field *f, int32_t n, const double *points, bool central,
                           double *distance, double *gradient) {
   double part[BLOCK], part_slope[3 * BLOCK], group[BLOCK], group_slope[3 * BLOCK];
-  bool first = true;  // group
+  bool first = true;  // first group
   for (int32_t k = 0; k < f->n_parts; ++k) {
     const rf_field_part *s = &f->parts[k];
     const bool last = k + 1 == f->n_parts || !f->parts[k + 1].joined;
@@ -575,7 +578,7 @@ APART void grouped_values(const rf_field *f, int32_t n, const double *points, bo
 
 // ---- fields -----------------------------------------------------------------------
 
-// The most frequent query: inside of a field of one grid.
+// True for the most frequent query: inside the box of a field of one grid.
 RF_INLINE bool lone_inside(const rf_field *f, rf_v4 q) {
   return f->plain && f->n_parts == 1 && f->parts[0].shape == RF_SHAPE_GRID &&
          inside(f->parts[0].grid, q);

@@ -1,5 +1,5 @@
-// The variants of the queries of fields, one set a field_<variant>_rt.c; their bits are the same,
-// one by one and in blocks.
+// Variants of the field queries, one set per field_<variant>_rt.c; all give the same bits, for
+// single points and blocks.
 #ifndef RF_SDF_FIELD_KERNELS_H
 #define RF_SDF_FIELD_KERNELS_H
 

@@ -6,13 +6,13 @@
 #include "base/alloc.h"
 #include "base/run.h"
 
-// Corners of a cube are numbered 4 dx + 2 dy + dz.  An edge is 8 times its axis plus its corner
-// at the lower end: 12 of 24 numbers are in use.
+// Corners of a cube are numbered 4 dx + 2 dy + dz.  The number of an edge is 8 times its axis plus
+// its corner at the lower end: 12 of 24 numbers are in use.
 enum { EDGES = 24, MAX_LOOP = 12 };
 
 static int bit_of(int axis) { return 4 >> axis; }
 
-// faces of a cube, corners counter-clockwise seen from outside, with the edges between them
+// Faces of a cube, corners counter-clockwise seen from outside, with the edges between them.
 typedef struct cube_faces {
   uint8_t corner[6][4];
   uint8_t edge[6][4];  // from corner k to corner k + 1
@@ -38,8 +38,8 @@ static void name_faces(cube_faces *f) {
     }
 }
 
-// Loops of a cube: next[e] is the cut edge that follows e around the part of the surface in it.
-// d: samples minus the value, INFINITY where imagined.
+// Finds the loops of a cube: next[e] is the cut edge that follows e around the surface in it.  d:
+// samples minus the value, INFINITY in the padding.
 static void join_cuts(const cube_faces *f, const double d[8], int8_t next[EDGES]) {
   for (int e = 0; e < EDGES; ++e) next[e] = -1;
   for (int face = 0; face < 6; ++face) {
@@ -51,16 +51,16 @@ static void join_cuts(const cube_faces *f, const double d[8], int8_t next[EDGES]
       count += below[k];
     }
     if (count == 0 || count == 4) continue;
-    // Ambiguous: two opposite corners are below.  They are connected when the saddle is below.
-    // Products, compared: both cubes at the face come to the same answer.
+    // ambiguous: two opposite corners are below; they are connected if the saddle is below.  Both
+    // cubes at the face compare the same products, so they agree.
     bool connected = false;
     if (count == 2 && below[0] == below[2]) {
       const double low = below[0] ? d[c[0]] * d[c[2]] : d[c[1]] * d[c[3]];
       const double high = below[0] ? d[c[1]] * d[c[3]] : d[c[0]] * d[c[2]];
       connected = low > high;
     }
-    // from where the outline of the face goes below, to where it comes up: behind the corners
-    // below, or, when these are connected, in front of them
+    // from the edge where the outline of the face goes below to the one where it comes up: behind
+    // the corners below or, if these are connected, in front of them
     for (int k = 0; k < 4; ++k) {
       if (below[k] || !below[(k + 1) % 4]) continue;
       int up = connected ? (k + 3) % 4 : (k + 1) % 4;
@@ -72,31 +72,31 @@ static void join_cuts(const cube_faces *f, const double d[8], int8_t next[EDGES]
 
 // ---- layers --------------------------------------------------------------------
 
-// what lies on plane i of samples, and between it and the next one
+// Contents of plane i of samples, and of the layer between it and the next plane.
 typedef struct layer {
   int64_t in_plane, along, centres, triangles, closing;
 } layer;
 
 typedef struct scratch {
-  float *value[2];               // samples of both planes, with the imagined ones around
-  int32_t *y[2], *z[2], *along;  // vertices on edges by their lower ends; -1: not cut
+  float *value[2];               // samples of both planes, padded
+  int32_t *y[2], *z[2], *along;  // vertices on edges, by the lower ends; -1: not cut
 } scratch;
 
 typedef struct extraction {
   cube_faces faces;
-  const int32_t *n;  // samples
-  int32_t p[3];      // samples with the imagined ones
+  const int32_t *n;  // samples along each axis
+  int32_t p[3];      // samples with padding
   const double *origin, *spacing;
   const float *values;
   double value;
-  layer *layers;    // counted in the first round      (p0)
+  layer *layers;    // counted in the first pass        (p0)
   int64_t *vertex;  // first vertex of each layer       (p0 + 1)
   int64_t *corner;  // first triangle of each layer     (p0 + 1)
-  scratch *work;    // one a worker
+  scratch *work;    // per worker
   rf_isosurface *out;
 } extraction;
 
-// samples of padded plane i; whether some are below
+// Loads the samples of padded plane i; true if some are below.
 static bool load_plane(const extraction *x, int32_t i, float *to) {
   const int32_t p1 = x->p[1], p2 = x->p[2];
   for (size_t k = 0; k < (size_t)p1 * (size_t)p2; ++k) to[k] = INFINITY;
@@ -114,7 +114,7 @@ static bool load_plane(const extraction *x, int32_t i, float *to) {
   return some;
 }
 
-// Place of the cut along an edge, in spacings from its lower end.
+// Returns the position of the cut along an edge, in spacings from its lower end.
 static double place_of(double a, double b) {
   const double t = isinf(a) ? 1.0 : isinf(b) ? 0.0 : a / (a - b);
   return fmin(fmax(t, RF_CUT_MARGIN), 1.0 - RF_CUT_MARGIN);
@@ -125,8 +125,8 @@ static void place_vertex(const extraction *x, const int32_t at[3], int axis, dou
     to[c] = x->origin[c] + ((double)(at[c] - 1) + (c == axis ? t : 0.0)) * x->spacing[c];
 }
 
-// Numbers the cut edges from the samples `a` to those `step` further in `b`, from *v on.
-// With `put` their vertices are set.
+// Numbers the cut edges from samples `a` to those `step` further in `b`, from *v on.  Sets their
+// vertices if `put`.
 static int64_t number_cuts(const extraction *x, const float *a, const float *b, size_t step,
                            int axis, int32_t plane, int32_t *number, int64_t *v, bool put) {
   int64_t closing = 0;
@@ -149,7 +149,7 @@ static int64_t number_cuts(const extraction *x, const float *a, const float *b, 
   return closing;
 }
 
-// The middle of the cuts on some edges of the cube whose lowest corner is `at`.
+// Computes the mean of the cuts on some edges of the cube whose lowest corner is `at`.
 static void place_centre(const extraction *x, const int32_t at[3], const double d[8],
                          const int8_t *edges, int length, double *middle) {
   for (int c = 0; c < 3; ++c) middle[c] = 0.0;
@@ -162,8 +162,8 @@ static void place_centre(const extraction *x, const int32_t at[3], const double 
   }
 }
 
-// The loops of the cube whose lowest corner is `at`.  Counts its centres and triangles; with
-// `put` they are set.
+// Processes the loops of the cube whose lowest corner is `at`. Counts its centres and triangles;
+// sets them if `put`.
 static void cut_cube(const extraction *x, const int32_t at[3], const double d[8],
                      const int32_t vertex[EDGES], int64_t *centre, int64_t *triangle, bool put) {
   int8_t next[EDGES];
@@ -196,7 +196,7 @@ static void cut_cube(const extraction *x, const int32_t at[3], const double d[8]
   }
 }
 
-// One layer of cubes, counted or set.
+// Counts or sets one layer of cubes.
 static void cut_layer(const extraction *x, int32_t i, scratch *w, bool put) {
   const size_t p2 = (size_t)x->p[2];
   layer *l = &x->layers[i];
@@ -206,7 +206,7 @@ static void cut_layer(const extraction *x, int32_t i, scratch *w, bool put) {
   const int64_t first = v;
   int64_t closing = 0;
   for (int s = 0; s < 2; ++s) {
-    // what lies on the second plane belongs to the next layer
+    // vertices on the second plane belong to the next layer
     int64_t u = put ? x->vertex[i + s] : 0;
     int64_t of_plane =
         number_cuts(x, w->value[s], w->value[s], p2, 1, i + s, w->y[s], &u, put && s == 0);
@@ -218,7 +218,7 @@ static void cut_layer(const extraction *x, int32_t i, scratch *w, bool put) {
   const int64_t along = v - first - in_plane;
   int64_t centre = v, triangle = put ? x->corner[i] : 0;
   for (int32_t j = 0; j + 1 < x->p[1]; ++j) {
-    // below or not of the four samples at the lower end of the next cube
+    // classes of the four samples at the lower end of the next cube: below or not
     const size_t row = (size_t)j * p2;
     const float *f[4] = {w->value[0] + row, w->value[0] + row + p2, w->value[1] + row,
                          w->value[1] + row + p2};
@@ -260,7 +260,7 @@ static rf_status put_layer(void *context, int64_t task, int worker, rf_error *er
   return RF_OK;
 }
 
-// ---- the whole -----------------------------------------------------------------
+// ---- complete extraction ----------------------------------------------------------
 
 static rf_status check(const int32_t n[3], const double origin[3], const double spacing[3],
                        const float *values, double value, rf_error *err) {
@@ -274,7 +274,7 @@ static rf_status check(const int32_t n[3], const double origin[3], const double 
       return rf_fail(err, RF_ERR_ARG, "spacing[%d] is %g; it must be positive and finite", c,
                      spacing[c]);
   }
-  // numbers of a plane are products of two
+  // indices within a plane are products of two numbers
   if ((double)(n[1] + 2.0) * (n[2] + 2.0) > INT32_MAX)
     return rf_fail(err, RF_ERR_ARG, "values has %d x %d samples in a plane, which is too many",
                    (int)n[1], (int)n[2]);

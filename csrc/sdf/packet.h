@@ -1,8 +1,8 @@
-// Distances of a packet of 4 x 4 x 4 neighbouring places from a triangle surface.
+// Distances of a packet of 4 x 4 x 4 neighbouring points from a triangle surface.
 //
-// The tree of boxes is walked once for all of them: a box or triangle is looked at when it may be
-// nearer than what any of them has found so far.  Along z four places are one vector, along x and
-// y they share what does not depend on z.
+// The tree of boxes is traversed once for all points: a box or triangle is visited if it may be
+// nearer to any of them than its nearest triangle so far.  Four points along z are one vector;
+// terms that do not depend on z are shared along x and y.
 #ifndef RF_SDF_PACKET_H
 #define RF_SDF_PACKET_H
 
@@ -13,10 +13,10 @@ enum { RF_PACKET = 4, RF_PACKET_PLACES = 64, RF_PACKET_SEEDS = 4 };
 
 typedef struct rf_packet {
   double x[RF_PACKET], y[RF_PACKET], z[RF_PACKET];  // coordinates, m
-  int32_t n_seeds;                                  // triangles likely to be near, in the tree's
-  int32_t seed[RF_PACKET_SEEDS];                    // order: of a packet before; set for the next
-  double square[RF_PACKET_PLACES];                  // squared distances, z fastest
-  int64_t nearest[RF_PACKET_PLACES];                // triangles, in the tree's order
+  int32_t n_seeds;                    // triangles likely to be near, from a previous packet;
+  int32_t seed[RF_PACKET_SEEDS];      // positions in the tree; set for the next packet
+  double square[RF_PACKET_PLACES];    // squared distances, z fastest
+  int64_t nearest[RF_PACKET_PLACES];  // triangles, by position in the tree
 } rf_packet;
 
 typedef void rf_packet_fn(const rf_closest *c, rf_packet *packet);

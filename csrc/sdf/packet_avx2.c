@@ -1,4 +1,4 @@
-// Distances of packets, avx2 variant.
+// Distances of packets, AVX2 variant.
 #include "linalg/simd.h"
 
 #if RF_SIMD_X86

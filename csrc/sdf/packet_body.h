@@ -5,7 +5,7 @@
 #include "linalg/simd_body.h"
 #include "sdf/packet.h"
 
-enum { COLUMNS = RF_PACKET * RF_PACKET };  // vectors of a packet
+enum { COLUMNS = RF_PACKET * RF_PACKET };  // vectors per packet
 
 typedef struct work {
   rf_v4 best[COLUMNS];
@@ -18,8 +18,8 @@ RF_INLINE rf_v4 choose(rf_m4 mask, rf_v4 yes, rf_v4 no) {
   return (rf_v4)((mask & (rf_m4)yes) | (~mask & (rf_m4)no));
 }
 
-// squared distance from a side: the way (wx, wy, wz) from its begin, the side (ex, ey, ez), the
-// product of the two, the inverse of its squared length
+// Computes the squared distance from a side: vector (wx, wy, wz) from its begin, side (ex, ey, ez),
+// the product of the two, inverse squared length.
 RF_INLINE rf_v4 side_square(double wx, double wy, rf_v4 wz, double ex, double ey, double ez,
                             rf_v4 along, double inverse) {
   const rf_v4 t = rf_least4(rf_most4(along * rf_splat(inverse), rf_splat(0.0)), rf_splat(1.0));
@@ -41,7 +41,7 @@ static void look_at_triangle(work *w, const rf_closest_triangle *t, int64_t at, 
     const rf_v4 best = w->best[column];
     const rf_v4 height = hz + rf_splat(n[0] * wx + n[1] * wy);
     const rf_v4 above = height * height;
-    // no place of the triangle is nearer than its plane
+    // all points of the triangle are at least as far as its plane
     if (!flat && !rf_any4((rf_m4)(above < best))) continue;
     const rf_v4 a = uz + rf_splat(u[0] * wx + u[1] * wy), b = vvz + rf_splat(v[0] * wx + v[1] * wy);
     const rf_m4 inside = (rf_m4)(a >= 0.0) & (rf_m4)(b >= 0.0) & (rf_m4)(a + b <= t->one);
@@ -59,12 +59,13 @@ static void look_at_triangle(work *w, const rf_closest_triangle *t, int64_t at, 
   }
 }
 
-// distances of coordinates from an interval
+// Distances of coordinates from an interval.
 RF_INLINE rf_v4 beside(rf_v4 x, double low, double high) {
   return rf_most4(rf_most4(rf_splat(low) - x, x - rf_splat(high)), rf_splat(0.0));
 }
 
-// which columns have places that may be nearer to a box than to what they found
+// Returns the columns with points that may be nearer to a box than to their nearest triangle so
+// far.
 RF_INLINE unsigned columns_near(const work *w, const double *box, unsigned active) {
   double dx[RF_PACKET], dy[RF_PACKET];
   const rf_v4 x = beside(rf_load4(w->p->x), box[0], box[3]),
@@ -123,7 +124,7 @@ void RF_NAME(rf_packet)(const rf_closest *c, rf_packet *p) {
     rf_store4(p->square + 4 * k, w.best[k]);
     memcpy(p->nearest + 4 * k, &w.nearest[k], sizeof w.nearest[k]);
   }
-  // what is near at the far end is likely to be near beyond it
+  // triangles near the far end of this packet are likely to be near the next one
   static const int seeds[RF_PACKET_SEEDS] = {3, 15, 51, 63};
   p->n_seeds = 0;
   for (int s = 0; s < RF_PACKET_SEEDS; ++s) {

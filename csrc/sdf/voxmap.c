@@ -34,12 +34,13 @@ void rf_voxmap_free(rf_voxmap *m) {
 // ---- from a surface -----------------------------------------------------------
 
 typedef struct coding {
-  const uint64_t *surface;      // bits of the voxels that the surface meets
-  const rf_voxel_grid *filled;  // these and what they enclose
+  const uint64_t *surface;      // bitmap of the voxels that the surface meets
+  const rf_voxel_grid *filled;  // these and the voxels they enclose
   rf_voxmap *map;
 } coding;
 
-// surface voxels in the three by three rows around row (j, k), 64 at a time; none beside the grid
+// Returns the surface voxels in the 3 x 3 rows around row (j, k), 64 at a time; none outside the
+// grid.
 static uint64_t rows_around(const coding *c, int32_t j, int32_t k, size_t w) {
   const rf_voxel_grid *g = c->filled;
   if (w >= g->words) return 0;
@@ -51,7 +52,7 @@ static uint64_t rows_around(const coding *c, int32_t j, int32_t k, size_t w) {
   return bits;
 }
 
-// bit b of x becomes bit 2 b
+// Moves bit b of x to bit 2 b.
 static uint64_t spread(uint32_t x) {
   uint64_t v = x;
   v = (v | v << 16) & UINT64_C(0x0000FFFF0000FFFF);
