@@ -1,6 +1,6 @@
 #include "dynamics/central.h"
 
-static rf_status step_rt(rf_motion *m) {
+static rf_status compute(rf_motion *m) {
   rf_system *s = m->system;
   const double h = m->set.dt_s, alpha = s->damping_mass;
   m->displaced_m = 0.0;
@@ -11,7 +11,7 @@ static rf_status step_rt(rf_motion *m) {
   rf_status st = s->operations->evaluate(s, m->x, false, NULL, m->force);
   if (st >= 0)
     st = s->operations->balance(s, m->x, m->xdot, NULL, m->force, m->applied, m->residual);
-  for (int64_t i = 0; i < m->n; ++i) m->residual[i] = -m->residual[i];
+  for (int64_t i = 0; i < m->n; ++i) m->residual[i] = 0.0 - m->residual[i];  // no negative zeros
   if (st >= 0) st = s->operations->mass_solve(s, m->residual, m->xddot);
   if (st < 0) return st;
   for (int64_t i = 0; i < m->n; ++i) {
@@ -19,6 +19,12 @@ static rf_status step_rt(rf_motion *m) {
     m->xdot[i] += 0.5 * h * m->xddot[i];
   }
   return rf_motion_keep_rt(m);
+}
+
+static rf_status step_rt(rf_motion *m) {
+  const rf_status st = compute(m);
+  if (st < 0) rf_motion_clean_rt(m);
+  return st;
 }
 
 const rf_scheme_operations rf_central_rt = {.step = step_rt};

@@ -97,7 +97,7 @@ static rf_status accelerate(rf_motion *m) {
   const rf_system_operations *op = s->operations;
   rf_status st = op->evaluate(s, m->x, false, NULL, m->force);
   if (st >= 0) st = op->balance(s, m->x, m->xdot, NULL, m->force, m->load, m->residual);
-  for (int64_t i = 0; i < m->n; ++i) m->residual[i] = -m->residual[i];
+  for (int64_t i = 0; i < m->n; ++i) m->residual[i] = 0.0 - m->residual[i];  // no negative zeros
   if (st >= 0 && !s->explicit_steps) st = op->factorize(s, 1.0, 0.0, 0.0, NULL);
   if (st >= 0)
     st = (s->explicit_steps ? op->mass_solve : op->solve)(s, m->residual, m->xddot);
@@ -120,7 +120,7 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
       memcpy(step[i], given[i], bytes);
     else
       memset(step[i], 0, bytes);
-  m->prepared = false;
+  rf_motion_clean_rt(m);
   rf_motion_apply_rt(m, NULL);
   s->run = run;
   s->err = err;
@@ -129,12 +129,16 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   if (st < 0) goto done;
   for (int i = 0; i < 3; ++i)
     for (int64_t d = 0; d < m->n; ++d)
-      if (!isfinite(step[i][d])) return not_finite(err);
+      if (!isfinite(step[i][d])) {
+        st = not_finite(err);
+        goto done;
+      }
   for (int i = 0; i < 3; ++i) memcpy(state[i], step[i], bytes);
   m->time_s = 0.0;
   m->displaced_m = 0.0;
   m->report = (rf_motion_report){0};
 done:
+  rf_motion_clean_rt(m);
   return st;
 }
 

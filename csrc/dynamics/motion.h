@@ -144,6 +144,8 @@ RF_MUST_CHECK rf_status rf_motion_finish_rt(rf_motion *m, const double *more);
 
 // For schemes.  Sets m->applied from `force` (nullable: zero) and the constant load.
 void rf_motion_apply_rt(rf_motion *m, const double *force);
+// After a failure: NaN may have reached the padding of vectors, which must be zero.
+void rf_motion_clean_rt(rf_motion *m);
 // The step becomes the state; RF_ERR_DIVERGED, with the state as it was, unless it is finite and
 // not too far.
 RF_MUST_CHECK rf_status rf_motion_keep_rt(rf_motion *m);

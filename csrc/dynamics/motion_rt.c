@@ -43,6 +43,14 @@ rf_status rf_motion_keep_rt(rf_motion *m) {
   return RF_OK;
 }
 
+void rf_motion_clean_rt(rf_motion *m) {
+  double *const vectors[] = {m->x,        m->xdot,      m->xddot,   m->force,
+                             m->residual, m->increment, m->product, m->way};
+  for (size_t k = 0; k < sizeof vectors / sizeof *vectors; ++k)
+    for (int64_t i = m->n; i < m->system->ld; ++i) vectors[k][i] = 0.0;
+  m->prepared = false;
+}
+
 rf_status rf_motion_step_rt(rf_motion *m, const double *force, int64_t n) {
   rf_motion_apply_rt(m, force);
   for (int64_t i = 0; i < n; ++i) {

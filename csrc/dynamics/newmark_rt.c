@@ -29,9 +29,11 @@ static void begin(rf_motion *m, const double *added) {
 }
 
 static rf_status end(rf_motion *m, bool linearized, double size) {
-  const rf_status st = rf_newton_solve_rt(m, linearized, size);
+  rf_status st = rf_newton_solve_rt(m, linearized, size);
   m->added = NULL;
-  return st < 0 ? st : rf_motion_keep_rt(m);
+  if (st >= 0) st = rf_motion_keep_rt(m);
+  if (st < 0) rf_motion_clean_rt(m);
+  return st;
 }
 
 static rf_status step_rt(rf_motion *m) {
@@ -54,18 +56,22 @@ void rf_motion_prepare_rt(rf_motion *m) {
   m->prepared = s->operations->evaluate(s, m->x, true, NULL, m->force) >= 0;
 }
 
-rf_status rf_motion_linearize_rt(rf_motion *m, const double *force, const double *stiffness,
-                                 double *increment) {
+static rf_status linearize(rf_motion *m, double *increment) {
   double size;
-  rf_motion_apply_rt(m, force);
-  begin(m, stiffness);
   rf_status st = rf_newton_look_rt(m, &size);
-  if (st < 0) return st;
-  if (!isfinite(size)) return RF_ERR_DIVERGED;
-  st = rf_newton_factorize_rt(m);
+  if (st >= 0) st = isfinite(size) ? rf_newton_factorize_rt(m) : RF_ERR_DIVERGED;
   if (st < 0) return st;
   for (int64_t i = 0; i < m->n; ++i) increment[i] = -m->residual[i];
   return rf_motion_solve_rt(m, increment, increment);
+}
+
+rf_status rf_motion_linearize_rt(rf_motion *m, const double *force, const double *stiffness,
+                                 double *increment) {
+  rf_motion_apply_rt(m, force);
+  begin(m, stiffness);
+  const rf_status st = linearize(m, increment);
+  if (st < 0) rf_motion_clean_rt(m);
+  return st;
 }
 
 rf_status rf_motion_solve_rt(rf_motion *m, const double *force, double *response) {

@@ -77,7 +77,9 @@ static rf_status factorize(rf_system *base, double mass, double stiffness, doubl
     for (int64_t i = 0; i < (int64_t)ld * ld; ++i)
       s->stiffness[i] += damping / stiffness * s->damping[i];
   s->joined = s->joined || damping != 0.0;
-  rf_dense_combine_rt(base->simd, r, mass, s->mass, stiffness, s->stiffness, ld, s->factor);
+  // a stiffness that is not finite is no part of the mass
+  const double *k = stiffness > 0.0 ? s->stiffness : s->mass;
+  rf_dense_combine_rt(base->simd, r, mass, s->mass, stiffness, k, ld, s->factor);
   if (added) rf_dense_combine_rt(base->simd, r, 1.0, s->factor, 1.0, added, ld, s->factor);
   return rf_dense_cholesky_rt(base->simd, r, s->factor, ld) ? RF_OK : RF_ERR_SINGULAR;
 }

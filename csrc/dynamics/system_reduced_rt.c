@@ -43,7 +43,9 @@ static rf_status factorize_rt(rf_system *base, double mass, double stiffness, do
   rf_reduced_system *s = self(base);
   const int32_t r = s->model->r, ld = (int32_t)base->ld;
   const rf_simd simd = base->simd;
-  rf_dense_combine_rt(simd, r, mass, s->mass, stiffness, s->stiffness, ld, s->factor);
+  // a stiffness that is not finite is no part of the mass
+  const double *k = stiffness > 0.0 ? s->stiffness : s->mass;
+  rf_dense_combine_rt(simd, r, mass, s->mass, stiffness, k, ld, s->factor);
   if (s->strain_rate && damping != 0.0)
     rf_dense_combine_rt(simd, r, 1.0, s->factor, damping, s->damping, ld, s->factor);
   if (added) rf_dense_combine_rt(simd, r, 1.0, s->factor, 1.0, added, ld, s->factor);

@@ -24,11 +24,6 @@ bool rf_dense_cholesky_rt(rf_simd simd, int32_t n, double *a, int32_t ld);
 void rf_dense_cholesky_solve_rt(rf_simd simd, int32_t n, const double *u, int32_t ld,
                                 const double *b, double *x);
 
-// Solves by Gaussian elimination with partial pivoting, for matrices that are not positive
-// definite.  Overwrites a; x is the right-hand side on entry, the solution on return.  False when
-// singular.
-bool rf_dense_lu_solve_rt(int32_t n, double *a, int32_t ld, double *x);
-
 // Computes y = A x.
 void rf_dense_multiply_rt(rf_simd simd, int32_t n, const double *a, int32_t ld, const double *x,
                           double *y);

@@ -205,7 +205,7 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
     py_raise(state, st, &err);
     goto done;
   }
-  kept = PyTuple_Pack(2, system, strain_rate);
+  kept = PyTuple_Pack(2, system, from.damping.strain_rate ? strain_rate : Py_None);
   result = kept ? py_object_new_locked(type, motion, release, kept) : NULL;
   if (!kept) release(motion);
   if (!result) goto done;
@@ -314,7 +314,7 @@ static PyObject *step_contact(PyObject *object, PyObject *args) {
                         &quaternions_obj, &field_qs_obj, &progress))
     return NULL;
   const rf_penalty *penalty = py_contact_get(state, contact);
-  if (!penalty || py_run_init(state, &run, progress, 1) < 0 ||
+  if (!penalty || !coupled_motion(state, object) || py_run_init(state, &run, progress, 1) < 0 ||
       vector_in(self, &force, force_obj, "force") < 0)
     return NULL;
   d.contact = contact;

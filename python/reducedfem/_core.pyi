@@ -592,8 +592,20 @@ def step_free_bodies(
     /,
 ) -> None: ...
 
-# csrc/pyext/py_simulation.c
-class _Simulation:  # no type of the core: what these have in common
+# csrc/pyext/py_motion.c
+@final
+class Motion:
+    def __new__(
+        cls,
+        scheme: str,
+        system: Reduced | Projected | Solid | SecondOrder,
+        damping: tuple[float, float],
+        settings: dict[str, float],
+        threads: int,
+        strain_rate: Damping | ArrayLike | None = None,
+        load: ArrayLike | None = None,
+        /,
+    ) -> Motion: ...
     def step(
         self,
         force: ArrayLike | None,
@@ -615,24 +627,6 @@ class _Simulation:  # no type of the core: what these have in common
         self,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64], float]: ...
     def report(self) -> dict[str, Any]: ...
-
-@final
-class NewmarkReduced(_Simulation):
-    def __new__(
-        cls,
-        system: Reduced,
-        dt: float,
-        alpha: float,
-        beta_damping: float,
-        beta: float,
-        gamma: float,
-        newton_max: int,
-        tol: float,
-        threads: int,
-        strain_rate: Damping | None = None,
-        load: ArrayLike | None = None,
-        /,
-    ) -> NewmarkReduced: ...
     def time_steps(
         self, force: ArrayLike | None, runs: int, inner: int, /
     ) -> NDArray[np.float64]: ...
@@ -647,93 +641,6 @@ class NewmarkReduced(_Simulation):
         /,
     ) -> tuple[Any, ...]: ...
 
-@final
-class NewmarkProjected(_Simulation):
-    def __new__(
-        cls,
-        system: Projected,
-        dt: float,
-        alpha: float,
-        beta_damping: float,
-        beta: float,
-        gamma: float,
-        newton_max: int,
-        tol: float,
-        threads: int,
-        viscosity: ArrayLike | None = None,
-        load: ArrayLike | None = None,
-        /,
-    ) -> NewmarkProjected: ...
-
-@final
-class NewmarkSolid(_Simulation):
-    def __new__(
-        cls,
-        system: Solid,
-        dt: float,
-        alpha: float,
-        beta_damping: float,
-        beta: float,
-        gamma: float,
-        newton_max: int,
-        tol: float,
-        threads: int,
-        viscosity: ArrayLike | None = None,
-        load: ArrayLike | None = None,
-        /,
-    ) -> NewmarkSolid: ...
-
-@final
-class CentralReduced(_Simulation):
-    def __new__(
-        cls,
-        system: Reduced,
-        dt: float,
-        alpha: float,
-        beta_damping: float,
-        threads: int,
-        strain_rate: Damping | None = None,
-        load: ArrayLike | None = None,
-        /,
-    ) -> CentralReduced: ...
-    def time_steps(
-        self, force: ArrayLike | None, runs: int, inner: int, /
-    ) -> NDArray[np.float64]: ...
-
-@final
-class CentralSolid(_Simulation):
-    def __new__(
-        cls,
-        system: Solid,
-        dt: float,
-        alpha: float,
-        beta_damping: float,
-        threads: int,
-        viscosity: ArrayLike | None = None,
-        load: ArrayLike | None = None,
-        /,
-    ) -> CentralSolid: ...
-
-# csrc/pyext/py_spectrum.c
-def reduced_eigenvalues(system: Reduced, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
-def reduced_stable_step(
-    system: Reduced,
-    q: ArrayLike | None,
-    beta_damping: float,
-    strain_rate: Damping | None = None,
-    /,
-) -> float: ...
-def solid_stable_step(
-    system: Solid,
-    u: ArrayLike | None,
-    beta_damping: float,
-    threads: int,
-    viscosity: ArrayLike | None = None,
-    /,
-) -> float: ...
-def solid_highest(system: Solid, lumped: bool, threads: int, /) -> float: ...
-
-# csrc/pyext/py_damping.c
 @final
 class Damping:
     def __new__(cls, r: int, coefficients: ArrayLike, simd: int = 0, /) -> Damping: ...
@@ -865,6 +772,7 @@ class SecondOrder:
         cls,
         mass: tuple[ArrayLike, ArrayLike, ArrayLike],
         stiffness: tuple[ArrayLike, ArrayLike, ArrayLike],
+        damping: tuple[ArrayLike, ArrayLike, ArrayLike] | None,
         threads: int,
         /,
     ) -> SecondOrder: ...

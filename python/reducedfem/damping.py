@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +16,7 @@ from reducedfem.material import StVK
 from reducedfem.projected import ProjectedSolid
 from reducedfem.reduced import ReducedSolid
 from reducedfem.reduced_damping import ReducedStrainRateDamping, require_dissipative
+from reducedfem.second_order import SecondOrderSystem
 from reducedfem.solid import Solid, require_held, require_solid
 from reducedfem.sparse import CSC
 
@@ -254,27 +254,9 @@ class StrainRateDamping:
         return f"<StrainRateDamping: phi = {self.phi}, psi = {self.psi}>"
 
 
-@overload
-def damping_argument(
-    strain_rate: StrainRateDamping | ReducedStrainRateDamping | None, system: ReducedSolid
-) -> _core.Damping | None: ...
-
-
-@overload
-def damping_argument(
-    strain_rate: StrainRateDamping | ReducedStrainRateDamping | None, system: ProjectedSolid
-) -> NDArray[np.float64] | None: ...
-
-
-@overload
-def damping_argument(
-    strain_rate: StrainRateDamping | ReducedStrainRateDamping | None, system: ReducedSolid | Solid
-) -> _core.Damping | NDArray[np.float64] | None: ...
-
-
 def damping_argument(
     strain_rate: StrainRateDamping | ReducedStrainRateDamping | None,
-    system: ReducedSolid | ProjectedSolid | Solid,
+    system: ReducedSolid | ProjectedSolid | Solid | SecondOrderSystem,
 ) -> _core.Damping | NDArray[np.float64] | None:
     """Return what the core takes for the argument `strain_rate`, or refuse it.
 
@@ -283,6 +265,11 @@ def damping_argument(
     if strain_rate is None:
         own = system.strain_rate if isinstance(system, ReducedSolid) else None
         return None if own is None else own._core
+    if isinstance(system, SecondOrderSystem):
+        raise InputError(
+            "strain_rate must be None: a SecondOrderSystem has no strain; its damping is "
+            "damping_matrix"
+        )
     if isinstance(system, ReducedSolid):
         if isinstance(strain_rate, StrainRateDamping):
             raise InputTypeError(

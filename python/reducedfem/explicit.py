@@ -18,6 +18,7 @@ from reducedfem.integrator import (
     acceleration,
     check_rigid_motion,
     rayleigh,
+    weight,
     wrong_system,
 )
 from reducedfem.reduced import ReducedSolid
@@ -232,16 +233,13 @@ class CentralDifferences(Simulation):
             if not math.isfinite(self._stable):
                 raise InputError("dt must be given: the system has no stiffness at rest")
             given = _FRACTION * self._stable
-        kind = _core.CentralReduced if isinstance(system, ReducedSolid) else _core.CentralSolid
         rate = damping_argument(strain_rate, system)
         fall = acceleration(gravity)
-        if fall is None:
-            weight = None
-        elif isinstance(system, Solid):
-            weight = system.gravity(fall, lumped=system._core.steps_lumped)
-        else:
-            weight = system.gravity(fall)
-        self._core = kind(system._core, given, alpha, stiff, threads(), rate, weight)
+        lumped = {"lumped": system._core.steps_lumped} if isinstance(system, Solid) else {}
+        load = weight(system, fall, **lumped)
+        self._core = _core.Motion(
+            "central", system._core, (alpha, stiff), {"dt": given}, threads(), rate, load
+        )
         self._system = system
         self._dt = given
         self._settings = {

@@ -24,6 +24,7 @@ from reducedfem.reduced import (
     same_motion,
 )
 from reducedfem.reduced_damping import ReducedStrainRateDamping
+from reducedfem.second_order import SecondOrderSystem
 from reducedfem.solid import Solid
 
 __all__ = ["ImplicitNewmark", "NewmarkReport", "State"]
@@ -126,6 +127,21 @@ def step_count(n: int) -> int:
     return steps
 
 
+System = ReducedSolid | ProjectedSolid | Solid | SecondOrderSystem
+SYSTEMS = "a ReducedSolid, a ProjectedSolid, a Solid or a SecondOrderSystem"
+
+
+def weight(
+    system: System, gravity: NDArray[np.float64] | None, **kwargs: bool
+) -> NDArray[np.float64] | None:
+    """Return the forces of gravity on a system, or refuse a system that has none."""
+    if gravity is None:
+        return None
+    if isinstance(system, SecondOrderSystem):
+        raise InputError("gravity must be None: a SecondOrderSystem has no weight; pass a force")
+    return system.gravity(gravity, **kwargs)
+
+
 def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> InputTypeError:
     """Return the error that tells what `system` must be."""
     return InputTypeError(f"system must be {wanted}, got {type(system).__name__}")
@@ -135,13 +151,16 @@ _Scheme = TypeVar("_Scheme", bound="Simulation")
 
 
 def check_rigid_motion(
-    system: ReducedSolid | ProjectedSolid | Solid, deformation_only: bool, scheme: str
+    system: System, deformation_only: bool, scheme: str
 ) -> None:
     """Refuse a free model whose basis leaves out its rigid motion, unless that was asked for."""
     asked = flag(deformation_only, "deformation_only")
-    if isinstance(system, Solid):
+    if isinstance(system, Solid | SecondOrderSystem):
         if asked:
-            raise InputError("deformation_only is for reduced models, but system is a Solid")
+            raise InputError(
+                "deformation_only is for reduced models, but system is a "
+                f"{type(system).__name__}"
+            )
         return
     if not asked and leaves_out_rigid_motion(system):
         raise InputError(
@@ -159,13 +178,13 @@ class Simulation:
     its whole call.
     """
 
-    _core: _core._Simulation
-    _system: ReducedSolid | ProjectedSolid | Solid
+    _core: _core.Motion
+    _system: System
     _dt: float
     _settings: dict[str, Any]  # arguments with which it was made
 
     @property
-    def system(self) -> ReducedSolid | ProjectedSolid | Solid:
+    def system(self) -> System:
         """The simulated system."""
         return self._system
 
@@ -181,9 +200,11 @@ class Simulation:
 
     @property
     def displacement(self) -> NDArray[np.float64]:
-        """Present displacements of the nodes [m], shape (n, 3)."""
+        """Present displacements of the nodes [m], shape (n, 3); x (n,) of a `SecondOrderSystem`."""
         q = self._core.state()[0]
-        return q if isinstance(self._system, Solid) else self._system.displacement(q)
+        if isinstance(self._system, Solid | SecondOrderSystem):
+            return q
+        return self._system.displacement(q)
 
     def step(
         self, force: ArrayLike | None = None, n: int = 1, *, progress: Progress = False
@@ -194,7 +215,8 @@ class Simulation:
         ----------
         force
             External force at the end of each step: nodal [N], (n_nodes, 3) or
-            (3 n_nodes,); for a reduced system also reduced, (r,). None: zero.
+            (3 n_nodes,); for a reduced system also reduced, (r,); for a `SecondOrderSystem`
+            (n,). None: zero.
         n
             Number of steps, at least 0.
         progress
@@ -203,13 +225,14 @@ class Simulation:
         Raises
         ------
         DivergedError
-            The motion left the finite numbers, or a tangent could not be solved; the state
-            is that before the failing step.
+            The motion left the finite numbers, a tangent could not be solved, or the last step
+            displaced the body by more than 30 times the diagonal of its box; the state is that
+            before the failing step.
         InputError, InputTypeError
             `force` or `n` is not of the form above.
         """
         steps = step_count(n)
-        if isinstance(self._system, Solid):
+        if isinstance(self._system, Solid | SecondOrderSystem):
             array_like(force, "force")
         else:
             force = reduced_force(self._system, force)
@@ -341,7 +364,7 @@ class ImplicitNewmark(Simulation):
 
     def __init__(
         self,
-        system: ReducedSolid | ProjectedSolid | Solid,
+        system: System,
         dt: float,
         damping: Sequence[float] = (0.0, 0.0),
         newton_max: int = 1,
@@ -353,33 +376,28 @@ class ImplicitNewmark(Simulation):
         deformation_only: bool = False,
         gravity: ArrayLike | None = None,
     ) -> None:
-        arguments = (
-            number(dt, "dt"),
-            *rayleigh(damping),
-            number(beta, "beta"),
-            number(gamma, "gamma"),
-            count(newton_max, "newton_max"),
-            number(tol, "tol"),
-            threads(),
-        )
-        if not isinstance(system, ReducedSolid | ProjectedSolid | Solid):
-            raise wrong_system(system, "a ReducedSolid, a ProjectedSolid or a Solid")
+        settings = {
+            "dt": number(dt, "dt"),
+            "beta": number(beta, "beta"),
+            "gamma": number(gamma, "gamma"),
+            "newton_max": count(newton_max, "newton_max"),
+            "tol": number(tol, "tol"),
+        }
+        rates = rayleigh(damping)
+        if not isinstance(system, System):
+            raise wrong_system(system, SYSTEMS)
         check_rigid_motion(system, deformation_only, "ImplicitNewmark")
         fall = acceleration(gravity)
-        weight = None if fall is None else system.gravity(fall)
-        if isinstance(system, ProjectedSolid):
-            viscosity = damping_argument(strain_rate, system)
-            self._core = _core.NewmarkProjected(system._core, *arguments, viscosity, weight)
-        else:
-            damping_core = damping_argument(strain_rate, system)
-            kind = _core.NewmarkReduced if isinstance(system, ReducedSolid) else _core.NewmarkSolid
-            self._core = kind(system._core, *arguments, damping_core, weight)
+        viscous = damping_argument(strain_rate, system)
+        self._core = _core.Motion(
+            "newmark", system._core, rates, settings, threads(), viscous, weight(system, fall)
+        )
         self._system = system
         self._dt = float(dt)
         self._settings = {
             "system": system,
             "dt": float(dt),
-            "damping": arguments[1:3],
+            "damping": rates,
             "newton_max": newton_max,
             "tol": tol,
             "beta": beta,
@@ -481,7 +499,6 @@ class ImplicitNewmark(Simulation):
         system = _in_contact(self._system, contact)
         places, turns = _trajectory(position, quaternion, steps)
         bent = None if field_q is None else _repeated(field_q, "field_q", len(places))
-        assert isinstance(self._core, _core.NewmarkReduced)
         with callback(progress, "steps") as tell:
             found = self._core.step_contact(
                 reduced_force(system, force), contact._core, places, turns, bent, tell

@@ -32,11 +32,11 @@ _SYMMETRIC_PRODUCT = 1e-4
 class SecondOrderSystem:
     """A system A x'' + B x' + C(x) = f about rest, C(0) = 0 (Barbic 2007, section 2.8.5).
 
-    It is known by the mass A, the stiffness K = dC/dx at x = 0 and the second derivative H of C
-    there. `linear_modes` and `modal_derivatives` work as those of a `Solid`;
-    `modal_derivative_basis`, `mass_pca` and `pod_basis` accept it in place of one. The damping B
-    has no part in modes and derivatives. Vectors have shape (n,), bases (r, n); units are the
-    user's.
+    It is known by the mass A, the stiffness K = dC/dx at x = 0, the second derivative H of C
+    there, and the damping B. `linear_modes` and `modal_derivatives` work as those of a `Solid`;
+    `modal_derivative_basis`, `mass_pca` and `pod_basis` accept it in place of one. B has no part
+    in them. `ImplicitNewmark` and `CentralDifferences` step the linear system C(x) = K x: H serves
+    modal derivatives only. Vectors have shape (n,), bases (r, n); units are the user's.
 
     Parameters
     ----------
@@ -48,6 +48,8 @@ class SecondOrderSystem:
         d2/ds dt C(s a + t b) at s = t = 0, (n,). Symmetric in `a` and `b`, and linear in each. It
         is called from the thread that asks for derivatives; what it raises arrives there. None:
         no derivatives.
+    damping_matrix
+        B, symmetric and positive semidefinite, in one of the forms above; None: zero.
 
     Raises
     ------
@@ -59,15 +61,25 @@ class SecondOrderSystem:
     """
 
     def __init__(
-        self, mass: Matrix, stiffness: Matrix, hessian_product: HessianProduct | None = None
+        self,
+        mass: Matrix,
+        stiffness: Matrix,
+        hessian_product: HessianProduct | None = None,
+        *,
+        damping_matrix: Matrix | None = None,
     ) -> None:
         self._mass, mass_lower = _symmetric(mass, "mass")
         self._stiffness, stiffness_lower = _symmetric(stiffness, "stiffness")
-        if self._mass.shape != self._stiffness.shape:
-            raise InputError(
-                f"mass is {self._mass.shape}, but stiffness is {self._stiffness.shape}; they must "
-                "be alike"
+        self._damping, damping_lower = None, None
+        if damping_matrix is not None:
+            self._damping, damping_lower = _symmetric(
+                damping_matrix, "damping_matrix", definite=False
             )
+        for name, matrix in (("stiffness", self._stiffness), ("damping_matrix", self._damping)):
+            if matrix is not None and self._mass.shape != matrix.shape:
+                raise InputError(
+                    f"mass is {self._mass.shape}, but {name} is {matrix.shape}; they must be alike"
+                )
         if self.n < 2:
             raise InputError("a system must have at least 2 unknowns, got 1")
         if hessian_product is not None and not callable(hessian_product):
@@ -75,7 +87,7 @@ class SecondOrderSystem:
                 f"hessian_product must be callable, got {type(hessian_product).__name__}"
             )
         self._hessian = hessian_product
-        self._core = _core.SecondOrder(mass_lower, stiffness_lower, threads())
+        self._core = _core.SecondOrder(mass_lower, stiffness_lower, damping_lower, threads())
         if hessian_product is not None:
             _check_product(hessian_product, self.n)
 
@@ -93,6 +105,11 @@ class SecondOrderSystem:
     def stiffness(self) -> CSC:
         """K, both triangles, arrays read-only."""
         return self._stiffness
+
+    @property
+    def damping_matrix(self) -> CSC | None:
+        """B, both triangles, arrays read-only; None: zero."""
+        return self._damping
 
     @property
     def hessian_product(self) -> HessianProduct | None:
@@ -170,12 +187,18 @@ class SecondOrderSystem:
             raise InputError("the system has no hessian_product, which modal derivatives need")
         return self._hessian
 
-    def __reduce__(self) -> tuple[type[SecondOrderSystem], tuple[Any, ...]]:
-        return SecondOrderSystem, (self._mass, self._stiffness, self._hessian)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self._mass, self._stiffness, self._hessian, self._damping)
 
     def __repr__(self) -> str:
         without = "" if self._hessian is not None else ", no hessian_product"
         return f"<SecondOrderSystem: {self.n} unknowns{without}>"
+
+
+def _restored(
+    mass: CSC, stiffness: CSC, hessian: HessianProduct | None, damping: CSC | None
+) -> SecondOrderSystem:
+    return SecondOrderSystem(mass, stiffness, hessian, damping_matrix=damping)
 
 
 def _triplets(
@@ -210,7 +233,7 @@ def _triplets(
 
 
 def _symmetric(
-    matrix: Matrix, name: str
+    matrix: Matrix, name: str, *, definite: bool = True
 ) -> tuple[CSC, tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]]:
     """Return a symmetric matrix, and its lower triangle as the core takes it."""
     data, rows, columns, shape = _triplets(matrix, name)
@@ -237,7 +260,7 @@ def _symmetric(
             f"diagonal differ by {apart.max():.3g}"
         )
     missing = np.setdiff1d(np.arange(n), rows[rows == columns])
-    if missing.size:
+    if missing.size and definite:
         raise InputError(
             f"{name} has no entry on the diagonal at {missing[0]}; it must be positive definite"
         )

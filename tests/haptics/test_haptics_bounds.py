@@ -13,7 +13,7 @@ from bars import UPRIGHT, bar, top_of
 from reducedfem import _core
 from test_haptics import Listener, held, session
 
-FARTHEST = 30.0  # RF_NEWMARK_FARTHEST in csrc/integrator/newmark.h
+FARTHEST = 30.0  # RF_MOTION_FARTHEST in csrc/dynamics/motion.h
 PRESSED = [0.18, 0.015, 0.04]
 AWAY = (0.0, 0.0, 1.0)
 

@@ -14,6 +14,7 @@ import pytest
 
 import reducedfem as rf
 from failures import check_live_blocks, live_blocks
+from motions import newmark
 from reducedfem import _core
 from shapes import box_hexes
 
@@ -314,11 +315,10 @@ def test_objects_keep_what_they_borrow_and_let_it_go(solid):
     reduced = rf.reduce(solid, basis)._core
     grid = _core.field_from_values(np.ones((2, 2, 2), "f4"), np.zeros(3), np.ones(3), np.inf, 1)
     carved = _core.Field((_core.Field((BALL, grid), 0.1), grid), 0.0, 0, "intersection")
-    settings = (1e-3, 0.0, 0.0, 0.25, 0.5, 1, 0.0)
     made = [
         (solid._core, [solid.mesh._core]),
         (_core.Projected(solid._core, basis.vectors, 1), [solid._core]),
-        (_core.NewmarkReduced(reduced, *settings, 1), [reduced, None]),
+        (newmark(reduced, 1e-3), [reduced, None]),
         # those with samples, each once
         (_core.Field((BALL, carved, grid), 0.1), [grid]),
         (_core.VoxmapContact(voxmap, VERTICES, up, 1.0), [voxmap]),

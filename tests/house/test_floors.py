@@ -32,12 +32,12 @@ ALLOWED = {
     "model": {"base", "linalg", "mesh", "fem", "basis", "polynomial"},
     # fem (and with it mesh): the unreduced solid is stepped by the same scheme, and its
     # tangent is too large to be handed over as an argument at every iteration
-    "integrator": {"base", "linalg", "model", "polynomial", "fem", "mesh"},
+    "dynamics": {"base", "linalg", "model", "polynomial", "fem", "mesh"},
     "contact": {"base", "linalg", "mesh", "sdf", "pointshell", "model"},
     "coupling": {"base", "linalg"},
     # simulations in contact
-    "world": {"base", "linalg", "integrator", "contact"},
-    "haptic": {"base", "linalg", "device", "model", "integrator", "contact", "coupling"},
+    "world": {"base", "linalg", "dynamics", "contact"},
+    "haptic": {"base", "linalg", "device", "model", "dynamics", "contact", "coupling"},
 }
 # the binding sees every room; no room sees the binding
 ALLOWED["pyext"] = set(ALLOWED)
@@ -57,7 +57,7 @@ TOP_LEVEL = {
 LARGEST_FILE = 1_000_000  # bytes
 
 # folders of tests: the rooms, some under other names, and what has no room in C
-RENAMED = {"integrator": "dynamics", "haptic": "haptics"}
+RENAMED = {"haptic": "haptics"}
 OTHER_TESTS = {"cli", "experiments", "house", "io", "scenes"}
 LONGEST_TEST = 600  # lines
 # still longer, and by how much at most: files leave this list, none comes to it

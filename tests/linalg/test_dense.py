@@ -115,34 +115,6 @@ def test_cholesky_of_extreme_scales(simd):
         assert np.linalg.norm(b.x[:13] * scale - exact) <= 1e-12 * np.linalg.norm(exact)
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_lu_solves_what_cholesky_refuses(n):
-    lib = library()
-    rng = np.random.default_rng(n)
-    a = rng.standard_normal((n, n)) + 0.1 * np.eye(n)
-    a[0, 0] = 0.0 if n > 1 else -3.0  # needs a row exchange at once
-    b = rng.standard_normal(n)
-    matrix, x = padded(a), vector(b)
-    assert lib.rf_dense_lu_solve_rt(n, matrix.address, row_length(n), x.address)
-    matrix.check()
-    x.check()
-    exact = np.linalg.solve(a, b)
-    # elimination with row exchanges; growth of random matrices is below n
-    bound = 10 * n * EPS * np.linalg.cond(a)
-    assert np.linalg.norm(x.x[:n] - exact) <= bound * np.linalg.norm(exact)
-
-
-@pytest.mark.parametrize("n", [1, 2, 5, 9])
-def test_lu_refuses_singular_matrices(n):
-    lib = library()
-    for a in (np.zeros((n, n)), np.diag([*np.ones(n - 1), 0.0]), np.full((n, n), np.nan)):
-        matrix, x = padded(a), vector(np.ones(n))
-        assert not lib.rf_dense_lu_solve_rt(n, matrix.address, row_length(n), x.address)
-    if n > 1:
-        matrix, x = padded(np.ones((n, n))), vector(np.ones(n))
-        assert not lib.rf_dense_lu_solve_rt(n, matrix.address, row_length(n), x.address)
-
-
 @pytest.mark.parametrize("simd", SIMD, ids=SIMD.get)
 @pytest.mark.parametrize("n", SIZES)
 def test_product_and_combination(n, simd):

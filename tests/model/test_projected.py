@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from motions import newmark
 from reducedfem import _core
 from shapes import BOXES, box_hexes
 
@@ -117,7 +118,9 @@ def test_bits_do_not_depend_on_the_number_of_threads():
     for threads in (1, 2, 5):
         core = _core.Projected(solid._core, fields, threads)
         viscous = [[3.0, 2.0]] * len(solid.materials)
-        sim = _core.NewmarkProjected(core, 1e-3, 0.1, 1e-4, 0.25, 0.5, 2, 1e-9, threads, viscous)
+        sim = newmark(
+            core, 1e-3, (0.1, 1e-4), newton_max=2, tol=1e-9, threads=threads, strain_rate=viscous
+        )
         sim.step(np.ones(40), 2, None, threads)
         names = ("internal_force", "stiffness", "displacement")
         found = [getattr(core, name)(q, threads) for name in names]
@@ -402,13 +405,13 @@ def test_wrong_arguments(bent):
         ([[np.nan, 1.0]], r"viscosity\[0, 0\] is nan"),
     ):
         with pytest.raises(rf.InputError, match=message):
-            _core.NewmarkProjected(projected._core, 1e-3, 0, 0, 0.25, 0.5, 1, 1e-6, 1, viscosity)
+            newmark(projected._core, 1e-3, strain_rate=viscosity)
     with pytest.raises(rf.InputError, match="dt must be finite and positive"):
         rf.ImplicitNewmark(projected, 0.0)
-    with pytest.raises(rf.InputTypeError, match="a ReducedSolid, a ProjectedSolid or a Solid"):
+    with pytest.raises(rf.InputTypeError, match="a ReducedSolid, a ProjectedSolid, a Solid or a SecondOrder"):
         rf.ImplicitNewmark(projected.mesh, 1e-3)
     # explicit steps need the whole of a model
     with pytest.raises(rf.InputTypeError, match="a ReducedSolid or a Solid, got ProjectedSolid"):
         rf.CentralDifferences(projected, 1e-3)
-    with pytest.raises(rf.InputTypeError, match="system must be a"):
-        _core.NewmarkProjected(projected.solid._core, 1e-3, 0, 0, 0.25, 0.5, 1, 1e-6, 1)
+    with pytest.raises(rf.InputTypeError, match="system is no kind of system, got"):
+        newmark(projected.mesh._core, 1e-3)

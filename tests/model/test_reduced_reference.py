@@ -14,6 +14,7 @@ import pytest
 
 import plain_polynomial
 import reducedfem as rf
+from motions import newmark
 from plain_polynomial import deviation
 from reducedfem import _core
 
@@ -82,7 +83,9 @@ def test_newmark_trajectories(case, newton, simd):
     newton_max = int(newton[2:])
     # it8 stops at 1e-12 of the first residual; ours relates to the forces too, so that
     # 1e-13 is at least as strict, and rounding ends the iteration by its limit at worst
-    sim = _core.NewmarkReduced(system, dt, alpha, beta_damping, beta, gamma, newton_max, 1e-13, 1)
+    sim = newmark(
+        system, dt, (alpha, beta_damping), beta=beta, gamma=gamma, newton_max=newton_max, tol=1e-13
+    )
     states = []
     for step in range(100):
         sim.step(data["newmark_fext"] if step < 50 else None, 1, None, 1)

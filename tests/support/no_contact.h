@@ -52,31 +52,23 @@ rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const doubl
   WHAT_CONTACT_FINDS(out);
   return RF_OK;
 }
-rf_status rf_newmark_create(const rf_reduced *m, const rf_newmark_settings *s, rf_newmark **out,
+rf_status rf_motion_clone(const rf_motion *from, const rf_motion_settings *set, rf_motion **out,
+                          rf_error *err) {
+  (void)from, (void)set, (void)out, (void)err;
+  return RF_ERR_ARG;
+}
+void rf_motion_free(rf_motion *m) { (void)m; }
+rf_status rf_motion_explain(const rf_motion *m, const char *who, const char *remedy,
                             rf_error *err) {
-  (void)m, (void)s, (void)out, (void)err;
-  return RF_ERR_ARG;
-}
-rf_status rf_newmark_take(rf_newmark *to, const rf_newmark *from, rf_error *err) {
-  (void)to, (void)from, (void)err;
-  return RF_ERR_ARG;
-}
-void rf_newmark_free(rf_newmark *s) { (void)s; }
-double rf_reduced_farthest_rt(const rf_reduced *m, const double *q) {
-  (void)m, (void)q;
-  return 0.0;
-}
-rf_status rf_newmark_explain(const rf_newmark *s, const char *who, const char *remedy,
-                             rf_error *err) {
-  (void)s, (void)who, (void)remedy, (void)err;
+  (void)m, (void)who, (void)remedy, (void)err;
   return RF_ERR_DIVERGED;
 }
-rf_status rf_newmark_step_rt(rf_newmark *s, const double *force, int64_t n) {
-  (void)s, (void)force, (void)n;
+rf_status rf_motion_step_rt(rf_motion *m, const double *force, int64_t n) {
+  (void)m, (void)force, (void)n;
   return RF_ERR_ARG;
 }
-rf_status rf_coupled_create(double period, int32_t n, rf_newmark *const *shells,
-                            const int64_t *steps, rf_newmark *field, int64_t field_steps,
+rf_status rf_coupled_create(double period, int32_t n, rf_motion *const *shells,
+                            const int64_t *steps, rf_motion *field, int64_t field_steps,
                             rf_coupled **out, rf_error *err) {
   (void)period, (void)n, (void)shells, (void)steps, (void)field, (void)field_steps;
   (void)out, (void)err;
