@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
-#include "contact/deformed_field.h"
+#include "deform/field.h"
 #include "model/reduced_model.h"
 #include "pointshell/tree.h"
 

@@ -5,7 +5,7 @@
 #ifndef RF_CONTACT_ORACLE_RT_H
 #define RF_CONTACT_ORACLE_RT_H
 
-#include "contact/deformed_field.h"
+#include "deform/field.h"
 #include "sdf/field.h"
 
 // One of the two fields; both are borrowed.

@@ -35,7 +35,7 @@
 // until the level ends in time.  Otherwise deep levels, all of whose nodes are due after a while
 // without being rendered, would appear to cost more than they do.
 //
-// The field may be one that deforms (contact/deformed_field.h), with reduced coordinates of its
+// The field may be one that deforms (deform/field.h), with reduced coordinates of its
 // own.  Forces on it are added up for each proxy, with their moments, before they are multiplied by
 // its modes.  Nodes are culled with its safety factor, which is no proof, and none is skipped,
 // whatever the settings say: what was clear need not be after the field has changed.

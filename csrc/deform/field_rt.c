@@ -1,7 +1,7 @@
 #include <math.h>
 
-#include "contact/deformed_field.h"
-#include "contact/deformed_field_nearest.h"
+#include "deform/field.h"
+#include "deform/nearest.h"
 #include "linalg/vec3.h"
 
 // ---- once a cycle ---------------------------------------------------------------------
@@ -10,7 +10,7 @@
 static void diagonalize(double a[3][3], double v[3][3]) {
   for (int i = 0; i < 3; ++i)
     for (int j = 0; j < 3; ++j) v[i][j] = i == j;
-  // each sweep at least squares what is off the diagonal: six are enough for any matrix
+  // each sweep at least squares the off-diagonal entries: six sweeps suffice for any matrix
   for (int step = 0; step < 18; ++step) {
     const int p = step % 3 == 2, q = step % 3 == 0 ? 1 : 2, r = 3 - p - q;
     if (a[p][q] == 0.0) continue;
@@ -32,8 +32,8 @@ static void diagonalize(double a[3][3], double v[3][3]) {
   }
 }
 
-// x less its parts along the first `count` of the unit vectors u, made a unit vector; any that is
-// normal to them where nothing is left.
+// Normalizes the part of x normal to the first `count` unit vectors u; any unit vector normal to
+// them where that part vanishes.
 static void complete(int count, const double u[3][3], const double *x, double *out) {
   for (int attempt = 0; attempt < 4; ++attempt) {
     double left[3];
@@ -44,7 +44,7 @@ static void complete(int count, const double u[3][3], const double *x, double *o
       for (int i = 0; i < 3; ++i) left[i] -= along * u[k][i];
     }
     const double length = rf_vec3_length(left);
-    // of the three axes one is at 55 degrees or less to the plane
+    // at least one of the three axes is within 55 degrees of the plane
     if (!(length > (attempt == 0 ? 1e-9 * before : 0.5))) continue;
     for (int i = 0; i < 3; ++i) out[i] = left[i] / length;
     return;
@@ -52,8 +52,8 @@ static void complete(int count, const double u[3][3], const double *x, double *o
   for (int i = 0; i < 3; ++i) out[i] = i == 0;
 }
 
-// Inverse of F = sum_i s_i u_i v_i^T with turning U and V, after raising the s_i; true where one
-// was.
+// Inverts F = sum_i s_i u_i v_i^T, U and V rotations, after raising the s_i; returns true where one
+// was raised.
 static bool invert_raised(const double f[9], double out[9]) {
   double a[3][3], v[3][3], scale = 0.0;
   bool raised = false;
@@ -66,7 +66,7 @@ static bool invert_raised(const double f[9], double out[9]) {
     }
   diagonalize(a, v);
 
-  // the largest first; directions before and after
+  // right and left singular vectors, the largest value first
   int order[3] = {0, 1, 2};
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 2 - i; ++j)
@@ -79,11 +79,11 @@ static bool invert_raised(const double f[9], double out[9]) {
   for (int k = 0; k < 2; ++k) {
     for (int i = 0; i < 3; ++i) before[k][i] = v[i][order[k]];
     for (int i = 0; i < 3; ++i) image[i] = rf_vec3_dot(f + 3 * i, before[k]);
-    // an image that is nothing but rounding has no direction
+    // an image within rounding of zero has no direction
     const int none = !(rf_vec3_length(image) > 1e-14 * scale);
     complete(k, (const double(*)[3])after, none ? before[k] : image, after[k]);
   }
-  // the third of both completes a turn: its value carries the sign
+  // the third vectors complete rotations: their singular value carries the sign
   rf_vec3_cross(before[0], before[1], before[2]);
   rf_vec3_cross(after[0], after[1], after[2]);
   for (int i = 0; i < 9; ++i) out[i] = 0.0;
@@ -98,7 +98,7 @@ static bool invert_raised(const double f[9], double out[9]) {
   return raised;
 }
 
-// true where a singular value was raised
+// Returns true where a singular value was raised.
 static bool invert(const double f[9], double out[9]) {
   double transposed[9], square = 0.0, size = 0.0;
   const double det = rf_mat3_inverse_transposed(f, transposed);
@@ -108,8 +108,8 @@ static bool invert(const double f[9], double out[9]) {
       square += transposed[3 * j + i] * transposed[3 * j + i];
       size += f[3 * i + j] * f[3 * i + j];
     }
-  // no singular value of the inverse is larger than the root of `square`; a determinant that is
-  // nothing but rounding, and with it the inverse, is not believed
+  // The root of `square` bounds the singular values of the inverse.  A determinant within rounding
+  // of zero makes the inverse worthless.
   const double most = 1.0 / (RF_DEFORMED_FLATTEST * RF_DEFORMED_FLATTEST);
   if (det > 0.0 && square <= most && det > 1e-10 * size * sqrt(size)) return false;
   return invert_raised(f, out);
@@ -145,7 +145,7 @@ bool rf_deformed_pose_update_rt(const rf_deformed_field *f, const double *q,
 
 // ---- queries ---------------------------------------------------------------------------
 
-// variants; vectors of four numbers are the widest
+// Calls a kernel by instruction set; the widest vectors have four numbers.
 #if RF_SIMD_X86
 #define CALL(f, simd, ...) \
   ((simd) >= RF_SIMD_AVX2 ? f##_avx2_rt(__VA_ARGS__) : f##_plain_rt(__VA_ARGS__))
@@ -153,16 +153,16 @@ bool rf_deformed_pose_update_rt(const rf_deformed_field *f, const double *q,
 #define CALL(f, simd, ...) f##_plain_rt(__VA_ARGS__)
 #endif
 
-enum { BLOCK = RF_NEAREST_BLOCK };
+enum { BLOCK = RF_DEFORMED_BLOCK };
 
-static void enter(const double *points, int32_t n, rf_nearest *b) {
+static void enter(const double *points, int32_t n, rf_deformed_block *b) {
   b->n = n;
   for (int32_t j = 0; j < BLOCK; ++j)
     for (int c = 0; c < 3; ++c) b->x[c][j] = points[3 * (j < n ? j : 0) + c];
 }
 
 static void find_nearest(const rf_deformed_field *f, const rf_deformed_pose *pose, int32_t domain,
-                         rf_nearest *b) {
+                         rf_deformed_block *b) {
   const int32_t n = f->first[domain + 1] - f->first[domain];
   b->k = f->k < n ? f->k : n;
   b->proxy = pose->place + f->slot[domain];
@@ -171,23 +171,23 @@ static void find_nearest(const rf_deformed_field *f, const rf_deformed_pose *pos
   CALL(rf_deformed_nearest, f->simd, b);
 }
 
-// Distance of place j, of what the field at rest says at the places pulled back, `stride` apart.
-// Differences to the first: of equal values the sum is that value to the bit.
-static double mean(const rf_nearest *b, int32_t j, int32_t stride, const double *at_rest) {
+// Distance of place j: weighted mean of the rest field's values at the places pulled back, `stride`
+// apart.  Sums differences to the first, so that equal values give that value to the bit.
+static double mean(const rf_deformed_block *b, int32_t j, int32_t stride, const double *at_rest) {
   const double first = at_rest[0];
   double sum = 0.0;
   for (int32_t i = 1; i < b->rows; ++i) {
     const double term = b->weight[i][j] * (at_rest[i * stride] - first);
     sum += b->weight[i][j] == 0.0 ? 0.0 : term;
   }
-  // so far away that squares overflow
+  // infinite where squares overflow
   return first < INFINITY ? first + sum : first;
 }
 
-// the values of a block in one domain
+// Values of a block in one domain.
 static void domain_distances(const rf_deformed_field *f, const rf_deformed_pose *pose,
-                             int32_t domain, rf_nearest *b, double *distance) {
-  double rest[3 * BLOCK * RF_NEAREST_MAX_K + 1], at_rest[BLOCK * RF_NEAREST_MAX_K];
+                             int32_t domain, rf_deformed_block *b, double *distance) {
+  double rest[3 * BLOCK * RF_DEFORMED_SEARCH_K + 1], at_rest[BLOCK * RF_DEFORMED_SEARCH_K];
   find_nearest(f, pose, domain, b);
   CALL(rf_deformed_pull, f->simd, b, b->rows, pose->map + 16 * (size_t)f->first[domain], rest);
   rf_field_distances_rt(f->field[domain], b->rows * b->n, rest, at_rest);
@@ -197,7 +197,7 @@ static void domain_distances(const rf_deformed_field *f, const rf_deformed_pose 
 void rf_deformed_field_distances_rt(const rf_deformed_field *f, const rf_deformed_pose *pose,
                                     int32_t n, const double *points, double *distance,
                                     int32_t *nearest) {
-  rf_nearest b;
+  rf_deformed_block b;
   double found[BLOCK];
   for (int32_t from = 0; from < n; from += BLOCK) {
     const int32_t count = n - from < BLOCK ? n - from : BLOCK;
@@ -227,13 +227,13 @@ double rf_deformed_field_distance_rt(const rf_deformed_field *f, const rf_deform
 // Results of a block in one domain.
 typedef struct found {
   double distance[BLOCK], gradient[3 * BLOCK];
-  double rest[3 * BLOCK * RF_NEAREST_MAX_K + 1];  // places pulled back, by rows
+  double rest[3 * BLOCK * RF_DEFORMED_SEARCH_K + 1];  // places pulled back, by rows
 } found;
 
-// values and gradients of a block in one domain; `central`: from slopes of the field at rest
+// Values and gradients of a block in one domain; `central`: from slopes of the rest field.
 static void domain_gradients(const rf_deformed_field *f, const rf_deformed_pose *pose,
-                             int32_t domain, bool central, rf_nearest *b, found *to) {
-  double slope[3 * BLOCK * RF_NEAREST_MAX_K], at_rest[BLOCK * RF_NEAREST_MAX_K];
+                             int32_t domain, bool central, rf_deformed_block *b, found *to) {
+  double slope[3 * BLOCK * RF_DEFORMED_SEARCH_K], at_rest[BLOCK * RF_DEFORMED_SEARCH_K];
   const double *maps = pose->map + 16 * (size_t)f->first[domain];
   find_nearest(f, pose, domain, b);
   CALL(rf_deformed_pull, f->simd, b, b->rows, maps, to->rest);
@@ -245,8 +245,8 @@ static void domain_gradients(const rf_deformed_field *f, const rf_deformed_pose 
   CALL(rf_deformed_slopes, f->simd, b, maps, at_rest, slope, to->distance, to->gradient);
 }
 
-// Proxies with a weight of place j.
-static void carry(const rf_deformed_field *f, int32_t domain, const rf_nearest *b, int32_t j,
+// Collects the proxies with a weight at place j.
+static void carry(const rf_deformed_field *f, int32_t domain, const rf_deformed_block *b, int32_t j,
                   const double *rest, rf_deformed_carriers *to) {
   to->n = 0;
   for (int32_t i = 0; i < b->rows; ++i) {
@@ -258,11 +258,11 @@ static void carry(const rf_deformed_field *f, int32_t domain, const rf_nearest *
   }
 }
 
-// One of nearest and carriers is NULL.
+// Exactly one of `nearest` and `carriers` is NULL.
 static void all_gradients(const rf_deformed_field *f, const rf_deformed_pose *pose, int32_t n,
                           const double *points, double *distance, double *gradient,
                           int32_t *nearest, rf_deformed_carriers *carriers) {
-  rf_nearest b;
+  rf_deformed_block b;
   found here;
   for (int32_t from = 0; from < n; from += BLOCK) {
     const int32_t count = n - from < BLOCK ? n - from : BLOCK;

@@ -1,11 +1,11 @@
-#include "contact/deformed_field_domains.h"
+#include "deform/domains.h"
 
 #include <math.h>
 
 #include "base/alloc.h"
 #include "base/run.h"
 
-// paths along 26 neighbours over straight ways, at most
+// Largest ratio of paths along 26 neighbours to straight ways.
 static const double DETOUR = 1.13;
 
 // ---- the solid, and paths in it ----------------------------------------------------------
@@ -80,7 +80,7 @@ static void put(solid *s, int32_t at, int32_t i) {
   s->place[i] = at;
 }
 
-// sample i, whose length became smaller or which is new
+// Moves sample i up the heap: its length became smaller, or it is new.
 static void rise(solid *s, int32_t i) {
   if (s->place[i] < 0) put(s, s->waiting++, i);
   int32_t at = s->place[i];
@@ -114,7 +114,7 @@ static void start(solid *s, int32_t i, int32_t label) {
   rise(s, i);
 }
 
-// neighbours of a sample in the solid, and the ways to them
+// Neighbours of a sample in the solid, and the distances to them.
 static int neighbours(const solid *s, int32_t i, int32_t to[26], double way[26]) {
   const rf_grid *g = s->grid;
   int32_t at[3];
@@ -136,7 +136,7 @@ static int neighbours(const solid *s, int32_t i, int32_t to[26], double way[26])
   return count;
 }
 
-// shortest paths from all that wait, up to a length
+// Follows shortest paths from all queued samples, up to a length (Dijkstra).
 static rf_status follow(solid *s, double limit, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   for (int64_t steps = 0; s->waiting > 0; ++steps) {
@@ -157,7 +157,7 @@ done:
   return st;
 }
 
-// of the solid; of equally near ones the lowest
+// Nearest sample of the solid; of equally near ones the lowest.
 static int32_t nearest_sample(const solid *s, const double p[3]) {
   const rf_grid *g = s->grid;
   const double *h = g->spacing;
@@ -166,7 +166,7 @@ static int32_t nearest_sample(const solid *s, const double p[3]) {
     const double t = floor((p[c] - g->origin[c]) / h[c] + 0.5);
     at[c] = t > 0.0 ? (t < g->n[c] - 1 ? (int32_t)t : g->n[c] - 1) : 0;
   }
-  // in boxes around the place, until what lies beside the box is farther
+  // growing boxes around the place, until all outside the box is farther
   for (int32_t w = 1;; w *= 2) {
     int32_t low[3], high[3], best = -1;
     bool all = true;
@@ -194,7 +194,7 @@ static int32_t nearest_sample(const solid *s, const double p[3]) {
   }
 }
 
-// the point that is farthest on paths; one that none reaches before all others
+// The point farthest along paths; unreached points come first.
 static int32_t farthest(const solid *s, int32_t n, const int32_t *at) {
   int32_t best = 0;
   for (int32_t p = 1; p < n; ++p)
@@ -202,7 +202,7 @@ static int32_t farthest(const solid *s, int32_t n, const int32_t *at) {
   return best;
 }
 
-// labels of all samples of the solid, from those of points, or from points chosen as seeds
+// Labels all samples of the solid, from labels of points or from points chosen as seeds.
 static rf_status spread_labels(solid *s, int32_t n, const int32_t *at, const int32_t *label,
                                int32_t n_domains, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
@@ -230,7 +230,7 @@ done:
   return st;
 }
 
-// ---- distances as the crow flies -----------------------------------------------------------
+// ---- straight distances --------------------------------------------------------------------
 
 typedef struct line {
   double *value, *out, *border;  // (longest side), borders one more
@@ -264,8 +264,8 @@ static void sweep_line(int32_t n, double spacing, line *l) {
   for (int32_t p = 0; p < n; ++p) l->value[p] = l->out[p];
 }
 
-// squares of distances, in squares of the unit of `spacing`, to the samples that are 0; the others
-// are infinite before
+// Squares of distances, in squares of the unit of `spacing`, to the samples that are 0; all others
+// are infinite on entry.
 static rf_status square_distances(const int32_t n[3], const double spacing[3], float *square,
                                   line *l, const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
@@ -288,7 +288,7 @@ done:
 
 // ---- one domain --------------------------------------------------------------------------
 
-// samples of a domain: of its label or near them; of the whole solid, low and high corner
+// Low and high corner of the samples of a domain; of the whole solid where `in` is NULL.
 static void bound(const solid *s, const uint8_t *in, int32_t low[3], int32_t high[3]) {
   for (int c = 0; c < 3; ++c) {
     low[c] = INT32_MAX;
@@ -305,7 +305,7 @@ static void bound(const solid *s, const uint8_t *in, int32_t low[3], int32_t hig
   }
 }
 
-// in[i]: whether sample i of the solid is within `overlap` of those of a label
+// Sets in[i] for samples of the solid within `overlap` of those of a label.
 static rf_status grow(solid *s, const int32_t *label, int32_t of, double overlap, uint8_t *in,
                       const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
@@ -328,20 +328,20 @@ done:
   return st;
 }
 
-static rf_status cut_one(const solid *s, const uint8_t *in, rf_domain *d, line *l,
+static rf_status cut_one(const solid *s, const uint8_t *in, rf_deformed_domain *d, line *l,
                          const rf_run *run, rf_error *err) {
   rf_status st = RF_OK;
   const rf_grid *g = s->grid;
   float *own = NULL, *other = NULL;
   int32_t low[3], high[3], all_low[3], all_high[3];
-  // squares in metres may be beyond float32
+  // in units of s: squares in metres may overflow float32
   const double steps[3] = {g->spacing[0] / s->half, g->spacing[1] / s->half,
                            g->spacing[2] / s->half};
   bound(s, in, low, high);
   bound(s, NULL, all_low, all_high);
   int64_t count = 1;
   for (int c = 0; c < 3; ++c) {
-    // as much room as the whole has; two samples beyond the cut at least
+    // as much margin as the whole has; at least two samples beyond the cut
     const int32_t below = all_low[c] > 2 ? all_low[c] : 2;
     const int32_t above = g->n[c] - 1 - all_high[c] > 2 ? g->n[c] - 1 - all_high[c] : 2;
     d->from[c] = low[c] > below ? low[c] - below : 0;
@@ -393,13 +393,13 @@ static double default_overlap(const solid *s) {
   return fmin(DETOUR * (depth + 2.0 * s->half), fmax(0.1 * longest, 4.0 * s->half));
 }
 
-rf_status rf_domains_cut(const rf_grid *grid, int32_t n_points, const double *points,
-                         const int32_t *label, int32_t n_domains, double overlap, const rf_run *run,
-                         rf_domains **out, rf_error *err) {
+rf_status rf_deformed_domains_cut(const rf_grid *grid, int32_t n_points, const double *points,
+                                  const int32_t *label, int32_t n_domains, double overlap,
+                                  const rf_run *run, rf_deformed_domains **out, rf_error *err) {
   rf_status st = RF_OK;
   solid s = {0};
   line l = {0};
-  rf_domains *made = NULL;
+  rf_deformed_domains *made = NULL;
   int32_t *at = NULL, *labels = NULL;
   uint8_t *in = NULL;
   *out = NULL;
@@ -469,11 +469,11 @@ done:
   rf_free(at);
   rf_free(labels);
   rf_free(in);
-  rf_domains_free(made);
+  rf_deformed_domains_free(made);
   return st;
 }
 
-void rf_domains_free(rf_domains *domains) {
+void rf_deformed_domains_free(rf_deformed_domains *domains) {
   if (!domains) return;
   for (int32_t d = 0; domains->domain && d < domains->n_domains; ++d) {
     rf_free(domains->domain[d].values);
