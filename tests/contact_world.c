@@ -189,14 +189,14 @@ int world_begin(int32_t n, const double *heights, int32_t n_levels, const double
       for (int32_t k = first; p < tree.count[j] && k < first + brood - 1; ++k)
         tree.rest[3 * k + 2] = tree.rest[3 * p + 2];
     }
-  const rf_oracle oracle = {.field = (const rf_field *)&world};
+  const rf_contact_distance distance = {.field = (const rf_field *)&world};
   const rf_penalty_settings set = {.stiffness_n_per_m = 1.0,
                                    .warm_nodes = 1,
                                    .cold_ratio = cold_ratio,
                                    .budget_us = budget_us,
                                    .coherence = coherence};
   rf_error err = {0};
-  return rf_penalty_create(&tree, &oracle, &set, NULL, NULL, &penalty, &err) == RF_OK;
+  return rf_penalty_create(&tree, &distance, &set, NULL, NULL, &penalty, &err) == RF_OK;
 }
 
 void world_costs(double node_us, double copy_us, double contact_us, double look_us,

@@ -96,7 +96,7 @@ done:
   return st;
 }
 
-rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
+rf_status rf_penalty_create(const rf_point_tree *tree, const rf_contact_distance *distance,
                             const rf_penalty_settings *settings, const double *weights,
                             const double *stiffness, rf_penalty **out, rf_error *err) {
   rf_status st = RF_OK;
@@ -105,14 +105,14 @@ rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
   if ((st = check_settings(settings, err)) < 0) return st;
   RF_ALLOC(p, 1);
   p->tree = tree;
-  p->oracle = *oracle;
+  p->distance = *distance;
   p->set = *settings;
   p->timed = p->set.budget_us > 0.0;
   RF_ALLOC(p->row, tree->row);
   RF_ALLOC(p->bound, tree->bound);
   RF_ALLOC(p->last_row, tree->row);
   RF_ALLOC(p->reduced, tree->row);
-  p->object_row = rf_dense_ld(6 + (oracle->deformed ? oracle->deformed->r : 0));
+  p->object_row = rf_dense_ld(6 + (distance->deformed ? distance->deformed->r : 0));
   RF_ALLOC(p->object, BLOCK * p->object_row);
   RF_ALLOC(p->object_pushed, BLOCK * p->object_row);
   RF_ALLOC(p->shell, BLOCK * tree->row);
@@ -133,12 +133,12 @@ rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
   RF_ALLOC(p->touch_distance, tree->n_points);
   if (weights) RF_TRY(scale_weights(p, weights, err));
   if (stiffness) RF_TRY(copy_stiffness(p, stiffness, err));
-  if (oracle->deformed) {
-    RF_TRY(rf_deformed_pose_create(oracle->deformed, &p->pose, err));
-    RF_ALLOC(p->field_rest, oracle->deformed->r);
-    RF_ALLOC(p->moments, 12 * (size_t)oracle->deformed->n_proxies);
-    RF_ALLOC(p->field_reduced, oracle->deformed->r);
-    p->oracle.pose = p->pose;
+  if (distance->deformed) {
+    RF_TRY(rf_deformed_pose_create(distance->deformed, &p->pose, err));
+    RF_ALLOC(p->field_rest, distance->deformed->r);
+    RF_ALLOC(p->moments, 12 * (size_t)distance->deformed->n_proxies);
+    RF_ALLOC(p->field_reduced, distance->deformed->r);
+    p->distance.pose = p->pose;
     // Skipping needs a bound on how values change; the slack is none.  There is one that hardly
     // pays: the mean is not below the least value of its proxies, and each of these changes by no
     // more than the slope of its rest field times the way of the place pulled back, which is
@@ -168,10 +168,10 @@ done:
 
 rf_status rf_penalty_copy(const rf_penalty *from, rf_penalty **out, rf_error *err) {
   rf_penalty *p = NULL;
-  rf_oracle oracle = from->oracle;
+  rf_contact_distance distance = from->distance;
   const int32_t n = from->tree->n_points;
-  oracle.pose = NULL;
-  rf_status st = rf_penalty_create(from->tree, &oracle, &from->set, NULL, NULL, &p, err);
+  distance.pose = NULL;
+  rf_status st = rf_penalty_create(from->tree, &distance, &from->set, NULL, NULL, &p, err);
   if (st < 0) return st;
   RF_TRY(copy_numbers(from->weight, n, &p->weight, err));
   RF_TRY(copy_numbers(from->stiffness, n, &p->stiffness, err));
@@ -233,5 +233,5 @@ void rf_penalty_grasp(const rf_penalty *p, double grasp_m[3]) {
 int32_t rf_penalty_coordinates(const rf_penalty *p) { return p->tree->r; }
 
 int32_t rf_penalty_field_coordinates(const rf_penalty *p) {
-  return p->oracle.deformed ? p->oracle.deformed->r : 0;
+  return p->distance.deformed ? p->distance.deformed->r : 0;
 }

@@ -45,7 +45,7 @@
 #include <stdbool.h>
 
 #include "base/status.h"
-#include "contact/oracle_rt.h"
+#include "contact/distance.h"
 #include "linalg/pose.h"
 #include "pointshell/tree.h"
 
@@ -83,9 +83,10 @@ typedef struct rf_penalty_blocks {
 
 typedef struct rf_penalty rf_penalty;
 
-// Borrows the tree and what the oracle refers to.  In the order of the shell, weights of the
-// points, scaled here to mean 1 (NULL: 1), and their stiffness (NULL: that of the settings).
-RF_MUST_CHECK rf_status rf_penalty_create(const rf_point_tree *tree, const rf_oracle *oracle,
+// Borrows the tree and what the distance query refers to.  In the order of the shell, weights of
+// the points, scaled here to mean 1 (NULL: 1), and their stiffness (NULL: that of the settings).
+RF_MUST_CHECK rf_status rf_penalty_create(const rf_point_tree *tree,
+                                          const rf_contact_distance *distance,
                                           const rf_penalty_settings *settings,
                                           const double *weights, const double *stiffness,
                                           rf_penalty **out, rf_error *err);

@@ -135,7 +135,7 @@ static void scan(rf_penalty *p, int32_t level) {
     const int32_t n = count - first < BLOCK ? count - first : BLOCK;
     for (int32_t k = 0; k < n; ++k) place[k] = first + k;
     rf_penalty_locate_rt(p, n, place, world, body);
-    rf_oracle_distances_rt(&p->oracle, n, body, distance);
+    rf_contact_distances_rt(&p->distance, n, body, distance);
     for (int32_t k = 0; k < n; ++k)
       if (distance[k] < 0.0) record_touch(p, place[k], distance[k]);
   }
@@ -208,7 +208,7 @@ static void descend(rf_penalty *p, int32_t level, int32_t place, double distance
 // may end.
 static bool clear(rf_penalty *p, int32_t level, int64_t node, double distance, double radius) {
   if (!(distance > radius)) return false;
-  const double slack = rf_oracle_slack_rt(&p->oracle, distance, radius + p->margin);
+  const double slack = rf_contact_slack_rt(&p->distance, distance, radius + p->margin);
   if (!(slack > 0.0)) return false;
   if (slack < p->clearance) p->clearance = slack;
   if (p->set.coherence) {
@@ -285,7 +285,7 @@ static void enter(const rf_penalty *p, int32_t level, int32_t left, const int32_
   for (int32_t k = BLOCK; k < 2 * BLOCK && k < left; ++k)
     rf_point_tree_prefetch_point_rt(t, list[k]);
   rf_penalty_locate_rt(p, s->n, list, world, s->body);
-  for (int32_t k = 0; k < s->n; ++k) rf_oracle_prefetch_rt(&p->oracle, s->body + 3 * k);
+  for (int32_t k = 0; k < s->n; ++k) rf_contact_prefetch_rt(&p->distance, s->body + 3 * k);
   if (level + 1 == t->n_levels) return;
   for (int32_t k = 0; k < s->n; ++k) rf_point_tree_prefetch_bound_rt(t, t->node[level] + list[k]);
 }
@@ -295,7 +295,7 @@ static void leave(rf_penalty *p, int32_t level, const stage *s) {
   const bool deepest = level + 1 == t->n_levels;
   int64_t node[BLOCK];
   double radius[BLOCK] = {0}, distance[BLOCK];
-  rf_oracle_distances_rt(&p->oracle, s->n, s->body, distance);
+  rf_contact_distances_rt(&p->distance, s->n, s->body, distance);
   for (int32_t k = 0; k < s->n; ++k) node[k] = t->node[level] + s->place[k];
   if (!deepest) rf_point_tree_bounds_rt(t, s->n, node, p->bound, radius);
   for (int32_t k = 0; k < s->n; ++k) {
@@ -309,7 +309,7 @@ static void leave(rf_penalty *p, int32_t level, const stage *s) {
     if (!(p->clearance > 0.0)) continue;
     // the point itself, of a sphere that is not clear, or by less than rounding
     const double slack =
-        distance[k] > 0.0 ? rf_oracle_slack_rt(&p->oracle, distance[k], p->margin) : 0.0;
+        distance[k] > 0.0 ? rf_contact_slack_rt(&p->distance, distance[k], p->margin) : 0.0;
     if (slack < p->clearance) p->clearance = slack > 0.0 ? slack : 0.0;
   }
 }
@@ -388,7 +388,7 @@ static void traverse(rf_penalty *p, rf_penalty_result *out) {
 
 // The reduced force on the field object, of the forces beside its proxies.
 static void push_proxies(rf_penalty *p) {
-  const rf_deformed_field *f = p->oracle.deformed;
+  const rf_deformed_field *f = p->distance.deformed;
   memset(p->field_reduced, 0, (size_t)f->r * sizeof *p->field_reduced);
   for (int32_t i = 0; i < f->n_proxies; ++i) {
     const double *moments = p->moments + 12 * (size_t)i;
@@ -416,11 +416,11 @@ void rf_penalty_directions_rt(const rf_penalty *p, int32_t n, const double *body
                               rf_deformed_carriers *carriers) {
   if (p->set.along_normal) {
     memcpy(direction, normal, 3 * (size_t)n * sizeof *direction);
-    rf_oracle_nearest_rt(&p->oracle, n, body, carriers);
+    rf_contact_nearest_rt(&p->distance, n, body, carriers);
     return;
   }
   double slope[3 * BLOCK];
-  rf_oracle_slopes_rt(&p->oracle, n, body, slope, carriers);
+  rf_contact_gradients_rt(&p->distance, n, body, slope, carriers);
   for (int32_t k = 0; k < n; ++k) {
     to_world(p->rotation, slope + 3 * k, direction + 3 * k);
     settle(normal + 3 * k, direction + 3 * k);
@@ -457,7 +457,7 @@ static void enter_blocks(rf_penalty *p, int32_t k, int32_t place,
     for (int32_t i = 0; i < carriers->n; ++i) {
       double moments[12] = {0};
       rf_deformed_moments_rt(carriers->share[i], local, carriers->arm[i], moments);
-      rf_deformed_field_push_moments_rt(p->oracle.deformed, carriers->proxy[i], moments,
+      rf_deformed_field_push_moments_rt(p->distance.deformed, carriers->proxy[i], moments,
                                         object + 6);
     }
   }
@@ -468,7 +468,7 @@ static void enter_blocks(rf_penalty *p, int32_t k, int32_t place,
 
 static void add_products(const rf_penalty *p, int32_t n, const rf_penalty_blocks *b) {
   const int32_t r = p->tree->r, row = p->tree->row, rows = object_rows(p, b);
-  const int32_t n_o = b->object && p->pose ? 6 + p->oracle.deformed->r : 6;
+  const int32_t n_o = b->object && p->pose ? 6 + p->distance.deformed->r : 6;
   const rf_simd simd = p->tree->simd;
   if (b->object)
     rf_dense_add_products_rt(simd, n_o, n_o, n, p->object_pushed, rows, p->object, rows, b->object);
@@ -548,7 +548,7 @@ static void add_contacts(rf_penalty *p, double since_us, rf_penalty_result *out,
   int32_t learned = 0;
   memset(p->reduced, 0, (size_t)t->row * sizeof *p->reduced);
   if (blocks) begin_blocks(p, blocks);
-  if (p->pose) memset(p->moments, 0, 12 * (size_t)p->oracle.deformed->n_proxies * sizeof(double));
+  if (p->pose) memset(p->moments, 0, 12 * (size_t)p->distance.deformed->n_proxies * sizeof(double));
   for (int32_t first = 0; first < p->touching; first += BLOCK) {
     const int32_t n = p->touching - first < BLOCK ? p->touching - first : BLOCK;
     const int32_t *place = p->touch_place + first;
@@ -599,7 +599,7 @@ void rf_penalty_set_budget_rt(rf_penalty *p, double budget_us) {
 rf_status rf_penalty_deform_field_rt(rf_penalty *p, const double *field_q) {
   if (!p->pose) return field_q ? RF_ERR_ARG : RF_OK;
   const double *q = field_q ? field_q : p->field_rest;
-  return rf_deformed_pose_update_rt(p->oracle.deformed, q, p->pose) ? RF_OK : RF_ERR_ARG;
+  return rf_deformed_pose_update_rt(p->distance.deformed, q, p->pose) ? RF_OK : RF_ERR_ARG;
 }
 
 rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const double *q,
@@ -622,7 +622,8 @@ rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const doubl
   const double end_us = rf_clock_us_rt();
   if (reduced) memcpy(reduced, p->reduced, (size_t)p->tree->r * sizeof *reduced);
   if (field_reduced && p->pose)
-    memcpy(field_reduced, p->field_reduced, (size_t)p->oracle.deformed->r * sizeof *field_reduced);
+    memcpy(field_reduced, p->field_reduced,
+           (size_t)p->distance.deformed->r * sizeof *field_reduced);
   out->microseconds = end_us - p->start_us;
   return RF_OK;
 }

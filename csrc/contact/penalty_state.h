@@ -16,7 +16,7 @@ typedef struct rf_node_copy {
 
 struct rf_penalty {
   const rf_point_tree *tree;
-  rf_oracle oracle;
+  rf_contact_distance distance;
   rf_penalty_settings set;
   double *weight;     // by place; NULL: 1                                           (n_points)
   double *stiffness;  // by place, where each has its own                            (n_points)

@@ -42,13 +42,13 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   set.along_normal = normal;
   set.automatic = automatic;
   const rf_point_tree *tree = py_point_tree_get(state, tree_obj);
-  rf_oracle oracle = {.field = NULL};
+  rf_contact_distance distance = {.field = NULL};
   if (!tree) return NULL;
   if (PyObject_TypeCheck(field_obj, state->types[PY_DEFORMED_FIELD]))
-    oracle.deformed = py_deformed_field_get(state, field_obj);
+    distance.deformed = py_deformed_field_get(state, field_obj);
   else
-    oracle.field = py_field_get(state, field_obj);
-  if (!oracle.field && !oracle.deformed) return NULL;
+    distance.field = py_field_get(state, field_obj);
+  if (!distance.field && !distance.deformed) return NULL;
   if (py_in_f64(&grasp, grasp_obj, "grasp", 1, (npy_intp[]){3}) < 0) goto done;
   if (weights_obj != Py_None &&
       py_in_f64(&weights, weights_obj, "weights", 1, (npy_intp[]){tree->n_points}) < 0)
@@ -63,7 +63,7 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_penalty_create(tree, &oracle, &set, weights.data, each.data, &penalty, &err);
+  st = rf_penalty_create(tree, &distance, &set, weights.data, each.data, &penalty, &err);
   Py_END_ALLOW_THREADS
   self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, penalty, release, kept);
 done:
