@@ -16,8 +16,12 @@ import pytest
 from ckernels import build
 from conftest import ROOT
 
-SOURCES = ("base/alloc.c", "base/status.c", "contact/penalty.c", "contact/penalty_rt.c",
-           "linalg/pose.c")  # fmt: skip
+SOURCES = (
+    "base/alloc.c", "base/status.c", "contact/blocks_rt.c", "contact/budget_rt.c", "contact/law.c",
+    "contact/penalty.c", "contact/penalty_law.c", "contact/penalty_law_rt.c",
+    "contact/penalty_rt.c", "contact/points_rt.c", "contact/search.c", "contact/search_rt.c",
+    "contact/travel_rt.c", "contact/wrench.c", "contact/wrench_rt.c", "linalg/pose.c",
+)  # fmt: skip
 LAP = 64  # nodes between two looks at the clock
 NEAR = 1e-11  # m, a height in no contact, and clear of it by less than rounding
 DEEP = -1.0

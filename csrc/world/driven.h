@@ -14,7 +14,7 @@
 #include "integrator/newmark.h"
 
 typedef struct rf_driven {
-  rf_penalty_blocks blocks;  // the shell's only
+  rf_contact_blocks blocks;  // the shell's only
   double *force;             // of contact and from outside            (r)
 } rf_driven;
 
