@@ -3,8 +3,8 @@
 // shells, and for a field object that deforms.
 //
 // With y = (dx, dw) the motion of the object in a cycle, o = (y, dq_f) with the change of its
-// coordinates, dq_k that of shell k, the contacts' blocks G, B_k, D_k of -sum w k W W^T
-// (contact/penalty.h), the matrices S of Newmark's steps (integrator/newmark.h, with residuals rho
+// coordinates, dq_k that of shell k, the contacts' blocks G, B_k, D_k of -sum c W W^T
+// (contact/wrench.h), the matrices S of Newmark's steps (integrator/newmark.h, with residuals rho
 // under the contacts' forces), the balances of the object, its coordinates and each shell are
 //
 //     (G_coupling + G_yy) y + G_yf dq_f + sum_k B_yk dq_k = -(F, T)_coupling - (F, T)
