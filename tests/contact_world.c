@@ -197,6 +197,20 @@ int world_begin(int32_t n, const double *heights, int32_t n_levels, const double
   return rf_penalty_create(&tree, &distance, "penalty", &law, &set, NULL, &penalty, &err) == RF_OK;
 }
 
+// The message that refuses a law of that name for the tree of the world; empty: it is known.
+const char *world_refuses_law(const char *name) {
+  static rf_error err;
+  const rf_contact_distance distance = {.field = (const rf_field *)&world};
+  const rf_penalty_law_settings law = {.stiffness_n_per_m = 1.0};
+  const rf_penalty_settings set = {.cold_ratio = 1.0};
+  rf_penalty *other = NULL;
+  memset(&err, 0, sizeof err);
+  const rf_status st = rf_penalty_create(&tree, &distance, name, &law, &set, NULL, &other, &err);
+  const bool sane = st == RF_OK ? other != NULL : st == RF_ERR_ARG && !other;
+  rf_penalty_free(other);
+  return sane ? err.text : "status and contact disagree";
+}
+
 void world_costs(double node_us, double copy_us, double contact_us, double look_us,
                  double start_us) {
   world.cost = (costs){node_us, copy_us, contact_us, look_us, start_us};

@@ -81,6 +81,7 @@ class World:
             ("world_margin", REAL),
             ("world_node_us", REAL),
             ("world_contact_us", REAL),
+            ("world_refuses_law", ctypes.c_char_p, ctypes.c_char_p),
         ):
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments
@@ -144,6 +145,12 @@ def mixed(touching: int = 40, near: int = 60, rest: float = 10.0) -> np.ndarray:
     heights = np.full(N, rest)
     heights[:touching], heights[touching : touching + near] = DEEP, NEAR
     return heights
+
+
+def test_laws_are_found_by_name(world):
+    world.begin(mixed(), 1e9)
+    assert world.library.world_refuses_law(b"penalty") == b""
+    assert world.library.world_refuses_law(b"glue") == b"there is no contact law named glue"
 
 
 # ---- what is learned

@@ -35,7 +35,7 @@ static rf_status check_settings(const rf_penalty_settings *s, rf_error *err) {
   return RF_OK;
 }
 
-// All but the law.
+// Makes a contact without a law.
 static rf_status make(const rf_point_tree *tree, const rf_contact_distance *distance,
                       const rf_penalty_settings *set, const double *weights, rf_penalty **out,
                       rf_error *err) {
