@@ -211,6 +211,7 @@ class HapticSession:
         "_simulations",
         "_sizes",
         "_stopping",
+        "_suited",
         "_written",
     )
 
@@ -286,6 +287,7 @@ class HapticSession:
             raise InputError(f"duration must be positive or None, got {lasts:g}")
         choice(render, "render", ("linear", "saturated"))
         choice(auto_stiffness, "auto_stiffness", ("coupling", "contact"))
+        self._suited = auto_stiffness == "coupling"
         check_parts(contacts, simulations, field_simulation, self._dt)
         if forgotten:
             warn_of_rest(contacts, 2)
@@ -315,7 +317,7 @@ class HapticSession:
                 budget,
                 flag(coupled, "coupled"),
                 render == "saturated",
-                auto_stiffness == "coupling",
+                self._suited,
             ),
             static,
             dynamics,
@@ -813,6 +815,7 @@ class HapticSession:
         """Return sentences on what to change."""
         found = []
         suited = _core.suited_stiffness(self._coupling.stiffness)
+        better = 'stiffness="auto"' if self._suited else "20 times that of the coupling"
         given = [c.stiffness for c in self._contacts if not isinstance(c.stiffness, str)]
         if status["saturated"] > _OFTEN * status["touching"]:
             found.append(
@@ -826,7 +829,7 @@ class HapticSession:
         ):
             found.append(
                 f"contact of {max(given):g} N/m a point is stiffer than the coupling needs: "
-                f'stiffness="auto" is {suited:g} N/m'
+                f"{better} is {suited:g} N/m"
             )
         if status["shortened"] > _OFTEN * status["ticks"]:
             found.append(
@@ -837,7 +840,7 @@ class HapticSession:
         if given and min(given) < suited / _STIFFER:
             found.append(
                 f"contact of {min(given):g} N/m a point is soft for the coupling, bodies feel "
-                f'softer than they are: stiffness="auto" is {suited:g} N/m'
+                f"softer than they are: {better} is {suited:g} N/m"
             )
         return tuple(found)
 
