@@ -1176,7 +1176,7 @@ class Session:
         contacts: tuple[Contact, ...],
         simulations: tuple[Any, ...],
         field_simulation: Any,
-        tick: tuple[float, float, bool, bool],
+        tick: tuple[float, float, bool, bool, bool],
         coupling: _CouplingSettings,
         dynamics: tuple[Any, ...] | None,
         workspace: tuple[Any, ...],
