@@ -9,10 +9,10 @@
 #include "linalg/lapack.h"
 
 static const double STIFFER = 30.0;
-// of the compliance: the percentile of the stiffest place meant to be pressed, among places above
-// this part of the most, and the least part of it that counts
+// Stiffest place meant to be pressed: this percentile of the compliances above the part YIELDS of
+// the largest.  Compliances are at least the part LEAST of that.
 static const double PERCENTILE = 0.1, YIELDS = 1e-3, LEAST = 0.2;
-// of the largest eigenvalue: smaller ones are rigid motions
+// Eigenvalues below this part of the largest belong to rigid motions.
 static const double ELASTIC = 1e-9;
 
 // ---- K^-1 = F F^T, columns of F by elastic coordinates
@@ -28,7 +28,7 @@ static void flexibility_free(flexibility *f) {
   rf_free(f->sum);
 }
 
-// Eigenvectors of the symmetric matrix a (n, n), one after the other in its place.
+// Replaces the symmetric matrix a (n, n) by its eigenvectors, one after the other.
 static rf_status eigenvectors(int32_t n, double *a, double *values, rf_error *err) {
   rf_status st = RF_OK;
   double *work = NULL, best = 0.0;
@@ -75,7 +75,7 @@ done:
   return st;
 }
 
-// x^T K^-1 x
+// x^T K^-1 x.
 static double yield_to(const flexibility *f, const double *x) {
   double total = 0.0;
   for (int32_t k = 0; k < f->r; ++k) {

@@ -1,12 +1,11 @@
 // Forces of the Voxmap-PointShell method between a shell of points and a voxmap (McNeely,
 // Puterbaugh, Troy 1999; B07 3.1): every point, every time.
 //
-// A point p in a surface voxel of centre c has, by its inward unit normal N, gone beyond the
-// plane through c normal to N by  depth = max(0, (c - p) . N).  The force on the voxmap is
-// -k depth N, on the shell the opposite.  Both the plane and the force jump where p goes from one
-// voxel to the next.  Points in interior voxels feel nothing: once the layer of surface voxels is
-// crossed the force is gone.  Points in proximity voxels feel nothing either: the paper's brake
-// on fast points needs velocities and is left out.
+// A point p with the inward unit normal N, in a surface voxel of centre c, is beyond the plane
+// through c normal to N by  depth = max(0, (c - p) . N).  The force on the voxmap is -k depth N, on
+// the shell the opposite.  Plane and force jump from voxel to voxel.  Points in interior voxels
+// have no force: it vanishes beyond the layer of surface voxels.  Points in proximity voxels have
+// none either: the paper's brake on fast points needs velocities and is left out.
 #ifndef RF_CONTACT_VOXMAP_CONTACT_H
 #define RF_CONTACT_VOXMAP_CONTACT_H
 
@@ -31,7 +30,7 @@ typedef struct rf_voxmap_report {
   double force[3];   // on the voxmap, in the world, N
   double torque[3];  // about `position`, N m
   int32_t touching;  // points with a force
-  int32_t inside;    // points in interior voxels, which have none
+  int32_t inside;    // points in interior voxels, without a force
 } rf_voxmap_report;
 
 // At a pose of the voxmap: places x of its own frame are at position + R x in the world, R the

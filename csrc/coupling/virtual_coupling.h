@@ -26,7 +26,7 @@
 //
 // Choices that B07 leaves open.  (1) Gradients of contact and springs are in fixed axes, in which
 // springs alone come to rest after one step; that of contact neglects the motion of the lines of
-// its forces (contact/penalty.h), which does not change the equilibria.
+// its forces (contact/wrench.h), which does not change the equilibria.
 // (2) Rows in N and N m, columns in m and rad cannot be compared: singular values are those of
 // the system in N and N, m and m, made with the length l at which k l^2 = k_T / 2, so that both
 // springs are equally stiff.  (3) A largest torque bounds no penetration where contact forces act

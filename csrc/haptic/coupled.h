@@ -3,8 +3,8 @@
 // shells, and for a field object that deforms.
 //
 // With y = (dx, dw) the motion of the object in a cycle, o = (y, dq_f) with the change of its
-// coordinates, dq_k that of shell k, the contacts' blocks G, B_k, D_k of -sum w k W W^T
-// (contact/penalty.h), the matrices S of Newmark's steps (dynamics/newton.h, with residuals rho
+// coordinates, dq_k that of shell k, the contacts' blocks G, B_k, D_k of -sum c W W^T
+// (contact/wrench.h), the matrices S of Newmark's steps (dynamics/newton.h, with residuals rho
 // under the contacts' forces), the balances of the object, its coordinates and each shell are
 //
 //     (G_coupling + G_yy) y + G_yf dq_f + sum_k B_yk dq_k = -(F, T)_coupling - (F, T)
@@ -58,7 +58,7 @@ typedef struct rf_coupled_body {
 
 typedef struct rf_coupled_part {
   rf_coupled_body shell;
-  rf_penalty_blocks blocks;  // of the contact of this cycle, set by who evaluates it
+  rf_contact_blocks blocks;  // of the contact of this cycle, set by who evaluates it
   bool in_contact;           // any of these is asked for
 } rf_coupled_part;
 
@@ -82,7 +82,7 @@ RF_MUST_CHECK rf_status rf_coupled_create(double period_s, int32_t n_parts,
 void rf_coupled_free(rf_coupled *c);  // NULL is fine
 
 // Blocks for contact `part` to fill; NULL: none.
-const rf_penalty_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part);
+const rf_contact_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part);
 
 // Adds to the load of the contacts what the answers of all that deforms make of it.
 // RF_ERR_SINGULAR: the load is as it was, and the steps have to be made without.  Forces of contact

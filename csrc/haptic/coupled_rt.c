@@ -19,7 +19,7 @@ static int32_t ld_of(const rf_coupled_body *b) {
 
 static rf_motion *stepped(const rf_coupled_body *b) { return b->whole ? b->whole : b->body; }
 
-const rf_penalty_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part) {
+const rf_contact_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part) {
   return c->part[part].in_contact ? &c->part[part].blocks : NULL;
 }
 

@@ -48,6 +48,7 @@ typedef struct rf_tick_settings {
   bool dynamic;                   // which of the two couplings
   bool coupled;                   // object and shell in one solve (haptic/coupled.h)
   bool saturated;                 // the hand feels what acts on the object (see above)
+  bool suited;                    // contacts with an automatic stiffness follow the coupling
   rf_coupling_settings coupling;  // static
   rf_dynamic_settings dynamics;   // dynamic
   rf_workspace_settings workspace;

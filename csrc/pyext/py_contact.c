@@ -30,25 +30,26 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   PyObject *kept = NULL, *self = NULL;
   py_in weights = {0}, each = {0}, grasp = {0};
   rf_penalty_settings set = {0};
+  rf_penalty_law_settings law = {0};
   int coherence, normal, warm_nodes, max_points, automatic = 0;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OOOdiddippO|Op:Contact", &tree_obj, &field_obj, &weights_obj,
-                        &set.stiffness_n_per_m, &warm_nodes, &set.cold_ratio, &set.budget_us,
+                        &law.stiffness_n_per_m, &warm_nodes, &set.cold_ratio, &set.budget_us,
                         &max_points, &coherence, &normal, &grasp_obj, &each_obj, &automatic))
     return NULL;
   set.warm_nodes = warm_nodes;
   set.max_points = max_points;
   set.coherence = coherence;
   set.along_normal = normal;
-  set.automatic = automatic;
+  law.automatic = automatic;
   const rf_point_tree *tree = py_point_tree_get(state, tree_obj);
-  rf_oracle oracle = {.field = NULL};
+  rf_contact_distance distance = {.field = NULL};
   if (!tree) return NULL;
   if (PyObject_TypeCheck(field_obj, state->types[PY_DEFORMED_FIELD]))
-    oracle.deformed = py_deformed_field_get(state, field_obj);
+    distance.deformed = py_deformed_field_get(state, field_obj);
   else
-    oracle.field = py_field_get(state, field_obj);
-  if (!oracle.field && !oracle.deformed) return NULL;
+    distance.field = py_field_get(state, field_obj);
+  if (!distance.field && !distance.deformed) return NULL;
   if (py_in_f64(&grasp, grasp_obj, "grasp", 1, (npy_intp[]){3}) < 0) goto done;
   if (weights_obj != Py_None &&
       py_in_f64(&weights, weights_obj, "weights", 1, (npy_intp[]){tree->n_points}) < 0)
@@ -56,6 +57,7 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   if (each_obj != Py_None &&
       py_in_f64(&each, each_obj, "stiffness", 1, (npy_intp[]){tree->n_points}) < 0)
     goto done;
+  law.each = each.data;
   for (int i = 0; i < 3; ++i) set.grasp_m[i] = ((double *)grasp.data)[i];
   kept = PyTuple_Pack(2, tree_obj, field_obj);
   if (!kept) goto done;
@@ -63,7 +65,7 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_penalty_create(tree, &oracle, &set, weights.data, each.data, &penalty, &err);
+  st = rf_penalty_create(tree, &distance, "penalty", &law, &set, weights.data, &penalty, &err);
   Py_END_ALLOW_THREADS
   self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, penalty, release, kept);
 done:
@@ -188,7 +190,7 @@ done:
 // Evaluates one cycle, with the lock held; `list`: touching points, nullable.
 static rf_status one_cycle(rf_penalty *penalty, const rf_pose *pose, const double *q,
                            const double *field_q, int32_t all_of, rf_penalty_result *found,
-                           double *reduced, double *field_reduced, const rf_penalty_blocks *blocks,
+                           double *reduced, double *field_reduced, const rf_contact_blocks *blocks,
                            touching *list, rf_error *err) {
   rf_status st = rf_penalty_deform_field_rt(penalty, field_q);
   // what the checks before let pass, only a field refuses
@@ -270,7 +272,7 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
   PyObject *position_obj, *quaternion_obj, *q_obj, *out[3] = {NULL}, *result = NULL;
   py_in q = {0};
   rf_pose pose;
-  rf_penalty_blocks found = {0};
+  rf_contact_blocks found = {0};
   int all_of;
   const npy_intp r = rf_penalty_coordinates(self_penalty(self));
   if (!PyArg_ParseTuple(args, "OOOi:derivatives", &position_obj, &quaternion_obj, &q_obj, &all_of))

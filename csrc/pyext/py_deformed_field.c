@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "contact/deformed_field_domains.h"
+#include "deform/domains.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_embedding.h"
 #include "pyext/py_field.h"
@@ -219,7 +219,7 @@ PyType_Spec py_deformed_field_spec = {
 // ---- domains ------------------------------------------------------------------------------
 
 // (members, values, from) of one domain
-static PyObject *domain_parts(const rf_domain *d, int32_t n_points) {
+static PyObject *domain_parts(const rf_deformed_domain *d, int32_t n_points) {
   PyObject *members = PyArray_SimpleNew(1, ((npy_intp[]){n_points}), NPY_BOOL);
   PyObject *values = PyArray_SimpleNew(3, ((npy_intp[]){d->n[0], d->n[1], d->n[2]}), NPY_FLOAT32);
   PyObject *result = NULL;
@@ -261,12 +261,12 @@ static PyObject *cut(PyObject *module, PyObject *args) {
   if (labels_obj != Py_None &&
       py_in_i32(&labels, labels_obj, "domains", 1, points.shape, 0, INT32_MAX) < 0)
     goto done;
-  rf_domains *made = NULL;
+  rf_deformed_domains *made = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_domains_cut(field->parts[0].grid, (int32_t)points.shape[0], points.data, labels.data, n,
-                      overlap, &run.run, &made, &err);
+  st = rf_deformed_domains_cut(field->parts[0].grid, (int32_t)points.shape[0], points.data,
+                               labels.data, n, overlap, &run.run, &made, &err);
   Py_END_ALLOW_THREADS
   if (st < 0) {
     py_raise(state, st, &err);
@@ -285,7 +285,7 @@ static PyObject *cut(PyObject *module, PyObject *args) {
   if (good) result = Py_BuildValue("dOO", made->overlap, label, list);
   Py_XDECREF(label);
   Py_XDECREF(list);
-  rf_domains_free(made);
+  rf_deformed_domains_free(made);
 done:
   py_in_release(&points);
   py_in_release(&labels);

@@ -2,7 +2,7 @@
 #ifndef RF_PYEXT_PY_DEFORMED_FIELD_H
 #define RF_PYEXT_PY_DEFORMED_FIELD_H
 
-#include "contact/deformed_field.h"
+#include "deform/field.h"
 #include "pyext/py_core.h"
 
 // Borrowed: valid while `object` lives.  NULL with InputTypeError set when `object` is no

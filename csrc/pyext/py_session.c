@@ -112,18 +112,19 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   PyObject *kept = NULL, *self = NULL;
   rf_tick_settings set = {0};
   rf_session_settings how;
-  int priority, lock, coupled, saturated;
+  int priority, lock, coupled, saturated, suited;
   long long records;
   copies c = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OO!O!O(ddpp)O!OO!O!(ddipLdd):Session", &device_obj, &PyTuple_Type,
+  if (!PyArg_ParseTuple(args, "OO!O!O(ddppp)O!OO!O!(ddipLdd):Session", &device_obj, &PyTuple_Type,
                         &contacts, &PyTuple_Type, &shells, &field, &set.dt_s, &set.budget_us,
-                        &coupled, &saturated, &PyTuple_Type, &coupling, &dynamics, &PyTuple_Type,
-                        &workspace, &PyTuple_Type, &safety, &how.duration_s, &how.stall_s,
-                        &priority, &lock, &records, &how.patience_s, &how.hang_s))
+                        &coupled, &saturated, &suited, &PyTuple_Type, &coupling, &dynamics,
+                        &PyTuple_Type, &workspace, &PyTuple_Type, &safety, &how.duration_s,
+                        &how.stall_s, &priority, &lock, &records, &how.patience_s, &how.hang_s))
     return NULL;
   set.coupled = coupled != 0;
   set.saturated = saturated != 0;
+  set.suited = suited != 0;
   how.priority = priority;
   how.lock_memory = lock != 0;
   how.records = records;

@@ -2,7 +2,7 @@
 //
 // A step takes the object to its pose at the end of the step, evaluates contact there with the
 // coordinates q of the beginning, and steps implicitly: with f the contact's reduced force and
-// A = sum w k (U^T e) (U^T e)^T (contact/penalty.h), the force f - A (x - q) follows the end x of
+// A = sum c (U^T a) (U^T a)^T (contact/wrench.h), the force f - A (x - q) follows the end x of
 // the step (dynamics/newton.h).  Contact as stiff as contact/fit.h says comes to rest so
 // whatever the mass of the body; explicit forces would not.  A step that takes the body too far
 // fails (rf_motion_far_rt).
@@ -14,7 +14,7 @@
 #include "dynamics/motion.h"
 
 typedef struct rf_driven {
-  rf_penalty_blocks blocks;  // the shell's only
+  rf_contact_blocks blocks;  // the shell's only
   double *force;             // of contact and from outside            (r)
 } rf_driven;
 

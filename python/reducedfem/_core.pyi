@@ -1084,7 +1084,7 @@ class Session:
         contacts: tuple[Contact, ...],
         simulations: tuple[Any, ...],
         field_simulation: Any,
-        tick: tuple[float, float, bool, bool],
+        tick: tuple[float, float, bool, bool, bool],
         coupling: _CouplingSettings,
         dynamics: tuple[Any, ...] | None,
         workspace: tuple[Any, ...],

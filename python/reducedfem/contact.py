@@ -229,14 +229,14 @@ class PenaltyContact:
     field
         Signed distances of the other object, in its own frame: a `Field` or a `DeformedField`.
     stiffness
-        Of one point, k [N/m], or "auto": 20 times that of the coupling in a `HapticSession`,
-        whatever the bodies. Coupling, body and contact are springs in series: so stiff a contact
-        makes them feel softer by 1/21 at most, and a stiffer one only disturbs the solve. Outside
-        of sessions it is then 30 / c for each point, c the compliance n^T U K^-1 U^T n at rest of
-        what deforms (of free bodies their elastic coordinates), capped where hardly anything
-        yields: see `stiffnesses`. Such contact is for `ImplicitNewmark.step` with ``contact=``,
-        which steps implicitly; under forces that are handed over as constants light bodies may
-        shake.
+        Of one point, k [N/m], or "auto". In a `HapticSession` that is 20 times the stiffness of the
+        coupling, whatever the bodies: coupling, body and contact are springs in series, so that so
+        stiff a contact makes them feel softer by 1/21 at most, and a stiffer one only disturbs the
+        solve. Elsewhere, and in sessions with ``auto_stiffness="contact"``, it is 30 / c for each
+        point, c the compliance n^T U K^-1 U^T n at rest of what deforms (of free bodies their
+        elastic coordinates), capped where hardly anything yields: see `stiffnesses`. Such contact
+        is for `ImplicitNewmark.step` with ``contact=``, which steps implicitly; under forces that
+        are handed over as constants light bodies may shake.
     warm_nodes
         Number of nodes below which levels rendered in the last cycle begin; None: nodes are not
         counted, and without `budget_us` every cycle renders all levels.

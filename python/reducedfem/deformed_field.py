@@ -24,7 +24,7 @@ __all__ = ["DeformedField"]
 _Points = Pointshell | ArrayLike
 _Domains = Sequence[tuple[Field, _Points]]
 
-# RF_DEFORMED_MAX_PROXIES of csrc/contact/deformed_field.h
+# RF_DEFORMED_MAX_PROXIES of csrc/deform/field.h
 _MOST_PROXIES = 1000
 
 

@@ -76,8 +76,7 @@ class HapticSession:
     ----------
     contact
         Between the object that is held, the one with the distance field, and another one, the
-        shell; or several, with the same `field` and grasp point. A `stiffness` of "auto" is 20
-        times that of the coupling, also of one that replaces it later.
+        shell; or several, with the same `field` and grasp point.
     device
         The device that the hand holds.
     coupling
@@ -94,8 +93,9 @@ class HapticSession:
     rate
         Cycles a second [Hz].
     budget_us
-        Computing time of a cycle [us]: contact stops descending when it would take longer.
-        None: half a period, and a whole one at most; 0: contacts stop as they were made to.
+        Computing time of a cycle [us], in place of the limits of the contacts (`warm_nodes`,
+        `budget_us`): contact stops descending when it would take longer. None: half a period, and a
+        whole one at most; 0: contacts keep their own limits.
     coupled
         Solve for the object's motion and the steps of all that deforms together: the system of
         6 + r unknowns that Barbic 2007 leaves for later (end of section 4.2), with the coordinates
@@ -107,6 +107,11 @@ class HapticSession:
         Forces are linear within a cycle: an object that leaves contact in it pulls the shell along
         until its end. Cycles in which a body's own stiffness makes the matrix indefinite are split:
         see `HapticRecords.flagged`.
+    auto_stiffness
+        Stiffness of contacts with ``stiffness="auto"``: "coupling", 20 times that of the coupling,
+        also of one that replaces it later; or "contact", that of each point outside of sessions,
+        `PenaltyContact.stiffnesses`. Forces and gradients of a contact are then the same in a
+        session as elsewhere.
     max_force, max_torque
         To the device [N], [N m]; None: what that can render.
     force_slew, torque_slew
@@ -206,6 +211,7 @@ class HapticSession:
         "_simulations",
         "_sizes",
         "_stopping",
+        "_suited",
         "_written",
     )
 
@@ -221,6 +227,7 @@ class HapticSession:
         rate: float = 1000.0,
         budget_us: float | None = None,
         coupled: bool = True,
+        auto_stiffness: str = "coupling",
         max_force: float | None = None,
         max_torque: float | None = None,
         force_slew: float | None = None,
@@ -279,6 +286,8 @@ class HapticSession:
         if duration is not None and not lasts > 0.0:
             raise InputError(f"duration must be positive or None, got {lasts:g}")
         choice(render, "render", ("linear", "saturated"))
+        choice(auto_stiffness, "auto_stiffness", ("coupling", "contact"))
+        self._suited = auto_stiffness == "coupling"
         check_parts(contacts, simulations, field_simulation, self._dt)
         if forgotten:
             warn_of_rest(contacts, 2)
@@ -303,7 +312,13 @@ class HapticSession:
             tuple(c._core for c in contacts),
             tuple(None if s is None else s._core for s in simulations),
             None if field_simulation is None else field_simulation._core,
-            (self._dt, budget, flag(coupled, "coupled"), render == "saturated"),
+            (
+                self._dt,
+                budget,
+                flag(coupled, "coupled"),
+                render == "saturated",
+                self._suited,
+            ),
             static,
             dynamics,
             place._core_settings(),
@@ -800,6 +815,7 @@ class HapticSession:
         """Return sentences on what to change."""
         found = []
         suited = _core.suited_stiffness(self._coupling.stiffness)
+        better = 'stiffness="auto"' if self._suited else "20 times that of the coupling"
         given = [c.stiffness for c in self._contacts if not isinstance(c.stiffness, str)]
         if status["saturated"] > _OFTEN * status["touching"]:
             found.append(
@@ -813,7 +829,7 @@ class HapticSession:
         ):
             found.append(
                 f"contact of {max(given):g} N/m a point is stiffer than the coupling needs: "
-                f'stiffness="auto" is {suited:g} N/m'
+                f"{better} is {suited:g} N/m"
             )
         if status["shortened"] > _OFTEN * status["ticks"]:
             found.append(
@@ -824,7 +840,7 @@ class HapticSession:
         if given and min(given) < suited / _STIFFER:
             found.append(
                 f"contact of {min(given):g} N/m a point is soft for the coupling, bodies feel "
-                f'softer than they are: stiffness="auto" is {suited:g} N/m'
+                f"softer than they are: {better} is {suited:g} N/m"
             )
         return tuple(found)
 

@@ -16,8 +16,12 @@ import pytest
 from ckernels import build
 from places import ROOT
 
-SOURCES = ("base/alloc.c", "base/status.c", "contact/penalty.c", "contact/penalty_rt.c",
-           "linalg/pose.c")  # fmt: skip
+SOURCES = (
+    "base/alloc.c", "base/status.c", "contact/blocks_rt.c", "contact/budget_rt.c", "contact/law.c",
+    "contact/penalty.c", "contact/penalty_law.c", "contact/penalty_law_rt.c",
+    "contact/penalty_rt.c", "contact/points_rt.c", "contact/search.c", "contact/search_rt.c",
+    "contact/travel_rt.c", "contact/wrench.c", "contact/wrench_rt.c", "linalg/pose.c",
+)  # fmt: skip
 LAP = 64  # nodes between two looks at the clock
 NEAR = 1e-11  # m, a height in no contact, and clear of it by less than rounding
 DEEP = -1.0
@@ -77,6 +81,7 @@ class World:
             ("world_margin", REAL),
             ("world_node_us", REAL),
             ("world_contact_us", REAL),
+            ("world_refuses_law", ctypes.c_char_p, ctypes.c_char_p),
         ):
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments
@@ -140,6 +145,12 @@ def mixed(touching: int = 40, near: int = 60, rest: float = 10.0) -> np.ndarray:
     heights = np.full(N, rest)
     heights[:touching], heights[touching : touching + near] = DEEP, NEAR
     return heights
+
+
+def test_laws_are_found_by_name(world):
+    world.begin(mixed(), 1e9)
+    assert world.library.world_refuses_law(b"penalty") == b""
+    assert world.library.world_refuses_law(b"glue") == b"there is no contact law named glue"
 
 
 # ---- what is learned

@@ -133,7 +133,7 @@ def test_plot_and_table(monkeypatch, capsys, tmp_path):
 # ---- reports -------------------------------------------------------------------------------------
 
 
-def press(stiffness="auto", seconds=0.5, **options):
+def press(stiffness="auto", seconds=0.5, auto_stiffness="coupling", **options):
     """Return what a session reports of a ball that is pressed on a floor, and what it records."""
     x = np.linspace(-0.01, 0.01, 9)
     points = np.stack(np.meshgrid(x, x, [0.0], indexing="ij"), axis=-1).reshape(-1, 3)
@@ -141,7 +141,9 @@ def press(stiffness="auto", seconds=0.5, **options):
     contact = rf.PenaltyContact(tree, rf.SphereField((0, 0, 0), 0.012), stiffness)
     hand = rf.ReplayDevice([0.0, 0.2, 9.0], [[0.0, 0.0, z] for z in (0.013, 0.002, 0.002)])
     coupling = rf.VirtualCoupling(500.0, 0.3, **options)
-    made = rf.HapticSession(contact, hand, coupling=coupling, ramp=0.0, budget_us=0.0)
+    made = rf.HapticSession(
+        contact, hand, coupling=coupling, auto_stiffness=auto_stiffness, ramp=0.0, budget_us=0.0
+    )
     records, report = made.run(seconds=seconds), made.report()
     made.close()
     return report, records
@@ -177,6 +179,9 @@ def test_reports_tell_of_couplings_that_saturate_and_of_contact_that_does_not_su
     assert any("saturates or is relieved: raise its max_force" in line for line in report.advice)
     soft, _ = press(100.0)
     assert any("soft for the coupling" in line for line in soft.advice)
+    assert any('stiffness="auto" is 10000 N/m' in line for line in soft.advice)
+    soft, _ = press(100.0, auto_stiffness="contact")
+    assert any("20 times that of the coupling is 10000 N/m" in line for line in soft.advice)
 
 
 def test_the_stiffness_follows_a_new_coupling():

@@ -33,7 +33,9 @@ ALLOWED = {
     # fem (and with it mesh): the unreduced solid is stepped by the same scheme, and its
     # tangent is too large to be handed over as an argument at every iteration
     "dynamics": {"base", "linalg", "model", "polynomial", "fem", "mesh"},
-    "contact": {"base", "linalg", "mesh", "sdf", "pointshell", "model"},
+    # distance fields of objects that deform
+    "deform": {"base", "linalg", "mesh", "sdf", "model"},
+    "contact": {"base", "linalg", "sdf", "deform", "pointshell", "model"},
     "coupling": {"base", "linalg"},
     # simulations in contact
     "world": {"base", "linalg", "dynamics", "contact"},

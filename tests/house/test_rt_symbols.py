@@ -127,6 +127,47 @@ def test_calls_of_sockets_do_not_wait():
     assert all("MSG_DONTWAIT" in call for call in calls)
 
 
+# the initializer of a table, and its members
+TABLE = re.compile(r"\b(\w+) (\w+) = \{([^{};]*)\};")
+MEMBER = re.compile(r"\.(\w+) = &?(\w+)")
+
+
+def escaping(text: str) -> list[str]:
+    """Return the members of real-time tables that are set to what is not real-time."""
+    wrong = []
+    for kind, name, body in TABLE.findall(text):
+        for member, value in MEMBER.findall(body):
+            real_time = member.endswith("_rt") or kind.endswith("_rt") or name.endswith("_rt")
+            if real_time and not value.endswith("_rt") and value != "NULL":
+                wrong.append(f"{name}.{member} = {value}")
+    return wrong
+
+
+def test_tables_of_real_time_functions_hold_no_others():
+    """Calls through pointers do not show in the objects: names ending in _rt stand for the files.
+
+    Functions with such a name in a table are defined in a source that is checked above.
+    """
+    texts = {path: path.read_text() for path in (ROOT / "csrc").rglob("*.c")}
+    assert [one for text in texts.values() for one in escaping(text)] == []
+    tables = [
+        path for path, text in texts.items() for kind, _, _ in TABLE.findall(text)
+        if kind.endswith("_rt")
+    ]  # fmt: skip
+    assert tables
+    assert set(tables) <= set(RT_SOURCES)
+
+
+def test_functions_that_escape_are_seen():
+    law = "const rf_law_rt rf_soft_law_rt = {.respond = %s, .suit = suit_rt};"
+    assert escaping(law % "respond_rt") == []
+    assert escaping(law % "NULL") == []
+    assert escaping(law % "respond") == ["rf_soft_law_rt.respond = respond"]
+    device = "const rf_device_table t = {.open = open_it, .read_rt = %s};"
+    assert escaping(device % "read_rt") == []
+    assert escaping(device % "read") == ["t.read_rt = read"]
+
+
 @pytest.mark.parametrize(
     ("body", "culprit"),
     [

@@ -189,14 +189,26 @@ int world_begin(int32_t n, const double *heights, int32_t n_levels, const double
       for (int32_t k = first; p < tree.count[j] && k < first + brood - 1; ++k)
         tree.rest[3 * k + 2] = tree.rest[3 * p + 2];
     }
-  const rf_oracle oracle = {.field = (const rf_field *)&world};
-  const rf_penalty_settings set = {.stiffness_n_per_m = 1.0,
-                                   .warm_nodes = 1,
-                                   .cold_ratio = cold_ratio,
-                                   .budget_us = budget_us,
-                                   .coherence = coherence};
+  const rf_contact_distance distance = {.field = (const rf_field *)&world};
+  const rf_penalty_law_settings law = {.stiffness_n_per_m = 1.0};
+  const rf_penalty_settings set = {
+      .warm_nodes = 1, .cold_ratio = cold_ratio, .budget_us = budget_us, .coherence = coherence};
   rf_error err = {0};
-  return rf_penalty_create(&tree, &oracle, &set, NULL, NULL, &penalty, &err) == RF_OK;
+  return rf_penalty_create(&tree, &distance, "penalty", &law, &set, NULL, &penalty, &err) == RF_OK;
+}
+
+// The message that refuses a law of that name for the tree of the world; empty: it is known.
+const char *world_refuses_law(const char *name) {
+  static rf_error err;
+  const rf_contact_distance distance = {.field = (const rf_field *)&world};
+  const rf_penalty_law_settings law = {.stiffness_n_per_m = 1.0};
+  const rf_penalty_settings set = {.cold_ratio = 1.0};
+  rf_penalty *other = NULL;
+  memset(&err, 0, sizeof err);
+  const rf_status st = rf_penalty_create(&tree, &distance, name, &law, &set, NULL, &other, &err);
+  const bool sane = st == RF_OK ? other != NULL : st == RF_ERR_ARG && !other;
+  rf_penalty_free(other);
+  return sane ? err.text : "status and contact disagree";
 }
 
 void world_costs(double node_us, double copy_us, double contact_us, double look_us,
@@ -224,6 +236,6 @@ void world_errors(double place, double radius) {
   world.radius_error = radius;
 }
 
-double world_margin(void) { return penalty->margin; }
-double world_node_us(void) { return penalty->node_us; }
-double world_contact_us(void) { return penalty->contact_us; }
+double world_margin(void) { return penalty->search.margin; }
+double world_node_us(void) { return penalty->budget.node_us; }
+double world_contact_us(void) { return penalty->budget.contact_us; }

@@ -45,7 +45,7 @@ rf_status rf_penalty_deform_field_rt(rf_penalty *p, const double *q) {
 }
 rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const double *q,
                                  int32_t most_level, rf_penalty_result *out, double *reduced,
-                                 double *field_reduced, const rf_penalty_blocks *blocks) {
+                                 double *field_reduced, const rf_contact_blocks *blocks) {
   (void)p, (void)pose, (void)q, (void)most_level, (void)reduced, (void)field_reduced, (void)blocks;
   memset(out, 0, sizeof *out);
   WHILE_CONTACT_IS_SEARCHED();
@@ -75,7 +75,7 @@ rf_status rf_coupled_create(double period, int32_t n, rf_motion *const *shells,
   return RF_ERR_ARG;
 }
 void rf_coupled_free(rf_coupled *c) { (void)c; }
-const rf_penalty_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part) {
+const rf_contact_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part) {
   (void)c, (void)part;
   return NULL;
 }

@@ -200,3 +200,52 @@ def test_memory_that_runs_out(beam):
     fail_each_allocation(
         lambda: sim.step(contact=contact, position=(0.18, 0.015, 0.048), quaternion=UPRIGHT), 3
     )
+
+
+# ---- sessions
+
+
+def recorded(contact, **options):
+    """Return the records of a session that presses the ball on the tip, which stays at rest."""
+    places = [[0.18, 0.015, z] for z in (0.052, 0.045, 0.045)]
+    hand = rf.ReplayDevice([0.0, 0.2, 9.0], places)
+    session = rf.HapticSession(
+        contact, hand, coupling=rf.VirtualCoupling(500.0, 0.3), simulation=[None], budget_us=0.0,
+        **options,
+    )  # fmt: skip
+    records = session.run(300)
+    session.close()
+    return records
+
+
+def expected(contact, records):
+    """Return forces of a contact at the poses at which the session searched."""
+    poses = zip(records["object_position"], records["object_quaternion"], strict=True)
+    rest = np.zeros(contact.tree.r)
+    return np.array([contact.evaluate(*pose, rest).force for pose in list(poses)[:-1]])
+
+
+@pytest.mark.parametrize("direction", ["gradient", "normal"])
+@pytest.mark.parametrize("stiffness", ["auto", 300.0])
+def test_contact_is_the_same_in_a_session_as_elsewhere(beam, stiffness, direction):
+    """To the bit, cycle by cycle: a session with auto_stiffness="contact" changes no setting."""
+    contact = rf.PenaltyContact(beam[1], BALL, stiffness, None, direction=direction)
+    records = recorded(contact, auto_stiffness="contact")
+    found = records["contact_force"][1:]
+    assert (np.linalg.norm(found, axis=1) > 0.0).sum() > 100
+    np.testing.assert_array_equal(found, expected(contact, records))
+
+
+def test_automatic_stiffness_follows_the_coupling_of_a_session_by_default(beam):
+    contact = rf.PenaltyContact(beam[1], BALL, "auto", None)
+    records = recorded(contact)
+    suited = rf.PenaltyContact(beam[1], BALL, 20.0 * 500.0, None)
+    np.testing.assert_array_equal(records["contact_force"][1:], expected(suited, records))
+    for name in ("coupling", "contact"):
+        same = recorded(suited, auto_stiffness=name)
+        np.testing.assert_array_equal(records["contact_force"], same["contact_force"])
+
+
+def test_sessions_know_two_automatic_stiffnesses(beam):
+    with pytest.raises(rf.InputError, match="auto_stiffness must be .coupling. or .contact."):
+        recorded(rf.PenaltyContact(beam[1], BALL), auto_stiffness="body")

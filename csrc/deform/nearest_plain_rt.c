@@ -1,4 +1,4 @@
 // Nearest proxies, plain variant.
 #define RF_WIDTH 4
 #define RF_NAME(f) f##_plain_rt
-#include "contact/deformed_field_nearest_body.h"
+#include "deform/nearest_body.h"

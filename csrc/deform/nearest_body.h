@@ -1,12 +1,11 @@
-// Nearest proxies, weights, places pulled back, gradients: the body of the variants.  Needs
-// RF_WIDTH 4.
+// Nearest proxies, weights, places pulled back, gradients: body of the variants.  Needs RF_WIDTH 4.
 #include <math.h>
 #include <stdbool.h>
 
-#include "contact/deformed_field_nearest.h"
+#include "deform/nearest.h"
 #include "linalg/simd_body.h"
 
-enum { LANES = RF_NEAREST_BLOCK, MAX_DEPTH = RF_NEAREST_MAX_K / 4 };
+enum { LANES = RF_DEFORMED_BLOCK, MAX_DEPTH = RF_DEFORMED_SEARCH_K / 4 };
 
 RF_INLINE rf_v4 root(rf_v4 a) {
 #ifdef __AVX__
@@ -25,16 +24,16 @@ RF_INLINE double smallest(rf_v4 v) {
   return a < b ? a : b;
 }
 
-// what counts as no way at all; numbers so small that threads which know no denormals take their
-// last bits for nothing are none
+// Squares of distances below this count as zero.  Above denormal numbers, which threads may flush
+// to zero with the bits that hold the number of a proxy.
 #define AT_PROXY 1e-280
 
-// squares of ways, of those that overflow or are no number a large one
+// Squares of distances; a large number for those that overflow or are NaN.
 RF_INLINE rf_v4 square_of(rf_v4 a, rf_v4 b, rf_v4 c) {
   return rf_least4(a * a + b * b + c * c + rf_splat(0.5 * AT_PROXY), rf_splat(1e300));
 }
 
-// a number into sorted ones, the largest falls out
+// Inserts a number into sorted ones and drops the largest.
 RF_INLINE void insert(rf_v4 one, int32_t depth, rf_v4 *sorted) {
   for (int32_t i = 0; i < depth; ++i) {
     const rf_v4 less = rf_least4(sorted[i], one);
@@ -43,10 +42,10 @@ RF_INLINE void insert(rf_v4 one, int32_t depth, rf_v4 *sorted) {
   }
 }
 
-// Proxies that can be among the k nearest of any place of the block: with the k-th nearest to some
-// centre at D and all places within R of it, those up to D + 2 R from the centre.
-RF_INLINE int32_t find_candidates(const rf_nearest *b, int32_t depth, int32_t *list) {
-  double square[RF_NEAREST_MAX_PROXIES];
+// Finds the proxies that can be among the k nearest of any place of the block: with all places
+// within R of some centre, and its k-th nearest proxy at D, those up to D + 2 R from the centre.
+RF_INLINE int32_t find_candidates(const rf_deformed_block *b, int32_t depth, int32_t *list) {
+  double square[RF_DEFORMED_SEARCH_PROXIES];
   double centre[3];
   const int32_t n = b->n <= 4 ? 4 : b->n <= 8 ? 8 : LANES;
   for (int c = 0; c < 3; ++c) {
@@ -60,7 +59,7 @@ RF_INLINE int32_t find_candidates(const rf_nearest *b, int32_t depth, int32_t *l
     wide = rf_most4(wide, square_of(rf_load4(b->x[0] + j) - x, rf_load4(b->x[1] + j) - y,
                                     rf_load4(b->x[2] + j) - z));
 
-  // the smallest of each lane; the k-th of them is not below the k-th of all
+  // the smallest of each lane: the k-th of them bounds the k-th of all from above
   rf_v4 near[MAX_DEPTH];
   for (int32_t i = 0; i < depth; ++i) near[i] = rf_splat(1e301);
   const double *px = b->proxy, *py = px + b->stride, *pz = py + b->stride;
@@ -79,7 +78,7 @@ RF_INLINE int32_t find_candidates(const rf_nearest *b, int32_t depth, int32_t *l
         rf_least4(bound, (rf_v4)((enough & (rf_m4)near[i]) | (~enough & (rf_m4)rf_splat(1e301))));
   }
   const double reach = sqrt(smallest(bound)) + 2.0 * sqrt(largest(wide));
-  // more than roundings and the bits that keys lose
+  // exceeds rounding and the bits that keys lose
   const double limit = reach * reach * (1.0 + 1e-11);
   int32_t count = 0;
   for (int32_t i = 0; i < b->n_proxies; ++i) {
@@ -89,18 +88,18 @@ RF_INLINE int32_t find_candidates(const rf_nearest *b, int32_t depth, int32_t *l
   return count;
 }
 
-RF_INLINE void search(rf_nearest *b, int32_t k, int32_t count, const int32_t *list) {
+RF_INLINE void search(rf_deformed_block *b, int32_t k, int32_t count, const int32_t *list) {
   int64_t low = 0;
   while (low + 1 < b->n_proxies) low = 2 * low + 1;
   const double *px = b->proxy, *py = px + b->stride, *pz = py + b->stride;
   for (int32_t at = 0; at < b->n; at += 4) {
     const rf_v4 x = rf_load4(b->x[0] + at), y = rf_load4(b->x[1] + at), z = rf_load4(b->x[2] + at);
-    rf_v4 near[RF_NEAREST_MAX_K];
+    rf_v4 near[RF_DEFORMED_SEARCH_K];
     for (int32_t i = 0; i < k; ++i) near[i] = rf_splat(1.7e308);
     for (int32_t j = 0; j < count; ++j) {
       const int32_t i = list[j];
       const rf_v4 square = square_of(x - rf_splat(px[i]), y - rf_splat(py[i]), z - rf_splat(pz[i]));
-      // the last bits are the number: all differ, and each names its proxy
+      // the last bits hold the number of the proxy, so all keys differ
       insert((rf_v4)(((rf_m4)square & ~low) | (int64_t)i), k, near);
     }
     for (int32_t i = 0; i < k; ++i) {
@@ -111,8 +110,8 @@ RF_INLINE void search(rf_nearest *b, int32_t k, int32_t count, const int32_t *li
   }
 }
 
-// weights where (3.16) has none
-static void weigh_other(rf_nearest *b, int32_t at) {
+// Weights where (3.16) is undefined.
+static void weigh_other(rf_deformed_block *b, int32_t at) {
   const bool here = b->square[0][at] < AT_PROXY && b->square[b->k - 1][at] >= AT_PROXY;
   int32_t alone = here ? 0 : b->k;
   while (here && b->square[alone][at] < AT_PROXY) ++alone;
@@ -121,7 +120,7 @@ static void weigh_other(rf_nearest *b, int32_t at) {
   if (alone > b->rows) b->rows = alone;
 }
 
-RF_INLINE void weigh(rf_nearest *b, int32_t k) {
+RF_INLINE void weigh(rf_deformed_block *b, int32_t k) {
   const int32_t last = k - 1;
   b->rows = last > 1 ? last : 1;
   for (int32_t at = 0; at < b->n; at += 4) {
@@ -134,7 +133,7 @@ RF_INLINE void weigh(rf_nearest *b, int32_t k) {
       total += share - end;
     }
     rf_store4(b->share[last] + at, end);
-    // neighbours may be equally far, but for rounding or wholly
+    // proxies may be equally far, exactly or within rounding
     const rf_m4 good = (rf_m4)(first >= AT_PROXY) & (rf_m4)(total > 0.0);
     rf_store4(b->total + at, chosen(good, total));
     const rf_v4 scale = rf_splat(1.0) / total;
@@ -147,9 +146,9 @@ RF_INLINE void weigh(rf_nearest *b, int32_t k) {
   }
 }
 
-void RF_NAME(rf_deformed_nearest)(rf_nearest *b) {
-  int32_t list[RF_NEAREST_MAX_PROXIES + 1];
-  // the usual k as a constant: loops without counters
+void RF_NAME(rf_deformed_nearest)(rf_deformed_block *b) {
+  int32_t list[RF_DEFORMED_SEARCH_PROXIES + 1];
+  // the usual k as a constant, for unrolled loops
   if (b->k == 5) {
     search(b, 5, find_candidates(b, 2, list), list);
     weigh(b, 5);
@@ -159,9 +158,9 @@ void RF_NAME(rf_deformed_nearest)(rf_nearest *b) {
   weigh(b, b->k);
 }
 
-void RF_NAME(rf_deformed_pull)(const rf_nearest *b, int32_t rows, const double *maps,
+void RF_NAME(rf_deformed_pull)(const rf_deformed_block *b, int32_t rows, const double *maps,
                                double *rest) {
-  // a store of four numbers reaches into the place after, which comes next
+  // a store of four numbers reaches into the next place, which is written after it
   for (int32_t i = 0; i < rows; ++i)
     for (int32_t j = 0; j < b->n; ++j, rest += 3) {
       const double *map = maps + 16 * b->number[i][j];
@@ -176,20 +175,21 @@ RF_INLINE rf_v4 three(const double *p, int32_t stride) {
 }
 
 // x, y and z of one place are one vector
-void RF_NAME(rf_deformed_slopes)(const rf_nearest *b, const double *maps, const double *at_rest,
-                                 const double *slope, const double *distance, double *gradient) {
+void RF_NAME(rf_deformed_slopes)(const rf_deformed_block *b, const double *maps,
+                                 const double *at_rest, const double *slope, const double *distance,
+                                 double *gradient) {
   const int32_t last = b->k - 1;
   for (int32_t j = 0; j < b->n; ++j) {
     const rf_v4 x = three(b->x[0] + j, LANES);
     const double first = at_rest[j], middle = distance[j] - first;
-    // so far away that squares overflow there is but the nearest
+    // where squares overflow only the nearest counts
     const int32_t rows = first < INFINITY ? b->rows : 1;
     const bool varied = b->total[j] > 0.0 && first < INFINITY;
     rf_v4 base = rf_splat(0.0), change = rf_splat(0.0), turn = rf_splat(0.0);
     double more = 0.0;
     for (int32_t i = 0; i < rows; ++i) {
       const double w = b->weight[i][j];
-      // the last has, in general, neither a weight nor a change of one
+      // the last row has in general neither a weight nor a gradient of one
       if (i > 0 && i == last && w == 0.0) break;
       const int64_t number = b->number[i][j];
       const double *map = maps + 16 * number;

@@ -5,5 +5,5 @@
 #pragma GCC target("avx2")
 #define RF_WIDTH 4
 #define RF_NAME(f) f##_avx2_rt
-#include "contact/deformed_field_nearest_body.h"
+#include "deform/nearest_body.h"
 #endif

@@ -1,11 +1,11 @@
-#include "contact/deformed_field.h"
+#include "deform/field.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/run.h"
-#include "contact/deformed_field_nearest.h"
+#include "deform/nearest.h"
 
 enum { POINTS_PER_TASK = 1024, LANES = 8 };
 
@@ -35,7 +35,7 @@ static rf_status check(int32_t n_domains, const int32_t *first, const rf_reduced
   return RF_OK;
 }
 
-// rows of U and grad U at every proxy
+// Rows of U and grad U at every proxy.
 static void gather_modes(const rf_reduced *model, const rf_embedding *e, const double *gradients,
                          double *modes) {
   const size_t dofs = 3 * (size_t)model->n_nodes;
@@ -113,7 +113,7 @@ rf_status rf_deformed_pose_create(const rf_deformed_field *f, rf_deformed_pose *
   RF_ALLOC(pose, 1);
   RF_ALLOC(pose->place, 3 * (size_t)f->n_slots);
   RF_ALLOC(pose->map, 16 * (size_t)f->n_proxies);
-  // what fills the rows up is farther than any proxy, from wherever
+  // the padding is farther than any proxy, from every place
   for (size_t i = 0; i < 3 * (size_t)f->n_slots; ++i) pose->place[i] = INFINITY;
   *out = pose;
   pose = NULL;

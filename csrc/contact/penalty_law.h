@@ -1,0 +1,34 @@
+// Penalty law: a linear spring at each point, along the direction e of the search (B07 3.5).
+//
+// A point with gap d < 0 and weight w has the row of axis e, force w k d and stiffness w k.  But
+// for the resolution of grids this force has the potential w k d^2 / 2.  The tangent is that of
+// forces whose directions stay; terms in d, the curvature of the field, are left out.
+#ifndef RF_CONTACT_PENALTY_LAW_H
+#define RF_CONTACT_PENALTY_LAW_H
+
+#include <stdbool.h>
+
+#include "contact/law.h"
+
+typedef struct rf_penalty_law_settings {
+  double stiffness_n_per_m;  // k of every point, unless each has its own
+  const double *each;        // k of each point, in the order of the shell; nullable   (n_points)
+  bool automatic;            // k follows the coupling that holds the object
+} rf_penalty_law_settings;
+
+typedef struct rf_penalty_law {
+  double stiffness_n_per_m;  // of every point, unless by_point
+  double *each;              // by place; nullable                                     (n_points)
+  int32_t n_points;
+  bool by_point;  // each point has its own
+  bool automatic;
+} rf_penalty_law;
+
+extern const rf_contact_law_rt rf_penalty_law_rt;
+extern const rf_contact_law_kind rf_penalty_law_kind;
+
+// k of a point under a coupling of stiffness k_VC: 20 k_VC.  Springs in series then feel softer
+// than coupling and body alone by 1/21 at most, and stiffer contact only disturbs the solve.
+double rf_penalty_suited_rt(double coupling_n_per_m);
+
+#endif

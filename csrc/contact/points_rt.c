@@ -1,0 +1,55 @@
+// Blocks of contact points: places, normals, and directions in which gaps grow.
+#include <math.h>
+#include <string.h>
+
+#include "contact/search.h"
+#include "linalg/vec3.h"
+
+enum { BLOCK = RF_CONTACT_BLOCK };
+
+// g . N below which directions turn from the field's gradient to the normal; at minus this value
+// they are the normal.
+static const double AGREES = 0.3;
+
+// Turns a gradient into the direction at a point with a normal: of unit length, unless both are
+// zero.
+static void settle(const double *normal, double *e) {
+  const double length = rf_vec3_length(e), inverse = 1.0 / length;
+  for (int i = 0; i < 3; ++i) e[i] = length > 0.0 ? inverse * e[i] : normal[i];
+  const double along = rf_vec3_dot(e, normal);
+  if (along >= AGREES || !(length > 0.0)) return;
+  const double part = fmax(0.5 * (along / AGREES + 1.0), 0.0);
+  for (int i = 0; i < 3; ++i) e[i] = part * e[i] + (1.0 - part) * normal[i];
+  const double left = rf_vec3_length(e);
+  for (int i = 0; i < 3 && left > 0.0; ++i) e[i] /= left;
+}
+
+// Directions at the points of a block, at places `body` of the field object.
+static void find_directions(const rf_contact_search *s, const double *body, rf_contact_points *c) {
+  if (s->along_normal) {
+    memcpy(c->gradient, c->normal, 3 * (size_t)c->n * sizeof *c->gradient);
+    rf_contact_nearest_rt(&s->distance, c->n, body, c->carriers);
+    return;
+  }
+  double slope[3 * BLOCK];
+  rf_contact_gradients_rt(&s->distance, c->n, body, slope, c->carriers);
+  for (int32_t k = 0; k < c->n; ++k) {
+    rf_contact_to_world(s->frame.rotation, slope + 3 * k, c->gradient + 3 * k);
+    settle(c->normal + 3 * k, c->gradient + 3 * k);
+  }
+}
+
+void rf_contact_search_points_rt(const rf_contact_search *s, int32_t first, rf_contact_points *c) {
+  const rf_point_tree *t = s->tree;
+  const int32_t left = s->touching - first;
+  double body[3 * BLOCK];
+  c->n = left < BLOCK ? left : BLOCK;
+  c->place = s->touch_place + first;
+  c->gap = s->touch_distance + first;
+  for (int32_t k = BLOCK; k < 2 * BLOCK && k < left; ++k)
+    rf_point_tree_prefetch_normal_rt(t, c->place[k]);
+  rf_contact_search_locate_rt(s, c->n, c->place, c->position, body);
+  rf_point_tree_normals_rt(t, c->n, c->place, s->row, c->normal);
+  find_directions(s, body, c);
+  for (int32_t k = 0; k < c->n; ++k) c->weight[k] = s->weight ? s->weight[c->place[k]] : 1.0;
+}
