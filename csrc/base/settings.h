@@ -5,7 +5,11 @@
 
 #include <stddef.h>
 
-typedef enum rf_setting_kind { RF_SETTING_DOUBLE, RF_SETTING_INT32, RF_SETTING_BOOL } rf_setting_kind;
+typedef enum rf_setting_kind {
+  RF_SETTING_DOUBLE,
+  RF_SETTING_INT32,
+  RF_SETTING_BOOL
+} rf_setting_kind;
 
 typedef struct rf_setting {
   const char *name;

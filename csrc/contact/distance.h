@@ -60,7 +60,7 @@ static inline void rf_contact_prefetch_rt(const rf_contact_distance *d, const do
   if (d->field) rf_field_prefetch_rt(d->field, point);
 }
 
-// Slack of a sphere by rf_field_slack_rt, a bound; or by rf_deformed_field_slack_rt, which is none.
+// Slack of a sphere by rf_field_slack_rt, a bound; or by rf_deformed_field_slack_rt, an estimate.
 static inline double rf_contact_slack_rt(const rf_contact_distance *d, double distance,
                                          double radius) {
   return d->field ? rf_field_slack_rt(d->field, distance, radius)

@@ -9,8 +9,8 @@
 //     sum     (contact/wrench.h)  makes wrench, derivatives and reduced forces of them.
 //
 // The field may be one that deforms (deform/field.h), with reduced coordinates of its own.  Nodes
-// are then culled with its safety factor, which is no bound, and none is skipped, whatever the
-// settings say: a node that was clear may touch after the field has changed.
+// are then culled with its safety factor, which is an estimate, and the setting that skips nodes is
+// ignored: a node that was clear may touch after the field has changed.
 #ifndef RF_CONTACT_PENALTY_H
 #define RF_CONTACT_PENALTY_H
 

@@ -26,7 +26,7 @@ done:
 static rf_status create_queues(rf_contact_search *s, rf_error *err) {
   rf_status st = RF_OK;
   const rf_point_tree *t = s->tree;
-  // no level has more new points, or more nodes that go on, than these
+  // no level has more new points, or more nodes to expand, than these
   int32_t most_fresh = t->count[0];
   for (int32_t j = 1; j < t->n_levels; ++j) {
     const int32_t fresh = t->count[j] - t->count[j - 1];

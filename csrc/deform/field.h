@@ -8,7 +8,7 @@
 // The farthest of the k has weight zero, so that the value stays continuous where another proxy
 // takes its place.  Where all k are equally far the limit depends on the direction, and weights are
 // equal.  That is a line for k = 3, a point for k = 4, in general nowhere for k = 5; with k = 2 the
-// value jumps half-way between two proxies, with k = 1 wherever the nearest changes.
+// value jumps half-way between two proxies, with k = 1 at each change of the nearest.
 //
 // There may be several domains, each with a rest field and proxies of its own; the distance is the
 // smallest of theirs.  The rest field of a domain leaves out the other parts of the object, which

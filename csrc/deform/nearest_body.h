@@ -182,7 +182,7 @@ void RF_NAME(rf_deformed_slopes)(const rf_deformed_block *b, const double *maps,
   for (int32_t j = 0; j < b->n; ++j) {
     const rf_v4 x = three(b->x[0] + j, LANES);
     const double first = at_rest[j], middle = distance[j] - first;
-    // where squares overflow only the nearest counts
+    // only the nearest counts if squares overflow
     const int32_t rows = first < INFINITY ? b->rows : 1;
     const bool varied = b->total[j] > 0.0 && first < INFINITY;
     rf_v4 base = rf_splat(0.0), change = rf_splat(0.0), turn = rf_splat(0.0);

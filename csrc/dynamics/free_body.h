@@ -23,10 +23,10 @@
 typedef struct rf_free_body_settings {
   rf_motion_settings deformation;  // by implicit Newmark; dt_s serves both parts
   rf_system_damping damping;       // of the deformation
-  double mass;                      // kg
-  double centre[3];                 // of mass at rest, m
-  double inertia[9];                // about it, symmetric positive definite, kg m^2
-  double gravity[3];                // acceleration in the world, m/s^2
+  double mass;                     // kg
+  double centre[3];                // of mass at rest, m
+  double inertia[9];               // about it, symmetric positive definite, kg m^2
+  double gravity[3];               // acceleration in the world, m/s^2
 } rf_free_body_settings;
 
 // Pose and momenta in the world.
@@ -50,7 +50,7 @@ typedef struct rf_free_body {
   const double *nodes;      // of the solid at rest, borrowed           (n_nodes, 3)
   rf_rigid_state rigid;
   rf_motion *deformation;  // owned; its report and time are those of the body
-  double *force;            // reduced force of the loads               (r)
+  double *force;           // reduced force of the loads               (r)
 } rf_free_body;
 
 // The model must be that of a free solid: its basis mass-orthogonal to rigid motions.  Model and

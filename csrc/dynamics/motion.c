@@ -8,8 +8,8 @@
 #include "base/run.h"
 
 static void layout(rf_motion *m, size_t ld, rf_arena *a) {
-  double **const vectors[] = {&m->q,        &m->qdot,  &m->qddot,   &m->x,     &m->xdot,
-                              &m->xddot,    &m->load,  &m->applied, &m->force, &m->residual,
+  double **const vectors[] = {&m->q,         &m->qdot,    &m->qddot,   &m->x,     &m->xdot,
+                              &m->xddot,     &m->load,    &m->applied, &m->force, &m->residual,
                               &m->increment, &m->product, &m->way};
   for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
     *vectors[i] = rf_arena_take(a, ld, sizeof(double));
@@ -71,8 +71,7 @@ rf_status rf_motion_clone(const rf_motion *from, const rf_motion_settings *set, 
   if (!from->system->life->copy)
     return rf_fail(err, RF_ERR_ARG, "simulations of this kind of system cannot be copied");
   rf_status st = from->system->life->copy(from->system, &system, err);
-  if (st >= 0)
-    st = rf_motion_create(from->scheme, system, set ? set : &from->set, NULL, out, err);
+  if (st >= 0) st = rf_motion_create(from->scheme, system, set ? set : &from->set, NULL, out, err);
   if (st >= 0) st = rf_motion_take(*out, from, err);
   if (st >= 0) return st;
   rf_motion_free(*out);
@@ -99,8 +98,7 @@ static rf_status accelerate(rf_motion *m) {
   if (st >= 0) st = op->balance(s, m->x, m->xdot, NULL, m->force, m->load, m->residual);
   for (int64_t i = 0; i < m->n; ++i) m->residual[i] = 0.0 - m->residual[i];  // no negative zeros
   if (st >= 0 && !s->explicit_steps) st = op->factorize(s, 1.0, 0.0, 0.0, NULL);
-  if (st >= 0)
-    st = (s->explicit_steps ? op->mass_solve : op->solve)(s, m->residual, m->xddot);
+  if (st >= 0) st = (s->explicit_steps ? op->mass_solve : op->solve)(s, m->residual, m->xddot);
   for (int64_t i = 0; i < m->n; ++i) m->xddot[i] -= s->damping_mass * m->xdot[i];
   return st;
 }

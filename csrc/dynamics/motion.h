@@ -21,12 +21,12 @@
 #include "dynamics/system.h"
 
 struct rf_motion_settings {
-  double dt_s;          // step, s, > 0
-  double beta, gamma;   // Newmark's, 0 < beta, 0 <= gamma
-  double tolerance;     // of Newton's residual, relative, >= 0 (newton.h)
-  int32_t newton_max;   // solves a stage, >= 1
-  const double *load;   // constant external force (n), added to that of every step (copied);
-                        // NULL: none
+  double dt_s;         // step, s, > 0
+  double beta, gamma;  // Newmark's, 0 < beta, 0 <= gamma
+  double tolerance;    // of Newton's residual, relative, >= 0 (newton.h)
+  int32_t newton_max;  // solves a stage, >= 1
+  const double *load;  // constant external force (n), added to that of every step (copied);
+                       // NULL: none
 };
 
 enum { RF_MOTION_HISTORY = 32 };  // residuals of a step that are kept
@@ -68,17 +68,17 @@ struct rf_motion {
   double *q, *qdot, *qddot;  // state
   // the step being computed
   double *x, *xdot, *xddot;
-  double *load;                   // constant external force
-  double *applied;                // external force, with the constant one
-  double *force;                  // R(x)
-  double *residual;               // of the stage at x
-  double *increment;              // of x, by a solve
-  double *product;                // scratch
-  double *way;                    // x - q, where a stiffness is added
-  const double *added;            // A, symmetric, borrowed; NULL: none         (ld rows of ld)
-  double per_way[2];              // derivatives of velocity and acceleration by x in the stage
+  double *load;         // constant external force
+  double *applied;      // external force, with the constant one
+  double *force;        // R(x)
+  double *residual;     // of the stage at x
+  double *increment;    // of x, by a solve
+  double *product;      // scratch
+  double *way;          // x - q, where a stiffness is added
+  const double *added;  // A, symmetric, borrowed; NULL: none         (ld rows of ld)
+  double per_way[2];    // derivatives of velocity and acceleration by x in the stage
   rf_stage_outcome outcome;
-  bool prepared;                  // force and what the system keeps are those of x = q
+  bool prepared;  // force and what the system keeps are those of x = q
 };
 
 // At rest.  The system is taken over, also on failure.

@@ -44,6 +44,7 @@ const rf_scheme rf_newmark = {.name = "newmark",
                               .plan = plan,
                               .settings = SETTINGS,
                               .operations = &rf_newmark_rt,
-                              .remedy = "displacement, velocity or tangent is no longer finite or "
-                                        "solvable; the state before this step is kept; try a "
-                                        "smaller dt, more damping or newton_max > 1"};
+                              .remedy =
+                                  "displacement, velocity or tangent is no longer finite or "
+                                  "solvable; the state before this step is kept; try a "
+                                  "smaller dt, more damping or newton_max > 1"};

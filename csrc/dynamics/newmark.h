@@ -3,10 +3,10 @@
 //   acc = a1 (x - x_i) - a2 v_i - a3 acc_i,   v = a4 (x - x_i) + a5 v_i + a6 acc_i
 //
 // A step with an added stiffness A that is not zero has g = 0.6, if that of the scheme is less, and
-// then b of (g + 1/2)^2 / 4 at least.  Average acceleration (g = 1/2) keeps alive whatever
-// alternates from step to step, and contact that opens and closes feeds it: bodies whose modes are
-// stiff for the step would never rest.  With 0.6 that part loses a fifth in each step, and a mode of
-// angular frequency w has 0.05 w h of critical damping more.
+// then b of (g + 1/2)^2 / 4 at least.  Average acceleration (g = 1/2) does not damp motion that
+// alternates from step to step, and contact that opens and closes excites it: bodies whose modes
+// are stiff for the step would never rest.  With 0.6 such motion loses a fifth in each step, and a
+// mode of angular frequency w gains 0.05 w h of critical damping.
 #ifndef RF_DYNAMICS_NEWMARK_H
 #define RF_DYNAMICS_NEWMARK_H
 

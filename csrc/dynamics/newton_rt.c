@@ -8,15 +8,15 @@
 static const double ROUNDING = 1e-12;  // of forces, relative
 enum { BISECTIONS = 40 };              // of the part of an increment
 
-static double norm(const rf_motion *m, const double *x) {
-  return rf_norm_padded(m->system->ld, x);
-}
+static double norm(const rf_motion *m, const double *x) { return rf_norm_padded(m->system->ld, x); }
 
 static double slope_of(const rf_motion *m) {
   return rf_dot_padded(m->system->ld, m->increment, m->residual);
 }
 
-static double force_scale(const rf_motion *m) { return fmax(norm(m, m->force), norm(m, m->applied)); }
+static double force_scale(const rf_motion *m) {
+  return fmax(norm(m, m->force), norm(m, m->applied));
+}
 
 rf_status rf_newton_look_rt(rf_motion *m, double *size) {
   rf_system *s = m->system;

@@ -23,9 +23,9 @@ typedef struct rf_scheme_operations {
 typedef struct rf_scheme {
   const char *name;
   bool is_explicit;
-  const char *remedy;           // for steps that diverge
-  const rf_setting *settings;   // of rf_motion_settings, those that it takes
-  size_t plan_bytes;   // of what it makes of the settings
+  const char *remedy;          // for steps that diverge
+  const rf_setting *settings;  // of rf_motion_settings, those that it takes
+  size_t plan_bytes;           // of what it makes of the settings
   rf_status (*plan)(const rf_motion_settings *set, void *plan, rf_error *err);
   const rf_scheme_operations *operations;
 } rf_scheme;

@@ -2,8 +2,8 @@
 // Time integrators (scheme.h), statics (statics.h) and their one Newton loop each know no more of
 // it.  A new kind of system is one file that fills a table of operations.
 //
-// Vectors have n values, padded with zeros to ld.  They are zero where the system cannot move (fixed
-// nodes), and so are forces: sums over a vector are sums over the free unknowns.
+// Vectors have n values, padded with zeros to ld.  They are zero where the system cannot move
+// (fixed nodes), and so are forces: sums over a vector are sums over the free unknowns.
 #ifndef RF_DYNAMICS_SYSTEM_H
 #define RF_DYNAMICS_SYSTEM_H
 

@@ -14,7 +14,7 @@ typedef struct matrices_system {
   const rf_csc *mass, *stiffness, *damping;  // lower triangles, borrowed; damping NULL: none
   rf_csc lower;                              // of a solve, with the pattern of all three
   rf_cholesky *factor;
-  double factored[3];  // factors of the three in it; NaN: none yet
+  double factored[3];        // factors of the three in it; NaN: none yet
   rf_cholesky *mass_factor;  // of explicit steps
   double *product;
 } matrices_system;
@@ -46,8 +46,7 @@ static rf_status evaluate(rf_system *base, const double *x, bool tangent, double
 static rf_status add_product(matrices_system *s, double factor, const rf_csc *a, const double *v,
                              double *sum) {
   if (!a || factor == 0.0) return RF_OK;
-  const rf_status st =
-      rf_csc_symmetric_multiply(a, s->base.run, 1, 1, v, s->product, s->base.err);
+  const rf_status st = rf_csc_symmetric_multiply(a, s->base.run, 1, 1, v, s->product, s->base.err);
   for (int64_t i = 0; i < s->base.n && st >= 0; ++i) sum[i] += factor * s->product[i];
   return st;
 }
@@ -86,8 +85,7 @@ static rf_status factorize(rf_system *base, double mass, double stiffness, doubl
   add_matrix(stiffness, s->stiffness, &s->lower);
   add_matrix(damping, s->damping, &s->lower);
   s->factored[0] = NAN;
-  const rf_status st =
-      rf_cholesky_factorize(s->factor, base->run, &s->lower, NULL, base->err);
+  const rf_status st = rf_cholesky_factorize(s->factor, base->run, &s->lower, NULL, base->err);
   if (st >= 0) memcpy(s->factored, factors, sizeof factors);
   return st;
 }

@@ -16,9 +16,9 @@ typedef struct projected_system {
   double *viscosity;           // of each material, NULL: no strain-rate damping (n_materials, 2)
   double *mass, *mass_factor;  // M~, and its factor of explicit steps           (r, ld)
   double *stiffness, *damping, *factor;  // K~(x), D~(x), matrix of a solve      (r, ld)
-  double *product;             // of a matrix with a vector                      (ld)
-  double *displacement;        // U x                                            (n_nodes, 3)
-  bool joined;                 // the stiffness has its part of D already
+  double *product;                       // of a matrix with a vector                      (ld)
+  double *displacement;  // U x                                            (n_nodes, 3)
+  bool joined;           // the stiffness has its part of D already
   rf_projected_work *projection;
 } projected_system;
 
@@ -122,17 +122,18 @@ rf_status rf_system_projected(const rf_projected *model, const rf_system_damping
   if (damping->strain_rate)
     return rf_fail(err, RF_ERR_ARG, "a projected solid takes the viscosities of its solid");
   RF_ALLOC(s, 1);
-  s->base = (rf_system){.operations = &OPERATIONS,
-                        .life = &LIFE,
-                        .model = model,
-                        .n = r,
-                        .ld = ld,
-                        .damping_mass = damping->mass,
-                        .damping_stiff = damping->stiffness,
-                        .length_m = rf_mesh_length(model->solid->mesh->n_nodes, model->solid->mesh->nodes),
-                        .explicit_steps = explicit_steps,
-                        .dense = true,
-                        .simd = model->solid->simd};
+  s->base = (rf_system){
+      .operations = &OPERATIONS,
+      .life = &LIFE,
+      .model = model,
+      .n = r,
+      .ld = ld,
+      .damping_mass = damping->mass,
+      .damping_stiff = damping->stiffness,
+      .length_m = rf_mesh_length(model->solid->mesh->n_nodes, model->solid->mesh->nodes),
+      .explicit_steps = explicit_steps,
+      .dense = true,
+      .simd = model->solid->simd};
   s->model = model;
   if (damping->viscosity) {
     RF_TRY(rf_viscosity_check(n_materials, damping->viscosity, err));

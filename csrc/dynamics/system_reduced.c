@@ -23,9 +23,8 @@ static void release(rf_system *s) { rf_free(s); }
 
 static rf_status copy(const rf_system *of, rf_system **out, rf_error *err) {
   const rf_reduced_system *s = (const rf_reduced_system *)of;
-  const rf_system_damping damping = {.mass = of->damping_mass,
-                                     .stiffness = of->damping_stiff,
-                                     .strain_rate = s->strain_rate};
+  const rf_system_damping damping = {
+      .mass = of->damping_mass, .stiffness = of->damping_stiff, .strain_rate = s->strain_rate};
   return rf_system_reduced(s->model, &damping, s->base.explicit_steps, out, err);
 }
 

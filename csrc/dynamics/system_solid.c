@@ -14,12 +14,12 @@
 typedef struct solid_system {
   rf_system base;
   const rf_solid *solid;
-  double *viscosity;   // of each material, NULL: no strain-rate damping (n_materials, 2)
-  double *stiffness;   // K(x), of implicit steps and where beta > 0     (entries, 3, 3)
-  double *damping;     // D(x), of implicit steps                        (entries, 3, 3)
-  double *product;     // of a matrix with a vector                      (n, 3)
-  double *free;        // a vector over the free nodes                   (n_free, 3)
-  rf_csc lower;        // matrix of a solve, over the free DOFs
+  double *viscosity;  // of each material, NULL: no strain-rate damping (n_materials, 2)
+  double *stiffness;  // K(x), of implicit steps and where beta > 0     (entries, 3, 3)
+  double *damping;    // D(x), of implicit steps                        (entries, 3, 3)
+  double *product;    // of a matrix with a vector                      (n, 3)
+  double *free;       // a vector over the free nodes                   (n_free, 3)
+  rf_csc lower;       // matrix of a solve, over the free DOFs
   rf_cholesky *factor;
   double scale;        // by which the matrix of the stage is larger than the factored one
   bool joined;         // the stiffness has its part of D already

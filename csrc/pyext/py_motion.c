@@ -19,7 +19,7 @@
 typedef struct py_motion {
   py_object object;   // holds an rf_motion, which borrows from the system and the strain-rate
                       // damping that it keeps
-  int64_t chunk;      // steps between two looks at signals
+  int64_t chunk;      // steps between two checks for signals
   npy_intp shape[2];  // of the state vectors
   int ndim;
 } py_motion;
@@ -245,7 +245,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
   rf_status st = RF_OK;
   Py_BEGIN_ALLOW_THREADS
   // the lock is held for a chunk of steps only and never while Python is called: progress
-  // callables and other threads may look at the simulation in between
+  // callables and other threads may read the simulation in between
   const int64_t chunk = self->chunk;
   const rf_run quiet = {.threads = threads};
   for (int64_t done = 0; done < n && st >= 0;) {
@@ -507,17 +507,21 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyDoc_STRVAR(motion_doc,
-             "Motion(scheme, system, damping, settings, threads, strain_rate=None, load=None, /)\n"
-             "--\n\n"
-             "A Reduced, Projected, Solid or SecondOrder in motion by a time integrator. damping:\n"
-             "(alpha, beta); settings: a dict of what the scheme takes; strain_rate: a Damping of a\n"
-             "Reduced, else phi and psi of the materials.");
+PyDoc_STRVAR(
+    motion_doc,
+    "Motion(scheme, system, damping, settings, threads, strain_rate=None, load=None, /)\n"
+    "--\n\n"
+    "A Reduced, Projected, Solid or SecondOrder in motion by a time integrator. damping:\n"
+    "(alpha, beta); settings: a dict of what the scheme takes; strain_rate: a Damping of a\n"
+    "Reduced, else phi and psi of the materials.");
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, motion_new},         {Py_tp_dealloc, py_object_dealloc},
-    {Py_tp_traverse, py_object_traverse}, {Py_tp_methods, methods},
-    {Py_tp_doc, (void *)motion_doc}, {0, NULL},
+    {Py_tp_new, motion_new},
+    {Py_tp_dealloc, py_object_dealloc},
+    {Py_tp_traverse, py_object_traverse},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, (void *)motion_doc},
+    {0, NULL},
 };
 
 PyType_Spec py_motion_spec = {

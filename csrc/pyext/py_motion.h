@@ -12,7 +12,7 @@ int py_motion_copy(py_state *state, PyObject *object, rf_motion **out);
 int py_motion_restore(py_state *state, PyObject *object, const rf_motion *from);
 
 // Numbers that a step goes through at most, 0 where it is long anyway, and how many steps of that
-// many numbers lie between two looks at signals: some milliseconds.
+// many numbers lie between two checks for signals: some milliseconds.
 double py_step_work(const rf_motion *m);
 int64_t py_step_chunk(double work);
 

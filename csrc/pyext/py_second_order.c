@@ -53,13 +53,13 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
   int threads;
   py_run run;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OOOi:SecondOrder", &mass_obj, &stiffness_obj, &damping_obj, &threads) ||
+  if (!PyArg_ParseTuple(args, "OOOi:SecondOrder", &mass_obj, &stiffness_obj, &damping_obj,
+                        &threads) ||
       py_run_init(state, &run, Py_None, threads) < 0)
     return NULL;
   if (py_in_matrix(state, &mass, mass_obj, "mass") < 0 ||
       py_in_matrix(state, &stiffness, stiffness_obj, "stiffness") < 0 ||
-      (damping_obj != Py_None &&
-       py_in_matrix(state, &damping, damping_obj, "damping_matrix") < 0))
+      (damping_obj != Py_None && py_in_matrix(state, &damping, damping_obj, "damping_matrix") < 0))
     goto done;
   result = py_object_new(type, NULL, release, NULL);
   if (!result) goto done;
@@ -71,7 +71,8 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
   if (st >= 0) st = copy_of(&stiffness.view, &own->stiffness, &err);
   if (st >= 0 && damping.view.cols) st = copy_of(&damping.view, &own->damping, &err);
   if (st >= 0) st = require_definite_mass(&own->mass, &run.run, &err);
-  if (st >= 0) st = rf_modes_matrices_create(&own->stiffness, &own->mass, &run.run, &matrices, &err);
+  if (st >= 0)
+    st = rf_modes_matrices_create(&own->stiffness, &own->mass, &run.run, &matrices, &err);
   Py_END_ALLOW_THREADS
   self->object.held = matrices;
   result = py_result(state, st, &err, result);
@@ -335,8 +336,8 @@ static PyObject *derivative_basis(PyObject *self, PyObject *args) {
   rf_status st = take_room(count, n, &vectors, &spectrum, &n_spectrum, &err);
   if (st >= 0) {
     Py_BEGIN_ALLOW_THREADS
-    st = rf_basis_system_derivatives(&system, &((py_second_order *)self)->matrices.mass, &run.run, k,
-                                     at_most != 0, &r, value, vectors, spectrum, &err);
+    st = rf_basis_system_derivatives(&system, &((py_second_order *)self)->matrices.mass, &run.run,
+                                     k, at_most != 0, &r, value, vectors, spectrum, &err);
     Py_END_ALLOW_THREADS
   }
   if (st < 0) {
@@ -360,10 +361,11 @@ static PyMethodDef second_order_methods[] = {
     {0},
 };
 
-PyDoc_STRVAR(second_order_doc,
-             "SecondOrder(mass, stiffness, damping, threads, /)\n--\n\n"
-             "Immutable system of symmetric matrices, each a tuple (data, indices, indptr) of its\n"
-             "lower triangle; damping may be None. The public face is reducedfem.SecondOrderSystem.");
+PyDoc_STRVAR(
+    second_order_doc,
+    "SecondOrder(mass, stiffness, damping, threads, /)\n--\n\n"
+    "Immutable system of symmetric matrices, each a tuple (data, indices, indptr) of its\n"
+    "lower triangle; damping may be None. The public face is reducedfem.SecondOrderSystem.");
 
 static PyType_Slot second_order_slots[] = {
     {Py_tp_new, second_order_new},

@@ -4,7 +4,7 @@
 // coordinates q of the beginning, and steps implicitly: with f the contact's reduced force and
 // A = sum c (U^T a) (U^T a)^T (contact/wrench.h), the force f - A (x - q) follows the end x of
 // the step (dynamics/newton.h).  Contact as stiff as contact/fit.h says comes to rest so
-// whatever the mass of the body; explicit forces would not.  A step that takes the body too far
+// with bodies of any mass; explicit forces would not.  A step that takes the body too far
 // fails (rf_motion_far_rt).
 #ifndef RF_WORLD_DRIVEN_H
 #define RF_WORLD_DRIVEN_H

@@ -641,6 +641,26 @@ class Motion:
         /,
     ) -> tuple[Any, ...]: ...
 
+# csrc/pyext/py_spectrum.c
+def reduced_eigenvalues(system: Reduced, q: ArrayLike | None, /) -> NDArray[np.float64]: ...
+def reduced_stable_step(
+    system: Reduced,
+    q: ArrayLike | None,
+    beta_damping: float,
+    strain_rate: Damping | None = None,
+    /,
+) -> float: ...
+def solid_stable_step(
+    system: Solid,
+    u: ArrayLike | None,
+    beta_damping: float,
+    threads: int,
+    viscosity: ArrayLike | None = None,
+    /,
+) -> float: ...
+def solid_highest(system: Solid, lumped: bool, threads: int, /) -> float: ...
+
+# csrc/pyext/py_damping.c
 @final
 class Damping:
     def __new__(cls, r: int, coefficients: ArrayLike, simd: int = 0, /) -> Damping: ...

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ckernels import PAD, build
-from conftest import ROOT
+from places import ROOT
 
 SOURCES = (
     "base/alloc.c", "base/status.c", "contact/blocks_rt.c", "contact/wrench.c",
