@@ -7,6 +7,7 @@
 
 void rf_motion_apply_rt(rf_motion *m, const double *force) {
   for (int64_t i = 0; i < m->n; ++i) m->applied[i] = force ? m->load[i] + force[i] : m->load[i];
+  rf_system_hold_rt(m->system, m->applied);
 }
 
 // Enters the solves of a finished step and the residuals before each, and after the last when that

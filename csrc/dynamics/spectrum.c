@@ -7,13 +7,15 @@
 #include "dynamics/system.h"
 #include "fem/mass_solve.h"
 #include "linalg/blas.h"
+#include "modes/modes.h"
 
 static const double MARGIN = 1.02;  // factor for eigenvalues that are estimated from below
 
 // eigenvalues of A x = lambda M~ x, ascending; `a` (r, r) is overwritten
-static rf_status eigenvalues(const rf_reduced *model, double *a, double *values, rf_error *err) {
+static rf_status eigenvalues(int32_t r_, const double *m, double *a, double *values,
+                             rf_error *err) {
   rf_status st = RF_OK;
-  const int r = model->r, itype = 1, lwork = 1 + 2 * r, liwork = 1;
+  const int r = r_, itype = 1, lwork = 1 + 2 * r, liwork = 1;
   double *mass = NULL, *work = NULL;
   int iwork = 0, info = 0;
   for (int32_t i = 0; i < r * r; ++i)
@@ -21,7 +23,7 @@ static rf_status eigenvalues(const rf_reduced *model, double *a, double *values,
       return rf_fail(err, RF_ERR_ARG, "q is so large that the stiffness is no finite number");
   RF_ALLOC(mass, r * r);
   RF_ALLOC(work, lwork);
-  memcpy(mass, model->mass, (size_t)r * (size_t)r * sizeof *mass);
+  memcpy(mass, m, (size_t)r * (size_t)r * sizeof *mass);
   rf_blas_serial_begin();
   dsygvd_(&itype, "N", "L", &r, a, &r, mass, &r, values, work, &lwork, &iwork, &liwork, &info);
   rf_blas_serial_end();
@@ -62,7 +64,7 @@ rf_status rf_reduced_eigenvalues(const rf_reduced *model, const double *q, doubl
   double *stiffness = NULL;
   RF_ALLOC(stiffness, model->r * model->r);
   RF_TRY(matrix_at(model, q, NULL, stiffness, err));
-  RF_TRY(eigenvalues(model, stiffness, values, err));
+  RF_TRY(eigenvalues(model->r, model->mass, stiffness, values, err));
 done:
   rf_free(stiffness);
   return st;
@@ -92,7 +94,7 @@ rf_status rf_reduced_stable_step(const rf_reduced *model, const double *q, doubl
   if (strain_rate) {
     RF_ALLOC(damping, r * r);
     RF_TRY(matrix_at(model, q, strain_rate, damping, err));
-    RF_TRY(eigenvalues(model, damping, values, err));
+    RF_TRY(eigenvalues(r, model->mass, damping, values, err));
     rate = values[r - 1];
   }
   RF_TRY(rf_reduced_eigenvalues(model, q, values, err));
@@ -101,6 +103,53 @@ rf_status rf_reduced_stable_step(const rf_reduced *model, const double *q, doubl
 done:
   rf_free(values);
   rf_free(damping);
+  return st;
+}
+
+rf_status rf_projected_stable_step(const rf_projected *model, const rf_run *run, const double *q,
+                                   double damping_stiff, const double *viscosity, double *step,
+                                   rf_error *err) {
+  rf_status st = RF_OK;
+  const int32_t r = model->r;
+  rf_projected_work *work = NULL;
+  double *rest = NULL, *matrix = NULL, *values = NULL, rate = 0.0;
+  RF_TRY(check_damping(damping_stiff, err));
+  if (viscosity) RF_TRY(rf_viscosity_check(model->solid->n_materials, viscosity, err));
+  RF_TRY(rf_projected_work_create(model, &work, err));
+  RF_ALLOC(rest, r);
+  RF_ALLOC(values, r);
+  RF_ALLOC(matrix, (int64_t)r * r);
+  if (!q) q = rest;
+  if (viscosity) {
+    RF_TRY(rf_projected_damping(model, run, work, viscosity, q, matrix, r, err));
+    RF_TRY(eigenvalues(r, model->mass, matrix, values, err));
+    rate = values[r - 1];
+  }
+  RF_TRY(rf_projected_evaluate(model, run, work, q, NULL, NULL, matrix, r, err));
+  RF_TRY(eigenvalues(r, model->mass, matrix, values, err));
+  *step = stable_step(values[r - 1], damping_stiff * fmax(values[r - 1], 0.0) + rate);
+done:
+  rf_projected_work_free(work);
+  rf_free(rest);
+  rf_free(matrix);
+  rf_free(values);
+  return st;
+}
+
+rf_status rf_matrices_stable_step(const rf_csc *mass, const rf_csc *stiffness, const rf_run *run,
+                                  double damping_stiff, double *step, rf_error *err) {
+  rf_status st = RF_OK;
+  rf_modes_matrices *swapped = NULL;
+  double *shape = NULL, inverse;
+  RF_TRY(check_damping(damping_stiff, err));
+  RF_ALLOC(shape, mass->cols);
+  // the lowest eigenvalue of  M x = mu K x  is that of the highest frequency
+  RF_TRY(rf_modes_matrices_create(mass, stiffness, run, &swapped, err));
+  RF_TRY(rf_modes_linear(rf_modes_matrices_system(swapped), run, 1, &inverse, shape, err));
+  *step = stable_step(1.0 / inverse, damping_stiff / inverse);
+done:
+  rf_modes_matrices_free(swapped);
+  rf_free(shape);
   return st;
 }
 

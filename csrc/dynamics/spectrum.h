@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "fem/fem.h"
+#include "model/projected.h"
 #include "model/reduced_model.h"
 #include "polynomial/damping.h"
 
@@ -28,5 +29,13 @@ RF_MUST_CHECK rf_status rf_reduced_stable_step(const rf_reduced *model, const do
 RF_MUST_CHECK rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run,
                                              const double *u, double damping_stiff,
                                              const double *viscosity, double *step, rf_error *err);
+RF_MUST_CHECK rf_status rf_projected_stable_step(const rf_projected *model, const rf_run *run,
+                                                 const double *q, double damping_stiff,
+                                                 const double *viscosity, double *step,
+                                                 rf_error *err);
+// Of constant matrices, lower triangles; of stiffness damping only.
+RF_MUST_CHECK rf_status rf_matrices_stable_step(const rf_csc *mass, const rf_csc *stiffness,
+                                                const rf_run *run, double damping_stiff,
+                                                double *step, rf_error *err);
 
 #endif

@@ -55,6 +55,8 @@ struct rf_system {
   const void *model;     // borrowed: must outlive this; systems of one model share states
   int32_t n;             // values of a vector
   int64_t ld;            // and with padding
+  const int32_t *fixed;  // nodes of three values each that stay zero, borrowed  (n_fixed)
+  int32_t n_fixed;
   double step_numbers;   // that an evaluation reads at most, of a system that is real-time; else 0
   double damping_mass;   // alpha, 1/s
   double damping_stiff;  // beta, s
@@ -92,6 +94,12 @@ RF_MUST_CHECK rf_status rf_system_matrices(const rf_csc *mass, const rf_csc *sti
                                            const rf_system_damping *damping, bool explicit_steps,
                                            rf_system **out, rf_error *err);
 void rf_system_free(rf_system *s);  // NULL is fine
+
+// Sets what cannot move to zero.
+static inline void rf_system_hold_rt(const rf_system *s, double *x) {
+  for (int32_t i = 0; i < s->n_fixed; ++i)
+    for (int64_t c = 0; c < 3; ++c) x[3 * (int64_t)s->fixed[i] + c] = 0.0;
+}
 
 // Length of the largest of n displacements (n, 3); of bodies that are free to move as a whole,
 // beside their mean.

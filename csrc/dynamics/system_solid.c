@@ -50,11 +50,6 @@ static rf_status check(const rf_system *base, const double *x, const char *name,
   return RF_OK;
 }
 
-static void hold(const rf_solid *solid, double *x) {
-  for (int32_t i = 0; i < solid->n_fixed; ++i)
-    memset(x + 3 * (int64_t)solid->fixed[i], 0, 3 * sizeof *x);
-}
-
 static rf_status evaluate(rf_system *base, const double *x, bool tangent, double *energy,
                           double *force) {
   solid_system *s = self(base);
@@ -64,7 +59,7 @@ static rf_status evaluate(rf_system *base, const double *x, bool tangent, double
   s->joined = false;
   const rf_status st = (whole ? rf_solid_evaluate : rf_solid_evaluate_upper)(
       s->solid, base->run, x, energy, force, stiffness, base->err);
-  hold(s->solid, force);
+  rf_system_hold_rt(base, force);
   return st;
 }
 
@@ -98,7 +93,7 @@ static rf_status balance(rf_system *base, const double *x, const double *v, cons
     RF_TRY(damp(s, x, v, out));
     for (int64_t d = 0; d < base->n; ++d) out[d] -= load[d];
   }
-  hold(s->solid, out);
+  rf_system_hold_rt(base, out);
 done:
   return st;
 }
@@ -160,6 +155,8 @@ rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
                         .life = &LIFE,
                         .model = solid,
                         .n = n,
+                        .fixed = solid->fixed,
+                        .n_fixed = solid->n_fixed,
                         .ld = ((int64_t)n + RF_DENSE_PAD - 1) / RF_DENSE_PAD * RF_DENSE_PAD,
                         .damping_mass = damping->mass,
                         .damping_stiff = damping->stiffness,

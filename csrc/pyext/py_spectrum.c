@@ -3,7 +3,9 @@
 #include "dynamics/spectrum.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_damping.h"
+#include "pyext/py_projected.h"
 #include "pyext/py_reduced.h"
+#include "pyext/py_second_order.h"
 #include "pyext/py_solid.h"
 
 // reduced coordinates, or NULL data when the object is None
@@ -89,6 +91,56 @@ done:
   return result;
 }
 
+PyDoc_STRVAR(projected_step_doc,
+             "projected_stable_step(system, q, beta_damping, threads, viscosity=None, /)\n--\n\n"
+             "Largest stable step [s] of central differences at q (None: rest).");
+static PyObject *projected_stable_step(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *system, *q_obj, *viscosity_obj = Py_None, *result = NULL;
+  double stiff, step = 0.0;
+  int threads;
+  py_run run;
+  py_in q = {0}, viscosity = {0};
+  if (!PyArg_ParseTuple(args, "OOdi|O:projected_stable_step", &system, &q_obj, &stiff, &threads,
+                        &viscosity_obj))
+    return NULL;
+  const rf_projected *model = py_projected_get(state, system);
+  if (!model || py_run_init(state, &run, NULL, threads) < 0) return NULL;
+  if ((q_obj != Py_None && py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){model->r}) < 0) ||
+      py_viscosity_in(&viscosity, viscosity_obj, model->solid) < 0)
+    goto done;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_projected_stable_step(model, &run.run, q.data, stiff, viscosity.data, &step, &err);
+  Py_END_ALLOW_THREADS
+  result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
+done:
+  py_in_release(&q);
+  py_in_release(&viscosity);
+  return result;
+}
+
+PyDoc_STRVAR(matrices_step_doc,
+             "matrices_stable_step(system, beta_damping, threads, /)\n--\n\n"
+             "Largest stable step [s] of central differences without a damping matrix.");
+static PyObject *matrices_stable_step(PyObject *module, PyObject *args) {
+  py_state *state = py_state_of_module(module);
+  PyObject *system;
+  double stiff, step = 0.0;
+  int threads;
+  py_run run;
+  if (!PyArg_ParseTuple(args, "Odi:matrices_stable_step", &system, &stiff, &threads)) return NULL;
+  const py_matrices *m = py_matrices_get(state, system);
+  if (!m || py_run_init(state, &run, NULL, threads) < 0) return NULL;
+  rf_error err = {0};
+  rf_status st;
+  Py_BEGIN_ALLOW_THREADS
+  st = rf_matrices_stable_step(&m->mass, &m->stiffness, &run.run, stiff, &step, &err);
+  Py_END_ALLOW_THREADS
+  return st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
+}
+
 static rf_status highest_at_rest(const rf_solid *solid, const rf_run *run, int lumped,
                                  double *highest, rf_error *err) {
   rf_status st = RF_OK;
@@ -124,6 +176,8 @@ static PyObject *solid_highest(PyObject *module, PyObject *args) {
 PyMethodDef py_spectrum_functions[] = {
     {"reduced_eigenvalues", reduced_eigenvalues, METH_VARARGS, eigenvalues_doc},
     {"reduced_stable_step", reduced_stable_step, METH_VARARGS, reduced_step_doc},
+    {"projected_stable_step", projected_stable_step, METH_VARARGS, projected_step_doc},
+    {"matrices_stable_step", matrices_stable_step, METH_VARARGS, matrices_step_doc},
     {"solid_stable_step", solid_stable_step, METH_VARARGS, solid_step_doc},
     {"solid_highest", solid_highest, METH_VARARGS, highest_doc},
     {NULL, NULL, 0, NULL},

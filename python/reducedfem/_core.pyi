@@ -650,6 +650,15 @@ def reduced_stable_step(
     strain_rate: Damping | None = None,
     /,
 ) -> float: ...
+def projected_stable_step(
+    system: Projected,
+    q: ArrayLike | None,
+    beta_damping: float,
+    threads: int,
+    viscosity: ArrayLike | None = None,
+    /,
+) -> float: ...
+def matrices_stable_step(system: SecondOrder, beta_damping: float, threads: int, /) -> float: ...
 def solid_stable_step(
     system: Solid,
     u: ArrayLike | None,

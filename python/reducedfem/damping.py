@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -252,6 +253,19 @@ class StrainRateDamping:
 
     def __repr__(self) -> str:
         return f"<StrainRateDamping: phi = {self.phi}, psi = {self.psi}>"
+
+
+@overload
+def damping_argument(
+    strain_rate: StrainRateDamping | ReducedStrainRateDamping | None, system: ReducedSolid
+) -> _core.Damping | None: ...
+
+
+@overload
+def damping_argument(
+    strain_rate: StrainRateDamping | ReducedStrainRateDamping | None,
+    system: ReducedSolid | ProjectedSolid | Solid | SecondOrderSystem,
+) -> _core.Damping | NDArray[np.float64] | None: ...
 
 
 def damping_argument(

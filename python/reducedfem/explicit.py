@@ -14,15 +14,19 @@ from reducedfem._run import threads
 from reducedfem.damping import StrainRateDamping, damping_argument
 from reducedfem.errors import InputError
 from reducedfem.integrator import (
+    SYSTEMS,
     Simulation,
+    System,
     acceleration,
     check_rigid_motion,
     rayleigh,
     weight,
     wrong_system,
 )
+from reducedfem.projected import ProjectedSolid
 from reducedfem.reduced import ReducedSolid
 from reducedfem.reduced_damping import ReducedStrainRateDamping
+from reducedfem.second_order import SecondOrderSystem
 from reducedfem.solid import Solid
 
 __all__ = ["CentralDifferences", "CentralReport", "Spectrum", "spectrum", "stable_step"]
@@ -55,7 +59,8 @@ class CentralReport:
     steps
         Steps taken.
     stable_step
-        The stable step at rest [s], found when the simulation was made; see `stable_step`.
+        The stable step at rest [s], found when the simulation was made; NaN where `stable_step`
+        does not know it.
     """
 
     steps: int
@@ -118,7 +123,7 @@ def spectrum(
 
 
 def stable_step(
-    system: ReducedSolid | Solid,
+    system: System,
     q: ArrayLike | None = None,
     damping: Sequence[float] = (0.0, 0.0),
     strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
@@ -135,10 +140,11 @@ def stable_step(
     Parameters
     ----------
     system
-        The system. An unreduced solid has the same mass as in `CentralDifferences`.
+        The system. An unreduced solid has the same mass as in `CentralDifferences`. Of a
+        `SecondOrderSystem` with a damping matrix the step is not known.
     q
         Reduced coordinates (r,) or displacements [m] (n, 3) at which the tangent is taken;
-        None: rest.
+        None: rest. A `SecondOrderSystem` has one tangent.
     damping
         Local Rayleigh damping (alpha [1/s], beta [s]), with the stiffness at `q`. Mass damping
         does not shorten the stable step.
@@ -149,7 +155,8 @@ def stable_step(
     Returns
     -------
     float
-        In s. Exact for a reduced model. For an unreduced solid with lumped mass it is safe,
+        In s. Exact for a reduced model and a projected solid, an eigenvalue to solver accuracy
+        for a `SecondOrderSystem`. For an unreduced solid with lumped mass it is safe,
         mostly 0 to 15 % below the true limit: it follows from an upper bound of the highest
         frequency (Collatz and Wielandt's for the matrix of absolute values). For cut cells,
         which have the consistent mass, it follows from an estimate of that frequency by
@@ -164,11 +171,22 @@ def stable_step(
     """
     _, stiff = rayleigh(damping)
     array_like(q, "q")
-    if not isinstance(system, ReducedSolid | Solid):
-        raise wrong_system(system)
+    if not isinstance(system, System):
+        raise wrong_system(system, SYSTEMS)
     rate = damping_argument(strain_rate, system)
     if isinstance(system, ReducedSolid):
         return _core.reduced_stable_step(system._core, q, stiff, rate)  # type: ignore[arg-type]
+    if isinstance(system, ProjectedSolid):
+        return _core.projected_stable_step(system._core, q, stiff, threads(), rate)  # type: ignore[arg-type]
+    if isinstance(system, SecondOrderSystem):
+        if q is not None:
+            raise InputError("q must be None: the tangent of a SecondOrderSystem is constant")
+        if system.damping_matrix is not None:
+            raise InputError(
+                "the stable step of a system with a damping_matrix is not known: choose dt by "
+                "trial, below the stable step without it"
+            )
+        return _core.matrices_stable_step(system._core, stiff, threads())
     return _core.solid_stable_step(system._core, q, stiff, threads(), rate)  # type: ignore[arg-type]
 
 
@@ -217,7 +235,7 @@ class CentralDifferences(Simulation):
 
     def __init__(
         self,
-        system: ReducedSolid | Solid,
+        system: System,
         dt: float | None = None,
         damping: Sequence[float] = (0.0, 0.0),
         strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
@@ -227,7 +245,10 @@ class CentralDifferences(Simulation):
     ) -> None:
         alpha, stiff = rayleigh(damping)
         given = None if dt is None else number(dt, "dt")
-        self._stable = stable_step(system, None, (alpha, stiff), strain_rate)
+        unknown = isinstance(system, SecondOrderSystem) and system.damping_matrix is not None
+        self._stable = math.nan
+        if not unknown or given is None:
+            self._stable = stable_step(system, None, (alpha, stiff), strain_rate)
         check_rigid_motion(system, deformation_only, "CentralDifferences")
         if given is None:
             if not math.isfinite(self._stable):

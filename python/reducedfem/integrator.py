@@ -78,7 +78,7 @@ class NewmarkReport:
         Residuals of the last step before each iteration, and after the last where that met
         the tolerance; relative like `residual`, the first 32 of them.
     shortened
-        Increments of reduced coordinates that would have ended where the energy rises more
+        Increments that would have ended where the energy rises more
         steeply than it fell at their beginning: only the part to its minimum was made. If this
         number keeps growing, steps are too long for the motion, which is then not that of the
         body.
@@ -150,9 +150,7 @@ def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> I
 _Scheme = TypeVar("_Scheme", bound="Simulation")
 
 
-def check_rigid_motion(
-    system: System, deformation_only: bool, scheme: str
-) -> None:
+def check_rigid_motion(system: System, deformation_only: bool, scheme: str) -> None:
     """Refuse a free model whose basis leaves out its rigid motion, unless that was asked for."""
     asked = flag(deformation_only, "deformation_only")
     if isinstance(system, Solid | SecondOrderSystem):

@@ -265,6 +265,11 @@ def _symmetric(
             f"{name} has no entry on the diagonal at {missing[0]}; it must be positive definite"
         )
     data, rows, columns = data[by_column], rows[by_column], columns[by_column]
+    if missing.size:  # the core takes triangles with a diagonal
+        data = np.append(data, np.zeros(len(missing)))
+        rows, columns = np.append(rows, missing), np.append(columns, missing)
+        order = np.lexsort((rows, columns))
+        data, rows, columns = data[order], rows[order], columns[order]
     whole = CSC(*_compressed(data, rows, columns, n), (n, n))
     lower = rows >= columns
     return whole, _compressed(data[lower], rows[lower], columns[lower], n)

@@ -272,6 +272,11 @@ def test_soft_systems_have_no_limit():
     rf.CentralDifferences(model, 0.1).step(n=3)
 
 
+def step_singly(sim, force, n: int) -> None:
+    for _ in range(n):
+        sim.step(force)
+
+
 @pytest.mark.parametrize("make", [rf.CentralDifferences, rf.ImplicitNewmark])
 @pytest.mark.parametrize("system", systems(), ids=["reduced", "solid"])
 def test_blow_up_keeps_the_state_before(system, make):
@@ -285,12 +290,10 @@ def test_blow_up_keeps_the_state_before(system, make):
         for one in (sim, alone):
             one.reset(some_state(system))
     with pytest.raises(rf.DivergedError, match="the state before this step is kept"):
-        for _ in range(1000):
-            sim.step(force)
+        step_singly(sim, force, 1000)
     steps = sim.report.steps
     assert steps < 1000
-    for _ in range(steps):
-        alone.step(force)
+    step_singly(alone, force, steps)
     assert states_equal(sim.state, alone.state)
     assert np.isfinite(sim.state.q).all()
     with pytest.raises(rf.DivergedError):  # later, for only the last of many steps is bounded
@@ -437,8 +440,12 @@ def test_wrong_arguments(system):
 
 def test_wrong_systems():
     mesh = small_solid().mesh
-    for call in (rf.spectrum, rf.stable_step, rf.CentralDifferences):
-        with pytest.raises(rf.InputTypeError, match="system must be a ReducedSolid or a Solid"):
+    for call, wanted in (
+        (rf.spectrum, "a ReducedSolid or a Solid, got Mesh"),
+        (rf.stable_step, "a Solid or a SecondOrderSystem, got Mesh"),
+        (rf.CentralDifferences, "a Solid or a SecondOrderSystem, got Mesh"),
+    ):
+        with pytest.raises(rf.InputTypeError, match=f"system must be .*{wanted}"):
             call(mesh)
     with pytest.raises(rf.InputError, match="at rest only"):
         rf.spectrum(small_solid(), np.zeros((small_solid().mesh.n_nodes, 3)))

@@ -144,13 +144,24 @@ def damped(w: SimpleNamespace) -> list[np.ndarray]:
 
 def matrix_bases(w: SimpleNamespace) -> list[np.ndarray]:
     system = rf.SecondOrderSystem(np.eye(5), np.diag(np.arange(1.0, 6.0)), lambda a, b: a * b)
-    return [rf.modal_derivative_basis(system, k=2, r=2).vectors]
+    results = [rf.modal_derivative_basis(system, k=2, r=2).vectors]
+    damped_system = rf.SecondOrderSystem(np.eye(5), 2.0 * np.eye(5), damping_matrix=np.eye(5))
+    for sim in (
+        rf.ImplicitNewmark(damped_system, 0.1, damping=(0.1, 0.1)),
+        rf.CentralDifferences(damped_system, 0.1),
+        rf.CentralDifferences(system),
+    ):
+        sim.step(np.ones(5), n=2)
+        results.append(sim.state.q)
+    return results
 
 
 def projected(w: SimpleNamespace) -> list[np.ndarray]:
     model = rf.ProjectedSolid(w.solid, w.basis)
     sim = rf.ImplicitNewmark(model, dt=1e-3, damping=(0.1, 1e-4), newton_max=3)
     sim.step(w.force, n=2)
+    explicit = rf.CentralDifferences(model, strain_rate=rf.StrainRateDamping(w.solid, 2.0, 1.0))
+    explicit.step(w.force)
     return [model.solve_static(w.force), model.stiffness(w.q), model.project(w.force), sim.state.q]
 
 

@@ -32,7 +32,7 @@ ALLOWED = {
     "model": {"base", "linalg", "mesh", "fem", "basis", "polynomial"},
     # fem (and with it mesh): the unreduced solid is stepped by the same scheme, and its
     # tangent is too large to be handed over as an argument at every iteration
-    "dynamics": {"base", "linalg", "model", "polynomial", "fem", "mesh"},
+    "dynamics": {"base", "linalg", "mesh", "fem", "modes", "polynomial", "model"},
     # distance fields of objects that deform
     "deform": {"base", "linalg", "mesh", "sdf", "model"},
     "contact": {"base", "linalg", "sdf", "deform", "pointshell", "model"},

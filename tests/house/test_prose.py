@@ -208,7 +208,10 @@ def test_allowances_shrink_with_the_violations(found):
 
 
 def test_rooms_that_were_cleaned_stay_clean():
-    rooms = "base basis contact deform device dynamics linalg mesh model modes pointshell polynomial sdf".split()
+    rooms = (
+        "base basis contact deform device dynamics linalg mesh model modes pointshell polynomial "
+        "sdf"
+    ).split()
     dirty = [
         f"{path.relative_to(ROOT)}:{line}: {why}"
         for room in rooms
