@@ -37,6 +37,10 @@ rf_status rf_motion_create(const rf_scheme *scheme, rf_system *system,
   const size_t head = (sizeof *m + 63) / 64 * 64;
   *out = NULL;
   RF_TRY(check(set, scheme, err));
+  if (!rf_system_moves(system)) {
+    st = rf_fail(err, RF_ERR_MESH, "all %d nodes are fixed: nothing can move", system->n_fixed);
+    goto done;
+  }
   layout(&sizes, (size_t)system->ld, &count);
   // the struct first, its arrays behind it
   m = rf_alloc(head + count.used, 1);

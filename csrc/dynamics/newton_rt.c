@@ -26,6 +26,7 @@ rf_status rf_newton_look_rt(rf_motion *m, double *size) {
   if (!m->prepared) st = s->operations->evaluate(s, m->x, true, NULL, m->force);
   m->prepared = false;
   if (st < 0) return st;
+  rf_system_hold_rt(s, m->force);
   for (int64_t i = 0; i < m->n; ++i) m->product[i] = m->xddot[i] + alpha * m->xdot[i];
   st = s->operations->balance(s, m->x, m->xdot, m->product, m->force, m->applied, m->residual);
   if (st < 0) return st;

@@ -22,7 +22,8 @@ typedef struct rf_solid rf_solid;
 
 // Evaluations are kept inside: `balance` and `factorize` use R, K and D of the last `evaluate`.
 typedef struct rf_system_operations {
-  // Evaluates R (force), W (energy, nullable) and, if asked for, K and D at x.
+  // Evaluates R (force, with reactions where nothing can move), W (energy, nullable) and, if asked
+  // for, K and D at x.
   rf_status (*evaluate)(rf_system *s, const double *x, bool tangent, double *energy, double *force);
   // out = M w + (beta K + D) v + force - load, with R(x) for `force`; w nullable: zero.
   rf_status (*balance)(rf_system *s, const double *x, const double *v, const double *w,
@@ -37,6 +38,11 @@ typedef struct rf_system_operations {
   rf_status (*mass_solve)(rf_system *s, const double *b, double *x);
   // Upper bound of the displacement of any point at x, m.
   double (*farthest)(const rf_system *s, const double *x);
+  // out = K x, and the size of the rounding error of R at x: eps sum |K_ij| |x_j|.
+  rf_status (*multiply)(rf_system *s, const double *x, double *out);
+  double (*rounding)(const rf_system *s, const double *x);
+  // Ratio of K to the mass.
+  double (*stiffness_per_mass)(const rf_system *s);
 } rf_system_operations;
 
 // Operations that real-time code never calls.
@@ -44,6 +50,8 @@ typedef struct rf_system_life {
   void (*release)(rf_system *s);
   // RF_ERR_ARG, naming the first value of a state vector that the system cannot have.  Nullable.
   rf_status (*check)(const rf_system *s, const double *x, const char *name, rf_error *err);
+  // Explains that K at rest has no factor; returns RF_ERR_SINGULAR.  Nullable.
+  rf_status (*explain_singular)(const rf_system *s, rf_error *err);
   // Another system of the same model.  Nullable: not for sessions.
   rf_status (*copy)(const rf_system *s, rf_system **out, rf_error *err);
 } rf_system_life;
@@ -62,6 +70,7 @@ struct rf_system {
   double damping_stiff;  // beta, s
   double length_m;       // diagonal of the body's box; INFINITY: not known
   bool explicit_steps;   // mass_solve is there
+  bool factor_is_dear;   // beside evaluations and solves: a few more of these pay
   bool dense;            // factorize takes an added matrix
   rf_simd simd;
   // of the call under way, set by the caller of systems that are not real-time
@@ -95,6 +104,11 @@ RF_MUST_CHECK rf_status rf_system_matrices(const rf_csc *mass, const rf_csc *sti
                                            rf_system **out, rf_error *err);
 void rf_system_free(rf_system *s);  // NULL is fine
 
+// False if all nodes are fixed.
+static inline bool rf_system_moves(const rf_system *s) {
+  return s->n_fixed == 0 || s->n > 3 * (int64_t)s->n_fixed;
+}
+
 // Sets what cannot move to zero.
 static inline void rf_system_hold_rt(const rf_system *s, double *x) {
   for (int32_t i = 0; i < s->n_fixed; ++i)
@@ -104,6 +118,10 @@ static inline void rf_system_hold_rt(const rf_system *s, double *x) {
 // Length of the largest of n displacements (n, 3); of bodies that are free to move as a whole,
 // beside their mean.
 double rf_system_largest_move(int32_t n, const double *displacement, bool is_free);
+
+// For dense systems: `rounding` and `stiffness_per_mass` of matrices in rows of ld.
+double rf_system_rounding_rt(const rf_system *s, const double *stiffness, const double *x);
+double rf_system_trace_ratio_rt(const rf_system *s, const double *stiffness, const double *mass);
 
 // RF_ERR_ARG unless the damping (nullable) has as many coordinates as the model.
 RF_MUST_CHECK rf_status rf_system_damping_fits(const rf_damping *damping, const rf_reduced *model,

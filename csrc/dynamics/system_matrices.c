@@ -104,12 +104,36 @@ static double farthest(const rf_system *base, const double *x) {
   return 0.0;
 }
 
+static rf_status multiply(rf_system *base, const double *x, double *out) {
+  return evaluate(base, x, false, NULL, out);
+}
+
+// Statics of a linear system are one solve.
+static double rounding(const rf_system *base, const double *x) {
+  (void)base, (void)x;
+  return 0.0;
+}
+
+static double diagonal(const rf_csc *lower) {
+  double sum = 0.0;
+  for (int32_t j = 0; j < lower->cols; ++j) sum += fabs(lower->val[lower->colptr[j]]);
+  return sum;
+}
+
+static double stiffness_per_mass(const rf_system *base) {
+  const matrices_system *s = (const matrices_system *)base;
+  return diagonal(s->stiffness) / diagonal(s->mass);
+}
+
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .balance = balance,
                                                 .factorize = factorize,
                                                 .solve = solve,
                                                 .mass_solve = mass_solve,
-                                                .farthest = farthest};
+                                                .farthest = farthest,
+                                                .multiply = multiply,
+                                                .rounding = rounding,
+                                                .stiffness_per_mass = stiffness_per_mass};
 static const rf_system_life LIFE = {.release = release};
 
 // Column j of the union of the patterns into rows (nullable: count only); returns its length.

@@ -103,12 +103,31 @@ static double farthest(const rf_system *base, const double *x) {
   return rf_system_largest_move(solid->mesh->n_nodes, s->displacement, solid->n_fixed == 0);
 }
 
+static rf_status multiply(rf_system *base, const double *x, double *out) {
+  const projected_system *s = self(base);
+  rf_dense_multiply_rt(base->simd, s->model->r, s->stiffness, (int32_t)base->ld, x, out);
+  return RF_OK;
+}
+
+static double rounding(const rf_system *base, const double *x) {
+  const projected_system *s = (const projected_system *)base;
+  return rf_system_rounding_rt(base, s->stiffness, x);
+}
+
+static double stiffness_per_mass(const rf_system *base) {
+  const projected_system *s = (const projected_system *)base;
+  return rf_system_trace_ratio_rt(base, s->stiffness, s->mass);
+}
+
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .balance = balance,
                                                 .factorize = factorize,
                                                 .solve = solve,
                                                 .mass_solve = mass_solve,
-                                                .farthest = farthest};
+                                                .farthest = farthest,
+                                                .multiply = multiply,
+                                                .rounding = rounding,
+                                                .stiffness_per_mass = stiffness_per_mass};
 static const rf_system_life LIFE = {.release = release};
 
 rf_status rf_system_projected(const rf_projected *model, const rf_system_damping *damping,

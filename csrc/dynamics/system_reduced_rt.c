@@ -68,9 +68,28 @@ static double farthest_rt(const rf_system *base, const double *x) {
   return rf_reduced_farthest_rt(((const rf_reduced_system *)base)->model, x);
 }
 
+static rf_status multiply_rt(rf_system *base, const double *x, double *out) {
+  const rf_reduced_system *s = self(base);
+  rf_dense_multiply_rt(base->simd, s->model->r, s->stiffness, (int32_t)base->ld, x, out);
+  return RF_OK;
+}
+
+static double rounding_rt(const rf_system *base, const double *x) {
+  const rf_reduced_system *s = (const rf_reduced_system *)base;
+  return rf_system_rounding_rt(base, s->stiffness, x);
+}
+
+static double stiffness_per_mass_rt(const rf_system *base) {
+  const rf_reduced_system *s = (const rf_reduced_system *)base;
+  return rf_system_trace_ratio_rt(base, s->stiffness, s->mass);
+}
+
 const rf_system_operations rf_system_reduced_rt = {.evaluate = evaluate_rt,
                                                    .balance = balance_rt,
                                                    .factorize = factorize_rt,
                                                    .solve = solve_rt,
                                                    .mass_solve = mass_solve_rt,
-                                                   .farthest = farthest_rt};
+                                                   .farthest = farthest_rt,
+                                                   .multiply = multiply_rt,
+                                                   .rounding = rounding_rt,
+                                                   .stiffness_per_mass = stiffness_per_mass_rt};

@@ -2,6 +2,8 @@
 // move.
 #include "dynamics/system.h"
 
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -21,6 +23,7 @@ typedef struct solid_system {
   double *free;       // a vector over the free nodes                   (n_free, 3)
   rf_csc lower;       // matrix of a solve, over the free DOFs
   rf_cholesky *factor;
+  int32_t bad_column;  // at which the last factorization failed
   double scale;        // by which the matrix of the stage is larger than the factored one
   bool joined;         // the stiffness has its part of D already
   rf_solid_mass mass;  // of explicit steps
@@ -57,10 +60,8 @@ static rf_status evaluate(rf_system *base, const double *x, bool tangent, double
   const bool whole = base->damping_stiff > 0.0 || s->viscosity;
   double *stiffness = tangent || base->damping_stiff > 0.0 ? s->stiffness : NULL;
   s->joined = false;
-  const rf_status st = (whole ? rf_solid_evaluate : rf_solid_evaluate_upper)(
-      s->solid, base->run, x, energy, force, stiffness, base->err);
-  rf_system_hold_rt(base, force);
-  return st;
+  return (whole ? rf_solid_evaluate : rf_solid_evaluate_upper)(s->solid, base->run, x, energy,
+                                                               force, stiffness, base->err);
 }
 
 // sum += (beta K + D) v; the blocks of D are kept where steps are implicit
@@ -109,7 +110,7 @@ static rf_status factorize(rf_system *base, double mass, double stiffness, doubl
     for (int64_t i = 0; i < entries; ++i) s->stiffness[i] += damping / s->scale * s->damping[i];
   s->joined = s->joined || damping != 0.0;
   rf_solid_free_fill(s->solid, mass / s->scale, stiffness > 0.0 ? s->stiffness : NULL, &s->lower);
-  return rf_cholesky_factorize(s->factor, base->run, &s->lower, NULL, base->err);
+  return rf_cholesky_factorize(s->factor, base->run, &s->lower, &s->bad_column, base->err);
 }
 
 static rf_status solve(rf_system *base, const double *b, double *x) {
@@ -131,13 +132,66 @@ static double farthest(const rf_system *base, const double *x) {
   return rf_system_largest_move(solid->mesh->n_nodes, x, solid->n_fixed == 0);
 }
 
+static rf_status multiply(rf_system *base, const double *x, double *out) {
+  const solid_system *s = self(base);
+  return rf_solid_block_multiply(s->solid, base->run, s->stiffness, 1, x, out, base->err);
+}
+
+static double rounding(const rf_system *base, const double *x) {
+  const rf_solid *s = ((const solid_system *)base)->solid;
+  const double *blocks = ((const solid_system *)base)->stiffness;
+  double sum = 0.0;
+  for (int32_t k = 0; k < s->n_free; ++k)
+    for (int r = 0; r < 3; ++r) {
+      double row = 0.0;
+      for (int32_t p = s->graph.ptr[s->free[k]]; p < s->graph.ptr[s->free[k] + 1]; ++p) {
+        // below the diagonal stands the transposed block of the other triangle
+        const bool below = s->graph.col[p] < s->free[k];
+        const double *B = blocks + 9 * (int64_t)(below ? s->mirror[p] : p) + (below ? r : 3 * r);
+        for (int c = 0; c < 3; ++c)
+          row += fabs(B[below ? 3 * c : c] * x[3 * (int64_t)s->graph.col[p] + c]);
+      }
+      sum += row * row;
+    }
+  return DBL_EPSILON * sqrt(sum);
+}
+
+static double stiffness_per_mass(const rf_system *base) {
+  const rf_solid *s = ((const solid_system *)base)->solid;
+  const double *blocks = ((const solid_system *)base)->stiffness;
+  double stiffness = 0.0, mass = 0.0;
+  for (int32_t k = 0; k < s->n_free; ++k)
+    for (int32_t p = s->graph.ptr[s->free[k]]; p < s->graph.ptr[s->free[k] + 1]; ++p)
+      if (s->graph.col[p] == s->free[k]) {
+        for (int i = 0; i < 3; ++i) stiffness += fabs(blocks[9 * (int64_t)p + 4 * i]);
+        mass += 3.0 * s->mass[p];
+      }
+  return stiffness / mass;
+}
+
+static rf_status explain_singular(const rf_system *base, rf_error *err) {
+  const solid_system *s = (const solid_system *)base;
+  const int32_t node = s->solid->free[s->bad_column / 3];
+  const double *x = s->solid->mesh->nodes + 3 * (int64_t)node;
+  return rf_fail(
+      err, RF_ERR_SINGULAR,
+      "the stiffness at rest is singular at node %d (%g, %g, %g): a part of the solid can "
+      "move without strain, for example swing about an edge or a node by which alone it "
+      "hangs on the rest; connect the parts through faces, or fix nodes of each part",
+      node, x[0], x[1], x[2]);
+}
+
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .balance = balance,
                                                 .factorize = factorize,
                                                 .solve = solve,
                                                 .mass_solve = mass_solve,
-                                                .farthest = farthest};
-static const rf_system_life LIFE = {.release = release, .check = check};
+                                                .farthest = farthest,
+                                                .multiply = multiply,
+                                                .rounding = rounding,
+                                                .stiffness_per_mass = stiffness_per_mass};
+static const rf_system_life LIFE = {
+    .release = release, .check = check, .explain_singular = explain_singular};
 
 rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
                           const rf_system_damping *damping, bool explicit_steps, rf_system **out,
@@ -148,8 +202,6 @@ rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
   const int64_t entries = 9 * (int64_t)solid->graph.ptr[solid->mesh->n_nodes];
   *out = NULL;
   RF_TRY(rf_system_damping_check(damping, err));
-  if (solid->n_free < 1)
-    return rf_fail(err, RF_ERR_MESH, "all %d nodes are fixed: nothing can move", solid->n_fixed);
   RF_ALLOC(s, 1);
   s->base = (rf_system){.operations = &OPERATIONS,
                         .life = &LIFE,
@@ -162,6 +214,7 @@ rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
                         .damping_stiff = damping->stiffness,
                         .length_m = rf_mesh_length(solid->mesh->n_nodes, solid->mesh->nodes),
                         .explicit_steps = explicit_steps,
+                        .factor_is_dear = true,
                         .simd = solid->simd};
   s->solid = solid;
   RF_ALLOC(s->product, n);
@@ -173,7 +226,7 @@ rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
   if (!explicit_steps || damping->stiffness > 0.0) RF_ALLOC(s->stiffness, entries);
   if (explicit_steps) {
     RF_TRY(rf_solid_mass_init(&s->mass, solid, run, rf_solid_steps_lumped(solid), err));
-  } else {
+  } else if (solid->n_free > 0) {
     if (damping->viscosity) RF_ALLOC(s->damping, entries);
     RF_ALLOC(s->free, 3 * (int64_t)solid->n_free);
     RF_TRY(rf_solid_free_pattern(solid, &s->lower, err));

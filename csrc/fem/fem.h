@@ -210,26 +210,7 @@ RF_MUST_CHECK rf_status rf_solid_highest(const rf_solid *solid, const rf_run *ru
 RF_MUST_CHECK rf_status rf_solid_highest_bound(const rf_solid *solid, const rf_run *run,
                                                const double *blocks, double *value, rf_error *err);
 
-typedef struct rf_static_settings {
-  double tolerance;    // on |residual| over free DOFs relative to the load's scale
-  int32_t load_steps;  // the load is applied in this many equal parts
-  int32_t newton_max;  // iterations per load step
-  int32_t halvings;    // limit of halvings of a failed load step; 0: none (fem/statics.h)
-} rf_static_settings;
-
-typedef struct rf_static_report {
-  int32_t iterations, load_steps, factorizations, shifted;  // shifted: the tangent was indefinite
-  int32_t cuts;     // load steps that failed and were halved
-  double fraction;  // fraction of the load reached by u
-  double residual;  // last relative residual
-} rf_static_report;
-
-// Newton-Raphson with line search: R(u) = force on free DOFs, u = prescribed on the fixed ones
-// (nullable: zero). u (n,3) is the start value on entry and the solution on return; on failure it
-// is the last converged load step, or the start value if there is none.
-RF_MUST_CHECK rf_status rf_solid_solve_static(const rf_solid *solid, const rf_run *run,
-                                              const rf_static_settings *set, const double *force,
-                                              const double *prescribed, double *u,
-                                              rf_static_report *report, rf_error *err);
+// Returns the number of elements with det F <= 0 at one of their quadrature points.
+int32_t rf_solid_inverted(const rf_solid *solid, const double *u);
 
 #endif

@@ -1,4 +1,4 @@
-#include "fem/statics.h"
+#include "fem/fem.h"
 #include "linalg/vec3.h"
 
 // True if det F <= 0 at a quadrature point, F = 1 + sum u_a (x) grad(phi_a).

@@ -2,7 +2,7 @@
 #ifndef RF_PYEXT_PY_LOADS_H
 #define RF_PYEXT_PY_LOADS_H
 
-#include "fem/statics.h"
+#include "fem/loads.h"
 #include "pyext/py_convert.h"
 
 typedef struct py_loads {

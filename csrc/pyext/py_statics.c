@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "model/reduced_statics.h"
+#include "dynamics/statics.h"
 #include "pyext/py_loads.h"
 #include "pyext/py_projected.h"
 #include "pyext/py_reduced.h"

@@ -467,8 +467,8 @@ def test_edited_materials_are_those_of_a_new_solid(held, kind):
 
 
 def test_statics_and_steps_in_time(held):
-    load = np.zeros_like(held.mesh.nodes)
-    load[held.mesh.nodes[:, 2].argmax(), 0] = 0.5
+    # a force on one node of a hardly filled cell would carry that node away
+    load = held.gravity((20.0, 0.0, 0.0))
     u = held.solve_static(load)
     rest = held.internal_force(u) - load
     rest[held.mesh.nodes[:, 2] < -0.02] = 0.0

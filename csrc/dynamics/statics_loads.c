@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/run.h"
-#include "fem/statics.h"
+#include "dynamics/statics.h"
 
 typedef struct batch {
   const rf_solid *solid;

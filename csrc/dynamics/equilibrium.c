@@ -1,0 +1,264 @@
+#include "dynamics/equilibrium.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/arena.h"
+#include "base/run.h"
+#include "linalg/vector.h"
+
+static const double ARMIJO = 1e-4;       // part of the predicted decrease that is asked for
+static const double SHORTEST = 1e-10;    // a shorter step means that the search failed
+static const double FIRST_SHIFT = 1e-6;  // of the ratio of stiffness to mass
+static const double SHIFT_GROWTH = 8.0;
+static const double LAST_SHIFT = 1e6;  // beyond it the mass alone would be left
+static const double NOISE = 100.0;     // roundings that two potentials may be apart by
+static const double STALLED = 1e3;     // floors of rounding at which no progress is an end
+// a factor is kept while it brings the residual down so far; one that is fresh must do better
+static const double KEEP_FRESH = 0.03, KEEP_KEPT = 0.15;
+// bounds of the next step length in terms of the last: parabolas through noise mean little
+static const double SHRINK_MOST = 0.1, SHRINK_LEAST = 0.5;
+
+rf_status rf_static_check(const rf_static_settings *set, rf_error *err) {
+  if (!(isfinite(set->tolerance) && set->tolerance > 0.0))
+    return rf_fail(err, RF_ERR_ARG, "tol must be finite and positive, got %g", set->tolerance);
+  if (!(set->load_steps >= 1))
+    return rf_fail(err, RF_ERR_ARG, "steps must be at least 1, got %d", set->load_steps);
+  if (!(set->newton_max >= 1))
+    return rf_fail(err, RF_ERR_ARG, "max_iterations must be at least 1, got %d", set->newton_max);
+  if (!(set->halvings >= 0 && set->halvings <= RF_STATIC_HALVINGS))
+    return rf_fail(err, RF_ERR_ARG, "halvings must be between 0 and %d, got %d", RF_STATIC_HALVINGS,
+                   set->halvings);
+  return RF_OK;
+}
+
+static void layout(rf_equilibrium *e, size_t ld, rf_arena *a) {
+  double **const vectors[] = {&e->load, &e->force,    &e->trial,
+                              &e->next, &e->residual, &e->direction};
+  for (size_t i = 0; i < sizeof vectors / sizeof *vectors; ++i)
+    *vectors[i] = rf_arena_take(a, ld, sizeof(double));
+}
+
+rf_status rf_equilibrium_create(rf_system *system, const rf_equilibrium_hooks *hooks, void *context,
+                                rf_equilibrium **out, rf_error *err) {
+  rf_equilibrium sizes, *e;
+  rf_arena count = {0};
+  const size_t head = (sizeof *e + 63) / 64 * 64;
+  layout(&sizes, (size_t)system->ld, &count);
+  // the struct first, its arrays behind it
+  *out = e = rf_alloc(head + count.used, 1);
+  if (!e) {
+    const int32_t n = system->n;
+    rf_system_free(system);
+    return rf_fail(err, RF_ERR_MEMORY, "out of memory: statics of %d values need %zu bytes", n,
+                   head + count.used);
+  }
+  rf_arena carve = {.base = (char *)e + head};
+  layout(e, (size_t)system->ld, &carve);
+  e->system = system;
+  e->hooks = hooks;
+  e->context = context;
+  return RF_OK;
+}
+
+void rf_equilibrium_free(rf_equilibrium *e) {
+  if (!e) return;
+  rf_system_free(e->system);
+  rf_free(e);
+}
+
+static double residual_norm(const rf_equilibrium *e) { return rf_norm(e->system->n, e->residual); }
+
+// K + shift M; a failure at rest is explained by the system.
+static rf_status factorize(rf_equilibrium *e, double shift, rf_error *err) {
+  rf_system *s = e->system;
+  const rf_status st = s->operations->factorize(s, shift, 1.0, 0.0, NULL);
+  if (st != RF_ERR_SINGULAR || !e->at_rest || !s->life->explain_singular) return st;
+  return s->life->explain_singular(s, err);
+}
+
+rf_status rf_equilibrium_evaluate(rf_equilibrium *e, const double *x, bool tangent) {
+  rf_system *s = e->system;
+  double energy;
+  const rf_status st = s->operations->evaluate(s, x, tangent, &energy, e->force);
+  if (st < 0) return st;
+  const double work = rf_dot(s->n, e->load, x);
+  e->potential = energy - work;
+  e->magnitude = fabs(energy) + fabs(work);
+  e->scale = fmax(rf_norm(s->n, e->load), rf_norm(s->n, e->force));
+  for (int64_t i = 0; i < s->n; ++i) e->residual[i] = e->load[i] - e->force[i];
+  rf_system_hold_rt(s, e->residual);
+  return RF_OK;
+}
+
+rf_status rf_equilibrium_factorize(rf_equilibrium *e, rf_error *err) {
+  rf_status st = factorize(e, 0.0, err);
+  ++e->report->factorizations;
+  // at rest the tangent is semidefinite: what fails there is no matter of shifting
+  if (st != RF_ERR_SINGULAR || e->at_rest) return st;
+  ++e->report->shifted;
+  const double unit = e->system->operations->stiffness_per_mass(e->system);
+  double shift = fmax(FIRST_SHIFT * unit, e->shift / SHIFT_GROWTH);
+  while (st == RF_ERR_SINGULAR && isfinite(shift) && shift < LAST_SHIFT * unit) {
+    st = rf_run_progress(e->run, -1, -1, err);
+    if (st < 0) return st;
+    st = factorize(e, shift, err);
+    ++e->report->factorizations;
+    e->shift = shift;
+    shift *= SHIFT_GROWTH;
+  }
+  if (st == RF_ERR_SINGULAR)
+    return rf_fail(err, RF_ERR_NO_CONVERGENCE,
+                   "the tangent stiffness holds no finite positive definite part");
+  return st;
+}
+
+// x <- x + a d with a <= 1 such that the potential falls; RF_ERR_NO_CONVERGENCE if none does
+static rf_status search(rf_equilibrium *e, double *x, rf_error *err) {
+  const double before = e->potential, size = residual_norm(e);
+  const double slope = -rf_dot(e->system->n, e->residual, e->direction);
+  const double noise = NOISE * DBL_EPSILON * e->magnitude;
+  double length = 1.0;
+  while (length > SHORTEST) {
+    for (int64_t i = 0; i < e->system->n; ++i) e->trial[i] = x[i] + length * e->direction[i];
+    const rf_status st = rf_equilibrium_evaluate(e, e->trial, false);
+    if (st < 0) return st;
+    const double decrease = -length * slope;
+    const double after = residual_norm(e);
+    const bool tiny = decrease < noise;
+    const bool good = tiny ? after < size : e->potential <= before - ARMIJO * decrease + noise;
+    if (good && isfinite(e->potential) && isfinite(after)) {
+      memcpy(x, e->trial, (size_t)e->system->n * sizeof *x);
+      return RF_OK;
+    }
+    // the minimum of the parabola through the two potentials and the slope, within bounds
+    const double rise = e->potential - before + decrease;
+    const double best = 0.5 * length * decrease / rise;
+    const double shortest = SHRINK_MOST * length, longest = SHRINK_LEAST * length;
+    length = isfinite(best) ? fmin(fmax(best, shortest), longest) : shortest;
+  }
+  return rf_fail(err, RF_ERR_NO_CONVERGENCE, "no shorter step lowers the potential");
+}
+
+// Tells how much of the load is in equilibrium, of the present step the part that the residual
+// has come down of its way to `target`, on a scale of powers.
+static rf_status tell(rf_equilibrium *e, double first, double size, double target, rf_error *err) {
+  const double whole = log(first / target), come = log(first / size);
+  const double part = whole > 0.0 && come > 0.0 ? fmin(come / whole, 1.0) : 0.0;
+  e->share = fmax(e->share, part * (double)(e->step * RF_STATIC_SHARES - 1));
+  return rf_run_progress(e->run, e->at * RF_STATIC_SHARES + (int64_t)e->share,
+                         e->parts * RF_STATIC_SHARES, err);
+}
+
+// from x to equilibrium under the present load
+static rf_status iterate(rf_equilibrium *e, double *x, rf_error *err) {
+  double first = 0.0;
+  bool kept = false;  // the factor of an earlier tangent still serves
+  e->share = 0.0;
+  for (int32_t it = 0;; ++it) {
+    rf_status st = rf_run_poll(e->run, err);
+    if (st >= 0) st = rf_equilibrium_evaluate(e, x, !kept);
+    if (st < 0) return st;
+    const double size = residual_norm(e);
+    e->report->residual = e->scale > 0.0 ? size / e->scale : size;
+    if (!isfinite(size))
+      return rf_fail(err, RF_ERR_NO_CONVERGENCE, "the displacements left the finite numbers");
+    const double rounding = e->system->operations->rounding(e->system, x);
+    if (size <= e->set->tolerance * e->scale || size <= rounding) return RF_OK;
+    if (it == e->set->newton_max)
+      return rf_fail(err, RF_ERR_NO_CONVERGENCE, "the limit of %d iterations is met", it);
+    if (it == 0) first = size;
+    st = tell(e, first, size, fmax(e->set->tolerance * e->scale, rounding), err);
+    if (st < 0) return st;
+    const int32_t shifted = e->report->shifted;
+    if (!kept) st = rf_equilibrium_factorize(e, err);
+    if (st >= 0) st = e->system->operations->solve(e->system, e->residual, e->direction);
+    if (st < 0) return st;
+    st = search(e, x, err);
+    // no progress within the rounding of R itself: this is the solution
+    if (st == RF_ERR_NO_CONVERGENCE && size <= STALLED * rounding) return RF_OK;
+    if (st == RF_ERR_NO_CONVERGENCE && kept) {
+      kept = false;
+      continue;
+    }
+    if (st < 0) return st;
+    kept = e->system->factor_is_dear && e->report->shifted == shifted &&
+           residual_norm(e) <= (kept ? KEEP_KEPT : KEEP_FRESH) * size;
+    ++e->report->iterations;
+    e->at_rest = false;
+  }
+}
+
+// towards e->next, the equilibrium under a part of the load
+static rf_status advance(rf_equilibrium *e, double part, const double *x, rf_error *err) {
+  memcpy(e->next, x, (size_t)e->system->n * sizeof *x);
+  rf_status st = RF_OK;
+  for (int64_t i = 0; i < e->system->n; ++i) e->load[i] = part * e->whole[i];
+  if (e->hooks && e->hooks->begin) st = e->hooks->begin(e, part, e->next, err);
+  if (st < 0 || !rf_system_moves(e->system)) return st;
+  st = iterate(e, e->next, err);
+  return st < 0 || !e->hooks || !e->hooks->accept ? st : e->hooks->accept(e, e->next, err);
+}
+
+// load step after load step, halved where one fails
+static rf_status walk(rf_equilibrium *e, double *x, rf_error *err) {
+  rf_static_report *report = e->report;
+  const int32_t halvings = e->set->halvings;
+  int64_t step = (int64_t)1 << halvings;
+  int32_t successes = 0;
+  // the load in the smallest parts that there may be: fractions are exact
+  e->parts = (int64_t)e->set->load_steps << halvings;
+  for (e->at = 0; e->at < e->parts;) {
+    if (step > e->parts - e->at) step = e->parts - e->at;
+    const bool at_rest = e->at_rest;
+    e->step = step;
+    rf_status st = advance(e, (double)(e->at + step) / (double)e->parts, x, err);
+    if (st == RF_ERR_NO_CONVERGENCE && step > 1) {
+      step /= 2;
+      successes = 0;
+      e->at_rest = at_rest;
+      e->shift = 0.0;
+      ++report->cuts;
+      continue;
+    }
+    if (st < 0) return st;
+    e->at += step;
+    memcpy(x, e->next, (size_t)e->system->n * sizeof *x);
+    ++report->load_steps;
+    report->fraction = (double)e->at / (double)e->parts;
+    if (halvings > 0 && ++successes % 2 == 0) step *= 2;
+    st = rf_run_progress(e->run, e->at * RF_STATIC_SHARES, e->parts * RF_STATIC_SHARES, err);
+    if (st < 0) return st;
+  }
+  return RF_OK;
+}
+
+rf_status rf_equilibrium_solve(rf_equilibrium *e, const rf_run *run, const rf_static_settings *set,
+                               const double *load, double *x, rf_static_report *report,
+                               rf_error *err) {
+  e->system->run = run;
+  e->system->err = err;
+  e->whole = load;
+  e->run = run;
+  e->set = set;
+  e->report = report;
+  e->shift = 0.0;
+  const rf_status st = walk(e, x, err);
+  if (st != RF_ERR_NO_CONVERGENCE || !err) return st;
+  rf_error why = *err;
+  why.text[160] = '\0';
+  if (set->halvings > 0)
+    return rf_fail(err, st,
+                   "static solution found for %.6g of the load only, and not in steps of %.3g "
+                   "beyond: %s (%d load steps and %d iterations in all); lower the load",
+                   report->fraction, 1.0 / (double)e->parts, why.text, report->load_steps,
+                   report->iterations);
+  return rf_fail(err, st,
+                 "static solution found for %.6g of the load only, and not in load step %d of %d: "
+                 "%s (%d iterations in all, relative residual %.3g); apply the load in more "
+                 "steps or with adaptive=True, or lower it",
+                 report->fraction, report->load_steps + 1, set->load_steps, why.text,
+                 report->iterations, report->residual);
+}

@@ -1,0 +1,71 @@
+// Equilibrium R(x) = f of any system by Newton-Raphson, as a minimum of P(x) = W(x) - f.x.
+//
+// A step along a direction of descent is shortened until P falls enough (Armijo).  The tangent
+// gives such a direction where it is positive definite; elsewhere a multiple of the mass is added
+// until it is.  Close to the solution differences of P drown in rounding; there the residual
+// decides.  The load is applied part by part; with settings.halvings a part that fails is halved,
+// and after two that went well the next one is twice as long.
+#ifndef RF_DYNAMICS_EQUILIBRIUM_H
+#define RF_DYNAMICS_EQUILIBRIUM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "dynamics/statics.h"
+#include "dynamics/system.h"
+
+enum { RF_STATIC_SHARES = 100 };  // that progress counts in each part of the load
+
+typedef struct rf_equilibrium rf_equilibrium;
+
+// Extensions of a kind of system.  Both are nullable.
+typedef struct rf_equilibrium_hooks {
+  // Moves x, the last equilibrium, to where the search for the next one begins, under e->load.
+  rf_status (*begin)(rf_equilibrium *e, double part, double *x, rf_error *err);
+  // Rejects an equilibrium x by RF_ERR_NO_CONVERGENCE.
+  rf_status (*accept)(const rf_equilibrium *e, const double *x, rf_error *err);
+} rf_equilibrium_hooks;
+
+// Vectors have system->ld values.
+struct rf_equilibrium {
+  rf_system *system;  // owned
+  const rf_equilibrium_hooks *hooks;
+  void *context;         // of the hooks
+  const double *whole;   // load                             (n)
+  double *load, *force;  // part of the load, R(x)
+  double *trial, *next;  // places
+  double *residual;      // load - R, zero where nothing can move
+  double *direction;     // of the search
+  double potential;      // at the point evaluated last
+  double magnitude;      // of the numbers it is the difference of
+  double scale;          // of the residual: load, or reactions if larger
+  bool at_rest;          // nothing has moved yet: a singular tangent is an error, not shifted
+  double shift;          // factor of the mass that helped last, 0: none needed yet
+  const rf_run *run;
+  const rf_static_settings *set;
+  rf_static_report *report;
+  int64_t at, step, parts;  // of the load: reached, tried beyond, all
+  double share;             // of the step tried, for the progress callback
+};
+
+// The system is taken over, also on failure.
+RF_MUST_CHECK rf_status rf_equilibrium_create(rf_system *system, const rf_equilibrium_hooks *hooks,
+                                              void *context, rf_equilibrium **out, rf_error *err);
+void rf_equilibrium_free(rf_equilibrium *e);  // NULL is allowed
+
+RF_MUST_CHECK rf_status rf_static_check(const rf_static_settings *set, rf_error *err);
+
+// From the start value x (n) to the solution under `load` (n).  e->at_rest is set.  On every
+// failure x holds the last equilibrium, or the start value if there was none; the text of
+// RF_ERR_NO_CONVERGENCE gives the part of the load that was applied.
+RF_MUST_CHECK rf_status rf_equilibrium_solve(rf_equilibrium *e, const rf_run *run,
+                                             const rf_static_settings *set, const double *load,
+                                             double *x, rf_static_report *report, rf_error *err);
+
+// For hooks.  Evaluates residual, potential, magnitude and scale at x, and K if asked for.
+RF_MUST_CHECK rf_status rf_equilibrium_evaluate(rf_equilibrium *e, const double *x, bool tangent);
+// Factor of the tangent evaluated last, shifted if necessary.
+RF_MUST_CHECK rf_status rf_equilibrium_factorize(rf_equilibrium *e, rf_error *err);
+
+#endif

@@ -1,0 +1,67 @@
+// Static equilibrium R(x) = f of solids, reduced models and projected solids (B07 2.1.10: the
+// equations of motion without mass and damping), by equilibrium.h.
+//
+// With settings.halvings a load step of a solid also fails if it inverts elements, which the
+// material, a polynomial of u, would accept: that is another branch than the one which starts at
+// rest.  A solution that stops short of the whole load reports the fraction that it reached.
+#ifndef RF_DYNAMICS_STATICS_H
+#define RF_DYNAMICS_STATICS_H
+
+#include "fem/fem.h"
+#include "fem/loads.h"
+#include "model/projected.h"
+#include "model/reduced_model.h"
+
+enum { RF_STATIC_HALVINGS = 20 };  // most
+
+typedef struct rf_static_settings {
+  double tolerance;    // on |residual| over free DOFs relative to the load's scale
+  int32_t load_steps;  // the load is applied in this many equal parts
+  int32_t newton_max;  // iterations per load step
+  int32_t halvings;    // limit of halvings of a failed load step; 0: none
+} rf_static_settings;
+
+typedef struct rf_static_report {
+  int32_t iterations, load_steps, factorizations, shifted;  // shifted: the tangent was indefinite
+  int32_t cuts;     // load steps that failed and were halved
+  double fraction;  // fraction of the load reached by u
+  double residual;  // last relative residual
+} rf_static_report;
+
+// R(u) = force on free DOFs, u = prescribed on the fixed ones (nullable: zero).  u (n, 3) is the
+// start value on entry and the solution on return; on failure it is the last converged load step,
+// or the start value if there is none.
+RF_MUST_CHECK rf_status rf_solid_solve_static(const rf_solid *solid, const rf_run *run,
+                                              const rf_static_settings *set, const double *force,
+                                              const double *prescribed, double *u,
+                                              rf_static_report *report, rf_error *err);
+// The same for the force (r) and the coordinates q (r).
+RF_MUST_CHECK rf_status rf_reduced_solve_static(const rf_reduced *model, const rf_run *run,
+                                                const rf_static_settings *set, const double *force,
+                                                double *q, rf_static_report *report, rf_error *err);
+RF_MUST_CHECK rf_status rf_projected_solve_static(const rf_projected *model, const rf_run *run,
+                                                  const rf_static_settings *set,
+                                                  const double *force, double *q,
+                                                  rf_static_report *report, rf_error *err);
+
+// Scratch of several solutions of one solid, whose pattern is analysed once.  One thread at a time.
+typedef struct rf_statics rf_statics;
+RF_MUST_CHECK rf_status rf_statics_create(const rf_solid *solid, rf_statics **out, rf_error *err);
+void rf_statics_free(rf_statics *w);  // NULL is allowed
+
+// As rf_solid_solve_static.
+RF_MUST_CHECK rf_status rf_statics_solve(rf_statics *w, const rf_run *run,
+                                         const rf_static_settings *set, const double *force,
+                                         const double *prescribed, double *u,
+                                         rf_static_report *report, rf_error *err);
+
+// Solves for each load by itself from rest, zero at the fixed nodes: u (count, n_nodes, 3), reports
+// and outcomes (count).  A load that finds no equilibrium has the outcome RF_ERR_NO_CONVERGENCE and
+// its last load step in u; that is no failure of the call.  Each thread takes the memory of a
+// factor.
+RF_MUST_CHECK rf_status rf_statics_solve_loads(const rf_solid *solid, const rf_run *run,
+                                               const rf_static_settings *set, const rf_loads *loads,
+                                               double *u, rf_static_report *reports,
+                                               rf_status *outcomes, rf_error *err);
+
+#endif

@@ -1,0 +1,48 @@
+// Static equilibrium in reduced coordinates.
+#include <math.h>
+#include <string.h>
+
+#include "dynamics/equilibrium.h"
+
+static rf_status check(int32_t r, const rf_static_settings *set, const double *force,
+                       const double *q, rf_error *err) {
+  for (int32_t i = 0; i < r; ++i)
+    if (!(isfinite(force[i]) && isfinite(q[i])))
+      return rf_fail(err, RF_ERR_ARG, "force[%d] is %g and q0[%d] is %g; both must be finite", i,
+                     force[i], i, q[i]);
+  return rf_static_check(set, err);
+}
+
+// Takes the system over.
+static rf_status solve(rf_system *system, const rf_run *run, const rf_static_settings *set,
+                       const double *force, double *q, rf_static_report *report, rf_error *err) {
+  rf_equilibrium *e;
+  rf_status st = rf_equilibrium_create(system, NULL, NULL, &e, err);
+  if (st < 0) return st;
+  // at_rest stays false: a free model has a singular stiffness at rest
+  st = rf_equilibrium_solve(e, run, set, force, q, report, err);
+  rf_equilibrium_free(e);
+  return st;
+}
+
+static const rf_system_damping UNDAMPED = {0};
+
+rf_status rf_reduced_solve_static(const rf_reduced *model, const rf_run *run,
+                                  const rf_static_settings *set, const double *force, double *q,
+                                  rf_static_report *report, rf_error *err) {
+  rf_system *system;
+  memset(report, 0, sizeof *report);
+  rf_status st = check(model->r, set, force, q, err);
+  if (st >= 0) st = rf_system_reduced(model, &UNDAMPED, false, &system, err);
+  return st < 0 ? st : solve(system, run, set, force, q, report, err);
+}
+
+rf_status rf_projected_solve_static(const rf_projected *model, const rf_run *run,
+                                    const rf_static_settings *set, const double *force, double *q,
+                                    rf_static_report *report, rf_error *err) {
+  rf_system *system;
+  memset(report, 0, sizeof *report);
+  rf_status st = check(model->r, set, force, q, err);
+  if (st >= 0) st = rf_system_projected(model, &UNDAMPED, false, &system, err);
+  return st < 0 ? st : solve(system, run, set, force, q, report, err);
+}
