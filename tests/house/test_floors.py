@@ -65,9 +65,6 @@ LONGEST_TEST = 600  # lines
 # still longer, and by how much at most: files leave this list, none comes to it
 LONGER_TESTS = {
     "dynamics/test_integrator.py": 1194,
-    "haptics/test_haptics.py": 1157,
-    "haptics/test_haptics_failures.py": 790,
-    "haptics/test_haptics_life.py": 904,
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)
