@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-import test_haptics_life as life
 from bars import UPRIGHT, bar, top_of
+from haptic_sessions import Listener, held, session
 from reducedfem import _core
-from test_haptics import Listener, held, session
 
 FARTHEST = 30.0  # RF_MOTION_FARTHEST in csrc/dynamics/motion.h
 PRESSED = [0.18, 0.015, 0.04]
@@ -22,11 +21,6 @@ AWAY = (0.0, 0.0, 1.0)
 def beam():
     model = bar(r=6)
     return model, top_of(model)
-
-
-@pytest.fixture(scope="module")
-def ball():
-    return life.ball_of(200.0)
 
 
 def bounds_of(reduced):
@@ -68,7 +62,7 @@ def contact_of(tree):
 @pytest.mark.parametrize("coupled", [True, False])
 @pytest.mark.parametrize("steps", [1, 2])
 def test_a_body_that_flies_away_ends_the_session(beam, coupled, steps):
-    """Told, no force, finite numbers, and the state is that before the step."""
+    """The failure is reported without a force, and the state is that before the step."""
     reduced, tree = beam
     _, length = bounds_of(reduced)
     soft = limp(reduced)
@@ -204,7 +198,7 @@ def test_bodies_may_be_displaced_by_twice_their_length(beam):
 
 
 def test_steps_without_contact_diverge_at_the_same_bound(beam):
-    """Told at the end of a call, in the words of a session; below the bound nothing is."""
+    """Reported at the end of a call, in the words of a session; below the bound not at all."""
     reduced, _ = beam
     _, length = bounds_of(reduced)
     expected = message_of("the simulation", length, "smaller forces")

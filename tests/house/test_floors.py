@@ -64,12 +64,7 @@ OTHER_TESTS = {"cli", "experiments", "house", "io", "scenes"}
 LONGEST_TEST = 600  # lines
 # still longer, and by how much at most: files leave this list, none comes to it
 LONGER_TESTS = {
-    "contact/test_contact.py": 1063,
-    "deform/test_deformed_field.py": 1016,
     "dynamics/test_integrator.py": 1194,
-    "haptics/test_haptics.py": 1157,
-    "haptics/test_haptics_failures.py": 790,
-    "haptics/test_haptics_life.py": 904,
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)', re.MULTILINE)

@@ -77,16 +77,14 @@ session_threads.c 1  shapes.py 2  sketch.py 5  skin.py 2  solid.py 1  spoon_expe
 surface.py 4  test_adaptive_statics.py 2  test_alloc_failures.py 3  test_atomic.py 1
 test_b07_2_13_progressive.py 1  test_b07_3_13_force.py 1  test_b07_3_13_motion.py 1
 test_b07_3_13_scenes.py 2  test_basis.py 1  test_bench_haptics_soak.py 1  test_bench_table.py 3
-test_blas.py 2  test_cli.py 1  test_closest.py 1  test_contact.py 5  test_contact_clock.py 13
-test_contact_face.py 2  test_copies.py 1  test_coupled.py 2  test_coupled_bodies.py 1
-test_coupling.py 2  test_crossings.py 1  test_cut_cells.py 1  test_cut_solids.py 2
-test_damping.py 1  test_deformed_contact.py 3  test_deformed_field.py 3  test_demo.py 1
-test_devices.py 1  test_driven_contact.py 1  test_embedding.py 2  test_exchange.py 1
-test_explicit.py 1  test_face.py 1  test_field_clear.py 3  test_field_culling.py 4
-test_field_files.py 1  test_field_surface.py 1  test_floors.py 2  test_force_dimension.py 5
-test_free_body.py 1  test_free_body_damping.py 1  test_free_solids.py 1  test_haptics.py 10
-test_haptics_arguments.py 1  test_haptics_bounds.py 2  test_haptics_closed_forms.py 4
-test_haptics_energy.py 5  test_haptics_failures.py 12  test_haptics_life.py 13
+test_blas.py 2  test_cli.py 1  test_closest.py 1  test_contact_clock.py 13  test_contact_face.py 2
+test_copies.py 1  test_coupled.py 2  test_coupled_bodies.py 1  test_coupling.py 2
+test_crossings.py 1  test_cut_cells.py 1  test_cut_solids.py 2  test_damping.py 1
+test_deformed_contact.py 3  test_demo.py 1  test_devices.py 1  test_driven_contact.py 1
+test_embedding.py 2  test_exchange.py 1  test_explicit.py 1  test_face.py 1  test_field_clear.py 3
+test_field_culling.py 4  test_field_files.py 1  test_field_surface.py 1  test_floors.py 2
+test_force_dimension.py 5  test_free_body.py 1  test_free_body_damping.py 1  test_free_solids.py 1
+test_haptics_arguments.py 1  test_haptics_closed_forms.py 4  test_haptics_energy.py 5
 test_haptics_limits.py 4  test_haptics_realtime.py 1  test_haptics_time.py 5
 test_hostile_files.py 1  test_integrator.py 9  test_isosurface.py 1  test_material_editing.py 1
 test_mesh.py 1  test_modes.py 4  test_modes_reference.py 1  test_notebooks.py 2
