@@ -68,9 +68,9 @@ coupled.h 2  coupling.py 6  damping.py 1  deformed_field.py 1  demo.py 1  device
 embedding.py 1  experiments.py 1  failures.py 1  felt_stiffness.py 1  field.py 3  fixed_nodes.py 1
 haptic_core.py 1  haptic_records.py 2  haptic_report.py 1  haptics.py 15  haptics_soak.py 3
 hold.h 3  hold_rt.c 1  info.py 2  interpose.c 3  loop_world.c 1  make.py 2  material.py 2
-mesh.py 2  module.c 1  moments.py 1  newton.h 3  no_contact.h 3  options.py 1  passivity.h 1
-places.py 1  plot.py 2  point_tree.py 2  pointshell.py 6  pose.py 1  py_contact.c 1
-py_convert.c 1  py_coupling.c 1  py_deformed_field.c 1  py_device.c 2  py_field.c 1  py_object.h 1
+mesh.py 2  module.c 1  moments.py 1  no_contact.h 3  options.py 1  passivity.h 1  places.py 1
+plot.py 2  point_tree.py 2  pointshell.py 6  pose.py 1  py_contact.c 1  py_convert.c 1
+py_coupling.c 1  py_deformed_field.c 1  py_device.c 2  py_field.c 1  py_object.h 1
 py_pointshell.c 1  py_run.c 1  py_session.c 4  py_solid.c 1  py_surface.c 2  reduced.py 2
 refuse.c 2  run_order.c 1  safety.h 1  safety_rt.c 1  scene.py 4  session.c 1  session.h 1
 session_threads.c 1  shapes.py 2  sketch.py 5  skin.py 2  solid.py 1  spoon_experiment.py 3
