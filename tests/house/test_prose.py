@@ -207,8 +207,8 @@ def test_allowances_shrink_with_the_violations(found):
 
 def test_rooms_that_were_cleaned_stay_clean():
     rooms = (
-        "base basis contact deform device dynamics fem linalg mesh model modes pointshell polynomial "
-        "sdf"
+        "base basis contact deform device dynamics fem linalg mesh model modes pointshell "
+        "polynomial sdf"
     ).split()
     dirty = [
         f"{path.relative_to(ROOT)}:{line}: {why}"
