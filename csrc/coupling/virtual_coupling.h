@@ -67,8 +67,7 @@ typedef struct rf_coupling_settings {
 typedef struct rf_coupling_wrench {
   double force_n[3], torque_nm[3];                // on the simulation object, about the grasp point
   double linear_force_n[3], linear_torque_nm[3];  // likewise, without saturation
-  double
-      gradient[36];  // derivative of (force, torque) by (dx, dw), fixed axes               (6, 6)
+  double gradient[36];  // of (force, torque) by (dx, dw), in fixed axes                 (6, 6)
 } rf_coupling_wrench;
 
 // Contact load on the simulation object at its present pose.
@@ -76,7 +75,7 @@ typedef struct rf_coupling_load {
   double force_n[3], torque_nm[3];  // about the grasp point
   double gradient[36];              // derivative by (dx, dw), fixed axes                    (6, 6)
   double depth_m;                   // deepest penetration
-  double clearance_m;               // travel of any point before one touches, >= 0
+  double clearance_m;               // travel that leaves all points free of contact, >= 0
   bool condensed;                   // force and gradient include the responses of bodies
   double led[6];                    // motion of the manipulandum in the cycle, if condensed
 } rf_coupling_load;

@@ -30,7 +30,7 @@ typedef struct rf_session_settings {
   int32_t priority;   // of SCHED_FIFO, below the highest: the watchdog's is one above; 0: none
   bool lock_memory;
   int64_t records;    // capacity of the ring, rounded up to a power of two
-  double patience_s;  // longest wait at the end for a file that takes no record, > 0
+  double patience_s;  // longest wait at the end for a file that accepts no record, > 0
   double hang_s;      // time beyond the stall after which a stopping run is given up, > 0
 } rf_session_settings;
 
@@ -57,7 +57,7 @@ typedef struct rf_session_status {
   int64_t unrecorded;   // records that found no room in the ring
   int64_t written;      // records in the file
   int file_error;       // errno that ended writing; 0: none
-  bool writing;         // the file is still in use; after a stop: it takes no more records
+  bool writing;         // the file is still in use; after a stop: it accepts no records
   double energy_j, most_energy_j;
   int64_t touching, saturated;  // cycles with contact; those in which the coupling saturated
   double chatter_n, force_n;    // in contact: rms of changes faster than 20 ms; mean
