@@ -9,7 +9,7 @@
 //
 // A second thread, the watchdog, has a higher priority if allowed: when no cycle has ended for too
 // long, it removes the force from the device by `halt`.  A pause of the whole process, in which the
-// watchdog slept too, is no stall: the device goes on, and forces fade in from zero
+// watchdog slept too, is no stall: the device continues, and forces fade in from zero
 // (rf_tick_pace_rt).  A third thread writes the records to a file, so that a slow disk delays
 // neither of them.
 //

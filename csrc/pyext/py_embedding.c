@@ -1,4 +1,4 @@
-// The type _core.Embedding.  It owns all it needs: the mesh may go.
+// The type _core.Embedding.  It owns its data and does not keep the mesh.
 #include "pyext/py_embedding.h"
 
 #include "pyext/py_convert.h"
@@ -14,7 +14,7 @@ const rf_embedding *py_embedding_get(py_state *state, PyObject *object) {
 
 static void release(void *embedding) { rf_embedding_free(embedding); }
 
-// takes it over, also on failure
+// Wraps a C embedding, taken over also on failure.
 static PyObject *wrap(PyTypeObject *type, rf_embedding *embedding) {
   return py_object_new(type, embedding, release, NULL);
 }
@@ -83,7 +83,7 @@ static PyGetSetDef embedding_getset[] = {
     {0},
 };
 
-// fields on the nodes as a new array of the points, of this shape
+// Interpolates fields on the nodes to a new array of this shape on the points.
 static PyObject *interpolated(PyObject *self, const py_in *fields, int32_t n_fields, int threads,
                               int ndim, const npy_intp *shape) {
   PyObject *out = py_new_f64(ndim, shape);

@@ -10,7 +10,7 @@
 // `object` is no _core.Solid.
 const rf_solid *py_solid_get(py_state *state, PyObject *object);
 
-// (data, indices, indptr) with fresh arrays; the matrix is freed.
+// Returns (data, indices, indptr) with new arrays; frees the matrix.
 PyObject *py_csc_out(rf_csc *a);
 
 #endif
