@@ -194,7 +194,8 @@ done:
 PyDoc_STRVAR(thinness_doc,
              "shell_thinness($module, field, vertices, triangles, level_set, depth, samples,\n"
              "               progress, threads, /)\n--\n\n"
-             "Share of a surface's area where the field is outside at a depth on both sides.");
+             "Share of a surface's area where the field is at least level_set at a depth on both\n"
+             "sides.");
 static PyObject *shell_thinness(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *field_obj, *vertices, *triangles, *progress, *result = NULL;

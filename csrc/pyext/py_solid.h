@@ -6,8 +6,8 @@
 
 #include "fem/fem.h"
 
-// Borrowed: valid while `object` lives.  NULL with InputTypeError set when
-// `object` is no _core.Solid.
+// Returns the C solid, valid while `object` lives; NULL with InputTypeError set when `object` is
+// not a _core.Solid.
 const rf_solid *py_solid_get(py_state *state, PyObject *object);
 
 // Returns (data, indices, indptr) with new arrays; frees the matrix.
