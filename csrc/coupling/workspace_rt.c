@@ -8,7 +8,7 @@ static void conjugate(const double q[4], double out[4]) {
   for (int i = 1; i < 4; ++i) out[i] = -q[i];
 }
 
-// W Q W^-1
+// Computes W Q W^-1.
 static void turn_of_device(const double w[4], const double q[4], double out[4]) {
   double back[4], half[4];
   conjugate(w, back);

@@ -23,7 +23,7 @@ const rf_contact_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part)
 
 // ---- elimination
 
-// sum += rows^T weights, of n rows of a matrix
+// Adds rows^T weights to `sum`; `rows`: n rows of a matrix.
 static void add_rows(int32_t n, int32_t ld, const double *weights, const double *rows,
                      double *sum) {
   for (int32_t a = 0; a < n; ++a)

@@ -32,7 +32,7 @@ typedef struct rf_safety_state {
 
 // Reasons for a limited wrench: bits of a record's flags.
 enum {
-  RF_SAFETY_CLAMPED = 1,  // in size
+  RF_SAFETY_CLAMPED = 1,  // in magnitude
   RF_SAFETY_SLEWED = 2,   // in rate
   RF_SAFETY_SILENT = 4,   // no new sample of the device for too long
   RF_SAFETY_BROKEN = 8,   // not finite: zero

@@ -38,7 +38,7 @@ struct rf_session {
   pid_t owner;  // process that created it: threads do not survive a fork
   bool has_threads, has_writer, closed;
   bool locked, was_locked;  // memory is locked now, was locked in the last run
-  int file;                 // a descriptor of its own
+  int file;                 // duplicate of the descriptor for records; -1: none
   pthread_t thread, watchdog, writer;
   rf_tick_record *block;  // read from the ring for the file; owned by the writer while it runs
   uint64_t block_n, block_at;
@@ -214,7 +214,7 @@ static rf_status open_device(rf_session *s, rf_error *err) {
   return RF_OK;
 }
 
-// Names the simulation whose body went too far, if one did.
+// Reports the simulation whose body is too far; returns false if none is.
 static bool explain_far(const rf_session *s, long long tick, rf_error *why) {
   for (int32_t k = -1; k < RF_TICK_MOST_CONTACTS; ++k) {
     const rf_motion *body = rf_tick_simulation(s->tick, k);
@@ -541,7 +541,7 @@ rf_status rf_session_start(rf_session *s, int file, rf_error *err) {
     return rf_fail(err, RF_ERR_ARG, "descriptor %d is no file for records: %s", file,
                    strerror(errno));
   }
-  // beyond the range: until stopped
+  // a count beyond the range: no limit
   const double most = ceil(1e6 * s->set.duration_s / s->loop.period_us - 1e-9);
   s->loop.most_ticks = most < 1e18 ? (int64_t)most : 0;
   s->loop.this_run = 0;
@@ -564,7 +564,8 @@ rf_status rf_session_start(rf_session *s, int file, rf_error *err) {
 }
 
 rf_status rf_session_advance(rf_session *s, int64_t n, rf_error *err) {
-  if (s->has_threads && atomic_load(&s->ended)) rf_session_stop(s);  // ended by itself
+  if (s->has_threads && atomic_load(&s->ended))
+    rf_session_stop(s);  // joins a thread that ended by itself
   rf_status st = refuse_unless_ready(s, err);
   if (st >= 0 && s->device->table->run)
     st = rf_fail(err, RF_ERR_ARG,
@@ -657,7 +658,7 @@ bool rf_session_snapshot(rf_session *s, void *out) {
 
 int64_t rf_session_records(rf_session *s, int64_t most, rf_tick_record *out) {
   if (s->has_writer || most <= 0) return 0;
-  // first the records that a file did not take
+  // first the records that a file did not accept
   uint64_t n = s->block_n - s->block_at;
   if (n > (uint64_t)most) n = (uint64_t)most;
   memcpy(out, s->block + s->block_at, (size_t)n * sizeof *out);

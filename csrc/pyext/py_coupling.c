@@ -142,11 +142,12 @@ static PyObject *coupling_step(PyObject *module, PyObject *args) {
   return report_out(&coupling, &report);
 }
 
-PyDoc_STRVAR(dynamic_doc,
-             "dynamic_step(settings, dynamics, manipulandum, manipulandum_velocity, object, "
-             "velocity, share, load, /)\n--\n\n"
-             "One cycle of dynamic coupling, dynamics = (mass, inertia, viscosity,\n"
-             "torsional_viscosity, dt, substeps); as coupling_step, then the velocity (6,).");
+PyDoc_STRVAR(
+    dynamic_doc,
+    "dynamic_step(settings, dynamics, manipulandum, manipulandum_velocity, object, "
+    "velocity, share, load, /)\n--\n\n"
+    "One cycle of dynamic coupling, dynamics = (mass, inertia, viscosity,\n"
+    "torsional_viscosity, dt, substeps): results of coupling_step, then the velocity (6,).");
 static PyObject *dynamic_step(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   rf_dynamic_settings set;

@@ -196,7 +196,7 @@ static PyMethodDef methods[] = {
 PyDoc_STRVAR(deformed_doc,
              "DeformedField(fields, first, model, mesh, embedding, proxies, k, safety, threads, "
              "simd=0, /)\n--\n\n"
-             "Fields at rest, one a domain, deformed with a Reduced by proxies (m, 3); those of\n"
+             "Fields at rest, one per domain, deformed with a Reduced by proxies (m, 3); those of\n"
              "domain d are first[d] to first[d+1] - 1.");
 
 static PyType_Slot slots[] = {

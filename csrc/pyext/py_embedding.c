@@ -100,7 +100,7 @@ static PyObject *interpolated(PyObject *self, const py_in *fields, int32_t n_fie
 
 PyDoc_STRVAR(interpolate_doc,
              "interpolate($self, u, threads, /)\n--\n\n"
-             "Field on the nodes (n, 3) to the points (v, 3).");
+             "Interpolate a field on the nodes (n, 3) to the points (v, 3).");
 static PyObject *interpolate(PyObject *self, PyObject *args) {
   const rf_embedding *e = self_embedding(self);
   PyObject *u_obj;
@@ -115,7 +115,7 @@ static PyObject *interpolate(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(transfer_doc,
              "transfer($self, vectors, threads, /)\n--\n\n"
-             "Fields on the nodes (r, n, 3) to the points (r, v, 3).");
+             "Interpolate fields on the nodes (r, n, 3) to the points (r, v, 3).");
 static PyObject *transfer(PyObject *self, PyObject *args) {
   const rf_embedding *e = self_embedding(self);
   PyObject *vectors_obj, *result = NULL;
@@ -131,7 +131,7 @@ static PyObject *transfer(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(distribute_doc,
              "distribute($self, f, /)\n--\n\n"
-             "Forces at the points (v, 3) to forces at the nodes (n, 3).");
+             "Distribute forces at the points (v, 3) to the nodes (n, 3).");
 static PyObject *distribute(PyObject *self, PyObject *arg) {
   const rf_embedding *e = self_embedding(self);
   py_in f;

@@ -154,9 +154,10 @@ static PyObject *from_values(PyObject *module, PyObject *args) {
   return result;
 }
 
-PyDoc_STRVAR(from_field_doc,
-             "field_from_field($module, field, resolution, box, progress, threads, /)\n--\n\n"
-             "Field of samples of another. resolution: three ints, voxels; box: corners (2, 3).");
+PyDoc_STRVAR(
+    from_field_doc,
+    "field_from_field($module, field, resolution, box, progress, threads, /)\n--\n\n"
+    "Field of samples of another field. resolution: three ints, voxels; box: corners (2, 3).");
 static PyObject *from_field(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *field_obj, *box_obj, *progress, *result = NULL;
@@ -375,7 +376,7 @@ static PyObject *slack(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(time_doc,
              "time_distances($self, points, repeats, one_by_one, /)\n--\n\n"
-             "Seconds of each repetition of all distances, on one core (repeats,).");
+             "Seconds (repeats,) of evaluations of all distances on one core.");
 static PyObject *time_distances(PyObject *self, PyObject *args) {
   PyObject *points_obj, *out = NULL;
   int repeats, one_by_one;

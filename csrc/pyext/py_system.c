@@ -30,7 +30,7 @@ static PyObject *alloc_counters(PyObject *module, PyObject *unused) {
 
 PyDoc_STRVAR(reset_doc,
              "alloc_reset_peak($module, /)\n--\n\n"
-             "Make the present number of live bytes the peak.");
+             "Reset the peak to the present number of live bytes.");
 static PyObject *alloc_reset_peak(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
   rf_alloc_reset_peak();
