@@ -2,11 +2,11 @@
 //
 // Blocks are zeroed, aligned to 64 bytes (a cache line, and the widest vector) and counted.  Those
 // of 64 MB and more are zero but untouched: real-time code must not be the first to touch them.
-// The counters and the fault injection serve the allocation sweep in tests/house/test_alloc_failures.py:
-// call k fails, the library must report RF_ERR_MEMORY, and the number of live blocks must return to
-// its previous value.  They are shared by threads, hence atomic.  (Other process-wide state that
-// the library touches: the thread count of the BLAS, see linalg/blas.h, and the locks of
-// linalg/process_lock.h.)
+// The counters and the fault injection serve the allocation sweep in
+// tests/house/test_alloc_failures.py: call k fails, the library must report RF_ERR_MEMORY, and the
+// number of live blocks must return to its previous value.  They are shared by threads, hence
+// atomic.  (Other process-wide state that the library touches: the thread count of the BLAS, see
+// linalg/blas.h, and the locks of linalg/process_lock.h.)
 #ifndef RF_BASE_ALLOC_H
 #define RF_BASE_ALLOC_H
 

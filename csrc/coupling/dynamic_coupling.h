@@ -2,25 +2,24 @@
 // springs and dampers (McNeely, Puterbaugh and Troy 1999), the baseline of B07 chapter 4.
 //
 // With v the velocity of the grasp point and the angular velocity, M mass and inertia, B the
-// dampers and F the forces of springs and contact, a cycle makes some linearly implicit Euler
+// dampers and F the forces of springs and contact, a cycle makes `substeps` linearly implicit Euler
 // steps of length h,
 //     (M + h B - h^2 G) v_next = M v + h (F + B v_m),   x_next = x + h v_next,
 // G the gradient of F in fixed axes at the beginning of the cycle.  The springs are evaluated anew
-// in each step; contact, known at the beginning of the cycle only, follows its gradient.  Where a
-// spring saturates its damper is less, by the root of the part that the force is of k r: the
-// damping ratio stays what it is.
+// in each step; contact, known at the beginning of the cycle only, follows its gradient.  The
+// damper of a saturated spring is scaled by sqrt(force / (k r)), which keeps the damping ratio.
 #ifndef RF_COUPLING_DYNAMIC_COUPLING_H
 #define RF_COUPLING_DYNAMIC_COUPLING_H
 
 #include "coupling/virtual_coupling.h"
 
 typedef struct rf_dynamic_settings {
-  rf_coupling_settings spring;  // damping and degenerate are those of static coupling: not used
+  rf_coupling_settings spring;  // damping and degenerate are not used here
   double mass_kg;               // > 0
-  double inertia_kg_m2;         // about the grasp point, the same about all axes, > 0
+  double inertia_kg_m2;         // about the grasp point, equal about all axes, > 0
   double damping_n_s_per_m;     // >= 0
   double torsion_damping_nm_s;  // >= 0
-  double dt_s;                  // of a cycle, > 0
+  double dt_s;                  // length of a cycle, > 0
   int32_t substeps;             // 1 to RF_DYNAMIC_MOST_SUBSTEPS
 } rf_dynamic_settings;
 
@@ -33,8 +32,8 @@ typedef struct rf_dynamic_state {
 
 RF_MUST_CHECK rf_status rf_dynamic_check(const rf_dynamic_settings *set, rf_error *err);
 
-// One cycle; manipulandum_velocity: m/s, rad/s (6).  RF_ERR_DIVERGED where something is not
-// finite: the state is then as before.
+// Runs one cycle; manipulandum_velocity: m/s, rad/s (6).  RF_ERR_DIVERGED: a result is not finite;
+// the state is unchanged.
 RF_MUST_CHECK rf_status rf_dynamic_step_rt(const rf_dynamic_settings *set,
                                            const rf_pose *manipulandum,
                                            const double manipulandum_velocity[6],

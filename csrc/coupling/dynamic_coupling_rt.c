@@ -6,14 +6,15 @@
 #include "coupling/step_rt.h"
 #include "linalg/solve6_rt.h"
 
-// Factor of a damper beside a spring that saturates: the root of what is left of the stiffness
-// keeps the damping ratio.  A whole damper would let the object creep to a hand that is far away.
+// Returns the factor of the damper beside a saturated spring: the root of the remaining stiffness
+// keeps the damping ratio.  An unscaled damper would let the object creep to a hand far away.
 static double eased(const double force[3], const double linear[3]) {
   const double whole = rf_vec3_length(linear);
   return whole > 0.0 && isfinite(whole) ? sqrt(rf_vec3_length(force) / whole) : 1.0;
 }
 
-// share of the springs, and the contact after the motion `so_far` of this cycle
+// Sums `share` of the springs' wrench and that of contact, extrapolated over the motion `so_far` of
+// this cycle.
 static void add_forces(const rf_coupling_wrench *w, double share, const rf_coupling_load *load,
                        const double so_far[6], double out[6]) {
   for (int i = 0; i < 3; ++i) {

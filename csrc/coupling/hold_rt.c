@@ -5,13 +5,14 @@
 
 #include "coupling/step_rt.h"
 
-// what a trial is: the step of the coupling, or straight to the manipulandum, all of it or its
-// place
+// Kinds of trials: the step of the coupling, straight to the pose of the manipulandum, or to its
+// position only.
 enum { FOLLOW, STRAIGHT, TRANSLATE };
 
-// parts of the largest depth: up to where a pose is taken, and where short trials end
+// Parts of the largest depth: poses up to TAKEN are accepted, those up to RELIEVED follow the
+// coupling again, and trials shorter than SHORT get the full length.
 static const double TAKEN = 0.75, RELIEVED = 0.5, SHORT = 1.0 / 64.0;
-// of the largest depth: how much deeper than before a pose may be that is too deep in any case
+// Part of the largest depth by which an object that began too deep may get deeper on its way out.
 static const double UNEVEN = 0.125;
 
 static void set_pose(const rf_coupling_settings *set, const rf_pose *manipulandum,

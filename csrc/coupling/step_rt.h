@@ -6,7 +6,7 @@
 #include "linalg/quat.h"
 #include "linalg/vec3.h"
 
-// at most `most` long; whether it was longer
+// Shortens v to the length `most`; returns true if it was longer.
 static inline bool rf_limit(double v[3], double most) {
   const double length = rf_vec3_length(v);
   if (!(length > most)) return false;
@@ -14,7 +14,7 @@ static inline bool rf_limit(double v[3], double most) {
   return true;
 }
 
-// pose moved by a displacement and then turned by a rotation vector about its own place
+// Returns a pose moved by a displacement and turned by a rotation vector about its own position.
 static inline rf_pose rf_moved(const rf_pose *pose, const double move[6]) {
   rf_pose next;
   double step[4], turned[4];
@@ -25,13 +25,12 @@ static inline rf_pose rf_moved(const rf_pose *pose, const double move[6]) {
   return next;
 }
 
-// Share of the coupling that acts next, by the depth of the contact.
+// Returns the share of the coupling that acts next, by the depth of the contact.
 double rf_coupling_relief_rt(const rf_coupling_settings *set, const rf_coupling_load *load,
                              double share);
 
 // Returns the travel that an object `depth_m` deep may make without a contact query: half of the
-// difference to the largest depth, which is taken as a quarter of the largest depth at least
-// (coupling/hold.h).
+// difference to the largest depth, at least an eighth of the largest depth (coupling/hold.h).
 static inline double rf_travel_left(double most_m, double depth_m) {
   return 0.5 * fmax(most_m - depth_m, 0.25 * most_m);
 }

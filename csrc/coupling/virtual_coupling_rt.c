@@ -4,17 +4,15 @@
 #include "coupling/step_rt.h"
 #include "linalg/solve6_rt.h"
 
-// Relief goes to where the depth is half of the largest that is allowed: depths are about
-// proportional to the forces, so that the share times (half / depth) would be right at once if the
-// object were at rest.  It lags behind, by the static damping, and the root keeps the two from
-// hunting.
+// Relief aims at a depth of half the largest one.  Depths are about proportional to the forces, so
+// the factor (half / depth) would be right at once if the object were at rest.  The object lags
+// behind, by the static damping; the root keeps the two from hunting.
 static const double RELIEF_RATE = 0.5;
 static const double LEAST_SHARE = 1e-6;
-// of the largest depth: where relief begins
+// part of the largest depth at which relief begins
 static const double RELIEVED = 0.5;
 
-// Force of a spring of stiffness k that saturates at `most`, over the displacement r, and its
-// slope.
+// Computes force / r and the slope of a spring of stiffness k that saturates at `most`.
 static void saturate(double k, double most, double r, double *over_r, double *slope) {
   const double linear = 0.5 * most / k;
   if (!(r > linear)) {
@@ -26,7 +24,7 @@ static void saturate(double k, double most, double r, double *over_r, double *sl
   *slope = k * rest;
 }
 
-// p = vector(q_m q_s^-1) on the side where the scalar, which it returns, is not negative
+// Computes p = vector(q_m q_s^-1), of the sign with a scalar >= 0, and returns that scalar.
 static double turn_between(const double to[4], const double from[4], double p[3]) {
   const double back[4] = {from[0], -from[1], -from[2], -from[3]};
   double d[4];
@@ -36,8 +34,9 @@ static double turn_between(const double to[4], const double from[4], double p[3]
   return sign * d[0];
 }
 
-// Force and torque with their gradient or, with `secant`, that of springs without saturation that
-// give the same: where the profile is flat, tangents lead beyond the manipulandum, secants to it.
+// Computes force, torque and their gradient.  With `secant` the gradient is that of linear springs
+// with the same force: where the profile is flat, tangents lead beyond the manipulandum, secants to
+// it.
 static void springs(const rf_coupling_settings *set, const rf_pose *manipulandum,
                     const rf_pose *object, bool secant, rf_coupling_wrench *out) {
   double e[3], p[3], over, slope;
@@ -73,16 +72,17 @@ void rf_coupling_wrench_rt(const rf_coupling_settings *set, const rf_pose *manip
   springs(set, manipulandum, object, false, out);
 }
 
-// Part of the last motion along that of the manipulandum, no longer than this.  Damping relative to
-// the manipulandum would give energy: stiff contact would push the hand harder while it leaves than
-// while it comes.
+// Scales the last motion by its part along the motion of the manipulandum, at most 1.  Damping
+// relative to the manipulandum itself would generate energy: stiff contact would push the hand
+// harder while it leaves than while it comes.
 static void follow(const double last[3], const double led[3], double out[3]) {
   const double along = rf_vec3_dot(last, led), most = rf_vec3_dot(last, last);
   const double part = along > 0.0 ? fmin(along / most, 1.0) : 0.0;
   for (int i = 0; i < 3; ++i) out[i] = part * last[i];
 }
 
-// The system of a cycle, in N, N, m and m, with the length that makes them so.
+// Solves the system of a cycle for the motion; torques and rotations are scaled by a length to N
+// and m.  Returns the rank.
 static int32_t solve(const rf_coupling_settings *set, const rf_coupling_load *load, double share,
                      const rf_coupling_wrench *w, const rf_pose *manipulandum,
                      const rf_pose *object, double move[6]) {
@@ -101,9 +101,9 @@ static int32_t solve(const rf_coupling_settings *set, const rf_coupling_load *lo
     way[i + 3] = length * turn[i];
   }
   if (share < 1.0) {
-    // A share of nothing leaves many directions without resistance.  If they all led to the
-    // manipulandum at once, what gets the object out of contact would be lost in that motion.  A
-    // whole share is not touched: ordinary contact is to feel as without a largest depth.
+    // A small share leaves many directions without resistance.  A full motion to the manipulandum
+    // along them would swamp the motion out of contact.  The full share is not limited: ordinary
+    // contact feels as without a largest depth.
     const double travel = rf_vec3_length(way) + set->reach_m * rf_vec3_length(turn);
     const double most = rf_travel_left(set->max_depth_m, load->depth_m) + load->clearance_m;
     for (int i = 0; travel > most && i < 6; ++i) way[i] *= most / travel;

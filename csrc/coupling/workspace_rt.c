@@ -8,7 +8,7 @@ static void conjugate(const double q[4], double out[4]) {
   for (int i = 1; i < 4; ++i) out[i] = -q[i];
 }
 
-// W Q W^-1
+// Computes W Q W^-1.
 static void turn_of_device(const double w[4], const double q[4], double out[4]) {
   double back[4], half[4];
   conjugate(w, back);
@@ -16,7 +16,7 @@ static void turn_of_device(const double w[4], const double q[4], double out[4]) 
   rf_quat_multiply(half, back, out);
 }
 
-// From here on the device pose given is the manipulandum that the state has.
+// Sets o, c and B so that the given device pose maps to the manipulandum of the state.
 static void hold_here(const rf_workspace_settings *set, const rf_pose *device,
                       rf_workspace_state *state) {
   double turn[4], back[4];

@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "linalg/dense_rt.h"
 
-// Damping: see the header.
+// Factors for the damping of contact, with whole and with shorter steps (coupled.h).
 static const double WHOLE_STEPS = 3.0, SHORT_STEPS = 2.0;
 
 static void free_body(rf_coupled_body *b) {

@@ -13,9 +13,7 @@ static double dot(int32_t n, const double *x, const double *y) {
   return even + odd;
 }
 
-static int32_t ld_of(const rf_coupled_body *b) {
-  return b->body ? rf_dense_ld(b->body->n) : 0;
-}
+static int32_t ld_of(const rf_coupled_body *b) { return b->body ? rf_dense_ld(b->body->n) : 0; }
 
 static rf_motion *stepped(const rf_coupled_body *b) { return b->whole ? b->whole : b->body; }
 
@@ -25,14 +23,14 @@ const rf_contact_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part)
 
 // ---- elimination
 
-// sum += rows^T weights, of n rows of a matrix
+// Adds rows^T weights to `sum`; `rows`: n rows of a matrix.
 static void add_rows(int32_t n, int32_t ld, const double *weights, const double *rows,
                      double *sum) {
   for (int32_t a = 0; a < n; ++a)
     for (int32_t i = 0; i < ld; ++i) sum[i] += weights[a] * rows[a * ld + i];
 }
 
-// a and Z of a body with the force and the added stiffness that it has; `rows`: B^T.
+// Computes a and Z of a body with b->force and b->added; `rows`: B^T.
 static rf_status eliminate(rf_coupled_body *b, int32_t n, const double *rows) {
   const int32_t ld = ld_of(b);
   const rf_status st = rf_motion_linearize_rt(stepped(b), b->force, b->added, b->increment);
@@ -41,7 +39,7 @@ static rf_status eliminate(rf_coupled_body *b, int32_t n, const double *rows) {
   return st;
 }
 
-// A shell's answer joins what acts on the object.
+// Adds the response of a shell to the force and gradient on the object.
 static rf_status eliminate_shell(rf_coupled *c, rf_coupled_part *p, const double *force) {
   rf_coupled_body *b = &p->shell;
   const int32_t r = b->body->n, ld = ld_of(b);
@@ -58,7 +56,7 @@ static rf_status eliminate_shell(rf_coupled *c, rf_coupled_part *p, const double
   return RF_OK;
 }
 
-// The blocks of a contact with its damping, or again without.
+// Scales the blocks of a contact.
 static void scale(rf_coupled *c, rf_coupled_part *p, double by) {
   const int32_t ld = ld_of(&p->shell), rows = c->rows;
   double *const block[] = {p->blocks.object, p->blocks.mixed, p->blocks.shell};
@@ -82,7 +80,7 @@ static void begin_object(rf_coupled *c, bool again, const rf_coupling_load *load
     for (int32_t j = 0; j < 6; ++j) c->object[i * rows + j] = damped * load->gradient[6 * i + j];
 }
 
-// The coordinates of the field object are eliminated from what acts on it.
+// Eliminates the coordinates of the field object from the force and gradient on it.
 static rf_status eliminate_field(rf_coupled *c, const double *force) {
   rf_coupled_body *b = &c->field;
   const int32_t r = b->body->n, ld = ld_of(b), rows = c->rows;
@@ -121,8 +119,8 @@ rf_status rf_coupled_condense_rt(rf_coupled *c, bool again, double *const *shell
 
 // ---- steps
 
-// Shorter steps, while the force by the motion grows evenly to `more`, and that by the body's own
-// motion follows it.
+// Makes the shorter steps: the force by the object's motion grows evenly to `more`, the one by the
+// body's own motion follows that motion.
 static rf_status finish_steps(rf_coupled_body *b) {
   const int32_t r = b->body->n, ld = ld_of(b);
   const rf_simd simd = b->body->system->simd;
@@ -142,7 +140,7 @@ static rf_status finish_steps(rf_coupled_body *b) {
   return RF_OK;
 }
 
-// The step under b->more; b->increment becomes the change of the coordinates.
+// Makes the step under b->more; b->increment becomes the change of the coordinates.
 static rf_status finish_body(rf_coupled_body *b) {
   const int32_t r = b->body->n;
   for (int32_t i = 0; i < r; ++i) b->increment[i] = -b->body->q[i];

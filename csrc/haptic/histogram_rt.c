@@ -4,7 +4,7 @@
 
 static const double SHORTEST = 0.01;  // us
 
-// one thread writes: no more than a load and a store
+// only one thread writes: a load and a store suffice
 #define LOAD(a) atomic_load_explicit(&(a), memory_order_relaxed)
 #define STORE(a, value) atomic_store_explicit(&(a), (value), memory_order_relaxed)
 

@@ -88,12 +88,12 @@ rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
   if (record.depth_m > LOAD(loop->most_depth_m)) STORE(loop->most_depth_m, record.depth_m);
   ++loop->slot;
   ++loop->this_run;
-  // others that see the cycle counted see all of it
+  // released last: a thread that sees the cycle counted sees all its results
   atomic_store_explicit(&loop->ticks, LOAD(loop->ticks) + 1, memory_order_release);
   return st;
 }
 
-// Cycles whose time is over, `late_us` after the one that comes next was due.
+// Skips the cycles whose time is over, `late_us` after the next one was due.
 static void leave_out(rf_loop *loop, double late_us) {
   const int64_t missed = (int64_t)(late_us / loop->period_us);
   if (missed <= 0) return;
@@ -125,7 +125,7 @@ bool rf_loop_ended_rt(rf_loop *loop) {
 }
 
 rf_status rf_loop_run_rt(rf_loop *loop) {
-  // the first cycle of this run has the slot that comes next
+  // the first cycle of this run uses the next slot
   loop->begun_us = rf_clock_us_rt() - loop->period_us * (double)loop->slot;
   for (;;) {
     if (rf_loop_ended_rt(loop)) return RF_OK;
@@ -133,7 +133,7 @@ rf_status rf_loop_run_rt(rf_loop *loop) {
     if (now_us < due_us(loop)) {
       rf_clock_sleep_until_rt(due_us(loop));
       now_us = rf_clock_us_rt();
-      // woken much too late, the cycle is that of the time it is
+      // after a wake-up late by more than a period, use the current slot
       late_us = now_us - due_us(loop);
       leave_out(loop, late_us);
     } else {

@@ -5,21 +5,22 @@
 #include "linalg/quat.h"
 #include "linalg/vec3.h"
 
-// in which what may be given still would be, at the least, and in which forces come back
+// shortest time in which the remaining energy may be given; time constant of the recovery
 static const double SPEND_S = 0.02, RECOVER_S = 0.3;
 
-// A damper on the motion of the last cycle, continued: takes up to `energy`; what it takes.
+// Adds a damper on the motion of the last cycle, continued; returns the energy that it takes, at
+// most `energy`.
 static double damp(double energy, double most, double dt_s, const double move[3], double out[3]) {
   const double square = rf_vec3_dot(move, move);
   if (!(square > DBL_MIN && energy > 0.0)) return 0.0;
-  // a force -c move / dt over another such motion takes c |move|^2 / dt
+  // a force -c move / dt over the same motion again takes c |move|^2 / dt
   const double c = fmin(energy * dt_s / square, most);
   for (int i = 0; i < 3; ++i) out[i] -= c * move[i] / dt_s;
   return c * square / dt_s;
 }
 
-// Part of `less` that goes in a cycle.  Of a wrench w that slews by up to s, the part g = 1 - less
-// goes out: its steps are up to g s + |w| (step of g), which stay within s up to less s / |w|.
+// Returns the part of `less` that is removed in a cycle.  Of a wrench w that slews by up to s, the
+// part g = 1 - less is sent: its steps are at most g s + |w| dg, within s for dg <= less s / |w|.
 static double recovery(const rf_safety_settings *rates, double dt_s,
                        const rf_device_wrench *wrench) {
   const double force = rf_vec3_length(wrench->force_n), torque = rf_vec3_length(wrench->torque_nm);
@@ -35,7 +36,7 @@ static void control(const rf_passivity_settings *set, const rf_safety_settings *
   const double left = 0.5 * set->allowance_j - state->energy_j;
   const double may = fmax(left, 0.0) * fmin(dt_s / SPEND_S, 1.0);
   const double would = rf_vec3_dot(wrench->force_n, move) + rf_vec3_dot(wrench->torque_nm, turn);
-  // at once down, slowly up: else forces would come and go with each turn of the motion
+  // reduce at once, recover slowly: otherwise forces would oscillate with each turn of the motion
   state->less += recovery(rates, dt_s, wrench) * (0.0 - state->less);
   if (would > may) state->less = fmax(state->less, 1.0 - may / would);
   for (int i = 0; i < 3; ++i) {
@@ -62,7 +63,7 @@ void rf_passivity_step_rt(const rf_passivity_settings *set, const rf_safety_sett
     state->energy_j +=
         rf_vec3_dot(state->last.force_n, move) + rf_vec3_dot(state->last.torque_nm, turn);
     if (state->energy_j > state->most_j) state->most_j = state->energy_j;
-    // of one cycle at that velocity
+    // motion of one cycle at that velocity
     for (int i = 0; i < 3; ++i) {
       move[i] *= dt_s / elapsed_s;
       turn[i] *= dt_s / elapsed_s;

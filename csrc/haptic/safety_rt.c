@@ -32,7 +32,7 @@ static bool finite(const rf_device_wrench *w) {
   return good;
 }
 
-// from `last`, no farther than `most` towards `v`
+// Shortens the step from `last` to `v` to the length `most`; returns true if it was longer.
 static bool slow(const double last[3], double most, double v[3]) {
   double step[3];
   rf_vec3_sub(v, last, step);
@@ -41,7 +41,7 @@ static bool slow(const double last[3], double most, double v[3]) {
   return true;
 }
 
-// at once, whatever the slew rate: nothing that follows can be trusted
+// Zeroes the wrench at once, regardless of slew rates: no later value can be trusted.
 static uint32_t broken(rf_safety_state *state, rf_device_wrench *wanted) {
   memset(wanted, 0, sizeof *wanted);
   memset(&state->last, 0, sizeof state->last);
@@ -60,7 +60,7 @@ uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safet
                             rf_device_wrench *wanted) {
   uint32_t flags = 0;
   if (!finite(wanted)) return broken(state, wanted);
-  // a device that is silent gets nothing at once: it may have gone
+  // a silent device gets zero at once: it may be disconnected
   const bool cut = state->paused || !(state->quiet_s <= set->silent_s);
   const bool out = state->enabled && !cut;
   const double fade_s = out && state->resumed ? fmax(set->ramp_s, RESUME_S) : set->ramp_s;
@@ -83,7 +83,7 @@ uint32_t rf_safety_limit_rt(const rf_safety_settings *set, double dt_s, rf_safet
     if (slow(state->last.torque_nm, dt_s * set->slew_nm_per_s, wanted->torque_nm))
       flags |= RF_SAFETY_SLEWED;
   }
-  // steps between finite forces may not be
+  // the step between finite forces may have overflowed
   if (!finite(wanted)) return broken(state, wanted);
   state->last = *wanted;
   return flags;

@@ -1,5 +1,5 @@
 #if !defined(_GNU_SOURCE)
-#define _GNU_SOURCE  // mlockall without touching what is not there yet
+#define _GNU_SOURCE  // for mlockall with MCL_ONFAULT
 #endif
 
 #include "haptic/session.h"
@@ -21,7 +21,7 @@
 
 enum { STACK = 8 << 20, LOCKED_STACK = 512 << 10, FEWEST_RECORDS = 64, FILE_BLOCK = 256 };
 static const double WATCHDOG_PERIOD_S = 2e-3;
-// Longest time that one look of the watchdog counts: it may have slept through a pause.
+// Longest time counted for one poll of the watchdog: it may have slept through a pause.
 static const double LONGEST_LOOK_S = 1e-2;
 // tolerance of the rate that a device reports
 static const double RATE_TOLERANCE = 0.1;
@@ -35,10 +35,10 @@ struct rf_session {
   rf_device *device;
   rf_device_info info;
   rf_loop loop;
-  pid_t owner;  // process that made it: threads do not survive a fork
+  pid_t owner;  // process that created it: threads do not survive a fork
   bool has_threads, has_writer, closed;
   bool locked, was_locked;  // memory is locked now, was locked in the last run
-  int file;                 // a descriptor of its own
+  int file;                 // duplicate of the descriptor for records; -1: none
   pthread_t thread, watchdog, writer;
   rf_tick_record *block;  // read from the ring for the file; owned by the writer while it runs
   uint64_t block_n, block_at;
@@ -52,7 +52,7 @@ struct rf_session {
   atomic_bool open;            // the device; closed by the thread
   atomic_bool told;            // a failure was recorded
   atomic_bool ended, stalled;  // the thread has ended; the watchdog has given it up
-  pthread_mutex_t closing;     // nobody halts a device that is being closed
+  pthread_mutex_t closing;     // held to halt the device, and to clear `cycling` before closing it
   atomic_bool cycling;         // from before the first cycle until the last one has ended
   atomic_bool written_out;     // the writer has ended
   _Atomic int64_t written;
@@ -67,7 +67,7 @@ static void set_phase(rf_session *s, rf_session_phase phase) {
   atomic_store_explicit(&s->phase, (int)phase, memory_order_release);
 }
 
-// keeps the first failure: others may be reading it
+// Records a failure; only the first one, which other threads may be reading.
 static void fail(rf_session *s, const rf_error *why) {
   if (atomic_exchange(&s->told, true)) return;
   s->failure = *why;
@@ -214,7 +214,7 @@ static rf_status open_device(rf_session *s, rf_error *err) {
   return RF_OK;
 }
 
-// Names the simulation whose body went too far, if one did.
+// Reports the simulation whose body is too far; returns false if none is.
 static bool explain_far(const rf_session *s, long long tick, rf_error *why) {
   for (int32_t k = -1; k < RF_TICK_MOST_CONTACTS; ++k) {
     const rf_motion *body = rf_tick_simulation(s->tick, k);
@@ -228,7 +228,7 @@ static bool explain_far(const rf_session *s, long long tick, rf_error *why) {
   return false;
 }
 
-// explains the failure of a cycle
+// Fills `why` with the cause of a failed cycle, unless it has a text.
 static void explain(rf_session *s, rf_status st, rf_error *why) {
   const long long tick = (long long)atomic_load(&s->loop.ticks) - 1;
   if (why->text[0]) return;
@@ -244,7 +244,7 @@ static void explain(rf_session *s, rf_status st, rf_error *why) {
                   tick);
 }
 
-// makes a cycle in a device's own thread
+// Makes a cycle in a device's own thread.
 static rf_status own_cycle(void *context) {
   rf_session *s = context;
   rf_loop *loop = &s->loop;
@@ -253,7 +253,7 @@ static rf_status own_cycle(void *context) {
   return rf_loop_called_rt(loop);
 }
 
-// touches the stack, which did not exist when `lock_memory` ran
+// Locks the stack of the thread, which did not exist when `lock_memory` ran.
 static void lock_stack(const rf_session *s) {
 #if defined(__linux__)
   pthread_attr_t attributes;
@@ -293,7 +293,7 @@ static void *run(void *context) {
     explain(s, st, &why);
     fail(s, &why);
   } else {
-    // unless the thread was given up meanwhile
+    // keeps the failure if the thread was given up meanwhile
     int running = RF_SESSION_RUNNING;
     atomic_compare_exchange_strong(
         &s->phase, &running, atomic_load(&s->loop.stop) ? RF_SESSION_STOPPED : RF_SESSION_FINISHED);
@@ -328,7 +328,7 @@ static void *guard(void *context) {
 
 // ---- the writer -------------------------------------------------------------------------
 
-// Writes the rest of the block; false: the file takes no more.
+// Writes the rest of the block; false: the file accepts no more.
 static bool write_block(rf_session *s) {
   const char *from = (const char *)(s->block + s->block_at);
   const size_t all = (size_t)(s->block_n - s->block_at) * sizeof *s->block;
@@ -411,7 +411,7 @@ static void unlock_memory(rf_session *s) {
   s->locked = false;
 }
 
-// sets the name that tools show
+// Sets the thread's name as shown by tools.
 static void name_thread(pthread_t thread, int error, const char *name) {
 #if defined(__linux__)
   if (!error) (void)pthread_setname_np(thread, name);
@@ -420,7 +420,7 @@ static void name_thread(pthread_t thread, int error, const char *name) {
 #endif
 }
 
-// `priority` above 0: real-time; begins no thread if that is refused
+// Starts a thread; priority > 0: real-time, an error if refused.
 static int begin_thread(pthread_t *thread, int priority, void *(*function)(void *), void *context) {
   pthread_attr_t attributes;
   int error = pthread_attr_init(&attributes);
@@ -515,7 +515,7 @@ static rf_status refuse_unless_ready(rf_session *s, rf_error *err) {
   return RF_OK;
 }
 
-// a device that calls the cycles has its own rate; the reported one may be an average
+// Compares the rate with that of a device that calls the cycles; its report may be an average.
 static rf_status check_rate(rf_session *s, rf_error *err) {
   const double rate_hz = 1e6 / s->loop.period_us, own_hz = s->info.rate_hz;
   if (!s->device->table->run || !(own_hz > 0.0) ||
@@ -541,7 +541,7 @@ rf_status rf_session_start(rf_session *s, int file, rf_error *err) {
     return rf_fail(err, RF_ERR_ARG, "descriptor %d is no file for records: %s", file,
                    strerror(errno));
   }
-  // beyond the range: until stopped
+  // a count beyond the range: no limit
   const double most = ceil(1e6 * s->set.duration_s / s->loop.period_us - 1e-9);
   s->loop.most_ticks = most < 1e18 ? (int64_t)most : 0;
   s->loop.this_run = 0;
@@ -564,7 +564,8 @@ rf_status rf_session_start(rf_session *s, int file, rf_error *err) {
 }
 
 rf_status rf_session_advance(rf_session *s, int64_t n, rf_error *err) {
-  if (s->has_threads && atomic_load(&s->ended)) rf_session_stop(s);  // ended by itself
+  if (s->has_threads && atomic_load(&s->ended))
+    rf_session_stop(s);  // joins a thread that ended by itself
   rf_status st = refuse_unless_ready(s, err);
   if (st >= 0 && s->device->table->run)
     st = rf_fail(err, RF_ERR_ARG,
@@ -657,7 +658,7 @@ bool rf_session_snapshot(rf_session *s, void *out) {
 
 int64_t rf_session_records(rf_session *s, int64_t most, rf_tick_record *out) {
   if (s->has_writer || most <= 0) return 0;
-  // first the records that a file did not take
+  // first the records that a file did not accept
   uint64_t n = s->block_n - s->block_at;
   if (n > (uint64_t)most) n = (uint64_t)most;
   memcpy(out, s->block + s->block_at, (size_t)n * sizeof *out);

@@ -9,7 +9,7 @@
 //
 // A second thread, the watchdog, has a higher priority if allowed: when no cycle has ended for too
 // long, it removes the force from the device by `halt`.  A pause of the whole process, in which the
-// watchdog slept too, is no stall: the device goes on, and forces fade in from zero
+// watchdog slept too, is no stall: the device continues, and forces fade in from zero
 // (rf_tick_pace_rt).  A third thread writes the records to a file, so that a slow disk delays
 // neither of them.
 //
@@ -24,13 +24,13 @@
 #include "haptic/loop.h"
 
 typedef struct rf_session_settings {
-  double duration_s;  // of a run; 0: until stopped
+  double duration_s;  // duration of a run; 0: until stopped
   double stall_s;     // time without a cycle after which the watchdog halts the device, and later
                       // forces fade in from zero, > 0
-  int32_t priority;   // of SCHED_FIFO, below the highest: the watchdog's is one above; 0: none
+  int32_t priority;   // of SCHED_FIFO, below the highest: the watchdog has one more; 0: none
   bool lock_memory;
   int64_t records;    // capacity of the ring, rounded up to a power of two
-  double patience_s;  // longest wait at the end for a file that takes no record, > 0
+  double patience_s;  // longest wait at the end for a file that accepts no record, > 0
   double hang_s;      // time beyond the stall after which a stopping run is given up, > 0
 } rf_session_settings;
 
@@ -49,7 +49,7 @@ typedef struct rf_session_status {
   char not_allowed[256];  // reasons for refusals; empty: all was granted
   int64_t ticks;
   int64_t over;         // cycles that computed longer than a period
-  int64_t interrupted;  // of them, those that were on a processor for less
+  int64_t interrupted;  // of them, those with less processor time than a period
   int64_t shortened;    // cycles in which an increment of a body was shortened
   int64_t too_deep;     // cycles in which contact was deeper than the coupling allowed
   int64_t skipped;      // missed: a cycle before them ended, or the thread woke, too late
@@ -57,10 +57,10 @@ typedef struct rf_session_status {
   int64_t unrecorded;   // records that found no room in the ring
   int64_t written;      // records in the file
   int file_error;       // errno that ended writing; 0: none
-  bool writing;         // the file is still in use; after a stop: it takes no more records
+  bool writing;         // the file is still in use; after a stop: it accepts no records
   double energy_j, most_energy_j;
   int64_t touching, saturated;  // cycles with contact; those in which the coupling saturated
-  double chatter_n, force_n;    // in contact: rms of changes faster than 20 ms; mean
+  double chatter_n, force_n;    // in contact: rms of the force faster than 20 ms; mean force
 } rf_session_status;
 
 typedef struct rf_session rf_session;
@@ -69,9 +69,9 @@ typedef struct rf_session rf_session;
 RF_MUST_CHECK rf_status rf_session_create(const rf_session_settings *set, double period_s,
                                           rf_tick *tick, rf_device *device, rf_session **out,
                                           rf_error *err);
-// Stops, closes, joins.  NULL is fine; so is a forked child, which has no threads.  False: a cycle
-// does not end and still uses the device and all that the tick borrows, or a file takes no more
-// records.
+// Stops the session and frees it.  NULL is fine; so is a forked child, which has no threads.
+// Returns false, and leaks the session, if a cycle that does not end still uses the device and all
+// that the tick borrows, or the file accepts no more records.
 bool rf_session_free(rf_session *session);
 // True in the process that created it, false in a forked child.
 bool rf_session_here(const rf_session *session);
@@ -89,17 +89,18 @@ void rf_session_close(rf_session *session);
 // Waits up to `seconds` for the thread to end by itself; true if it has, and in a forked child.
 bool rf_session_wait(rf_session *session, double seconds);
 
-// False: too many commands are queued.
+// Queues a command; returns false if the queue is full.
 bool rf_session_command(rf_session *session, const rf_command *command);
-// Copies the newest state (rf_tick_snapshot_bytes_rt); false: none since the last call.
+// Copies the newest state (rf_tick_snapshot_bytes_rt); returns true if it is new since the last
+// call.
 bool rf_session_snapshot(rf_session *session, void *out);
 // Moves up to `most` records out of the ring and returns their number; none while they go to a
 // file.
 int64_t rf_session_records(rf_session *session, int64_t most, rf_tick_record *out);
 void rf_session_read_status(rf_session *session, rf_session_status *out);
 
-const rf_device_info *rf_session_device(const rf_session *session);  // as opened last
-// For reading times, sizes and, while no thread runs, simulations.
+const rf_device_info *rf_session_device(const rf_session *session);  // as last opened
+// Returns the loop, for reading times, sizes and, while no thread runs, simulations.
 const rf_loop *rf_session_loop(const rf_session *session);
 
 #endif

@@ -14,8 +14,8 @@ void rf_tick_name(int32_t k, char name[RF_TICK_NAME]) {
     (void)snprintf(name, RF_TICK_NAME, "the simulation of contact %d", (int)k);
 }
 
-// the simulation again, in the same state, and how many of its steps make a cycle; k: of a contact,
-// or negative, of the field's object
+// Copies a simulation with its state and counts its steps in a cycle; k: of a contact; negative: of
+// the field object
 static rf_status copy_simulation(const rf_motion *from, int32_t k, double dt_s, rf_motion **out,
                                  int64_t *steps, rf_error *err) {
   const double ratio = dt_s / from->set.dt_s;
@@ -27,7 +27,7 @@ static rf_status copy_simulation(const rf_motion *from, int32_t k, double dt_s, 
   *steps = (int64_t)whole;
   const rf_status st = rf_motion_clone(from, NULL, out, err);
   if (st < 0) return st;
-  // its first step would end the session, after a force from this state
+  // its first step would end the session, after a force on the hand from this state
   const double displaced = from->system->operations->farthest(from->system, from->q);
   if (rf_motion_far_rt(from, displaced)) {
     char name[RF_TICK_NAME];

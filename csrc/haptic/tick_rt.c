@@ -5,14 +5,15 @@
 #include "haptic/tick_state.h"
 #include "linalg/quat.h"
 
-// The time that the rest of a cycle takes is remembered for about 1 / FORGET cycles.
+// Forgetting rate of the running estimate of non-contact time (about 1000 cycles).
 static const double FORGET = 1e-3;
-// A cycle more than PAUSE times as long as lately, and longer than SHORTEST_US, counts as a pause.
+// Largest growth of that estimate in a cycle, from at least SHORTEST_US: limits the effect of
+// pauses.
 static const double PAUSE = 2.0, SHORTEST_US = 1.0;
 
 void rf_tick_begin_rt(rf_tick *t) {
   t->last_s = t->limited_us = -1.0;
-  // as after a clutch: the object is where it was left, the hand wherever it is by now
+  // as after a clutch: the object stays where it was left, the hand may have moved
   if (t->workspace.begun) {
     t->workspace.manipulandum = t->coupling.coupling.object;
     t->workspace.held = true;
@@ -24,7 +25,7 @@ void rf_tick_begin_rt(rf_tick *t) {
   t->passivity.begun = false;
 }
 
-// Another hand, wherever it is: as when the device has just been opened.
+// Continues with another hand, at any pose, as with a device that has just been opened.
 static void take_over(rf_tick *t) {
   const bool enabled = t->safety.enabled;
   rf_tick_begin_rt(t);
@@ -59,9 +60,9 @@ static const rf_coupling_settings *springs_of(const rf_tick_settings *set) {
 }
 
 void rf_tick_set_coupling_rt(rf_tick *t, const rf_tick_settings *set) {
-  // velocities are those of the last dynamic cycle, however long ago
+  // velocities of the last dynamic cycle are stale
   if (!t->set.dynamic) memset(t->coupling.velocity, 0, sizeof t->coupling.velocity);
-  // where the new one is stiffer, it fades in from the force that the old one gave
+  // a stiffer coupling fades in from the force of the old one
   const rf_coupling_settings *old = springs_of(&t->set), *new = springs_of(set);
   t->safety.ramp *=
       fmin(fmin(old->stiffness_n_per_m / new->stiffness_n_per_m, old->torsion_nm / new->torsion_nm),
@@ -73,7 +74,7 @@ void rf_tick_set_coupling_rt(rf_tick *t, const rf_tick_settings *set) {
     rf_penalty_suit_coupling_rt(t->part[k].penalty, new->stiffness_n_per_m);
 }
 
-// pose of the field object of that of its grasp frame
+// Returns the pose of the field object from that of its grasp frame.
 static rf_pose frame_of(const double grasp[3], const rf_pose *held) {
   rf_pose pose = *held;
   double arm[3];
@@ -86,8 +87,8 @@ static double most_depth(const rf_tick *t) {
   return t->set.dynamic ? t->set.dynamics.spring.max_depth_m : t->set.coupling.max_depth_m;
 }
 
-// Forces of all contacts on the object that is held; the cycle began at `processor_us` of its
-// thread.
+// Evaluates the forces of all contacts on the held object; `processor_us`: processor time of the
+// thread at the beginning of the cycle.
 static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
                        rf_tick_record *out) {
   const rf_pose pose = frame_of(t->grasp_m, &t->coupling.coupling.object);
@@ -101,8 +102,8 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
     rf_penalty_result found;
     rf_penalty_ask_clearance_rt(part->penalty, bounded);
     if (t->set.budget_us > 0.0) {
-      // Of what is left, in equal parts.  Had the machine paused the first contact, that would have
-      // left nothing for the others: their forces would jump for one cycle.
+      // Equal parts of the remaining budget, in processor time: a pause of the machine in the first
+      // contact must not starve the others, whose forces would jump for one cycle.
       const double spent_us = k > 0 ? rf_processor_us_rt() - processor_us : 0.0;
       const double left = t->set.budget_us - t->rest_us - spent_us;
       rf_penalty_set_budget_rt(part->penalty, fmax(left / (t->n_parts - k), 1.0));
@@ -121,8 +122,7 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
       load->torque_nm[i] += found.torque_nm[i];
     }
     for (int i = 0; i < 36; ++i) load->gradient[i] += found.gradient[i];
-    for (int32_t j = 0; t->field && j < t->field->n; ++j)
-      t->field_sum[j] += t->field_reduced[j];
+    for (int32_t j = 0; t->field && j < t->field->n; ++j) t->field_sum[j] += t->field_reduced[j];
     load->depth_m = fmax(load->depth_m, found.depth_m);
     load->clearance_m = fmin(load->clearance_m, found.clearance_m);
     out->visited += found.visited;
@@ -137,7 +137,7 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
   return RF_OK;
 }
 
-// velocity of the manipulandum between two cycles
+// Computes the velocity of the manipulandum between two cycles.
 static void velocity_of(const rf_pose *from, const rf_pose *to, double dt_s, double out[6]) {
   rf_quat_rotation_between(from->quaternion, to->quaternion, out + 3);
   for (int i = 0; i < 3; ++i) {
@@ -165,7 +165,7 @@ static rf_status couple(rf_tick *t, const rf_pose *before, double elapsed_s,
   return st;
 }
 
-// Sets `together` if the cycle is coupled: `load` then has the answers of all that deforms in it.
+// Sets `together` if the cycle is coupled: `load` then includes the responses of all bodies.
 static rf_status condense(rf_tick *t, bool again, const rf_pose *before, rf_coupling_load *load,
                           bool *together, rf_tick_record *out) {
   *together = false;
@@ -180,8 +180,8 @@ static rf_status condense(rf_tick *t, bool again, const rf_pose *before, rf_coup
   return RF_OK;
 }
 
-// True where the force of contact after the motion would hold back a hand that leaves.  Of a hand
-// at rest it may: light bodies would bounce on.
+// Returns true if the force of contact after the motion would hold back a hand that leaves.  It may
+// hold back a hand at rest, which damps light bodies that bounce.
 static bool pulls(const rf_coupling_load *before, const rf_coupling_load *load,
                   const double move[6]) {
   double along = 0.0;
@@ -193,7 +193,7 @@ static bool pulls(const rf_coupling_load *before, const rf_coupling_load *load,
   return along < 0.0 && rf_vec3_dot(load->led, before->force_n) > 0.0;
 }
 
-// The motion of the object in a cycle, with that of all that deforms if it is coupled.
+// Moves the object in a cycle; in a coupled one by the condensed load, solved again if it pulls.
 static rf_status move(rf_tick *t, const rf_pose *before, double elapsed_s,
                       const rf_coupling_load *contact, bool *together, rf_coupling_report *report,
                       rf_tick_record *out) {
@@ -241,7 +241,7 @@ static void put_pose(const rf_pose *pose, double position[3], double quaternion[
   memcpy(quaternion, pose->quaternion, sizeof pose->quaternion);
 }
 
-// what went out is of no use any more: nothing goes out from now on
+// Ends a failed cycle: disables output and sends zero.
 static rf_status fail(rf_tick *t, const rf_device *device, double time_s, rf_status st,
                       uint32_t flag, rf_tick_record *out) {
   rf_device_wrench zero;
@@ -257,7 +257,7 @@ static rf_status fail(rf_tick *t, const rf_device *device, double time_s, rf_sta
   return written < 0 && st >= 0 ? written : st;
 }
 
-// Every pause lies between two of these calls, one a cycle.
+// Detects a pause of the process or the machine since the last call; called once a cycle.
 static uint32_t watch_clock(rf_tick *t) {
   const double now_us = rf_clock_us_rt();
   const bool paused = t->limited_us >= 0.0 && now_us - t->limited_us > t->pause_us;
@@ -283,7 +283,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   if (sample.other) take_over(t);
   put_pose(&sample.pose, out->device_position, out->device_quaternion);
   out->buttons = sample.buttons;
-  // cycles may have been left out since the last sample
+  // cycles may have been skipped since the last sample
   const bool follows = t->last_s >= 0.0 && time_s > t->last_s;
   const double elapsed_s = follows ? time_s - t->last_s : t->set.dt_s;
   t->last_s = time_s;
@@ -292,7 +292,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   const bool first = !t->workspace.begun;
   rf_pose before = t->workspace.manipulandum;
   rf_workspace_map_rt(&t->set.workspace, &sample.pose, sample.buttons, &t->workspace);
-  // at first nothing pulls the object, wherever the hand is
+  // the first sample puts the object at the hand: no force
   if (first) {
     before = t->coupling.coupling.object = t->workspace.manipulandum;
     t->hold.begun = false;
@@ -311,7 +311,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   put_pose(&t->workspace.manipulandum, out->hand_position, out->hand_quaternion);
   put_pose(&t->coupling.coupling.object, out->object_position, out->object_quaternion);
 
-  // the hand feels the opposite of what pulls the object, without saturation (4.9) or with it
+  // the hand gets the opposite of the force on the object, without saturation (4.9) or with it
   const rf_coupling_wrench *w = &report.wrench;
   double force[3], torque[3];
   for (int i = 0; i < 3; ++i) {
@@ -338,7 +338,7 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   const int64_t shortened_before = shortened(t);
   st = together && t->coupled ? rf_coupled_finish_rt(t->coupled, report.move) : deform(t);
   if (shortened(t) > shortened_before) out->flags |= RF_TICK_SHORTENED;
-  // of the next cycle, what can be known before its force has to go out
+  // after the force is sent, to shorten the next cycle up to its force
   if (st >= 0 && t->coupled) rf_coupled_prepare_rt(t->coupled);
   const double end_us = rf_clock_us_rt(), processed_us = rf_processor_us_rt() - processor_us;
   if (st < 0) return fail(t, device, time_s, RF_ERR_DIVERGED, RF_TICK_DIVERGED, out);
@@ -348,8 +348,8 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   out->deform_us = end_us - written_us;
   out->compute_us = out->contact_us + out->coupling_us + out->deform_us;
   out->processor_us = fmin(processed_us, out->compute_us);
-  // A pause of the machine is no cost of a cycle: it is not to starve the contact of the next
-  // thousand.  What does take longer is known after some cycles.
+  // A pause of the machine is limited in the estimate, or it would starve the contact of the next
+  // thousand cycles.  Cycles that really take longer raise it within a few.
   const double rest =
       fmin(out->coupling_us + out->deform_us, PAUSE * fmax(t->rest_us, SHORTEST_US));
   t->rest_us = rest > t->rest_us ? rest : t->rest_us + FORGET * (rest - t->rest_us);
@@ -362,7 +362,7 @@ static size_t put_coordinates(const rf_motion *s, char *out) {
   return bytes;
 }
 
-// one function measures and fills, so that the two agree
+// Measures, and fills `out` unless NULL, in one function so that size and content agree.
 static size_t put_all(const rf_tick *t, const rf_tick_record *record, char *out) {
   size_t used = sizeof *record;
   if (out) memcpy(out, record, sizeof *record);

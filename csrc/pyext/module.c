@@ -42,7 +42,7 @@ py_state *py_state_of_object(PyObject *object) {
 }
 
 static int core_exec(PyObject *module) {
-  // NumPy lives in one interpreter only, and progress is told by way of PyGILState
+  // NumPy supports one interpreter only, and progress calls use PyGILState
   if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
     PyErr_SetString(PyExc_ImportError,
                     "reducedfem can be imported in the main interpreter of a process only, not in "

@@ -4,7 +4,7 @@
 #include "pyext/py_modes.h"
 #include "pyext/py_solid.h"
 
-// (vectors (r, n, 3), spectrum (count,)) from a C basis
+// Returns (vectors (r, n, 3), spectrum (count,)) of a C basis.
 static PyObject *basis_arrays(const rf_basis *basis) {
   PyObject *vectors = py_new_f64(3, (npy_intp[]){basis->r, basis->n_nodes, 3});
   PyObject *spectrum = py_new_f64(1, (npy_intp[]){basis->n_spectrum});
@@ -24,7 +24,7 @@ PyDoc_STRVAR(mass_pca_doc,
              "mass_pca($module, solid, vectors, weights, r, progress, threads, at_most=False, /)\n"
              "--\n\n"
              "Mass-orthonormal vectors (r, n, 3) and all singular values of the weighted\n"
-             "deformations vectors (count, n, 3); weights (count,) or None. With at_most, r is\n"
+             "deformation vectors (count, n, 3); weights (count,) or None. With at_most, r is\n"
              "lowered to the rank.");
 static PyObject *mass_pca(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);

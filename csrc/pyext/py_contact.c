@@ -1,5 +1,5 @@
-// The type _core.Contact: penalty contact of a point-tree with a distance field, guarded by a lock
-// of its own so that threads may share it.
+// The type _core.Contact: penalty contact of a point-tree with a distance field.  A lock guards
+// each object, so that threads may share it.
 #include <string.h>
 
 #include "base/alloc.h"
@@ -76,7 +76,7 @@ done:
   return self;
 }
 
-// q of a deformable shell, or NULL data for None
+// Converts q (n < 0) or n rows qs of a deformable shell; NULL data for None.
 static int q_in(PyObject *self, py_in *q, PyObject *object, npy_intp n) {
   const npy_intp r = rf_penalty_coordinates(self_penalty(self));
   if (object == Py_None) return 0;
@@ -89,7 +89,7 @@ static int q_in(PyObject *self, py_in *q, PyObject *object, npy_intp n) {
   return py_in_f64(q, object, "qs", 2, (npy_intp[]){n, r});
 }
 
-// the same of a field that deforms
+// Converts field_q or field_qs of a deforming field likewise.
 static int field_q_in(PyObject *self, py_in *q, PyObject *object, npy_intp n) {
   const npy_intp r = rf_penalty_field_coordinates(self_penalty(self));
   if (object == Py_None) return 0;
@@ -102,7 +102,7 @@ static int field_q_in(PyObject *self, py_in *q, PyObject *object, npy_intp n) {
   return py_in_f64(q, object, "field_qs", 2, (npy_intp[]){n, r});
 }
 
-// fresh array with a copy of some numbers
+// Returns a new array with a copy of the data.
 static PyObject *copied(int ndim, const npy_intp *shape, const double *data) {
   PyObject *out = py_new_f64(ndim, shape);
   if (!out) return NULL;
@@ -146,7 +146,7 @@ static PyObject *touching_out(const touching *c) {
   out[1] = copied(1, &n, c->distances);
   out[2] = copied(2, vectors, c->normals);
   out[3] = copied(2, vectors, c->forces);
-  // a NULL among them makes this fail, with the exception that is set
+  // fails on a NULL argument, whose exception is set
   return Py_BuildValue("(NNNNN)", points, out[0], out[1], out[2], out[3]);
 }
 
@@ -193,7 +193,7 @@ static rf_status one_cycle(rf_penalty *penalty, const rf_pose *pose, const doubl
                            double *reduced, double *field_reduced, const rf_contact_blocks *blocks,
                            touching *list, rf_error *err) {
   rf_status st = rf_penalty_deform_field_rt(penalty, field_q);
-  // what the checks before let pass, only a field refuses
+  // finite coordinates that pass the checks can still overflow the places of proxies
   if (st == RF_ERR_ARG)
     return rf_fail(err, st, "field_q is so large that places of proxies are no usable numbers");
   if (st >= 0)
@@ -202,11 +202,12 @@ static rf_status one_cycle(rf_penalty *penalty, const rf_pose *pose, const doubl
   return st;
 }
 
-PyDoc_STRVAR(evaluate_doc,
-             "evaluate($self, position, quaternion, q, all_of, contacts, field_q=None, /)\n--\n\n"
-             "One cycle: (force, torque, gradient, reduced force or None, visited, skipped,\n"
-             "touching, level, depth, microseconds, reduced force on the field or None, contacts\n"
-             "or None); all_of >= 0: all points of levels up to it, without the tree.");
+PyDoc_STRVAR(
+    evaluate_doc,
+    "evaluate($self, position, quaternion, q, all_of, contacts, field_q=None, /)\n--\n\n"
+    "Evaluate one cycle: (force, torque, gradient, reduced force or None, visited, skipped,\n"
+    "touching, level, depth, microseconds, reduced force on the field or None, contacts\n"
+    "or None). all_of >= 0: all points of levels up to it, without the tree.");
 static PyObject *evaluate(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   PyObject *position_obj, *quaternion_obj, *q_obj, *field_q_obj = Py_None, *result = NULL,
@@ -265,8 +266,8 @@ done:
 PyDoc_STRVAR(
     derivatives_doc,
     "derivatives($self, position, quaternion, q, all_of, /)\n--\n\n"
-    "Of a cycle of a deformable shell, derivatives of (force, torque) by q, shape (6, r),\n"
-    "and of the reduced force by (dx, dw), (r, 6), and by q, (r, r); directions stay.");
+    "Derivatives in a cycle of a deformable shell, with fixed directions: of (force, torque)\n"
+    "by q, (6, r), and of the reduced force by (dx, dw), (r, 6), and by q, (r, r).");
 static PyObject *derivatives(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   PyObject *position_obj, *quaternion_obj, *q_obj, *out[3] = {NULL}, *result = NULL;
@@ -342,7 +343,7 @@ PyObject *py_contact_results(npy_intp n, const rf_penalty_result *found, PyObjec
       py_f64(depth)[k] = one->depth_m;
       py_f64(us)[k] = one->microseconds;
     }
-  // a NULL among them makes this fail, with the exception that is set
+  // fails on a NULL argument, whose exception is set
   return Py_BuildValue("(NNNONNNNNNOO)", force, torque, gradient, reduced, visited, skipped, touch,
                        level, depth, us, field_reduced, contacts);
 }
@@ -351,7 +352,8 @@ PyDoc_STRVAR(
     many_doc,
     "evaluate_many($self, positions, quaternions, qs, all_of, contacts, progress,\n"
     "              field_qs=None, /)\n--\n\n"
-    "A trajectory: what `evaluate` gives, as arrays over its cycles, contacts as a tuple.");
+    "Evaluate a trajectory: the results of `evaluate` as arrays over its cycles, contacts as\n"
+    "a tuple.");
 static PyObject *evaluate_many(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   PyObject *positions_obj, *quaternions_obj, *qs_obj, *field_qs_obj = Py_None, *progress,
@@ -388,7 +390,7 @@ static PyObject *evaluate_many(PyObject *self, PyObject *args) {
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   st = rf_penalty_check_many(self_penalty(self), n, x, a, q, &err);
-  // the lock is held for some cycles only and never while Python is called
+  // the lock is held for a few cycles at a time and never while Python is called
   const npy_intp chunk = 64;
   for (npy_intp from = 0; from < n && st >= 0; from += chunk) {
     const npy_intp end = n - from < chunk ? n : from + chunk;
@@ -455,9 +457,9 @@ static PyMethodDef methods[] = {
 PyDoc_STRVAR(
     fit_doc,
     "fit_stiffness(tree, reduced, field, field_reduced, /)\n--\n\n"
-    "Stiffness of each point [N/m], shape (n,), by the compliance of what deforms: a Reduced "
-    "under\n"
-    "the tree or None, a DeformedField and its Reduced or None. None where nothing yields.");
+    "Stiffness of each point [N/m], shape (n,), by the compliance of the deforming bodies: a\n"
+    "Reduced under the tree or None, a DeformedField and its Reduced or None. None if no\n"
+    "body is compliant.");
 static PyObject *fit_stiffness(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *tree_obj, *model_obj, *field_obj, *field_model_obj;
@@ -490,9 +492,10 @@ static PyObject *fit_stiffness(PyObject *module, PyObject *args) {
   return py_result(state, st, &err, out);
 }
 
-PyDoc_STRVAR(suited_doc,
-             "suited_stiffness(stiffness, /)\n--\n\n"
-             "Of a contact point under a coupling of that stiffness [N/m].");
+PyDoc_STRVAR(
+    suited_doc,
+    "suited_stiffness(stiffness, /)\n--\n\n"
+    "Stiffness [N/m] of a contact point that suits a coupling of the given stiffness [N/m].");
 static PyObject *suited_stiffness(PyObject *module, PyObject *args) {
   double stiffness;
   (void)module;

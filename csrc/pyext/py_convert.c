@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// conversions happen below any py_state, so the class is looked up by import
+// Raises an error of a class; converters get no py_state, so the class is imported by name.
 static int refuse(const char *error_class, PyObject *text) {
   PyObject *module = text ? PyImport_ImportModule("reducedfem.errors") : NULL;
   PyObject *type = module ? PyObject_GetAttrString(module, error_class) : NULL;
@@ -17,7 +17,7 @@ static int refuse(const char *error_class, PyObject *text) {
   return -1;
 }
 
-// "(3, any)" style text of an expected or found shape
+// Writes an expected or found shape like "(3, any)".
 static void shape_text(char *to, size_t size, int ndim, const npy_intp *shape) {
   size_t at = 0;
   at += (size_t)snprintf(to + at, size - at, "(");
@@ -30,7 +30,7 @@ static void shape_text(char *to, size_t size, int ndim, const npy_intp *shape) {
   snprintf(to + at, size - at, ndim == 1 ? ",)" : ")");
 }
 
-// "[3, 1]" style text of a flat index
+// Writes a flat index like "[3, 1]".
 static void index_text(char *to, size_t size, int ndim, const npy_intp *shape, npy_intp flat) {
   npy_intp index[4] = {0};
   for (int i = ndim - 1; i >= 0; --i) {
@@ -58,7 +58,7 @@ static int shape_fits(PyArrayObject *a, int ndim, const npy_intp *shape) {
   return 1;
 }
 
-// before anything is converted, so that what is refused costs no memory
+// Checks the shape before conversion, so that a rejected array costs no memory.
 static int check_shape(PyArrayObject *a, const char *name, int ndim, const npy_intp *shape) {
   if (!shape_fits(a, ndim, shape)) {
     char expected[128];
@@ -73,7 +73,7 @@ static int check_shape(PyArrayObject *a, const char *name, int ndim, const npy_i
   return 0;
 }
 
-// The name of the type of the first thing in an array that is no number; NULL: none found.
+// Returns the type name of the first non-numeric element of an array; NULL: none found.
 static const char *first_odd(PyArrayObject *a) {
   if (PyArray_TYPE(a) == NPY_UNICODE) return "str";
   if (PyArray_TYPE(a) == NPY_STRING) return "bytes";
@@ -86,7 +86,7 @@ static const char *first_odd(PyArrayObject *a) {
   PyObject *const *item = PyArray_DATA(flat);
   const npy_intp count = PyArray_SIZE(flat);
   const char *odd = NULL;
-  // the name stays: `a` keeps the item, the item its type
+  // the name remains valid: `a` keeps the item, the item its type
   for (npy_intp i = 0; i < count && !odd; ++i)
     if (item[i] && (!PyNumber_Check(item[i]) || PyArray_Check(item[i])))
       odd = Py_TYPE(item[i])->tp_name;
@@ -94,7 +94,7 @@ static const char *first_odd(PyArrayObject *a) {
   return odd;
 }
 
-// says what was passed where an array of `wanted` ("real numbers") belongs
+// Raises an error that names the argument, what it must hold (`wanted`) and what was passed.
 static int refuse_contents(const char *name, const char *wanted, PyObject *object,
                            PyArrayObject *a) {
   const char *passed = Py_TYPE(object)->tp_name;
@@ -111,11 +111,11 @@ static int refuse_contents(const char *name, const char *wanted, PyObject *objec
   return refuse("InputTypeError", text);
 }
 
-// any numeric or boolean array of at most 4 axes, in its own dtype
+// Returns a numeric or boolean array of at most 4 axes, in its own dtype.
 static PyArrayObject *any_array(PyObject *object, const char *name, const char *wanted) {
   PyObject *array = PyArray_FromAny(object, NULL, 0, 0, 0, NULL);
   if (!array) {
-    // anything else, such as MemoryError or Ctrl-C, is not about the argument
+    // other exceptions, such as MemoryError or Ctrl-C, do not concern the argument
     if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError))
       return NULL;
     PyErr_Clear();
@@ -136,8 +136,8 @@ static PyArrayObject *any_array(PyObject *object, const char *name, const char *
   return a;
 }
 
-// True if others can write to the array: checked values must not change while C computes without
-// the GIL.
+// Returns true if other code can write to the array: checked values must not change while C
+// computes without the GIL.
 static bool is_shared(PyArrayObject *a) {
   if (Py_REFCNT(a) == 1 && PyArray_CHKFLAGS(a, NPY_ARRAY_OWNDATA)) return false;
   while (!PyArray_ISWRITEABLE(a)) {
@@ -148,7 +148,8 @@ static bool is_shared(PyArrayObject *a) {
   return true;
 }
 
-// Holds `found` (taken over) in a dtype, in C order; a copy where others could write to it.
+// Stores `found` (reference stolen) as a dtype, in C order; copies it if other code could write to
+// it.
 static int hold(py_in *in, PyArrayObject *found, int type) {
   const int copy = is_shared(found) ? NPY_ARRAY_ENSURECOPY : 0;
   PyObject *array =
@@ -162,7 +163,7 @@ static int hold(py_in *in, PyArrayObject *found, int type) {
   return 0;
 }
 
-// real numbers of a shape
+// Converts real numbers of a shape, unchecked.
 static int load(py_in *in, PyObject *object, const char *name, int type, int ndim,
                 const npy_intp *shape) {
   memset(in, 0, sizeof *in);
@@ -175,7 +176,7 @@ static int load(py_in *in, PyObject *object, const char *name, int type, int ndi
   return hold(in, found, type);
 }
 
-// values of at most `most`; releases what it refuses
+// Checks that magnitudes are at most `most`; releases the array on failure.
 static int check_size(py_in *in, const char *name, double most) {
   const double *x = in->data;
   const npy_intp count = PyArray_SIZE(in->array);
@@ -245,7 +246,7 @@ static int check_integers(PyArrayObject *a, PyObject *object, const char *name) 
                                      Py_TYPE(object)->tp_name, PyArray_DESCR(a)));
 }
 
-// int64; an unsigned value above its range arrives as a negative one
+// Converts to int64; an unsigned value above its range becomes negative.
 static int load_i64(py_in *in, PyObject *object, const char *name, int ndim, const npy_intp *shape,
                     int *is_unsigned) {
   memset(in, 0, sizeof *in);
@@ -259,7 +260,7 @@ static int load_i64(py_in *in, PyObject *object, const char *name, int ndim, con
   return hold(in, found, NPY_INT64);
 }
 
-// releases what it refuses
+// Checks the range of all values; releases the array on failure.
 static int check_range(py_in *in, const char *name, int is_unsigned, int64_t low, int64_t high) {
   const int64_t *x = in->data;
   const npy_intp count = PyArray_SIZE(in->array);
@@ -310,7 +311,7 @@ PyObject *py_new_i32(int ndim, const npy_intp *shape) {
   return PyArray_ZEROS(ndim, (npy_intp *)shape, NPY_INT32, 0);
 }
 
-// NumPy takes no pointer to const; the array is read-only
+// Casts const away for NumPy; the array is read-only.
 static PyObject *view(PyObject *owner, const void *data, int type, int ndim,
                       const npy_intp *shape) {
   PyObject *a = PyArray_SimpleNewFromData(ndim, (npy_intp *)shape, type, (void *)data);

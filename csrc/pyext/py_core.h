@@ -16,7 +16,7 @@
 #include "base/run.h"
 #include "base/status.h"
 
-// One entry a heap type; the order is that of type_specs in module.c.
+// Indices of the heap types, as in type_specs of module.c.
 typedef enum py_type_index {
   PY_MESH,
   PY_EMBEDDING,
@@ -50,52 +50,48 @@ extern struct PyModuleDef py_core_def;
 static inline py_state *py_state_of_module(PyObject *module) {
   return (py_state *)PyModule_GetState(module);
 }
-// State of the module that defined this (heap) type of object.
+// Returns the state of the module that defined the heap type of `object`.
 py_state *py_state_of_object(PyObject *object);
 
-// 0 when `object` is exactly of this type of the core; else -1 with InputTypeError
+// Returns 0 if `object` is exactly of this type of the core; otherwise -1 with InputTypeError
 // "<name> must be a reducedfem.<wanted>, got ...".
 int py_require_type(py_state *state, PyObject *object, py_type_index type, const char *name,
                     const char *wanted);
-// For tp_new: 0 without keywords, else -1 with InputTypeError.
+// Rejects keywords in tp_new: 0 without any, otherwise -1 with InputTypeError.
 int py_refuse_keywords(PyTypeObject *type, PyObject *kwargs);
 
-// A str of what C tells: parts of it may come from drivers and the system, in any encoding.
+// Returns a str of a C text, parts of which may come from drivers and the system in any encoding.
 PyObject *py_text(const char *text);
-// The exception that belongs to a status; never masks one already pending.
-// Always returns NULL, so a failing branch is `return py_raise(state, st, &err);`.
+// Raises the exception of a status; never masks a pending one.  Always returns NULL, so a failing
+// branch is `return py_raise(state, st, &err);`.
 PyObject *py_raise(py_state *state, rf_status st, const rf_error *err);
-// `out` (nullable) of a call that went well; of one that failed it is released and
-// the exception raised.
+// Returns `out` (nullable) after success; after a failure releases it and raises the exception.
 PyObject *py_result(py_state *state, rf_status st, const rf_error *err, PyObject *out);
 // Raises reducedfem.errors.<class> with a formatted message; returns NULL.
 PyObject *py_fail(py_state *state, const char *error_class, const char *format, ...);
 
-// A long call: threads and the progress callable, which is invoked with the GIL
-// taken, at most every 50 ms, as callable(done, total); signals (Ctrl-C) are
-// checked at the same moments.  `done` and `total` are -1 when there is nothing to count.
+// A long call: threads and progress.  callable(done, total) is invoked with the GIL held, at most
+// every 50 ms and at the end; signals (Ctrl-C) are checked at least as often.
 typedef struct py_run {
   rf_run run;
   PyObject *callable;  // borrowed; NULL or None: signals only
   double next_call_s, next_signals_s;
 } py_run;
 
-// Monotonic clock.
+// Returns the time of a monotonic clock, s.
 double py_now_s(void);
 
-// 0, or -1 with InputTypeError or InputError.
+// Returns 0, or -1 with InputTypeError or InputError.
 int py_run_init(py_state *state, py_run *r, PyObject *callable, int threads);
 
-// Type specs, one a py_<room>.c, registered by module.c.
-extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_spec,
-    py_motion_spec,
+// Type specs of the py_<room>.c, registered by module.c.
+extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_spec, py_motion_spec,
     py_free_body_spec, py_parts_spec, py_damping_spec, py_skin_spec, py_second_order_spec,
-    py_projected_spec, py_voxmap_spec, py_voxmap_contact_spec,
-    py_deformed_field_spec;
+    py_projected_spec, py_voxmap_spec, py_voxmap_contact_spec, py_deformed_field_spec;
 extern PyType_Spec py_point_tree_spec, py_field_spec;
 extern PyType_Spec py_contact_spec, py_device_spec, py_session_spec;
 
-// Module functions, one table a py_<room>.c.
+// Module functions, one table per py_<room>.c.
 extern PyMethodDef py_mesh_functions[], py_solid_functions[], py_modes_functions[],
     py_basis_functions[], py_reduced_functions[], py_system_functions[], py_sketch_functions[],
     py_spectrum_functions[], py_free_body_functions[], py_parts_functions[], py_damping_functions[],

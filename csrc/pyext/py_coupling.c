@@ -11,7 +11,7 @@
   &(s).stiffness_n_per_m, &(s).torsion_nm, &(s).max_force_n, &(s).max_torque_nm, &(s).max_depth_m, \
       &(s).reach_m, &(s).damping, &(s).max_step_m, &(s).max_turn_rad, &(s).degenerate
 
-// n numbers of an argument
+// Converts an argument of n numbers.
 static int numbers_in(PyObject *object, const char *name, npy_intp n, double *out) {
   py_in in;
   if (py_in_f64(&in, object, name, 1, &n) < 0) return -1;
@@ -26,7 +26,7 @@ static PyObject *numbers_out(int ndim, const npy_intp *shape, const double *data
   return out;
 }
 
-// Errors say "position" and "quaternion": `what` says of which.
+// Converts a pose; errors name "position of <what>" or "quaternion of <what>".
 static int pose_in(py_state *state, PyObject *position, PyObject *quaternion, const char *what,
                    rf_pose *out) {
   rf_error err = {0};
@@ -82,7 +82,7 @@ static PyObject *report_out(const rf_coupling_state *state, const rf_coupling_re
 
 PyDoc_STRVAR(check_doc,
              "coupling_check(settings, /)\n--\n\n"
-             "Raise InputError unless the settings of a static coupling are allowed.");
+             "Raise InputError unless the settings are valid for a static coupling.");
 static PyObject *coupling_check(PyObject *module, PyObject *args) {
   rf_coupling_settings set;
   rf_error err = {0};
@@ -142,11 +142,12 @@ static PyObject *coupling_step(PyObject *module, PyObject *args) {
   return report_out(&coupling, &report);
 }
 
-PyDoc_STRVAR(dynamic_doc,
-             "dynamic_step(settings, dynamics, manipulandum, manipulandum_velocity, object, "
-             "velocity, share, load, /)\n--\n\n"
-             "One cycle of dynamic coupling, dynamics = (mass, inertia, viscosity,\n"
-             "torsional_viscosity, dt, substeps); as coupling_step, then the velocity (6,).");
+PyDoc_STRVAR(
+    dynamic_doc,
+    "dynamic_step(settings, dynamics, manipulandum, manipulandum_velocity, object, "
+    "velocity, share, load, /)\n--\n\n"
+    "One cycle of dynamic coupling, dynamics = (mass, inertia, viscosity,\n"
+    "torsional_viscosity, dt, substeps): results of coupling_step, then the velocity (6,).");
 static PyObject *dynamic_step(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   rf_dynamic_settings set;
@@ -181,11 +182,12 @@ static PyObject *dynamic_step(PyObject *module, PyObject *args) {
                        numbers_out(1, &six, dynamic.velocity));
 }
 
-PyDoc_STRVAR(solve_doc,
-             "solve6(matrix, right, degenerate, sure, otherwise, /)\n--\n\n"
-             "What a cycle solves its system with: (solution, rank). Singular values below\n"
-             "degenerate times the largest are dropped, and there the solution is otherwise,\n"
-             "unless -matrix is known to be positive by sure.");
+PyDoc_STRVAR(
+    solve_doc,
+    "solve6(matrix, right, degenerate, sure, otherwise, /)\n--\n\n"
+    "Solve the 6 x 6 system of a cycle: (solution, rank). In the directions of singular\n"
+    "values below degenerate times the largest, the solution is that of `otherwise`, unless\n"
+    "-x . A x >= sure |x|^2 is known for all x.");
 static PyObject *solve6(PyObject *module, PyObject *args) {
   (void)module;
   PyObject *matrix_obj, *right_obj, *otherwise_obj;

@@ -1,4 +1,4 @@
-// Meshes whose elements are filled in part, and their quadrature rules.
+// Meshes with partly filled elements, and their quadrature rules.
 #include <string.h>
 
 #include "base/alloc.h"
@@ -10,10 +10,11 @@
 
 static void release(void *mesh) { rf_mesh_free(mesh); }
 
-PyDoc_STRVAR(cut_doc,
-             "cut($module, mesh, vertices, triangles, order, progress, threads, /)\n--\n\n"
-             "Mesh of what a surface encloses of equal cubes, with rules of quadrature, and the "
-             "numbers of cells that are cut, empty, islands, sheets and dense.");
+PyDoc_STRVAR(
+    cut_doc,
+    "cut($module, mesh, vertices, triangles, order, progress, threads, /)\n--\n\n"
+    "Mesh of equal cubes that a surface encloses at least in part, with quadrature rules,\n"
+    "and the numbers of cells: cut, empty, islands, sheets and dense.");
 static PyObject *cut(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *mesh_obj, *vertices, *triangles, *progress, *result = NULL;
@@ -43,10 +44,12 @@ static PyObject *cut(PyObject *module, PyObject *args) {
   return result;
 }
 
-PyDoc_STRVAR(rule_doc,
-             "mesh_rule($module, mesh, /)\n--\n\n"
-             "None where all elements are whole, else counts of points, int32 (e,), points (p, 3) "
-             "in local coordinates, weights (p,) and products (cut elements, pairs of nodes).");
+PyDoc_STRVAR(
+    rule_doc,
+    "mesh_rule($module, mesh, /)\n--\n\n"
+    "Quadrature rules of cut elements: counts of points, int32 (e,), points (p, 3) in local\n"
+    "coordinates, weights (p,), products (cut elements, pairs of nodes); None if all elements\n"
+    "are whole.");
 static PyObject *mesh_rule(PyObject *module, PyObject *mesh_obj) {
   const rf_mesh *mesh = py_mesh_get(py_state_of_module(module), mesh_obj);
   if (!mesh) return NULL;
@@ -64,7 +67,7 @@ static PyObject *mesh_rule(PyObject *module, PyObject *mesh_obj) {
       py_view_f64(mesh_obj, r->product, 2, (npy_intp[]){rf_mesh_cut_count(mesh), pairs}));
 }
 
-// a copy of the mesh with this rule
+// Returns a copy of the mesh with this rule.
 static rf_status copy_with_rule(const rf_mesh *from, const int32_t *count, const rf_rule *arrays,
                                 int64_t n_points, int64_t n_products, rf_mesh **out,
                                 rf_error *err) {
@@ -86,7 +89,7 @@ done:
 
 PyDoc_STRVAR(with_rule_doc,
              "mesh_with_rule($module, mesh, counts, points, weights, products, /)\n--\n\n"
-             "The same mesh with a rule as mesh_rule gives it.");
+             "Copy of the mesh with quadrature rules as returned by mesh_rule.");
 static PyObject *mesh_with_rule(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *mesh_obj, *count_obj, *point_obj, *weight_obj, *product_obj, *result = NULL;

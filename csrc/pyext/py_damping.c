@@ -24,7 +24,7 @@ int py_viscosity_in(py_in *in, PyObject *object, const rf_solid *solid) {
 
 static void release(void *damping) { rf_damping_free(damping); }
 
-// takes it over, also on failure
+// Wraps a C damping, taken over also on failure.
 static PyObject *wrap(PyTypeObject *type, rf_damping *damping) {
   return py_object_new(type, damping, release, NULL);
 }
@@ -192,7 +192,7 @@ done:
 
 PyDoc_STRVAR(solid_matrix_doc,
              "solid_damping_matrix(solid, viscosity, u, threads, /)\n--\n\n"
-             "Whole damping matrix at u (None: rest) as CSC arrays (data, indices, indptr).");
+             "Full damping matrix at u (None: rest) as CSC arrays (data, indices, indptr).");
 static PyObject *solid_damping_matrix(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *objects[3], *result = NULL;

@@ -6,10 +6,10 @@
 #include "polynomial/damping.h"
 #include "pyext/py_convert.h"
 
-// The C object inside a _core.Damping, NULL for None: 0, or -1 with InputTypeError set.
+// Gets the C object inside a _core.Damping, NULL for None: 0, or -1 with InputTypeError set.
 int py_damping_in(py_state *state, PyObject *object, const rf_damping **damping);
 
-// phi and psi of each material of the solid; None: no data.
+// Converts phi and psi of each material of the solid; None: no data.
 int py_viscosity_in(py_in *in, PyObject *object, const rf_solid *solid);
 
 #endif

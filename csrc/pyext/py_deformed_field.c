@@ -63,7 +63,7 @@ static PyObject *deformed_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   st = rf_deformed_field_create((int32_t)n_domains, fields, first.data, model, mesh, embedding,
                                 points.data, &set, &run.run, &made, &err);
   Py_END_ALLOW_THREADS
-  // what is made borrows the fields at rest
+  // the deformed field borrows the fields at rest
   self = st < 0 ? py_raise(state, st, &err) : py_object_new(type, made, release, fields_obj);
 done:
   rf_free((void *)fields);
@@ -114,7 +114,7 @@ done:
 
 PyDoc_STRVAR(pose_doc,
              "pose($self, q, /)\n--\n\n"
-             "Places of the proxies (m, 3), F^-1 as used (m, 3, 3), and how many F were flat.");
+             "Positions of the proxies (m, 3), F^-1 as used (m, 3, 3), and the number of flat F.");
 static PyObject *pose(PyObject *self, PyObject *q_obj) {
   py_state *state = py_state_of_object(self);
   const rf_deformed_field *f = self_field(self);
@@ -196,7 +196,7 @@ static PyMethodDef methods[] = {
 PyDoc_STRVAR(deformed_doc,
              "DeformedField(fields, first, model, mesh, embedding, proxies, k, safety, threads, "
              "simd=0, /)\n--\n\n"
-             "Fields at rest, one a domain, deformed with a Reduced by proxies (m, 3); those of\n"
+             "Fields at rest, one per domain, deformed with a Reduced by proxies (m, 3); those of\n"
              "domain d are first[d] to first[d+1] - 1.");
 
 static PyType_Slot slots[] = {
@@ -218,7 +218,7 @@ PyType_Spec py_deformed_field_spec = {
 
 // ---- domains ------------------------------------------------------------------------------
 
-// (members, values, from) of one domain
+// Returns (members, values, first sample) of a domain.
 static PyObject *domain_parts(const rf_deformed_domain *d, int32_t n_points) {
   PyObject *members = PyArray_SimpleNew(1, ((npy_intp[]){n_points}), NPY_BOOL);
   PyObject *values = PyArray_SimpleNew(3, ((npy_intp[]){d->n[0], d->n[1], d->n[2]}), NPY_FLOAT32);
@@ -239,7 +239,8 @@ PyDoc_STRVAR(cut_doc,
              "field_domains($module, field, proxies, labels, n, overlap, progress, threads, "
              "/)\n--\n\n"
              "Cut the Field of one grid into n domains: (overlap, labels of the proxies, list of\n"
-             "(members, values, first sample)). labels None: seeds are chosen; overlap < 0: too.");
+             "(members, values, first sample)). labels None: seeds are chosen; overlap < 0: it is\n"
+             "chosen.");
 static PyObject *cut(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *field_obj, *points_obj, *labels_obj, *progress, *result = NULL;

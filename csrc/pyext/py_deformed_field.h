@@ -5,8 +5,8 @@
 #include "deform/field.h"
 #include "pyext/py_core.h"
 
-// Borrowed: valid while `object` lives.  NULL with InputTypeError set when `object` is no
-// _core.DeformedField.
+// Returns the C field, valid while `object` lives; NULL with InputTypeError set when `object` is
+// not a _core.DeformedField.
 const rf_deformed_field *py_deformed_field_get(py_state *state, PyObject *object);
 
 #endif

@@ -1,4 +1,4 @@
-// The type _core.Device, what a session reads and writes, and the functions that make devices.
+// The type _core.Device, which sessions read and write, and the functions that make devices.
 #include "pyext/py_device.h"
 
 #include <string.h>
@@ -31,7 +31,7 @@ static PyObject *device_out(py_state *state, rf_status st, const rf_error *err, 
   return py_object_new(state->types[PY_DEVICE], device, release, NULL);
 }
 
-// times (n), positions (n, 3), quaternions (n, 4), buttons (n) or None
+// Converts times (n), positions (n, 3), quaternions (n, 4), buttons (n) or None.
 static rf_trajectory *trajectory_in(py_state *state, PyObject *tuple) {
   PyObject *objects[4];
   py_in times = {0}, positions = {0}, quaternions = {0}, buttons = {0};
@@ -59,7 +59,7 @@ done:
 
 PyDoc_STRVAR(replay_doc,
              "replay_device(trajectory, /)\n--\n\n"
-             "A device that plays (times, positions, quaternions, buttons or None).");
+             "Device that plays (times, positions, quaternions, buttons or None).");
 static PyObject *replay_device(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *tuple;
@@ -74,7 +74,7 @@ static PyObject *replay_device(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(hand_doc,
              "hand_device(trajectory, position, rotation, max_force, max_torque, /)\n--\n\n"
-             "A simulated hand: (mass, damping, stiffness) of position and rotation.");
+             "Simulated hand: (mass, damping, stiffness) of position and rotation.");
 static PyObject *hand_device(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *tuple;
@@ -155,7 +155,7 @@ static int address_in(py_state *state, PyObject *host, int port, const char *nam
 
 PyDoc_STRVAR(udp_doc,
              "udp_device(address, client, wait, max_force, max_torque, takeover, /)\n--\n\n"
-             "A bridge over UDP: (host, port) of the socket, of the client or None.");
+             "Bridge over UDP: (host, port) of the socket, of the client or None.");
 static PyObject *udp_device(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   int port, client_port, takeover;
@@ -195,7 +195,7 @@ static PyObject *udp_counts(PyObject *module, PyObject *object) {
 
 PyDoc_STRVAR(udp_accept_doc,
              "udp_accept(device, /)\n--\n\n"
-             "Let another client follow the one of a bridge once that is silent.");
+             "Allow another client to take over a bridge once its client is silent.");
 static PyObject *udp_accept(PyObject *module, PyObject *object) {
   py_state *state = py_state_of_module(module);
   rf_error err = {0};
@@ -224,7 +224,7 @@ static PyObject *spacemouse_device(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(force_dimension_doc,
              "force_dimension_device(libraries, max_force, max_torque, /)\n--\n\n"
-             "A device of Force Dimension, by the first of these libraries that is one.");
+             "A device of Force Dimension, by the first usable one of these libraries.");
 static PyObject *force_dimension_device(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *libraries;
@@ -241,7 +241,7 @@ static PyObject *force_dimension_device(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(openhaptics_doc,
              "openhaptics_device(libraries, name, max_torque, torque_unit, /)\n--\n\n"
-             "A device of OpenHaptics, by the first of these libraries that is one; name '': the\n"
+             "A device of OpenHaptics, by the first usable one of these libraries; name '': the\n"
              "default device; max_torque 0: forces only.");
 static PyObject *openhaptics_device(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
@@ -262,8 +262,8 @@ static PyObject *openhaptics_device(PyObject *module, PyObject *args) {
 PyDoc_STRVAR(
     probe_doc,
     "probe_device(device, /)\n--\n\n"
-    "(name, max_force, max_torque, max_stiffness, sensed, actuated, rate) of a device that\n"
-    "is there; DeviceError says why it is not.");
+    "(name, max_force, max_torque, max_stiffness, sensed, actuated, rate) of an available\n"
+    "device; DeviceError gives the reason if it is not available.");
 static PyObject *probe_device(PyObject *module, PyObject *object) {
   py_state *state = py_state_of_module(module);
   rf_device_info info;
@@ -281,7 +281,7 @@ static PyObject *probe_device(PyObject *module, PyObject *object) {
 
 PyDoc_STRVAR(leave_doc,
              "leave_device(device, /)\n--\n\n"
-             "In the child of a fork: let go of what the device shares with the parent.");
+             "In a forked child: release the resources that the device shares with the parent.");
 static PyObject *leave_device(PyObject *module, PyObject *object) {
   rf_device *device = py_device_get(py_state_of_module(module), object);
   if (!device) return NULL;
@@ -312,7 +312,7 @@ static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 
 PyDoc_STRVAR(device_doc,
              "Device()\n--\n\n"
-             "What a session reads poses from and writes forces to; made by functions.");
+             "Device of a session: source of poses, sink of forces; made by functions.");
 
 static PyType_Slot slots[] = {
     {Py_tp_new, device_new},

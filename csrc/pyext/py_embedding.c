@@ -1,4 +1,4 @@
-// The type _core.Embedding.  It owns all it needs: the mesh may go.
+// The type _core.Embedding.  It owns its data and does not keep the mesh.
 #include "pyext/py_embedding.h"
 
 #include "pyext/py_convert.h"
@@ -14,7 +14,7 @@ const rf_embedding *py_embedding_get(py_state *state, PyObject *object) {
 
 static void release(void *embedding) { rf_embedding_free(embedding); }
 
-// takes it over, also on failure
+// Wraps a C embedding, taken over also on failure.
 static PyObject *wrap(PyTypeObject *type, rf_embedding *embedding) {
   return py_object_new(type, embedding, release, NULL);
 }
@@ -83,7 +83,7 @@ static PyGetSetDef embedding_getset[] = {
     {0},
 };
 
-// fields on the nodes as a new array of the points, of this shape
+// Interpolates fields on the nodes to a new array of this shape on the points.
 static PyObject *interpolated(PyObject *self, const py_in *fields, int32_t n_fields, int threads,
                               int ndim, const npy_intp *shape) {
   PyObject *out = py_new_f64(ndim, shape);
@@ -100,7 +100,7 @@ static PyObject *interpolated(PyObject *self, const py_in *fields, int32_t n_fie
 
 PyDoc_STRVAR(interpolate_doc,
              "interpolate($self, u, threads, /)\n--\n\n"
-             "Field on the nodes (n, 3) to the points (v, 3).");
+             "Interpolate a field on the nodes (n, 3) to the points (v, 3).");
 static PyObject *interpolate(PyObject *self, PyObject *args) {
   const rf_embedding *e = self_embedding(self);
   PyObject *u_obj;
@@ -115,7 +115,7 @@ static PyObject *interpolate(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(transfer_doc,
              "transfer($self, vectors, threads, /)\n--\n\n"
-             "Fields on the nodes (r, n, 3) to the points (r, v, 3).");
+             "Interpolate fields on the nodes (r, n, 3) to the points (r, v, 3).");
 static PyObject *transfer(PyObject *self, PyObject *args) {
   const rf_embedding *e = self_embedding(self);
   PyObject *vectors_obj, *result = NULL;
@@ -131,7 +131,7 @@ static PyObject *transfer(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(distribute_doc,
              "distribute($self, f, /)\n--\n\n"
-             "Forces at the points (v, 3) to forces at the nodes (n, 3).");
+             "Distribute forces at the points (v, 3) to the nodes (n, 3).");
 static PyObject *distribute(PyObject *self, PyObject *arg) {
   const rf_embedding *e = self_embedding(self);
   py_in f;

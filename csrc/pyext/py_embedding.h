@@ -5,8 +5,8 @@
 #include "mesh/embed.h"
 #include "pyext/py_core.h"
 
-// Borrowed: valid while `object` lives.  NULL with InputTypeError set when `object` is no
-// _core.Embedding.
+// Returns the C embedding, valid while `object` lives; NULL with InputTypeError set when `object`
+// is not a _core.Embedding.
 const rf_embedding *py_embedding_get(py_state *state, PyObject *object);
 
 #endif

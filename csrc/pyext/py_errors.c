@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-// One row a status: the class in reducedfem.errors that reports it.
+// Names the class in reducedfem.errors for each status.
 static const char *class_of(rf_status st) {
   switch (st) {
     case RF_ERR_ARG: return "InputError";

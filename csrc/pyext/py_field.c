@@ -1,5 +1,5 @@
-// The type _core.Field.  A grid belongs to the field it was made with; fields made of others keep
-// those.
+// The type _core.Field.  A field made from samples owns its grid; one made of others keeps the
+// owners of theirs.
 #include "pyext/py_field.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "sdf/build.h"
 
 typedef struct py_field {
-  py_object object;  // keeps the tuple of the fields whose grids are used
+  py_object object;  // `kept`: tuple of the fields whose grids are used
   rf_grid *grid;     // owned, nullable
 } py_field;
 
@@ -25,10 +25,10 @@ const rf_field *py_field_get(py_state *state, PyObject *object) {
   return bad < 0 ? NULL : self_field(object);
 }
 
-// Returns a new tuple of the fields that own the grids of some fields, each once.  Keeping the
-// owners themselves avoids chains of fields that keep fields.
+// Returns a new tuple of the owners of the grids of some fields, each once.  Keeping the owners
+// avoids chains of fields that keep fields.
 static PyObject *owners_of(PyObject *fields) {
-  PyObject *owners = PyDict_New(), *result = NULL;  // in order
+  PyObject *owners = PyDict_New(), *result = NULL;  // keys in order of insertion
   for (Py_ssize_t i = 0; owners && i < PyTuple_GET_SIZE(fields); ++i) {
     PyObject *field = PyTuple_GET_ITEM(fields, i);
     PyObject *kept = ((py_object *)field)->kept;
@@ -100,7 +100,7 @@ static void field_dealloc(PyObject *self) {
 
 // ---- making -----------------------------------------------------------------------
 
-// takes the grid over, also on failure
+// Makes a field of a grid, taken over also on failure.
 static PyObject *field_of_grid(py_state *state, rf_grid *grid) {
   const rf_field_part part = {.shape = RF_SHAPE_GRID, .grid = grid};
   rf_field *field = NULL;
@@ -120,8 +120,8 @@ static PyObject *field_of_grid(py_state *state, rf_grid *grid) {
 
 PyDoc_STRVAR(from_values_doc,
              "field_from_values($module, values, origin, spacing, error, threads, /)\n--\n\n"
-             "Field of samples (nx, ny, nz), which are off from distances by the error at most;\n"
-             "infinity: any samples.");
+             "Field of samples (nx, ny, nz) that differ from true distances by at most `error`;\n"
+             "infinity: arbitrary samples.");
 static PyObject *from_values(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *values_obj, *origin_obj, *spacing_obj, *result = NULL;
@@ -154,9 +154,10 @@ static PyObject *from_values(PyObject *module, PyObject *args) {
   return result;
 }
 
-PyDoc_STRVAR(from_field_doc,
-             "field_from_field($module, field, resolution, box, progress, threads, /)\n--\n\n"
-             "Field of samples of another. resolution: three ints, voxels; box: corners (2, 3).");
+PyDoc_STRVAR(
+    from_field_doc,
+    "field_from_field($module, field, resolution, box, progress, threads, /)\n--\n\n"
+    "Field of samples of another field. resolution: three ints, voxels; box: corners (2, 3).");
 static PyObject *from_field(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *field_obj, *box_obj, *progress, *result = NULL;
@@ -203,8 +204,8 @@ PyDoc_STRVAR(
     "field_from_surface($module, vertices, triangles, resolution, expand, box, offset, exact,"
     " memory, progress, threads, /)\n--\n\n"
     "Tuple (field, closed, turned, crossing, offset, parts left out, band, error, hidden\n"
-    "triangles, error of depths). resolution: three ints; box: corners (2, 3) or None; offset: a\n"
-    "number or None; memory: bytes or 0.");
+    "triangles, depth error). resolution: three ints; box: corners (2, 3) or None; offset:\n"
+    "a number or None; memory: bytes or 0.");
 static PyObject *from_surface(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *box_obj, *offset_obj, *progress, *result = NULL;
@@ -350,9 +351,11 @@ static PyObject *gradient(PyObject *self, PyObject *args) {
   return result;
 }
 
-PyDoc_STRVAR(slack_doc,
-             "slack($self, distances, radii, /)\n--\n\n"
-             "How far balls around places with these distances are from being touched, (n,).");
+PyDoc_STRVAR(
+    slack_doc,
+    "slack($self, distances, radii, /)\n--\n\n"
+    "Bounds for culling of balls (n,): with a positive one the ball does not touch, nor does\n"
+    "it after moving and growing by less than the bound.");
 static PyObject *slack(PyObject *self, PyObject *args) {
   PyObject *d_obj, *r_obj, *out = NULL;
   if (!PyArg_ParseTuple(args, "OO:slack", &d_obj, &r_obj)) return NULL;
@@ -373,7 +376,7 @@ static PyObject *slack(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(time_doc,
              "time_distances($self, points, repeats, one_by_one, /)\n--\n\n"
-             "Seconds of each repetition of all distances, on one core (repeats,).");
+             "Seconds (repeats,) of evaluations of all distances on one core.");
 static PyObject *time_distances(PyObject *self, PyObject *args) {
   PyObject *points_obj, *out = NULL;
   int repeats, one_by_one;
@@ -481,9 +484,8 @@ static PyGetSetDef field_getset[] = {
 PyDoc_STRVAR(
     field_doc,
     "Field(fields, offset, simd=0, join='union', /)\n--\n\n"
-    "Signed distances: the smallest of those of a tuple of fields (or the largest:\n"
-    "'intersection'; or minus that of one: 'complement'), less an offset; the public face\n"
-    "is reducedfem.Field.");
+    "Signed distances: the smallest of a tuple of fields ('intersection': the largest;\n"
+    "'complement': minus that of one), less an offset; the public face is reducedfem.Field.");
 
 static PyType_Slot field_slots[] = {
     {Py_tp_new, field_new},

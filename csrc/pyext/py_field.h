@@ -5,8 +5,8 @@
 #include "pyext/py_core.h"
 #include "sdf/field.h"
 
-// Borrowed: valid while `object` lives.  NULL with InputTypeError set when `object` is no
-// _core.Field.
+// Returns the C field, valid while `object` lives; NULL with InputTypeError set when `object` is
+// not a _core.Field.
 const rf_field *py_field_get(py_state *state, PyObject *object);
 
 #endif

@@ -1,4 +1,4 @@
-// Arguments that functions on fields over a solid have in common.
+// Common arguments of functions on fields over a solid.
 #ifndef RF_PYEXT_PY_FIELDS_H
 #define RF_PYEXT_PY_FIELDS_H
 
@@ -9,15 +9,15 @@ typedef struct py_fields {
   const rf_solid *solid;  // borrowed
   py_run run;
   py_in in;            // (count, n, 3)
-  const double *data;  // of these
+  const double *data;  // borrowed from `in`
   int32_t count;
 } py_fields;
 
-// From the solid, the fields and their name, the progress callable and the threads: 0, or -1
+// Converts the solid, the fields with their name, the progress callable and the threads: 0, or -1
 // with an exception set and nothing to release.
 int py_fields_in(py_state *state, py_fields *f, PyObject *solid, PyObject *fields, const char *name,
                  PyObject *progress, int threads);
-// The same for the vectors of a basis, of which a reduced model has 1 to RF_POLYNOMIAL_MAX_R.
+// Converts likewise the vectors of a basis, 1 to RF_POLYNOMIAL_MAX_R.
 int py_basis_in(py_state *state, py_fields *f, PyObject *solid, PyObject *basis, PyObject *progress,
                 int threads);
 void py_fields_release(py_fields *f);

@@ -1,4 +1,4 @@
-// The type _core.FreeBody, guarded by a lock of its own, and steps of many bodies at once.
+// The type _core.FreeBody, each guarded by a lock, and steps of many bodies at once.
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,9 +6,9 @@
 #include "dynamics/free_body.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_damping.h"
+#include "pyext/py_motion.h"
 #include "pyext/py_object.h"
 #include "pyext/py_reduced.h"
-#include "pyext/py_motion.h"
 
 static void release(void *body) { rf_free_body_free(body); }
 
@@ -23,9 +23,9 @@ static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "OO(ddddd)id(dOO)O|O:FreeBody", &model_obj, &nodes_obj, &d->dt_s,
-                        &set.damping.mass, &set.damping.stiffness, &d->beta, &d->gamma, &d->newton_max,
-                        &d->tolerance, &set.mass, &centre_obj, &inertia_obj, &gravity_obj,
-                        &damping_obj))
+                        &set.damping.mass, &set.damping.stiffness, &d->beta, &d->gamma,
+                        &d->newton_max, &d->tolerance, &set.mass, &centre_obj, &inertia_obj,
+                        &gravity_obj, &damping_obj))
     return NULL;
   const rf_reduced *model = py_reduced_get(state, model_obj);
   if (!model || py_damping_in(state, damping_obj, &set.damping.strain_rate) < 0) return NULL;
@@ -54,7 +54,7 @@ done:
   return self;
 }
 
-// The nodes on which a force acts, as loads; NULL force: none.
+// Lists the nonzero nodal forces as loads; NULL force: none.
 static rf_status loads_of(const double *force, int32_t n_nodes, rf_load **out, int32_t *count,
                           rf_error *err) {
   rf_status st = RF_OK;
@@ -75,11 +75,11 @@ done:
   return st;
 }
 
-// One body as a crowd of one, or many: arrays in parallel.
+// One or more bodies with their forces, as parallel arrays.
 typedef struct crowd {
   npy_intp count;
   PyObject *list;       // strong: a tuple of bodies
-  PyObject **sorted;    // borrowed from it, by address: the order of locking      (count)
+  PyObject **sorted;    // borrowed from it, sorted by address, the locking order  (count)
   rf_free_body **body;  // (count)
   py_in *force;         // (count)
   rf_load **loads;      // (count)
@@ -105,7 +105,7 @@ static int by_address(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-// bodies and forces (None, or one entry a body); 0 or -1 with an exception set
+// Converts bodies and forces (None, or one entry per body); 0, or -1 with an exception set.
 static int take_crowd(py_state *state, crowd *c, PyObject *bodies, PyObject *forces) {
   c->list = PySequence_Tuple(bodies);
   if (!c->list) return -1;
@@ -153,11 +153,9 @@ static rf_status step_crowd(crowd *c, const rf_run *run, int64_t n, rf_error *er
   rf_status st = RF_OK;
   const rf_run quiet = {.threads = run->threads};
   for (npy_intp i = 0; i < c->count && st >= 0; ++i)
-    st = loads_of(c->force[i].data, c->body[i]->model->n_nodes, &c->loads[i],
-                  &c->n_loads[i], err);
+    st = loads_of(c->force[i].data, c->body[i]->model->n_nodes, &c->loads[i], &c->n_loads[i], err);
   double work = 0.0;
-  for (npy_intp i = 0; i < c->count; ++i)
-    work += py_step_work(c->body[i]->deformation);
+  for (npy_intp i = 0; i < c->count; ++i) work += py_step_work(c->body[i]->deformation);
   const int64_t chunk = c->count > 0 ? py_step_chunk(work) : n;
   for (int64_t done = 0; done < n && st >= 0;) {
     const int64_t count = n - done < chunk ? n - done : chunk;
@@ -173,7 +171,7 @@ static rf_status step_crowd(crowd *c, const rf_run *run, int64_t n, rf_error *er
 
 PyDoc_STRVAR(step_bodies_doc,
              "step_free_bodies($module, bodies, forces, n, progress, threads, /)\n--\n\n"
-             "n steps of every body under constant forces: None, or a tuple with None or an\n"
+             "Make n steps of every body under constant forces: None, or a tuple with None or an\n"
              "array (n_nodes, 3) for each.");
 static PyObject *step_bodies(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
@@ -237,7 +235,7 @@ done:
 
 PyDoc_STRVAR(reset_doc,
              "reset($self, position, quaternion, velocity, angular_velocity, q, qdot, /)\n--\n\n"
-             "State at time 0; q and qdot may be None: zero.");
+             "Set the state at time 0; q and qdot may be None: zero.");
 static PyObject *reset(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   rf_free_body *body = py_held(self);
@@ -257,7 +255,7 @@ static PyObject *reset(PyObject *self, PyObject *args) {
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  // the deformation last: nothing has changed where the pose is refused
+  // the deformation last: a rejected pose leaves the state unchanged
   const rf_rigid_state before = body->rigid;
   st = rf_free_body_set_pose(body, in[0].data, in[1].data, in[2].data, in[3].data, &err);
   if (st >= 0) {
@@ -306,7 +304,7 @@ done:
 
 PyDoc_STRVAR(restore_doc,
              "restore($self, rigid, q, qdot, qddot, steps, /)\n--\n\n"
-             "The state that `snapshot` returned, of this body or of another of its model.");
+             "Set the state that `snapshot` returned, of this body or of another of its model.");
 static PyObject *restore(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   rf_free_body *body = py_held(self);

@@ -10,7 +10,7 @@ typedef struct py_loads {
   rf_loads view;
 } py_loads;
 
-// From a tuple (ptr, node, force, patterns, coordinates) for n nodes: 0, or -1 with an
+// Converts a tuple (ptr, node, force, patterns, coordinates) for n nodes: 0, or -1 with an
 // exception set.  Release in either case.
 int py_in_loads(py_state *state, py_loads *in, PyObject *tuple, npy_intp n);
 void py_loads_release(py_loads *in);

@@ -42,7 +42,7 @@ int py_in_matrix(py_state *state, py_matrix *m, PyObject *tuple, const char *nam
   return 0;
 }
 
-// Any matrix: 0, or -1 with an exception set.  Release in either case.
+// Converts any matrix: 0, or -1 with an exception set.  Release in either case.
 static int any_matrix(py_state *state, py_matrix *m, PyObject *const parts[3], int rows, int cols) {
   const npy_intp any = PY_ANY, columns = (npy_intp)cols + 1;
   if (!(rows >= 1 && cols >= 0 && cols < INT32_MAX)) {

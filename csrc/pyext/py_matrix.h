@@ -7,11 +7,11 @@
 
 typedef struct py_matrix {
   py_in data, indices, indptr;
-  rf_csc view;  // of these arrays
+  rf_csc view;  // borrows the arrays
 } py_matrix;
 
-// From a tuple (data, indices, indptr), checked in full: 0, or -1 with an exception set.  Release
-// in either case.
+// Converts and checks a tuple (data, indices, indptr): 0, or -1 with an exception set.  Release in
+// either case.
 int py_in_matrix(py_state *state, py_matrix *m, PyObject *tuple, const char *name);
 void py_matrix_release(py_matrix *m);
 

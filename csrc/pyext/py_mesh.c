@@ -1,4 +1,4 @@
-// The type _core.Mesh, and the one that is made of voxels.
+// The type _core.Mesh, and meshes of voxels.
 #include "pyext/py_mesh.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ const rf_mesh *py_mesh_get(py_state *state, PyObject *object) {
 
 static void release(void *mesh) { rf_mesh_free(mesh); }
 
-// takes it over, also on failure
+// Wraps a C mesh, taken over also on failure.
 static PyObject *wrap(PyTypeObject *type, rf_mesh *mesh) {
   return py_object_new(type, mesh, release, NULL);
 }
@@ -160,7 +160,7 @@ static PyObject *mesh_volumes(PyObject *self, PyObject *unused) {
 
 PyDoc_STRVAR(quadratic_doc,
              "quadratic($self, /)\n--\n\n"
-             "Mesh of second-order elements, with the middles of the edges after the nodes.");
+             "Mesh of second-order elements, with the edge midpoints after the nodes.");
 static PyObject *mesh_quadratic(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_mesh *mesh = NULL;

@@ -5,8 +5,8 @@
 #include "mesh/mesh.h"
 #include "pyext/py_core.h"
 
-// Borrowed: valid while `object` lives.  NULL with InputTypeError set when
-// `object` is no _core.Mesh.
+// Returns the C mesh, valid while `object` lives; NULL with InputTypeError set when `object` is not
+// a _core.Mesh.
 const rf_mesh *py_mesh_get(py_state *state, PyObject *object);
 
 #endif

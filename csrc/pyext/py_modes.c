@@ -12,7 +12,7 @@
 
 int py_modes_arrays(py_state *state, const rf_solid *solid, int rigid, int k, PyObject **values,
                     PyObject **frequencies) {
-  // before memory is asked for: k may be anything
+  // before allocating: k is not checked yet
   const int most = rf_modes_most(solid);
   if (k < 1 || k > most) {
     py_fail(state, "InputError",
@@ -27,8 +27,8 @@ int py_modes_arrays(py_state *state, const rf_solid *solid, int rigid, int k, Py
 PyDoc_STRVAR(
     linear_modes_doc,
     "linear_modes($module, solid, k, rigid, progress, threads, /)\n--\n\n"
-    "Tuple of eigenvalues (m,), frequencies (m,) and shapes (m, n, 3); m is k, and 6 more\n"
-    "for a free solid if its rigid motions are asked for, which come first.");
+    "Tuple of eigenvalues (m,), frequencies (m,) and shapes (m, n, 3); m is k, or k + 6 for\n"
+    "a free solid with `rigid`: its rigid motions come first.");
 static PyObject *linear_modes(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid_obj = NULL, *callable = NULL;
@@ -71,10 +71,11 @@ done:
   return result;
 }
 
-PyDoc_STRVAR(modal_derivatives_doc,
-             "modal_derivatives($module, solid, shapes, progress, threads, /)\n--\n\n"
-             "Derivatives of shapes (k, n, 3), row by row: (k(k+1)/2, n, 3), i <= j, of a held\n"
-             "solid; (k*k, n, 3) of a free one.");
+PyDoc_STRVAR(
+    modal_derivatives_doc,
+    "modal_derivatives($module, solid, shapes, progress, threads, /)\n--\n\n"
+    "Derivatives of shapes (k, n, 3), row by row: (k(k+1)/2, n, 3), i <= j, of a solid with\n"
+    "fixed nodes; (k*k, n, 3) of a free one.");
 static PyObject *modal_derivatives(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid, *fields, *progress;
@@ -179,8 +180,8 @@ done:
 PyDoc_STRVAR(factor_solve_doc,
              "factor_solve($module, matrix, b, runs, threads, /)\n--\n\n"
              "Solutions x (k, n) of A x = b, b (k, n), by Cholesky's method, A a tuple (data,\n"
-             "indices, indptr) of its lower triangle; and seconds (runs, 2) of factorizations,\n"
-             "without the analysis of the pattern, and of solves.");
+             "indices, indptr) of its lower triangle; and seconds (runs, 2) of the numeric\n"
+             "factorizations and of the solves.");
 static PyObject *factor_solve(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *matrix_obj, *b_obj, *x = NULL, *seconds = NULL, *result = NULL;

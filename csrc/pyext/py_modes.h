@@ -5,8 +5,8 @@
 #include "fem/fem.h"
 #include "pyext/py_core.h"
 
-// Arrays for k eigenvalues, after `rigid` zero ones, and their frequencies; 0, or -1 with an
-// exception set where the solid has no k modes.  What is made is the caller's in any case.
+// Makes arrays for `rigid` zero and k other eigenvalues, and their frequencies; 0, or -1 with an
+// exception set, also if the solid has fewer than k modes.  The caller owns the arrays in any case.
 int py_modes_arrays(py_state *state, const rf_solid *solid, int rigid, int k, PyObject **values,
                     PyObject **frequencies);
 

@@ -7,27 +7,27 @@
 
 typedef struct py_object {
   PyObject_HEAD void *held;     // the C struct
-  void (*release)(void *held);  // frees it; called before `kept` is let go
-  PyObject *kept;               // strong; what the struct borrows, a tuple of several; nullable
-  PyThread_type_lock lock;      // around what changes the struct; NULL: nothing does
+  void (*release)(void *held);  // frees it, before `kept` is released
+  PyObject *kept;               // strong; owner of borrowed data, a tuple if several; nullable
+  PyThread_type_lock lock;      // held while the struct changes; NULL: immutable
 } py_object;
 
 static inline void *py_held(PyObject *self) { return ((py_object *)self)->held; }
-// Without the GIL, and not for longer than Python may wait.
+// Takes the lock; call without the GIL, hold it briefly: Python may wait for it.
 static inline void py_lock(PyObject *self) {
   PyThread_acquire_lock(((py_object *)self)->lock, WAIT_LOCK);
 }
 static inline void py_unlock(PyObject *self) { PyThread_release_lock(((py_object *)self)->lock); }
 
-// An object that holds `held`, which is taken over, also on failure.
+// Makes an object that owns `held`, taken over also on failure.
 PyObject *py_object_new(PyTypeObject *type, void *held, void (*release)(void *), PyObject *kept);
-// The same with a lock.
+// Makes one with a lock.
 PyObject *py_object_new_locked(PyTypeObject *type, void *held, void (*release)(void *),
                                PyObject *kept);
 
 void py_object_dealloc(PyObject *self);
-// For types whose objects keep others.  None has tp_clear: objects are complete when they are
-// made, of older ones, so that no circle runs through them.
+// tp_traverse of types whose objects keep others.  There is no tp_clear: objects keep only older
+// objects, so they form no cycles.
 int py_object_traverse(PyObject *self, visitproc visit, void *arg);
 
 #endif

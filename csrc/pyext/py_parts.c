@@ -1,4 +1,4 @@
-// The type _core.ReducedParts: what a reduced model can be put together from anew.
+// The type _core.ReducedParts: parts by material, from which reduced models are assembled.
 #include <string.h>
 
 #include "base/alloc.h"
@@ -11,7 +11,7 @@ static const rf_reduced_parts *self_parts(PyObject *self) { return py_held(self)
 
 static void release(void *parts) { rf_reduced_parts_free(parts); }
 
-// takes it over, also on failure
+// Wraps C parts, taken over also on failure.
 static PyObject *wrap(PyTypeObject *type, rf_reduced_parts *parts) {
   return py_object_new(type, parts, release, NULL);
 }
@@ -90,10 +90,11 @@ static PyObject *take_apart(PyObject *module, PyObject *args) {
   return result;
 }
 
-PyDoc_STRVAR(combine_doc,
-             "combine($self, like, constants, /)\n--\n\n"
-             "A Reduced with the basis of another; constants (m, 3): lambda, mu, density, of a\n"
-             "general material its factor, 0 and density.");
+PyDoc_STRVAR(
+    combine_doc,
+    "combine($self, like, constants, /)\n--\n\n"
+    "Reduced with the basis of another; constants (m, 3): lambda, mu, density; of a general\n"
+    "material its factor, 0 and density.");
 static PyObject *combine(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   const rf_reduced_parts *parts = self_parts(self);
@@ -108,7 +109,7 @@ static PyObject *combine(PyObject *self, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  // rf_part_constants is three doubles in the order of the columns
+  // rf_part_constants has three doubles in the order of the columns
   st = rf_reduced_parts_combine(parts, like, constants.data, &model, &err);
   Py_END_ALLOW_THREADS
   py_in_release(&constants);

@@ -62,7 +62,7 @@ done:
   return self;
 }
 
-// q of a deformable tree, or NULL data for None
+// Converts q of a deformable tree; NULL data for None.
 static int q_in(PyObject *self, py_in *q, PyObject *object) {
   const rf_point_tree *t = self_tree(self);
   if (object == Py_None) return 0;
@@ -110,7 +110,7 @@ static PyObject *radii(PyObject *self, PyObject *args) {
   return out;
 }
 
-// by place to the order of the shell
+// Permutes rows from places in the tree to the order of the shell.
 static PyObject *moved(PyObject *self, PyObject *args, int normals) {
   const rf_point_tree *t = self_tree(self);
   PyObject *q_obj, *out = NULL;

@@ -1,4 +1,4 @@
-// Iso-surfaces of grids; points on level sets, and how evenly they lie.
+// Iso-surfaces of grids; points on level sets, and their uniformity.
 #include <stdbool.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 #include "pyext/py_surface.h"
 #include "sdf/isosurface.h"
 
-// arrays of a surface, which is freed
+// Converts a surface to arrays and frees it.
 static PyObject *give_surface(rf_isosurface *s, bool with_closing) {
   PyObject *v = py_new_f64(2, (npy_intp[]){s->n_vertices, 3});
   PyObject *t = py_new_i32(2, (npy_intp[]){s->n_triangles, 3});
@@ -44,7 +44,7 @@ static PyObject *isosurface(PyObject *module, PyObject *args) {
     return NULL;
   py_run run;
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
-  // others would be rounded
+  // other dtypes would be rounded
   if (!PyArray_Check(values_obj) || PyArray_TYPE((PyArrayObject *)values_obj) != NPY_FLOAT32)
     return py_fail(state, "InputTypeError", "values must be a float32 array");
   py_in values = {0}, origin = {0}, spacing = {0};
@@ -91,7 +91,7 @@ static PyObject *level_set(PyObject *module, PyObject *args) {
   return st < 0 ? py_raise(state, st, &err) : give_surface(&s, false);
 }
 
-// points (n, 3), 1 <= n
+// Converts points (n, 3), 1 <= n.
 static int take_points(py_state *state, py_in *in, PyObject *object, const char *name,
                        npy_intp rows) {
   if (py_in_f64(in, object, name, 2, (npy_intp[]){rows, 3}) < 0) return -1;
@@ -194,7 +194,8 @@ done:
 PyDoc_STRVAR(thinness_doc,
              "shell_thinness($module, field, vertices, triangles, level_set, depth, samples,\n"
              "               progress, threads, /)\n--\n\n"
-             "Share of a surface's area with no inside of a field at a depth, either way.");
+             "Share of a surface's area where the field is at least level_set at a depth on both\n"
+             "sides.");
 static PyObject *shell_thinness(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *field_obj, *vertices, *triangles, *progress, *result = NULL;
@@ -222,12 +223,11 @@ static PyObject *shell_thinness(PyObject *module, PyObject *args) {
 
 // ---- measures ------------------------------------------------------------------------
 
-PyDoc_STRVAR(
-    uniformity_doc,
-    "shell_uniformity($module, vertices, triangles, field, level_set, points, normals,\n"
-    "                 samples, progress, threads, /)\n--\n\n"
-    "Tuple (spacing, mean, deviation, least, gap); all but the first in spacings. The field,\n"
-    "whose level set was triangulated, may be None.");
+PyDoc_STRVAR(uniformity_doc,
+             "shell_uniformity($module, vertices, triangles, field, level_set, points, normals,\n"
+             "                 samples, progress, threads, /)\n--\n\n"
+             "Tuple (spacing, mean, deviation, least, gap); all but the first in spacings. field:\n"
+             "the one whose level set was triangulated, or None.");
 static PyObject *shell_uniformity(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *field_obj, *points_obj, *normals_obj, *progress;
@@ -273,7 +273,7 @@ static PyObject *shell_uniformity(PyObject *module, PyObject *args) {
 PyDoc_STRVAR(areas_doc,
              "shell_areas($module, vertices, triangles, points, normals, samples, seed, progress,\n"
              "            threads, /)\n--\n\n"
-             "Area that each point stands for, (n,).");
+             "Area represented by each point, (n,).");
 static PyObject *shell_areas(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *points_obj, *normals_obj, *progress, *result = NULL;
@@ -313,7 +313,7 @@ static PyObject *shell_areas(PyObject *module, PyObject *args) {
 
 // ---- other shells --------------------------------------------------------------------
 
-// arrays of a shell, which is freed
+// Converts a shell to arrays and frees it.
 static PyObject *give_points(rf_shell_points *s) {
   PyObject *points = py_new_f64(2, (npy_intp[]){s->n, 3});
   PyObject *normals = py_new_f64(2, (npy_intp[]){s->n, 3});
@@ -360,7 +360,7 @@ static PyObject *shell_from_voxels(PyObject *module, PyObject *args) {
 PyDoc_STRVAR(from_depth_cube_doc,
              "shell_from_depth_cube($module, vertices, triangles, resolution, progress, threads,\n"
              "                      /)\n--\n\n"
-             "Where rays along the axes meet a surface, and inward normals (n, 3).");
+             "Intersections of axis-parallel rays with a surface, and inward normals (n, 3).");
 static PyObject *shell_from_depth_cube(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *progress, *result = NULL;
@@ -386,7 +386,7 @@ static PyObject *shell_from_depth_cube(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(normals_doc,
              "shell_normals($module, vertices, triangles, points, progress, threads, /)\n--\n\n"
-             "Inward normals of the features of a surface nearest to points, (n, 3).");
+             "Inward normals of the surface features nearest to points, (n, 3).");
 static PyObject *shell_normals(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *points_obj, *progress, *result = NULL;

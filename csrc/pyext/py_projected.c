@@ -44,7 +44,7 @@ static PyObject *projected_new(PyTypeObject *type, PyObject *args, PyObject *kwa
   return st < 0 ? py_raise(state, st, &err) : py_object_new(type, model, release, solid_obj);
 }
 
-// Result that a method computes; one function serves them all.
+// Result of a method; one function computes them all.
 typedef enum py_wanted { ENERGY, FORCE, STIFFNESS, DISPLACEMENT, PROJECTION } py_wanted;
 
 static rf_status compute(const rf_projected *m, const rf_run *run, py_wanted wanted,
@@ -61,7 +61,7 @@ static rf_status compute(const rf_projected *m, const rf_run *run, py_wanted wan
   return st;
 }
 
-// arguments (q or force, threads); the result has `ndim` axes
+// Evaluates with the arguments (q or force, threads); the result has `ndim` axes.
 static PyObject *answer(PyObject *self, PyObject *args, py_wanted wanted, int ndim,
                         const npy_intp *shape) {
   const rf_projected *m = self_model(self);

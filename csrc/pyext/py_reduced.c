@@ -15,7 +15,7 @@ const rf_reduced *py_reduced_get(py_state *state, PyObject *object) {
 
 static void release(void *model) { rf_reduced_free(model); }
 
-// takes it over, also on failure
+// Wraps a C model, taken over also on failure.
 static PyObject *wrap(PyTypeObject *type, rf_reduced *model) {
   return py_object_new(type, model, release, NULL);
 }
@@ -136,10 +136,10 @@ static PyObject *strain_energy(PyObject *self, PyObject *q) {
   return evaluate(self, q, &energy, NULL, NULL) < 0 ? NULL : PyFloat_FromDouble(energy);
 }
 
-// The part of the model that maps reduced to nodal fields or back, on checked values.
+// Maps reduced to nodal values or back, on checked values.
 typedef void (*linear_map)(const rf_reduced *model, const double *from, double *to);
 
-// releases `from`
+// Returns a new array with the map of `from`, which is released.
 static PyObject *mapped(PyObject *self, linear_map map, py_in *from, int ndim,
                         const npy_intp *shape) {
   PyObject *out = py_new_f64(ndim, shape);

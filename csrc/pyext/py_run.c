@@ -2,7 +2,7 @@
 
 #include <time.h>
 
-// at most 20 calls a second: cheap beside the work, quick enough for Ctrl-C
+// shortest time between calls: cheap beside the work, quick enough for Ctrl-C
 static const double PROGRESS_PERIOD_S = 0.05;
 
 double py_now_s(void) {
@@ -11,12 +11,12 @@ double py_now_s(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-// called without the GIL, on the thread that made the call
+// Reports progress and checks signals; called without the GIL, on the caller's thread.
 static int on_progress(void *context, int64_t done, int64_t total) {
   py_run *r = context;
   const double now = py_now_s();
-  // a poll without a count asks for signals only and must not use up the callable's turn;
-  // the last count is always told, so that bars end full
+  // a poll without a count checks signals only and must not delay the next report; the last count
+  // is always reported, so that bars end full
   const int tells = r->callable && r->callable != Py_None && total > 0 &&
                     (now >= r->next_call_s || done == total);
   if (!tells && now < r->next_signals_s) return 0;

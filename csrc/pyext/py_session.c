@@ -1,7 +1,7 @@
-// The type _core.Session: a haptic session, guarded by a lock of its own.
+// The type _core.Session: a haptic session, each guarded by a lock.
 //
-// It keeps contacts and device for what the loop borrows, and copies simulations: the loop touches
-// no Python object.
+// It keeps the contacts and the device, whose C data the loop borrows, and copies simulations: the
+// loop touches no Python object.
 #include <stddef.h>
 
 #include "base/alloc.h"
@@ -9,13 +9,13 @@
 #include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_device.h"
-#include "pyext/py_object.h"
 #include "pyext/py_motion.h"
+#include "pyext/py_object.h"
 
 static rf_session *self_session(PyObject *self) { return py_held(self); }
 
-// In a forked child the thread that held the lock does not exist, and nothing changes any more: no
-// lock is taken.
+// Takes no lock in a forked child: the thread that held it does not exist there, and the session no
+// longer changes.
 static void lock(PyObject *self) {
   if (rf_session_here(self_session(self))) py_lock(self);
 }
@@ -27,7 +27,7 @@ static void release(void *held) { (void)rf_session_free(held); }
 
 static void session_dealloc(PyObject *self) {
   py_object *o = (py_object *)self;
-  // what a cycle that never ends still uses is lost, rather than taken from under it
+  // a cycle that never ends still uses what the session keeps: leak it
   if (!rf_session_free(o->held)) o->kept = NULL;
   o->held = NULL;
   py_object_dealloc(self);
@@ -133,7 +133,7 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
       workspace_in(workspace, &set.workspace) < 0 || safety_in(safety, &set) < 0)
     return NULL;
   if (copies_in(state, contacts, shells, field, &c) < 0) goto done;
-  // simulations too: the copies borrow their models
+  // keeps the simulations too: the copies borrow their models
   kept = PyTuple_Pack(4, device_obj, contacts, shells, field);
   if (!kept) goto done;
   rf_session *session = NULL;
@@ -156,13 +156,13 @@ done:
 
 PyDoc_STRVAR(start_doc,
              "start($self, file, /)\n--\n\n"
-             "Open the device and begin; file: a descriptor for the records, or -1.");
+             "Open the device and start the threads; file: a descriptor for the records, or -1.");
 static PyObject *start(PyObject *self, PyObject *args) {
   int file;
   rf_error err = {0};
   rf_status st;
   if (!PyArg_ParseTuple(args, "i:start", &file)) return NULL;
-  // opening a device may wait: signals are answered, and if nothing comes of that it goes on
+  // opening a device may wait: handle signals and retry unless a handler raised
   do {
     Py_BEGIN_ALLOW_THREADS
     lock(self);
@@ -175,13 +175,13 @@ static PyObject *start(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(advance_doc,
              "advance($self, n, /)\n--\n\n"
-             "Make n cycles here and now.");
+             "Run n cycles in the calling thread.");
 static PyObject *advance(PyObject *self, PyObject *args) {
   long long n;
   rf_error err = {0};
   rf_status st;
   if (!PyArg_ParseTuple(args, "L:advance", &n)) return NULL;
-  // interrupted is only who waited for the device to open: no cycle has been made
+  // only opening the device can be interrupted, before any cycle: retry as in `start`
   do {
     Py_BEGIN_ALLOW_THREADS
     lock(self);
@@ -194,7 +194,7 @@ static PyObject *advance(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(stop_doc,
              "stop($self, /)\n--\n\n"
-             "Forces out, threads joined, the device closed.");
+             "Fade out the forces, join the threads, close the device.");
 static PyObject *stop(PyObject *self, PyObject *unused) {
   (void)unused;
   Py_BEGIN_ALLOW_THREADS
@@ -207,7 +207,7 @@ static PyObject *stop(PyObject *self, PyObject *unused) {
 
 PyDoc_STRVAR(close_doc,
              "close($self, /)\n--\n\n"
-             "As stop, for good: the device is free.");
+             "Stop for good and release the device.");
 static PyObject *close_session(PyObject *self, PyObject *unused) {
   (void)unused;
   Py_BEGIN_ALLOW_THREADS
@@ -220,7 +220,7 @@ static PyObject *close_session(PyObject *self, PyObject *unused) {
 
 PyDoc_STRVAR(wait_doc,
              "wait($self, seconds, /)\n--\n\n"
-             "Whether the thread has ended, after waiting for it no longer than that.");
+             "Wait at most `seconds` for the thread to end; return True if it has ended.");
 static PyObject *wait_for_end(PyObject *self, PyObject *args) {
   double seconds;
   bool ended;
@@ -233,11 +233,10 @@ static PyObject *wait_for_end(PyObject *self, PyObject *args) {
   return PyBool_FromLong(ended);
 }
 
-PyDoc_STRVAR(
-    command_doc,
-    "command($self, kind, value, dt, coupling, dynamics, /)\n--\n\n"
-    "Ask something of the loop; False: too much waits already. kind: 0 forces in (value 1)\n"
-    "or out (0), 1 recentre, 2 coupling.");
+PyDoc_STRVAR(command_doc,
+             "command($self, kind, value, dt, coupling, dynamics, /)\n--\n\n"
+             "Queue a command for the loop; False: the queue is full. kind: 0 forces in (value 1)\n"
+             "or out (0), 1 recentre, 2 coupling.");
 static PyObject *command(PyObject *self, PyObject *args) {
   PyObject *coupling, *dynamics;
   int kind;
@@ -265,18 +264,18 @@ static PyObject *command(PyObject *self, PyObject *args) {
   return PyBool_FromLong(taken);
 }
 
-// ---- looking ----------------------------------------------------------------------------
+// ---- reading ----------------------------------------------------------------------------
 
 PyDoc_STRVAR(
     snapshot_doc,
     "snapshot($self, /)\n--\n\n"
-    "(whether it is new, bytes): a record, then the coordinates of all simulations. None:\n"
-    "no cycle has ended yet.");
+    "(True if new, bytes): a record, then the coordinates of all simulations. None: no cycle\n"
+    "has ended yet.");
 static PyObject *snapshot(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_session *session = self_session(self);
   const size_t bytes = rf_tick_snapshot_bytes_rt(rf_session_loop(session)->tick);
-  // a cycle is counted once its state is there
+  // a cycle is counted after its state is published
   if (atomic_load(&rf_session_loop(session)->ticks) == 0) Py_RETURN_NONE;
   PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
   bool fresh;
@@ -292,7 +291,7 @@ static PyObject *snapshot(PyObject *self, PyObject *unused) {
 
 PyDoc_STRVAR(records_doc,
              "records($self, most, /)\n--\n\n"
-             "The next records that nobody has had, up to so many, as bytes.");
+             "Remove up to `most` records from the queue, oldest first; return them as bytes.");
 static PyObject *records(PyObject *self, PyObject *args) {
   long long most;
   int64_t n;
@@ -317,7 +316,7 @@ static PyObject *records(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(status_doc,
              "status($self, /)\n--\n\n"
-             "A dict of what has happened so far.");
+             "Status of the session as a dict: phase, failure, counts and statistics.");
 static PyObject *status(PyObject *self, PyObject *unused) {
   (void)unused;
   static const char *const phases[] = {"ready", "running", "stopped", "finished", "failed"};
@@ -346,7 +345,7 @@ static PyObject *status(PyObject *self, PyObject *unused) {
 PyDoc_STRVAR(
     device_doc,
     "device($self, /)\n--\n\n"
-    "(name, max_force, max_torque, max_stiffness, sensed, actuated, rate) as it was opened.");
+    "(name, max_force, max_torque, max_stiffness, sensed, actuated, rate) when last opened.");
 static PyObject *device(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_device_info info;
@@ -358,10 +357,11 @@ static PyObject *device(PyObject *self, PyObject *unused) {
   return py_device_info(&info);
 }
 
-PyDoc_STRVAR(times_doc,
-             "times($self, shares, /)\n--\n\n"
-             "Times [us] that these shares of all cycles do not exceed, shape (4, n): computing,\n"
-             "of it on a processor, lateness, contact.");
+PyDoc_STRVAR(
+    times_doc,
+    "times($self, shares, /)\n--\n\n"
+    "Quantiles [us] of cycle times at these shares, shape (4, n): computing, its processor\n"
+    "time, lateness, contact.");
 static PyObject *times(PyObject *self, PyObject *args) {
   PyObject *shares_obj;
   py_in shares;
@@ -380,7 +380,8 @@ static PyObject *times(PyObject *self, PyObject *args) {
 
 PyDoc_STRVAR(restore_doc,
              "restore($self, k, simulation, /)\n--\n\n"
-             "The simulation gets the state of the copy of contact k, or of the field (-1).");
+             "Copy the state of the session's copy, of contact k or of the field (-1), to the\n"
+             "simulation.");
 static PyObject *restore(PyObject *self, PyObject *args) {
   PyObject *simulation;
   int k;
@@ -390,7 +391,7 @@ static PyObject *restore(PyObject *self, PyObject *args) {
   Py_BEGIN_ALLOW_THREADS
   lock(self);
   Py_END_ALLOW_THREADS
-  // locked until it is copied: another thread may start the session
+  // locked until copied: another thread may start the session
   const rf_motion *from = rf_tick_simulation(rf_session_loop(self_session(self))->tick, k);
   if (!rf_session_wait(self_session(self), 0.0))
     py_fail(state, "InputError", "the session is running: stop it first");
@@ -490,7 +491,7 @@ static PyObject *record_layout(PyObject *module, PyObject *unused) {
     PyList_SET_ITEM(formats, k, PyUnicode_FromString(all[k].format));
     PyList_SET_ITEM(offsets, k, PyLong_FromSize_t(all[k].offset));
   }
-  // a NULL anywhere makes this fail, with the exception that is set
+  // fails on a NULL argument, whose exception is set
   return Py_BuildValue("(NNNn)", names, formats, offsets, (Py_ssize_t)sizeof(rf_tick_record));
 }
 

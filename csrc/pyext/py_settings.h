@@ -5,8 +5,8 @@
 #include "base/settings.h"
 #include "pyext/py_core.h"
 
-// Fills the fields of `to` from `dict`.  0, or -1 with InputTypeError: an unknown name, a missing
-// one, or a value of another kind; `of` names the owner of the settings.
+// Fills the fields of `to` from `dict`.  Returns 0, or -1 with InputTypeError: an unknown name, a
+// missing one, or a value of another kind; `of` names the owner of the settings.
 int py_settings_in(py_state *state, PyObject *dict, const char *of, const rf_setting *table,
                    void *to);
 

@@ -50,7 +50,7 @@ done:
   return result;
 }
 
-// Indices of what the call kept; frees the marks, NULL where there was no memory for them.
+// Returns the indices marked in `keep` and frees it; NULL `keep`: out of memory.
 static PyObject *kept_indices(py_state *state, rf_status st, const rf_error *err, int32_t count,
                               bool *keep) {
   PyObject *out = NULL;
@@ -72,7 +72,7 @@ static PyObject *kept_indices(py_state *state, rf_status st, const rf_error *err
 
 PyDoc_STRVAR(thin_doc,
              "thin($module, points, distance, progress, threads, /)\n--\n\n"
-             "Indices of points (m, d) that keep a distance; see csrc/basis/thin.h.");
+             "Indices of points (m, d) that keep a minimum distance; see csrc/basis/thin.h.");
 static PyObject *thin(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *points_obj, *progress;
@@ -136,7 +136,7 @@ done:
 
 PyDoc_STRVAR(thin_shapes_doc,
              "thin_shapes($module, solid, shapes, distance, progress, threads, /)\n--\n\n"
-             "Indices of shapes (m, n, 3) that keep a distance in the metric of the mass.");
+             "Indices of shapes (m, n, 3) that keep a minimum distance in the metric of the mass.");
 static PyObject *thin_shapes(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid, *fields, *progress;
@@ -184,10 +184,10 @@ static PyObject *mass_product(PyObject *module, PyObject *args) {
   return py_result(state, st, &err, out);
 }
 
-PyDoc_STRVAR(independent_doc,
-             "independent($module, solid, vectors, tolerance, progress, threads, /)\n--\n\n"
-             "Residual (m,) of each deformation (m, n, 3) beside those kept before it; 0 where it\n"
-             "is not kept.");
+PyDoc_STRVAR(
+    independent_doc,
+    "independent($module, solid, vectors, tolerance, progress, threads, /)\n--\n\n"
+    "Residual (m,) of each deformation (m, n, 3) beside those kept before it; 0: not kept.");
 static PyObject *independent(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *solid, *fields, *progress;

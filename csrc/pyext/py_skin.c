@@ -44,7 +44,7 @@ done:
   return self;
 }
 
-// positions (normals 0) or normals (1) of some points or all
+// Computes positions (normals 0) or normals (1) of some or all points.
 static PyObject *evaluate(PyObject *self, PyObject *args, int normals) {
   py_state *state = py_state_of_object(self);
   const rf_skin *s = self_skin(self);

@@ -50,7 +50,7 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   if (elasticity_obj != Py_None && py_in_f64(&elasticity, elasticity_obj, "elasticity", 3,
                                              (npy_intp[]){materials.shape[0], 6, 6}) < 0)
     goto done;
-  // rf_material is three doubles in the order of the columns
+  // rf_material has three doubles in the order of the columns
   const rf_solid_settings set = {.material = materials.data,
                                  .n_materials = (int32_t)materials.shape[0],
                                  .elasticity = elasticity.data,
@@ -91,7 +91,7 @@ PyObject *py_csc_out(rf_csc *a) {
 
 PyDoc_STRVAR(mass_doc,
              "mass($self, lumped, /)\n--\n\n"
-             "Whole mass matrix as CSC arrays (data, indices, indptr).");
+             "Full mass matrix as CSC arrays (data, indices, indptr).");
 static PyObject *solid_mass(PyObject *self, PyObject *args) {
   int lumped;
   if (!PyArg_ParseTuple(args, "p:mass", &lumped)) return NULL;
@@ -117,7 +117,7 @@ done:
   return st;
 }
 
-// the arguments (u, threads) of an evaluation: 0, or -1 with an exception set
+// Converts the arguments (u, threads) of an evaluation: 0, or -1 with an exception set.
 static int evaluation_in(PyObject *self, PyObject *args, const char *format, int none_is_rest,
                          py_run *run, py_in *u) {
   PyObject *u_obj;
@@ -131,7 +131,7 @@ static int evaluation_in(PyObject *self, PyObject *args, const char *format, int
 
 PyDoc_STRVAR(stiffness_doc,
              "stiffness($self, u, threads, /)\n--\n\n"
-             "Whole tangent stiffness at u (None: rest) as CSC arrays (data, indices, indptr).");
+             "Full tangent stiffness at u (None: rest) as CSC arrays (data, indices, indptr).");
 static PyObject *solid_stiffness(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
   py_run run;
@@ -222,7 +222,7 @@ static PyObject *solid_strain_energy(PyObject *self, PyObject *args) {
   return PyFloat_FromDouble(energy);
 }
 
-// n_products fields, one after another, as the pointers the C call wants
+// Lists pointers to n_products consecutive fields.
 static rf_status hessian_products(const rf_solid *s, const rf_run *run, int32_t count,
                                   const double *a, const double *b, double *out, rf_error *err) {
   rf_status st = RF_OK;
@@ -278,7 +278,7 @@ done:
 
 PyDoc_STRVAR(held_doc,
              "require_held($self, /)\n--\n\n"
-             "Raise MeshError when some part of the solid could move without strain.");
+             "Raise MeshError if some part of the solid could move without strain.");
 static PyObject *solid_require_held(PyObject *self, PyObject *unused) {
   (void)unused;
   rf_error err = {0};
@@ -290,7 +290,7 @@ static PyObject *solid_require_held(PyObject *self, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-// seconds of each of `runs` evaluations of force and, if asked for, tangent, or half of it
+// Measures `runs` evaluations of force and, on request, the tangent or its upper half, in seconds.
 static rf_status time_evaluations(const rf_solid *s, const rf_run *run, const double *u,
                                   int tangent, int upper, int32_t runs, double *seconds,
                                   rf_error *err) {
@@ -311,10 +311,11 @@ done:
   return st;
 }
 
-PyDoc_STRVAR(time_doc,
-             "time_evaluate($self, u, tangent, runs, threads, upper=False, /)\n--\n\n"
-             "Seconds (runs,) of evaluations of force and, if asked for, tangent blocks: all, or\n"
-             "those on and above the diagonal.");
+PyDoc_STRVAR(
+    time_doc,
+    "time_evaluate($self, u, tangent, runs, threads, upper=False, /)\n--\n\n"
+    "Seconds (runs,) of evaluations of force and, on request, tangent blocks: all, or those\n"
+    "on and above the diagonal.");
 static PyObject *solid_time_evaluate(PyObject *self, PyObject *args) {
   const rf_solid *s = self_solid(self);
   py_state *state = py_state_of_object(self);
@@ -477,7 +478,7 @@ PyType_Spec py_solid_spec = {
 
 PyDoc_STRVAR(simd_doc,
              "simd_available($module, simd, /)\n--\n\n"
-             "Whether this processor has an instruction set: 1 plain, 2 AVX2, 3 AVX-512.");
+             "True if this processor has an instruction set: 1 plain, 2 AVX2, 3 AVX-512.");
 static PyObject *simd_available(PyObject *module, PyObject *args) {
   (void)module;
   int simd;

@@ -6,11 +6,11 @@
 
 #include "fem/fem.h"
 
-// Borrowed: valid while `object` lives.  NULL with InputTypeError set when
-// `object` is no _core.Solid.
+// Returns the C solid, valid while `object` lives; NULL with InputTypeError set when `object` is
+// not a _core.Solid.
 const rf_solid *py_solid_get(py_state *state, PyObject *object);
 
-// (data, indices, indptr) with fresh arrays; the matrix is freed.
+// Returns (data, indices, indptr) with new arrays; frees the matrix.
 PyObject *py_csc_out(rf_csc *a);
 
 #endif

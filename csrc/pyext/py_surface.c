@@ -86,7 +86,7 @@ static PyObject *surface_measure(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(merge_doc,
              "surface_merge($module, vertices, /)\n--\n\n"
-             "For each vertex the first one at exactly the same place, int32 (v,).");
+             "For each vertex the first one at exactly the same position, int32 (v,).");
 static PyObject *surface_merge(PyObject *module, PyObject *arg) {
   py_state *state = py_state_of_module(module);
   py_in vertices;
@@ -129,10 +129,11 @@ static PyObject *surface_normals(PyObject *module, PyObject *args) {
   return out;
 }
 
-PyDoc_STRVAR(cast_doc,
-             "surface_cast($module, vertices, triangles, origin, direction, /)\n--\n\n"
-             "What a ray hits first: (triangle, distance, a, b, c) with barycentric coordinates;\n"
-             "triangle -1: nothing.");
+PyDoc_STRVAR(
+    cast_doc,
+    "surface_cast($module, vertices, triangles, origin, direction, /)\n--\n\n"
+    "First hit of a ray: (triangle, distance, a, b, c) with barycentric coordinates; triangle\n"
+    "-1: no hit.");
 static PyObject *surface_cast(PyObject *module, PyObject *args) {
   PyObject *vertices, *triangles, *origin_obj, *direction_obj, *result = NULL;
   if (!PyArg_ParseTuple(args, "OOOO:surface_cast", &vertices, &triangles, &origin_obj,
@@ -170,8 +171,8 @@ PyDoc_STRVAR(
     closest_doc,
     "surface_closest($module, vertices, triangles, points, bound, /)\n--\n\n"
     "Tuple (distance (n,), place (n, 3), pseudonormal (n, 3), triangle (n,), feature (n,))\n"
-    "of what is nearest to points; feature: 0 face, 1 edge, 2 vertex; triangle -1: nothing\n"
-    "is within the bound.");
+    "nearest to points; feature: 0 face, 1 edge, 2 vertex; triangle -1: none within the\n"
+    "bound.");
 static PyObject *surface_closest(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *p_obj, *out[5] = {NULL}, *result = NULL;
@@ -224,7 +225,7 @@ static PyObject *surface_closest(PyObject *module, PyObject *args) {
 PyDoc_STRVAR(crossings_doc,
              "surface_crossings($module, vertices, triangles, all, progress, threads, /)\n--\n\n"
              "Pairs of triangles that meet other than at common corners and sides, int32 (n, 2);\n"
-             "unless all are wanted only (whether any meet, whether any cross).");
+             "without `all` only (any meet, any cross).");
 static PyObject *surface_crossings(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *progress, *result = NULL;
@@ -264,7 +265,7 @@ static PyObject *surface_crossings(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(bounds_solid_doc,
              "surface_bounds_solid($module, vertices, triangles, progress, threads, /)\n--\n\n"
-             "Whether a surface is closed, one piece, and does not meet itself.");
+             "True if a surface is closed, of one piece, and does not meet itself.");
 static PyObject *surface_bounds_solid(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *progress, *result = NULL;

@@ -7,11 +7,11 @@
 
 typedef struct py_surface {
   py_in vertices, triangles;
-  rf_surface view;  // of these arrays
+  rf_surface view;  // borrows the arrays
 } py_surface;
 
-// From vertices (v, 3) and triangles (t, 3), checked in full, neither of them empty: 0, or -1 with
-// an exception set.  Release in either case.
+// Converts and checks vertices (v, 3) and triangles (t, 3), neither empty: 0, or -1 with an
+// exception set.  Release in either case.
 int py_in_surface(py_state *state, py_surface *in, PyObject *vertices, PyObject *triangles);
 void py_surface_release(py_surface *in);
 

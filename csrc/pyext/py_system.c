@@ -30,7 +30,7 @@ static PyObject *alloc_counters(PyObject *module, PyObject *unused) {
 
 PyDoc_STRVAR(reset_doc,
              "alloc_reset_peak($module, /)\n--\n\n"
-             "Make the present number of live bytes the peak.");
+             "Reset the peak to the present number of live bytes.");
 static PyObject *alloc_reset_peak(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
   rf_alloc_reset_peak();
@@ -39,7 +39,7 @@ static PyObject *alloc_reset_peak(PyObject *module, PyObject *unused) {
 
 PyDoc_STRVAR(fail_doc,
              "alloc_fail_from($module, k, /)\n--\n\n"
-             "Let the k-th C allocation from now and all later ones fail; k < 0 ends this.");
+             "Make the k-th C allocation from now and all later ones fail; k < 0 ends this.");
 static PyObject *alloc_fail_from(PyObject *module, PyObject *arg) {
   (void)module;
   const long long k = PyLong_AsLongLong(arg);

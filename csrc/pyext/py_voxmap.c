@@ -21,7 +21,7 @@ const rf_voxmap *py_voxmap_get(py_state *state, PyObject *object) {
 
 static void release(void *map) { rf_voxmap_free(map); }
 
-// takes it over, also on failure
+// Wraps a C voxmap, taken over also on failure.
 static PyObject *wrap(PyTypeObject *type, rf_voxmap *map) {
   return py_object_new(type, map, release, NULL);
 }
@@ -80,7 +80,7 @@ static PyObject *build(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(values_doc,
              "values($self, /)\n--\n\n"
-             "A fresh array of all voxels, uint8 (nx, ny, nz).");
+             "Fresh array of all voxels, uint8 (nx, ny, nz).");
 static PyObject *values(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_voxmap *m = self_map(self);
@@ -95,7 +95,7 @@ static PyObject *values(PyObject *self, PyObject *unused) {
 
 PyDoc_STRVAR(at_doc,
              "at($self, points, /)\n--\n\n"
-             "Voxels that hold points (k, 3), uint8 (k,).");
+             "Values of the voxels that contain points (k, 3), uint8 (k,).");
 static PyObject *at(PyObject *self, PyObject *points_obj) {
   const rf_voxmap *m = self_map(self);
   py_in points = {0};
@@ -249,7 +249,7 @@ static PyMethodDef contact_methods[] = {
 
 PyDoc_STRVAR(contact_doc,
              "VoxmapContact(voxmap, points, normals, stiffness, /)\n--\n\n"
-             "Points (n, 3) with inward unit normals against a Voxmap.");
+             "Contact of points (n, 3) with inward unit normals and a Voxmap.");
 
 static PyType_Slot contact_slots[] = {
     {Py_tp_new, contact_new},

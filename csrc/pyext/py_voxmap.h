@@ -5,8 +5,8 @@
 #include "pyext/py_core.h"
 #include "sdf/voxmap.h"
 
-// Borrowed: valid while `object` lives.  NULL with InputTypeError set when `object` is no
-// _core.Voxmap.
+// Returns the C voxmap, valid while `object` lives; NULL with InputTypeError set when `object` is
+// not a _core.Voxmap.
 const rf_voxmap *py_voxmap_get(py_state *state, PyObject *object);
 
 #endif

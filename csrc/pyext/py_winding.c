@@ -1,4 +1,4 @@
-// Winding numbers of surfaces, which way their parts face, their holes and their thickness.
+// Winding numbers of surfaces, orientation of their parts, holes and thickness.
 #include <string.h>
 
 #include "base/alloc.h"
@@ -82,7 +82,7 @@ static PyObject *surface_reversed(PyObject *module, PyObject *args) {
   return result;
 }
 
-// loops as a list of int32 arrays
+// Returns loops as a list of int32 arrays.
 static PyObject *list_loops(const rf_holes *h) {
   PyObject *list = PyList_New(h->n);
   for (int32_t i = 0; list && i < h->n; ++i) {
@@ -98,10 +98,11 @@ static PyObject *list_loops(const rf_holes *h) {
   return list;
 }
 
-PyDoc_STRVAR(holes_doc,
-             "surface_holes($module, vertices, triangles, fill, progress, threads, /)\n--\n\n"
-             "Loops of the border of a surface as its triangles run, a list of int32 arrays (n,);\n"
-             "with fill (loops, triangles that close them, int32 (k, 3)).");
+PyDoc_STRVAR(
+    holes_doc,
+    "surface_holes($module, vertices, triangles, fill, progress, threads, /)\n--\n\n"
+    "Loops of a surface's border in the direction of its triangles, a list of int32 arrays\n"
+    "(n,); with fill (loops, triangles that close them, int32 (k, 3)).");
 static PyObject *surface_holes(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *progress, *result = NULL;
@@ -140,8 +141,8 @@ static PyObject *surface_holes(PyObject *module, PyObject *args) {
 PyDoc_STRVAR(
     thickness_doc,
     "surface_thickness($module, vertices, triangles, progress, threads, /)\n--\n\n"
-    "Thickness of the body at each triangle (t,): 0 of single sheets, infinity of what is\n"
-    "wholly inside and of what ends at a hole.");
+    "Thickness of the body at each triangle (t,): 0 for single sheets, infinity for triangles\n"
+    "wholly inside and where the ray leaves through a hole.");
 static PyObject *surface_thickness(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *progress, *out = NULL;
@@ -168,7 +169,7 @@ static PyObject *surface_thickness(PyObject *module, PyObject *args) {
 
 PyDoc_STRVAR(sheets_doc,
              "surface_sheets($module, vertices, triangles, threads, /)\n--\n\n"
-             "Share of the area that has no inside on its inner side.");
+             "Share of the area that encloses nothing: single sheets.");
 static PyObject *surface_sheets(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   PyObject *vertices, *triangles, *result = NULL;
