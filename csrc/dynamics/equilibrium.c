@@ -246,6 +246,8 @@ rf_status rf_equilibrium_solve(rf_equilibrium *e, const rf_run *run, const rf_st
   e->report = report;
   e->shift = 0.0;
   const rf_status st = walk(e, x, err);
+  e->system->run = NULL;
+  e->system->err = NULL;
   if (st != RF_ERR_NO_CONVERGENCE || !err) return st;
   rf_error why = *err;
   why.text[160] = '\0';

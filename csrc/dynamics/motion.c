@@ -37,6 +37,11 @@ rf_status rf_motion_create(const rf_scheme *scheme, rf_system *system,
   const size_t head = (sizeof *m + 63) / 64 * 64;
   *out = NULL;
   RF_TRY(check(set, scheme, err));
+  if (system->explicit_steps != scheme->is_explicit) {
+    st = rf_fail(err, RF_ERR_ARG, "the system was made for another kind of scheme than %s",
+                 scheme->name);
+    goto done;
+  }
   if (!rf_system_moves(system)) {
     st = rf_fail(err, RF_ERR_MESH, "all %d nodes are fixed: nothing can move", system->n_fixed);
     goto done;
@@ -140,6 +145,8 @@ rf_status rf_motion_reset(rf_motion *m, const rf_run *run, const double *q, cons
   m->displaced_m = 0.0;
   m->report = (rf_motion_report){0};
 done:
+  s->run = NULL;
+  s->err = NULL;
   rf_motion_clean_rt(m);
   return st;
 }
@@ -176,5 +183,7 @@ rf_status rf_motion_step(rf_motion *m, const rf_run *run, const double *force, i
   m->system->run = run;
   m->system->err = err;
   const rf_status st = rf_motion_step_within_rt(m, force, n);
+  m->system->run = NULL;
+  m->system->err = NULL;
   return st == RF_ERR_DIVERGED ? rf_motion_explain(m, "the simulation", "smaller forces", err) : st;
 }

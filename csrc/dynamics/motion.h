@@ -9,7 +9,7 @@
 // joins A to the matrix and A (x - x_i) to the residual of all its iterations.  _linearize knows
 // f_0 and A and prepares the first solve; then any number of right-hand sides have that matrix for
 // what depends on it (_solve), which may decide f_1; _finish makes the step.  Without A and f_1 it
-// has the bits of _step.  newmark_rt.c has these three.
+// has the bits of _step.
 #ifndef RF_DYNAMICS_MOTION_H
 #define RF_DYNAMICS_MOTION_H
 
@@ -144,6 +144,8 @@ RF_MUST_CHECK rf_status rf_motion_finish_rt(rf_motion *m, const double *more);
 
 // For schemes.  Sets m->applied from `force` (nullable: zero) and the constant load.
 void rf_motion_apply_rt(rf_motion *m, const double *force);
+// Solves the stage begun and keeps the step; a linearized stage as of rf_newton_solve_rt.
+RF_MUST_CHECK rf_status rf_motion_finish_stage_rt(rf_motion *m, bool linearized, double size);
 // After a failure: NaN may have reached the padding of vectors, which must be zero.
 void rf_motion_clean_rt(rf_motion *m);
 // The step becomes the state; RF_ERR_DIVERGED, with the state as it was, unless it is finite and

@@ -62,6 +62,7 @@ rf_status rf_motion_step_rt(rf_motion *m, const double *force, int64_t n) {
 }
 
 rf_status rf_motion_step_within_rt(rf_motion *m, const double *force, int64_t n) {
+  if (n < 1) return RF_OK;
   const rf_status st = rf_motion_step_rt(m, force, n - 1);
   if (st < 0) return st;
   m->bounded = true;

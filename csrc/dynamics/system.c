@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "linalg/vec3.h"
+#include "mesh/mesh.h"
 
 rf_status rf_system_damping_check(const rf_system_damping *damping, rf_error *err) {
   if (isfinite(damping->mass) && damping->mass >= 0.0 && isfinite(damping->stiffness) &&
@@ -16,14 +17,16 @@ void rf_system_free(rf_system *s) {
   if (s) s->life->release(s);
 }
 
-double rf_system_largest_move(int32_t n, const double *displacement, bool is_free) {
-  double mean[3] = {0.0, 0.0, 0.0}, largest = 0.0;
-  for (int32_t i = 0; is_free && i < n; ++i)
-    for (int c = 0; c < 3; ++c) mean[c] += displacement[3 * (int64_t)i + c] / n;
-  for (int32_t i = 0; i < n; ++i) {
-    double move[3];
-    rf_vec3_sub(displacement + 3 * (int64_t)i, mean, move);
-    largest = fmax(largest, rf_vec3_length(move));
+double rf_system_largest_stretch(const rf_mesh *mesh, const double *displacement) {
+  const int nodes = (int)mesh->type;
+  double largest = 0.0;
+  for (int64_t e = 0; e < mesh->n_elements; ++e) {
+    const int32_t *node = mesh->elements + nodes * e;
+    for (int a = 1; a < nodes; ++a) {
+      double apart[3];
+      rf_vec3_sub(displacement + 3 * (int64_t)node[a], displacement + 3 * (int64_t)node[0], apart);
+      largest = fmax(largest, rf_vec3_length(apart));
+    }
   }
   return largest;
 }

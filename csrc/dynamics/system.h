@@ -16,6 +16,7 @@
 typedef struct rf_system rf_system;
 typedef struct rf_csc rf_csc;
 typedef struct rf_damping rf_damping;
+typedef struct rf_mesh rf_mesh;
 typedef struct rf_projected rf_projected;
 typedef struct rf_reduced rf_reduced;
 typedef struct rf_solid rf_solid;
@@ -36,7 +37,8 @@ typedef struct rf_system_operations {
   rf_status (*solve)(rf_system *s, const double *b, double *x);
   // x = M^-1 b of explicit steps; x and b may be the same.
   rf_status (*mass_solve)(rf_system *s, const double *b, double *x);
-  // Upper bound of the displacement of any point at x, m.
+  // Size of the displacements at x, m: of a reduced model an upper bound of them; of solids
+  // their largest difference within an element.
   double (*farthest)(const rf_system *s, const double *x);
   // out = K x, and the size of the rounding error of R at x: eps sum |K_ij| |x_j|.
   rf_status (*multiply)(rf_system *s, const double *x, double *out);
@@ -62,16 +64,15 @@ struct rf_system {
   const rf_system_life *life;
   const void *model;     // borrowed: must outlive this; systems of one model share states
   int32_t n;             // values of a vector
-  int64_t ld;            // and with padding
+  int64_t ld;            // values with padding
   const int32_t *fixed;  // nodes of three values each that stay zero, borrowed  (n_fixed)
   int32_t n_fixed;
-  double step_numbers;   // that an evaluation reads at most, of a system that is real-time; else 0
+  double step_numbers;   // numbers that an evaluation reads, of a real-time system; else 0
   double damping_mass;   // alpha, 1/s
   double damping_stiff;  // beta, s
   double length_m;       // diagonal of the body's box; INFINITY: not known
   bool explicit_steps;   // mass_solve is there
-  bool factor_is_dear;   // beside evaluations and solves: a few more of these pay
-  bool dense;            // factorize takes an added matrix
+  bool factor_is_dear;   // factors cost far more than evaluations and solves
   rf_simd simd;
   // of the call under way, set by the caller of systems that are not real-time
   const rf_run *run;
@@ -115,9 +116,9 @@ static inline void rf_system_hold_rt(const rf_system *s, double *x) {
     for (int64_t c = 0; c < 3; ++c) x[3 * (int64_t)s->fixed[i] + c] = 0.0;
 }
 
-// Length of the largest of n displacements (n, 3); of bodies that are free to move as a whole,
-// beside their mean.
-double rf_system_largest_move(int32_t n, const double *displacement, bool is_free);
+// Largest difference of two displacements (n_nodes, 3) within an element: bodies and loose parts
+// may move as far as they like.
+double rf_system_largest_stretch(const rf_mesh *mesh, const double *displacement);
 
 // For dense systems: `rounding` and `stiffness_per_mass` of matrices in rows of ld.
 double rf_system_rounding_rt(const rf_system *s, const double *stiffness, const double *x);

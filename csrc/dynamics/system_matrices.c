@@ -78,7 +78,7 @@ static rf_status factorize(rf_system *base, double mass, double stiffness, doubl
                            const double *added) {
   matrices_system *s = self(base);
   const double factors[3] = {mass, stiffness, damping};
-  (void)added;
+  if (added) return RF_ERR_INTERNAL;
   if (memcmp(factors, s->factored, sizeof factors) == 0) return RF_OK;
   memset(s->lower.val, 0, (size_t)s->lower.colptr[s->lower.cols] * sizeof(double));
   add_matrix(mass, s->mass, &s->lower);
@@ -104,36 +104,12 @@ static double farthest(const rf_system *base, const double *x) {
   return 0.0;
 }
 
-static rf_status multiply(rf_system *base, const double *x, double *out) {
-  return evaluate(base, x, false, NULL, out);
-}
-
-// Statics of a linear system are one solve.
-static double rounding(const rf_system *base, const double *x) {
-  (void)base, (void)x;
-  return 0.0;
-}
-
-static double diagonal(const rf_csc *lower) {
-  double sum = 0.0;
-  for (int32_t j = 0; j < lower->cols; ++j) sum += fabs(lower->val[lower->colptr[j]]);
-  return sum;
-}
-
-static double stiffness_per_mass(const rf_system *base) {
-  const matrices_system *s = (const matrices_system *)base;
-  return diagonal(s->stiffness) / diagonal(s->mass);
-}
-
 static const rf_system_operations OPERATIONS = {.evaluate = evaluate,
                                                 .balance = balance,
                                                 .factorize = factorize,
                                                 .solve = solve,
                                                 .mass_solve = mass_solve,
-                                                .farthest = farthest,
-                                                .multiply = multiply,
-                                                .rounding = rounding,
-                                                .stiffness_per_mass = stiffness_per_mass};
+                                                .farthest = farthest};
 static const rf_system_life LIFE = {.release = release};
 
 // Column j of the union of the patterns into rows (nullable: count only); returns its length.
@@ -173,6 +149,11 @@ rf_status rf_system_matrices(const rf_csc *mass, const rf_csc *stiffness, const 
   matrices_system *s = NULL;
   const int32_t n = mass->cols;
   *out = NULL;
+  const rf_csc *const all[3] = {mass, stiffness, viscous};
+  for (int k = 0; k < 3; ++k)
+    if (all[k] && !(all[k]->rows == n && all[k]->cols == n))
+      return rf_fail(err, RF_ERR_ARG, "mass is %d x %d, but %s is %d x %d; they must be alike", n,
+                     n, k == 1 ? "stiffness" : "damping_matrix", all[k]->rows, all[k]->cols);
   RF_TRY(rf_system_damping_check(damping, err));
   RF_ALLOC(s, 1);
   s->base = (rf_system){.operations = &OPERATIONS,

@@ -99,8 +99,9 @@ static rf_status mass_solve(rf_system *base, const double *b, double *x) {
 static double farthest(const rf_system *base, const double *x) {
   const projected_system *s = (const projected_system *)base;
   const rf_solid *solid = s->model->solid;
-  if (rf_projected_displacement(s->model, base->run, x, s->displacement, NULL) < 0) return INFINITY;
-  return rf_system_largest_move(solid->mesh->n_nodes, s->displacement, solid->n_fixed == 0);
+  // without memory the bound is not checked: the next step reports that
+  if (rf_projected_displacement(s->model, base->run, x, s->displacement, NULL) < 0) return 0.0;
+  return rf_system_largest_stretch(solid->mesh, s->displacement);
 }
 
 static rf_status multiply(rf_system *base, const double *x, double *out) {
@@ -151,7 +152,6 @@ rf_status rf_system_projected(const rf_projected *model, const rf_system_damping
       .damping_stiff = damping->stiffness,
       .length_m = rf_mesh_length(model->solid->mesh->n_nodes, model->solid->mesh->nodes),
       .explicit_steps = explicit_steps,
-      .dense = true,
       .simd = model->solid->simd};
   s->model = model;
   if (damping->viscosity) {

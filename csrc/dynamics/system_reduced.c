@@ -37,6 +37,8 @@ rf_status rf_system_reduced(const rf_reduced *model, const rf_system_damping *da
   *out = NULL;
   rf_status st = rf_system_damping_check(damping, err);
   if (st >= 0) st = rf_system_damping_fits(strain_rate, model, err);
+  if (st >= 0 && damping->viscosity)
+    st = rf_fail(err, RF_ERR_ARG, "a reduced model takes no viscosities, but a reduced damping");
   if (st < 0) return st;
   rf_reduced_system sizes;
   rf_arena count = {0};
@@ -61,7 +63,6 @@ rf_status rf_system_reduced(const rf_reduced *model, const rf_system_damping *da
                         .length_m = model->length_m,
                         .step_numbers = numbers,
                         .explicit_steps = explicit_steps,
-                        .dense = true,
                         .simd = model->polynomial->simd};
   s->model = model;
   s->strain_rate = strain_rate;

@@ -25,6 +25,7 @@ typedef struct solid_system {
   rf_cholesky *factor;
   int32_t bad_column;  // at which the last factorization failed
   double scale;        // by which the matrix of the stage is larger than the factored one
+  bool has_damping;    // D is that of the last evaluation
   bool joined;         // the stiffness has its part of D already
   rf_solid_mass mass;  // of explicit steps
 } solid_system;
@@ -59,7 +60,7 @@ static rf_status evaluate(rf_system *base, const double *x, bool tangent, double
   // damping multiplies by the stiffness, or adds to it; factorizations read the upper triangle
   const bool whole = base->damping_stiff > 0.0 || s->viscosity;
   double *stiffness = tangent || base->damping_stiff > 0.0 ? s->stiffness : NULL;
-  s->joined = false;
+  s->joined = s->has_damping = false;
   return (whole ? rf_solid_evaluate : rf_solid_evaluate_upper)(s->solid, base->run, x, energy,
                                                                force, stiffness, base->err);
 }
@@ -73,8 +74,10 @@ static rf_status damp(solid_system *s, const double *x, const double *v, double 
     for (int64_t d = 0; d < base->n; ++d) sum[d] += base->damping_stiff * s->product[d];
   }
   if (s->viscosity) {
-    RF_TRY(rf_solid_damping(s->solid, base->run, s->viscosity, x, v, NULL, s->product, s->damping,
+    double *matrix = s->has_damping ? NULL : s->damping;
+    RF_TRY(rf_solid_damping(s->solid, base->run, s->viscosity, x, v, NULL, s->product, matrix,
                             base->err));
+    s->has_damping = true;
     for (int64_t d = 0; d < base->n; ++d) sum[d] += s->product[d];
   }
 done:
@@ -104,7 +107,7 @@ static rf_status factorize(rf_system *base, double mass, double stiffness, doubl
                            const double *added) {
   solid_system *s = self(base);
   const int64_t entries = 9 * (int64_t)s->solid->graph.ptr[s->solid->mesh->n_nodes];
-  (void)added;
+  if (added) return RF_ERR_INTERNAL;
   s->scale = stiffness > 0.0 ? stiffness : 1.0;
   if (s->damping && damping != 0.0 && !s->joined)
     for (int64_t i = 0; i < entries; ++i) s->stiffness[i] += damping / s->scale * s->damping[i];
@@ -129,11 +132,21 @@ static rf_status mass_solve(rf_system *base, const double *b, double *x) {
 
 static double farthest(const rf_system *base, const double *x) {
   const rf_solid *solid = ((const solid_system *)base)->solid;
-  return rf_system_largest_move(solid->mesh->n_nodes, x, solid->n_fixed == 0);
+  return rf_system_largest_stretch(solid->mesh, x);
+}
+
+// Fills the blocks below the diagonal, which an evaluation for a factorization leaves out.
+static void mirror(const rf_solid *s, double *blocks) {
+  for (int32_t i = 0; i < s->mesh->n_nodes; ++i)
+    for (int32_t p = s->graph.ptr[i]; p < s->graph.ptr[i + 1] && s->graph.col[p] < i; ++p) {
+      const double *above = blocks + 9 * (int64_t)s->mirror[p];
+      for (int k = 0; k < 9; ++k) blocks[9 * (int64_t)p + k] = above[3 * (k % 3) + k / 3];
+    }
 }
 
 static rf_status multiply(rf_system *base, const double *x, double *out) {
   const solid_system *s = self(base);
+  mirror(s->solid, s->stiffness);
   return rf_solid_block_multiply(s->solid, base->run, s->stiffness, 1, x, out, base->err);
 }
 
@@ -202,6 +215,8 @@ rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
   const int64_t entries = 9 * (int64_t)solid->graph.ptr[solid->mesh->n_nodes];
   *out = NULL;
   RF_TRY(rf_system_damping_check(damping, err));
+  if (damping->strain_rate)
+    return rf_fail(err, RF_ERR_ARG, "a solid takes viscosities, but no reduced damping");
   RF_ALLOC(s, 1);
   s->base = (rf_system){.operations = &OPERATIONS,
                         .life = &LIFE,

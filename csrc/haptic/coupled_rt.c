@@ -33,9 +33,9 @@ static void add_rows(int32_t n, int32_t ld, const double *weights, const double 
 // Computes a and Z of a body with b->force and b->added; `rows`: B^T.
 static rf_status eliminate(rf_coupled_body *b, int32_t n, const double *rows) {
   const int32_t ld = ld_of(b);
-  const rf_status st = rf_motion_linearize_rt(stepped(b), b->force, b->added, b->increment);
+  rf_status st = rf_motion_linearize_rt(stepped(b), b->force, b->added, b->increment);
   for (int32_t a = 0; a < n && st >= 0; ++a)
-    rf_motion_solve_rt(stepped(b), rows + a * ld, b->response + a * ld);
+    st = rf_motion_solve_rt(stepped(b), rows + a * ld, b->response + a * ld);
   return st;
 }
 

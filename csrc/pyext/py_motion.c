@@ -42,7 +42,7 @@ static rf_motion *coupled_motion(py_state *state, PyObject *object) {
   static const char wanted[] = "ImplicitNewmark of a ReducedSolid";
   if (py_require_type(state, object, PY_MOTION, "simulation", wanted) < 0) return NULL;
   rf_motion *m = py_held(object);
-  if (m->system->life->copy && !m->scheme->is_explicit) return m;
+  if (m->system->life->copy && m->scheme->operations->begin) return m;
   return py_fail(state, "InputTypeError", "simulation must be a reducedfem.%s, got another one",
                  wanted);
 }
@@ -492,7 +492,7 @@ static PyObject *time_steps(PyObject *object, PyObject *args) {
   py_in_release(&force);
   if (st < 0) {
     Py_CLEAR(out);
-    return py_fail(py_state_of_object(object), "DivergedError", "diverged while being timed");
+    return py_raise(py_state_of_object(object), st, &err);
   }
   return out;
 }

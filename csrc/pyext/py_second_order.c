@@ -61,6 +61,11 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
       py_in_matrix(state, &stiffness, stiffness_obj, "stiffness") < 0 ||
       (damping_obj != Py_None && py_in_matrix(state, &damping, damping_obj, "damping_matrix") < 0))
     goto done;
+  if (damping.view.cols && damping.view.cols != mass.view.cols) {
+    py_fail(state, "InputError", "mass has %d columns, but damping_matrix has %d", mass.view.cols,
+            damping.view.cols);
+    goto done;
+  }
   result = py_object_new(type, NULL, release, NULL);
   if (!result) goto done;
   py_second_order *self = (py_second_order *)result;

@@ -7,9 +7,10 @@ static int value_in(py_state *state, const rf_setting *s, PyObject *value, const
                     char *to) {
   void *field = to + s->offset;
   if (s->kind == RF_SETTING_BOOL) {
-    const int truth = PyObject_IsTrue(value);
-    *(bool *)field = truth > 0;
-    return truth < 0 ? -1 : 0;
+    *(bool *)field = value == Py_True;
+    if (PyBool_Check(value)) return 0;
+    py_fail(state, "InputTypeError", "%s: %s must be a bool, got %R", of, s->name, value);
+    return -1;
   }
   if (s->kind == RF_SETTING_INT32) {
     const long number = PyLong_AsLong(value);

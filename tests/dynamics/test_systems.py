@@ -103,13 +103,45 @@ def test_bodies_that_go_too_far_are_told(scheme, which):
     sim.step()
 
 
-def test_free_solids_may_fall_as_far_as_they_like():
+def test_solids_and_loose_parts_may_fall_as_far_as_they_like():
     nodes, elements = box_hexes(2, 1, 1)
-    solid = rf.Solid(rf.Mesh(SIZE * nodes, elements), rf.StVK(1e5, 0.3, 1000.0))
-    sim = rf.ImplicitNewmark(solid, 0.05, gravity=(0.0, 0.0, -9.81))
-    sim.step(n=100)
-    # average acceleration is exact for constant forces
-    np.testing.assert_allclose(sim.displacement[:, 2], -0.5 * 9.81 * 5.0**2, rtol=1e-9)
+    twice = rf.Mesh(
+        SIZE * np.concatenate([nodes, nodes + [0, 2, 0]]),
+        np.concatenate([elements, elements + len(nodes)]),
+    )
+    for fixed in (None, np.arange(len(nodes))):  # both parts fall, or the second alone
+        solid = rf.Solid(twice, rf.StVK(1e5, 0.3, 1000.0), fixed=fixed)
+        sim = rf.ImplicitNewmark(solid, 0.05, gravity=(0.0, 0.0, -9.81))
+        sim.step(n=100)
+        # average acceleration is exact for constant forces
+        fallen = sim.displacement[len(nodes) :, 2]
+        np.testing.assert_allclose(fallen, -0.5 * 9.81 * 5.0**2, rtol=1e-9)
+
+
+def test_prescribed_moves_do_not_depend_on_numbers_of_nodes():
+    """The prediction multiplies by the whole tangent, of which factorizations need one half."""
+    nodes, elements = box_hexes(4, 2, 2)
+    reports = []
+    for first in (True, False):
+        order = np.argsort(nodes[:, 0] if first else -nodes[:, 0], kind="stable")
+        mesh = rf.Mesh(SIZE * nodes[order], np.argsort(order)[elements])
+        ends = (mesh.nodes[:, 0] == 0.0) | (mesh.nodes[:, 0] == mesh.nodes[:, 0].max())
+        solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=ends)
+        moved = np.zeros_like(mesh.nodes)
+        moved[mesh.nodes[:, 0] > 0.2, 0] = -0.03
+        moved[~ends] = 0.0
+        _, report, _ = solid._core.solve_static(None, moved, None, 1e-9, 1, 50, None, 1)
+        reports.append((report["iterations"], report["factorizations"], report["shifted"]))
+    assert reports[0] == reports[1]
+    assert reports[0][2] == 0
+
+
+def test_matrices_of_other_sizes_are_refused_by_the_core():
+    def lower(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return np.ones(n), np.arange(n, dtype="i4"), np.arange(n + 1, dtype="i4")
+
+    with pytest.raises(rf.InputError, match="mass has 20 columns, but damping_matrix has 4000"):
+        _core.SecondOrder(lower(20), lower(20), lower(4000), 1)
 
 
 # --- matrices ---------------------------------------------------------------------------
