@@ -43,8 +43,8 @@ static rf_motion *coupled_motion(py_state *state, PyObject *object) {
   if (py_require_type(state, object, PY_MOTION, "simulation", wanted) < 0) return NULL;
   rf_motion *m = py_held(object);
   if (m->system->life->copy && m->scheme->operations->begin) return m;
-  return py_fail(state, "InputTypeError", "simulation must be a reducedfem.%s, got another one",
-                 wanted);
+  py_fail(state, "InputTypeError", "simulation must be a reducedfem.%s, got another one", wanted);
+  return NULL;
 }
 
 int py_motion_copy(py_state *state, PyObject *object, rf_motion **out) {

@@ -106,7 +106,7 @@ def test_bodies_that_go_too_far_are_told(scheme, which):
 def test_solids_and_loose_parts_may_fall_as_far_as_they_like():
     nodes, elements = box_hexes(2, 1, 1)
     twice = rf.Mesh(
-        SIZE * np.concatenate([nodes, nodes + [0, 2, 0]]),
+        SIZE * np.concatenate([nodes, nodes + np.array([0, 2, 0])]),
         np.concatenate([elements, elements + len(nodes)]),
     )
     for fixed in (None, np.arange(len(nodes))):  # both parts fall, or the second alone
