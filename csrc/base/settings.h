@@ -1,5 +1,5 @@
-// Settings by name: a table of these tells the binding what a struct takes.  A table ends with a
-// name of NULL.
+// Settings by name: the binding fills a struct from a table of these, which ends with a name of
+// NULL.
 #ifndef RF_BASE_SETTINGS_H
 #define RF_BASE_SETTINGS_H
 

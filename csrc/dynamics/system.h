@@ -1,6 +1,6 @@
 // A mechanical system  M a + (alpha M + beta K(x) + D(x)) v + R(x) = f  behind a few operations.
-// Time integrators (scheme.h), statics (statics.h) and their one Newton loop each know no more of
-// it.  A new kind of system is one file that fills a table of operations.
+// Time integrators (scheme.h) and statics (statics.h) use these operations only.  A new kind of
+// system is one file that fills a table of them.
 //
 // Vectors have n values, padded with zeros to ld.  They are zero where the system cannot move
 // (fixed nodes), and so are forces: sums over a vector are sums over the free unknowns.
@@ -110,14 +110,14 @@ static inline bool rf_system_moves(const rf_system *s) {
   return s->n_fixed == 0 || s->n > 3 * (int64_t)s->n_fixed;
 }
 
-// Sets what cannot move to zero.
+// Sets the values of fixed nodes to zero.
 static inline void rf_system_hold_rt(const rf_system *s, double *x) {
   for (int32_t i = 0; i < s->n_fixed; ++i)
     for (int64_t c = 0; c < 3; ++c) x[3 * (int64_t)s->fixed[i] + c] = 0.0;
 }
 
-// Largest difference of two displacements (n_nodes, 3) within an element: bodies and loose parts
-// may move as far as they like.
+// Returns the largest difference of two displacements (n_nodes, 3) within an element, m.  Bodies
+// and loose parts may translate by any distance.
 double rf_system_largest_stretch(const rf_mesh *mesh, const double *displacement);
 
 // For dense systems: `rounding` and `stiffness_per_mass` of matrices in rows of ld.

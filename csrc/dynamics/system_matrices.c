@@ -63,7 +63,7 @@ static rf_status balance(rf_system *base, const double *x, const double *v, cons
   return st;
 }
 
-// lower += factor A, of which it has all entries
+// Adds factor A to `lower`, whose pattern contains that of A.
 static void add_matrix(double factor, const rf_csc *a, rf_csc *lower) {
   for (int32_t j = 0; a && j < a->cols; ++j) {
     int32_t to = lower->colptr[j];

@@ -25,7 +25,7 @@ typedef struct py_motion {
 } py_motion;
 
 enum { MOST_STEPS = 256 };
-static const double WORK_PER_CHUNK = 1e7;  // numbers, of which a core reads some in a nanosecond
+static const double WORK_PER_CHUNK = 1e7;  // numbers read; a core reads a few per ns
 
 double py_step_work(const rf_motion *m) {
   return m->system->step_numbers * (m->set.newton_max > 1 ? m->set.newton_max : 1);

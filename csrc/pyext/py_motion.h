@@ -5,15 +5,15 @@
 #include "dynamics/motion.h"
 #include "pyext/py_core.h"
 
-// A copy in the same state, to be freed by rf_motion_free, of which the model must be kept alive
-// by way of `object`; NULL for None.  0, or -1 with an exception.
+// Copies a motion with its state; NULL for None.  The caller frees the copy by rf_motion_free and
+// keeps `object`, which owns the model, alive until then.  0, or -1 with an exception.
 int py_motion_copy(py_state *state, PyObject *object, rf_motion **out);
-// The state of `from`, a motion of the same model.
+// Sets the state to that of `from`, a motion of the same model.
 int py_motion_restore(py_state *state, PyObject *object, const rf_motion *from);
 
-// Numbers that a step goes through at most, 0 where it is long anyway, and how many steps of that
-// many numbers lie between two checks for signals: some milliseconds.
+// Returns the most numbers that a step reads; 0 for systems that are not real-time.
 double py_step_work(const rf_motion *m);
+// Returns the number of such steps between two checks for signals: some milliseconds.
 int64_t py_step_chunk(double work);
 
 #endif
