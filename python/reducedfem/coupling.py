@@ -114,20 +114,20 @@ class _Coupling:
     max_speed: float | None
     max_turn_rate: float | None
 
-    def _settings(self, dt: float, damping: float, degenerate: float) -> tuple[float, ...]:
+    def _settings(self, dt: float, damping: float, degenerate: float) -> dict[str, float]:
         """Return the settings as the core takes them."""
-        return (
-            self.stiffness,
-            self.torsional_stiffness,
-            limit(self.max_force, "max_force"),
-            limit(self.max_torque, "max_torque"),
-            limit(self.max_depth, "max_depth"),
-            0.0 if self.reach is None else number(self.reach, "reach"),
-            damping,
-            limit(self.max_speed, "max_speed") * dt,
-            limit(self.max_turn_rate, "max_turn_rate") * dt,
-            degenerate,
-        )
+        return {
+            "stiffness": self.stiffness,
+            "torsional_stiffness": self.torsional_stiffness,
+            "max_force": limit(self.max_force, "max_force"),
+            "max_torque": limit(self.max_torque, "max_torque"),
+            "max_depth": limit(self.max_depth, "max_depth"),
+            "reach": 0.0 if self.reach is None else number(self.reach, "reach"),
+            "damping": damping,
+            "max_step": limit(self.max_speed, "max_speed") * dt,
+            "max_turn": limit(self.max_turn_rate, "max_turn_rate") * dt,
+            "degenerate": degenerate,
+        }
 
     def _reaching(self: _Kind, contact: PenaltyContact) -> _Kind:
         """Return it with a reach, where it needs one: that of what the contact has a field of."""
@@ -270,7 +270,7 @@ class VirtualCoupling(_Coupling):
         self._numbers()
         self._check(self._core_settings(1.0))
 
-    def _core_settings(self, dt: float) -> tuple[float, ...]:
+    def _core_settings(self, dt: float) -> dict[str, float]:
         return self._settings(dt, self.damping, self.degenerate)
 
     @classmethod
@@ -528,19 +528,17 @@ class DynamicCoupling(_Coupling):
             raise InputError(f"damping_ratio must not be negative, got {self.damping_ratio:g}")
         self._check(self._core_settings(1.0)[0])
 
-    def _core_settings(self, dt: float) -> tuple[tuple[float, ...], tuple[Any, ...]]:
+    def _core_settings(self, dt: float) -> tuple[dict[str, float], dict[str, float]]:
         twice = 2.0 * self.damping_ratio
-        return (
-            self._settings(dt, 0.0, 1e-3),
-            (
-                self.mass,
-                self.inertia,
-                twice * math.sqrt(self.stiffness * self.mass),
-                twice * math.sqrt(0.5 * self.torsional_stiffness * self.inertia),
-                dt,
-                self.substeps,
-            ),
-        )
+        dynamics = {
+            "mass": self.mass,
+            "inertia": self.inertia,
+            "viscosity": twice * math.sqrt(self.stiffness * self.mass),
+            "torsional_viscosity": twice * math.sqrt(0.5 * self.torsional_stiffness * self.inertia),
+            "dt": dt,
+            "substeps": self.substeps,
+        }
+        return self._settings(dt, 0.0, 1e-3), dynamics
 
     def step(
         self,

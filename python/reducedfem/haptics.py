@@ -312,37 +312,33 @@ class HapticSession:
             tuple(c._core for c in contacts),
             tuple(None if s is None else s._core for s in simulations),
             None if field_simulation is None else field_simulation._core,
-            (
-                self._dt,
-                budget,
-                flag(coupled, "coupled"),
-                render == "saturated",
-                self._suited,
-            ),
             static,
             dynamics,
-            place._core_settings(),
-            (
-                limit(max_force, "max_force"),
-                limit(max_torque, "max_torque"),
-                limit(force_slew, "force_slew"),
-                limit(torque_slew, "torque_slew"),
-                number(ramp, "ramp"),
-                number(device._silence if silence is None else silence, "silence"),
-                flag(passivity, "passivity"),
-                number(energy_allowance, "energy_allowance"),
-                _MOST_DAMPING,
-                _MOST_TORSIONAL_DAMPING,
-            ),
-            (
-                0.0 if math.isinf(lasts) else lasts,
-                max(_STALL, 10.0 * self._dt),
-                integer(priority, "priority"),
-                flag(lock_memory, "lock_memory"),
-                self._keep_records,
-                _PATIENCE,
-                _HANG,
-            ),
+            {
+                "dt": self._dt,
+                "budget_us": budget,
+                "coupled": flag(coupled, "coupled"),
+                "saturated": render == "saturated",
+                "suited": self._suited,
+                **place._core_settings(),
+                "max_force": limit(max_force, "max_force"),
+                "max_torque": limit(max_torque, "max_torque"),
+                "force_slew": limit(force_slew, "force_slew"),
+                "torque_slew": limit(torque_slew, "torque_slew"),
+                "ramp": number(ramp, "ramp"),
+                "silence": number(device._silence if silence is None else silence, "silence"),
+                "passivity": flag(passivity, "passivity"),
+                "energy_allowance": number(energy_allowance, "energy_allowance"),
+                "most_damping": _MOST_DAMPING,
+                "most_torsional_damping": _MOST_TORSIONAL_DAMPING,
+                "duration": 0.0 if math.isinf(lasts) else lasts,
+                "stall": max(_STALL, 10.0 * self._dt),
+                "priority": integer(priority, "priority"),
+                "lock_memory": flag(lock_memory, "lock_memory"),
+                "records": self._keep_records,
+                "patience": _PATIENCE,
+                "hang": _HANG,
+            },
         )
         self._closed = False
         _live.add(self)
@@ -888,7 +884,7 @@ def _goes_on(status: dict[str, Any]) -> bool:
 
 def _split(
     coupling: VirtualCoupling | DynamicCoupling, dt: float
-) -> tuple[tuple[float, ...], tuple[Any, ...] | None]:
+) -> tuple[dict[str, float], dict[str, float] | None]:
     if isinstance(coupling, DynamicCoupling):
         return coupling._core_settings(dt)
     return coupling._core_settings(dt), None

@@ -70,10 +70,17 @@ class Workspace:
         if self.clutch is not None and not 0 <= integer(self.clutch, "clutch") < 32:
             raise InputError(f"clutch must be between 0 and 31, got {self.clutch}")
 
-    def _core_settings(self) -> tuple[Any, ...]:
-        start = self.start or ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
-        mask = 0 if self.clutch is None else 1 << self.clutch
-        return (self.scale, self.force_scale, self.alignment, self.start is None, start, mask)
+    def _core_settings(self) -> dict[str, Any]:
+        position, quaternion = self.start or ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
+        return {
+            "scale": self.scale,
+            "force_scale": self.force_scale,
+            "alignment": self.alignment,
+            "absolute": self.start is None,
+            "start_position": position,
+            "start_quaternion": quaternion,
+            "clutch_buttons": 0 if self.clutch is None else 1 << self.clutch,
+        }
 
 
 def _numbers(values: ArrayLike, name: str, n: int) -> tuple[float, ...]:
