@@ -377,7 +377,7 @@ class DistanceField(Field, Saved):
             is not a cube; samples are one more.
         expand
             Ratio, 1 or more, of the side of the box, a cube about the centre of the surface's
-            bounding box, to the longest side of the bounding box (section 3.11).
+            bounding box, to the longest side of the bounding box (B07 3.11).
         offset
             Distance [m] of the zero level from the surface, of closed surfaces too. None: 0 for
             surfaces with an inside, 1.4 voxels for others.
