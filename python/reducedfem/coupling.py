@@ -182,11 +182,11 @@ class VirtualCoupling(_Coupling):
     torsional_stiffness
         k_T [N m], positive; for small rotations k_T / 2 per radian.
     max_force
-        Force at which the coupling saturates [N], linear up to half of it (4.40); None: none.
+        Force at which the coupling saturates [N], linear up to half of it (4.40); None: never.
         No force then pushes an object deeper than `max_force` over the stiffness of one contact
         point (section 4.9).
     max_torque
-        Torque at which the coupling saturates [N m], likewise; None: none. Safe is `max_force`
+        Torque at which the coupling saturates [N m], likewise; None: never. Safe is `max_force`
         times the shortest lever arm of contact.
     max_depth
         Largest allowed penetration D [m]; None: no limit. Beyond D / 2 the whole coupling is
