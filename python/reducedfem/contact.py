@@ -199,7 +199,8 @@ class PenaltyContact:
         Signed distances of the other object in its own frame.
     stiffness
         Stiffness k of one point [N/m], or "auto": in a `HapticSession` 20 times that of the
-        coupling; elsewhere by the compliance of the deformable bodies, see `stiffnesses`.
+        coupling; elsewhere by the compliance of the deformable bodies, see `stiffnesses`, for
+        implicit steps (`ImplicitNewmark.step` with ``contact=``).
     warm_nodes
         Number of nodes below which levels rendered in the last cycle begin, 1 or more; None:
         all levels are rendered, unless `budget_us` is given.
@@ -219,8 +220,9 @@ class PenaltyContact:
     grasp
         Reference point of torques in the frame of the field [m], shape (3,); None: its origin.
     direction
-        Direction e of forces: "gradient", that of the field, or "normal", the inward normal of
-        the point (3.1), which has no potential and may give energy to a hand.
+        Direction e of forces: "gradient", that of the field (where it differs from the inward
+        normal of the point by more than 73 degrees, it turns to that), or "normal", the inward
+        normal (3.1); such forces have no potential and may give energy to a hand.
 
     Raises
     ------

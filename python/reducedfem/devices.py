@@ -116,7 +116,7 @@ def _trajectory(
 
 
 def _lasts(times: NDArray[np.float64]) -> float:
-    """Return the end of a trajectory; infinity for one pose at time 0."""
+    """Return the end of a trajectory; infinity if it does not extend beyond time 0."""
     return float(times[-1]) if times[-1] > 0.0 else math.inf
 
 

@@ -161,7 +161,7 @@ class PointTree:
         return self._core.parents
 
     def radii(self, level: int, q: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the radii of the spheres of a level.
+        """Return the radii of the spheres of a level, upper bounds for all points below.
 
         Parameters
         ----------

@@ -210,7 +210,7 @@ class Pointshell(Saved):
         areas: bool = False,
         progress: Progress = None,
     ) -> Pointshell:
-        """Spread points evenly over a level set of a distance field (section 3.8.1).
+        """Spread points evenly over a level set of a distance field (B07 3.8.1).
 
         Points repel each other along the level set until they are at rest; the points of a level
         are fixed while the next one, with four times as many points, is added. Range and steps
@@ -272,7 +272,7 @@ class Pointshell(Saved):
         areas: bool = False,
         progress: Progress = None,
     ) -> Pointshell:
-        """Spread points evenly over a surface, or over an enclosing one (section 3.8.1).
+        """Spread points evenly over a surface, or over an enclosing one (B07 3.8.1).
 
         The points repel each other as in `from_field`. On a closed surface that does not cross
         itself they lie on the triangles, even of thin parts, with inward pseudonormals. Other
@@ -396,7 +396,7 @@ class Pointshell(Saved):
         areas: bool = False,
         progress: Progress = None,
     ) -> Pointshell:
-        """Return the centres of the voxels that a surface touches (section 3.8.2).
+        """Return the centres of the voxels that a surface touches (B07 3.8.2).
 
         The shell of the Voxmap-PointShell method, for comparison: its points lie up to half a
         diagonal of a voxel off the surface, in steps. Normals are minus the pseudonormals of the
@@ -442,7 +442,7 @@ class Pointshell(Saved):
         areas: bool = False,
         progress: Progress = None,
     ) -> Pointshell:
-        """Return the intersections of rays along x, y and z with a surface (section 3.8.2).
+        """Return the intersections of rays along x, y and z with a surface (B07 3.8.2).
 
         The layered depth cube of point-based rendering, for comparison: it covers the surface
         completely, but in places three times. Normals are those of the triangles.
@@ -536,7 +536,7 @@ class Pointshell(Saved):
     def farthest_point_order(
         points: ArrayLike, branching: int = 8, *, progress: Progress = None
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Order points so that each is the farthest from all before it (section 3.9.1).
+        """Order points so that each is the farthest from all before it (B07 3.9.1).
 
         The order begins with the first point; ties go to the first in the list.
 

@@ -243,7 +243,7 @@ class VoxmapContact:
 
     @property
     def voxmap(self) -> Voxmap:
-        """Voxels."""
+        """Voxmap that the points touch."""
         return self._voxmap
 
     @property
