@@ -60,7 +60,7 @@ def set_threads(count: int) -> None:
     Raises
     ------
     InputError, InputTypeError
-        `count` is out of range or no int.
+        `count` is out of range or not an int.
     """
     global _threads
     _threads = check_count(count, "count", MAX_THREADS)

@@ -169,7 +169,8 @@ def modal_derivative_basis(
         Size of the basis, at most the rank of the k + k (k + 1) / 2 vectors (k + k k for a
         free solid). None: 30, or the rank where that is less.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Returns
     -------
@@ -180,7 +181,7 @@ def modal_derivative_basis(
     Raises
     ------
     InputError, InputTypeError
-        `k` or `r` is out of range or no int; the message of too large an `r` says the rank.
+        `k` or `r` is out of range or not an int; the message of too large an `r` says the rank.
     MeshError
         A part of the solid is not held, every node is fixed, or a free solid is not in one
         piece.
@@ -248,7 +249,8 @@ def mass_pca(
     weights
         Factor of each deformation, shape (m,); default 1.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Returns
     -------

@@ -227,7 +227,8 @@ class StrainRateDamping:
             A reduced model of the same solid, or a basis as for `reduce`, of at most 128
             vectors.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------

@@ -50,7 +50,8 @@ class Embedding:
     points
         Rest positions [m], shape (v, 3).
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Raises
     ------

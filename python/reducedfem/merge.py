@@ -48,7 +48,8 @@ def merge_bases(
     tolerance
         At least 0 and less than 1.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Returns
     -------

@@ -769,7 +769,8 @@ def voxelize(
         cost at run time. 1: of eight nodes, which need about six, but make a quarter of the
         unknowns. None: 2 with `fill` where there are at most 15,000 cells, else 1.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def record_snapshots(
     every
         A snapshot is taken after each `every` steps.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        True for a progress bar, or a callable ``f(done, total)``.
 
     Returns
     -------
@@ -97,7 +97,8 @@ def pod_basis(
         Size of the basis, at most the rank of the snapshots. None: 30, or that rank where it is
         less.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Returns
     -------

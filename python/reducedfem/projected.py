@@ -216,7 +216,7 @@ class ProjectedSolid:
         Parameters
         ----------
         acceleration
-            Of free fall [m/s^2], (3,).
+            Acceleration of free fall [m/s^2], shape (3,).
 
         Returns
         -------
@@ -286,7 +286,7 @@ class ProjectedSolid:
         tol
             Bound on the residual, relative to load and internal force.
         steps
-            The load is applied in so many equal parts.
+            Number of equal load steps.
         q0
             Reduced coordinates (r,) to start from; default: rest.
         max_iterations
@@ -296,9 +296,10 @@ class ProjectedSolid:
         deformation_only
             Accept a model of a free body, whose basis has no rigid motion.
         report
-            Return also what the solution took.
+            Also return a `StaticReport`.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------

@@ -283,7 +283,7 @@ class ReducedSolid(Saved):
         Parameters
         ----------
         acceleration
-            Of free fall [m/s^2], (3,).
+            Acceleration of free fall [m/s^2], shape (3,).
 
         Returns
         -------
@@ -363,7 +363,7 @@ class ReducedSolid(Saved):
         tol
             Bound on the residual, relative to load and internal force.
         steps
-            The load is applied in so many equal parts.
+            Number of equal load steps.
         q0
             Reduced coordinates (r,) to start from; default: rest.
         max_iterations
@@ -373,9 +373,10 @@ class ReducedSolid(Saved):
         deformation_only
             Accept a model of a free body, whose basis has no rigid motion.
         report
-            Return also what the solution took.
+            Also return a `StaticReport`.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
@@ -457,7 +458,7 @@ class ReducedSolid(Saved):
         Raises
         ------
         InputError, InputTypeError
-            `r` is out of range or no int.
+            `r` is out of range or not an int.
         """
         core = self._core.truncate(count(r, "r", self.r))
         provenance = {**self._provenance, "truncated_to": core.r}
@@ -675,7 +676,7 @@ def reduce(
         Damping of this solid by the rate of its strain, to be part of the model: its
         simulations have it, files keep it. The basis has 128 vectors at most then.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or a callable
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
         ``f(done, total)``. With `strain_rate` there are two runs.
 
     Returns

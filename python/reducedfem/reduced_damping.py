@@ -115,7 +115,7 @@ class ReducedStrainRateDamping:
         Raises
         ------
         InputError, InputTypeError
-            `r` is out of range or no int.
+            `r` is out of range or not an int.
         """
         core = self._core.truncate(count(r, "r", self.r))
         return ReducedStrainRateDamping(core, self._phi, self._psi)

@@ -249,7 +249,8 @@ class ForceSketch:
         distance
             In N, between loads as vectors of all 3n forces: see `thin_samples`.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------

@@ -64,7 +64,8 @@ class Skin:
     normals
         Unit normals of the vertices at rest, shape (v, 3); None: `Surface.normals`.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Raises
     ------

@@ -342,7 +342,7 @@ class Solid:
         Parameters
         ----------
         acceleration
-            Of free fall [m/s^2], (3,).
+            Acceleration of free fall [m/s^2], shape (3,).
         lumped
             Use the lumped mass instead of the consistent one. `CentralDifferences` does, except
             for cut cells.
@@ -533,7 +533,7 @@ class Solid:
         adaptive
             Halve load steps that fail.
         report
-            Return also what the solution took.
+            Also return a `StaticReport`.
         progress
             True for a progress bar, or a callable ``f(done, total)``: equal shares of the load,
             of each load step as far as its residual has come down.
@@ -602,7 +602,8 @@ class Solid:
             translations along x, y and z, then turns about the principal axes through the
             centre of mass, by ascending moment of inertia. A held solid has none.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
@@ -613,7 +614,7 @@ class Solid:
         Raises
         ------
         InputError, InputTypeError
-            `k` is out of range or no int.
+            `k` is out of range or not an int.
         MeshError
             A part of the solid is not held, every node is fixed, or a free solid is not in
             one piece.
@@ -652,7 +653,8 @@ class Solid:
             Modes, or any k directions, shape (k, n, 3), zero at fixed nodes. Of a free solid
             its lowest k elastic modes.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------

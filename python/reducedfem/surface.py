@@ -154,7 +154,8 @@ class Surface:
         Parameters
         ----------
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
@@ -193,7 +194,8 @@ class Surface:
         points
             Places [m], shape (n, 3), or (3,) for one.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
@@ -221,7 +223,8 @@ class Surface:
         Parameters
         ----------
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
