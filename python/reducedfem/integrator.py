@@ -513,7 +513,7 @@ class ImplicitNewmark(Simulation):
 
 
 def _in_contact(system: object, contact: object) -> ReducedSolid:
-    """Return the reduced model of a step in contact; refuse a system or contact that do not match."""
+    """Return the reduced model of a step in contact; refuse arguments that do not match."""
     if not isinstance(contact, PenaltyContact):
         raise InputTypeError(f"contact must be a PenaltyContact, got {type(contact).__name__}")
     if not isinstance(system, ReducedSolid):
