@@ -414,6 +414,7 @@ class ReducedSolid(Saved):
         Returns
         -------
         ReducedSolid
+
         Raises
         ------
         InputError, InputTypeError
