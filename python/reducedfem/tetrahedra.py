@@ -56,7 +56,7 @@ def tetrahedralize(
 ) -> Mesh:
     """Create a mesh of tetrahedra inside a surface, by fTetWild.
 
-    The method is that of Hu et al. (Fast tetrahedral meshing in the wild, 2020), from the package
+    The method is that of Hu et al. (ACM Transactions on Graphics 39(4), 2020), from the package
     pytetwild, which ``pip install 'reducedfem[tets]'`` installs. It accepts any surface: open,
     self-crossing, or a soup; holes are closed first (`Surface.filled`). It usually takes 10 to 100
     seconds and occasionally much longer. It runs in a child process, which ends after `timeout`, on
