@@ -231,9 +231,9 @@ def mass_pca(
     ``|d - U U^T M d|^2`` over the deformations d, where ``|x|^2 = x^T M x``.
 
     The entry of largest magnitude of each vector is positive (the first of entries that agree to
-    1e-6). Vectors whose singular values agree to 1e-6 are defined up to a rotation among them; the
-    choice is the rotation that makes the mass-weighted motion along x, then y, then z, extremal,
-    as in `Solid.linear_modes`.
+    1e-6). Vectors whose singular values agree to 1e-6 are defined up to a rotation among them;
+    the chosen ones move the mass along a coordinate axis as much or as little as possible, along
+    x first, then y, then z, as in `Solid.linear_modes`.
 
     Parameters
     ----------

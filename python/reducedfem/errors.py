@@ -92,7 +92,7 @@ class StaticConvergenceError(ConvergenceError):
 
 
 class DivergedError(ReducedFEMError, RuntimeError):
-    """A simulation became infinite or moved far beyond its size; the last valid state is kept."""
+    """A simulation became non-finite or moved far beyond its size; the last valid state is kept."""
 
 
 class DeviceError(ReducedFEMError, OSError):

@@ -141,8 +141,8 @@ def stable_step(
         Reduced coordinates (r,) or displacements [m] (n, 3) at which the tangent is evaluated;
         None: rest. Must be None for a `SecondOrderSystem`, whose tangent is constant.
     damping
-        Local Rayleigh damping (alpha [1/s], beta [s]), with the stiffness at `q`. Mass damping
-        does not shorten the stable step.
+        Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0, with the stiffness at `q`.
+        Mass damping does not shorten the stable step.
     strain_rate
         Additional strain-rate damping. Its highest rate is attributed to the highest mode, which
         is conservative. None: the damping of the model, if it has any.
@@ -209,8 +209,8 @@ class CentralDifferences(Simulation):
     dt
         Time step [s], positive; None: half of the stable step at rest.
     damping
-        Local Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the current
-        q; see `ImplicitNewmark`.
+        Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0: C = alpha M + beta K(q),
+        K at the current q; see `ImplicitNewmark`.
     strain_rate
         Additional damping by the rate of strain: a `StrainRateDamping` of the solid, or a
         `ReducedStrainRateDamping` for a reduced model. None: the damping of the model, if it has

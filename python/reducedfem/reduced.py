@@ -360,13 +360,13 @@ class ReducedSolid(Saved):
         force
             Loads, reduced (r,) or nodal [N] (n, 3) or (3n,). None: no loads.
         tol
-            Bound on the residual, relative to load and internal force, positive.
+            Bound on the residual, relative to load and internal force; positive.
         steps
             Number of equal load steps, at least 1.
         q0
             Initial reduced coordinates (r,); None: rest.
         max_iterations
-            Maximum number of Newton iterations in each load step.
+            Maximum number of Newton iterations in each load step, at least 1.
         adaptive
             Halve load steps that fail, at most ten times.
         deformation_only
@@ -385,7 +385,8 @@ class ReducedSolid(Saved):
         Raises
         ------
         InputError, InputTypeError
-            An argument has a wrong shape or value.
+            An argument has a wrong shape or value, or the model is that of a free body and
+            `deformation_only` is False.
         StaticConvergenceError
             No equilibrium was found under the whole load; the message gives the fraction reached.
             The attribute ``displacement`` contains the displacements [m] (n, 3) of the last load

@@ -518,7 +518,7 @@ class Solid:
             Loads [N], (n, 3), of constant direction; loads on fixed nodes have no effect. None: no
             loads.
         tol
-            Bound on the residual at the free nodes, relative to load and reactions.
+            Bound on the residual at the free nodes, relative to load and reactions; positive.
         steps
             Number of equal steps of the load and of the prescribed displacements, at least 1.
         prescribed
@@ -526,7 +526,7 @@ class Solid:
         u0
             Initial displacements [m], (n, 3); None: rest.
         max_iterations
-            Maximum number of Newton iterations in each load step.
+            Maximum number of Newton iterations in each load step, at least 1.
         adaptive
             Halve load steps that fail.
         report
