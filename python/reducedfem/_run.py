@@ -17,8 +17,8 @@ from reducedfem.errors import InputTypeError
 __all__ = ["MAX_THREADS", "Progress", "callback", "processors", "set_threads", "threads"]
 
 Progress = bool | Callable[[int, int], object] | None
-"""True: a progress bar; False: silence; None: a bar of what takes longer than two seconds, if
-standard error is a terminal; a callable: called as ``f(done, total)``."""
+"""True: progress bar; False: no output; None: bar after two seconds, if standard error is a
+terminal; a callable: called as ``f(done, total)``."""
 
 PATIENCE = 2.0  # s before a progress bar appears with ``progress=None``
 TICK = 1.0  # s between updates of the clock of a bar

@@ -331,12 +331,13 @@ class ImplicitNewmark(Simulation):
         Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0: C = alpha M + beta K(q),
         K at the current q (Barbic 2007, equation 2.33), added to the damping matrix of a
         `SecondOrderSystem`. alpha damps all motion, including rigid motion of a free solid; beta
-        mostly damps high frequencies. beta may add energy if K(q) is indefinite; `StrainRateDamping` never does.
+        mostly damps high frequencies, and may add energy if K(q) is indefinite, unlike
+        `StrainRateDamping`.
     newton_max
         Maximum number of Newton iterations per step, 1 to 1000. One is usual at haptic rates.
     tol
-        Iterations end when the residual falls below `tol` times the largest of the step's first
-        residual, the internal force and the external force; at least 0.
+        Bound on the residual, relative to the largest of the step's first residual, the internal
+        force and the external force; at least 0.
     beta, gamma
         Newmark's parameters, 0 < beta <= 1, 0 <= gamma <= 1; for beta = 0 use
         `CentralDifferences`. Steps in which contact adds stiffness use gamma >= 0.6.
