@@ -54,7 +54,7 @@ FORBIDDEN_IN_RT = {
 TOP_LEVEL = {
     "csrc", "python", "tests", "notebooks", "benchmarks", "experiments", "docs",
     "pyproject.toml", "setup.py", "README.md", "LICENSE", "Makefile",
-    "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md", "docs",
+    "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
 }  # fmt: skip
 LARGEST_FILE = 1_000_000  # bytes
 
