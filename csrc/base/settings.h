@@ -8,6 +8,8 @@
 typedef enum rf_setting_kind {
   RF_SETTING_DOUBLE,
   RF_SETTING_INT32,
+  RF_SETTING_INT64,
+  RF_SETTING_UINT32,
   RF_SETTING_BOOL
 } rf_setting_kind;
 
@@ -15,6 +17,7 @@ typedef struct rf_setting {
   const char *name;
   size_t offset;  // in the struct
   rf_setting_kind kind;
+  int count;  // numbers of an array of doubles; 0: one value
 } rf_setting;
 
 #endif

@@ -1,7 +1,10 @@
-// Private state of a tick; for tick.c and tick_rt.c only.
+// Private state of a tick; for the files of the tick only.
 #ifndef RF_HAPTIC_TICK_STATE_H
 #define RF_HAPTIC_TICK_STATE_H
 
+#include <string.h>
+
+#include "base/clock_rt.h"
 #include "coupling/hold.h"
 #include "haptic/coupled.h"
 #include "haptic/tick.h"
@@ -34,5 +37,45 @@ struct rf_tick {
   rf_passivity_state passivity;
   double rest_us;  // running estimate of the time of a cycle without contact
 };
+
+// Values that stages hand on to the next ones.
+typedef struct rf_cycle {
+  rf_tick *t;
+  const rf_device *device;
+  double time_s, elapsed_s;  // scheduled time; time since the last cycle
+  rf_tick_record *out;
+  double lap_us, processor_us;  // clock at the end of the last stage; processor time after reading
+  rf_device_sample sample;
+  rf_pose before;  // manipulandum of the last cycle
+  rf_coupling_load load;
+  rf_coupling_report report;
+  rf_device_wrench wrench;  // on the hand, in the frame of the device
+  bool together;            // object and bodies move in one solve
+} rf_cycle;
+
+// Returns the time since the last lap.
+static inline double rf_cycle_lap_rt(rf_cycle *c) {
+  const double now_us = rf_clock_us_rt(), spent_us = now_us - c->lap_us;
+  c->lap_us = now_us;
+  return spent_us;
+}
+
+static inline double rf_tick_most_depth(const rf_tick *t) {
+  return t->set.dynamic ? t->set.dynamics.spring.max_depth_m : t->set.coupling.max_depth_m;
+}
+
+static inline void rf_tick_put_pose(const rf_pose *pose, double position[3], double quaternion[4]) {
+  memcpy(position, pose->position_m, sizeof pose->position_m);
+  memcpy(quaternion, pose->quaternion, sizeof pose->quaternion);
+}
+
+// Stages of a cycle, in their order.
+rf_status rf_stage_read_rt(rf_cycle *c);     // the device: pose of the hand, elapsed time
+rf_status rf_stage_hand_rt(rf_cycle *c);     // workspace: manipulandum
+rf_status rf_stage_contact_rt(rf_cycle *c);  // forces of all contacts
+rf_status rf_stage_object_rt(rf_cycle *c);   // coupling and depth limiter move the object
+rf_status rf_stage_limit_rt(rf_cycle *c);    // safety limits of the force on the hand
+rf_status rf_stage_write_rt(rf_cycle *c);    // the device: force
+rf_status rf_stage_bodies_rt(rf_cycle *c);   // deforming bodies move
 
 #endif

@@ -81,7 +81,7 @@ static int q_in(PyObject *self, py_in *q, PyObject *object, npy_intp n) {
   const npy_intp r = rf_penalty_coordinates(self_penalty(self));
   if (object == Py_None) return 0;
   if (!r) {
-    py_fail(py_state_of_object(self), "InputError", "%s is given, but the shell is rigid",
+    py_fail(py_state_of_object(self), PY_INPUT_ERROR, "%s is given, but the shell is rigid",
             n < 0 ? "q" : "qs");
     return -1;
   }
@@ -94,7 +94,7 @@ static int field_q_in(PyObject *self, py_in *q, PyObject *object, npy_intp n) {
   const npy_intp r = rf_penalty_field_coordinates(self_penalty(self));
   if (object == Py_None) return 0;
   if (!r) {
-    py_fail(py_state_of_object(self), "InputError", "%s is given, but the field does not deform",
+    py_fail(py_state_of_object(self), PY_INPUT_ERROR, "%s is given, but the field does not deform",
             n < 0 ? "field_q" : "field_qs");
     return -1;
   }
@@ -160,7 +160,7 @@ static rf_pose pose_of(const double *position, const double *quaternion) {
 static int check_level(PyObject *self, int all_of) {
   const int levels = rf_penalty_levels(self_penalty(self));
   if (all_of < levels) return 0;
-  py_fail(py_state_of_object(self), "InputError", "level must be between 0 and %d, got %d",
+  py_fail(py_state_of_object(self), PY_INPUT_ERROR, "level must be between 0 and %d, got %d",
           levels - 1, all_of);
   return -1;
 }
@@ -279,7 +279,7 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOOi:derivatives", &position_obj, &quaternion_obj, &q_obj, &all_of))
     return NULL;
   if (!r)
-    return py_fail(state, "InputError", "the shell is rigid: it has no coordinates to derive by");
+    return py_fail(state, PY_INPUT_ERROR, "the shell is rigid: it has no coordinates to derive by");
   if (check_level(self, all_of) < 0) return NULL;
   if (place_in(self, position_obj, quaternion_obj, q_obj, &pose, &q) < 0) goto done;
   const npy_intp ld = rf_dense_ld((int32_t)r);

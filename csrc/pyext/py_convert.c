@@ -7,9 +7,9 @@
 #include <string.h>
 
 // Raises an error of a class; converters get no py_state, so the class is imported by name.
-static int refuse(const char *error_class, PyObject *text) {
+static int refuse(py_error error, PyObject *text) {
   PyObject *module = text ? PyImport_ImportModule("reducedfem.errors") : NULL;
-  PyObject *type = module ? PyObject_GetAttrString(module, error_class) : NULL;
+  PyObject *type = module ? PyObject_GetAttrString(module, py_error_name(error)) : NULL;
   if (type) PyErr_SetObject(type, text);
   Py_XDECREF(type);
   Py_XDECREF(module);
@@ -47,7 +47,7 @@ static void index_text(char *to, size_t size, int ndim, const npy_intp *shape, n
 static int refuse_shape(PyArrayObject *a, const char *name, const char *expected) {
   char found[128];
   shape_text(found, sizeof found, PyArray_NDIM(a), PyArray_DIMS(a));
-  return refuse("InputError",
+  return refuse(PY_INPUT_ERROR,
                 PyUnicode_FromFormat("%s must have shape %s, got %s", name, expected, found));
 }
 
@@ -67,7 +67,7 @@ static int check_shape(PyArrayObject *a, const char *name, int ndim, const npy_i
   }
   for (int i = 0; i < ndim; ++i)
     if (shape[i] == PY_ANY && PyArray_DIM(a, i) > INT32_MAX)
-      return refuse("InputError",
+      return refuse(PY_INPUT_ERROR,
                     PyUnicode_FromFormat("%s has length %zd along axis %d; at most %d is allowed",
                                          name, PyArray_DIM(a, i), i, (int)INT32_MAX));
   return 0;
@@ -108,7 +108,7 @@ static int refuse_contents(const char *name, const char *wanted, PyObject *objec
   else
     text = PyUnicode_FromFormat("%s must be an array of %s, got %s of dtype %S", name, wanted,
                                 passed, (PyObject *)PyArray_DESCR(a));
-  return refuse("InputTypeError", text);
+  return refuse(PY_INPUT_TYPE_ERROR, text);
 }
 
 // Returns a numeric or boolean array of at most 4 axes, in its own dtype.
@@ -119,7 +119,7 @@ static PyArrayObject *any_array(PyObject *object, const char *name, const char *
     if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError))
       return NULL;
     PyErr_Clear();
-    refuse("InputTypeError",
+    refuse(PY_INPUT_TYPE_ERROR,
            PyUnicode_FromFormat("%s must be an array of %s, got %s which NumPy cannot convert",
                                 name, wanted, Py_TYPE(object)->tp_name));
     return NULL;
@@ -130,8 +130,8 @@ static PyArrayObject *any_array(PyObject *object, const char *name, const char *
   if (!PyTypeNum_ISINTEGER(type) && !PyTypeNum_ISFLOAT(type) && !PyTypeNum_ISBOOL(type))
     ok = refuse_contents(name, wanted, object, a);
   else if (PyArray_NDIM(a) > 4)
-    ok = refuse("InputError", PyUnicode_FromFormat("%s has %d axes, at most 4 are allowed", name,
-                                                   PyArray_NDIM(a)));
+    ok = refuse(PY_INPUT_ERROR, PyUnicode_FromFormat("%s has %d axes, at most 4 are allowed", name,
+                                                     PyArray_NDIM(a)));
   if (ok < 0) Py_CLEAR(a);
   return a;
 }
@@ -188,7 +188,7 @@ static int check_size(py_in *in, const char *name, double most) {
     const char *allowed =
         isfinite(x[i]) ? "coordinates must be below 1e150 m" : "every value must be finite";
     py_in_release(in);
-    return refuse("InputError",
+    return refuse(PY_INPUT_ERROR,
                   PyUnicode_FromFormat("%s%s is %s; %s", name, where, value, allowed));
   }
   return 0;
@@ -214,7 +214,7 @@ int py_in_u8(py_in *in, PyObject *object, const char *name, int ndim, const npy_
   memset(in, 0, sizeof *in);
   if (PyArray_Check(object) && PyArray_TYPE((PyArrayObject *)object) == NPY_UINT8)
     return load(in, object, name, NPY_UINT8, ndim, shape);
-  return refuse("InputTypeError", PyUnicode_FromFormat("%s must be an array of uint8", name));
+  return refuse(PY_INPUT_TYPE_ERROR, PyUnicode_FromFormat("%s must be an array of uint8", name));
 }
 
 int py_in_field(py_in *in, PyObject *object, const char *name, npy_intp n) {
@@ -241,7 +241,7 @@ int py_in_fields(py_in *in, PyObject *object, const char *name, npy_intp n) {
 static int check_integers(PyArrayObject *a, PyObject *object, const char *name) {
   // an empty list arrives as float64: its dtype means nothing
   if (PyTypeNum_ISINTEGER(PyArray_TYPE(a)) || PyArray_SIZE(a) == 0) return 0;
-  return refuse("InputTypeError",
+  return refuse(PY_INPUT_TYPE_ERROR,
                 PyUnicode_FromFormat("%s must hold integers, got %s of dtype %S", name,
                                      Py_TYPE(object)->tp_name, PyArray_DESCR(a)));
 }
@@ -271,7 +271,7 @@ static int check_range(py_in *in, const char *name, int is_unsigned, int64_t low
     index_text(where, sizeof where, in->ndim, in->shape, i);
     snprintf(value, sizeof value, wrapped ? "%llu" : "%lld", (long long)x[i]);
     py_in_release(in);
-    return refuse("InputError",
+    return refuse(PY_INPUT_ERROR,
                   PyUnicode_FromFormat("%s%s is %s; allowed are %lld to %lld", name, where, value,
                                        (long long)low, (long long)high));
   }

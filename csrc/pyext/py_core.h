@@ -67,8 +67,21 @@ PyObject *py_text(const char *text);
 PyObject *py_raise(py_state *state, rf_status st, const rf_error *err);
 // Returns `out` (nullable) after success; after a failure releases it and raises the exception.
 PyObject *py_result(py_state *state, rf_status st, const rf_error *err, PyObject *out);
-// Raises reducedfem.errors.<class> with a formatted message; returns NULL.
-PyObject *py_fail(py_state *state, const char *error_class, const char *format, ...);
+// Classes of reducedfem.errors.
+typedef enum py_error {
+  PY_INPUT_ERROR,
+  PY_INPUT_TYPE_ERROR,
+  PY_SINGULAR_ERROR,
+  PY_CONVERGENCE_ERROR,
+  PY_MESH_ERROR,
+  PY_DIVERGED_ERROR,
+  PY_DEVICE_ERROR,
+  PY_INTERNAL_ERROR
+} py_error;
+
+const char *py_error_name(py_error error);
+// Raises an error with a formatted message; returns NULL.
+PyObject *py_fail(py_state *state, py_error error, const char *format, ...);
 
 // A long call: threads and progress.  callable(done, total) is invoked with the GIL held, at most
 // every 50 ms and at the end; signals (Ctrl-C) are checked at least as often.

@@ -1,15 +1,46 @@
 // Virtual coupling from Python: functions of settings, poses and contact; no state of their own.
+#include <stddef.h>
 #include <stdio.h>
 
 #include "coupling/dynamic_coupling.h"
 #include "coupling/virtual_coupling.h"
 #include "linalg/solve6_rt.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_coupling.h"
+#include "pyext/py_settings.h"
 
-#define SETTINGS "(dddddddddd)"
-#define SETTINGS_OF(s)                                                                             \
-  &(s).stiffness_n_per_m, &(s).torsion_nm, &(s).max_force_n, &(s).max_torque_nm, &(s).max_depth_m, \
-      &(s).reach_m, &(s).damping, &(s).max_step_m, &(s).max_turn_rad, &(s).degenerate
+#define NUMBER(struct, name, field) {name, offsetof(struct, field), RF_SETTING_DOUBLE, 0}
+static const rf_setting COUPLING[] = {
+    NUMBER(rf_coupling_settings, "stiffness", stiffness_n_per_m),
+    NUMBER(rf_coupling_settings, "torsional_stiffness", torsion_nm),
+    NUMBER(rf_coupling_settings, "max_force", max_force_n),
+    NUMBER(rf_coupling_settings, "max_torque", max_torque_nm),
+    NUMBER(rf_coupling_settings, "max_depth", max_depth_m),
+    NUMBER(rf_coupling_settings, "reach", reach_m),
+    NUMBER(rf_coupling_settings, "damping", damping),
+    NUMBER(rf_coupling_settings, "max_step", max_step_m),
+    NUMBER(rf_coupling_settings, "max_turn", max_turn_rad),
+    NUMBER(rf_coupling_settings, "degenerate", degenerate),
+    {0},
+};
+static const rf_setting DYNAMICS[] = {
+    NUMBER(rf_dynamic_settings, "mass", mass_kg),
+    NUMBER(rf_dynamic_settings, "inertia", inertia_kg_m2),
+    NUMBER(rf_dynamic_settings, "viscosity", damping_n_s_per_m),
+    NUMBER(rf_dynamic_settings, "torsional_viscosity", torsion_damping_nm_s),
+    NUMBER(rf_dynamic_settings, "dt", dt_s),
+    {"substeps", offsetof(rf_dynamic_settings, substeps), RF_SETTING_INT32, 0},
+    {0},
+};
+
+int py_coupling_in(py_state *state, PyObject *settings, rf_coupling_settings *out) {
+  return py_settings_in(state, settings, "coupling", COUPLING, out);
+}
+int py_dynamics_in(py_state *state, PyObject *settings, PyObject *dynamics,
+                   rf_dynamic_settings *out) {
+  if (py_coupling_in(state, settings, &out->spring) < 0) return -1;
+  return py_settings_in(state, dynamics, "dynamics", DYNAMICS, out);
+}
 
 // Converts an argument of n numbers.
 static int numbers_in(PyObject *object, const char *name, npy_intp n, double *out) {
@@ -37,7 +68,7 @@ static int pose_in(py_state *state, PyObject *position, PyObject *quaternion, co
       numbers_in(quaternion, of[1], 4, out->quaternion) < 0)
     return -1;
   if (rf_pose_check(out, &err) < 0) {
-    py_fail(state, "InputError", "%s: %s", what, err.text);
+    py_fail(state, PY_INPUT_ERROR, "%s: %s", what, err.text);
     return -1;
   }
   const double norm = rf_pose_norm_rt(out);
@@ -86,9 +117,13 @@ PyDoc_STRVAR(check_doc,
 static PyObject *coupling_check(PyObject *module, PyObject *args) {
   rf_coupling_settings set;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, SETTINGS ":coupling_check", SETTINGS_OF(set))) return NULL;
+  PyObject *settings;
+  py_state *state = py_state_of_module(module);
+  if (!PyArg_ParseTuple(args, "O:coupling_check", &settings) ||
+      py_coupling_in(state, settings, &set) < 0)
+    return NULL;
   const rf_status st = rf_coupling_check(&set, &err);
-  return py_result(py_state_of_module(module), st, &err, Py_NewRef(Py_None));
+  return py_result(state, st, &err, Py_NewRef(Py_None));
 }
 
 PyDoc_STRVAR(wrench_doc,
@@ -98,12 +133,13 @@ PyDoc_STRVAR(wrench_doc,
 static PyObject *coupling_wrench(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   rf_coupling_settings set;
-  PyObject *at[4];
+  PyObject *settings, *at[4];
   rf_pose manipulandum, object;
   rf_coupling_wrench wrench;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, SETTINGS "(OO)(OO):coupling_wrench", SETTINGS_OF(set), &at[0], &at[1],
-                        &at[2], &at[3]))
+  if (!PyArg_ParseTuple(args, "O(OO)(OO):coupling_wrench", &settings, &at[0], &at[1], &at[2],
+                        &at[3]) ||
+      py_coupling_in(state, settings, &set) < 0)
     return NULL;
   const rf_status st = rf_coupling_check(&set, &err);
   if (st < 0) return py_raise(state, st, &err);
@@ -121,14 +157,15 @@ PyDoc_STRVAR(step_doc,
 static PyObject *coupling_step(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   rf_coupling_settings set;
-  PyObject *at[4], *load_obj;
+  PyObject *settings, *at[4], *load_obj;
   rf_pose manipulandum;
   rf_coupling_state coupling;
   rf_coupling_load load = {.condensed = false};
   rf_coupling_report report;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, SETTINGS "(OO)(OO)dO!:coupling_step", SETTINGS_OF(set), &at[0],
-                        &at[1], &at[2], &at[3], &coupling.share, &PyTuple_Type, &load_obj))
+  if (!PyArg_ParseTuple(args, "O(OO)(OO)dO!:coupling_step", &settings, &at[0], &at[1], &at[2],
+                        &at[3], &coupling.share, &PyTuple_Type, &load_obj) ||
+      py_coupling_in(state, settings, &set) < 0)
     return NULL;
   rf_status st = rf_coupling_check(&set, &err);
   if (st < 0) return py_raise(state, st, &err);
@@ -137,35 +174,30 @@ static PyObject *coupling_step(PyObject *module, PyObject *args) {
     return NULL;
   st = rf_coupling_step_rt(&set, &manipulandum, &load, &coupling, &report);
   if (st < 0)
-    return py_fail(state, "DivergedError",
+    return py_fail(state, PY_DIVERGED_ERROR,
                    "the coupling has no finite step: forces or gradients are too large");
   return report_out(&coupling, &report);
 }
 
-PyDoc_STRVAR(
-    dynamic_doc,
-    "dynamic_step(settings, dynamics, manipulandum, manipulandum_velocity, object, "
-    "velocity, share, load, /)\n--\n\n"
-    "One cycle of dynamic coupling, dynamics = (mass, inertia, viscosity,\n"
-    "torsional_viscosity, dt, substeps): results of coupling_step, then the velocity (6,).");
+PyDoc_STRVAR(dynamic_doc,
+             "dynamic_step(settings, dynamics, manipulandum, manipulandum_velocity, object, "
+             "velocity, share, load, /)\n--\n\n"
+             "One cycle of dynamic coupling: results of coupling_step, then the velocity (6,).");
 static PyObject *dynamic_step(PyObject *module, PyObject *args) {
   py_state *state = py_state_of_module(module);
   rf_dynamic_settings set;
-  PyObject *at[4], *load_obj, *manipulandum_velocity, *velocity;
+  PyObject *settings, *dynamics, *at[4], *load_obj, *manipulandum_velocity, *velocity;
   rf_pose manipulandum;
   rf_dynamic_state dynamic;
   rf_coupling_load load = {.condensed = false};
   rf_coupling_report report;
   double moving[6];
-  int substeps;
   rf_error err = {0};
-  if (!PyArg_ParseTuple(args, SETTINGS "(dddddi)(OO)O(OO)OdO!:dynamic_step",
-                        SETTINGS_OF(set.spring), &set.mass_kg, &set.inertia_kg_m2,
-                        &set.damping_n_s_per_m, &set.torsion_damping_nm_s, &set.dt_s, &substeps,
-                        &at[0], &at[1], &manipulandum_velocity, &at[2], &at[3], &velocity,
-                        &dynamic.coupling.share, &PyTuple_Type, &load_obj))
+  if (!PyArg_ParseTuple(args, "OO(OO)O(OO)OdO!:dynamic_step", &settings, &dynamics, &at[0], &at[1],
+                        &manipulandum_velocity, &at[2], &at[3], &velocity, &dynamic.coupling.share,
+                        &PyTuple_Type, &load_obj) ||
+      py_dynamics_in(state, settings, dynamics, &set) < 0)
     return NULL;
-  set.substeps = substeps;
   rf_status st = rf_dynamic_check(&set, &err);
   if (st < 0) return py_raise(state, st, &err);
   if (pose_in(state, at[0], at[1], "manipulandum", &manipulandum) < 0 ||
@@ -175,7 +207,7 @@ static PyObject *dynamic_step(PyObject *module, PyObject *args) {
     return NULL;
   st = rf_dynamic_step_rt(&set, &manipulandum, moving, &load, &dynamic, &report);
   if (st < 0)
-    return py_fail(state, "DivergedError",
+    return py_fail(state, PY_DIVERGED_ERROR,
                    "the coupling has no finite step: forces or gradients are too large");
   const npy_intp six = 6;
   return Py_BuildValue("(NN)", report_out(&dynamic.coupling, &report),

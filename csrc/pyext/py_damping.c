@@ -37,7 +37,8 @@ static PyObject *damping_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
   if (!PyArg_ParseTuple(args, "iO|i:Damping", &r, &coefficient_obj, &simd)) return NULL;
   if (r < 1 || r > RF_DAMPING_MAX_R)
-    return py_fail(state, "InputError", "r must be between 1 and %d, got %d", RF_DAMPING_MAX_R, r);
+    return py_fail(state, PY_INPUT_ERROR, "r must be between 1 and %d, got %d", RF_DAMPING_MAX_R,
+                   r);
   if (py_in_f64(&coefficient, coefficient_obj, "coefficients", 1,
                 (npy_intp[]){(npy_intp)rf_damping_count(r)}) < 0)
     return NULL;
@@ -82,7 +83,7 @@ static PyObject *reduce_damping(PyObject *module, PyObject *args) {
       py_in_f64(&viscosity, viscosity_obj, "viscosity", 2, (npy_intp[]){solid->n_materials, 2}) < 0)
     goto done;
   if (basis.shape[0] < 1 || basis.shape[0] > RF_DAMPING_MAX_R) {
-    py_fail(state, "InputError", "basis must have 1 to %d vectors, got %zd", RF_DAMPING_MAX_R,
+    py_fail(state, PY_INPUT_ERROR, "basis must have 1 to %d vectors, got %zd", RF_DAMPING_MAX_R,
             (Py_ssize_t)basis.shape[0]);
     goto done;
   }

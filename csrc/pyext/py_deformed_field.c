@@ -42,7 +42,7 @@ static PyObject *deformed_new(PyTypeObject *type, PyObject *args, PyObject *kwar
   if (!embedding || py_run_init(state, &run, NULL, threads) < 0) return NULL;
   const Py_ssize_t n_domains = PyTuple_GET_SIZE(fields_obj);
   if (n_domains < 1 || n_domains > RF_DEFORMED_MAX_PROXIES)
-    return py_fail(state, "InputError", "there may be 1 to %d domains, got %zd",
+    return py_fail(state, PY_INPUT_ERROR, "there may be 1 to %d domains, got %zd",
                    (int)RF_DEFORMED_MAX_PROXIES, n_domains);
   if (py_in_i32(&first, first_obj, "first", 1, (npy_intp[]){n_domains + 1}, 0, INT32_MAX) < 0 ||
       py_in_f64(&points, points_obj, "proxies", 2, (npy_intp[]){embedding->n_points, 3}) < 0)
@@ -256,7 +256,7 @@ static PyObject *cut(PyObject *module, PyObject *args) {
   if (!field) return NULL;
   if (field->n_parts != 1 || !field->plain || field->parts[0].shape != RF_SHAPE_GRID ||
       field->parts[0].offset != 0.0)
-    return py_fail(state, "InputTypeError",
+    return py_fail(state, PY_INPUT_TYPE_ERROR,
                    "only a DistanceField can be cut into domains, for others give the domains");
   if (py_in_f64(&points, points_obj, "proxies", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
   if (labels_obj != Py_None &&

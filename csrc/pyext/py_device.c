@@ -101,7 +101,7 @@ static int text_in(py_state *state, PyObject *text, const char *name, size_t siz
   if (!encoded) {
     if (!PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) return -1;
     PyErr_Clear();
-    py_fail(state, "InputError", "%s has a lone surrogate, which no system can have", name);
+    py_fail(state, PY_INPUT_ERROR, "%s has a lone surrogate, which no system can have", name);
     return -1;
   }
   const char *bytes = PyBytes_AS_STRING(encoded);
@@ -110,9 +110,9 @@ static int text_in(py_state *state, PyObject *text, const char *name, size_t siz
   if (fits)
     memcpy(out, bytes, n + 1);
   else if (n < size)
-    py_fail(state, "InputError", "%s has a null character", name);
+    py_fail(state, PY_INPUT_ERROR, "%s has a null character", name);
   else
-    py_fail(state, "InputError", "%s has %zu bytes, at most %zu are possible", name, n, size - 1);
+    py_fail(state, PY_INPUT_ERROR, "%s has %zu bytes, at most %zu are possible", name, n, size - 1);
   Py_DECREF(encoded);
   return fits ? 0 : -1;
 }
@@ -120,14 +120,15 @@ static int text_in(py_state *state, PyObject *text, const char *name, size_t siz
 static int library_in(py_state *state, PyObject *tuple, rf_library_names *out) {
   const Py_ssize_t n = PyTuple_GET_SIZE(tuple);
   if (n < 1 || n > RF_LIBRARY_MOST_NAMES) {
-    py_fail(state, "InputError", "a library has 1 to %d names, got %zd", RF_LIBRARY_MOST_NAMES, n);
+    py_fail(state, PY_INPUT_ERROR, "a library has 1 to %d names, got %zd", RF_LIBRARY_MOST_NAMES,
+            n);
     return -1;
   }
   out->n = (int32_t)n;
   for (Py_ssize_t k = 0; k < n; ++k) {
     PyObject *text = PyTuple_GET_ITEM(tuple, k);
     if (!PyUnicode_Check(text)) {
-      py_fail(state, "InputTypeError", "library %zd must be a str", k);
+      py_fail(state, PY_INPUT_TYPE_ERROR, "library %zd must be a str", k);
       return -1;
     }
     if (text_in(state, text, "library", RF_LIBRARY_NAME, out->name[k]) < 0) return -1;
@@ -140,13 +141,13 @@ static int address_in(py_state *state, PyObject *host, int port, const char *nam
   char text[256];
   if (text_in(state, host, name, sizeof text, text) < 0) return -1;
   if (!rf_udp_parse(text, &out->host)) {
-    py_fail(state, "InputError",
+    py_fail(state, PY_INPUT_ERROR,
             "%s: '%s' is no IPv4 address in numbers, such as '127.0.0.1' (names are not looked up)",
             name, text);
     return -1;
   }
   if (port < least || port > UINT16_MAX) {
-    py_fail(state, "InputError", "%s: a port is between %d and 65535, got %d", name, least, port);
+    py_fail(state, PY_INPUT_ERROR, "%s: a port is between %d and 65535, got %d", name, least, port);
     return -1;
   }
   out->port = (uint16_t)port;
@@ -169,7 +170,8 @@ static PyObject *udp_device(PyObject *module, PyObject *args) {
   set.takeover = takeover != 0;
   if (address_in(state, host, port, "address", 0, &set.here) < 0) return NULL;
   if (client != Py_None) {
-    if (!PyTuple_Check(client)) return py_fail(state, "InputTypeError", "client must be a tuple");
+    if (!PyTuple_Check(client))
+      return py_fail(state, PY_INPUT_TYPE_ERROR, "client must be a tuple");
     if (!PyArg_ParseTuple(client, "Ui:client", &client_host, &client_port) ||
         address_in(state, client_host, client_port, "client", 1, &set.client) < 0)
       return NULL;
@@ -187,7 +189,7 @@ static PyObject *udp_counts(PyObject *module, PyObject *object) {
   const rf_device *device = py_device_get(state, object);
   if (!device) return NULL;
   if (!rf_udp_read_counts(device, &c))
-    return py_fail(state, "InputTypeError", "the device is no bridge over UDP");
+    return py_fail(state, PY_INPUT_TYPE_ERROR, "the device is no bridge over UDP");
   return Py_BuildValue("(iLLLLLLL)", (int)c.port, (long long)c.accepted, (long long)c.old,
                        (long long)c.foreign, (long long)c.malformed, (long long)c.sent,
                        (long long)c.unsent, (long long)c.refused);
@@ -306,7 +308,7 @@ PyMethodDef py_device_functions[] = {
 static PyObject *device_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   (void)args;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  return py_fail(PyType_GetModuleState(type), "InputTypeError",
+  return py_fail(PyType_GetModuleState(type), PY_INPUT_TYPE_ERROR,
                  "devices are made by functions, such as replay_device");
 }
 

@@ -62,11 +62,11 @@ static PyObject *field_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   int how = 0;
   while (how < 3 && strcmp(name, names[how]) != 0) ++how;
   if (how == 3)
-    return py_fail(state, "InputError", "join must be union, intersection or complement, got %s",
+    return py_fail(state, PY_INPUT_ERROR, "join must be union, intersection or complement, got %s",
                    name);
   const Py_ssize_t n = PyTuple_GET_SIZE(fields);
   if (n > RF_FIELD_MAX_PARTS)
-    return py_fail(state, "InputError", "a field has 1 to %d parts, got %zd",
+    return py_fail(state, PY_INPUT_ERROR, "a field has 1 to %d parts, got %zd",
                    (int)RF_FIELD_MAX_PARTS, n);
   const rf_field **others = rf_alloc((size_t)n, sizeof *others);
   if (!others) return PyErr_NoMemory();
@@ -183,7 +183,7 @@ static PyObject *from_field(PyObject *module, PyObject *args) {
       goto done;
     }
     if (!(voxels[c] >= 1 && voxels[c] < INT32_MAX)) {
-      py_fail(state, "InputError", "resolution must be at least 1, got %d", voxels[c]);
+      py_fail(state, PY_INPUT_ERROR, "resolution must be at least 1, got %d", voxels[c]);
       goto done;
     }
     n[c] = voxels[c] + 1;
@@ -273,7 +273,7 @@ static PyObject *from_shape(PyObject *module, PyObject *args) {
   for (size_t s = RF_SHAPE_SPHERE; s < sizeof names / sizeof *names; ++s)
     if (strcmp(name, names[s]) == 0) part.shape = (rf_shape)s;
   if (part.shape == RF_SHAPE_GRID)
-    return py_fail(state, "InputError", "shape must be sphere, box, plane or capsule, got %s",
+    return py_fail(state, PY_INPUT_ERROR, "shape must be sphere, box, plane or capsule, got %s",
                    name);
   py_in a = {0}, b = {0};
   const npy_intp three = 3;
@@ -387,8 +387,8 @@ static PyObject *time_distances(PyObject *self, PyObject *args) {
   const npy_intp n = points.shape[0];
   double *distance_to = NULL;
   if (!(repeats >= 1 && repeats <= 1000000))
-    py_fail(py_state_of_object(self), "InputError", "repeats must be between 1 and 1000000, got %d",
-            repeats);
+    py_fail(py_state_of_object(self), PY_INPUT_ERROR,
+            "repeats must be between 1 and 1000000, got %d", repeats);
   else if (!(distance_to = rf_alloc((size_t)n, sizeof *distance_to)))
     PyErr_NoMemory();
   else

@@ -10,7 +10,7 @@ int py_fields_in(py_state *state, py_fields *f, PyObject *solid, PyObject *field
       py_in_fields(&f->in, fields, name, f->solid->mesh->n_nodes) < 0)
     return -1;
   if (f->in.shape[0] > INT32_MAX / 2) {
-    py_fail(state, "InputError", "%s holds too many fields: %zd", name, f->in.shape[0]);
+    py_fail(state, PY_INPUT_ERROR, "%s holds too many fields: %zd", name, f->in.shape[0]);
     py_fields_release(f);
     return -1;
   }
@@ -23,7 +23,7 @@ int py_basis_in(py_state *state, py_fields *f, PyObject *solid, PyObject *basis,
                 int threads) {
   if (py_fields_in(state, f, solid, basis, "basis", progress, threads) < 0) return -1;
   if (f->count >= 1 && f->count <= RF_POLYNOMIAL_MAX_R) return 0;
-  py_fail(state, "InputError", "basis must have 1 to %d vectors, got %d", RF_POLYNOMIAL_MAX_R,
+  py_fail(state, PY_INPUT_ERROR, "basis must have 1 to %d vectors, got %d", RF_POLYNOMIAL_MAX_R,
           (int)f->count);
   py_fields_release(f);
   return -1;

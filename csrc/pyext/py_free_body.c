@@ -129,13 +129,13 @@ static int take_crowd(py_state *state, crowd *c, PyObject *bodies, PyObject *for
   qsort(c->sorted, count, sizeof *c->sorted, by_address);
   for (npy_intp i = 1; i < c->count; ++i) {
     if (c->sorted[i] != c->sorted[i - 1]) continue;
-    py_fail(state, "InputError", "bodies holds one body twice");
+    py_fail(state, PY_INPUT_ERROR, "bodies holds one body twice");
     return -1;
   }
   if (forces == Py_None) return 0;
   if (PyTuple_GET_SIZE(forces) != c->count) {
-    py_fail(state, "InputError", "forces has %zd entries for %zd bodies", PyTuple_GET_SIZE(forces),
-            c->count);
+    py_fail(state, PY_INPUT_ERROR, "forces has %zd entries for %zd bodies",
+            PyTuple_GET_SIZE(forces), c->count);
     return -1;
   }
   for (npy_intp i = 0; i < c->count; ++i) {
@@ -183,10 +183,10 @@ static PyObject *step_bodies(PyObject *module, PyObject *args) {
   rf_error err = {0};
   if (!PyArg_ParseTuple(args, "OOLOi:step_free_bodies", &bodies, &forces, &n, &progress, &threads))
     return NULL;
-  if (n < 0) return py_fail(state, "InputError", "n must be at least 0, got %lld", n);
+  if (n < 0) return py_fail(state, PY_INPUT_ERROR, "n must be at least 0, got %lld", n);
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
   if (forces != Py_None && !PyTuple_Check(forces))
-    return py_fail(state, "InputTypeError", "forces must be a tuple or None");
+    return py_fail(state, PY_INPUT_TYPE_ERROR, "forces must be a tuple or None");
   if (take_crowd(state, &c, bodies, forces) < 0) goto done;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS

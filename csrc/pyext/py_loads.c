@@ -3,14 +3,14 @@
 int py_in_loads(py_state *state, py_loads *in, PyObject *tuple, npy_intp n) {
   const npy_intp any = PY_ANY;
   if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 5) {
-    py_fail(state, "InputTypeError",
+    py_fail(state, PY_INPUT_TYPE_ERROR,
             "loads must be a tuple (ptr, node, force, patterns, coordinates)");
     return -1;
   }
   PyObject *const *item = &PyTuple_GET_ITEM(tuple, 0);
   if (py_in_i32(&in->ptr, item[0], "ptr", 1, &any, 0, INT32_MAX) < 0) return -1;
   if (in->ptr.shape[0] < 1) {
-    py_fail(state, "InputError", "ptr has 0 entries; one at least is needed");
+    py_fail(state, PY_INPUT_ERROR, "ptr has 0 entries; one at least is needed");
     return -1;
   }
   const npy_intp count = in->ptr.shape[0] - 1;
@@ -18,7 +18,7 @@ int py_in_loads(py_state *state, py_loads *in, PyObject *tuple, npy_intp n) {
   int ok = ptr[0] == 0;
   for (npy_intp i = 0; ok && i < count; ++i) ok = ptr[i] <= ptr[i + 1];
   if (!ok) {
-    py_fail(state, "InputError", "ptr must begin with 0 and not descend");
+    py_fail(state, PY_INPUT_ERROR, "ptr must begin with 0 and not descend");
     return -1;
   }
   const npy_intp total = ptr[count];

@@ -8,7 +8,7 @@ void py_matrix_release(py_matrix *m) {
 
 int py_in_matrix(py_state *state, py_matrix *m, PyObject *tuple, const char *name) {
   if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) != 3) {
-    py_fail(state, "InputTypeError", "%s must be a tuple (data, indices, indptr)", name);
+    py_fail(state, PY_INPUT_TYPE_ERROR, "%s must be a tuple (data, indices, indptr)", name);
     return -1;
   }
   PyObject *const data = PyTuple_GET_ITEM(tuple, 0), *const indices = PyTuple_GET_ITEM(tuple, 1);
@@ -17,7 +17,7 @@ int py_in_matrix(py_state *state, py_matrix *m, PyObject *tuple, const char *nam
   if (py_in_i32(&m->indptr, indptr, "indptr", 1, &any, 0, INT32_MAX) < 0) return -1;
   const npy_intp n = m->indptr.shape[0] - 1;
   if (n < 1 || n >= INT32_MAX) {
-    py_fail(state, "InputError", "%s has %zd columns; allowed are 1 to 2147483646", name, n);
+    py_fail(state, PY_INPUT_ERROR, "%s has %zd columns; allowed are 1 to 2147483646", name, n);
     return -1;
   }
   const npy_intp *length = &m->data.shape[0];
@@ -30,7 +30,7 @@ int py_in_matrix(py_state *state, py_matrix *m, PyObject *tuple, const char *nam
     for (int32_t p = ptr[j] + 1; ok && p < ptr[j + 1]; ++p) ok = ind[p] > ind[p - 1];
   }
   if (!ok) {
-    py_fail(state, "InputError",
+    py_fail(state, PY_INPUT_ERROR,
             "%s must be a lower triangle by columns, rows ascending, diagonal present", name);
     return -1;
   }
@@ -46,7 +46,7 @@ int py_in_matrix(py_state *state, py_matrix *m, PyObject *tuple, const char *nam
 static int any_matrix(py_state *state, py_matrix *m, PyObject *const parts[3], int rows, int cols) {
   const npy_intp any = PY_ANY, columns = (npy_intp)cols + 1;
   if (!(rows >= 1 && cols >= 0 && cols < INT32_MAX)) {
-    py_fail(state, "InputError", "shape must be at least (1, 0), got (%d, %d)", rows, cols);
+    py_fail(state, PY_INPUT_ERROR, "shape must be at least (1, 0), got (%d, %d)", rows, cols);
     return -1;
   }
   if (py_in_f64(&m->data, parts[0], "data", 1, &any) < 0) return -1;
@@ -58,7 +58,7 @@ static int any_matrix(py_state *state, py_matrix *m, PyObject *const parts[3], i
   int ok = ptr[0] == 0 && ptr[cols] == nnz;
   for (int j = 0; ok && j < cols; ++j) ok = ptr[j] <= ptr[j + 1];
   if (!ok) {
-    py_fail(state, "InputError",
+    py_fail(state, PY_INPUT_ERROR,
             "indptr must go from 0 to %zd, the length of data, and not descend", nnz);
     return -1;
   }

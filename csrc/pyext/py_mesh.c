@@ -34,7 +34,7 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   rf_error err = {0};
   if (py_in_f64(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){PY_ANY, 3}) < 0) goto done;
   if (nodes.shape[0] < 1 || nodes.shape[0] > RF_MESH_MAX_NODES) {
-    py_fail(state, "MeshError", "nodes has %zd rows; a mesh needs 4 to %d", nodes.shape[0],
+    py_fail(state, PY_MESH_ERROR, "nodes has %zd rows; a mesh needs 4 to %d", nodes.shape[0],
             (int)RF_MESH_MAX_NODES);
     goto done;
   }
@@ -42,12 +42,12 @@ static PyObject *mesh_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
                 (int32_t)(nodes.shape[0] - 1)) < 0)
     goto done;
   if (elements.shape[0] < 1) {
-    py_fail(state, "MeshError", "elements has 0 rows; a mesh needs one at least");
+    py_fail(state, PY_MESH_ERROR, "elements has 0 rows; a mesh needs one at least");
     goto done;
   }
   if (elements.shape[1] != 4 && elements.shape[1] != 8 && elements.shape[1] != 10 &&
       elements.shape[1] != 20) {
-    py_fail(state, "InputError",
+    py_fail(state, PY_INPUT_ERROR,
             "elements must have shape (e, 4) or (e, 10) for tetrahedra, (e, 8) or (e, 20) for "
             "hexahedra, got (%zd, %zd)",
             elements.shape[0], elements.shape[1]);

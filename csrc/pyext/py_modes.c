@@ -15,7 +15,7 @@ int py_modes_arrays(py_state *state, const rf_solid *solid, int rigid, int k, Py
   // before allocating: k is not checked yet
   const int most = rf_modes_most(solid);
   if (k < 1 || k > most) {
-    py_fail(state, "InputError",
+    py_fail(state, PY_INPUT_ERROR,
             "k must be between 1 and %d (free degrees of freedom less one), got %d", most, k);
     return -1;
   }
@@ -89,7 +89,7 @@ static PyObject *modal_derivatives(PyObject *module, PyObject *args) {
   rf_error err = {0};
   rf_status st = RF_OK;
   if (shapes.count < 1 || shapes.count > 3 * n)
-    py_fail(state, "InputError", "shapes must hold 1 to %zd modes, got %d", 3 * n,
+    py_fail(state, PY_INPUT_ERROR, "shapes must hold 1 to %zd modes, got %d", 3 * n,
             (int)shapes.count);
   else
     out = py_new_f64(
@@ -130,7 +130,7 @@ static PyObject *matrix_modes(PyObject *module, PyObject *args) {
   if (py_in_matrix(state, &mass, mass_obj, "mass") < 0) goto done;
   const int32_t n = stiffness.view.cols;
   if (set.k < 1 || set.k >= n) {
-    py_fail(state, "InputError", "k must be between 1 and %d (unknowns less one), got %d", n - 1,
+    py_fail(state, PY_INPUT_ERROR, "k must be between 1 and %d (unknowns less one), got %d", n - 1,
             set.k);
     goto done;
   }
@@ -192,7 +192,7 @@ static PyObject *factor_solve(PyObject *module, PyObject *args) {
   rf_error err = {0};
   if (!PyArg_ParseTuple(args, "OOii:factor_solve", &matrix_obj, &b_obj, &runs, &threads))
     return NULL;
-  if (runs < 1) return py_fail(state, "InputError", "runs must be positive, got %d", runs);
+  if (runs < 1) return py_fail(state, PY_INPUT_ERROR, "runs must be positive, got %d", runs);
   if (py_run_init(state, &r, NULL, threads) < 0) return NULL;
   if (py_in_matrix(state, &matrix, matrix_obj, "matrix") < 0) goto done;
   const int32_t n = matrix.view.cols;

@@ -43,7 +43,8 @@ static rf_motion *coupled_motion(py_state *state, PyObject *object) {
   if (py_require_type(state, object, PY_MOTION, "simulation", wanted) < 0) return NULL;
   rf_motion *m = py_held(object);
   if (m->system->life->copy && m->scheme->operations->begin) return m;
-  py_fail(state, "InputTypeError", "simulation must be a reducedfem.%s, got another one", wanted);
+  py_fail(state, PY_INPUT_TYPE_ERROR, "simulation must be a reducedfem.%s, got another one",
+          wanted);
   return NULL;
 }
 
@@ -138,7 +139,7 @@ static int matrices_in(py_state *state, PyObject *system, PyObject *strain_rate,
   const py_matrices *matrices = py_matrices_get(state, system);
   if (!matrices) return -1;
   if (strain_rate != Py_None) {
-    py_fail(state, "InputTypeError", "strain_rate must be None: the system has matrices only");
+    py_fail(state, PY_INPUT_TYPE_ERROR, "strain_rate must be None: the system has matrices only");
     return -1;
   }
   s->model = matrices, s->n = matrices->mass.cols, s->ndim = 1, s->create = create_matrices;
@@ -160,7 +161,8 @@ static int source_in(py_state *state, PyObject *system, PyObject *strain_rate, s
       s->damping.viscosity = s->viscosity.data;
       return done;
     }
-  py_fail(state, "InputTypeError", "system is no kind of system, got %s", Py_TYPE(system)->tp_name);
+  py_fail(state, PY_INPUT_TYPE_ERROR, "system is no kind of system, got %s",
+          Py_TYPE(system)->tp_name);
   return -1;
 }
 
@@ -189,7 +191,7 @@ static PyObject *motion_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
   const rf_scheme *scheme = rf_scheme_named(name);
-  if (!scheme) return py_fail(state, "InputError", "there is no time integrator %s", name);
+  if (!scheme) return py_fail(state, PY_INPUT_ERROR, "there is no time integrator %s", name);
   from.run = &run.run;
   from.is_explicit = scheme->is_explicit;
   if (py_settings_in(state, settings, name, scheme->settings, &set) < 0 ||
@@ -237,7 +239,7 @@ static PyObject *step(PyObject *object, PyObject *args) {
   py_run run;
   py_in force;
   if (!PyArg_ParseTuple(args, "OLOi:step", &force_obj, &n, &progress, &threads)) return NULL;
-  if (n < 0) return py_fail(state, "InputError", "n must be at least 0, got %lld", n);
+  if (n < 0) return py_fail(state, PY_INPUT_ERROR, "n must be at least 0, got %lld", n);
   if (py_run_init(state, &run, progress, threads) < 0 ||
       vector_in(self, &force, force_obj, "force") < 0)
     return NULL;
@@ -321,7 +323,7 @@ static PyObject *step_contact(PyObject *object, PyObject *args) {
   d.r = self->shape[0];
   d.s = rf_penalty_field_coordinates(penalty);
   if (rf_penalty_coordinates(penalty) != d.r) {
-    py_fail(state, "InputError",
+    py_fail(state, PY_INPUT_ERROR,
             "contact is of a shell with %d coordinates, the simulation has %zd",
             (int)rf_penalty_coordinates(penalty), (Py_ssize_t)d.r);
     goto done;
@@ -330,7 +332,7 @@ static PyObject *step_contact(PyObject *object, PyObject *args) {
   const npy_intp n = positions.shape[0];
   if (py_in_f64(&quaternions, quaternions_obj, "quaternion", 2, (npy_intp[]){n, 4}) < 0) goto done;
   if (field_qs_obj != Py_None && !d.s) {
-    py_fail(state, "InputError", "field_q is given, but the field does not deform");
+    py_fail(state, PY_INPUT_ERROR, "field_q is given, but the field does not deform");
     goto done;
   }
   if (field_qs_obj != Py_None &&
@@ -384,7 +386,7 @@ static PyObject *reset(PyObject *object, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOOi|L:reset", &objects[0], &objects[1], &objects[2], &threads,
                         &steps))
     return NULL;
-  if (steps < 0) return py_fail(state, "InputError", "steps must not be negative");
+  if (steps < 0) return py_fail(state, PY_INPUT_ERROR, "steps must not be negative");
   if (py_run_init(state, &run, NULL, threads) < 0) return NULL;
   for (int i = 0; i < 3; ++i)
     if (vector_in(self, &in[i], objects[i], names[i]) < 0) goto done;
@@ -471,7 +473,7 @@ static PyObject *time_steps(PyObject *object, PyObject *args) {
   py_in force;
   if (!PyArg_ParseTuple(args, "Oii:time_steps", &force_obj, &runs, &inner)) return NULL;
   if (runs < 1 || inner < 1)
-    return py_fail(py_state_of_object(object), "InputError", "runs and inner must be at least 1");
+    return py_fail(py_state_of_object(object), PY_INPUT_ERROR, "runs and inner must be at least 1");
   if (vector_in(self, &force, force_obj, "force") < 0) return NULL;
   rf_status st = RF_OK;
   rf_error err = {0};

@@ -29,7 +29,7 @@ static PyObject *parts_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
   if (py_in_f64(&mass, mass_obj, "masses", 3, (npy_intp[]){PY_ANY, PY_ANY, PY_ANY}) < 0) goto done;
   const npy_intp m = mass.shape[0], r = mass.shape[1];
   if (m < 1 || m > INT32_MAX / 2 || r < 1 || r > RF_POLYNOMIAL_MAX_R || mass.shape[2] != r) {
-    py_fail(state, "InputError",
+    py_fail(state, PY_INPUT_ERROR,
             "masses must have shape (m, r, r), r up to %d, got (%zd, %zd, %zd)",
             RF_POLYNOMIAL_MAX_R, m, r, mass.shape[2]);
     goto done;

@@ -28,7 +28,7 @@ static PyObject *tree_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
   if (py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) goto done;
   const npy_intp n = points.shape[0];
   if (n > INT32_MAX / 2) {
-    py_fail(state, "InputError", "points has %zd rows; at most %d are allowed", n, INT32_MAX / 2);
+    py_fail(state, PY_INPUT_ERROR, "points has %zd rows; at most %d are allowed", n, INT32_MAX / 2);
     goto done;
   }
   if (py_in_f64(&normals, normals_obj, "normals", 2, (npy_intp[]){n, 3}) < 0 ||
@@ -39,7 +39,7 @@ static PyObject *tree_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
         py_in_f64(&tilt, tilt_obj, "tilt", 3, (npy_intp[]){n, 3, motion.shape[2]}) < 0)
       goto done;
     if (!(motion.shape[2] >= 1 && motion.shape[2] <= 100000)) {
-      py_fail(state, "InputError", "motion has %zd coordinates; 1 to 100000 are allowed",
+      py_fail(state, PY_INPUT_ERROR, "motion has %zd coordinates; 1 to 100000 are allowed",
               motion.shape[2]);
       goto done;
     }
@@ -67,7 +67,7 @@ static int q_in(PyObject *self, py_in *q, PyObject *object) {
   const rf_point_tree *t = self_tree(self);
   if (object == Py_None) return 0;
   if (!t->r) {
-    py_fail(py_state_of_object(self), "InputError", "q is given, but the tree is rigid");
+    py_fail(py_state_of_object(self), PY_INPUT_ERROR, "q is given, but the tree is rigid");
     return -1;
   }
   if (py_in_f64(q, object, "q", 1, (npy_intp[]){t->r}) < 0) return -1;
@@ -93,7 +93,7 @@ static PyObject *radii(PyObject *self, PyObject *args) {
       py_run_init(state, &run, NULL, threads) < 0)
     return NULL;
   if (!(level >= 0 && level < t->n_levels))
-    return py_fail(state, "InputError", "level must be between 0 and %d, got %d", t->n_levels - 1,
+    return py_fail(state, PY_INPUT_ERROR, "level must be between 0 and %d, got %d", t->n_levels - 1,
                    level);
   if (q_in(self, &q, q_obj) < 0) return NULL;
   out = py_new_f64(1, (npy_intp[]){t->count[level]});

@@ -46,7 +46,7 @@ static PyObject *isosurface(PyObject *module, PyObject *args) {
   if (py_run_init(state, &run, progress, threads) < 0) return NULL;
   // other dtypes would be rounded
   if (!PyArray_Check(values_obj) || PyArray_TYPE((PyArrayObject *)values_obj) != NPY_FLOAT32)
-    return py_fail(state, "InputTypeError", "values must be a float32 array");
+    return py_fail(state, PY_INPUT_TYPE_ERROR, "values must be a float32 array");
   py_in values = {0}, origin = {0}, spacing = {0};
   const npy_intp three = 3;
   if (py_in_f32(&values, values_obj, "values", 3, (npy_intp[]){PY_ANY, PY_ANY, PY_ANY}) == 0 &&
@@ -96,7 +96,7 @@ static int take_points(py_state *state, py_in *in, PyObject *object, const char 
                        npy_intp rows) {
   if (py_in_f64(in, object, name, 2, (npy_intp[]){rows, 3}) < 0) return -1;
   if (in->shape[0] < 1) {
-    py_fail(state, "InputError", "%s has 0 rows; one at least is needed", name);
+    py_fail(state, PY_INPUT_ERROR, "%s has 0 rows; one at least is needed", name);
     return -1;
   }
   return 0;
@@ -145,7 +145,8 @@ static PyObject *shell_create(PyObject *module, PyObject *args) {
   const bool with_surface = surface_obj != Py_None;
   PyObject *vertices, *triangles;
   if (with_surface && !PyTuple_Check(surface_obj)) {
-    py_fail(state, "InputTypeError", "surface must be a tuple of vertices and triangles, or None");
+    py_fail(state, PY_INPUT_TYPE_ERROR,
+            "surface must be a tuple of vertices and triangles, or None");
     return NULL;
   }
   py_surface in = {0};

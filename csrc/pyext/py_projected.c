@@ -30,7 +30,7 @@ static PyObject *projected_new(PyTypeObject *type, PyObject *args, PyObject *kwa
   const npy_intp r = basis.shape[0];
   if (r < 1 || r > RF_PROJECTED_MAX_R) {
     py_in_release(&basis);
-    return py_fail(state, "InputError", "basis must have 1 to %d vectors, got %zd",
+    return py_fail(state, PY_INPUT_ERROR, "basis must have 1 to %d vectors, got %zd",
                    RF_PROJECTED_MAX_R, (Py_ssize_t)r);
   }
   rf_projected *model = NULL;

@@ -36,11 +36,11 @@ static PyObject *reduced_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   if (py_in_f64(&basis, basis_obj, "basis", 3, (npy_intp[]){PY_ANY, PY_ANY, 3}) < 0) goto done;
   const npy_intp r = basis.shape[0];
   if (basis.shape[1] > INT32_MAX / 3) {
-    py_fail(state, "InputError", "basis has %zd nodes, too many", (Py_ssize_t)basis.shape[1]);
+    py_fail(state, PY_INPUT_ERROR, "basis has %zd nodes, too many", (Py_ssize_t)basis.shape[1]);
     goto done;
   }
   if (r < 1 || r > RF_POLYNOMIAL_MAX_R) {
-    py_fail(state, "InputError", "basis must have 1 to %d vectors, got %zd", RF_POLYNOMIAL_MAX_R,
+    py_fail(state, PY_INPUT_ERROR, "basis must have 1 to %d vectors, got %zd", RF_POLYNOMIAL_MAX_R,
             (Py_ssize_t)r);
     goto done;
   }
@@ -200,7 +200,7 @@ static PyObject *time_evaluate(PyObject *self, PyObject *args) {
   if (!PyArg_ParseTuple(args, "Opii:time_evaluate", &q_obj, &with_stiffness, &runs, &inner))
     return NULL;
   if (runs < 1 || inner < 1)
-    return py_fail(py_state_of_object(self), "InputError", "runs and inner must be at least 1");
+    return py_fail(py_state_of_object(self), PY_INPUT_ERROR, "runs and inner must be at least 1");
   py_in q;
   if (py_in_f64(&q, q_obj, "q", 1, (npy_intp[]){m->r}) < 0) return NULL;
   const size_t r = (size_t)m->r;

@@ -36,12 +36,12 @@ static int on_progress(void *context, int64_t done, int64_t total) {
 
 int py_run_init(py_state *state, py_run *r, PyObject *callable, int threads) {
   if (callable && callable != Py_None && !PyCallable_Check(callable)) {
-    py_fail(state, "InputTypeError", "progress must be a callable or None, got %s",
+    py_fail(state, PY_INPUT_TYPE_ERROR, "progress must be a callable or None, got %s",
             Py_TYPE(callable)->tp_name);
     return -1;
   }
   if (threads < 1 || threads > RF_MAX_THREADS) {
-    py_fail(state, "InputError", "threads must be between 1 and %d, got %d", RF_MAX_THREADS,
+    py_fail(state, PY_INPUT_ERROR, "threads must be between 1 and %d, got %d", RF_MAX_THREADS,
             threads);
     return -1;
   }

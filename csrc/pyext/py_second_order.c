@@ -62,7 +62,7 @@ static PyObject *second_order_new(PyTypeObject *type, PyObject *args, PyObject *
       (damping_obj != Py_None && py_in_matrix(state, &damping, damping_obj, "damping_matrix") < 0))
     goto done;
   if (damping.view.cols && damping.view.cols != mass.view.cols) {
-    py_fail(state, "InputError", "mass has %d columns, but damping_matrix has %d", mass.view.cols,
+    py_fail(state, PY_INPUT_ERROR, "mass has %d columns, but damping_matrix has %d", mass.view.cols,
             damping.view.cols);
     goto done;
   }
@@ -165,7 +165,7 @@ static rf_modes_system system_for(call *c) {
 static int check_k(PyObject *self, int k) {
   const int32_t n = system_of(self)->operators.n;
   if (k >= 1 && k < n) return 0;
-  py_fail(py_state_of_object(self), "InputError",
+  py_fail(py_state_of_object(self), PY_INPUT_ERROR,
           "k must be between 1 and %d (unknowns less one), got %d", (int)n - 1, k);
   return -1;
 }
@@ -219,7 +219,7 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
   if (py_run_init(state, &run, callable, threads) < 0) return NULL;
   if (py_in_f64(&shapes, shapes_obj, "shapes", 2, (npy_intp[]){PY_ANY, n}) < 0) return NULL;
   if (shapes.shape[0] < 1 || shapes.shape[0] > n) {
-    py_fail(state, "InputError", "shapes must hold 1 to %zd modes, got %zd", n, shapes.shape[0]);
+    py_fail(state, PY_INPUT_ERROR, "shapes must hold 1 to %zd modes, got %zd", n, shapes.shape[0]);
     goto done;
   }
   const int32_t k = (int32_t)shapes.shape[0];
@@ -288,7 +288,7 @@ static PyObject *mass_pca(PyObject *self, PyObject *args) {
       py_in_f64(&weights, weights_obj, "weights", 1, &vectors.shape[0]) < 0)
     goto done;
   if (vectors.shape[0] < 1 || vectors.shape[0] > INT32_MAX / 2) {
-    py_fail(state, "InputError", "vectors must hold 1 to %d vectors, got %zd", INT32_MAX / 2,
+    py_fail(state, PY_INPUT_ERROR, "vectors must hold 1 to %d vectors, got %zd", INT32_MAX / 2,
             vectors.shape[0]);
     goto done;
   }
@@ -332,7 +332,7 @@ static PyObject *derivative_basis(PyObject *self, PyObject *args) {
   if (!values) return NULL;
   const int64_t count = k + rf_modes_pairs(k);
   if (count > INT32_MAX / 2) {
-    py_fail(state, "InputError", "k is %d, which gives too many derivatives", k);
+    py_fail(state, PY_INPUT_ERROR, "k is %d, which gives too many derivatives", k);
     goto done;
   }
   double *value = py_f64(values);

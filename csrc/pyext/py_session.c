@@ -8,9 +8,11 @@
 #include "haptic/session.h"
 #include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
+#include "pyext/py_coupling.h"
 #include "pyext/py_device.h"
 #include "pyext/py_motion.h"
 #include "pyext/py_object.h"
+#include "pyext/py_settings.h"
 
 static rf_session *self_session(PyObject *self) { return py_held(self); }
 
@@ -35,45 +37,51 @@ static void session_dealloc(PyObject *self) {
 
 // ---- settings ---------------------------------------------------------------------------
 
-static int coupling_in(PyObject *coupling, PyObject *dynamics, rf_tick_settings *set) {
-  rf_coupling_settings *c = &set->coupling;
-  if (!PyArg_ParseTuple(coupling, "dddddddddd:coupling", &c->stiffness_n_per_m, &c->torsion_nm,
-                        &c->max_force_n, &c->max_torque_nm, &c->max_depth_m, &c->reach_m,
-                        &c->damping, &c->max_step_m, &c->max_turn_rad, &c->degenerate))
-    return -1;
+typedef struct all_settings {
+  rf_tick_settings tick;
+  rf_session_settings session;
+} all_settings;
+
+#define SETTING(name, field, kind, count) \
+  {name, offsetof(all_settings, field), RF_SETTING_##kind, count}
+static const rf_setting SETTINGS[] = {
+    SETTING("dt", tick.dt_s, DOUBLE, 0),
+    SETTING("budget_us", tick.budget_us, DOUBLE, 0),
+    SETTING("coupled", tick.coupled, BOOL, 0),
+    SETTING("saturated", tick.saturated, BOOL, 0),
+    SETTING("suited", tick.suited, BOOL, 0),
+    SETTING("scale", tick.workspace.scale, DOUBLE, 0),
+    SETTING("force_scale", tick.workspace.force_scale, DOUBLE, 0),
+    SETTING("alignment", tick.workspace.alignment, DOUBLE, 4),
+    SETTING("absolute", tick.workspace.absolute, BOOL, 0),
+    SETTING("start_position", tick.workspace.start.position_m, DOUBLE, 3),
+    SETTING("start_quaternion", tick.workspace.start.quaternion, DOUBLE, 4),
+    SETTING("clutch_buttons", tick.workspace.clutch_buttons, UINT32, 0),
+    SETTING("max_force", tick.safety.max_force_n, DOUBLE, 0),
+    SETTING("max_torque", tick.safety.max_torque_nm, DOUBLE, 0),
+    SETTING("force_slew", tick.safety.slew_n_per_s, DOUBLE, 0),
+    SETTING("torque_slew", tick.safety.slew_nm_per_s, DOUBLE, 0),
+    SETTING("ramp", tick.safety.ramp_s, DOUBLE, 0),
+    SETTING("silence", tick.safety.silent_s, DOUBLE, 0),
+    SETTING("passivity", tick.passivity.control, BOOL, 0),
+    SETTING("energy_allowance", tick.passivity.allowance_j, DOUBLE, 0),
+    SETTING("most_damping", tick.passivity.max_damping_n_s_per_m, DOUBLE, 0),
+    SETTING("most_torsional_damping", tick.passivity.max_damping_nm_s, DOUBLE, 0),
+    SETTING("duration", session.duration_s, DOUBLE, 0),
+    SETTING("stall", session.stall_s, DOUBLE, 0),
+    SETTING("priority", session.priority, INT32, 0),
+    SETTING("lock_memory", session.lock_memory, BOOL, 0),
+    SETTING("records", session.records, INT64, 0),
+    SETTING("patience", session.patience_s, DOUBLE, 0),
+    SETTING("hang", session.hang_s, DOUBLE, 0),
+    {0},
+};
+
+static int coupling_in(py_state *state, PyObject *coupling, PyObject *dynamics,
+                       rf_tick_settings *set) {
+  if (py_coupling_in(state, coupling, &set->coupling) < 0) return -1;
   set->dynamic = dynamics != Py_None;
-  if (!set->dynamic) return 0;
-  rf_dynamic_settings *d = &set->dynamics;
-  int substeps;
-  if (!PyArg_ParseTuple(dynamics, "dddddi:dynamics", &d->mass_kg, &d->inertia_kg_m2,
-                        &d->damping_n_s_per_m, &d->torsion_damping_nm_s, &d->dt_s, &substeps))
-    return -1;
-  d->substeps = substeps;
-  d->spring = *c;
-  return 0;
-}
-
-static int workspace_in(PyObject *tuple, rf_workspace_settings *set) {
-  double *w = set->alignment, *x = set->start.position_m, *q = set->start.quaternion;
-  int absolute;
-  if (!PyArg_ParseTuple(tuple, "dd(dddd)p((ddd)(dddd))I:workspace", &set->scale, &set->force_scale,
-                        &w[0], &w[1], &w[2], &w[3], &absolute, &x[0], &x[1], &x[2], &q[0], &q[1],
-                        &q[2], &q[3], &set->clutch_buttons))
-    return -1;
-  set->absolute = absolute != 0;
-  return 0;
-}
-
-static int safety_in(PyObject *tuple, rf_tick_settings *set) {
-  rf_safety_settings *s = &set->safety;
-  int control;
-  if (!PyArg_ParseTuple(tuple, "ddddddpddd:safety", &s->max_force_n, &s->max_torque_nm,
-                        &s->slew_n_per_s, &s->slew_nm_per_s, &s->ramp_s, &s->silent_s, &control,
-                        &set->passivity.allowance_j, &set->passivity.max_damping_n_s_per_m,
-                        &set->passivity.max_damping_nm_s))
-    return -1;
-  set->passivity.control = control != 0;
-  return 0;
+  return set->dynamic ? py_dynamics_in(state, coupling, dynamics, &set->dynamics) : 0;
 }
 
 // ---- making -----------------------------------------------------------------------------
@@ -92,7 +100,7 @@ static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyOb
                      copies *c) {
   const Py_ssize_t n = PyTuple_GET_SIZE(contacts);
   if (n > RF_TICK_MOST_CONTACTS || PyTuple_GET_SIZE(shells) != n) {
-    py_fail(state, "InputError",
+    py_fail(state, PY_INPUT_ERROR,
             "a session takes 1 to %d contacts and as many simulations, got %zd and %zd",
             RF_TICK_MOST_CONTACTS, n, PyTuple_GET_SIZE(shells));
     return -1;
@@ -108,29 +116,17 @@ static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyOb
 
 static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *device_obj, *contacts, *shells, *field, *coupling, *dynamics, *workspace, *safety;
+  PyObject *device_obj, *contacts, *shells, *field, *coupling, *dynamics, *settings;
   PyObject *kept = NULL, *self = NULL;
-  rf_tick_settings set = {0};
-  rf_session_settings how;
-  int priority, lock, coupled, saturated, suited;
-  long long records;
+  all_settings set = {0};
   copies c = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OO!O!O(ddppp)O!OO!O!(ddipLdd):Session", &device_obj, &PyTuple_Type,
-                        &contacts, &PyTuple_Type, &shells, &field, &set.dt_s, &set.budget_us,
-                        &coupled, &saturated, &suited, &PyTuple_Type, &coupling, &dynamics,
-                        &PyTuple_Type, &workspace, &PyTuple_Type, &safety, &how.duration_s,
-                        &how.stall_s, &priority, &lock, &records, &how.patience_s, &how.hang_s))
+  if (!PyArg_ParseTuple(args, "OO!O!OOOO:Session", &device_obj, &PyTuple_Type, &contacts,
+                        &PyTuple_Type, &shells, &field, &coupling, &dynamics, &settings))
     return NULL;
-  set.coupled = coupled != 0;
-  set.saturated = saturated != 0;
-  set.suited = suited != 0;
-  how.priority = priority;
-  how.lock_memory = lock != 0;
-  how.records = records;
   rf_device *device = py_device_get(state, device_obj);
-  if (!device || coupling_in(coupling, dynamics, &set) < 0 ||
-      workspace_in(workspace, &set.workspace) < 0 || safety_in(safety, &set) < 0)
+  if (!device || coupling_in(state, coupling, dynamics, &set.tick) < 0 ||
+      py_settings_in(state, settings, "session", SETTINGS, &set) < 0)
     return NULL;
   if (copies_in(state, contacts, shells, field, &c) < 0) goto done;
   // keeps the simulations too: the copies borrow their models
@@ -142,8 +138,8 @@ static PyObject *session_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   rf_status st;
   const int32_t n = (int32_t)PyTuple_GET_SIZE(contacts);
   Py_BEGIN_ALLOW_THREADS
-  st = rf_tick_create(&set, n, c.contact, c.field, &tick, &err);
-  if (st >= 0) st = rf_session_create(&how, set.dt_s, tick, device, &session, &err);
+  st = rf_tick_create(&set.tick, n, c.contact, c.field, &tick, &err);
+  if (st >= 0) st = rf_session_create(&set.session, set.tick.dt_s, tick, device, &session, &err);
   Py_END_ALLOW_THREADS
   self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, session, release, kept);
 done:
@@ -249,9 +245,7 @@ static PyObject *command(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   out.kind = (rf_command_kind)kind;
   if (out.kind == RF_COMMAND_COUPLING) {
-    if (!PyTuple_Check(coupling))
-      return py_fail(state, "InputTypeError", "coupling must be a tuple");
-    if (coupling_in(coupling, dynamics, &out.settings) < 0) return NULL;
+    if (coupling_in(state, coupling, dynamics, &out.settings) < 0) return NULL;
     const rf_status st = out.settings.dynamic ? rf_dynamic_check(&out.settings.dynamics, &err)
                                               : rf_coupling_check(&out.settings.coupling, &err);
     if (st < 0) return py_raise(state, st, &err);
@@ -297,7 +291,7 @@ static PyObject *records(PyObject *self, PyObject *args) {
   int64_t n;
   if (!PyArg_ParseTuple(args, "L:records", &most)) return NULL;
   if (most < 0 || most > 1 << 20)
-    return py_fail(py_state_of_object(self), "InputError",
+    return py_fail(py_state_of_object(self), PY_INPUT_ERROR,
                    "most must be between 0 and %d, got %lld", 1 << 20, most);
   PyObject *out =
       PyBytes_FromStringAndSize(NULL, (Py_ssize_t)most * (Py_ssize_t)sizeof(rf_tick_record));
@@ -394,9 +388,9 @@ static PyObject *restore(PyObject *self, PyObject *args) {
   // locked until copied: another thread may start the session
   const rf_motion *from = rf_tick_simulation(rf_session_loop(self_session(self))->tick, k);
   if (!rf_session_wait(self_session(self), 0.0))
-    py_fail(state, "InputError", "the session is running: stop it first");
+    py_fail(state, PY_INPUT_ERROR, "the session is running: stop it first");
   else if (!from)
-    py_fail(state, "InputError", "the session has no simulation %d", k);
+    py_fail(state, PY_INPUT_ERROR, "the session has no simulation %d", k);
   else if (py_motion_restore(state, simulation, from) == 0)
     result = Py_NewRef(Py_None);
   unlock(self);
@@ -419,10 +413,11 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyDoc_STRVAR(session_doc,
-             "Session(device, contacts, simulations, field_simulation, tick, coupling, dynamics, "
-             "workspace, safety, session, /)\n--\n\n"
-             "A haptic session.");
+PyDoc_STRVAR(
+    session_doc,
+    "Session(device, contacts, simulations, field_simulation, coupling, dynamics, settings, "
+    "/)\n--\n\n"
+    "A haptic session. Settings are dicts by name; dynamics may be None.");
 
 static PyType_Slot slots[] = {
     {Py_tp_new, session_new},

@@ -3,30 +3,62 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-static int value_in(py_state *state, const rf_setting *s, PyObject *value, const char *of,
-                    char *to) {
-  void *field = to + s->offset;
-  if (s->kind == RF_SETTING_BOOL) {
-    *(bool *)field = value == Py_True;
-    if (PyBool_Check(value)) return 0;
-    py_fail(state, "InputTypeError", "%s: %s must be a bool, got %R", of, s->name, value);
+// Raises the error of a value of another kind; keeps an exception that is not about it.
+static int refuse(py_state *state, const rf_setting *s, const char *of, const char *wanted,
+                  PyObject *value) {
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError) &&
+      !PyErr_ExceptionMatches(PyExc_OverflowError))
     return -1;
-  }
-  if (s->kind == RF_SETTING_INT32) {
-    const long number = PyLong_AsLong(value);
-    const bool good = !PyErr_Occurred() && number >= INT32_MIN && number <= INT32_MAX;
-    PyErr_Clear();
-    *(int32_t *)field = (int32_t)number;
-    if (good) return 0;
-    py_fail(state, "InputTypeError", "%s: %s must be an int of 32 bits, got %R", of, s->name,
-            value);
-    return -1;
-  }
-  const double number = PyFloat_AsDouble(value);
-  *(double *)field = number;
-  if (!PyErr_Occurred()) return 0;
   PyErr_Clear();
-  py_fail(state, "InputTypeError", "%s: %s must be a number, got %R", of, s->name, value);
+  py_fail(state, PY_INPUT_TYPE_ERROR, "%s: %s must be %s, got %R", of, s->name, wanted, value);
+  return -1;
+}
+
+static int integer_in(py_state *state, const rf_setting *s, PyObject *value, const char *of,
+                      long long low, long long high, long long *out) {
+  *out = PyLong_AsLongLong(value);
+  if (!PyErr_Occurred() && *out >= low && *out <= high) return 0;
+  return refuse(state, s, of, "an int of its size", value);
+}
+
+static int doubles_in(py_state *state, const rf_setting *s, PyObject *value, const char *of,
+                      double *to) {
+  if (s->count == 0) {
+    *to = PyFloat_AsDouble(value);
+    return PyErr_Occurred() ? refuse(state, s, of, "a number", value) : 0;
+  }
+  if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != s->count)
+    return refuse(state, s, of, "a tuple of its length", value);
+  for (int i = 0; i < s->count; ++i) {
+    to[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(value, i));
+    if (PyErr_Occurred()) return refuse(state, s, of, "a tuple of numbers", value);
+  }
+  return 0;
+}
+
+static int value_in(py_state *state, const rf_setting *s, PyObject *value, const char *of,
+                    void *to) {
+  void *field = (char *)to + s->offset;
+  long long number = 0;
+  int st = 0;
+  switch (s->kind) {
+    case RF_SETTING_DOUBLE: return doubles_in(state, s, value, of, field);
+    case RF_SETTING_INT32:
+      st = integer_in(state, s, value, of, INT32_MIN, INT32_MAX, &number);
+      *(int32_t *)field = (int32_t)number;
+      return st;
+    case RF_SETTING_INT64:
+      st = integer_in(state, s, value, of, INT64_MIN, INT64_MAX, &number);
+      *(int64_t *)field = number;
+      return st;
+    case RF_SETTING_UINT32:
+      st = integer_in(state, s, value, of, 0, UINT32_MAX, &number);
+      *(uint32_t *)field = (uint32_t)number;
+      return st;
+    case RF_SETTING_BOOL:
+      *(bool *)field = value == Py_True;
+      return PyBool_Check(value) ? 0 : refuse(state, s, of, "a bool", value);
+  }
   return -1;
 }
 
@@ -41,22 +73,25 @@ int py_settings_in(py_state *state, PyObject *dict, const char *of, const rf_set
   PyObject *name, *value;
   Py_ssize_t at = 0;
   if (!PyDict_Check(dict)) {
-    py_fail(state, "InputTypeError", "%s: settings must be a dict, got %s", of,
+    py_fail(state, PY_INPUT_TYPE_ERROR, "%s: settings must be a dict, got %s", of,
             Py_TYPE(dict)->tp_name);
     return -1;
   }
   while (PyDict_Next(dict, &at, &name, &value))
     if (!is_known(table, name)) {
-      py_fail(state, "InputTypeError", "%s has no setting %R", of, name);
+      py_fail(state, PY_INPUT_TYPE_ERROR, "%s has no setting %R", of, name);
       return -1;
     }
   for (const rf_setting *s = table; s->name; ++s) {
     value = PyDict_GetItemString(dict, s->name);
     if (!value) {
-      py_fail(state, "InputTypeError", "%s: the setting %s is missing", of, s->name);
+      py_fail(state, PY_INPUT_TYPE_ERROR, "%s: the setting %s is missing", of, s->name);
       return -1;
     }
-    if (value_in(state, s, value, of, to) < 0) return -1;
+    Py_INCREF(value);  // its conversion may run Python
+    const int st = value_in(state, s, value, of, to);
+    Py_DECREF(value);
+    if (st < 0) return -1;
   }
   return 0;
 }

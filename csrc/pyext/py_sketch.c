@@ -20,7 +20,7 @@ static PyObject *modal_response(PyObject *module, PyObject *args) {
   if (py_in_f64(&shapes, objects[1], "shapes", 3, any) < 0) return NULL;
   const npy_intp k = shapes.shape[0], n = shapes.shape[1];
   if (k < 1 || n < 1) {
-    py_fail(state, "InputError", "shapes has %zd modes of %zd nodes", k, n);
+    py_fail(state, PY_INPUT_ERROR, "shapes has %zd modes of %zd nodes", k, n);
     goto done;
   }
   if (py_in_f64(&values, objects[0], "eigenvalues", 1, &k) < 0 ||
@@ -87,7 +87,7 @@ static PyObject *thin(PyObject *module, PyObject *args) {
   const npy_intp given = points.shape[0];
   if (given >= INT32_MAX) {
     py_in_release(&points);
-    return py_fail(state, "InputError", "there are too many samples: %zd", given);
+    return py_fail(state, PY_INPUT_ERROR, "there are too many samples: %zd", given);
   }
   const int32_t count = (int32_t)given;
   rf_error err = {0};
@@ -115,7 +115,7 @@ static PyObject *dense_loads(PyObject *module, PyObject *args) {
   int64_t dim = 0;
   rf_error err = {0};
   if (!PyArg_ParseTuple(args, "Oi:dense_loads", &tuple, &n)) return NULL;
-  if (n < 1) return py_fail(state, "InputError", "n must be at least 1, got %d", n);
+  if (n < 1) return py_fail(state, PY_INPUT_ERROR, "n must be at least 1, got %d", n);
   if (py_in_loads(state, &loads, tuple, n) < 0) goto done;
   rf_status st;
   Py_BEGIN_ALLOW_THREADS

@@ -43,7 +43,7 @@ static PyObject *solid_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
       py_in_i32(&fixed, fixed_obj, "fixed", 1, (npy_intp[]){PY_ANY}, 0, mesh->n_nodes - 1) < 0)
     goto done;
   if (fixed.shape[0] > mesh->n_nodes) {
-    py_fail(state, "InputError", "fixed has %zd rows; allowed are up to %d", fixed.shape[0],
+    py_fail(state, PY_INPUT_ERROR, "fixed has %zd rows; allowed are up to %d", fixed.shape[0],
             mesh->n_nodes);
     goto done;
   }
@@ -325,7 +325,7 @@ static PyObject *solid_time_evaluate(PyObject *self, PyObject *args) {
   py_in u = {0};
   if (!PyArg_ParseTuple(args, "Opii|p:time_evaluate", &u_obj, &tangent, &runs, &threads, &upper))
     return NULL;
-  if (runs < 1) return py_fail(state, "InputError", "runs must be positive, got %d", runs);
+  if (runs < 1) return py_fail(state, PY_INPUT_ERROR, "runs must be positive, got %d", runs);
   if (py_run_init(state, &run, NULL, threads) < 0) return NULL;
   if (py_in_field(&u, u_obj, "u", s->mesh->n_nodes) < 0) return NULL;
   seconds = py_new_f64(1, (npy_intp[]){runs});

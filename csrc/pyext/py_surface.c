@@ -12,13 +12,13 @@ int py_in_surface(py_state *state, py_surface *in, PyObject *vertices, PyObject 
   if (py_in_f64(&in->vertices, vertices, "vertices", 2, shape) < 0) return -1;
   const npy_intp n = in->vertices.shape[0];
   if (n < 1) {
-    py_fail(state, "MeshError", "vertices has 0 rows; a surface needs one at least");
+    py_fail(state, PY_MESH_ERROR, "vertices has 0 rows; a surface needs one at least");
     return -1;
   }
   if (py_in_i32(&in->triangles, triangles, "triangles", 2, shape, 0, (int32_t)(n - 1)) < 0)
     return -1;
   if (in->triangles.shape[0] < 1) {
-    py_fail(state, "MeshError", "triangles has 0 rows; a surface needs one at least");
+    py_fail(state, PY_MESH_ERROR, "triangles has 0 rows; a surface needs one at least");
     return -1;
   }
   in->view = (rf_surface){.n_vertices = (int32_t)n,
@@ -182,7 +182,7 @@ static PyObject *surface_closest(PyObject *module, PyObject *args) {
     return NULL;
   if (!(bound >= 0.0)) {
     PyOS_snprintf(text, sizeof text, "%g", bound);
-    return py_fail(state, "InputError", "bound must be 0 or more, got %s", text);
+    return py_fail(state, PY_INPUT_ERROR, "bound must be 0 or more, got %s", text);
   }
   py_run run;
   if (py_run_init(state, &run, NULL, 1) < 0) return NULL;

@@ -1,50 +1,49 @@
 """Real-time simulation of large-deformation solids by model reduction.
 
-The way from a surface to real time, and what may be used on it; ``help(name)`` says the rest.
-SI units; arrays are float64, fields over nodes (n, 3), reduced coordinates (r,).
+Public names in the order of use, from a surface to real time; ``help(name)`` has the details.
+SI units; arrays are float64, fields at nodes (n, 3), reduced coordinates (r,).
 
 Geometry
     `read_surface`, `Surface`; `read_mesh`, `Mesh` (tetrahedra or hexahedra, of first or second
-    order), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding` carries points
-    along with a mesh, `Skin` a reduced surface, and answers with a `Pick`.
+    order), `voxelize` or `tetrahedralize` a surface, `read_fixed`; `Embedding` moves points with
+    a mesh, `Skin` moves a surface with a reduced model and picks points (`Pick`).
 Solids
     `StVK`, `LinearElastic`: materials. `Solid` (`SolidSummary`): mass, energy, forces, statics
-    (`StaticReport`), linear `Modes`, modal derivatives, its `RigidBody`; matrices are `CSC`.
-    `StrainRateDamping`: of a solid, and reduced (`ReducedStrainRateDamping`).
+    (`StaticReport`), linear `Modes`, modal derivatives, `RigidBody`; matrices are `CSC`.
+    `StrainRateDamping` of a solid, and its reduction (`ReducedStrainRateDamping`).
 Bases
-    `modal_derivative_basis`: from nothing but the solid. `record` forces on a `LinearModel`
-    as a `Recording` or `ForceSketch` and `sketch_basis` (`SketchReport`); `record_snapshots`
-    of a motion and `pod_basis`; `mass_pca` of any deformations; `merge_bases`,
-    `thin_samples`, `thin_shapes`. All give a `Basis`.
+    `modal_derivative_basis`: from the solid alone. `sketch_basis` (`SketchReport`): from forces
+    on a `LinearModel`, which `record` stores as a `Recording` or `ForceSketch`. `pod_basis`: from
+    a motion, with `record_snapshots`. `mass_pca`: from any deformations. `merge_bases` combines
+    bases; `thin_samples`, `thin_shapes` select samples. Each basis is a `Basis`.
 Reduced models
-    `reduce` makes a `ReducedSolid`, exact cubic polynomials; ``save`` and `load`.
-    `ProjectedSolid`: the same equations by way of the mesh, for large bases.
+    `reduce` creates a `ReducedSolid` with exact cubic forces; ``save`` and `load`.
+    `ProjectedSolid`: the same equations evaluated on the mesh, for large bases.
 Motion
     `ImplicitNewmark` (`NewmarkReport`) and `CentralDifferences` (`CentralReport`,
-    `stable_step`, `spectrum`, `Spectrum`) step all of these; `State` is where they are.
-    `FreeBody`, `FreeBodyState`, `step_free_bodies`: bodies that nothing holds.
+    `stable_step`, `spectrum`, `Spectrum`) integrate all these systems in time; results: `State`.
+    `FreeBody`, `FreeBodyState`, `step_free_bodies`: free bodies, with rigid motion.
 Contact
     One object is a `Field` of signed distances, negative inside: a `DistanceField` of a surface,
     on a grid; a `SphereField`, `BoxField`, `PlaneField` or `CapsuleField`; a `UnionField`,
-    `IntersectionField`, `ComplementField` or `OffsetField` of others. The other is a
-    `Pointshell`: points of its surface with inward normals (`Uniformity`: how evenly they lie),
-    in a `PointTree`, which a reduced model may carry and deform. Files are as those of models.
-    `PenaltyContact` of a tree with a field, at a `Pose` of the field's object, in bounded time:
-    `ContactForce` (with `ContactPoints`), of many poses `ContactTrajectory`. Where the field's
-    object deforms too: `DeformedField` in place of the field.
-    `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 to compare with.
+    `IntersectionField`, `ComplementField` or `OffsetField`; or a `DeformedField` if it deforms.
+    The other object is a `Pointshell`: surface points with inward normals (`Uniformity` of their
+    spacing), in a `PointTree`, which may deform with a reduced model.
+    `PenaltyContact` evaluates the contact of a tree with a field at a `Pose` of the field's
+    object, in bounded time: `ContactForce` (with `ContactPoints`), `ContactTrajectory`.
+    `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
 Haptics
-    `VirtualCoupling`, `DynamicCoupling` (`CouplingStep`, `CouplingWrench`): what ties object and
+    `VirtualCoupling`, `DynamicCoupling` (`CouplingStep`, `CouplingWrench`) connect object and
     hand. `HapticSession` (`HapticSnapshot`, `HapticReport`, `HapticRecords`, `Workspace`) runs
-    it with contact and simulations, in a thread of C, against a `Device`: `ReplayDevice`,
+    coupling, contact and simulations in a C thread with a `Device`: `ReplayDevice`,
     `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`, `ForceDimension`, `OpenHaptics`;
-    `probe_devices` (`DeviceProbe`) finds them. ``reducedfem.scenes``: sessions to run and copy.
-Systems that are no solids
+    `probe_devices` (`DeviceProbe`) finds them. ``reducedfem.scenes``: complete example sessions.
+Systems other than solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 The machine
     `set_threads`, `threads`, `system_info`.
 Errors
-    `ReducedFEMError` is all of them: `InputError`, `InputTypeError`, `MeshError`,
+    `ReducedFEMError` is the base class: `InputError`, `InputTypeError`, `MeshError`,
     `FileFormatError`, `SingularMatrixError`, `ConvergenceError`, `StaticConvergenceError`,
     `DivergedError`, `DeviceError`, `MissingPackageError`, `MissingMatplotlibError`,
     `InternalError`; `GeometryWarning`, `PlausibilityWarning`.
@@ -282,9 +281,9 @@ __all__ = [
 if not _typing.TYPE_CHECKING:
 
     def __getattr__(name):
-        """Raise the error for a name that is not there, with one that is like it."""
+        """Raise AttributeError with the most similar public name."""
         from reducedfem._check import did_you_mean
 
         message = f"module 'reducedfem' has no attribute {name!r}{did_you_mean(name, __all__)}"
-        # with an object Python would add a guess of its own
+        # without an object, because Python would otherwise add its own suggestion
         raise AttributeError(message, name=name, obj=None)

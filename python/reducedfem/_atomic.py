@@ -1,4 +1,4 @@
-"""Paths as arguments, and files that are written whole or not at all."""
+"""Paths as arguments, and atomic replacement of files."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
     Raises
     ------
     InputTypeError
-        It is no path.
+        The argument is not a path.
     FileFormatError
-        No file can have that name.
+        The name is not valid for a file.
     """
     try:
         result = Path(path)
     except TypeError:
         raise InputTypeError(f"{name} must be a str or a Path, got {type(path).__name__}") from None
-    if not os.fspath(path):  # Path("") is the present folder
+    if not os.fspath(path):  # Path("") would be the current folder
         raise FileFormatError("no file can be called '': the path is empty")
     try:
         possible = b"\0" not in os.fsencode(result)
@@ -43,7 +43,7 @@ def as_path(path: str | os.PathLike[str], name: str = "path") -> Path:
     return result
 
 
-# of formats that this package writes or reads, and of pictures
+# suffixes of formats that this package writes or reads, and of pictures
 _SUFFIXES = frozenset(
     ".safetensors .npy .npz .csv .txt .json .obj .ply .stl .off .veg .bou .msh .vtu .vtk .mesh "
     ".inp .bdf .nas .ele .node .png .pdf .svg .jpg .py".split()
@@ -51,14 +51,14 @@ _SUFFIXES = frozenset(
 
 
 def with_suffix(path: str | os.PathLike[str], suffix: str, what: str) -> Path:
-    """Return the path of a file to write, with the suffix of its format where it has none.
+    """Return the path of a file to write; add the suffix of its format to a name without suffix.
 
     Raises
     ------
     FileFormatError
-        It has the suffix of another format.
+        The name has the suffix of another format.
     InputTypeError
-        It is no path.
+        The argument is not a path.
     """
     target = as_path(path)
     found = target.suffix.lower()
@@ -79,16 +79,16 @@ def _open_folder(folder: Path) -> int:
 
 
 def _remove_stale(parent: Path, name: str) -> None:
-    """Remove the temporary folders of savers of a file that were killed.
+    """Remove temporary folders left by killed processes that were writing a file.
 
-    A saver locks its folder; the system unlocks it when the process ends.
+    The writer locks its folder; the system unlocks it when the process ends.
     """
     pattern = re.compile(re.escape(f".{name}.") + r"[a-z0-9_]{8}\.part")
     with contextlib.suppress(OSError):
         for entry in list(os.scandir(parent)):
             if not (pattern.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)):
                 continue
-            # an OSError: it is gone, or its saver is at work
+            # OSError: the folder is gone, or its writer is running
             with contextlib.suppress(OSError):
                 descriptor = _open_folder(parent / entry.name)
                 try:
@@ -100,15 +100,15 @@ def _remove_stale(parent: Path, name: str) -> None:
 
 @contextlib.contextmanager
 def _temporary_folder(parent: Path, name: str) -> Iterator[Path]:
-    """Make a folder that is removed afterwards, by the next saver if this one is killed."""
+    """Create a folder that is removed at exit, or by the next writer after a kill."""
     while True:
         folder = Path(tempfile.mkdtemp(prefix=f".{name}.", suffix=".part", dir=parent))
-        # before it is locked, another saver may remove it
+        # another writer may remove the folder before it is locked
         try:
             descriptor = _open_folder(folder)
         except FileNotFoundError:
             continue
-        with contextlib.suppress(OSError):  # not every file system has locks
+        with contextlib.suppress(OSError):  # some file systems have no locks
             fcntl.flock(descriptor, fcntl.LOCK_EX)
         if folder.is_dir():
             break
@@ -121,7 +121,7 @@ def _temporary_folder(parent: Path, name: str) -> Iterator[Path]:
 
 
 def _synchronize(folder: Path) -> None:
-    """Write the names in a folder to the disk; some file systems have no such call."""
+    """Flush the entries of a folder to the disk, if the file system supports that."""
     with contextlib.suppress(OSError):
         descriptor = _open_folder(folder)
         try:
@@ -131,7 +131,7 @@ def _synchronize(folder: Path) -> None:
 
 
 def _resolved(path: Path) -> Path:
-    """Return the file that a path names, symbolic links followed."""
+    """Return the file of a path with symbolic links resolved."""
     if not path.is_symlink():
         return path
     real = Path(os.path.realpath(path))
@@ -142,13 +142,12 @@ def _resolved(path: Path) -> Path:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a path to write to, whose file takes the place of `path` on success.
+    """Yield a temporary path whose file replaces `path` on success.
 
-    Whatever goes wrong, an existing file stays as it was and nothing else is left; what a killed
-    process leaves, the next one removes. A symbolic link stays one: the file that it names is
-    replaced. The yielded path has the same file name in a temporary folder, so that formats
-    that consist of several files, or choose their form by the suffix, work too; each of several
-    files is replaced whole, but not all of them at once.
+    On failure an existing file is unchanged and temporary files are removed; those of a killed
+    process are removed by the next writer. If `path` is a symbolic link, its target is replaced.
+    The temporary path has the same file name in another folder, so formats of several files, or
+    with a form selected by the suffix, work too. Several files are replaced one after the other.
 
     Raises
     ------
@@ -164,7 +163,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         with _temporary_folder(parent, target.name) as folder:
             yield folder / target.name
             parents = set()
-            # the file itself last: what it refers to must be there before
+            # the main file last, after the files to which it refers
             for made in sorted(folder.iterdir(), key=lambda made: made.name == target.name):
                 with made.open("rb+") as file:
                     os.fsync(file.fileno())

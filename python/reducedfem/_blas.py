@@ -1,12 +1,11 @@
 """Choose the OpenBLAS kernels before the library is loaded.
 
-OpenBLAS picks its kernels when it is loaded, and releases older than a
-processor fall back to slow ones: Debian 12's 0.3.21 runs SSE3 kernels on
-recent Xeons, four times slower than the machine. The choice can be given in
-``OPENBLAS_CORETYPE``; importing this module before the extension sets it for
-the moment of loading, unless the user has set it. Where another package has
-loaded the same library before, the extension makes it choose again (see
-``csrc/linalg/blas.c``).
+OpenBLAS selects its kernels when it is loaded, and a release older than the
+processor selects slow ones: 0.3.21 (Debian 12) runs SSE3 kernels on recent
+Xeons. The environment variable ``OPENBLAS_CORETYPE`` overrides the selection.
+Importing this module before the extension sets it during loading, unless the
+user has set it. If another package has loaded the same library before, the
+extension repeats the selection (see ``csrc/linalg/blas.c``).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _VARIABLE = "OPENBLAS_CORETYPE"
 
 
 def cpu_description() -> tuple[str, frozenset[str]]:
-    """Return name and instruction sets of the first processor (Linux; empty elsewhere)."""
+    """Return name and instruction sets of the first processor (empty except on Linux)."""
     found: dict[str, str] = {}
     with contextlib.suppress(OSError):
         for line in Path("/proc/cpuinfo").read_text(encoding="ascii", errors="ignore").splitlines():
@@ -32,8 +31,8 @@ def cpu_description() -> tuple[str, frozenset[str]]:
 def _wanted_core() -> str | None:
     """Return the OpenBLAS kernel family to force, or None to let OpenBLAS decide.
 
-    Only AVX-512 machines are forced: the releases in circulation know every
-    AVX2 processor, but not every AVX-512 one.
+    Only AVX-512 processors require it: current releases recognise all AVX2
+    processors, but not all AVX-512 ones.
     """
     if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= cpu_description()[1]:
         return "SkylakeX"

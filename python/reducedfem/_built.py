@@ -1,4 +1,4 @@
-"""Measures of a mesh against the surface that it was made from."""
+"""Comparison of a mesh with the surface from which it was made."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ __all__ = [
     "in_body",
 ]
 
-_GAP = 0.05  # cells: nodes this near to the body count as in it
-_AT_ONCE = 256  # nodes looked at together
+_GAP = 0.05  # distance from the body in cells up to which nodes count as inside
+_AT_ONCE = 256  # nodes processed at once
 
 
 def cell_size(mesh: Mesh) -> float:
-    """Return the edge of a cube of the mean volume of an element, cut cells taken whole [m]."""
+    """Return the edge [m] of a cube with the mean volume of the elements, cut cells as whole."""
     return float(np.cbrt((mesh.element_volumes / mesh.fractions).mean()))
 
 
 def cells_along(mesh: Mesh, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return vectors [m] (any, 3) in edges of a cell: of boxes along each axis by its own."""
+    """Return vectors [m] (any, 3) in units of cell edges, for boxes separately along each axis."""
     edges = np.full(3, cell_size(mesh))
     if mesh.nodes_per_element in (8, 20):
         edges[:] = np.ptp(mesh.nodes[mesh.elements[0]], axis=0)
@@ -39,7 +39,7 @@ def cells_along(mesh: Mesh, vectors: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def in_body(mesh: Mesh, nodes: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Return which nodes lie in the body, of cut cells in what their surface encloses, (k,)."""
+    """Return the mask (k,) of nodes inside the body, for cut cells inside their surface."""
     if mesh.source is None:
         return np.ones(len(nodes), bool)
     place = np.full(mesh.n_nodes, -1)
@@ -60,7 +60,7 @@ def in_body(mesh: Mesh, nodes: NDArray[np.integer]) -> NDArray[np.bool_]:
 
 
 def first_in_body(mesh: Mesh, nodes: NDArray[np.integer]) -> int:
-    """Return the first of some nodes that lies in the body; the first one where none does."""
+    """Return the first of the nodes inside the body, or else the first node."""
     for start in range(0, len(nodes), _AT_ONCE):
         some = nodes[start : start + _AT_ONCE]
         inside = in_body(mesh, some)
@@ -72,17 +72,17 @@ def first_in_body(mesh: Mesh, nodes: NDArray[np.integer]) -> int:
 def fit(mesh: Mesh) -> tuple[float, float | None] | None:
     """Return the enclosed volume [m^3] and cells across the thinnest part; None without surface.
 
-    Sheets enclose 0 and are not thick: None. Kept with the mesh, as rays through a surface of many
-    triangles take a moment.
+    For sheets these are 0 and None. The result is cached with the mesh, because its rays are slow
+    for surfaces of many triangles.
     """
     if mesh.source is None:
         return None
     if mesh._fit is None:
         enclosed = enclosed_volume(mesh.source, mesh.volume)
-        # a ray through a hole would find no other side; in cells, which may be boxes
+        # holes are closed so that rays end; coordinates in units of cells, which may be boxes
         cells = Surface(cells_along(mesh, mesh.source.vertices), mesh.source.triangles)
         across = cells.filled().thinnest(THIN) if enclosed > 0.0 else None
-        if across in (0.0, np.inf):  # thinner than rays can tell, or loose triangles
+        if across in (0.0, np.inf):  # below the resolution of rays, or unconnected triangles
             across = 2.0 * abs(cells.volume) / cells.area if cells.is_closed else np.inf
         mesh._fit = enclosed, across
     return mesh._fit
@@ -97,17 +97,18 @@ class SolidSummary:
     mesh
         Kind and number of elements and nodes.
     volume, mass
-        Of the solid [m^3], [kg].
+        Volume [m^3] and mass [kg] of the solid.
     enclosed
-        Volume that the surface encloses from which the mesh was made [m^3], of sheets 0; None
-        without one.
+        Volume enclosed by the surface from which the mesh was made [m^3], 0 for sheets; None
+        without a surface.
     cell
-        Edge of an element [m]: of tetrahedra, of a cube of their mean volume.
+        Edge of an element [m]; for tetrahedra, edge of a cube of their mean volume.
     cells_across
-        Elements across the thinnest part of that surface with its holes closed, 5 % of its area;
-        None without one and of sheets, infinity where it stays too open to have a thickness.
+        Number of elements across the thinnest part (5 % of the area) of that surface with its
+        holes closed; None without a surface and for sheets, infinity if the surface is too open
+        to have a thickness.
     n_fixed, n_nodes
-        Nodes that are fixed, and all.
+        Number of fixed nodes, and of all nodes.
     """
 
     mesh: str
@@ -121,11 +122,11 @@ class SolidSummary:
 
     @property
     def ratio(self) -> float | None:
-        """Volume of the solid over that enclosed; None without a surface."""
+        """Volume of the solid divided by `enclosed`; None without a surface."""
         return None if not self.enclosed else self.volume / self.enclosed
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return label and text of each line.
+        """Return label and text of each line of the summary.
 
         Returns
         -------

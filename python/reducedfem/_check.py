@@ -1,4 +1,4 @@
-"""Checks of plain arguments, the same everywhere."""
+"""Checks of plain arguments of public functions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ __all__ = [
 
 _Value = TypeVar("_Value")
 
-# what to pass instead of an object of this package where an array is expected
+# arrays to suggest for objects of this package that are passed as arrays
 _ARRAYS = {
     "Basis": "vectors",
     "CSC": "to_dense()",
@@ -56,7 +56,7 @@ _ARRAYS = {
     "Voxmap": "values",
 }
 
-# how to make what is not there
+# constructors to suggest for missing objects
 _MAKERS = {
     "Field": "DistanceField.from_surface(surface)",
     "PointTree": "PointTree(shell)",
@@ -69,9 +69,9 @@ _MAKERS = {
 
 
 def require(value: object, kind: type[_Value], name: str, more: str = "") -> _Value:
-    """Return an object of a class of this package; refuse others, with how to make one.
+    """Return an object of a class of this package; refuse others and suggest a constructor.
 
-    `more` says what else is taken, which the caller has looked for.
+    `more` names further types that the caller accepts and has already handled.
     """
     if not isinstance(value, kind):
         raise InputTypeError(
@@ -82,7 +82,7 @@ def require(value: object, kind: type[_Value], name: str, more: str = "") -> _Va
 
 
 def number(value: object, name: str) -> float:
-    """Return a finite float, or say which argument is not one."""
+    """Return the argument as a finite float; refuse other values."""
     try:
         if isinstance(value, bool | np.bool_ | str | bytes):
             raise TypeError
@@ -97,7 +97,7 @@ def number(value: object, name: str) -> float:
 
 
 def limit(value: object, name: str) -> float:
-    """Return a finite float, or infinity for None; say which argument is neither."""
+    """Return the argument as a finite float, or infinity for None; refuse other values."""
     if value is None:
         return math.inf
     if isinstance(value, float) and value == math.inf:
@@ -115,7 +115,7 @@ def _index(value: object, name: str) -> int:
 
 
 def integer(value: object, name: str) -> int:
-    """Return an int that C can hold and checks further, or say which argument is not one."""
+    """Return the argument as an int in the range of C, which checks it further."""
     result = _index(value, name)
     if not -(2**31) <= result < 2**31:
         raise InputError(f"{name} is {result}, which is far out of range")
@@ -123,7 +123,7 @@ def integer(value: object, name: str) -> int:
 
 
 def count(value: object, name: str, most: int = 2**31 - 1, why: str = "") -> int:
-    """Return an int from 1 to `most`, or say which argument is not one, and why `most`."""
+    """Return the argument as an int from 1 to `most`; `why` explains the limit in the error."""
     result = _index(value, name)
     if not 1 <= result <= most:
         reason = f" ({why})" if why else ""
@@ -132,14 +132,14 @@ def count(value: object, name: str, most: int = 2**31 - 1, why: str = "") -> int
 
 
 def flag(value: object, name: str) -> bool:
-    """Return a bool; texts and numbers, which are true or false by accident, are refused."""
+    """Return the argument as a bool; refuse texts and numbers in spite of their truth values."""
     if not isinstance(value, bool | np.bool_):
         raise InputTypeError(f"{name} must be True or False, got {type(value).__name__}")
     return bool(value)
 
 
 def array_like(value: _Value, name: str, wanted: str = "real numbers") -> _Value:
-    """Return the argument as it is; refuse an object of this package that has an array."""
+    """Return the argument unchanged; refuse an object of this package that contains an array."""
     kind = type(value)
     if kind.__module__.startswith("reducedfem."):
         instead = _ARRAYS.get(kind.__name__)
@@ -149,7 +149,7 @@ def array_like(value: _Value, name: str, wanted: str = "real numbers") -> _Value
 
 
 def rotations(value: ArrayLike, name: str) -> ArrayLike:
-    """Return the argument as it is; refuse a rotation of SciPy, which has another order."""
+    """Return the argument unchanged; refuse a SciPy rotation, whose quaternion order differs."""
     if hasattr(value, "as_quat"):
         raise InputTypeError(
             f"{name} must be an array of real numbers (order w, x, y, z), got "
@@ -162,7 +162,7 @@ def rotations(value: ArrayLike, name: str) -> ArrayLike:
 
 
 def _warn_of_identity(value: ArrayLike, name: str) -> None:
-    """Warn of (0, 0, 0, 1): the identity in another order, and here half a turn."""
+    """Warn of (0, 0, 0, 1), the identity in order x, y, z, w but here half a turn."""
     try:
         array = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -190,7 +190,7 @@ def as_array(value: ArrayLike, name: str, wanted: str = "real numbers") -> NDArr
 
 
 def choice(value: object, name: str, options: Sequence[str]) -> str:
-    """Return a text that is one of some, or say which there are."""
+    """Return a text that is one of the options; refuse others and list the options."""
     if not isinstance(value, str) or value not in options:
         if len(options) == 2:
             listed = f'"{options[0]}" or "{options[1]}"'
@@ -201,7 +201,7 @@ def choice(value: object, name: str, options: Sequence[str]) -> str:
 
 
 def did_you_mean(value: object, options: Iterable[str]) -> str:
-    """Return the end of a message that names the option most like a text, if one is."""
+    """Return the end of a message with the option most similar to a text, or an empty text."""
     if not isinstance(value, str):
         return ""
     known = {option.lower(): option for option in options}
@@ -227,9 +227,9 @@ def reals(value: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def places(value: ArrayLike, name: str) -> tuple[ArrayLike, tuple[int, ...]]:
-    """Return points (n, 3) as C takes them, one (3,) among them, and the shape of n numbers.
+    """Return points as (n, 3), given so or as a single point (3,), and the shape of the result.
 
-    C refuses what is not finite or of a wrong shape.
+    The core refuses wrong shapes and values that are not finite.
     """
     try:
         array = np.asarray(array_like(value, name))
@@ -238,7 +238,7 @@ def places(value: ArrayLike, name: str) -> tuple[ArrayLike, tuple[int, ...]]:
     except (TypeError, ValueError) as error:
         if isinstance(error, InputTypeError):
             raise
-        # says what is wrong with it
+        # raises the error
         array = reals(value, name)
     if array.shape == (3,):
         return array.reshape(1, 3), ()
@@ -246,7 +246,7 @@ def places(value: ArrayLike, name: str) -> tuple[ArrayLike, tuple[int, ...]]:
 
 
 def field(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
-    """Return a field over n nodes, (n, 3), given in that shape or as (3n,)."""
+    """Return a field at n nodes as (n, 3), given as (n, 3) or (3n,)."""
     array = reals(value, name)
     if array.shape not in ((n, 3), (3 * n,)):
         raise InputError(f"{name} must have shape ({n}, 3) or ({3 * n},), got {array.shape}")
@@ -254,7 +254,7 @@ def field(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
 
 
 def fields(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
-    """Return some fields over n nodes, (any, n, 3)."""
+    """Return fields at n nodes, shape (any, n, 3)."""
     array = reals(value, name)
     if array.ndim != 3 or array.shape[1:] != (n, 3):
         raise InputError(f"{name} must have shape (any, {n}, 3), got {array.shape}")
@@ -262,14 +262,14 @@ def fields(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
 
 
 def finite_result(result: _Value, what: str, argument: str) -> _Value:
-    """Return a result; refuse the argument that was so large that the result is not finite."""
+    """Return a result; refuse an argument so large that the result is not finite."""
     if not np.isfinite(result).all():  # type: ignore[call-overload]
         raise InputError(f"{argument} is so large that the {what} is no finite number")
     return result
 
 
 def node_indices(value: ArrayLike | None, name: str, n: int) -> NDArray[np.int64]:
-    """Return ascending node indices from a mask (n,), indices or None; C checks them again."""
+    """Return ascending node indices from a mask (n,), indices or None; the core checks them."""
     if value is None:
         return np.zeros(0, dtype=np.int64)
     what = f"{name} must be a mask of shape ({n},) or a list of node indices"

@@ -20,7 +20,7 @@ def count_text(count: int, one: str, many: str | None = None) -> str:
 
 
 def bytes_text(count: float) -> str:
-    """Return a number of bytes with the unit that suits it."""
+    """Return a number of bytes with a suitable unit."""
     for unit in ("bytes", "kB", "MB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.3g} {unit}"
@@ -29,7 +29,7 @@ def bytes_text(count: float) -> str:
 
 
 def time_text(seconds: float) -> str:
-    """Return a duration with the unit that suits it."""
+    """Return a duration with a suitable unit."""
     for limit, factor, unit in ((1e-3, 1e6, "us"), (1.0, 1e3, "ms")):
         if seconds < limit:
             return f"{seconds * factor:.3g} {unit}"
@@ -45,7 +45,7 @@ def size_text(bounds: object) -> str:
 
 
 class Stage:
-    """A part of the work: `tell` is its progress callback, `result` is said at its end."""
+    """A stage of the work: `tell` is its progress callback, `result` the text at its end."""
 
     def __init__(self, console: Console, label: str) -> None:
         self._console = console
@@ -65,7 +65,7 @@ class Stage:
         return f"  {self._label:<{_LABEL}}[{bar}] {self.elapsed:6.1f} s  "
 
     def tell(self, done: int, total: int) -> None:
-        """Show progress, some times per second at most."""
+        """Show progress, at most a few times per second."""
         now = time.monotonic()
         if self._console.animated and now - self._shown >= 0.1:
             self._shown = now
@@ -73,14 +73,14 @@ class Stage:
 
 
 class Console:
-    """Prints stages as lines; where a person watches, their bars move.
+    """Prints stages as lines; in a terminal with moving bars.
 
     Parameters
     ----------
     quiet
-        Print nothing.
+        True: print nothing.
     stream
-        Default: standard output.
+        Stream to print to; default: standard output.
     """
 
     def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
@@ -89,7 +89,7 @@ class Console:
         self.animated = not quiet and self._stream.isatty()
 
     def draw(self, text: str) -> None:
-        """Write over the present line."""
+        """Overwrite the current line."""
         self._stream.write("\r" + text)
         self._stream.flush()
 
@@ -100,12 +100,12 @@ class Console:
             self._stream.flush()
 
     def fact(self, label: str, text: str) -> None:
-        """Print a line that says one thing."""
+        """Print a line with a label and a text."""
         self.say(f"  {label:<{_LABEL}}{text}")
 
     @contextlib.contextmanager
     def stage(self, label: str) -> Iterator[Stage]:
-        """Time a part of the work; say its result when it is done."""
+        """Time a stage of the work; print its result at the end."""
         stage = Stage(self, label)
         if self.animated:
             self.draw(stage.line(0.0))

@@ -1019,7 +1019,6 @@ def field_domains(
 ]: ...
 
 # csrc/pyext/py_coupling.c
-_CouplingSettings = tuple[float, ...]
 _PlacedFrame = tuple[ArrayLike, ArrayLike]
 _Load = tuple[ArrayLike, ArrayLike, ArrayLike, float]
 
@@ -1031,12 +1030,12 @@ def fit_stiffness(
     field_reduced: Reduced | None,
     /,
 ) -> NDArray[np.float64] | None: ...
-def coupling_check(settings: _CouplingSettings, /) -> None: ...
+def coupling_check(settings: dict[str, float], /) -> None: ...
 def coupling_wrench(
-    settings: _CouplingSettings, manipulandum: _PlacedFrame, object: _PlacedFrame, /
+    settings: dict[str, float], manipulandum: _PlacedFrame, object: _PlacedFrame, /
 ) -> tuple[NDArray[np.float64], ...]: ...
 def coupling_step(
-    settings: _CouplingSettings,
+    settings: dict[str, float],
     manipulandum: _PlacedFrame,
     object: _PlacedFrame,
     share: float,
@@ -1044,8 +1043,8 @@ def coupling_step(
     /,
 ) -> tuple[Any, ...]: ...
 def dynamic_step(
-    settings: _CouplingSettings,
-    dynamics: tuple[Any, ...],
+    settings: dict[str, float],
+    dynamics: dict[str, float],
     manipulandum: _PlacedFrame,
     manipulandum_velocity: ArrayLike,
     object: _PlacedFrame,
@@ -1113,12 +1112,9 @@ class Session:
         contacts: tuple[Contact, ...],
         simulations: tuple[Any, ...],
         field_simulation: Any,
-        tick: tuple[float, float, bool, bool, bool],
-        coupling: _CouplingSettings,
-        dynamics: tuple[Any, ...] | None,
-        workspace: tuple[Any, ...],
-        safety: tuple[Any, ...],
-        session: tuple[Any, ...],
+        coupling: dict[str, float],
+        dynamics: dict[str, float] | None,
+        settings: dict[str, Any],
         /,
     ) -> Session: ...
     def start(self, file: int, /) -> None: ...

@@ -1,4 +1,4 @@
-"""Plain data that cannot be changed."""
+"""Immutable plain data and read-only arrays."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _MAX_DEPTH = 100
 
 
 def is_plain_number(value: float) -> bool:
-    """Tell whether files keep a number as it is: finite, and within what a float can hold."""
+    """Return True for a finite number in the range of a float, which files store exactly."""
     return abs(value) < 1e300
 
 
 def freeze(value: Any, depth: int = 0) -> Any:
-    """Return the plain data of a provenance as what cannot be changed, at any depth."""
+    """Return the plain data of a provenance in immutable form, at any depth."""
     if depth > _MAX_DEPTH:
         raise InputError(f"a provenance may be nested {_MAX_DEPTH} deep; this one goes deeper")
     if isinstance(value, Mapping):
@@ -34,7 +34,7 @@ def freeze(value: Any, depth: int = 0) -> Any:
         return MappingProxyType({key: freeze(one, depth + 1) for key, one in value.items()})
     if isinstance(value, np.ndarray | np.generic):
         plain = value.tolist()
-        # of a long double Python has no number: it stays what it is, and is refused below
+        # a long double has no Python equivalent, so item() keeps it; it is refused below
         if not isinstance(plain, np.generic):
             return freeze(plain, depth)
     if isinstance(value, list | tuple):
@@ -50,7 +50,7 @@ def freeze(value: Any, depth: int = 0) -> Any:
 
 
 def thaw(value: Any) -> Any:
-    """Return frozen plain data as dicts and lists, which pickle and JSON know."""
+    """Return frozen plain data as dicts and lists, for pickle and JSON."""
     if isinstance(value, Mapping):
         return {key: thaw(one) for key, one in value.items()}
     if isinstance(value, tuple):
@@ -59,7 +59,7 @@ def thaw(value: Any) -> Any:
 
 
 def frozen_array(value: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Return a read-only float64 array; of one that somebody could write to, a copy."""
+    """Return a read-only float64 array, as a copy if the given one can be written to."""
     array = reals(value, name)
     if _can_be_written(array):
         array = array.copy()
@@ -68,7 +68,7 @@ def frozen_array(value: ArrayLike, name: str) -> NDArray[np.float64]:
 
 
 def _can_be_written(array: NDArray[np.float64]) -> bool:
-    """Tell whether an array, or one that it is a view of, is writeable."""
+    """Return True if an array, or an array of which it is a view, is writeable."""
     one: object = array
     while isinstance(one, np.ndarray):
         if one.flags.writeable:
@@ -78,6 +78,6 @@ def _can_be_written(array: NDArray[np.float64]) -> bool:
 
 
 def owned(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return an array that nobody else has, made read-only: `frozen_array` need not copy it."""
+    """Make an array without other references read-only, so `frozen_array` does not copy it."""
     array.flags.writeable = False
     return array

@@ -1,4 +1,4 @@
-"""Fingerprints by which a basis knows the solid that it was made for."""
+"""Fingerprints of the solid for which a basis was made."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def _digest(parts: Iterable[NDArray[Any] | str]) -> str:
 
 
 def _proportions(solid: Solid) -> str:
-    """Return the materials up to common factors of stiffness and density, which no shape feels."""
+    """Return the materials up to common factors of stiffness and density, which cancel in modes."""
     every = list(solid.materials.items())
     first = every[0][1]
     size = float(np.trace(first.stiffness))
     rows: list[list[Any]] = []
     for region, one in every:
         numbers = [*(one.stiffness / size).ravel().tolist(), one.density / first.density]
-        # zero may have a sign
+        # + 0.0 removes the sign of zero
         rows.append([region, *(f"{x + 0.0:.9g}" for x in numbers)])
     return json.dumps(rows)
 
 
 def identity(solid: Solid) -> dict[str, str]:
-    """Return fingerprints of the mesh, the fixed nodes and the proportions of the materials."""
+    """Return fingerprints of the mesh, the fixed nodes and the ratios of the materials."""
     mesh = solid.mesh
     return {
         "mesh": _digest([str(mesh.elements.shape), mesh.nodes, mesh.elements, mesh.regions]),
@@ -48,12 +48,12 @@ def identity(solid: Solid) -> dict[str, str]:
 
 
 def made_for(solid: object) -> dict[str, Any]:
-    """Return what a basis keeps of a solid in its provenance; of other systems nothing."""
+    """Return the entries of a solid in the provenance of its bases; empty for other systems."""
     return {"made_for": identity(solid)} if isinstance(solid, Solid) else {}
 
 
 def require_of(solid: Solid, provenance: Mapping[str, Any], name: str, stacklevel: int) -> None:
-    """Refuse a basis of another mesh; warn of one of other fixed nodes or materials.
+    """Refuse a basis for another mesh; warn of one for other fixed nodes or materials.
 
     A basis without a fingerprint is accepted.
     """

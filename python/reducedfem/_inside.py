@@ -1,4 +1,4 @@
-"""The inside of surfaces: its volume, and warnings where it is uncertain."""
+"""Volume inside surfaces, and warnings if the inside is uncertain."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ __all__ = [
     "warn_of_lost_volume",
 ]
 
-MANY_TRIANGLES = 300_000  # surfaces of more take seconds to measure
-VOLUME_OFF = 0.05  # relative: a volume is wrong by more
-KEPT = 0.1  # cells: parts as thick as this keep their volume in cut cells
-THIN = 0.05  # share of the surface's area that counts as its thinnest part
-_FIRST_ORDER_ACROSS = 6.0  # cells of 8 nodes that bend well
+MANY_TRIANGLES = 300_000  # larger surfaces take seconds to measure
+VOLUME_OFF = 0.05  # relative error of a volume above which it is reported
+KEPT = 0.1  # smallest thickness in cells whose volume cut cells preserve
+THIN = 0.05  # fraction of the area of the surface that defines its thinnest part
+_FIRST_ORDER_ACROSS = 6.0  # 8-node cells across a part for accurate bending
 _MOST_CELLS = 2048  # along the longest side, RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
 
-# of what is inside: as much in doubt
+# fraction of the inside that may be doubtful without a warning
 _MOST_DOUBTS = 0.25
-# of the area: as much without inside
+# fraction of the area that may be sheets without a warning
 _MOST_SHEETS = 0.1
-# of the area: with more of it without inside the surface encloses nothing
+# fraction of the area in sheets above which the surface encloses nothing
 _MOSTLY = 0.5
-# of the width of a body: holes, as circles of their area, that are no longer small
+# diameter of a hole, as a circle of its area, over the width of the body, above which it is large
 _WIDE = 0.8
 _SHOWN = 3
-_SAMPLES = 64  # along the longest side, where volumes are counted
-_CLOSE = 0.01  # relative difference within which two volumes need no second opinion
+_SAMPLES = 64  # sample points along the longest side for the volume of overlapping parts
+_CLOSE = 0.01  # relative difference of volumes below which overlaps are not sampled
 
 
 def enclosed_volume(surface: Surface, expected: float) -> float:
-    """Return the volume that a surface encloses [m^3], where winding numbers are above 1/2.
+    """Return the enclosed volume [m^3], that of the region with winding numbers above 1/2.
 
-    The integral over the surface with its holes closed is exact unless parts overlap. Where it
-    differs from what is expected, random places are counted to correct it. It is 0 for a surface
+    The integral over the surface with its holes closed is exact unless parts overlap. If it
+    differs from the expected volume, random sampling corrects it. The volume is 0 for a surface
     that is mostly a single sheet.
     """
     if not surface.is_closed:
@@ -62,18 +62,18 @@ def enclosed_volume(surface: Surface, expected: float) -> float:
     low, high = surface.bounds
     counts = np.ceil((high - low) / (high - low).max() * _SAMPLES).clip(min=1.0)
     step = (high - low) / counts
-    # a place anywhere in each cell: members along the axes fall between those of a lattice
+    # one random point per cell, because a lattice may miss members along the axes
     cells = np.stack(np.meshgrid(*(np.arange(n) for n in counts), indexing="ij"), -1).reshape(-1, 3)
     winding = surface.winding(low + step * (cells + np.random.default_rng(0).random(cells.shape)))
     inside = winding > 0.5
     if surface.is_closed:
-        # few places would hit a film: count only what is wound around twice, and subtract it
+        # few points would hit a thin film: sample only the overlaps, and subtract them
         return volume - float((np.rint(winding) - inside).sum() * step.prod())
     return float(inside.sum() * step.prod())
 
 
 def volume_text(volume: float, enclosed: float) -> str:
-    """Return a clause about a mesh of another volume than what its surface encloses [m^3]."""
+    """Return a clause about a mesh whose volume differs from the enclosed volume [m^3]."""
     return (
         f"the mesh has {volume / enclosed:.3g} times the volume that its surface encloses "
         f"({volume:.3g} against {enclosed:.3g} m^3), and so has its mass"
@@ -81,7 +81,7 @@ def volume_text(volume: float, enclosed: float) -> str:
 
 
 def finer(cells: float, along: float, wanted: float, what: str) -> str:
-    """Return advice for parts some cells thick, of so many along the longest side."""
+    """Return advice on the resolution for parts that are too few cells thick."""
     needed = int(np.ceil(wanted / cells * along))
     if needed <= _MOST_CELLS:
         return f"About {needed} cells along the longest side {what}"
@@ -92,9 +92,9 @@ def finer(cells: float, along: float, wanted: float, what: str) -> str:
 
 
 def warn_of_lost_volume(surface: Surface, volume: float, along: float, stacklevel: int) -> None:
-    """Warn where cut cells have not the volume [m^3] of a closed surface.
+    """Warn if the volume [m^3] of cut cells differs from that of a closed surface.
 
-    along: cells along the longest side.
+    along: number of cells along the longest side.
     """
     if surface.n_triangles > MANY_TRIANGLES or not surface.is_closed:
         return
@@ -114,9 +114,9 @@ def warn_of_lost_volume(surface: Surface, volume: float, along: float, stackleve
 def warn_of_first_order(
     surface: Surface, n_cells: int, edge: float, resolution: int, most: int, stacklevel: int
 ) -> None:
-    """Warn where cells of 8 nodes, taken as there are more than `most`, bend too stiffly.
+    """Warn if 8-node cells, chosen because there are more than `most`, are too stiff in bending.
 
-    edge: the longest of a cell [m]; flat cells are no better than whole ones.
+    edge: longest edge of a cell [m], which is decisive for flattened cells.
     """
     if surface.n_triangles > MANY_TRIANGLES:
         return
@@ -134,9 +134,9 @@ def warn_of_first_order(
 
 
 def _ends(surface: Surface, loops: list[NDArray[np.int32]]) -> bool:
-    """Return True where a hole is as wide as the body, as of a tube; seams have no width.
+    """Return True if a hole is as wide as the body, like the end of a tube; seams have no width.
 
-    The body is as wide as the middle side of its box along the principal axes of its vertices.
+    The width of the body is the middle side of its box along the principal axes of the vertices.
     """
     x = surface.vertices[np.unique(surface.triangles)]
     middle = np.sort(np.ptp(x @ np.linalg.eigh(np.cov(x.T))[1], axis=0))[1]
@@ -146,12 +146,12 @@ def _ends(surface: Surface, loops: list[NDArray[np.int32]]) -> bool:
 
 
 def _holes(surface: Surface, loops: list[NDArray[np.int32]], one: str) -> str:
-    """Return the number of holes, and the widest of them with place and size."""
+    """Return a text with the number of holes, and position and size of the widest."""
     corners = [surface.vertices[loop] for loop in loops]
     across = np.array([np.ptp(x, axis=0).max() for x in corners])
     widest = np.argsort(-across, kind="stable")[:_SHOWN]
     longest = np.ptp(surface.bounds, axis=0).max()
-    # 0 is not 1e-18
+    # rounds values like 1e-18 to 0
     places = [0.5 * (x.min(axis=0) + x.max(axis=0)) for x in corners]
     digits = 3 - int(np.floor(np.log10(longest)))
     named = [
@@ -167,22 +167,22 @@ def _holes(surface: Surface, loops: list[NDArray[np.int32]], one: str) -> str:
 def warn_of_doubts(
     surface: Surface, inside: int, doubtful: int, sheets: float, skin: str, stacklevel: int
 ) -> None:
-    """Warn where it is uncertain what of a surface is solid.
+    """Warn if the inside of a surface is uncertain.
 
     Parameters
     ----------
     surface
         The surface.
     inside
-        Number of places, of a regular lattice, that count as solid.
+        Number of points of a regular lattice that count as inside.
     doubtful
-        Number of places off the surface whose winding numbers are from 0.1 to 0.9.
+        Number of points off the surface with winding numbers from 0.1 to 0.9.
     sheets
-        Share of the surface's area with nothing behind it.
+        Fraction of the area of the surface without a body behind it.
     skin
-        Advice for thin walls: an argument that makes a body of all that is near the surface.
+        Advice for thin walls: an argument that includes everything near the surface.
     stacklevel
-        As of `warnings.warn`, from the function that calls this one.
+        Stack level as in `warnings.warn`, from the function that calls this one.
     """
     loops = [] if surface.is_closed else surface.boundary_loops()
     if sheets > _MOST_SHEETS:

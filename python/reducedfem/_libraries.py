@@ -1,4 +1,4 @@
-"""The system libraries that the core needs, and what to install where they are missing."""
+"""System libraries required by the core, and advice if they are missing."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ _INSTALL = """
   Debian, Ubuntu:  apt-get install libsuitesparse-dev libopenblas-dev
   Fedora:          dnf install suitesparse openblas
   macOS:           brew install suite-sparse openblas"""
-# part of the name of a library file, and what it is
+# part of the name of the library file, and name of the library
 _LIBRARIES = {"cholmod": "CHOLMOD (of SuiteSparse)", "openblas": "OpenBLAS"}
 
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Say what to install where importing the core fails for want of a library.
+    """Extend the error of importing the core by the packages to install.
 
     Raises
     ------
     ImportError
-        As the system raised it, with the packages that are missing.
+        The original error with the names of the missing packages.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Reading of whatever this package saves."""
+"""Reading of all files that this package saves."""
 
 from __future__ import annotations
 
@@ -30,23 +30,23 @@ def load(path: str | os.PathLike[str], kind: type[_Saved]) -> _Saved: ...
 
 
 def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
-    """Read what was saved: a reduced model, a distance field or a pointshell.
+    """Read a reduced model, a distance field or a pointshell from a file of this package.
 
-    Everything in the file is checked before it is used; nothing in it is executed.
+    All contents are checked before use; nothing in the file is executed.
 
     Parameters
     ----------
     path
         A file written by `ReducedSolid.save`, `DistanceField.save` or `Pointshell.save`.
     kind
-        Which of these classes the file must hold; None: any. Type checkers, too, then know what
-        comes back: ``rf.load(path, rf.Pointshell).normals``.
+        Class that the file must contain; None: any of the three. It also gives type checkers the
+        class of the result: ``rf.load(path, rf.Pointshell).normals``.
 
     Returns
     -------
     ReducedSolid, DistanceField or Pointshell
-        Equal, bit for bit, to the one that was saved, strain-rate damping of models included. Of
-        the mesh of a model, names of regions and `Mesh.original_nodes` are not kept.
+        Object that is bitwise equal to the saved one, including the strain-rate damping of a
+        model. Region names and `Mesh.original_nodes` of the mesh of a model are not stored.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
         The file is missing, unreadable, truncated, damaged, of another kind, or made by a
         newer version of the package; the message says which.
     InputTypeError
-        `kind` is none of the three classes.
+        `kind` is not one of the three classes.
     """
     if kind is not None and not (isinstance(kind, type) and kind in _READERS):
         named = kind.__name__ if isinstance(kind, type) else repr(kind)
@@ -76,12 +76,12 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
         raise
 
 
-# files of others, which other functions read
+# foreign formats, and the functions that read them
 OTHERS = ((SURFACE_SUFFIXES, "read_surface"), ((".veg", ".vtu", ".vtk", ".msh"), "read_mesh"))
 _READERS: dict[type, Callable[[BinaryIO, int, str], Any]] = {
     ReducedSolid: files.read,
     DistanceField: field_files.read,
     Pointshell: _shell_files.read,
 }
-# by the entry `format` of the metadata; whatever else is refused as no model
+# class by the metadata entry `format`; other files are refused as models
 _KINDS = {field_files.FORMAT: DistanceField, _shell_files.FORMAT: Pointshell}

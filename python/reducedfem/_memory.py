@@ -9,7 +9,7 @@ from pathlib import Path
 __all__ = ["available"]
 
 _LIMITS = (
-    # limit and use of the container, if there is one
+    # limit and use of the container, if any
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     (
         "/sys/fs/cgroup/memory/memory.limit_in_bytes",
@@ -19,7 +19,7 @@ _LIMITS = (
 
 
 def available() -> float:
-    """Return the bytes that can be had without swapping; 0 where the system does not say."""
+    """Return the bytes available without swapping; 0 if the system does not report them."""
     found = []
     try:
         match = re.search(r"^MemAvailable:\s+(\d+) kB$", Path("/proc/meminfo").read_text(), re.M)

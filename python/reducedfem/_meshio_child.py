@@ -1,7 +1,7 @@
-"""Reading of a mesh file by meshio, as a program of its own.
+"""Program that reads a mesh file by meshio.
 
-Some of meshio's readers never end on damaged files, and others take all memory: the process that
-runs this file has limits of both. It imports nothing of this package. Its argument is JSON:
+Some of meshio's readers never end on damaged files, and others take all memory, so this file runs
+in a child process with limits of both. It imports nothing of this package. Its argument is JSON:
 ``path``, ``sys_path``, ``seconds`` of processor time and ``bytes`` of memory. Its output is a file
 of NumPy (.npz): ``nodes``, ``elements``, ``regions`` and ``names`` (JSON), or ``refused``, a text.
 """
@@ -20,9 +20,9 @@ from typing import Any
 __all__ = ["Refused", "arrays"]
 
 _TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
-# cells that carry no volume are passed over
+# cells without volume are ignored
 _FLAT_TYPES = ("vertex", "line", "triangle", "quad", "polygon")
-# names under which formats keep an integer per cell, most telling first
+# names of integer cell data in the formats, most specific first
 _REGION_KEYS = (
     "region",
     "gmsh:physical",
@@ -36,11 +36,11 @@ _REGION_KEYS = (
 
 
 class Refused(Exception):
-    """A file that is not usable; the text says why."""
+    """A file is not usable; the text gives the reason."""
 
 
 def _limit(seconds: int, more_bytes: int) -> None:
-    """Limit processor time and memory from now on."""
+    """Limit processor time and memory of this process."""
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
@@ -76,7 +76,7 @@ def _mesh_of(path: Path) -> Any:
 
 
 def _kind(path: Path, mesh: Any) -> str:
-    """Return the kind of the volume elements, which must be one."""
+    """Return the kind of the volume elements; refuse mixed kinds."""
     kinds = {block.type for block in mesh.cells if not block.type.startswith(_FLAT_TYPES)}
     if not kinds:
         found = ", ".join(sorted({block.type for block in mesh.cells})) or "none"
@@ -94,7 +94,7 @@ def _kind(path: Path, mesh: Any) -> str:
 
 
 def arrays(path: Path) -> dict[str, Any]:
-    """Return nodes, elements, regions and their names."""
+    """Return nodes, elements, regions and names of regions."""
     import numpy as np
 
     mesh = _mesh_of(path)
@@ -118,7 +118,7 @@ def arrays(path: Path) -> dict[str, Any]:
 
 
 def _regions(mesh: Any, blocks: list[int], count: int) -> tuple[Any, dict[int, str]]:
-    """Return the integers or sets with which the file marks its elements, and their names."""
+    """Return regions of the elements, from integers or sets of the file, and their names."""
     import numpy as np
 
     regions = np.zeros(count, dtype=np.int64)
@@ -138,7 +138,7 @@ def _regions(mesh: Any, blocks: list[int], count: int) -> tuple[Any, dict[int, s
                     names[tag] = name
             return regions, names
 
-    # sets that do not overlap are regions too; what is in none is region 0
+    # disjoint sets are regions; elements outside all sets are region 0
     starts = np.cumsum([0, *(len(mesh.cells[i].data) for i in blocks)])
     sets: dict[str, Any] = {}
     for name, members in mesh.cell_sets.items():
@@ -171,7 +171,7 @@ def _physical_names(mesh: Any) -> Iterator[tuple[str, tuple[int, int]]]:
 def _main(argument: str) -> None:
     request = json.loads(argument)
     sys.path[:] = request["sys_path"]
-    # meshio prints; its words must not get among the output
+    # keep text that meshio prints out of the output
     output = os.fdopen(os.dup(1), "wb")
     for stream in (1, 2):
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream)

@@ -1,4 +1,4 @@
-"""Warnings about solids that are unlikely to be what was meant."""
+"""Warnings about solids with improbable units, supports or meshes."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ __all__ = [
     "warn_of_units",
 ]
 
-_LONG = 30.0  # m; most parts drawn in millimetres have larger numbers
-_HAND = 10.0  # m; farther than hands and their devices go, longer than what they hold
-_SOFT = 100.0  # Pa; the softest tissues have some hundred
-_DENSE, _METAL = 2500.0, 1e6  # kg/m^3 and Pa: solids as dense as stone are stiffer
-_LIGHT = 10.0  # kg/m^3; foams are heavier
-_STUDY = 100  # nodes; smaller meshes are studies of elements, in units of their own
+_LONG = 30.0  # m; most parts in millimetres have larger values
+_HAND = 10.0  # m; beyond the reach of hands and devices and the size of held objects
+_SOFT = 100.0  # Pa; below the softest tissues
+_DENSE, _METAL = 2500.0, 1e6  # kg/m^3 and Pa; solids as dense as stone are stiffer
+_LIGHT = 10.0  # kg/m^3; below the density of foams
+_STUDY = 100  # nodes; smaller meshes are element studies in arbitrary units
 _MOST_FIXED = 1.0 / 3.0
-_LEAST_ACROSS = 2.0  # cells
-_ROUNDED = 0.05  # cells: 1.95 is shown as 2
-_HELD = 0.2  # of the fixed nodes of a support: with so many in the body it is firm
+_LEAST_ACROSS = 2.0  # cells across the thinnest part
+_ROUNDED = 0.05  # cells; 1.95 is shown as 2
+_HELD = 0.2  # fraction of the fixed nodes inside the body above which a support is firm
 
 
 def _young(material: Material) -> float:
-    """Return Young's modulus, of general materials the largest one along an axis."""
+    """Return Young's modulus, for general materials the largest along an axis."""
     if isinstance(material, StVK):
         return material.young
     return float(1.0 / np.diag(np.linalg.inv(material.stiffness))[:3].min())
 
 
 def _odd_material(young: float, density: float) -> str | None:
-    """Return a sentence about a modulus or a density in other units than Pa and kg/m^3."""
+    """Return a sentence about a modulus or density that suggests units other than Pa and kg/m^3."""
     if young < _SOFT or (density >= _DENSE and young < _METAL):
         return (
             f"Young's modulus is {young:g} Pa at a density of {density:g} kg/m^3: if it was meant "
@@ -59,7 +59,7 @@ def _odd_material(young: float, density: float) -> str | None:
 def warn_of_units(
     bounds: NDArray[np.float64], n_nodes: int, materials: Collection[Material], stacklevel: int
 ) -> None:
-    """Warn of lengths that look like millimetres, moduli like MPa and densities like g/cm^3."""
+    """Warn of lengths that suggest millimetres, moduli that suggest MPa, densities in g/cm^3."""
     if n_nodes < _STUDY:
         return
     longest = float(np.ptp(bounds, axis=0).max())
@@ -75,7 +75,7 @@ def warn_of_units(
 
 
 def warn_of_supports(n_fixed: int, n_nodes: int, stacklevel: int) -> None:
-    """Warn when more than a third of the nodes is fixed."""
+    """Warn if more than a third of the nodes is fixed."""
     if n_nodes >= _STUDY and n_fixed > _MOST_FIXED * n_nodes:
         warnings.warn(
             f"fixed holds {n_fixed} of {n_nodes} nodes ({100 * n_fixed / n_nodes:.0f} %): was a "
@@ -86,7 +86,7 @@ def warn_of_supports(n_fixed: int, n_nodes: int, stacklevel: int) -> None:
 
 
 def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int) -> None:
-    """Warn of supports whose nodes lie outside of the surface that the cells are cut by."""
+    """Warn of supports whose nodes lie outside the surface at which the cells are cut."""
     if mesh.source is None or not (mesh.fractions < 1.0).any():
         return
     is_fixed = np.zeros(mesh.n_nodes, bool)
@@ -96,7 +96,7 @@ def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int
         return
     part = mesh.submesh(cells)
     count, label = part._components("node")
-    # a whole cell, or one with all nodes fixed, is firm support
+    # a whole cell, or a cell with all nodes fixed, is a firm support
     firm = (part.fractions == 1.0) | is_fixed[mesh.elements[cells]].all(axis=1)
     loose = []
     for support in np.setdiff1d(np.arange(count), label[firm]):
@@ -118,7 +118,7 @@ def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int
 
 
 def warn_of_reach(lengths: Mapping[str, float], stacklevel: int) -> None:
-    """Warn of paths and bodies, as long as a hand has them [m], that are too large for one."""
+    """Warn of paths and bodies whose lengths [m] are too large for a hand."""
     for name, length in lengths.items():
         if np.isfinite(length) and length > _HAND:
             warnings.warn(
@@ -131,7 +131,7 @@ def warn_of_reach(lengths: Mapping[str, float], stacklevel: int) -> None:
 
 
 def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
-    """Warn of a volume that is not the enclosed one, and of cells larger than thin parts."""
+    """Warn of a volume that differs from the enclosed one, and of cells larger than thin parts."""
     if mesh.source is None or mesh.source.n_triangles > MANY_TRIANGLES:
         return
     found = fit(mesh)

@@ -1,4 +1,4 @@
-"""PLY files as trimesh does not read them: strips of triangles, fewer items than announced."""
+"""Parts of PLY reading that trimesh lacks: triangle strips, and checks of the item counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INDICES = ("vertex_indices", "vertex_index")
 
 @dataclass
 class _Element:
-    """One kind of item: its number and (name, type of a list's length or None, type)."""
+    """A kind of item: its count and properties (name, type of a list's length or None, type)."""
 
     name: str
     count: int
@@ -30,7 +30,7 @@ class _Element:
 
 
 def has_strips(data: bytes) -> bool:
-    """Return True for a PLY file whose header announces strips of triangles."""
+    """Return True for a PLY file whose header announces triangle strips."""
     header = data.partition(b"end_header")[0]
     return header.startswith(b"ply") and b"element tristrips" in header
 
@@ -39,7 +39,7 @@ def _header(data: bytes) -> tuple[str, list[_Element], bytes]:
     header, mark, body = data.partition(b"end_header")
     if not mark:
         raise ValueError("the header has no end_header")
-    # the line ends as the others do
+    # the last line of the header has the same line end as the others
     body = body[2:] if body.startswith(b"\r\n") else body[1:]
     kind, elements = "", []
     for line in header.decode("ascii", errors="replace").splitlines():
@@ -69,7 +69,7 @@ def check_counts(data: bytes) -> None:
     Raises
     ------
     ValueError, KeyError
-        It has fewer, its last item is cut, or its header is damaged.
+        Lines are missing, the last item is truncated, or the header is damaged.
     """
     kind, elements, body = _header(data)
     if kind != "ascii":
@@ -92,7 +92,7 @@ def check_counts(data: bytes) -> None:
 
 
 class _Binary:
-    """Numbers of a binary body, one after the other."""
+    """Sequential reader of the numbers of a binary body."""
 
     def __init__(self, body: bytes, order: str) -> None:
         self._body, self._order, self._at = body, order, 0
@@ -113,7 +113,7 @@ class _Binary:
 
 
 class _Text:
-    """The same of a body in ASCII."""
+    """Sequential reader of the numbers of an ASCII body."""
 
     def __init__(self, body: bytes) -> None:
         self._words, self._at = body.split(), 0
@@ -133,7 +133,7 @@ class _Text:
 
 
 def _lists(source: _Binary | _Text, element: _Element) -> dict[str, list[NDArray[Any]]]:
-    """Read items some of whose properties are lists."""
+    """Read items with list properties."""
     out: dict[str, list[NDArray[Any]]] = {name: [] for name, _, _ in element.properties}
     for _ in range(element.count):
         for name, length, kind in element.properties:
@@ -143,11 +143,11 @@ def _lists(source: _Binary | _Text, element: _Element) -> dict[str, list[NDArray
 
 
 def _of_strip(strip: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the triangles of a strip without interruption; every other one runs backwards."""
+    """Return the triangles of an uninterrupted strip; every second one is reversed."""
     triangles = np.column_stack([strip[:-2], strip[1:-1], strip[2:]])
     triangles[1::2] = triangles[1::2, [1, 0, 2]]
     a, b, c = triangles.T
-    # strips are joined by triangles that use a vertex twice
+    # triangles with a repeated vertex join strips
     proper: NDArray[np.int64] = triangles[(a != b) & (b != c) & (c != a)]
     return proper
 
@@ -167,7 +167,7 @@ def _fan(face: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def read_strips(data: bytes) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return vertices (v, 3) and triangles (t, 3) of a PLY file of strips, and of its faces.
+    """Return vertices (v, 3) and triangles (t, 3) of the strips and faces of a PLY file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Opening of files that others have made: regular files only."""
+"""Safe opening of untrusted files: regular files only."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from reducedfem.errors import FileFormatError
 
 __all__ = ["in_memory", "read_regular", "regular_file"]
 
-# opening a pipe waits for its writer; a terminal must not become the controlling one
+# without these, opening a pipe would wait for its writer, and a terminal could become controlling
 _FLAGS = (
     os.O_RDONLY
     | getattr(os, "O_CLOEXEC", 0)
@@ -40,16 +40,16 @@ def regular_file(path: Path) -> Iterator[tuple[BinaryIO, int]]:
     Raises
     ------
     FileFormatError
-        The file is missing, unreadable, no regular file or larger than free memory; reading it
-        failed.
+        The file is missing, unreadable, not a regular file or larger than free memory; or
+        reading it failed.
     """
     try:
-        # before it is opened, which some devices take as a command
+        # checked before opening, which has side effects on some devices
         _refuse_others(path, path.stat())
         descriptor = os.open(path, _FLAGS)
         with os.fdopen(descriptor, "rb") as file:
             status = os.fstat(descriptor)
-            _refuse_others(path, status)  # another file may have taken its place
+            _refuse_others(path, status)  # the file may have been replaced since
             there = available()
             if 0 < there < status.st_size:
                 raise FileFormatError(
@@ -81,7 +81,7 @@ def read_regular(path: Path, most: int | None = None) -> bytes:
     Raises
     ------
     FileFormatError
-        The file is missing, unreadable, no regular file or larger than `most`.
+        The file is missing, unreadable, not a regular file or larger than `most`.
     """
     with regular_file(path) as (file, size), in_memory(path):
         if most is not None and size > most:

@@ -1,4 +1,4 @@
-"""The files that records of haptic sessions are written to, and what a record is."""
+"""Files of the records of haptic sessions, and their data type."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ RECORD = _record_dtype()
 
 
 def _announced(file: BinaryIO) -> int | None:
-    """Return the number of records that the header announces; None if they are no records."""
+    """Return the number of records by the header; None if the file holds other data."""
     magic = np.lib.format.MAGIC_PREFIX
     start = file.read(len(magic) + 4)
     if start[: len(magic)] != magic:
         raise ValueError("it is no file of NumPy's format, .npy")
-    if start[len(magic) : -2] != b"\x01\x00":  # the version that records have
+    if start[len(magic) : -2] != b"\x01\x00":  # version of record files
         return None
     text = file.read(int.from_bytes(start[-2:], "little"))
     try:
@@ -45,14 +45,14 @@ def _announced(file: BinaryIO) -> int | None:
 
 
 def read_records(file: BinaryIO, size: int, part: bool) -> NDArray[np.void] | None:
-    """Return the records of a file of so many bytes, or None if it holds something else.
+    """Return the records of a file of `size` bytes, or None if it holds other data.
 
-    Of a file that is not finished, a `part`, they are all that are there.
+    Of an unfinished file, `part`, all complete records are returned.
 
     Raises
     ------
     ValueError
-        It is no file of NumPy's, or ends before its last record.
+        The file is not in NumPy's format, or ends before its last record.
     """
     count = _announced(file)
     if count is None:
@@ -60,32 +60,32 @@ def read_records(file: BinaryIO, size: int, part: bool) -> NDArray[np.void] | No
     if part:
         file.seek(RecordFile.HEADER)
         return np.fromfile(file, RECORD)
-    # before memory is taken for them
+    # check before allocating
     if count * RECORD.itemsize > size - file.tell():
         raise ValueError(f"it is truncated: {count} records are announced")
     return np.fromfile(file, RECORD, count)
 
 
 class RecordFile:
-    """A file of NumPy's format that grows; its length is told now and then.
+    """Growing file of records in NumPy's format.
 
-    The first count makes it appear at its path. The file may hold more records than its header
-    counts; readers skip those.
+    The file has a temporary name until its first count is written to the header. It may hold
+    more records than the header counts; readers skip those.
     """
 
     HEADER = 4096
-    PART = ".part"  # at the end of its name until it appears
+    PART = ".part"  # suffix of the temporary name
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._owner = os.getpid()
-        self.part: Path | None = None  # where it is until it appears
+        self.part: Path | None = None  # temporary name, until the file is at its path
         self._told = 0
-        self._place: tuple[int, int] | None = None  # what has appeared
+        self._place: tuple[int, int] | None = None  # device and inode of the file at its path
         self.descriptor = -1
 
     def begin(self) -> None:
-        """Create it, or go on at the end of what appeared before."""
+        """Create the file, or continue at the end of the one written before."""
         if self._path.is_dir():
             raise FileFormatError(f"cannot write {str(self._path)!r}: it is a folder")
         try:
@@ -100,7 +100,7 @@ class RecordFile:
     def _create(self) -> None:
         self._told, self._place = 0, None
         for k in itertools.count():
-            # others may write to the same path, or have been ended while they did
+            # other processes may write to the same path, or have been killed meanwhile
             part = self._path.with_name(f".{self._path.name}.{self._owner}-{k}{self.PART}")
             try:
                 self.descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
@@ -114,7 +114,7 @@ class RecordFile:
         try:
             self.descriptor = os.open(self._path, os.O_WRONLY)
         except FileNotFoundError:
-            return False  # it was moved: what comes now has a file of its own
+            return False  # it was moved: begin a new file
         found, end = os.fstat(self.descriptor), self.HEADER + self._told * RECORD.itemsize
         if (found.st_dev, found.st_ino) != self._place or found.st_size < end:
             self.close()
@@ -122,7 +122,7 @@ class RecordFile:
                 f"cannot go on in {str(self._path)!r}: it is no longer what this session wrote "
                 "there; move it elsewhere"
             )
-        os.ftruncate(self.descriptor, end)  # a part of a record, when a disk was full
+        os.ftruncate(self.descriptor, end)  # drop an incomplete record, as of a full disk
         os.lseek(self.descriptor, end, os.SEEK_SET)
         return True
 
@@ -130,20 +130,20 @@ class RecordFile:
         return FileFormatError(f"cannot write {str(self._path)!r}: {error.strerror}")
 
     def _write(self, data: bytes) -> None:
-        # however many turns the system takes
+        # a call may write only a part
         left = memoryview(data)
         while left:
             left = left[os.write(self.descriptor, left) :]
 
     def write(self, records: NDArray[np.void]) -> None:
-        """Write records, all of them."""
+        """Write records."""
         try:
             self._write(np.ascontiguousarray(records).tobytes())
         except OSError as error:
             raise self._failed(error) from None
 
     def append(self, records: NDArray[np.void]) -> None:
-        """Write records, all of them, as all since it began; of a part of them nothing stays."""
+        """Write records and finish the file; on failure remove it unless it is at its path."""
         try:
             self.write(records)
             self.finish(len(records))
@@ -162,12 +162,12 @@ class RecordFile:
         return start + text.ljust(self.HEADER - 11).encode("ascii") + b"\n"
 
     def tell(self, n: int) -> None:
-        """Say how many records it has had since it began, this time, and let it appear."""
+        """Write the number of records since `begin` to the header; move the file to its path."""
         # a fork shares the file, which belongs to the process that made it
         if self.descriptor < 0 or os.getpid() != self._owner:
             return
         try:
-            # at its place: a thread that is stuck may go on where it was
+            # pwrite keeps the position, at which a stuck thread may continue
             os.pwrite(self.descriptor, self._header(self._told + n), 0)
             if self.part is not None:
                 self._appear(self.part)
@@ -181,14 +181,14 @@ class RecordFile:
         try:
             os.replace(part, self._path)
         except FileNotFoundError:
-            # it has, and then the handler of a signal raised
+            # a signal handler may have raised after the move
             if not os.path.samestat(os.stat(self._path), os.fstat(self.descriptor)):
                 raise
 
     def finish(self, n: int) -> None:
-        """Tell it for the last time, until it begins again.
+        """Write the number of records since `begin`, and close the file.
 
-        Handlers of signals raise where they like: then it is there to be finished once more.
+        If a signal handler raises, the file can be finished again.
         """
         if self.descriptor < 0:
             return
@@ -197,19 +197,19 @@ class RecordFile:
         except FileFormatError:
             self.close()
             raise
-        # handlers run at calls: there is none between these two
+        # signal handlers run at calls: none can run between these two
         self._told += n
         descriptor, self.descriptor = self.descriptor, -1
         os.close(descriptor)
 
     def close(self) -> None:
-        """Leave it as it is."""
+        """Close the file as it is."""
         descriptor, self.descriptor = self.descriptor, -1
         if descriptor >= 0:
             os.close(descriptor)
 
     def drop(self) -> None:
-        """Leave nothing of what has not appeared."""
+        """Close the file; remove it if it still has its temporary name."""
         self.close()
         if self.part is not None and os.getpid() == self._owner:
             self.part.unlink(missing_ok=True)

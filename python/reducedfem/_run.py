@@ -17,11 +17,11 @@ from reducedfem.errors import InputTypeError
 __all__ = ["MAX_THREADS", "Progress", "callback", "processors", "set_threads", "threads"]
 
 Progress = bool | Callable[[int, int], object] | None
-"""True: a progress bar; False: silence; None: a bar of what takes longer than two seconds, if
-standard error is a terminal; a callable: called as ``f(done, total)``."""
+"""True: progress bar; False: no output; None: bar after two seconds, if standard error is a
+terminal; a callable: called as ``f(done, total)``."""
 
-PATIENCE = 2.0  # s before a bar of `None` appears
-TICK = 1.0  # s after which a bar is drawn again, for its clock
+PATIENCE = 2.0  # s before a progress bar appears with ``progress=None``
+TICK = 1.0  # s between updates of the clock of a bar
 
 MAX_THREADS = 256  # RF_MAX_THREADS in csrc/base/run.h
 
@@ -42,7 +42,7 @@ def threads() -> int:
     Returns
     -------
     int
-        As `set_threads` set it; by default the number of processors the process may run on.
+        Number set by `set_threads`; by default the number of processors that the process may use.
     """
     return _threads
 
@@ -50,24 +50,25 @@ def threads() -> int:
 def set_threads(count: int) -> None:
     """Set the number of threads that computations use.
 
-    Results do not depend on it, to the last bit.
+    Results are bitwise independent of the number.
 
     Parameters
     ----------
     count
-        1 to 256. The default is the number of processors the process may run on.
+        Number of threads, 1 to 256. The default is the number of processors that the process may
+        use.
 
     Raises
     ------
     InputError, InputTypeError
-        `count` is out of range or no int.
+        `count` is out of range or not an int.
     """
     global _threads
     _threads = check_count(count, "count", MAX_THREADS)
 
 
 def _bar_type() -> Any:
-    """Return the kind of bar that fits; one of a notebook warns where it lacks ipywidgets."""
+    """Return the type of bar for the environment; that of a notebook warns without ipywidgets."""
     if importlib.util.find_spec("ipywidgets") is None:
         from tqdm import tqdm
     else:
@@ -76,10 +77,10 @@ def _bar_type() -> Any:
 
 
 class _Bar:
-    """A progress bar that appears after some seconds, if the work is not done by then.
+    """A progress bar that appears if the work takes more than some seconds.
 
-    A thread makes it appear and lets its clock run on: between two counts may lie a step of
-    minutes, such as a factorization.
+    A thread shows it and updates its clock, because minutes may pass between two counts, for
+    example in a factorization.
     """
 
     def __init__(self, label: str, patience: float) -> None:
@@ -103,7 +104,7 @@ class _Bar:
             wait = TICK
 
     def tick(self) -> None:
-        """Show that the work goes on."""
+        """Update the clock of the bar."""
         with self._lock:
             if self._closed.is_set():
                 return
@@ -113,7 +114,7 @@ class _Bar:
                 self._bar.refresh()
 
     def show(self, done: int, total: int) -> None:
-        """Show how far the work is."""
+        """Show the progress of the work."""
         with self._lock:
             if self._bar is None:
                 if time.monotonic() < self._appears or done >= total:
@@ -136,12 +137,12 @@ class _Bar:
 
 @contextlib.contextmanager
 def callback(progress: Progress, label: str) -> Iterator[Callable[[int, int], object] | None]:
-    """Turn a `progress` argument into the callable that C calls, or None.
+    """Convert a `progress` argument to the callable for the core, or None.
 
     Parameters
     ----------
     progress
-        The argument of the public function.
+        Argument of the public function.
     label
         Name of the work, shown by the bar.
     """

@@ -11,29 +11,28 @@ _Saved = TypeVar("_Saved", bound="Saved")
 
 
 class Saved:
-    """Base of classes with a `save` whose files `reducedfem.load` reads."""
+    """Base class of objects with a method `save`, whose files `reducedfem.load` reads."""
 
     __slots__ = ()
 
     @classmethod
     def load(cls: type[_Saved], path: str | os.PathLike[str]) -> _Saved:
-        """Read an object of this class from a file that `save` wrote.
+        """Read an object of this class from a file written by `save`.
 
         Parameters
         ----------
         path
-            The file.
+            Name of the file.
 
         Returns
         -------
         ReducedSolid, DistanceField or Pointshell
-            Of the class that it is called of; equal, bit for bit, to the one that was saved. See
-            `reducedfem.load`.
+            Object of this class that is bitwise equal to the saved one; see `reducedfem.load`.
 
         Raises
         ------
         FileFormatError
-            The file is missing, damaged, or holds something else; the message says which.
+            The file is missing, damaged, or contains another object; the message says which.
         """
         from reducedfem import _load
 

@@ -1,4 +1,4 @@
-"""Checks that contacts and simulations make a haptic session, before anything is copied."""
+"""Checks of the contacts and simulations of a haptic session, before anything is copied."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _check_simulation(
         raise InputTypeError(
             f"{name} must be an ImplicitNewmark of a ReducedSolid, got one of {_a(type(model))}"
         )
-    # of one that does not deform, or has other coordinates, C says more
+    # rigid bodies and other numbers of coordinates are rejected in C, with better messages
     if moved is not None and moved.r == model.r and not same_motion(model, moved):
         raise InputError(
             f"{name} is of another model than {what}: their coordinates are other displacements"
@@ -65,7 +65,7 @@ def check_parts(
     field_simulation: ImplicitNewmark | None,
     dt: float,
 ) -> None:
-    """Refuse contacts and simulations that do not belong together."""
+    """Reject contacts and simulations that do not belong together."""
     n = len(contacts)
     which = [""] if n == 1 else [f"[{k}]" for k in range(n)]
     names = [f"simulation{k}" for k in which]
@@ -93,7 +93,7 @@ def check_parts(
 
 
 def warn_of_rest(contacts: tuple[PenaltyContact, ...], stacklevel: int) -> None:
-    """Warn if shells deform and no simulation was passed."""
+    """Warn if shells can deform and no simulation was passed."""
     soft = [k for k, contact in enumerate(contacts) if contact.tree.reduced is not None]
     if not soft:
         return
@@ -109,9 +109,9 @@ def warn_of_rest(contacts: tuple[PenaltyContact, ...], stacklevel: int) -> None:
 
 
 def lengths(contacts: tuple[PenaltyContact, ...], device: Device, scale: float) -> dict[str, float]:
-    """Return longest sides of the boxes around the hand's path, shells and the field [m].
+    """Return the longest sides of the boxes of the device's path, shells and field [m].
 
-    As the hand has them: `scale` is of its metres for one in the world.
+    Lengths are in the frame of the device: `scale` is its metres per metre in the world.
     """
     field = contacts[0].field
     if isinstance(field, DeformedField):

@@ -1,11 +1,11 @@
-"""Pointshell files: pointshells in the safetensors format, as model files are (see `files`).
+"""Files of pointshells in the safetensors format, as model files (see `files`).
 
 Arrays, with n points:
 
 ===========  ===  ==================================
 ``points``   F64  (n, 3): m
 ``normals``  F64  (n, 3): unit length, inwards
-``areas``    F64  (n,): m^2; only if they are known
+``areas``    F64  (n,): m^2; only if known
 ``levels``   I32  (n,): ascending from 0
 ===========  ===  ==================================
 
@@ -36,7 +36,7 @@ _SCHEMA = {"points": "F64", "normals": "F64", "areas": "F64", "levels": "I32"}
 
 
 def _schema(names: Collection[str]) -> dict[str, str]:
-    """Return names and types of the arrays of a shell that has some of these."""
+    """Return names and types of the arrays; areas are optional."""
     return {name: dtype for name, dtype in _SCHEMA.items() if name != "areas" or name in names}
 
 
@@ -66,12 +66,12 @@ def save(shell: Pointshell, path: str | os.PathLike[str]) -> None:
 
 
 def read(stream: BinaryIO, size: int, name: str) -> Pointshell:
-    """Return the pointshell of a file; everything is checked before it is used."""
+    """Return the pointshell of an open file after checks of all its contents."""
     return _tensors.read(_LAYOUT, stream, size, name, _check_shapes, _assemble)
 
 
 def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse arrays whose shapes do not fit each other."""
+    """Reject arrays whose shapes do not match."""
     if len(shapes["points"]) != 2:
         raise Refused(f"'points' has shape {shapes['points']}; it must have two axes")
     n = shapes["points"][0]

@@ -1,14 +1,14 @@
-"""Sketch files: recorded loads in the safetensors format, as model files are (see `files`).
+"""Sketch files: recorded loads in the safetensors format, like model files (see `files`).
 
 Arrays, with m samples, n nodes, f forces and k patterns:
 
 ===============  ===  ================================================
-``times``        F64  (m,): of each sample, s
+``times``        F64  (m,): time of each sample, s
 ``forces``       F64  (f, 3): N
-``patterns``     F64  (k, n, 3): loads that coordinates multiply
+``patterns``     F64  (k, n, 3): load patterns, multiplied by coordinates
 ``coordinates``  F64  (m, k)
-``offsets``      I32  (m + 1,): where the forces of each sample begin
-``nodes``        I32  (f,): where they act
+``offsets``      I32  (m + 1,): first index of the forces of each sample
+``nodes``        I32  (f,): nodes on which the forces act
 ===============  ===  ================================================
 
 Metadata: ``format`` (always ``reducedfem-sketch``), ``format_version``, ``package_version``,
@@ -51,7 +51,7 @@ _LAYOUT = _tensors.Layout(
 
 
 def save(sketch: ForceSketch, path: str | os.PathLike[str]) -> None:
-    """Write a sketch to a file, whole or not at all."""
+    """Write a sketch to a file; replace an existing one only when the new one is complete."""
     arrays = {name: getattr(sketch, name) for name in _SCHEMA}
     counts = {"samples": len(sketch), "nodes": sketch.n_nodes}
     texts = {"units": "SI", "counts": _tensors.json_text(_LAYOUT, counts)}
@@ -61,7 +61,7 @@ def save(sketch: ForceSketch, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> ForceSketch:
-    """Read a sketch from a file; everything is checked before it is used."""
+    """Read a sketch from a file after checking all its contents."""
     return _tensors.load(path, _read)
 
 
@@ -70,7 +70,7 @@ def _read(stream: BinaryIO, size: int, name: str) -> ForceSketch:
 
 
 def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse arrays whose shapes do not fit each other."""
+    """Refuse arrays whose shapes do not match."""
     for name, axes in (("times", 1), ("nodes", 1), ("patterns", 3)):
         if len(shapes[name]) != axes:
             raise Refused(f"{name!r} has shape {shapes[name]}; it must have {axes} axes")

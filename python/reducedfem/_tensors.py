@@ -1,4 +1,4 @@
-"""Files of arrays in the safetensors format that can be trusted: written whole, read with care."""
+"""Files of arrays in the safetensors format: atomic writing, strict checks when reading."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ __all__ = [
 
 _Contents = TypeVar("_Contents")
 
-# a header is a few kilobytes; parsing more costs a multiple of its size in memory
+# headers take a few kilobytes; parsing takes a multiple of their size in memory
 _MAX_HEADER = 1 << 20
 _DTYPES: dict[str, np.dtype[Any]] = {
     "F64": np.dtype("<f8"),
@@ -44,7 +44,7 @@ _DTYPES: dict[str, np.dtype[Any]] = {
 
 
 class Refused(Exception):
-    """Why a file is not usable; becomes a FileFormatError that names the file."""
+    """Reason why a file is not usable; converted to a FileFormatError with the file's name."""
 
 
 class _NoTensors(Refused):
@@ -58,14 +58,14 @@ class Layout:
     Parameters
     ----------
     format, version
-        Entry ``format`` of the metadata, and the highest ``format_version`` that is known.
+        Entry ``format`` of the metadata, and the highest known ``format_version``.
     what
-        Name of its contents in messages, such as "model".
+        Name of the contents in messages, such as "model".
     schema
-        From the names of the arrays that are there, names and types ("F64", "F32", "I32") of those
-        that must be there; wider numbers first, which keeps each array aligned.
+        Function from the names of the arrays in a file to names and types ("F64", "F32", "I32") of
+        the required arrays, with wider types first to align all arrays.
     texts
-        Other metadata that must be there, ``sha256`` among them.
+        Other required metadata, including ``sha256``.
     """
 
     format: str
@@ -76,9 +76,9 @@ class Layout:
 
 
 def json_text(layout: Layout, value: object) -> str:
-    """Return plain data as JSON, the same for equal data."""
+    """Return plain data as JSON text, identical for equal data."""
     try:
-        # frozen mappings are none to JSON
+        # the json module rejects frozen mappings
         return json.dumps(thaw(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
     except (TypeError, ValueError) as error:
         raise InputError(
@@ -91,7 +91,7 @@ def _names(header: Mapping[str, Any]) -> set[str]:
 
 
 def _digest(layout: Layout, header: Mapping[str, Any], body: bytes) -> str:
-    """Return the checksum of the contents, however they are arranged in the file."""
+    """Return the checksum of the contents, independent of their arrangement in the file."""
     contents = {
         "arrays": {
             name: [header[name]["dtype"], header[name]["shape"]]
@@ -114,7 +114,7 @@ def write(
 ) -> bytes:
     """Return the contents of a file; equal arrays and texts give equal bytes.
 
-    The version may be an older one than that of the layout, for contents that it knows.
+    The version may be older than that of the layout if it supports the contents.
     """
     metadata = {
         "format": layout.format,
@@ -147,7 +147,7 @@ def write(
 
 
 def saved_place(file: Path) -> Path:
-    """Return where a file is: saving adds a suffix to a name that has none."""
+    """Return the path of a saved file, with the suffix that saving adds to a name without one."""
     if file.suffix or os.path.lexists(file):
         return file
     saved = file.with_name(f"{file.name}.safetensors")
@@ -157,7 +157,7 @@ def saved_place(file: Path) -> Path:
 def load(
     path: str | os.PathLike[str], read_one: Callable[[BinaryIO, int, str], _Contents]
 ) -> _Contents:
-    """Return what `read_one` makes of a file, given the stream, its size and a name for it."""
+    """Return the result of `read_one` for a file, called with stream, size and name."""
     file = as_path(path)
     with regular_file(saved_place(file)) as (stream, size):
         return read_one(stream, size, repr(str(file)))
@@ -171,12 +171,12 @@ def read(
     check_shapes: Callable[[Mapping[str, tuple[int, ...]]], None],
     assemble: Callable[[Mapping[str, str], Mapping[str, NDArray[Any]]], _Contents],
 ) -> _Contents:
-    """Return what `assemble` makes of metadata and arrays; what is wrong is refused."""
+    """Return the result of `assemble` for the metadata and arrays; refuse damaged files."""
     try:
         header, length = _read_header(layout, stream, size)
         shapes = _check_arrays(layout, header, size - length)
         check_shapes(shapes)
-        # only now, with a header that fits the size of the file, is memory taken
+        # memory is allocated only after the header has matched the size of the file
         body = stream.read(size - length)
         if len(body) != size - length:
             raise Refused("it is truncated, or being written to")
@@ -195,7 +195,7 @@ def read(
 
 
 def _strict_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build a JSON object; a name that stands twice has no agreed meaning."""
+    """Build a JSON object; refuse repeated names, which are ambiguous."""
     result = dict(pairs)
     if len(result) != len(pairs):
         raise ValueError("a name stands twice in an object")
@@ -207,7 +207,7 @@ def _no_constant(text: str) -> float:
 
 
 def parse(text: str | bytes, what: str) -> Any:
-    """Return what strict JSON says."""
+    """Return the value of a strict JSON text."""
     try:
         if isinstance(text, bytes):
             text = text.decode("utf-8")
@@ -217,7 +217,7 @@ def parse(text: str | bytes, what: str) -> Any:
 
 
 def format_of(stream: BinaryIO) -> str:
-    """Return what a file says it holds, empty where it does not; the stream begins anew."""
+    """Return the metadata entry `format`, or an empty text; rewind the stream."""
     start = stream.read(8)
     length = int.from_bytes(start, "little")
     text = stream.read(length) if len(start) == 8 and length <= _MAX_HEADER else b""
@@ -276,7 +276,7 @@ def _is_count(value: object) -> bool:
 
 
 def _check_arrays(layout: Layout, header: dict[str, Any], room: int) -> dict[str, tuple[int, ...]]:
-    """Check names, types, shapes and places of the arrays; return the shapes."""
+    """Check names, types, shapes and offsets of the arrays; return the shapes."""
     names = _names(header)
     schema = layout.schema(names)
     for name in schema:
@@ -318,7 +318,7 @@ def _check_arrays(layout: Layout, header: dict[str, Any], room: int) -> dict[str
 
 
 def require_finite(value: object, what: str) -> None:
-    """Refuse numbers that no float or index can be, which JSON may hold."""
+    """Refuse numbers outside the range of floats and indices, which JSON allows."""
     pending = [value]
     while pending:
         one = pending.pop()

@@ -26,30 +26,30 @@ from reducedfem.errors import FileFormatError
 __all__ = ["ElasticData", "VolumeData", "read_indices", "read_volume", "write_volume"]
 
 _INCLUDE_DEPTH = 10
-# of all files that one includes; Vega's examples have a few lists of numbers
+# limits of all included files together; Vega's examples include a few lists of numbers
 _INCLUDED_FILES = 1000
 _INCLUDED_BYTES = 2**28
 _VEG_TYPES = {"TET": 4, "TETS": 4, "CUBIC": 8}
 _MESHIO_TYPES = {"tetra": 4, "hexahedron": 8, "tetra10": 10, "hexahedron20": 20}
-# formats that meshio writes and reads again as they were
+# formats that meshio writes and reads back unchanged
 _WRITABLE = (
     *(".veg", ".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".nas"),
     *(".su2", ".dat", ".tec", ".xdmf", ".xmf", ".med", ".exo"),
 )
 _WRITABLE_TETS = (".ele", ".node")
 _PAIR = b"# reducedfem: files of one save"
-# processor time that meshio may take, and more for each byte: a tenth of its usual speed
+# processor time allowed for meshio, plus an amount per byte at a tenth of its usual speed
 _SECONDS = 10
 _SECONDS_A_BYTE = 2e-5
 _MOST_SECONDS = 86400
-# wall-clock time that it may take beyond that
+# additional wall-clock time allowed for meshio
 _WAIT = 10
-# those that hold hexahedra of 20 nodes in an order that meshio converts as their manuals say
+# formats for which meshio converts the order of 20-node hexahedra according to their manuals
 _WRITABLE_HEX20 = (".vtu", ".vtk", ".msh", ".inp")
 
 
 class ElasticData(NamedTuple):
-    """Material in a ``.veg`` file."""
+    """Isotropic elastic material of a ``.veg`` file."""
 
     name: str
     density: float
@@ -59,7 +59,7 @@ class ElasticData(NamedTuple):
 
 @dataclass
 class VolumeData:
-    """A volume mesh file's contents, indices 0-based."""
+    """Contents of a volume mesh file with 0-based indices."""
 
     nodes: NDArray[np.float64]
     elements: NDArray[np.int64]
@@ -70,7 +70,7 @@ class VolumeData:
 
 
 def read_volume(path: Path) -> VolumeData:
-    """Read a ``.veg`` file, or what meshio reads."""
+    """Read a ``.veg`` file, or a format of meshio."""
     with regular_file(path) as (file, _):
         if not file.read(4096).strip():
             raise FileFormatError(f"{str(path)!r} is empty")
@@ -79,7 +79,7 @@ def read_volume(path: Path) -> VolumeData:
 
 
 def write_volume(path: Path, data: VolumeData, suffix: str) -> None:
-    """Write a ``.veg`` file, or what meshio writes; the caller sees to it that it is whole."""
+    """Write a ``.veg`` file, or a format of meshio; the caller replaces the target afterwards."""
     if suffix == ".veg":
         if data.elements.shape[1] not in _VEG_TYPES.values():
             raise FileFormatError(
@@ -95,7 +95,7 @@ def write_volume(path: Path, data: VolumeData, suffix: str) -> None:
 
 
 class _Line(NamedTuple):
-    """A line of a .veg file or of one that it includes."""
+    """A line of a .veg file or of an included file."""
 
     file: Path
     number: int
@@ -106,21 +106,21 @@ class _Line(NamedTuple):
 
 
 class _Included:
-    """Budget of includes: regular files below the first one's folder, their number and bytes."""
+    """Budget of included files: number, bytes, and the folder that must contain them."""
 
     def __init__(self, first: Path) -> None:
         self._folder = os.path.realpath(first.parent)
         self._files, self._bytes = _INCLUDED_FILES, _INCLUDED_BYTES
 
     def read(self, name: str, line: _Line, depth: int) -> tuple[Path, bytes]:
-        """Return the place and the contents of a file that a line, itself so deep, includes."""
+        """Return the path and the contents of the file included by a line at a nesting depth."""
         if depth == _INCLUDE_DEPTH:
             raise line.fail(f"files include each other more than {_INCLUDE_DEPTH} deep")
         path = line.file.parent / name
         try:
             real = os.path.realpath(path)
             inside = os.path.commonpath([self._folder, real]) == self._folder
-        except ValueError as error:  # a null character; another drive
+        except ValueError as error:  # null character in the name, or another drive
             raise line.fail(f"*INCLUDE: no file can be called {name!r}: {error}") from None
         if os.path.isabs(name) or not inside:
             raise line.fail(
@@ -139,12 +139,12 @@ class _Included:
 
 
 def _lines(path: Path) -> Iterator[_Line]:
-    """Yield lines that say something, included files in place."""
+    """Yield the lines with content, with included files in place."""
     yield from _lines_of(path, read_regular(path), _Included(path), 0)
 
 
 def _lines_of(path: Path, data: bytes, included: _Included, depth: int) -> Iterator[_Line]:
-    text = data.decode("utf-8-sig", errors="replace")  # some editors begin with a mark
+    text = data.decode("utf-8-sig", errors="replace")  # some editors write a byte order mark
     for number, raw in enumerate(text.splitlines(), 1):
         content = raw.partition("#")[0]
         words = content.replace(",", " ").split()
@@ -156,7 +156,7 @@ def _lines_of(path: Path, data: bytes, included: _Included, depth: int) -> Itera
         elif len(words) < 2:
             raise line.fail("*INCLUDE needs a file name")
         else:
-            # a file name may hold blanks and commas
+            # file names may contain blanks and commas
             name = content.strip().split(None, 1)[1].strip()
             yield from _lines_of(*included.read(name, line, depth), included, depth + 1)
 
@@ -188,7 +188,7 @@ def _first(section: _Section) -> _Line:
 
 
 def _table(lines: list[_Line], columns: int, kind: type) -> NDArray[Any]:
-    """Return the leading columns of lines, which must be numbers."""
+    """Return the leading columns of lines; refuse text that is not a number."""
     short = next((line for line in lines if len(line.words) < columns), None)
     if short is not None:
         raise short.fail(f"expected {columns} numbers, got {len(short.words)}")
@@ -206,7 +206,7 @@ def _table(lines: list[_Line], columns: int, kind: type) -> NDArray[Any]:
 
 
 def _counted(section: _Section, header: _Line, rest: list[_Line]) -> list[_Line]:
-    """Return the lines that the header announces."""
+    """Return the lines counted by the header; refuse fewer lines."""
     try:
         count = int(header.words[0])
     except ValueError:
@@ -220,7 +220,7 @@ def _counted(section: _Section, header: _Line, rest: list[_Line]) -> list[_Line]
 
 
 def _base(lines: list[_Line]) -> int:
-    """Return 0 or 1: the number with which the first column starts to count."""
+    """Return 0 or 1, the first index in the first column."""
     index = _table(lines, 1, np.int64)[:, 0]
     base = int(index[0])
     if base not in (0, 1):
@@ -304,7 +304,7 @@ def _with_regions(
     materials: dict[str, ElasticData | None],
     assignments: list[tuple[_Line, str, str]],
 ) -> VolumeData:
-    """Give each region the number of its statement; later ones override earlier ones."""
+    """Assign to each region the number of its statement; later statements override earlier ones."""
     count = len(elements)
     everything = {"allElements": np.arange(count), **sets}
     regions = np.full(count, -1, dtype=np.int64)
@@ -324,7 +324,7 @@ def _with_regions(
             regions[members] = number
             data.region_names[number] = set_name
     if (regions < 0).any():
-        # what no region names belongs to the first material
+        # elements outside all regions have the first material
         rest = len(data.region_names)
         regions[regions < 0] = rest
         data.region_names[rest] = "rest" if data.region_names else "allElements"
@@ -355,7 +355,7 @@ def _veg_text(data: VolumeData) -> str:
     names: dict[int, str] = {}
     for region in np.unique(data.regions).tolist():
         name = re.sub(r"[^0-9A-Za-z_.:-]+", "_", data.region_names.get(region, f"region{region}"))
-        # allElements means all of them; names must differ
+        # the name allElements is reserved, and names must be unique
         while name in names.values() or name == "allElements":
             name = f"{name}_{region}"
         names[region] = name
@@ -377,7 +377,7 @@ def _veg_text(data: VolumeData) -> str:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep meshio from printing, and from leaving the program."""
+    """Suppress the output of meshio."""
     with (
         contextlib.redirect_stdout(io.StringIO()),
         contextlib.redirect_stderr(io.StringIO()),
@@ -400,8 +400,8 @@ def _read_meshio(path: Path) -> VolumeData:
 
 
 def _check_includes(path: Path, data: bytes, included: _Included, depth: int) -> None:
-    """Refuse an Abaqus file that includes more than a .veg file may; meshio opens anything."""
-    # lines, their encoding and names as meshio takes them
+    """Apply the limits of includes to an Abaqus file, because meshio opens any file."""
+    # lines, encoding and names as in meshio
     text = io.TextIOWrapper(io.BytesIO(data), encoding="locale", errors="surrogateescape")
     for number, raw in enumerate(text, 1):
         keyword = raw.partition(",")[0].strip().replace("*", "").upper()
@@ -418,9 +418,9 @@ def _check_includes(path: Path, data: bytes, included: _Included, depth: int) ->
 
 
 def read_apart(path: Path, seconds: int, wait: int = _WAIT) -> VolumeData:
-    """Read a file by meshio in a process of its own, which may compute for so many seconds.
+    """Read a file by meshio in a child process with a limit on processor time [s].
 
-    It may take `wait` seconds more, in which it does not compute.
+    `wait` is the additional wall-clock time [s].
     """
     seconds = min(seconds, _MOST_SECONDS)
     patience = seconds + wait
@@ -438,7 +438,7 @@ def read_apart(path: Path, seconds: int, wait: int = _WAIT) -> VolumeData:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
-            timeout=patience,  # it may share the processor, or wait for a pipe that is named
+            timeout=patience,  # it may share the processor, or wait for a named pipe
         )
     except subprocess.TimeoutExpired:
         raise _endless(path, f"{patience} s of wall-clock time") from None
@@ -471,7 +471,7 @@ def _endless(path: Path, time: str) -> FileFormatError:
 
 
 def _tetgen_head(path: Path) -> bytes:
-    """Return the first line; refuse a file without contents, which meshio reads for ever."""
+    """Return the first line; refuse an empty file, which meshio would read endlessly."""
     with regular_file(path) as (file, _):
         first = file.readline()
         if first.partition(b"#")[0].strip() or any(
@@ -482,7 +482,7 @@ def _tetgen_head(path: Path) -> bytes:
 
 
 def _check_tetgen_pair(path: Path) -> None:
-    """Refuse two files of which one is of another save, as a killed process leaves them."""
+    """Refuse two files from different saves, which a killed process may leave."""
     nodes, elements = path.with_suffix(".node"), path.with_suffix(".ele")
     heads = [_tetgen_head(file) for file in (nodes, elements)]
     stamps = [head if head.startswith(_PAIR) else b"" for head in heads]
@@ -494,7 +494,7 @@ def _check_tetgen_pair(path: Path) -> None:
 
 
 def _stamp_tetgen_pair(path: Path, data: VolumeData) -> None:
-    """Put the same line at the top of both files, which those of another mesh do not have."""
+    """Write the same first line, unique for the mesh, to both files."""
     digest = hashlib.sha256()
     for array in (data.nodes, data.elements, data.regions):
         digest.update(np.ascontiguousarray(array).tobytes())
@@ -528,7 +528,7 @@ def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
     field_data: dict[str, Any] = {}
     options: dict[str, Any] = {}
     if suffix == ".msh":
-        # the older of Gmsh's formats: it keeps one tag per element without further tables
+        # the older Gmsh format, which stores one tag per element without further tables
         options["file_format"] = "gmsh22"
         cell_data = {"gmsh:physical": [regions], "gmsh:geometrical": [regions]}
         field_data = {name: np.array([tag, 3]) for tag, name in data.region_names.items()}
@@ -537,7 +537,7 @@ def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
     elif suffix in _WRITABLE_TETS:
         cell_data = {"tetgen:ref": [regions]}
     elif suffix in (".xdmf", ".xmf"):
-        options["data_format"] = "XML"  # all in one file
+        options["data_format"] = "XML"  # a single file
     mesh = meshio.Mesh(data.nodes, [(kind, data.elements)], cell_data=cell_data)
     mesh.field_data = field_data
     try:
@@ -559,7 +559,7 @@ def _write_meshio(path: Path, data: VolumeData, suffix: str) -> None:
 
 
 def read_indices(path: Path) -> NDArray[np.int64]:
-    """Read the whole numbers of a text file, separated by blanks, commas or line ends."""
+    """Read the integers of a text file, separated by blanks, commas or line ends."""
     numbers: list[int] = []
     with in_memory(path):
         for line in _lines(path):

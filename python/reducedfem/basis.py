@@ -1,4 +1,4 @@
-"""Motion bases: from modal derivatives, or from any deformations by mass-PCA."""
+"""Motion bases from modal derivatives, or from arbitrary deformations by mass-PCA."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reducedfem.solid import Solid, held_fields, mode_count, require_movable, re
 __all__ = ["Basis", "SystemBasis", "mass_pca", "modal_derivative_basis"]
 
 
-GIVEN_VECTORS = "given vectors"  # method of a basis of which nothing else is known
+GIVEN_VECTORS = "given vectors"  # default method in the provenance
 _USUAL_R = 30
 
 
@@ -35,21 +35,20 @@ class Basis:
         The columns of U as fields over the nodes [kg^-1/2], read-only, shape (r, n, 3); zero
         at fixed nodes.
     singular_values
-        Of each vector, descending, shape (r,): the root of the sum of squares that the
-        deformations have along it, in the mass metric.
+        Singular value of each vector, descending, shape (r,): the root of the sum of squares of
+        the components of the deformations along it, in the mass metric.
     spectrum
-        All singular values of the deformations; what comes after the first r is what the
-        basis leaves out.
+        All singular values of the deformations; those after the first r measure the deformation
+        that the basis does not represent.
     provenance
-        Record of how the basis was made: texts, numbers, sequences and mappings of them. Its
-        ``"method"`` is a text, "given vectors" unless said otherwise.
+        Record of the origin of the basis: texts, numbers, and sequences and mappings of them. Its
+        ``"method"`` is a text; default "given vectors".
 
     Raises
     ------
     InputError, InputTypeError
-        An array has a wrong shape or dtype, or a value that is not finite; `provenance` is
-        no mapping, or holds what files cannot keep. Whether the vectors are
-        mass-orthonormal is not checked.
+        An array has a wrong shape or dtype, or a value that is not finite; `provenance` is not a
+        mapping, or contains values that files cannot store. Mass-orthonormality is not checked.
     """
 
     _axes: ClassVar[int] = 3
@@ -109,7 +108,7 @@ class Basis:
         method = self.provenance["method"]
         what = "nodes" if self._axes == 3 else "unknowns"
         kind = type(self).__name__
-        # of a force sketch: nobody should miss that loads were too large
+        # a force sketch with loads that were too large shows this in its repr
         failed = method == "force sketch" and self.provenance.get("failed")
         note = f", {failed} of {self.provenance.get('loads')} loads failed" if failed else ""
         return f"<{kind}: {self.r} vectors over {self.vectors.shape[1]} {what}, {method}{note}>"
@@ -117,23 +116,23 @@ class Basis:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SystemBasis(Basis):
-    """The basis x = U q of a `SecondOrderSystem`; as `Basis`, but `vectors` have shape (r, n).
+    """A basis x = U q of a `SecondOrderSystem`: a `Basis` with `vectors` of shape (r, n).
 
     Attributes
     ----------
     vectors
         The columns of U, read-only, shape (r, n), U^T A U = 1.
     singular_values
-        Of each vector, descending, shape (r,).
+        Singular value of each vector, descending, shape (r,).
     spectrum
         All singular values.
     provenance
-        Record of how the basis was made.
+        Record of the origin of the basis.
 
     Raises
     ------
     InputError, InputTypeError
-        As of `Basis`.
+        As for `Basis`.
     """
 
     _axes: ClassVar[int] = 2
@@ -146,44 +145,45 @@ def modal_derivative_basis(
     *,
     progress: Progress = None,
 ) -> Basis:
-    """Return the basis of large deformations that needs no example: modes and derivatives.
+    """Return a basis for large deformations made of linear modes and modal derivatives.
 
     Mass-PCA of the k lowest linear modes Psi_j, weighted by lambda_1 / lambda_j, and of all
     their modal derivatives Phi_ij (i <= j), scaled to unit mass norm and weighted by
-    lambda_1^2 / (lambda_i lambda_j) (Barbic 2007, section 2.8.3, equation 2.52). Signs and the
-    rotation of vectors of equal singular value are chosen as `mass_pca` says.
+    lambda_1^2 / (lambda_i lambda_j) (Barbic 2007, section 2.8.3, equation 2.52). Signs, and the
+    choice among vectors of equal singular values, are those of `mass_pca`.
 
-    Of a free solid the modes are the elastic ones and the derivatives all Phi_ij, i and j
-    (section 2.8.7), without their rigid parts: the basis deforms and moves nothing as a whole,
-    U being mass-orthogonal to the rigid motions. `FreeBody` adds those.
+    For a free solid the modes are elastic, and the derivatives are Phi_ij for all i and j
+    (section 2.8.7) without their rigid parts. U is then mass-orthogonal to the rigid motions,
+    which `FreeBody` adds.
 
     Parameters
     ----------
     solid
-        Free, or with enough fixed nodes that no part of it can move rigidly; or any
+        A solid that is free or has enough fixed nodes that no part of it can move rigidly; or a
         `SecondOrderSystem` with a Hessian (section 2.8.5), whose basis is (r, n).
     k
-        Number of linear modes, less than the number of free degrees of freedom (less six for
-        a free solid).
+        Number of linear modes, at least 1 and less than the number of free degrees of freedom
+        (minus six for a free solid).
     r
         Size of the basis, at most the rank of the k + k (k + 1) / 2 vectors (k + k k for a
-        free solid). None: 30, or the rank where that is less.
+        free solid). None: 30, or the rank if that is less.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Returns
     -------
     Basis
-        U (r, n, 3) [kg^-1/2] with U^T M U = 1, M the consistent mass. Its `provenance` names
+        U (r, n, 3) [kg^-1/2] with U^T M U = 1, M the consistent mass. Its `provenance` contains
         k, r and the frequencies [Hz].
 
     Raises
     ------
     InputError, InputTypeError
-        `k` or `r` is out of range or no int; the message of too large an `r` says the rank.
+        `k` or `r` is out of range or not an int; if `r` is too large, the message gives the rank.
     MeshError
-        A part of the solid is not held, every node is fixed, or a free solid is not in one
-        piece.
+        A part of the solid can move rigidly, every node is fixed, or a free solid is not
+        connected.
     SingularMatrixError
         The stiffness matrix is not positive definite.
     ConvergenceError
@@ -224,31 +224,32 @@ def mass_pca(
     *,
     progress: Progress = None,
 ) -> Basis:
-    """Return the r mass-orthonormal directions that best hold the given deformations.
+    """Return the r mass-orthonormal vectors that best represent given deformations.
 
     Principal component analysis about the origin in the metric of the consistent mass
-    (Barbic 2007, section 2.8.1): of all r-dimensional spaces, the one with the least sum of
-    ``|d - U U^T M d|^2`` with ``|x|^2 = x^T M x``.
+    (Barbic 2007, section 2.8.1): the r-dimensional space with the least sum of
+    ``|d - U U^T M d|^2`` over the deformations d, where ``|x|^2 = x^T M x``.
 
-    In each vector the entry of largest magnitude is positive (of entries equal to 1e-6, the
-    first). Vectors whose singular values agree to 1e-6 may be mixed (rotated) freely; of them
-    those are chosen that move the mass along a coordinate axis as much or as little as
-    possible, the ones along x first, then y, then z: as `Solid.linear_modes` does.
+    The entry of largest magnitude of each vector is positive (the first of entries that agree to
+    1e-6). Vectors whose singular values agree to 1e-6 are defined up to a rotation among them;
+    the chosen ones move the mass along a coordinate axis as much or as little as possible, along
+    x first, then y, then z, as in `Solid.linear_modes`.
 
     Parameters
     ----------
     solid
-        Gives mass and fixed nodes; of a `SecondOrderSystem` the mass.
+        The solid, for its mass and fixed nodes; or a `SecondOrderSystem`, for its mass.
     vectors
-        Deformations, shape (m, n, 3), of any unit but the same for all, zero at fixed nodes:
-        modes, snapshots of a motion, ... Of a `SecondOrderSystem` (m, n).
+        Deformations, such as modes or snapshots of a motion, shape (m, n, 3), in any common unit,
+        zero at fixed nodes; for a `SecondOrderSystem` (m, n).
     r
         Size of the basis, at most the numerical rank of the deformations. None: 30, or the
-        rank where that is less.
+        rank if that is less.
     weights
-        Factor of each deformation, shape (m,); default 1.
+        Factor of each deformation, shape (m,); None: 1.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Returns
     -------
@@ -258,8 +259,8 @@ def mass_pca(
     Raises
     ------
     InputError, InputTypeError
-        A wrong shape, a value that is not finite, a deformation that moves a fixed node (the
-        message names it), or `r` out of range (the message says the rank).
+        An array has a wrong shape or a value that is not finite, a deformation moves a fixed node
+        (the message names it), or `r` is out of range (the message gives the rank).
     MeshError
         Every node of the solid is fixed.
     """
@@ -290,7 +291,7 @@ def mass_pca(
 
 
 def _size(r: int | None) -> int:
-    """Return the size asked for; of one that was not, the C side takes what the rank allows."""
+    """Return the size in the form of the core, in which None selects the default."""
     return _USUAL_R if r is None else integer(r, "r")
 
 

@@ -34,26 +34,26 @@ __all__ = ["ContactForce", "ContactPoints", "ContactTrajectory", "PenaltyContact
 
 _DIRECTIONS = ("gradient", "normal")
 _WARM_NODES = 2500
-# N/m, of a point where nothing that yields is known
+# stiffness of a point where no body deforms [N/m]
 _STIFFNESS = 1000.0
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactPoints:
-    """The points that touch, in the order in which their forces were added up.
+    """Touching points, in the order in which their forces were summed.
 
     Attributes
     ----------
     indices
-        Which points of the shell, shape (k,).
+        Indices in the shell, shape (k,).
     positions
-        Places in the world [m], shape (k, 3).
+        Positions in the world [m], shape (k, 3).
     distances
         Signed distances, all negative [m], shape (k,).
     normals
         Inward unit normals in the world, shape (k, 3).
     forces
-        On the distance-field object, in the world, scaled [N], shape (k, 3).
+        Scaled forces on the field object, in the world [N], shape (k, 3).
     """
 
     indices: NDArray[np.int32]
@@ -73,36 +73,34 @@ class ContactForce:
     Attributes
     ----------
     force
-        On the distance-field object, in the world [N], shape (3,). On the shell it is the
-        opposite.
+        Force on the field object in the world [N], shape (3,); that on the shell is the opposite.
     torque
-        On the distance-field object about its grasp point, in the world [N m], shape (3,).
+        Torque on the field object about its grasp point, in the world [N m], shape (3,).
     gradient
-        Of (force, torque) by a displacement [m] of the distance-field object and a rotation of
-        it [rad] about its grasp point, in fixed axes, shape (6, 6): rows are force and torque,
-        columns displacement and rotation, so that the quarters are in [N/m], [N/rad], [N m/m] and
-        [N m/rad]. Directions of forces stay: see `PenaltyContact`.
+        Derivative of (force, torque) by a displacement [m] of the field object and a rotation
+        [rad] about its grasp point, in fixed axes, shape (6, 6): quarters in [N/m], [N/rad],
+        [N m/m] and [N m/rad]. Directions and lines of action of the forces are held constant:
+        -sum k w w^T with w = (e, (x - x_g) x e).
     reduced_force
-        On the shell, U^T f [N kg^-1/2], shape (r,); None for a rigid shell.
+        Reduced force on the shell, U^T f [N kg^-1/2], shape (r,); None for a rigid shell.
     visited
-        Number of tree nodes that were looked at, with `budget_us` also on a level that was left
-        out.
+        Number of visited tree nodes, with `budget_us` including those of a level left out.
     skipped
-        Number of nodes of rendered levels that needed no look, by temporal coherence.
+        Number of nodes of rendered levels skipped by temporal coherence.
     touching
-        Number of points that touch.
+        Number of touching points.
     level
-        Deepest level of the shell that was rendered, 0 to ``n_levels - 1``.
+        Deepest rendered level of the shell, 0 to ``n_levels - 1``.
     depth
         Deepest penetration [m], 0 without contact.
     microseconds
-        Computing time.
+        Computing time [us].
     contacts
-        The points that touch, where they were asked for.
+        Touching points, if requested; else None.
     field_reduced_force
-        On a field that deforms [N kg^-1/2], shape (its r,); None for others. A force acts on the
-        motion that the proxies near its point say the object has there, by the weights of the
-        distance; with ``direction="normal"`` on the nearest proxy, as Barbic has it.
+        Reduced force on a `DeformedField` [N kg^-1/2], shape (its r,); None for other fields.
+        Forces act on the motion of the nearby proxies, by the weights of the distance; with
+        ``direction="normal"`` on that of the nearest proxy (Barbic 2007).
     """
 
     force: NDArray[np.float64]
@@ -137,21 +135,21 @@ class ContactTrajectory:
     Attributes
     ----------
     force, torque
-        On the distance-field object, in the world [N], [N m], shape (n, 3).
+        Force [N] and torque [N m] on the field object in the world, shape (n, 3).
     gradient
-        As of `ContactForce`, shape (n, 6, 6).
+        Gradients as of `ContactForce`, shape (n, 6, 6).
     reduced_force
-        On the shell [N kg^-1/2], shape (n, r); None for a rigid shell.
+        Reduced forces on the shell [N kg^-1/2], shape (n, r); None for a rigid shell.
     visited, skipped, touching, level
-        Numbers of nodes and points, and deepest level rendered, shape (n,).
+        Numbers of nodes and points, and deepest rendered level, shape (n,).
     depth
         Deepest penetration [m], shape (n,).
     microseconds
-        Computing time of each cycle, shape (n,).
+        Computing time of each cycle [us], shape (n,).
     field_reduced_force
-        On a field that deforms [N kg^-1/2], shape (n, its r); None for others.
+        Reduced forces on a `DeformedField` [N kg^-1/2], shape (n, its r); None for other fields.
     contacts
-        The points that touch, one `ContactPoints` a cycle, where they were asked for.
+        Touching points, one `ContactPoints` per cycle, if requested; else None.
     """
 
     force: NDArray[np.float64]
@@ -180,93 +178,57 @@ class ContactTrajectory:
 
 
 class PenaltyContact:
-    """Contact forces between a pointshell and a distance field, in bounded time.
+    """Penalty forces between a pointshell and a distance field, in bounded time.
 
-    The shell is anchored in the world and may deform; the distance-field object moves, its
-    pose maps its frame to the world. A point x of the shell at signed distance d < 0 puts on that
-    object the force k d e and the torque r x F, r = x - x_g about the grasp point, and the opposite
-    force on the shell (Barbic 2007, section 3.5). The direction e is that of the field's gradient,
-    in a sampled field by central differences over a spacing: but for its resolution such a force
-    has a potential. Where e and the point's inward normal N disagree by more than 73 degrees, deep
-    in thin parts, it turns to N. Where more
-    than L = `max_points` points touch, l of them, all forces are scaled by L / l, so that they
-    converge under refinement of the shell (equation 3.2) and the contact does not get ever
-    stiffer.
+    The shell is anchored in the world and may deform; the pose of the field object maps its
+    frame to the world. A point x of the shell at signed distance d < 0 exerts on the field object
+    the force k d e and the torque (x - x_g) x F about the grasp point, and on the shell the
+    opposite force (Barbic 2007, section 3.5). With l > `max_points` touching points all forces
+    are scaled by `max_points` / l (3.2). Levels of the tree are rendered whole or left out
+    (3.10.3); the result is that of all points up to `ContactForce.level`. Method, levels of
+    detail, deformed fields: see ``docs/contact.md``.
 
-    The tree is traversed level by level, and a level is finished or left out (3.10.3): what
-    comes out is what all points up to that level give, one by one. A level that was rendered
-    in the last cycle begins while fewer than `warm_nodes` nodes have been counted, a deeper one
-    while fewer than `cold_ratio` times that; level 0 is always rendered. With `budget_us` it is
-    time that counts, and a level is left out if by the measured costs of nodes and touching points
-    it would end late; levels, and so forces, then depend on the speed of the moment. What is left
-    of the budget prepares the next level: a cycle may take all of it.
-    With ``warm_nodes=None`` and no budget nothing is left out: all levels are rendered in every
-    cycle, however long it takes.
-
-    Nodes whose sphere is outside of the field are culled with a margin that holds for the
-    interpolated field, rounding included, so that without degradation the points that touch
-    and their distances are those of a search through all points, bit for bit. Temporal coherence
-    does without looking at nodes that cannot have come into contact since, after all that may
-    have moved: the field object, the shell's own deformation, the growth of the spheres. Jumps
-    are covered; forces, levels and counts are the same bits with it and without.
-
-    The gradient is that of forces whose directions and lines of action stay,
-    ``-sum k w w^T`` with ``w = (e, r x e)``: symmetric, and it resists every motion.
-
-    With a `DeformedField` both objects deform. Its distances are no bounds: nodes are culled
-    where they exceed `DeformedField.safety` times the radius of the sphere, which a search
-    through all points may contradict, and no node is skipped for what it was in an earlier
-    cycle.
-
-    A contact keeps what it knows of the last cycle, and may be shared by threads, which wait
-    for each other. Contacts of different threads may share trees and fields. Copies and pickles
-    begin anew, as after `reset`.
+    Calls from several threads wait for each other; contacts may share trees and fields. A contact
+    remembers the last cycle; copies and pickles begin as after `reset`.
 
     Parameters
     ----------
     tree
-        The points, rigid or deformable.
+        Tree of the points, rigid or deformable.
     field
-        Signed distances of the other object, in its own frame: a `Field` or a `DeformedField`.
+        Signed distances of the other object in its own frame.
     stiffness
-        Of one point, k [N/m], or "auto". In a `HapticSession` that is 20 times the stiffness of the
-        coupling, whatever the bodies: coupling, body and contact are springs in series, so that so
-        stiff a contact makes them feel softer by 1/21 at most, and a stiffer one only disturbs the
-        solve. Elsewhere, and in sessions with ``auto_stiffness="contact"``, it is 30 / c for each
-        point, c the compliance n^T U K^-1 U^T n at rest of what deforms (of free bodies their
-        elastic coordinates), capped where hardly anything yields: see `stiffnesses`. Such contact
-        is for `ImplicitNewmark.step` with ``contact=``, which steps implicitly; under forces that
-        are handed over as constants light bodies may shake.
+        Stiffness k of one point [N/m], or "auto": in a `HapticSession` 20 times that of the
+        coupling; elsewhere by the compliance of the deformable bodies, see `stiffnesses`, for
+        implicit steps (`ImplicitNewmark.step` with ``contact=``).
     warm_nodes
-        Number of nodes below which levels rendered in the last cycle begin; None: nodes are not
-        counted, and without `budget_us` every cycle renders all levels.
+        Number of nodes below which levels rendered in the last cycle begin, 1 or more; None:
+        all levels are rendered, unless `budget_us` is given.
     budget_us
-        Time of a cycle [us], in place of `warm_nodes`, of which no other value may be given then;
-        None: time does not count. Level 0 is rendered whatever it takes. A cycle that the machine
-        interrupts for longer than that finishes the levels of the last one, for the force not to
-        jump.
+        Time of a cycle [us], in place of `warm_nodes`; positive. None: time does not count. Level
+        0 is rendered always. Results then depend on the speed of the machine.
     cold_ratio
-        Above 0 and at most 1: which part of either deeper levels may use.
+        Fraction of either limit that deeper levels may use, above 0 and at most 1.
     max_points
-        L, the number of touching points above which forces are scaled; None: never.
+        Number of touching points above which forces are scaled; None: no scaling.
     area_weights
-        True: weight the force of each point by its area, `Pointshell.areas`, over
-        the mean of the areas; l is then the sum of these weights.
+        True: weight the force of each point by its area, `Pointshell.areas`, over the mean area;
+        l is then the sum of the weights.
     temporal_coherence
-        True: skip nodes that cannot have come into contact; not with a
-        `DeformedField`.
+        True: skip nodes that cannot have come into contact, with identical results. Ignored with
+        a `DeformedField`.
     grasp
-        The point about which torques are, in the frame of the field, shape (3,) [m]; None: its
-        origin.
+        Reference point of torques in the frame of the field [m], shape (3,); None: its origin.
     direction
-        Of the forces, e: "gradient", or "normal", e = N as Barbic has it (3.1). The latter has no
-        potential; a hand may get energy from it.
+        Direction e of forces: "gradient", that of the field (where it differs from the inward
+        normal of the point by more than 73 degrees, it turns to that), or "normal", the inward
+        normal (3.1); such forces have no potential and may give energy to a hand.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type or a value that is not allowed, both `warm_nodes` and
-        `budget_us` are given, or areas are to be used and the shell has none.
+        An argument has a wrong type or value; both `warm_nodes` and `budget_us` are given;
+        `area_weights` is set and the shell has no areas.
     """
 
     __slots__ = ("__weakref__", "_core", "_each", "_field", "_options", "_tree")
@@ -347,12 +309,12 @@ class PenaltyContact:
 
     @property
     def tree(self) -> PointTree:
-        """The points."""
+        """Tree of the points."""
         return self._tree
 
     @property
     def field(self) -> Field | DeformedField:
-        """The signed distances of the other object."""
+        """Signed distances of the other object."""
         return self._field
 
     @property
@@ -365,7 +327,9 @@ class PenaltyContact:
     def stiffnesses(self) -> NDArray[np.float64]:
         """Stiffness of each point outside of sessions [N/m], shape (n,), in the order of the shell.
 
-        Of "auto" what the compliance of the bodies makes of it; 1000 N/m where nothing deforms.
+        With "auto" 30 / c, c = n^T U K^-1 U^T n the compliance at rest of the deformable bodies at
+        the point (of free bodies their elastic coordinates), capped where hardly anything yields;
+        1000 N/m if no body deforms.
         """
         if self._each is not None:
             each: NDArray[np.float64] = self._each.copy()
@@ -375,9 +339,9 @@ class PenaltyContact:
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """Everything it was made with but tree and field, by name; it cannot be changed.
+        """Read-only settings by name: all arguments but tree and field.
 
-        ``PenaltyContact(tree, field, **contact.options)`` is another one of its kind.
+        ``PenaltyContact(tree, field, **contact.options)`` makes a contact with the same settings.
         """
         return self._options
 
@@ -397,23 +361,23 @@ class PenaltyContact:
         Parameters
         ----------
         position
-            Of the origin of the field's frame in the world [m], shape (3,); or a `Pose`.
+            Origin of the field's frame in the world [m], shape (3,); or a `Pose`.
         quaternion
-            Its rotation, (w, x, y, z), body to world; None beside a `Pose`. Its norm must be 1 to
-            within 1e-6, and is made exactly 1. That of a SciPy Rotation is in another order:
+            Rotation (w, x, y, z), body to world; None with a `Pose`. Its norm must be 1 to within
+            1e-6 and is normalised. A SciPy Rotation has another order:
             ``np.roll(rotation.as_quat(), 1, axis=-1)``.
         q
             Reduced coordinates of the shell [kg^1/2 m], shape (r,); None: at rest, with a warning
-            for one that deforms.
+            for a deformable shell.
         field_q
-            Reduced coordinates of a field that deforms [kg^1/2 m]; None: at rest.
+            Reduced coordinates of a `DeformedField` [kg^1/2 m], shape (its r,); None: at rest.
         contacts
             True: return the touching points too.
         treeless
-            Look at all points one by one, without the tree: slow, to compare with. Nothing is
-            remembered of it.
+            True: test all points one by one, without the tree; slow, for comparison. Later cycles
+            are not affected.
         level
-            Without the tree: points of levels up to this one only; None: all.
+            Deepest level of points to test with `treeless`; None: all.
 
         Returns
         -------
@@ -424,7 +388,7 @@ class PenaltyContact:
         InputError, InputTypeError
             A wrong shape, a value that is not finite, a quaternion of another norm; `q` for a
             rigid shell; `field_q` for a rigid field, or too large; `level` out of range, or
-            given with a tree.
+            given without `treeless`.
         """
         self._warn_of_rest(q, "q")
         position, quaternion = pose_arguments(position, quaternion)
@@ -448,25 +412,25 @@ class PenaltyContact:
         treeless: bool = False,
         level: int | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-        """Return how forces change with the shell's coordinates; a cycle, as `evaluate`.
+        """Return derivatives of the forces by the shell's coordinates; a cycle, as `evaluate`.
 
-        A joint solve for the motion of the field object and q (end of Barbic 2007, section 4.2;
-        `HapticSession`) needs these derivatives besides `ContactForce.gradient`. With
-        x = P + U q and forces whose directions and lines of action stay, a point adds
+        With `ContactForce.gradient` they give the joint system of the object's motion and q (end
+        of Barbic 2007, section 4.2). With x = P + U q, and forces whose directions and lines of
+        action are held constant, each point adds
 
-        - d(F, T)/dq = k (e; r x e) (U^T e)^T, and transposed that of the reduced force by (dx, dw),
+        - d(F, T)/dq = k (e; (x - x_g) x e) (U^T e)^T, and its transpose to df/d(dx, dw),
         - df/dq = -k U^T e (U^T e)^T.
 
         Parameters
         ----------
         position, quaternion, q, treeless, level
-            As of `evaluate`; a field that deforms is at rest.
+            As of `evaluate`; a `DeformedField` is at rest.
 
         Returns
         -------
         tuple of ndarray
-            Of (force, torque) by q, shape (6, r), of the reduced force by (dx, dw), (r, 6), and
-            by q, (r, r).
+            Derivatives of (force, torque) by q, shape (6, r), of the reduced force by (dx, dw),
+            shape (r, 6), and by q, shape (r, r).
 
         Raises
         ------
@@ -495,32 +459,29 @@ class PenaltyContact:
         level: int | None = None,
         progress: Progress = None,
     ) -> ContactTrajectory:
-        """Return what `evaluate` gives for a whole trajectory, cycle after cycle.
+        """Return the results of `evaluate` for the cycles of a trajectory.
 
-        The contact's memory of the last cycle (levels rendered, nodes that are clear, measured
-        costs) is carried on from call to call, as from cycle to cycle: the first cycle goes on
-        from whatever was evaluated before, and may for that render other levels than that of a
-        new contact. `reset` begins anew. Poses and `qs` are checked before the first cycle.
+        The memory of the last cycle (rendered levels, clear nodes, measured costs) persists
+        between cycles and calls, so that the first cycle may render other levels than a new
+        contact would; `reset` clears it. Poses and `qs` are checked before the first cycle.
 
         Parameters
         ----------
         positions
-            Shape (n, 3) [m]; or a sequence of `Pose`.
+            Positions [m], shape (n, 3); or a sequence of `Pose`.
         quaternions
-            (w, x, y, z), each of norm 1, shape (n, 4), None beside poses; of SciPy as of
-            `evaluate`.
+            Rotations (w, x, y, z) of norm 1, shape (n, 4), see `evaluate`; None with poses.
         qs
-            Shape (n, r) [kg^1/2 m]; None: at rest.
+            Reduced coordinates of the shell [kg^1/2 m], shape (n, r); None: at rest.
         field_qs
-            Of a field that deforms, shape (n, its r) [kg^1/2 m]; None: at rest.
+            Those of a `DeformedField` [kg^1/2 m], shape (n, its r); None: at rest.
         contacts
-            True: return the touching points of every cycle too, which takes 84 bytes a
-            point and cycle.
+            True: return the touching points of every cycle too, 84 bytes per point and cycle.
         treeless
-            Look at all points one by one in every cycle, to compare with; nothing is remembered
-            of it, nor does it depend on earlier cycles.
+            True: test all points one by one in every cycle, for comparison, independent of
+            other cycles.
         level
-            Without the tree: points of levels up to this one only; None: all.
+            Deepest level of points to test with `treeless`; None: all.
         progress
             A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -531,7 +492,7 @@ class PenaltyContact:
         Raises
         ------
         InputError, InputTypeError
-            As `evaluate`; the message says of which cycle.
+            As `evaluate`; the message names the cycle.
         """
         all_of = self._all_of(treeless, level)
         self._warn_of_rest(qs, "qs")
@@ -559,7 +520,7 @@ class PenaltyContact:
             )
 
     def _all_of(self, treeless: bool, level: int | None) -> int:
-        """Return the level up to which all points are looked at one by one; -1: by the tree."""
+        """Return the level up to which all points are tested one by one; -1: by the tree."""
         if not flag(treeless, "treeless"):
             if level is not None:
                 raise InputError("level is for treeless=True only; the tree chooses its own")
@@ -571,14 +532,14 @@ class PenaltyContact:
         return chosen
 
     def reset(self) -> None:
-        """Forget all earlier cycles: levels rendered, clear nodes, measured costs."""
+        """Clear the memory of earlier cycles: rendered levels, clear nodes, measured costs."""
         self._core.reset()
 
     def __repr__(self) -> str:
         return f"<PenaltyContact: {self._tree!r} on {self._field!r}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # a copy begins anew: two that share the memory of one would disturb each other
+        # a copy has no memory of cycles: sharing it would mix two histories
         return _again, (self._tree, self._field, dict(self._options))
 
 
@@ -591,7 +552,7 @@ def _stiffness(value: object) -> float | str:
 
 
 def _fitted(tree: PointTree, field: Field | DeformedField) -> NDArray[np.float64] | None:
-    """Return the stiffness of each point by the compliance of what deforms; None: nothing does."""
+    """Return the stiffness of each point by the bodies' compliance; None: no body deforms."""
     soft = field if isinstance(field, DeformedField) else None
     return _core.fit_stiffness(
         tree._core,
@@ -602,7 +563,7 @@ def _fitted(tree: PointTree, field: Field | DeformedField) -> NDArray[np.float64
 
 
 def _vector_text(vector: NDArray[np.float64], unit: str) -> str:
-    """Return a vector with its unit, a large one with a prefix rather than powers of ten."""
+    """Return a vector as text with its unit, with a prefix if it is large."""
     largest = float(np.abs(vector).max())
     factor, prefix = (1e6, "M") if largest >= 1e6 else (1e3, "k") if largest >= 1e3 else (1.0, "")
     text = ", ".join(f"{x / factor + 0.0:.4g}" for x in vector)  # + 0.0: no -0

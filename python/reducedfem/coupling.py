@@ -1,4 +1,4 @@
-"""Virtual coupling: what ties the object in the simulation to the hand that holds it."""
+"""Virtual coupling: springs between the simulation object and the hand that holds it."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class CouplingWrench:
     Attributes
     ----------
     force, torque
-        On the simulation object, torque about its grasp point, in the world [N], [N m],
-        shape (3,). On the hand they are the opposite.
+        Force [N] and torque about the grasp point [N m] on the simulation object, in the world,
+        shape (3,). Those on the hand are the opposite.
     linear_force, linear_torque
-        The same without saturation, shape (3,): what a device renders, up to its own limits.
+        The same without saturation, shape (3,); a device renders them up to its own limits.
     gradient
-        Of (force, torque) by a displacement [m] of the simulation object and a rotation of it
-        [rad] about its grasp point, in fixed axes, shape (6, 6).
+        Derivative of (force, torque) by a displacement [m] of the simulation object and a
+        rotation [rad] about its grasp point, in fixed axes, shape (6, 6).
     """
 
     force: NDArray[np.float64]
@@ -56,18 +56,19 @@ class CouplingStep:
     position, quaternion
         Grasp point in the world [m] and rotation (w, x, y, z), shapes (3,) and (4,).
     wrench
-        Of the coupling there.
+        Wrench of the coupling at that pose.
     move
         Displacement of the grasp point [m] and rotation [rad] of this cycle, shape (6,).
     rank
-        Number of the six directions that resisted; the others follow the manipulandum.
+        Number of directions, of six, that resisted; the others follow the manipulandum.
     limited
-        True if a largest speed cut the motion.
+        True if `max_speed` or `max_turn_rate` limited the motion.
     share
-        Which part of the coupling acted, in (0, 1]; below 1 where more than half of `max_depth`
-        relieved it.
+        Part of the coupling that acted, in (0, 1]; below 1 where a depth above half of
+        `max_depth` relieved it.
     velocity
-        Of a dynamic coupling [m/s], [rad/s], shape (6,); None for a static one.
+        Velocity of the object under a dynamic coupling [m/s], [rad/s], shape (6,); None for a
+        static one.
     """
 
     position: NDArray[np.float64]
@@ -114,23 +115,23 @@ class _Coupling:
     max_speed: float | None
     max_turn_rate: float | None
 
-    def _settings(self, dt: float, damping: float, degenerate: float) -> tuple[float, ...]:
-        """Return the settings as the core takes them."""
-        return (
-            self.stiffness,
-            self.torsional_stiffness,
-            limit(self.max_force, "max_force"),
-            limit(self.max_torque, "max_torque"),
-            limit(self.max_depth, "max_depth"),
-            0.0 if self.reach is None else number(self.reach, "reach"),
-            damping,
-            limit(self.max_speed, "max_speed") * dt,
-            limit(self.max_turn_rate, "max_turn_rate") * dt,
-            degenerate,
-        )
+    def _settings(self, dt: float, damping: float, degenerate: float) -> dict[str, float]:
+        """Return the settings in the form of the core."""
+        return {
+            "stiffness": self.stiffness,
+            "torsional_stiffness": self.torsional_stiffness,
+            "max_force": limit(self.max_force, "max_force"),
+            "max_torque": limit(self.max_torque, "max_torque"),
+            "max_depth": limit(self.max_depth, "max_depth"),
+            "reach": 0.0 if self.reach is None else number(self.reach, "reach"),
+            "damping": damping,
+            "max_step": limit(self.max_speed, "max_speed") * dt,
+            "max_turn": limit(self.max_turn_rate, "max_turn_rate") * dt,
+            "degenerate": degenerate,
+        }
 
     def _reaching(self: _Kind, contact: PenaltyContact) -> _Kind:
-        """Return it with a reach, where it needs one: that of what the contact has a field of."""
+        """Return the coupling with the reach of the held object, if `max_depth` needs one."""
         if self.max_depth is None or self.reach is not None:
             return self
         field = contact.field.field if isinstance(contact.field, DeformedField) else contact.field
@@ -143,7 +144,7 @@ class _Coupling:
         return replace(self, reach=reach)  # type: ignore[type-var]
 
     def _warn_of_reach(self) -> None:
-        """Tell that a step of its own knows of no object."""
+        """Warn that a single step has no object to find the reach from."""
         if self.max_depth is not None and self.reach is None:
             warnings.warn(
                 "the coupling has a max_depth and no reach: step takes no rotation for a way that "
@@ -165,93 +166,54 @@ class _Coupling:
 
 @dataclass(frozen=True)
 class VirtualCoupling(_Coupling):
-    """Static virtual coupling: springs without masses (Barbic 2007, chapter 4).
+    """Static virtual coupling: massless springs between hand and object (Barbic 2007, chapter 4).
 
-    The simulation object is pulled to the manipulandum by the force k e, e the way to its
-    grasp point, and by the torque k_T p, where p has the axis of the rotation that is missing
-    and the length sin(theta / 2) (4.13, 4.14). A cycle moves it to where, by the gradients of
-    coupling and contact, no net force and torque are left (4.1, 4.2). The stiffness that the
-    hand feels is never above k (theorem of section 4.7).
+    The simulation object is pulled to the manipulandum by the force k e, with e the displacement
+    of its grasp point, and by the torque k_T p, where p has the axis of the missing rotation and
+    the length sin(theta / 2) (4.13, 4.14). A cycle moves it to the equilibrium of coupling and
+    contact, by their gradients (4.1, 4.2). The stiffness that the hand feels is at most k
+    (section 4.7). Saturation, depth limiter and exceptions: see ``docs/haptics.md``.
 
     Parameters
     ----------
     stiffness
-        k [N/m]; the most that is felt. Where the coupling saturates this is so of what acts on
-        the object; the whole spring, which a `HapticSession` renders unless told otherwise, was
-        felt with up to 1.23 k, over planes at random about as soft as the coupling.
+        k [N/m], positive: bound of the stiffness felt. Where the coupling saturates the bound
+        holds for the force on the object, not for ``render="linear"`` of a `HapticSession`.
     torsional_stiffness
-        k_T [N m]; for small rotations the spring has k_T / 2 a radian.
+        k_T [N m], positive; for small rotations k_T / 2 per radian.
     max_force
-        Force [N] at which the coupling saturates; linear up to half of it (4.40). With the
-        stiffness of a contact point times a depth, no object is pushed deeper than that by a
-        force (section 4.9). None: never. What deforms gives way to this force at most, though
-        the hand of a `HapticSession` feels k e: give contacts with it a stiffness at which that
-        is as much as the hand is to feel (see ``render`` there).
+        Force at which the coupling saturates [N], linear up to half of it (4.40); None: never.
+        No force then pushes an object deeper than `max_force` over the stiffness of one contact
+        point (section 4.9).
     max_torque
-        The same of the torque [N m], which B07 leaves open; None: never. What a torque can do
-        depends on lever arms: max_force times the shortest that contact may have is safe.
+        Torque at which the coupling saturates [N m], likewise; None: never. Safe is `max_force`
+        times the shortest lever arm of contact.
     max_depth
-        Penetration D [m] that is allowed; None: not looked at. Beyond D / 2 the whole coupling is
-        relieved until the object is no deeper, whatever levers and wedges multiply its force. In
-        a session, moreover, no point of the object travels farther in a cycle than half of what
-        is left, (D - depth) / 2, and in free space, where that is a largest speed of D / 2 a
-        cycle, than that and a clearance that the contact search has found; and a pose deeper than
-        3/4 D is left for the one before, from where shorter motions, and such straight to the
-        manipulandum, are tried. No recorded depth is then above::
-
-            3/4 D + (D - 3/4 D) / 2 = 7/8 D
-
-        however fast, strong or well levered a hand is, if the shell is rigid, the first pose is
-        not deeper than 3/4 D, `reach` is not too short, and distances change by no more than a
-        point travels. Those of a grid can change sqrt(3) times as fast: 0.967 D at the very
-        most. In ``experiments/b07_4_9_attacks.py``, of which that is the subject, it was 0.88 D;
-        static couplings that only saturate came to 9.2 D there.
-
-        Slides, too, are no faster than D / 2 a cycle: at 1 kHz 0.5 m/s for each mm of D; a hand
-        that is faster feels the object lag. Slower ones that are less than D / 2 deep feel as
-        without `max_depth`, to the bit. No clearance is known beside a `DeformedField`, nor where
-        time does not allow all levels. What begins too deep, because a session begins there or D
-        has been made smaller, gets at most D / 4 deeper on its way out; an object jammed between
-        walls that it is too thick for may stay there: `HapticSession.recentre`.
-
-        Not bounded are: points that are not there, as a spike passes between those of a
-        coarse shell, or are left out for want of time; where an object is that is held and thinner
-        than 3/2 D, in which nothing is deeper than half of that, so that it may come through; and
-        what moves by itself. A plate of 10 kPa came up to 1.3 D into an object with a static
-        coupling, in one of nine attacks on it (in the others up to 0.72 D), up to 1.0 D into one
-        with a dynamic coupling, and up to 0.79 D into a coupled one. `step` alone bounds nothing:
-        it knows of one cycle.
+        Largest allowed penetration D [m]; None: no limit. Beyond D / 2 the whole coupling is
+        relieved. In a session, moreover, no point of the object travels farther per cycle than
+        (D - depth) / 2, in free space D / 2 and the clearance, and poses deeper than 3/4 D are
+        rejected. Recorded depths are then below 7/8 D, with sampled distances below 0.967 D, if
+        the shell is rigid, the first pose at most 3/4 D deep and `reach` large enough. Sliding
+        is limited to D / 2 per cycle. Not bounded: contact at points that are missing or left
+        out, held objects thinner than 3/2 D, bodies that move by themselves, and `step` alone.
     damping
-        Part of each motion that is not made, in [0, 1) (4.8): it calms contact, and the object
-        follows a hand in free motion with a lag. Where bodies deform in coupled cycles it is the
-        part of the last motion, as far as that goes with the hand, that is made again: a hand in
-        steady motion feels no drag.
+        Part of each motion that is left out, in [0, 1) (4.8). In coupled cycles with deformable
+        bodies: part of the last motion, as far as it goes with the hand, that is repeated.
     max_speed, max_turn_rate
-        Of the grasp point [m/s] and of the rotation [rad/s] of the simulation object (4.6);
-        None: any.
+        Limits of the speed of the grasp point [m/s] and of the rotation [rad/s] (4.6); None:
+        no limits.
     degenerate
-        Directions in which the system resists less than this part of the most follow the
-        manipulandum (4.10), unless every direction is known to resist by this part of k at least,
-        as it does where contact does not pull, its force F is below sqrt(2 k k_T), the coupling
-        does not saturate 1 / `degenerate` times farther away than where it begins to, and
-        `max_depth` does not relieve it of so much. (A larger F on a single point turns the object
-        more, as the grasp point moves aside, than both springs resist.) B07 has no exception;
-        contact 1000 times as stiff as k then leaves out what the coupling does, and the object does
-        not come to rest. With it, over two to six planes at random, nearly parallel ones among
-        them, 2399 of 2400 runs came to rest under contact of up to 1000 k, and 792 of 800 under one
-        of up to 10^6 k, where Newton's step may go round in a circle; in those no more than k was
-        felt.
+        Directions that resist less than this fraction, in (0, 1), of the largest resistance
+        follow the manipulandum (4.10), unless all directions resist by this fraction of k.
     reach
-        Of the object from its grasp point [m]: how far a rotation of 1 rad may move a point of
-        it, for `max_depth`. None: a `HapticSession` finds it, from the field of its contacts: how
-        far what is inside of that is from the grasp point, at rest of a `DeformedField`. `step`,
-        which knows of no object, takes it for 0 then, and warns where there is a `max_depth`. 0:
-        rotations are not looked at.
+        Largest distance of the object from its grasp point [m]: displacement of its points per
+        radian, for `max_depth`. 0: rotations do not count. None: a `HapticSession` finds it from
+        the field of its contacts, at rest; `step` takes 0, with a warning if `max_depth` is set.
 
     Raises
     ------
     InputError, InputTypeError
-        A value that is not allowed or not a number.
+        A value is not allowed or not a number.
     """
 
     stiffness: float
@@ -270,7 +232,7 @@ class VirtualCoupling(_Coupling):
         self._numbers()
         self._check(self._core_settings(1.0))
 
-    def _core_settings(self, dt: float) -> tuple[float, ...]:
+    def _core_settings(self, dt: float) -> dict[str, float]:
         return self._settings(dt, self.damping, self.degenerate)
 
     @classmethod
@@ -284,31 +246,27 @@ class VirtualCoupling(_Coupling):
         dt: float = 1e-3,
         **options: Any,
     ) -> VirtualCoupling:
-        """Return a coupling whose limits fit a contact.
+        """Return a coupling with limits that fit a contact.
 
-        With l the radius of gyration of the object that is held about its grasp point, the
-        torsional spring has 2 k l^2, so that a rotation meets what the displacements that it causes
-        would meet, and no point at l moves farther than one spacing of the samples a cycle.
-        Force and torque do not saturate. What bounds penetration is `max_depth`, 2 d: relief begins
-        at d, to which one point takes twice the force that the device renders, 2 F / k_c; all that
-        can be rendered is so felt as it is. k_c is the stiffness of a contact point, 20 k for
-        "auto". Where 4 F / k_c is too deep, raise k, or give a depth: what is felt is then true up
-        to k_c d.
+        The torsional stiffness is 2 k l^2, with l the radius of gyration of the held object about
+        its grasp point; speeds are limited to one spacing of the samples per cycle at l; force
+        and torque do not saturate. `max_depth` is 2 d. Forces up to k_c d are felt unreduced,
+        with k_c the stiffness of a contact point, 20 k for "auto". See ``docs/haptics.md``.
 
         Parameters
         ----------
         contact
-            Between the object that is held, a `DistanceField`, and another one.
+            Contact of the held object, a `DistanceField`, with a shell.
         stiffness
-            k [N/m].
+            k [N/m], positive.
         depth
-            d [m]; None: 2 F / k_c, and no less than half the largest spacing of the samples.
+            d [m], positive; None: 2 F / k_c, at least half the largest spacing of the samples.
         force
-            F, the largest force that the device renders [N].
+            Largest force F that the device renders [N], positive.
         dt
-            Length of a cycle [s].
+            Length of a cycle [s], positive.
         **options
-            Of `VirtualCoupling`, in place of what is chosen here.
+            Settings of `VirtualCoupling` that replace those chosen here.
 
         Returns
         -------
@@ -317,7 +275,7 @@ class VirtualCoupling(_Coupling):
         Raises
         ------
         InputError, InputTypeError
-            A wrong value, or a field without samples.
+            A value is not allowed, or the field has no samples, or none of them inside.
         """
         if not isinstance(contact, PenaltyContact):
             raise InputTypeError(f"contact must be a PenaltyContact, got {type(contact).__name__}")
@@ -348,15 +306,15 @@ class VirtualCoupling(_Coupling):
         position: ArrayLike | Pose,
         quaternion: ArrayLike | None = None,
     ) -> CouplingWrench:
-        """Return force and torque at two poses.
+        """Return force and torque of the coupling between two poses.
 
         Parameters
         ----------
         manipulandum
-            The pose of the grasp frame in the hand: a `Pose`, or position [m] (3,) and quaternion
-            (w, x, y, z).
+            Pose of the grasp frame in the hand: a `Pose`, or a pair of position [m] (3,) and
+            quaternion (w, x, y, z).
         position, quaternion
-            That of the simulation object; position may be a `Pose`.
+            Pose of the simulation object; `position` may be a `Pose`.
 
         Returns
         -------
@@ -365,7 +323,7 @@ class VirtualCoupling(_Coupling):
         Raises
         ------
         InputError, InputTypeError
-            A wrong shape, a value that is not finite, a quaternion whose norm is not 1.
+            A wrong shape, a value that is not finite, or a quaternion whose norm is not 1.
         """
         hand = _pose(manipulandum, "manipulandum")
         found = _core.coupling_wrench(
@@ -383,18 +341,18 @@ class VirtualCoupling(_Coupling):
         share: float = 1.0,
         dt: float = 1e-3,
     ) -> CouplingStep:
-        """Return where one cycle takes the simulation object.
+        """Return the pose of the simulation object after one cycle.
 
         Parameters
         ----------
         manipulandum, position, quaternion
-            As of `wrench`.
+            Poses before the cycle, as of `wrench`.
         contact
-            Contact that acts on it there, about its grasp point; None: none.
+            Contact forces on the object at that pose, about its grasp point; None: no contact.
         share
-            That of the last cycle.
+            `CouplingStep.share` of the last cycle, in (0, 1].
         dt
-            Length of the cycle [s]; speeds are limited by it.
+            Length of the cycle [s], positive; for the limits of speed.
 
         Returns
         -------
@@ -405,7 +363,7 @@ class VirtualCoupling(_Coupling):
         InputError, InputTypeError
             As `wrench`.
         DivergedError
-            Forces or gradients are so large that there is no finite step.
+            Forces or gradients are so large that the step is not finite.
         """
         self._warn_of_reach()
         hand = _pose(manipulandum, "manipulandum")
@@ -441,19 +399,19 @@ def _of_point(contact: PenaltyContact, k: float) -> float:
 
 
 def _levers(field: DistanceField, grasp: NDArray[np.float64]) -> tuple[float, float]:
-    """Return root mean square and maximum of the distance of what is inside from the grasp."""
+    """Return root mean square and maximum of the distance of inside samples from the grasp."""
     inside = np.argwhere(np.asarray(field.values) < 0.0)
     if not len(inside):
         raise InputError("no sample of contact.field is inside: its resolution is too low")
     way = field.origin + field.spacing * inside - grasp
     square = np.sum(way * way, axis=1)
-    # what is inside may reach up to the next sample
+    # the object may extend up to the next sample
     farthest = np.sqrt(square.max()) + np.linalg.norm(field.spacing)
     return float(np.sqrt(np.mean(square))), float(farthest)
 
 
 def _reach(field: Field, grasp: NDArray[np.float64]) -> float:
-    """Return how far from the grasp point, at most, what is inside of a field is."""
+    """Return an upper bound of the distance of an object from the grasp point."""
     if isinstance(field, DistanceField):
         return _levers(field, grasp)[1]
     if isinstance(field, UnionField):
@@ -461,7 +419,7 @@ def _reach(field: Field, grasp: NDArray[np.float64]) -> float:
     corners = field._core.bounds
     far = np.maximum(np.abs(corners[0] - grasp), np.abs(corners[1] - grasp))
     if isinstance(field, SphereField):
-        # not that of the box around it
+        # the corners of its box are farther
         half = 0.5 * (corners[1] - corners[0])
         return float(np.linalg.norm(corners.mean(axis=0) - grasp) + half.max())
     return float(np.linalg.norm(far))
@@ -478,9 +436,9 @@ def _share(value: float) -> float:
 class DynamicCoupling(_Coupling):
     """Dynamic virtual coupling: the simulation object has a mass (McNeely et al. 1999).
 
-    Springs as those of `VirtualCoupling`, with dampers beside them, pull an object of the given
-    mass and inertia; a cycle makes linearly implicit Euler steps under the contact of its
-    beginning and its gradient. It is what static coupling is compared with.
+    The springs of `VirtualCoupling`, with dampers in parallel, pull an object of the given mass
+    and inertia; a cycle makes linearly implicit Euler steps under the contact at its beginning
+    and its gradient. It is the reference that static coupling is compared with.
 
     Parameters
     ----------
@@ -490,19 +448,19 @@ class DynamicCoupling(_Coupling):
         As of `VirtualCoupling`. Neither dampers nor momentum saturate: without `max_depth` a fast
         hand drives the object through any contact.
     mass
-        Of the simulation object [kg].
+        Mass of the simulation object [kg], positive.
     inertia
-        About the grasp point, the same about all axes [kg m^2].
+        Moment of inertia about the grasp point, equal about all axes [kg m^2], positive.
     damping_ratio
-        Of the springs with this mass and inertia; 1: critical. Where a spring saturates the
-        damper is less, so that this is that of the stiffness that is left.
+        Damping ratio of the springs with this mass and inertia, at least 0; 1: critical. Where a
+        spring saturates the damper is reduced to keep this ratio with the remaining stiffness.
     substeps
-        Steps a cycle, up to 64.
+        Steps per cycle, 1 to 64.
 
     Raises
     ------
     InputError, InputTypeError
-        A value that is not allowed or not a number.
+        A value is not allowed or not a number.
     """
 
     stiffness: float
@@ -528,19 +486,17 @@ class DynamicCoupling(_Coupling):
             raise InputError(f"damping_ratio must not be negative, got {self.damping_ratio:g}")
         self._check(self._core_settings(1.0)[0])
 
-    def _core_settings(self, dt: float) -> tuple[tuple[float, ...], tuple[Any, ...]]:
+    def _core_settings(self, dt: float) -> tuple[dict[str, float], dict[str, float]]:
         twice = 2.0 * self.damping_ratio
-        return (
-            self._settings(dt, 0.0, 1e-3),
-            (
-                self.mass,
-                self.inertia,
-                twice * math.sqrt(self.stiffness * self.mass),
-                twice * math.sqrt(0.5 * self.torsional_stiffness * self.inertia),
-                dt,
-                self.substeps,
-            ),
-        )
+        dynamics = {
+            "mass": self.mass,
+            "inertia": self.inertia,
+            "viscosity": twice * math.sqrt(self.stiffness * self.mass),
+            "torsional_viscosity": twice * math.sqrt(0.5 * self.torsional_stiffness * self.inertia),
+            "dt": dt,
+            "substeps": self.substeps,
+        }
+        return self._settings(dt, 0.0, 1e-3), dynamics
 
     def step(
         self,
@@ -554,19 +510,19 @@ class DynamicCoupling(_Coupling):
         share: float = 1.0,
         dt: float = 1e-3,
     ) -> CouplingStep:
-        """Return where one cycle takes the simulation object.
+        """Return the pose of the simulation object after one cycle.
 
         Parameters
         ----------
         manipulandum, position, quaternion, contact, share
             As of `VirtualCoupling.step`.
         velocity
-            Of the simulation object's grasp point, and its angular velocity [m/s], [rad/s],
-            shape (6,); None: at rest.
+            Velocity of the object's grasp point [m/s] and angular velocity [rad/s], shape (6,);
+            None: at rest.
         manipulandum_velocity
-            The same of the manipulandum.
+            The same of the manipulandum; None: at rest.
         dt
-            Length of the cycle [s].
+            Length of the cycle [s], positive.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Damping by the rate of strain, of solids and of reduced models."""
+"""Strain-rate damping of solids, and its reduction to a basis."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["StrainRateDamping"]
 def _by_region(
     value: float | Mapping[int, float], name: str, regions: list[int]
 ) -> NDArray[np.float64]:
-    """Return one number for each region, given as one for all or as a dict."""
+    """Return one number per region, given as one for all regions or as a dict."""
     if not isinstance(value, Mapping):
         return np.full(len(regions), number(value, name))
     for region in value:
@@ -40,13 +40,13 @@ def _by_region(
 
 
 class StrainRateDamping:
-    """Damping of a solid by the rate of its strain; immutable, to be shared by threads.
+    """Viscous damping of a solid by its strain rate; immutable, may be shared by threads.
 
-    Beside the elastic stress stands S_D = phi tr(E') I + 2 psi E', E' being the rate of
-    Green's strain (Barbic 2007, equations 2.34 to 2.38). The force f = D(u) v is linear in
-    the velocity; D is symmetric, positive semidefinite and a quadratic polynomial of u.
-    Unlike Rayleigh's mass damping it leaves rigid motions of any size alone, and unlike
-    Rayleigh's stiffness damping it never adds energy, however much the solid is deformed.
+    The stress S_D = phi tr(E') I + 2 psi E' is added to the elastic stress, where E' is the rate of
+    Green's strain (Barbic 2007, equations 2.34 to 2.38). The force f = D(u) v is linear in the
+    velocity v; D is symmetric, positive semidefinite and a quadratic polynomial of u. It does not
+    resist rigid motion, unlike mass damping, and dissipates in every deformed state, unlike
+    Rayleigh stiffness damping.
 
     Parameters
     ----------
@@ -87,16 +87,16 @@ class StrainRateDamping:
     def proportional(cls, solid: Solid, beta: float) -> StrainRateDamping:
         """Return the damping with phi = beta lambda and psi = beta mu in each region.
 
-        At rest its matrix is beta times the stiffness, so that small motions are damped as by
-        Rayleigh's (0, beta): a mode of frequency f by the part pi f beta of the critical damping.
-        The penalty that ties cut cells to each other is part of the stiffness and is not damped.
+        At rest its matrix is beta times the stiffness, so small motions are damped as by Rayleigh
+        damping (0, beta): a mode of frequency f [Hz] has the damping ratio pi f beta. The penalty
+        stiffness between cut cells is not damped.
 
         Parameters
         ----------
         solid
             The solid, of `StVK` materials.
         beta
-            In s, at least 0.
+            Ratio of viscosity to elastic modulus [s], at least 0.
 
         Returns
         -------
@@ -105,7 +105,7 @@ class StrainRateDamping:
         Raises
         ------
         InputError, InputTypeError
-            `beta` is negative, not finite or no number; a material is a `LinearElastic`, which
+            `beta` is negative, not finite or not a number; a material is a `LinearElastic`, which
             has no lambda and mu.
         """
         require_solid(solid)
@@ -139,7 +139,7 @@ class StrainRateDamping:
         return dict(zip(self._solid.materials, self._viscosity[:, 1].tolist(), strict=True))
 
     def force(self, u: ArrayLike, v: ArrayLike) -> NDArray[np.float64]:
-        """Return the damping force f = D(u) v [N], (n, 3); it stands beside R(u).
+        """Return the damping force f = D(u) v [N], (n, 3), with the sign of R(u).
 
         Parameters
         ----------
@@ -149,7 +149,7 @@ class StrainRateDamping:
         Returns
         -------
         (n, 3) float64 array
-            In N; at fixed nodes too.
+            Forces [N], also at fixed nodes.
 
         Raises
         ------
@@ -160,7 +160,7 @@ class StrainRateDamping:
         return finite_result(self._evaluate(u, v)[1], "force", "u or v")
 
     def power(self, u: ArrayLike, v: ArrayLike) -> float:
-        """Return the power v.f that is dissipated [W], never negative.
+        """Return the dissipated power v.f [W], at least 0.
 
         Parameters
         ----------
@@ -170,12 +170,13 @@ class StrainRateDamping:
         Returns
         -------
         float
-            In W.
+            Power [W].
 
         Raises
         ------
         InputError, InputTypeError
-            As `force`.
+            An array has a wrong shape, a value that is not finite, or is so large that the
+            result is not finite.
         """
         return finite_result(self._evaluate(u, v)[0], "power", "u or v")
 
@@ -195,7 +196,7 @@ class StrainRateDamping:
         Returns
         -------
         CSC
-            Symmetric positive semidefinite: the derivative of `force` by the velocity.
+            Symmetric positive semidefinite; the derivative of `force` by the velocity.
 
         Raises
         ------
@@ -215,19 +216,19 @@ class StrainRateDamping:
     ) -> ReducedStrainRateDamping:
         """Return this damping in the span of a basis: D~(q) = U^T D(U q) U for every q.
 
-        For `ReducedSolid.with_strain_rate`, or for one simulation alone; `reducedfem.reduce`
-        with ``strain_rate`` makes a model that has it.
-
-        D~ is a quadratic polynomial of q; its coefficients come from a Gram matrix of strains
-        over the quadrature points, as those of the energy do.
+        D~ is a quadratic polynomial of q; its coefficients follow from a Gram matrix of strains
+        over the quadrature points (Barbic 2007, section 2.7). Use the result in
+        `ReducedSolid.with_strain_rate` or in a single simulation; `reducedfem.reduce` with
+        ``strain_rate`` creates a model that includes it.
 
         Parameters
         ----------
         basis
-            A reduced model of the same solid, or a basis as for `reduce`, of at most 128
-            vectors.
+            A reduced model of the same solid, or a basis as in `reducedfem.reduce`; r at most
+            128.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
@@ -272,9 +273,9 @@ def damping_argument(
     strain_rate: StrainRateDamping | ReducedStrainRateDamping | None,
     system: ReducedSolid | ProjectedSolid | Solid | SecondOrderSystem,
 ) -> _core.Damping | NDArray[np.float64] | None:
-    """Return what the core takes for the argument `strain_rate`, or refuse it.
+    """Return the argument `strain_rate` in the form of the core; refuse other systems' damping.
 
-    Without one a reduced model has its own, if any.
+    None selects the damping of a reduced model, if it has any.
     """
     if strain_rate is None:
         own = system.strain_rate if isinstance(system, ReducedSolid) else None

@@ -1,4 +1,4 @@
-"""Signed distances to objects that deform, from their distance fields at rest."""
+"""Signed distances to deformable objects, from their distance fields at rest."""
 
 from __future__ import annotations
 
@@ -29,58 +29,43 @@ _MOST_PROXIES = 1000
 
 
 class DeformedField:
-    """The signed distance to a reduced deformable object (Barbic 2007, section 3.12).
+    """Approximate signed distance to a reduced deformable object (Barbic 2007, section 3.12).
 
-    Some tens of points of the object, the proxies, follow its deformation. A place x is
-    pulled back to the object at rest by each of the k proxies p_i nearest to it,
-    X_i = P_i + F_i^-1 (x - p_i) with the deformation gradient F_i there, and its distance is the
-    weighted mean of what the field at rest says at the X_i. Weights fall with the distance from
-    the proxy and are zero for the farthest of the k (equation 3.16), so that the field is
-    continuous in x and in q.
-
-    It is an approximation, good where deformations vary slowly from proxy to proxy and strain
-    is small: under stretch it counts distances at rest. It is no bound in either direction. The
-    field at rest should have a box with room for what is pulled back, because beside it there
-    are only lower bounds.
-
-    If two parts of an object deform away from each other, a place near one may be pulled
-    back into the other: a mirror image. `domains` cuts the object into parts that overlap, each
-    with its own field and proxies; the distance is the smallest of theirs.
+    Some tens of points of the object, the proxies, follow its deformation. Each of the k proxies
+    nearest to a place pulls it back to the object at rest; the distance is the weighted mean of
+    the distances at rest (3.16), continuous in place and q. It is accurate where deformations
+    vary slowly from proxy to proxy and strain is small, and no bound in either direction. The box
+    of the field at rest should have room for the places pulled back. See ``docs/contact.md``.
 
     Parameters
     ----------
     field
-        The field of the object at rest, in the frame of the mesh of `reduced`. Automatic
-        domains need a `DistanceField`.
+        Field of the object at rest, in the frame of the mesh of `reduced`. Automatic domains
+        need a `DistanceField`.
     reduced
-        The model that deforms it.
+        Model of the deformation.
     proxies
-        Number to fit to the surface (`Pointshell.from_field`), or the points themselves:
-        a `Pointshell`, or an array [m], shape (m, 3).
+        Number of proxies, 1 to 1000, to fit to the surface (`Pointshell.from_field`), or the
+        proxies: a `Pointshell`, or points [m], shape (m, 3).
     k
-        Number of proxies that pull back a place, 1 to 16; all of a domain that has fewer.
-        With less than 4 the field jumps somewhere.
+        Number of proxies that pull back a place, 1 to 16, at most all of a domain. Below 4 the
+        field is discontinuous.
     embedding
-        Embedding of the proxies in the mesh, if these are given; None: made here.
+        Embedding of given proxies in the mesh; None: made here.
     rng
-        Seed or generator for fitting.
+        Seed or generator for the fit.
     domains
-        None: one. A number: proxies far from each other along the object become seeds, and
-        each part is what is nearest to one of them. Integer labels: parts that are given, by
-        labels of the m proxies, from 0 on, or of the elements or nodes of the mesh, any integers
-        (``reduced.mesh.regions``): then a proxy is of the element that carries it, or of the node
-        next to it, and what has no proxy is no part; the lengths tell which. Or a sequence of
-        pairs (field, proxies), the domains themselves; `field` and `proxies` are then not used for
-        anything else.
+        Overlapping parts of the object, each with its own field and proxies, whose distance is
+        the smallest of theirs: avoids mirror images between parts that deform away from each
+        other. None: one domain. A number of automatic domains. Labels, shape (m,), 0 to m - 1, of
+        the proxies, or any integers of the elements or nodes of the mesh. Or a sequence of pairs
+        (field, proxies), which replace `field` and `proxies`.
     overlap
-        By how much automatic domains go beyond their parts, along the object [m]. At rest
-        values are those of `field` outside and down to a depth of overlap / 1.13 less a voxel;
-        below that they may be nearer to zero, close to cuts. None: what is enough for the
-        deepest place, but no more than a tenth of the longest side of the object. Two parts that
-        are closer to each other than the overlap, along the object, see each other.
+        Extent of automatic domains beyond their parts, along the object [m], at least 0. None:
+        enough for the deepest place, at most a tenth of the longest side.
     safety
-        In contact, a sphere is taken to be outside where the distance of its centre is more
-        than this times its radius, 1 or more.
+        Factor, 1 or more: in contact a sphere counts as outside where the distance of its centre
+        exceeds `safety` times its radius.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -93,13 +78,8 @@ class DeformedField:
     Warns
     -----
     GeometryWarning
-        Proxies lie farther outside of the solid's mesh than an element there is large, and than
-        5 % of the mesh: the unit or the place of the field or of the mesh is likely to be wrong.
-
-    Notes
-    -----
-    F_i that is flat or inverted, which large q can lead to, has its singular values raised to 0.1
-    before it is inverted; see `flat`.
+        Proxies lie farther outside of the mesh than the nearest element is large, and than 5 % of
+        the mesh: unit or position of the field or of the mesh is probably wrong.
     """
 
     __slots__ = (
@@ -162,7 +142,7 @@ class DeformedField:
     def _make(
         self, parts: Sequence[tuple[Field, NDArray[np.float64]]], embedding: Embedding | None
     ) -> None:
-        """Put the domains together; an embedding of their proxies in another order is not used."""
+        """Join the domains; an embedding of the proxies in another order is made again."""
         self._first = np.cumsum([0, *(len(points) for _, points in parts)]).astype(np.int32)
         self._points = np.concatenate([points for _, points in parts])
         self._points.flags.writeable = False
@@ -220,12 +200,12 @@ class DeformedField:
 
     @property
     def field(self) -> Field:
-        """The field of the whole object at rest."""
+        """Field of the whole object at rest."""
         return self._field
 
     @property
     def reduced(self) -> ReducedSolid:
-        """The model that deforms it."""
+        """Model of the deformation."""
         return self._reduced
 
     @property
@@ -235,12 +215,12 @@ class DeformedField:
 
     @property
     def k(self) -> int:
-        """Number of nearest proxies that are used."""
+        """Number of proxies that pull back a place."""
         return self._k
 
     @property
     def safety(self) -> float:
-        """Factor on radii of spheres in contact."""
+        """Factor on the radii of spheres in contact."""
         return self._safety
 
     @property
@@ -250,7 +230,7 @@ class DeformedField:
 
     @property
     def domains(self) -> tuple[tuple[Field, NDArray[np.float64]], ...]:
-        """Field at rest and proxies of each domain; one of them without `domains`."""
+        """Field at rest and proxies of each domain; one domain by default."""
         return tuple(
             (field, self._points[a:b])
             for field, a, b in zip(self._domains, self._first[:-1], self._first[1:], strict=True)
@@ -258,12 +238,12 @@ class DeformedField:
 
     @property
     def labels(self) -> NDArray[np.int32] | None:
-        """Domain of each proxy before the overlap, read-only; None: no automatic domains."""
+        """Domain of each proxy before the overlap, read-only; None without automatic domains."""
         return self._labels
 
     @property
     def overlap(self) -> float | None:
-        """Overlap of automatic domains [m]; None: there are none."""
+        """Overlap of automatic domains [m]; None without them."""
         return self._overlap
 
     @property
@@ -289,16 +269,17 @@ class DeformedField:
         Raises
         ------
         InputError, InputTypeError
-            A wrong shape, a value that is not finite, or `q` so large that places are not.
+            A wrong shape, a value that is not finite, or `q` so large that results are not finite.
         """
         rows, shape = places(points, "points")
         return self._core.evaluate(self._coordinates(q), rows, False, threads())[0].reshape(shape)
 
     def gradient(self, points: ArrayLike, q: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the gradient of what `distance` returns, by the place.
+        """Return the gradient of `distance` with respect to the place.
 
-        The change of the weights is part of it. Where neighbours change, and where the field
-        at rest has kinks, it is that of one side; at a proxy the weights count as constant.
+        It includes the change of the weights. Where the nearest proxies change, and at kinks of
+        the field at rest, it is the gradient of one side; at a proxy the weights count as
+        constant.
 
         Parameters
         ----------
@@ -323,7 +304,7 @@ class DeformedField:
         return slope.reshape(*shape, 3)
 
     def nearest(self, points: ArrayLike, q: ArrayLike | None = None) -> NDArray[np.int32]:
-        """Return the proxy nearest to points, of the domain that gives the distance.
+        """Return the proxies nearest to points, in the domains that give the distances.
 
         Parameters
         ----------
@@ -346,16 +327,16 @@ class DeformedField:
         return self._core.evaluate(self._coordinates(q), rows, False, threads())[2].reshape(shape)
 
     def project(self, proxies: ArrayLike, forces: ArrayLike) -> NDArray[np.float64]:
-        """Return the reduced force of forces near proxies, the sum of U_i^T f.
+        """Return the reduced force of forces at proxies, the sum of U_i^T f_i.
 
-        Modes of the place where a force acts are taken to be those of the nearest proxy.
+        The modes at the place of a force are approximated by those of its proxy.
 
         Parameters
         ----------
         proxies
-            Indices, as `nearest` returns them, shape (n,).
+            Indices of proxies, as of `nearest`, shape (n,).
         forces
-            On the object, in the frame of the mesh [N], shape (n, 3).
+            Forces on the object, in the frame of the mesh [N], shape (n, 3).
 
         Returns
         -------
@@ -372,7 +353,7 @@ class DeformedField:
         )
 
     def positions(self, q: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return where the proxies are.
+        """Return the deformed positions of the proxies.
 
         Parameters
         ----------
@@ -387,12 +368,14 @@ class DeformedField:
         Raises
         ------
         InputError, InputTypeError
-            A wrong shape, a value that is not finite, or `q` so large that places are not.
+            A wrong shape, a value that is not finite, or `q` so large that results are not finite.
         """
         return self._core.pose(self._coordinates(q))[0]
 
     def flat(self, q: ArrayLike | None = None) -> int:
-        """Return at how many proxies the deformation gradient is flat or inverted.
+        """Return the number of proxies with a flat or inverted deformation gradient.
+
+        Their gradients are inverted with singular values raised to at least 0.1.
 
         Parameters
         ----------
@@ -402,7 +385,7 @@ class DeformedField:
         Returns
         -------
         int
-            Of proxies with a singular value less than 0.1, roughly, or a negative determinant.
+            Number of proxies with a singular value below about 0.1, or a negative determinant.
 
         Raises
         ------
@@ -427,7 +410,7 @@ class DeformedField:
         labels: NDArray[np.int32] | None,
         overlap: float | None,
     ) -> DeformedField:
-        """Return one with the domains of another, of which nothing needs to be said twice."""
+        """Return a field with the domains of another, without checks."""
         made = cls.__new__(cls)
         made._field, made._reduced, made._k, made._safety = field, reduced, k, safety
         made._overlap = overlap
@@ -456,7 +439,7 @@ class DeformedField:
 
 
 def _places(value: object, name: str) -> NDArray[np.float64]:
-    """Return proxies that are given."""
+    """Return given proxies as an array."""
     points = value.points if isinstance(value, Pointshell) else reals(value, name)  # type: ignore[arg-type]
     if points.ndim != 2 or points.shape[1] != 3 or len(points) == 0:
         raise InputError(f"{name} must have shape (m, 3), m at least 1, got {points.shape}")
@@ -466,7 +449,7 @@ def _places(value: object, name: str) -> NDArray[np.float64]:
 def _proxies(
     field: Field, proxies: int | _Points, rng: int | np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the proxies, fitted to the field where only their number is given."""
+    """Return the proxies; fit them to the field if their number is given."""
     many = isinstance(proxies, list | tuple | np.ndarray) and as_array(proxies, "proxies").ndim > 0
     if many or isinstance(proxies, Pointshell):
         return _places(proxies, "proxies")
@@ -481,7 +464,7 @@ def _proxies(
 
 
 def _pairs(domains: object) -> list[tuple[Field, NDArray[np.float64]]] | None:
-    """Return domains that are given as pairs; None: they are something else."""
+    """Return domains given as pairs (field, proxies); None for other forms."""
     if not isinstance(domains, Sequence) or isinstance(domains, str) or len(domains) == 0:
         return None
     if not any(isinstance(one, tuple | list) for one in domains):
@@ -497,7 +480,7 @@ def _pairs(domains: object) -> list[tuple[Field, NDArray[np.float64]]] | None:
 def _labels(
     value: object, points: NDArray[np.float64], embedding: Embedding | None, mesh: Mesh
 ) -> NDArray[np.int32]:
-    """Return labels of proxies, from those of proxies, elements or nodes."""
+    """Return labels of the proxies, from labels of proxies, elements or nodes."""
     array = np.asarray(array_like(value, "domains", "integers"))
     n = len(points)
     if array.size == 0:

@@ -1,4 +1,4 @@
-"""The main job on a sample surface: from triangles to real time, checked and drawn."""
+"""Demonstration on a sample surface: reduction, real-time simulation, comparison, pictures."""
 
 from __future__ import annotations
 
@@ -44,26 +44,28 @@ class DemoSettings:
     Attributes
     ----------
     surface
-        Name of the sample.
+        Name of the sample surface.
     what
-        The thing in words.
+        Description of the object.
     resolution, k, r
-        Voxels along the grid, linear modes, reduced coordinates.
+        Number of voxels along the grid, of linear modes, and of reduced coordinates.
     young, poisson, density
-        The material.
+        Young's modulus [Pa], Poisson's ratio and density [kg/m^3].
     fixed_axis, fixed_part
-        Nodes are fixed in this part of the surface's bounding box at its low end along the axis.
+        Axis, and fraction of the bounding box of the surface at its low end in which nodes are
+        fixed.
     point, radius, force, push
-        Place of the push on the surface, its radius (0: one vertex) [m], its force
-        [N] and duration [s].
+        Position of the load on the surface [m], its radius (0: one vertex) [m], the force
+        [N] and its duration [s].
     periods, steps, damping
         Simulated time in periods of the lowest mode, number of time steps, Rayleigh damping.
     whole
-        Why the cells are whole cubes of first order; empty: they are cut and of second order.
+        Reason for whole cubes of first order; empty: cut cells of second order.
     newton_max, tol
-        Newton iterations per step at most, and when they end.
+        Maximum number of Newton iterations per step, and their tolerance.
     azimuth, elevation, shapes, rest_opacity, pixels
-        The picture: viewer, number of deformed shapes, opacity of the rest shape, size.
+        View direction [degrees], number of deformed shapes, opacity of the rest shape, size of
+        the picture.
     """
 
     surface: str
@@ -153,7 +155,7 @@ DEMOS = {
 
 
 def quick(demo: DemoSettings) -> DemoSettings:
-    """Return a coarse and gentle version, to see whether everything works."""
+    """Return settings with a coarse mesh and a small load, for a quick test."""
     return replace(
         demo,
         resolution=max(8, demo.resolution // 2),
@@ -169,15 +171,15 @@ def quick(demo: DemoSettings) -> DemoSettings:
 
 
 def dominant_frequency(time_s: ArrayLike, values: ArrayLike) -> float | None:
-    """Return the frequency [Hz] of an oscillation about zero, None for less than a period.
+    """Return the frequency [Hz] of an oscillation about zero; None for less than a period.
 
     Parameters
     ----------
     time_s
         Times [s], ascending, shape (m,).
     values
-        Shape (m,). From the first to the last passage through zero in the same direction,
-        between which whole periods lie.
+        Values at these times, shape (m,). Periods are counted between the first and the last zero
+        crossing in the same direction.
     """
     t, x = np.asarray(time_s, dtype=np.float64), np.asarray(values, dtype=np.float64)
     best: tuple[float, float] | None = None
@@ -201,8 +203,8 @@ class Comparison:
     amplitude
         Largest displacement of the point [m], reduced and unreduced.
     frequency
-        Dominant frequency of the point [Hz], reduced and unreduced; None where the motion
-        is shorter than a period.
+        Dominant frequency of the point [Hz], reduced and unreduced; None if the motion is
+        shorter than a period.
     rms
         Root of the mean square of the difference of the displacements [m].
     """
@@ -242,14 +244,14 @@ def compare(time_s: ArrayLike, reduced: ArrayLike, unreduced: ArrayLike) -> Comp
 
 
 def instants(d: Array, count: int) -> list[int]:
-    """Choose steps to draw: the two extremes, then half-way to each of them."""
+    """Return the steps to draw: the two extremes, then half of each."""
     chosen = [int(d.argmin()), int(d.argmax())]
     if abs(d[chosen[1]]) > abs(d[chosen[0]]):
         chosen.reverse()
     for extreme in chosen[:2]:
         if extreme > 0:
             before = d[: extreme + 1]
-            # the last time it was half-way there
+            # the last step before the extreme at half of its value
             sign = np.sign(before[-1])
             below = np.flatnonzero(sign * before < 0.5 * sign * before[-1])
             if len(below):
@@ -262,7 +264,7 @@ def instants(d: Array, count: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Made:
-    """Results of the precomputation."""
+    """Results of the precomputation, before the simulation."""
 
     surface: Surface
     embedding: Embedding
@@ -273,10 +275,10 @@ class _Made:
 
 @dataclass(frozen=True)
 class _Motion:
-    """The motion of both, and what a step takes [s].
+    """Reduced and unreduced motion, and computing times per step [s].
 
-    `times` are those after each step, `coordinates` the reduced ones (m, r); paths are the
-    displacements of the pushed vertex, (m, 3).
+    `times` are the times after each step, `coordinates` the reduced coordinates (m, r); paths are
+    the displacements of the loaded vertex, (m, 3).
     """
 
     times: Array
@@ -289,14 +291,14 @@ class _Motion:
 
     @property
     def axis(self) -> int:
-        """The one along which the vertex moves most."""
+        """Axis of the largest displacement of the vertex."""
         return int(np.ptp(self.unreduced_path, axis=0).argmax())
 
 
 def _move(
     sim: ImplicitNewmark, force: Array, steps: int, pushed: int, stage: Any
 ) -> tuple[list[Array], float]:
-    """Push, let go, and keep the state after each step; return also the seconds it took."""
+    """Simulate with and then without the load; return the states of all steps and the seconds."""
     states = []
     spent = 0.0
     for i in range(steps):
@@ -309,7 +311,7 @@ def _move(
 
 
 def _step_time(sim: ImplicitNewmark, force: Array, steps: int, pushed: int) -> tuple[float, float]:
-    """Return seconds and linear systems per reduced step: median of several whole runs."""
+    """Return seconds and linear systems per reduced step, as medians of several whole runs."""
     times = []
     for _ in range(7):
         sim.reset()
@@ -342,13 +344,13 @@ def _precompute(settings: DemoSettings, file: Path, console: Console) -> _Made:
     with console.stage("embed the surface") as stage:
         embedding = Embedding(mesh, surface.vertices, progress=stage.tell)
         stage.result = count_text(embedding.n_points, "vertex", "vertices")
-    # at least a cell into the body, for a support of cut cells alone would be soft
+    # at least a cell deep, because a support of cut cells alone would be soft
     low, high = surface.bounds[:, settings.fixed_axis]
     cell = float(np.ptp(mesh.nodes[mesh.elements[0], settings.fixed_axis]))
     deep = max(settings.fixed_part * (high - low), 1.01 * cell)
     fixed = mesh.nodes[:, settings.fixed_axis] <= low + deep
     with warnings.catch_warnings():
-        # the samples are thin and the demo is quick: the cells across are among what it prints
+        # expected for the thin samples at a coarse resolution; the demo prints the cells across
         warnings.filterwarnings("ignore", "the thinnest parts", PlausibilityWarning)
         if settings.whole:
             warnings.filterwarnings("ignore", "the mesh has", PlausibilityWarning)
@@ -381,7 +383,7 @@ def _precompute(settings: DemoSettings, file: Path, console: Console) -> _Made:
     if settings.whole:
         console.fact("whole cubes", settings.whole)
     console.fact("together", time_text(precomputed))
-    # two digits, which read well
+    # two digits, for readable output
     dt = float(f"{settings.periods / lowest[0] / settings.steps:.2g}")
     return _Made(surface, embedding, solid, model, dt)
 
@@ -416,7 +418,7 @@ def _simulate(settings: DemoSettings, made: _Made, console: Console) -> _Motion:
             f"{time_text(unreduced)} per step, {full.report.solves / steps:.1f} Newton iterations"
         )
 
-    # the vertex only: a point embedded alone has the same weights
+    # embeds the vertex only: its weights do not depend on other points
     one = Embedding(solid.mesh, vertices[vertex : vertex + 1])
     return _Motion(
         times=dt * np.arange(1.0, steps + 1),
@@ -511,21 +513,21 @@ def run(settings: DemoSettings, out: Path, console: Console) -> Comparison:
     settings
         One of `DEMOS`, or a variation.
     out
-        The folder; made if it is missing.
+        Output folder, created if it is missing.
     console
-        Output for progress and results.
+        Console for progress and results.
 
     Returns
     -------
     Comparison
-        Reduced against unreduced motion of the pushed vertex.
+        Reduced and unreduced motion of the loaded vertex.
 
     Raises
     ------
     MissingMatplotlibError
         Matplotlib is not installed.
     FileFormatError
-        The folder cannot be written to.
+        The folder is not writable.
     """
     plot.require_matplotlib()
     try:

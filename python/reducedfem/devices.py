@@ -1,4 +1,4 @@
-"""Devices that a haptic session reads poses from and writes forces to."""
+"""Haptic devices: sources of poses and sinks of forces of a session."""
 
 from __future__ import annotations
 
@@ -36,39 +36,40 @@ __all__ = [
 ]
 
 _QUATERNION = ("qw", "qx", "qy", "qz")
-# digits are cut off where numbers are written
+# numbers in text files are rounded
 _NORM_TOLERANCE = 1e-3
 _UDP_PORT = 47815
 _SPNAV_SOCKET = "/var/run/spnav.sock"
-# what the makers' packages install; the first one that is there counts
+# library names of the manufacturers' packages; the first one found is used
 _DHD = ("libdhd.so.3", "libdrd.so.3", "libdhd.so")
 _HD = ("libHD.so",)
 
 
 class Device:
-    """Base of all devices; made by its subclasses.
+    """Base class of all devices.
 
-    A device belongs to one session at a time, from the making of that until it is closed.
+    A device belongs to one session at a time, from the construction of the session until it is
+    closed.
 
     Attributes
     ----------
     alignment
-        Rotation (w, x, y, z) of its axes in a world where x is to the right of the user and z is
-        up: the `Workspace` that has it moves things the way the hand goes.
+        Rotation (w, x, y, z) of the device's axes in a world with x to the right of the user and
+        z up; for `Workspace`, so that objects move in the direction of the hand.
     duration
-        Time after which nothing new comes [s]; infinity for devices that go on, or stay at one
-        place.
+        Time after which the device sends nothing new [s]; infinity for devices without an end,
+        or at rest.
     """
 
     __slots__ = ("__weakref__", "_core", "_duration", "_looked_for", "_travel")
 
     _alignment: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, 0.0)
-    # s without a sample after which a session gives no force, unless told otherwise
+    # default time without a sample after which a session renders no force [s]
     _silence: ClassVar[float] = 0.05
     _core: _core.Device
     _duration: float
     _looked_for: tuple[str, ...]
-    _travel: float  # longest side of the box around its path, if that is known [m]
+    _travel: float  # longest side of the box around its path, if known [m]
 
     def __init__(self) -> None:
         raise InputTypeError("a Device is made by one of its subclasses, such as SimulatedHand")
@@ -85,12 +86,12 @@ class Device:
 
     @property
     def alignment(self) -> tuple[float, ...]:
-        """Rotation of its axes in a world where x is to the right and z is up."""
+        """Rotation (w, x, y, z) of its axes in a world with x to the right and z up."""
         return self._alignment
 
     @property
     def duration(self) -> float:
-        """Time after which nothing new comes [s]."""
+        """Time after which the device sends nothing new [s]."""
         return self._duration
 
 
@@ -115,11 +116,11 @@ def _trajectory(
 
 
 def _lasts(times: NDArray[np.float64]) -> float:
-    """Return when a trajectory ends; what stays where it is does not."""
+    """Return the end of a trajectory; infinity if it does not extend beyond time 0."""
     return float(times[-1]) if times[-1] > 0.0 else math.inf
 
 
-# sockets are shared with the children of a fork, where a port would stay taken
+# a fork inherits sockets, and would keep their ports in use
 _with_sockets: weakref.WeakSet[Device] = weakref.WeakSet()
 
 
@@ -133,21 +134,21 @@ if hasattr(os, "register_at_fork"):
 
 
 class ReplayDevice(Device):
-    """A device that plays a trajectory, and feels nothing.
+    """Device that plays a trajectory and ignores forces.
 
-    Positions go straight between the given ones, rotations the shorter way round; after the
-    last it stays.
+    Positions are interpolated linearly, rotations along the shorter way; after the last sample
+    the device is at rest.
 
     Parameters
     ----------
     times
-        When it is where, ascending [s], shape (n,).
+        Times of the samples, ascending [s], shape (n,).
     positions
-        Of the handle, in the frame of the device [m], shape (n, 3).
+        Positions of the handle in the frame of the device [m], shape (n, 3).
     quaternions
-        Its rotations (w, x, y, z), shape (n, 4); None: it is not turned.
+        Rotations of the handle (w, x, y, z), shape (n, 4); None: no rotation.
     buttons
-        Which are down from then on, a bit each, shape (n,); None: none.
+        Buttons held from each time on, one bit each, shape (n,); None: no buttons.
 
     Raises
     ------
@@ -172,17 +173,17 @@ class ReplayDevice(Device):
 
     @classmethod
     def from_records(cls, records: HapticRecords, *, hand: bool = False) -> ReplayDevice:
-        """Return a device that plays what another one did in a session.
+        """Return a device that repeats the motion of the device in a session.
 
-        Cycles in which that one failed are left out.
+        Cycles in which the device failed are left out.
 
         Parameters
         ----------
         records
-            Of that session.
+            Records of the session.
         hand
-            True: play the poses of the hand in the world, instead of those of the device in
-            its own frame: the motion without the session's `Workspace`.
+            True: play the poses of the manipulandum in the world; False: those of the device in
+            its own frame, before the session's `Workspace`.
 
         Returns
         -------
@@ -191,7 +192,7 @@ class ReplayDevice(Device):
         Raises
         ------
         InputError
-            There are none.
+            There are no records.
         """
         r = getattr(records, "array", None)
         if r is None:
@@ -207,16 +208,15 @@ class ReplayDevice(Device):
     def from_csv(cls, path: str | os.PathLike[str]) -> ReplayDevice:
         """Return a device that plays a table of comma-separated values.
 
-        Its first line names the columns: ``time`` [s], ascending, ``x``, ``y``, ``z`` [m], and,
-        where they are there, ``qw``, ``qx``, ``qy``, ``qz``, a rotation, and ``buttons``, a bit
-        each, in any order; others are passed over, and so are empty lines. Numbers have decimal
-        points, whatever the language of the system. Rotations are made of length 1 where they
-        are to within 0.001, as numbers of some digits are.
+        The first line names the columns, in any order: ``time`` [s], ascending, ``x``, ``y``,
+        ``z`` [m], and optionally ``qw``, ``qx``, ``qy``, ``qz``, a rotation, and ``buttons``, one
+        bit each. Other columns and empty lines are ignored. Numbers have decimal points in any
+        locale. Quaternions of norm 1 to within 0.001 are normalised.
 
         Parameters
         ----------
         path
-            The file.
+            File name.
 
         Returns
         -------
@@ -225,8 +225,7 @@ class ReplayDevice(Device):
         Raises
         ------
         FileFormatError
-            The file is missing, lacks a column, or has a line that is none of such a table; the
-            message says which, and why.
+            The file is missing, lacks a column, or has an invalid line, which the message names.
         InputError
             A number is far out of range.
         """
@@ -244,7 +243,7 @@ class ReplayDevice(Device):
 
 
 class _Table:
-    """Poses of a table of comma-separated values, and the lines that they come from."""
+    """Poses of a table of comma-separated values, with their line numbers."""
 
     def __init__(self, place: str) -> None:
         self._place = place
@@ -274,7 +273,7 @@ class _Table:
         for row in rows:
             if not any(cell.strip() for cell in row):
                 continue
-            # a decimal comma makes two cells of a number
+            # a decimal comma splits a number into two cells
             if any(cell.strip() for cell in row[len(names) :]):
                 self._refuse(
                     rows.line_num, f"has {len(row)} cells, the first line names {len(names)}"
@@ -288,7 +287,7 @@ class _Table:
     def _number(self, row: list[str], index: int, name: str) -> float:
         text = row[index].strip() if index < len(row) else ""
         try:
-            # Python reads 1_000, too
+            # Python also accepts 1_000
             value = float(text) if "_" not in text else math.nan
         except ValueError:
             value = math.nan
@@ -300,7 +299,7 @@ class _Table:
     def trajectory(
         self,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], ArrayLike | None, ArrayLike | None]:
-        """Return it as a `ReplayDevice` takes it."""
+        """Return the arguments of a `ReplayDevice`."""
         columns = {name: np.array(values) for name, values in self._columns.items()}
         times = columns["time"]
         for k in np.flatnonzero(np.diff(times) <= 0.0)[:1]:
@@ -332,23 +331,24 @@ class _Table:
 
 
 class SimulatedHand(Device):
-    """A hand that means to follow a trajectory and feels the forces of the device.
+    """Simulated hand that follows a trajectory and yields to the forces of the device.
 
-    A mass on a spring and a damper, in translation and in rotation; between two cycles, in
-    which a real device would hold its force, the motion is exact. It is the bench on which the
-    stability of a session is tested: what oscillates is the loop.
+    A mass with a spring and a damper to the intended pose, in translation and in rotation. The
+    motion between two cycles, under a constant force, is exact, so that oscillations show an
+    unstable session.
 
     Parameters
     ----------
     times, positions, quaternions, buttons
         Intended motion of the hand, as of `ReplayDevice`.
     mass, damping, stiffness
-        Of hand and handle [kg], [N s/m], [N/m]: a relaxed grip has some 0.1 kg, 5 N s/m and
-        300 N/m.
+        Mass [kg], damping [N s/m] and stiffness [N/m] of hand and handle; the defaults are those
+        of a relaxed grip. Mass positive, the others at least 0.
     inertia, torsional_damping, torsional_stiffness
-        About all axes [kg m^2], [N m s], [N m].
+        Moment of inertia [kg m^2], damping [N m s] and stiffness [N m], equal about all axes;
+        likewise.
     max_force, max_torque
-        That the device renders [N], [N m]; None: any.
+        Largest force [N] and torque [N m] that the device renders; None: no limits.
 
     Raises
     ------
@@ -391,43 +391,39 @@ class SimulatedHand(Device):
 
 
 class UdpDevice(Device):
-    """A device that another program reads, and that speaks to the session by UDP.
+    """Device of another program that exchanges samples and forces by UDP.
 
-    The program sends samples to the address and is sent forces there; `reducedfem.udp_client`
-    is such a client, and its documentation the layout of the packets. Opening the device waits
-    for the first sample. Samples that are older than the newest one or damaged are counted and
-    skipped; where none comes for 0.01 s, or the session's `silence`, there are no forces: a client
-    that sends less often than a few hundred times a second takes more of it.
+    The client sends samples to the address and receives forces; `reducedfem.udp_client` is such a
+    client and documents the packets. Opening the device waits for the first sample. Damaged or
+    outdated samples are counted and skipped. Without a sample for 0.01 s, or the session's
+    `silence`, forces are zero: a client slower than a few hundred samples per second needs a
+    longer `silence`.
 
-    The first client keeps the device: the system drops the packets of all others. Another one, as
-    is a client that was started again at another port, takes its place only when nothing good has
-    come from the first for a second, and only with `takeover`, or once after `accept`. Until then
-    forces go to the first one. The new hand takes the object up wherever it is, as after a clutch,
-    and its forces fade in from zero.
-
-    There is no authentication, and addresses can be forged: keep to loopback, or to a network of
-    your own. The limits of the session are no substitute for the device's own.
+    The first client keeps the device. Another one replaces it only after one second without a
+    valid sample, with `takeover` or once after `accept`; its forces fade in from zero, and it
+    takes up the object as after a clutch. There is no authentication, and addresses can be
+    forged: use loopback or a private network. The limits of the session do not replace those of
+    the device.
 
     Parameters
     ----------
     address
-        Local address for samples: (IPv4 address in numbers, port); port 0: any that is free.
+        Local address for samples: (numeric IPv4 address, port); port 0: any free port.
     client
-        Address of the client; None: who sends the first good sample.
+        Address of the client; None: the sender of the first valid sample.
     wait
-        Longest wait for the first sample when it is opened [s].
+        Longest wait for the first sample on opening [s], at least 0.
     max_force, max_torque
-        The most that is sent [N], [N m]: what the client's device renders, which only the client
-        knows; None: any. Beyond the default ones `UdpClient` does not render either, unless it is
-        told to.
+        Largest force [N] and torque [N m] to send, those that the client's device can render;
+        None: no limits. `UdpClient` has the same defaults of its own.
     takeover
-        True: any client may take the place of one that has been silent for a second.
+        True: any client may replace one that has been silent for a second.
 
     Raises
     ------
     InputError, InputTypeError
-        An address is none; `wait` is negative; a limit is not positive; `takeover` is given
-        together with `client`, or is no bool.
+        An address is invalid; `wait` is negative; a limit is not positive; `takeover` is given
+        together with `client`, or is not a bool.
     """
 
     __slots__ = ("_host",)
@@ -461,20 +457,20 @@ class UdpDevice(Device):
 
     @property
     def address(self) -> tuple[str, int]:
-        """Local address for samples; port 0: it is not open."""
+        """Local address for samples; port 0 while the device is closed."""
         return self._host, _core.udp_counts(self._core)[0]
 
     @property
     def counts(self) -> UdpCounts:
-        """Packets since it was opened."""
+        """Numbers of packets since the device was opened."""
         return UdpCounts(*_core.udp_counts(self._core)[1:])
 
     def accept(self) -> None:
-        """Let another client take the place of the present one, once that is silent.
+        """Permit another client to replace the present one, once that is silent.
 
-        The next client that sends after a second without a good sample has the device then; so has
-        the present one if it is the first to send again. This holds once, and until the device is
-        closed. Any thread may call it while the session runs.
+        After one second without a valid sample the next client that sends has the device, also if
+        it is the present one. The permission holds once, until the device is closed. Any thread
+        may call it while the session runs.
 
         Raises
         ------
@@ -486,22 +482,23 @@ class UdpDevice(Device):
 
 @dataclass(frozen=True)
 class UdpCounts:
-    """Packets of a `UdpDevice`.
+    """Numbers of packets of a `UdpDevice`.
 
     Attributes
     ----------
     accepted
-        Samples that were new.
+        New valid samples.
     old
-        Repeated, or overtaken by newer ones.
+        Repeated or outdated samples.
     foreign
-        From another sender, before the system dropped them.
+        Samples of other senders, before the system dropped them.
     malformed
-        That are no samples of this version, or hold what is not finite or no rotation.
+        Packets that are not samples of this version, or have values that are not finite or a
+        quaternion that is not a rotation.
     sent, unsent
-        Wrenches that went out, and that the system did not take.
+        Wrenches sent, and wrenches that the system refused to send.
     refused
-        Notes of the network that a packet did not arrive, as when the client has ended.
+        Network reports of packets that were not delivered, as when the client has ended.
     """
 
     accepted: int
@@ -514,32 +511,31 @@ class UdpCounts:
 
 
 class SpaceMouse(Device):
-    """A SpaceMouse, by the daemon of the Spacenav project (spacenavd): an input only.
+    """SpaceMouse, an input device, by the daemon of the Spacenav project (spacenavd).
 
-    It speaks to the daemon's socket as libspnav does, without that library.
-
-    A cap that is pushed and turned tells a speed; the pose of the device is the integral of it,
-    in the axes of the daemon, and begins at the origin. It stays between sessions.
+    It uses the socket of the daemon directly, without libspnav. The deflection of the cap sets a
+    velocity; the pose is its integral, in the axes of the daemon, begins at the origin and
+    persists between sessions.
 
     Parameters
     ----------
     speed
-        Of the handle when the cap is at its stops [m/s]; negative: the other way.
+        Speed of the handle at full deflection [m/s]; negative: reversed.
     turn
-        Likewise [rad/s].
+        Angular speed at full deflection [rad/s]; negative: reversed.
     deadband
-        Share of the way to the stops that counts as none, along each axis: what is beyond
-        begins at zero.
+        Fraction of the full deflection that counts as zero, along each axis; the speed rises
+        from zero beyond it.
     full
-        Value that the daemon reports at the stops.
+        Value that the daemon reports at full deflection.
     socket
-        Path of the daemon's socket; None: that in the environment variable ``SPNAV_SOCKET``, or
+        Path of the daemon's socket; None: the environment variable ``SPNAV_SOCKET``, or
         ``/var/run/spnav.sock``.
 
     Raises
     ------
     InputError, InputTypeError
-        A value that is not allowed.
+        A value is not allowed.
     """
 
     __slots__ = ()
@@ -569,25 +565,25 @@ class SpaceMouse(Device):
 
 
 class ForceDimension(Device):
-    """A device of Force Dimension (omega, sigma, delta), by the maker's library DHD.
+    """Device of Force Dimension (omega, sigma, delta), by the manufacturer's library DHD.
 
-    Not yet run on hardware: written to the library's documentation and exercised against a
-    stand-in. The library (Force Dimension SDK 3) must be installed, the device calibrated
-    with the maker's programs. Torques are rendered by those with an active wrist. Its axes are
-    those of the library: x towards the user, y to the right, z up.
+    Not yet run on hardware: written to the library's documentation and tested against a stand-in.
+    The library (Force Dimension SDK 3) must be installed, the device calibrated with the
+    manufacturer's programs. Devices with an active wrist render torques. Axes are those of the
+    library: x towards the user, y to the right, z up.
 
     Parameters
     ----------
     max_force, max_torque
-        The most that is rendered [N], [N m]; the library limits to them, too.
+        Largest rendered force [N] and torque [N m], also set in the library.
     library
-        Path of the library; None: that in the environment variable ``REDUCEDFEM_DHD``, or
-        ``libdhd.so.3``, ``libdrd.so.3``, ``libdhd.so`` where the system looks for libraries.
+        Path of the library; None: the environment variable ``REDUCEDFEM_DHD``, or
+        ``libdhd.so.3``, ``libdrd.so.3``, ``libdhd.so`` on the system's library path.
 
     Raises
     ------
     InputError, InputTypeError
-        A value that is not allowed.
+        A value is not allowed.
     """
 
     __slots__ = ()
@@ -609,37 +605,34 @@ class ForceDimension(Device):
 
 
 class OpenHaptics(Device):
-    """A device of 3D Systems (Touch, Phantom), by the maker's library OpenHaptics HD.
+    """Device of 3D Systems (Touch, Phantom), by the manufacturer's library OpenHaptics HD.
 
-    Not yet run on hardware: written to the library's documentation and exercised against a
-    stand-in. The library and the driver of the device must be installed, the device calibrated
-    with the maker's programs. Its axes are those of the library: x to the right, y up, z towards
-    the user.
+    Not yet run on hardware: written to the library's documentation and tested against a stand-in.
+    The library and the driver must be installed, the device calibrated with the manufacturer's
+    programs. Axes are those of the library: x to the right, y up, z towards the user.
 
-    Torques are rendered when `max_torque` asks for them, by devices with six actuated degrees of
-    freedom: by a parameter that the library calls deprecated, with a unit that is told
-    differently. Try with small ones which it is.
-
-    The library's own thread makes the cycles, at its rate: a session with it is started, not
-    run cycle by cycle, and one such device is open at a time.
+    The library's own thread makes the cycles, at its rate: such a session must be started, `run`
+    is not possible, and only one such device can be open.
 
     Parameters
     ----------
     name
-        As the maker's setup program calls it; None: the default device.
+        Name of the device in the manufacturer's setup program; None: the default device.
     max_torque
-        The most that is rendered [N m]; 0: forces only.
+        Largest rendered torque [N m], by devices with six actuated degrees of freedom, through a
+        parameter that the library calls deprecated; 0: forces only.
     torque_unit
-        In which the library takes torques [N m]: its reference is said to have 1, programs that
-        ran on devices 0.001, which sends numbers a thousand times as large.
+        Unit in which the library takes torques [N m]. Sources disagree: 1 by its reference,
+        0.001 in programs that ran on devices, which sends values 1000 times as large. Test with
+        small torques.
     library
-        Path of the library; None: that in the environment variable ``REDUCEDFEM_HD``, or
-        ``libHD.so`` where the system looks for libraries.
+        Path of the library; None: the environment variable ``REDUCEDFEM_HD``, or ``libHD.so`` on
+        the system's library path.
 
     Raises
     ------
     InputError, InputTypeError
-        A value that is not allowed.
+        A value is not allowed.
     """
 
     __slots__ = ()
@@ -665,7 +658,7 @@ class OpenHaptics(Device):
 
 def _address(value: tuple[str, int], name: str) -> tuple[str, int]:
     try:
-        if isinstance(value, str | bytes):  # two characters are a pair, too
+        if isinstance(value, str | bytes):  # a text of two characters would unpack
             raise TypeError
         host, port = value
     except (TypeError, ValueError):
@@ -676,7 +669,7 @@ def _address(value: tuple[str, int], name: str) -> tuple[str, int]:
 
 
 def _shown(path: str) -> str:
-    """Return it as it can be printed: systems have names that are no text."""
+    """Return a printable form of a path, which may not be valid UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
@@ -699,19 +692,19 @@ def _libraries(
 
 @dataclass(frozen=True)
 class DeviceProbe:
-    """Result of looking for a device.
+    """Result of the search for one kind of device.
 
     Attributes
     ----------
     kind
-        The class that makes it.
+        Name of the class of the device.
     found
-        True if it answered.
+        True if a device responded.
     looked_for
-        Places that were tried: libraries, sockets, addresses, and which environment
-        variable told them.
+        Libraries, sockets and addresses that were tried, with the environment variable that
+        named them.
     detail
-        Name and abilities of what was found, or why nothing was.
+        Name and capabilities of the device, or the reason of the failure.
     """
 
     kind: str
@@ -720,20 +713,20 @@ class DeviceProbe:
     detail: str
 
     def __str__(self) -> str:
-        """Return it in some lines."""
+        """Return a text of a few lines."""
         lines = [f"{self.kind}: {'found' if self.found else 'not found'}", f"  {self.detail}"]
         return "\n".join([*lines, *(f"  looked for {what}" for what in self.looked_for)])
 
 
 def probe_devices() -> list[DeviceProbe]:
-    """Look for devices of every kind, with the settings that their classes have by default.
+    """Search for devices of every kind, with the default settings of their classes.
 
-    Nothing is moved and no force is switched on. A client of `UdpDevice` is listened for,
-    for a tenth of a second.
+    No device is moved and no force is enabled. The search for a client of `UdpDevice` takes 0.1 s.
 
     Returns
     -------
     list of DeviceProbe
+        One result for each kind.
     """
     found = []
     for kind, make in (
@@ -747,7 +740,7 @@ def probe_devices() -> list[DeviceProbe]:
             device: Device = make()
             looked_for = device._looked_for
             detail, there = _abilities(*_core.probe_device(device._core)), True
-        except (DeviceError, InputError) as error:  # a variable of the environment may be absurd
+        except (DeviceError, InputError) as error:  # InputError: an environment variable is invalid
             detail, there = str(error), False
         found.append(DeviceProbe(kind, there, looked_for, detail))
     return found

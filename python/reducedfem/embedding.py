@@ -1,4 +1,4 @@
-"""Points carried by a volume mesh."""
+"""Points that move with a volume mesh."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from reducedfem.mesh import Mesh
 
 __all__ = ["Embedding", "beside_mesh"]
 
-# part of the size of a mesh by which points may lie outside, coarse as its elements may be
+# distance from the mesh, relative to its size, above which points are taken for misplaced
 _BESIDE = 0.05
-# what has so many points, or more, is not so many times smaller than the mesh that carries it
+# a point set with at least this many points is expected to be of the size of the mesh
 _MANY = 100
 _SMALLER = 500.0
 
@@ -32,31 +32,33 @@ class _HasVectors(Protocol):
 class Embedding:
     """Points that move with a volume mesh, such as the vertices of a fine surface.
 
-    Each point is a weighted sum of the nodes of one element, so a field on the nodes
-    becomes one on the points, and forces at the points become forces at the nodes that
-    do the same work. Inside the mesh the weights are the element's shape functions. A
-    point outside is carried by the element of the nearest boundary face: by its
-    barycentric coordinates (tetrahedra of four nodes), or extrapolated to first order from
-    the place of the element nearest to it (others; curved faces of second-order elements are
-    searched as flat triangles, four or six each, so that with strong curvature the neighbour of the
-    nearest element may be taken, and the distance is to that). Weights always sum to 1 and
-    carry linear fields exactly, so rigid motions stay rigid even outside; far outside (by
-    many elements) deformations are magnified in proportion to the distance.
+    Each point is a weighted sum of the nodes of one element. A field at the nodes gives a field at
+    the points, and forces at the points give forces at the nodes that do the same work. Inside the
+    mesh the weights are the shape functions of the element.
+
+    A point outside belongs to the element of the nearest boundary face. Its weights are the
+    barycentric coordinates of a four-node tetrahedron, or the first-order extrapolation from the
+    nearest point of another element. For the search, curved faces of second-order elements are
+    replaced by four or six flat triangles, so a neighbour of the nearest element may be selected
+    if the curvature is strong; `distance` refers to these triangles. Weights sum to 1 and
+    reproduce linear fields exactly, so rigid motion stays rigid. Far outside (by many elements)
+    deformations are magnified in proportion to the distance.
 
     Parameters
     ----------
     mesh
-        The mesh that carries.
+        Mesh that moves the points.
     points
         Rest positions [m], shape (v, 3).
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Raises
     ------
     InputError, InputTypeError
-        `points` has a wrong shape, is empty or has a value that is not finite or too large to
-        be squared; `mesh` is no Mesh.
+        `points` has a wrong shape, is empty, or has a value that is not finite or whose square
+        overflows; `mesh` is not a Mesh.
     """
 
     __slots__ = ("__weakref__", "_core", "_mesh", "_points")
@@ -74,7 +76,7 @@ class Embedding:
 
     @property
     def mesh(self) -> Mesh:
-        """The mesh that carries the points."""
+        """Mesh that moves the points."""
         return self._mesh
 
     @property
@@ -89,17 +91,17 @@ class Embedding:
 
     @property
     def elements(self) -> NDArray[np.int32]:
-        """Element that carries each point, read-only, shape (v,)."""
+        """Element of each point, read-only, shape (v,)."""
         return self._core.elements
 
     @property
     def nodes(self) -> NDArray[np.int32]:
-        """Nodes of that element, read-only, shape (v, 4) or (v, 8)."""
+        """Nodes of the element of each point, read-only, shape (v, nodes per element)."""
         return self._core.nodes
 
     @property
     def weights(self) -> NDArray[np.float64]:
-        """Weight of each of these nodes, read-only, shape (v, 4) or (v, 8)."""
+        """Weights of these nodes, read-only, shape (v, nodes per element)."""
         return self._core.weights
 
     @property
@@ -109,22 +111,23 @@ class Embedding:
 
     @property
     def outside(self) -> NDArray[np.bool_]:
-        """Mask of points that lie in no element, shape (v,)."""
+        """Mask of the points outside all elements, shape (v,)."""
         mask: NDArray[np.bool_] = self._core.distance > 0
         return mask
 
     def interpolate(self, u: ArrayLike) -> NDArray[np.float64]:
-        """Return a field on the nodes, such as a displacement, at the points.
+        """Return the values at the points of a field at the nodes.
 
         Parameters
         ----------
         u
-            Shape (n, 3) or (3n,), of any unit: displacements [m], velocities, ...
+            Field at the nodes, such as displacements or velocities, shape (n, 3) or (3n,), in any
+            unit.
 
         Returns
         -------
         (v, 3) array
-            In the same unit.
+            Field at the points, in the same unit.
 
         Raises
         ------
@@ -134,7 +137,7 @@ class Embedding:
         return self._core.interpolate(array_like(u, "u"), threads())
 
     def distribute(self, f: ArrayLike) -> NDArray[np.float64]:
-        """Return forces at the points as forces at the nodes that do the same work.
+        """Return the forces at the nodes that do the same work as forces at the points.
 
         This is the transpose of `interpolate`.
 
@@ -156,8 +159,8 @@ class Embedding:
         Warns
         -----
         GeometryWarning
-            A force acts at a point that is farther outside than its element is large: by a
-            lever of that length.
+            A force acts at a point whose distance from the mesh exceeds the size of its element,
+            so the nodal forces are magnified.
         """
         self._warn_of_levers(field(f, "f", self.n_points))
         return self._core.distribute(array_like(f, "f"))
@@ -183,12 +186,12 @@ class Embedding:
         Parameters
         ----------
         basis
-            A Basis, or an array of shape (r, n, 3).
+            A `Basis`, or an array of shape (r, n, 3).
 
         Returns
         -------
         (r, v, 3) array
-            In the unit of `basis`.
+            Basis vectors at the points, in the unit of `basis`.
 
         Raises
         ------
@@ -209,9 +212,9 @@ class Embedding:
 
 
 def beside_mesh(embedding: Embedding, whole: str, points: str) -> str:
-    """Say in what way points do not fit their mesh, so that something is wrong; empty: none.
+    """Return a text about points that do not match their mesh; empty if they do.
 
-    `whole` is what the points are of, `points` the name of their array.
+    `whole` names the object of the points, `points` their array.
     """
     nodes, x, distance = embedding.mesh.nodes, embedding.points, embedding.distance
     side, extent = np.linalg.norm(np.ptp(nodes, axis=0)), np.linalg.norm(np.ptp(x, axis=0))

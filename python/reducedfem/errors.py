@@ -1,4 +1,4 @@
-"""The exceptions of reducedfem, and its warnings.
+"""Exceptions and warnings of reducedfem.
 
 Every exception derives from `ReducedFEMError` and from the built-in exception that
 fits, so both ``except rf.ReducedFEMError`` and ``except ValueError`` work.
@@ -48,15 +48,15 @@ class InputTypeError(ReducedFEMError, TypeError):
 
 
 class MeshError(InputError):
-    """A mesh or surface is not usable: inverted, degenerate, empty, not held."""
+    """A mesh or surface is not usable: inverted, degenerate, empty, or free to move rigidly."""
 
 
 class MissingPackageError(ReducedFEMError, ImportError):
-    """An optional package is not installed; the message says which, and how to install it."""
+    """An optional package is not installed; the message names it and says how to install it."""
 
 
 class MissingMatplotlibError(MissingPackageError):
-    """Matplotlib, which pictures need, is not installed."""
+    """Matplotlib, which is required for pictures, is not installed."""
 
 
 class SingularMatrixError(ReducedFEMError, LinAlgError):
@@ -68,12 +68,12 @@ class ConvergenceError(ReducedFEMError, RuntimeError):
 
 
 class StaticConvergenceError(ConvergenceError):
-    """No static equilibrium was found under the whole load; what was found is in it.
+    """No static equilibrium was found under the whole load; contains the part reached.
 
     Parameters
     ----------
     message
-        Says how far it went and why not further.
+        Text with the fraction of the load reached and the reason of the failure.
     displacement
         Equilibrium under ``report.fraction`` of the load [m], shape (n, 3).
     report
@@ -92,15 +92,15 @@ class StaticConvergenceError(ConvergenceError):
 
 
 class DivergedError(ReducedFEMError, RuntimeError):
-    """A simulation became non-finite or moved far beyond its size; its last good state is kept."""
+    """A simulation became non-finite or moved far beyond its size; the last valid state is kept."""
 
 
 class DeviceError(ReducedFEMError, OSError):
-    """A device is missing, cannot be opened or has failed; the message says what was looked for."""
+    """A device is missing, cannot be opened or has failed; the message names the device."""
 
 
 class FileFormatError(ReducedFEMError, OSError):
-    """A file is missing, unreadable, damaged or not what it claims to be."""
+    """A file is missing, unreadable, damaged or of another format than its name says."""
 
 
 class InternalError(ReducedFEMError, RuntimeError):
@@ -108,19 +108,19 @@ class InternalError(ReducedFEMError, RuntimeError):
 
 
 class GeometryWarning(UserWarning):
-    """A shape is likely not the one that is meant.
+    """A shape is probably wrong.
 
-    A shell or a field lies beside the mesh that carries it (a unit or place is likely wrong), or
-    a surface is so open that its inside is uncertain.
+    A shell or a field lies beside the mesh to which it is attached (probably a wrong unit or
+    position), or a surface is so open that its inside is uncertain.
 
-    ``warnings.simplefilter("error", rf.GeometryWarning)`` makes it an error, and ``"ignore"``
-    silences it.
+    ``warnings.simplefilter("error", rf.GeometryWarning)`` turns the warning into an error, and
+    ``"ignore"`` silences it.
     """
 
 
 class PlausibilityWarning(UserWarning):
-    """A unit, a support, a size of cells or an argument is unlikely to be what was meant.
+    """A unit, a support, a cell size or an argument is probably wrong.
 
-    ``warnings.simplefilter("error", rf.PlausibilityWarning)`` makes it an error, and
+    ``warnings.simplefilter("error", rf.PlausibilityWarning)`` turns the warning into an error, and
     ``"ignore"`` silences it.
     """

@@ -1,4 +1,4 @@
-"""Explicit time integration, and what it needs to know: frequencies and stable steps."""
+"""Explicit time integration by central differences, natural frequencies and stable time steps."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ from reducedfem.solid import Solid
 
 __all__ = ["CentralDifferences", "CentralReport", "Spectrum", "spectrum", "stable_step"]
 
-# of the stable step at rest, when no dt is given: most solids stiffen as they deform
+# fraction of the stable step at rest that is the default dt: most solids stiffen as they deform
 _FRACTION = 0.5
 
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Range of natural frequencies, as `spectrum` returns it.
+    """Lowest and highest natural frequency; returned by `spectrum`.
 
     Attributes
     ----------
     lowest, highest
-        Frequencies [Hz]. A negative one stands for an imaginary frequency: the tangent has a
-        negative eigenvalue there, and the equilibrium is not stable.
+        Frequencies [Hz]. A negative value stands for an imaginary frequency: the tangent has a
+        negative eigenvalue, and the equilibrium is unstable.
     """
 
     lowest: float
@@ -52,15 +52,15 @@ class Spectrum:
 
 @dataclass(frozen=True)
 class CentralReport:
-    """Statistics since the last reset.
+    """Statistics of a `CentralDifferences` since the last reset.
 
     Attributes
     ----------
     steps
         Steps taken.
     stable_step
-        The stable step at rest [s], found when the simulation was made; NaN where `stable_step`
-        does not know it.
+        Stable step at rest [s], computed when the simulation was created; NaN if it is not known,
+        see `stable_step`.
     """
 
     steps: int
@@ -74,37 +74,33 @@ def _frequency(eigenvalue: float) -> float:
 def spectrum(
     system: ReducedSolid | Solid, q: ArrayLike | None = None, *, lumped: bool = False
 ) -> Spectrum:
-    """Return the lowest and the highest natural frequency of a system.
-
-    Those of K x = omega^2 M x. A reduced model in a basis with modal derivatives has far
-    higher ones than the linear modes it is made of, and an unreduced solid higher ones
-    still (Barbic 2007, table 2.1): that is what explicit integration suffers from.
+    """Return the lowest and the highest natural frequency of a system, from K x = omega^2 M x.
 
     Parameters
     ----------
     system
-        A reduced model, or a solid held at its fixed nodes.
+        A reduced model, or a solid with enough fixed nodes that no part of it can move rigidly.
     q
-        Reduced coordinates (r,) at which the tangent is taken; None: rest. Of an unreduced
-        solid the spectrum at rest is available only.
+        Reduced coordinates (r,) at which the tangent K is evaluated; None: rest. Must be None
+        for a `Solid`, whose spectrum is available at rest only.
     lumped
-        For an unreduced solid: its highest frequency with the lumped mass instead of the
-        consistent one. It is lower where no cells are cut. `CentralDifferences` uses the lumped
-        mass, except of cut cells.
+        Use the lumped mass instead of the consistent mass for the highest frequency of a `Solid`.
+        It gives a lower frequency, except for cut cells. `CentralDifferences` uses the lumped
+        mass, except for cut cells.
 
     Returns
     -------
     Spectrum
-        In Hz. Of a reduced model from all eigenvalues; of a solid the lowest as by
-        `Solid.linear_modes`, the highest by Lanczos' method, mostly to 4 digits and never
-        above the true one but for rounding.
+        Frequencies [Hz]. For a reduced model they follow from all eigenvalues. For a solid the
+        lowest is that of `Solid.linear_modes`; the highest comes from Lanczos' method, which
+        gives mostly 4 digits and, but for rounding, never more than the exact value.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type, shape or value; `q` for an unreduced solid.
+        An argument has a wrong type, shape or value; `q` is given for a solid.
     MeshError
-        Some part of the solid is not held.
+        Some part of the solid can move rigidly.
     """
     flag(lumped, "lumped")
     if isinstance(system, ReducedSolid):
@@ -128,39 +124,38 @@ def stable_step(
     damping: Sequence[float] = (0.0, 0.0),
     strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
 ) -> float:
-    """Return the largest time step with which `CentralDifferences` is stable near a state.
+    """Return the largest time step for which `CentralDifferences` is stable near a state.
 
-    That is 2 / omega for the highest natural frequency omega [rad/s] of the tangent, less
-    with stiffness damping: 2 (sqrt(1 + xi^2) - xi) / omega, xi = beta omega / 2 being the
-    damping ratio of that mode. (Barbic 2007, section 2.9.1, names a whole period of it,
-    2 pi / omega: at that step the scheme multiplies the mode by about -37 in each step.)
-    Solids mostly stiffen as they deform, so motions of large amplitude need smaller steps
-    than the stable one at rest.
+    The step is 2 / omega for the highest natural frequency omega [rad/s] of the tangent, and less
+    with stiffness damping: 2 (sqrt(1 + xi^2) - xi) / omega, where xi = beta omega / 2 is the
+    damping ratio of that mode (compare Barbic 2007, section 2.9.1, and
+    ``docs/time_integration.md``). Solids mostly stiffen as they deform, so motions of large
+    amplitude need smaller steps than the stable step at rest.
 
     Parameters
     ----------
     system
-        The system. An unreduced solid has the same mass as in `CentralDifferences`. Of a
-        `SecondOrderSystem` with a damping matrix the step is not known.
+        The system. A `Solid` has the same mass as in `CentralDifferences`. A `SecondOrderSystem`
+        must not have a damping matrix.
     q
-        Reduced coordinates (r,) or displacements [m] (n, 3) at which the tangent is taken;
-        None: rest. A `SecondOrderSystem` has one tangent.
+        Reduced coordinates (r,) or displacements [m] (n, 3) at which the tangent is evaluated;
+        None: rest. Must be None for a `SecondOrderSystem`, whose tangent is constant.
     damping
-        Local Rayleigh damping (alpha [1/s], beta [s]), with the stiffness at `q`. Mass damping
-        does not shorten the stable step.
+        Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0, with the stiffness at `q`.
+        Mass damping does not shorten the stable step.
     strain_rate
-        Strain-rate damping as well; its highest rate is taken as that of the highest mode,
-        which is on the safe side. None: that of the model, if it has any.
+        Additional strain-rate damping. Its highest rate is attributed to the highest mode, which
+        is conservative. None: the damping of the model, if it has any.
 
     Returns
     -------
     float
-        In s. Exact for a reduced model and a projected solid, an eigenvalue to solver accuracy
-        for a `SecondOrderSystem`. For an unreduced solid with lumped mass it is safe,
-        mostly 0 to 15 % below the true limit: it follows from an upper bound of the highest
-        frequency (Collatz and Wielandt's for the matrix of absolute values). For cut cells,
-        which have the consistent mass, it follows from an estimate of that frequency by
-        Lanczos' method, minus 1 %. Infinite if the tangent has no positive eigenvalue.
+        Time step [s]. Exact for a `ReducedSolid` and a `ProjectedSolid`; of the accuracy of the
+        eigenvalue solver for a `SecondOrderSystem`. For a `Solid` with lumped mass it is safe,
+        mostly 0 to 15 % below the exact limit: it follows from an upper bound of the highest
+        frequency (Collatz and Wielandt's bound for the matrix of absolute values). For cut cells,
+        which have the consistent mass, it follows from an estimate of that frequency by Lanczos'
+        method, minus 1 %. Infinite if the tangent has no positive eigenvalue.
 
     Raises
     ------
@@ -193,42 +188,44 @@ def stable_step(
 class CentralDifferences(Simulation):
     """Explicit integration by central differences (Barbic 2007, section 2.9.1).
 
-    Newmark's scheme with beta = 0, gamma = 1/2: the stiffness is never factored, but steps must
-    be shorter than the fastest oscillation allows, see `stable_step`. The right choice for
-    unreduced solids under impacts, and as an independent check of `ImplicitNewmark`; for
-    reduced models `ImplicitNewmark` is mostly faster.
+    Newmark's scheme with beta = 0, gamma = 1/2. No stiffness matrix is factored, but steps must be
+    shorter than `stable_step`. Suits unreduced solids under impacts and independent checks of
+    `ImplicitNewmark`, which is mostly faster for reduced models.
 
-    A step of a `ReducedSolid` evaluates the reduced force once and allocates nothing. A
-    `Solid` has its lumped mass, and its elements are visited on all threads; no matrix is
-    made, except for stiffness damping, which needs the tangent and makes a step several
-    times as long. Cut cells (`voxelize`) have their consistent mass instead, which is
-    factored once: with lumped mass, some of their motions would be far too slow.
-    Stiffness damping acts on the velocity half a step earlier: the scheme is of first order
-    with it, of second order without. Methods may be called from several threads; each waits
-    for some steps of another, not for its whole call.
+    A step of a `ReducedSolid` evaluates the reduced force once and allocates nothing. A `Solid`
+    has its lumped mass, and its elements are evaluated on all threads; stiffness damping requires
+    its tangent matrix and makes a step several times as long. Cut cells (`voxelize`) have their
+    consistent mass instead, which is factored once. Stiffness damping acts on the velocity half a
+    step earlier: the scheme is of first order with it, of second order without. See
+    ``docs/time_integration.md``.
+
+    Methods may be called from several threads. A call waits for a few steps of another call, not
+    for its end.
 
     Parameters
     ----------
     system
-        The simulated system.
+        The simulated system: `ReducedSolid`, `ProjectedSolid`, `Solid` or `SecondOrderSystem`.
     dt
-        Time step [s]; None: half of the stable step at rest.
+        Time step [s], positive; None: half of the stable step at rest.
     damping
-        Local Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the present
-        q; see `ImplicitNewmark`.
+        Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0: C = alpha M + beta K(q),
+        K at the current q; see `ImplicitNewmark`.
     strain_rate
-        Strain-rate damping as well: a `StrainRateDamping` of the solid, or its reduction for
-        a reduced model. None: that of the model, if it has any. It acts like stiffness damping
-        half a step earlier; for a solid it needs no matrix.
+        Additional damping by the rate of strain: a `StrainRateDamping` of the solid, or a
+        `ReducedStrainRateDamping` for a reduced model. None: the damping of the model, if it has
+        any. It acts half a step earlier, like stiffness damping, but requires no matrix for a
+        solid.
     deformation_only
         Accept a model of a free body; see `ImplicitNewmark`.
     gravity
-        Acceleration of free fall [m/s^2], shape (3,); see `ImplicitNewmark`.
+        Gravitational acceleration [m/s^2], shape (3,); see `ImplicitNewmark`.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument is out of its range, or the model is that of a free body.
+        An argument has a wrong type, is out of range, or the model is that of a free body; `dt`
+        is None and the system has no stiffness at rest or its stable step is not known.
     MeshError
         All nodes of the solid are fixed.
     """

@@ -1,4 +1,4 @@
-"""Signed distance fields: regular grids of samples, shapes with a formula, and what joins them."""
+"""Signed distance fields: grids of samples, analytic shapes and their combinations."""
 
 from __future__ import annotations
 
@@ -40,17 +40,17 @@ _Value = TypeVar("_Value")
 
 
 class Field:
-    """Signed distance as a function of place: negative inside, in metres.
+    """Signed distance as a function of position [m], negative inside.
 
-    This is the base of `DistanceField`, `SphereField`, `BoxField`, `PlaneField`, `CapsuleField`,
-    `UnionField`, `IntersectionField`, `ComplementField` and `OffsetField`; it is not made itself.
-    Fields cannot be changed and may be shared by threads. ``a | b`` is the union of two, ``a & b``
-    the intersection, ``a - b`` the difference and ``~a`` the complement.
+    Base class of `DistanceField`, `SphereField`, `BoxField`, `PlaneField`, `CapsuleField`,
+    `UnionField`, `IntersectionField`, `ComplementField` and `OffsetField`. Fields are immutable
+    and may be shared by threads. ``a | b`` is the union, ``a & b`` the intersection, ``a - b`` the
+    difference and ``~a`` the complement.
 
     Attributes
     ----------
     None
-        The kinds have theirs.
+        Attributes belong to the subclasses.
     """
 
     __slots__ = ("__weakref__", "_core")
@@ -88,8 +88,8 @@ class Field:
     def gradient(self, points: ArrayLike) -> NDArray[np.float64]:
         """Return the gradient of the signed distance at points.
 
-        It is the derivative of what `distance` returns, so that of an interpolant its length is
-        not exactly one. Where there is a kink it is that of one side.
+        It is the derivative of `distance`; for an interpolated field its length is not exactly
+        one. At a kink it is the derivative of one side.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class Field:
         Returns
         -------
         (n, 3) or (3,) array
-            Gradients, which point away from the object.
+            Gradients, pointing away from the object.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class Field:
     def distance_and_gradient(
         self, points: ArrayLike
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return what `distance` and `gradient` return, at the cost of one.
+        """Return signed distance and gradient at points, at the cost of the gradient.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Field:
         Returns
         -------
         distance, gradient
-            Arrays of shapes (n,) and (n, 3), or () and (3,).
+            Arrays of shapes (n,) [m] and (n, 3), or () and (3,).
 
         Raises
         ------
@@ -133,7 +133,7 @@ class Field:
         return distance.reshape(shape), gradient.reshape(*shape, 3)
 
     def union(self, *others: Field) -> UnionField:
-        """Return the field of this object and others together.
+        """Return the union of this object and others.
 
         Parameters
         ----------
@@ -147,12 +147,12 @@ class Field:
         Raises
         ------
         InputTypeError
-            One of them is no Field.
+            An argument is not a Field.
         """
         return UnionField([self, *_fields(others, "others")])
 
     def intersection(self, *others: Field) -> IntersectionField:
-        """Return the field of what this object and others have in common.
+        """Return the intersection of this object and others.
 
         Parameters
         ----------
@@ -162,17 +162,17 @@ class Field:
         Returns
         -------
         IntersectionField
-            Outside it is a lower bound of the distance.
+            Outside of the object a lower bound of the distance.
 
         Raises
         ------
         InputError, InputTypeError
-            One of them is no Field; unions make it too large.
+            An argument is not a Field; unions among them give too many parts.
         """
         return IntersectionField([self, *_fields(others, "others")])
 
     def difference(self, *others: Field) -> IntersectionField:
-        """Return the field of this object without what others take away.
+        """Return the difference: this object without the others.
 
         Parameters
         ----------
@@ -182,18 +182,18 @@ class Field:
         Returns
         -------
         IntersectionField
-            Of this field and the complements of the others. Outside it is a lower bound of the
-            distance.
+            Intersection of this field and the complements of the others. Outside of the object a
+            lower bound of the distance.
 
         Raises
         ------
         InputError, InputTypeError
-            One of them is no Field; intersections among them make it too large.
+            An argument is not a Field; intersections among them give too many parts.
         """
         return IntersectionField([self, *map(ComplementField, _fields(others, "others"))])
 
     def complement(self) -> ComplementField:
-        """Return the field of what is outside of this object: minus this one.
+        """Return the complement of this object: its field is minus this one.
 
         Returns
         -------
@@ -202,7 +202,7 @@ class Field:
         Raises
         ------
         InputError
-            Intersections of unions make it too large.
+            Intersections of unions give too many parts.
         """
         return ComplementField(self)
 
@@ -225,12 +225,12 @@ class Field:
         return ComplementField(self)
 
     def offset(self, by: float) -> OffsetField:
-        """Return the field of the object made larger all round.
+        """Return the field of the object enlarged by a distance on all sides.
 
         Parameters
         ----------
         by
-            Distance [m]; negative makes it smaller.
+            Distance [m]; negative: the object shrinks.
 
         Returns
         -------
@@ -239,13 +239,13 @@ class Field:
         Raises
         ------
         InputError, InputTypeError
-            `by` is no finite number.
+            `by` is not a finite number.
         """
         return OffsetField(self, by)
 
 
 _SKIN = "pass an offset [m]: the object is then all that is within it of the surface"
-_FARTHEST = 1e150  # whose squares are finite; csrc/sdf/field.c
+_FARTHEST = 1e150  # squares stay finite; csrc/sdf/field.c
 
 
 def _triple(value: ArrayLike, name: str) -> NDArray[np.float64]:
@@ -269,7 +269,7 @@ def _resolution(value: int | Sequence[int]) -> tuple[int, int, int]:
 
 
 def _known(value: _Value | None) -> _Value:
-    """Return what a field of a grid has."""
+    """Return a value that is not None for fields on grids."""
     assert value is not None
     return value
 
@@ -279,21 +279,20 @@ def _plain(array: NDArray[np.float64]) -> str:
 
 
 class DistanceField(Field, Saved):
-    """A signed distance field on a regular grid, interpolated trilinearly.
+    """Signed distance field on a regular grid, interpolated trilinearly.
 
-    `from_surface` makes one of a triangle surface. Outside the box of the grid the distance is
-    the lower bound d_box + d_boundary: the distance to the box and the smallest sample on its
-    sides (B07, inequality 3.14), where that is positive, else d_box. It drops to this bound at
-    the sides of the box.
+    `from_surface` makes one from a triangle surface. Outside of the box of the grid the distance
+    is the lower bound d_box + max(d_boundary, 0): the distance to the box and the smallest sample
+    on its sides (Barbic 2007, inequality 3.14). It drops to this bound at the sides of the box.
 
     Parameters
     ----------
     values
         Samples [m], shape (nx, ny, nz), each 2 or more; stored as float32.
     origin
-        Place of the sample (0, 0, 0) [m], shape (3,).
+        Position of the sample (0, 0, 0) [m], shape (3,).
     spacing
-        Of the samples [m]: a number, or one for each axis, shape (3,).
+        Spacing of the samples [m]: a number, or one per axis, shape (3,).
 
     Raises
     ------
@@ -309,7 +308,7 @@ class DistanceField(Field, Saved):
         steps = reals(spacing, "spacing")
         if steps.shape == ():
             steps = np.full(3, steps)
-        # what float32 cannot hold is refused as not finite
+        # values beyond float32 become infinite, and are rejected as not finite
         with np.errstate(over="ignore"):
             self._core = _core.field_from_values(
                 array_like(values, "values"),
@@ -335,7 +334,7 @@ class DistanceField(Field, Saved):
         error: float,
         provenance: Mapping[str, Any],
     ) -> DistanceField:
-        """Return a field with the samples of another, whose error is known."""
+        """Return a field from samples with a known error."""
         return cls._made(
             _core.field_from_values(values, origin, spacing, error, threads()), provenance
         )
@@ -354,49 +353,48 @@ class DistanceField(Field, Saved):
     ) -> DistanceField:
         """Return the signed distance field of a triangle surface.
 
-        A closed surface is the boundary of the object, whichever way it faces; its distances are
-        signed by angle-weighted pseudonormals. If the surface crosses itself (which is found
-        exactly, see `Surface.self_intersections`), or parts of it are inside others or face
-        different ways, they are signed by winding numbers: inside is what the surface winds
-        around. Distances inside are then those from the boundary
-        of that: walls hidden in parts that overlap do not count; where they come to the boundary
-        it is known to a quarter of a voxel, and parts less than a thousandth of a voxel apart
-        count as one. Triangles and parts that face another way than the others are turned first.
+        A closed surface of either orientation is the boundary of the object; signs are those of
+        angle-weighted pseudonormals. If the surface crosses itself (tested exactly, see
+        `Surface.self_intersections`), or parts are nested or inconsistently oriented, winding
+        numbers give the sign: the inside is the region that the surface winds around, and
+        distances are those from its boundary. Hidden walls in overlapping parts do not count;
+        where they meet the boundary it is accurate to a quarter of a voxel, and parts closer than
+        a thousandth of a voxel count as one. Inconsistent triangles and parts are flipped first.
 
-        Of an open surface inside is where its winding number (`Surface.winding`) is above 1/2,
-        and holes are capped where it is 1/2: by the iso-surface of the samples' winding numbers,
-        which along the rims of holes is known to a voxel. Walls wholly inside do not count. Any
-        other surface, a polygon soup of single sheets, has no inside: the object is then
-        everything within `offset` of it and whatever that encloses (B07 3.6).
+        Of an open surface the inside has winding numbers (`Surface.winding`) above 1/2. Holes are
+        capped by the iso-surface 1/2 of the samples' winding numbers, accurate to a voxel along
+        the rims; walls wholly inside do not count. Any other surface, such as single sheets, has
+        no inside: the object is the region within `offset` of it and all that this region
+        encloses (Barbic 2007, section 3.6).
 
         Parameters
         ----------
         surface
-            The surface; closed ones are recognised with vertices at the same place made one.
-            Triangles less than 1e-14 times as high as they are long count as lines.
+            Surface; vertices at the same position are merged to test if it is closed. Triangles
+            with a height less than 1e-14 of their length count as lines.
         resolution
-            Voxels along the side of the box, or three numbers, along x, y and z (as a `box` that
-            is no cube asks for); samples are one more.
+            Voxels along the side of the box, or three numbers, along x, y and z, for a `box` that
+            is not a cube; samples are one more.
         expand
-            The box is the cube about the centre of the surface's bounding box whose side is that
-            many times the longest side of the bounding box (B07 3.11); 1 or more.
+            Ratio, 1 or more, of the side of the box, a cube about the centre of the surface's
+            bounding box, to the longest side of the bounding box (B07 3.11).
         offset
-            None: 0 for surfaces with an inside, 1.4 voxels for others. A number [m]: the distance
-            is that from the surface at this distance, of closed surfaces too.
+            Distance [m] of the zero level from the surface, of closed surfaces too. None: 0 for
+            surfaces with an inside, 1.4 voxels for others.
         mode
-            ``"exact"``: every sample is the exact distance, rounded to float32. ``"fast"``: so are
-            samples up to 8 voxels from the surface; the others are interpolated from exact
-            distances at every fourth sample. Those are off by less than 2 diagonals of a voxel,
-            H / 2 with H = 4 diagonals, and too large by no more than H^2 / (8 d) at a distance d.
+            ``"exact"``: all samples are exact distances, rounded to float32. ``"fast"``: samples up
+            to 8 voxels from the surface are; the others are interpolated from exact distances at
+            every fourth sample, with errors below H / 2, H = 4 diagonals of a voxel, and at most
+            H^2 / (8 d) too large at a distance d.
         box
-            Corners [m], shape (2, 3), in place of the cube.
+            Corners of the box [m], shape (2, 3), in place of the cube.
         progress
             A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
         Returns
         -------
         DistanceField
-            Its `provenance` says how it was made.
+            Field whose `provenance` records the method.
 
         Raises
         ------
@@ -405,13 +403,13 @@ class DistanceField(Field, Saved):
         MeshError
             The surface has no extent, or `offset` is 0 and it encloses nothing.
         MemoryError
-            The resolution needs more memory than there is; the message says how much.
+            The resolution needs more memory than is available; the message gives both.
 
         Warns
         -----
         GeometryWarning
-            It is uncertain what is inside: the surface has holes as large as the body, which the
-            warning names, or is in part a single sheet.
+            The inside is uncertain: the surface has holes as large as the body, which the warning
+            names, or is in part a single sheet.
         """
         require(surface, Surface, "surface")
         choice(mode, "mode", ("exact", "fast"))
@@ -486,29 +484,29 @@ class DistanceField(Field, Saved):
         box: ArrayLike | None = None,
         progress: Progress = None,
     ) -> DistanceField:
-        """Return another field's values, sampled on a grid.
+        """Return another field, sampled on a grid.
 
-        One look-up in place of many parts: for fields of several objects, or to save one. For a
-        `DeformedField` at its coordinates q, ``DistanceField(values, origin, spacing)`` takes its
-        distances at the places of samples.
+        A grid needs one look-up in place of one per part, and can be saved. For a `DeformedField`
+        at coordinates q pass its distances at the samples to
+        ``DistanceField(values, origin, spacing)``.
 
-        Between samples the values are interpolated, so corners of the object are rounded by less
-        than a voxel. Samples of unions of shapes with a formula are known to be distances; those
-        of intersections, complements, shapes made smaller and grids are not, and balls far from
-        them are seen to be clear somewhat later in contact.
+        Interpolation rounds corners of the object by less than a voxel. Samples of unions of
+        analytic shapes are known to be distances; those of intersections, complements, shrunk
+        shapes and grids are not, and contact culls distant spheres less effectively.
 
         Parameters
         ----------
         field
-            The field. What the box does not hold of its object is left out.
+            Field to sample. Parts of the object outside of the box are left out.
         resolution
             Voxels along the side of the box, or three numbers, along x, y and z; samples are one
             more.
         expand
-            The box is the cube about the middle of what holds the object (of a grid: its box)
-            whose side is that many times the longest side of that; 1 or more.
+            Ratio, 1 or more, of the side of the box, a cube about the centre of the object's
+            bounding box (of a grid: its box), to the longest side of the latter.
         box
-            Corners [m], shape (2, 3), in place of the cube: needed where an object has no end.
+            Corners of the box [m], shape (2, 3), in place of the cube; required for unbounded
+            objects.
         progress
             A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -519,9 +517,9 @@ class DistanceField(Field, Saved):
         Raises
         ------
         InputError, InputTypeError
-            An argument is not allowed; the object has no end, or there is none.
+            An argument is not allowed; the object is unbounded or empty and no `box` is given.
         MemoryError
-            The resolution needs more memory than there is; the message says how much.
+            The resolution needs more memory than is available; the message gives both.
         """
         require(field, Field, "field")
         voxels, times = _resolution(resolution), number(expand, "expand")
@@ -552,13 +550,14 @@ class DistanceField(Field, Saved):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Record of how it was made, plain data that cannot be changed.
+        """Read-only record of the method, plain data.
 
-        Of `from_surface`: whether the surface is ``closed``, faced inwards (``turned``), crosses
-        itself (``crossing``), and the offset that was taken (``offset_m``). Where parts overlap
-        also how many triangles are hidden, wholly or in part (``hidden_triangles``), and how far
-        off distances inside may be at most (``depth_error_m``); where holes are capped, by how many
-        triangles (``cap_triangles``), and how far off distances near their rims may be.
+        Of `from_surface`: True or False for a surface that is ``closed``, faced inwards
+        (``turned``) or crosses itself (``crossing``), and the offset (``offset_m``). If parts
+        overlap, also the number of triangles hidden wholly or in part (``hidden_triangles``) and
+        the largest error of distances inside (``depth_error_m``); if holes are capped, the number
+        of triangles of the caps (``cap_triangles``), and ``depth_error_m`` for distances near the
+        rims.
         """
         return self._provenance
 
@@ -571,7 +570,7 @@ class DistanceField(Field, Saved):
         Parameters
         ----------
         path
-            ``.safetensors`` is added to a name without suffix; that of another format is refused.
+            File name; ``.safetensors`` is added if there is no suffix, others are refused.
 
         Raises
         ------
@@ -589,7 +588,7 @@ class DistanceField(Field, Saved):
 
     @property
     def origin(self) -> NDArray[np.float64]:
-        """Place of the sample (0, 0, 0) [m], read-only, shape (3,)."""
+        """Position of the sample (0, 0, 0) [m], read-only, shape (3,)."""
         return _known(self._core.origin)
 
     @property
@@ -607,21 +606,21 @@ class DistanceField(Field, Saved):
     def boundary(self) -> float:
         """Lower bound of the distance on the sides of the box [m]: d_boundary of B07 3.14.
 
-        It is the smallest sample there; of fields of surfaces less what distances may be lower
+        The smallest sample there; for fields of surfaces reduced by the bound of the difference
         between samples.
         """
         return _known(self._core.boundary)
 
     def isosurface(self, value: float = 0.0, *, progress: Progress = None) -> Surface:
-        """Return the surface on which the interpolated distance has a value.
+        """Return the surface on which the interpolated distance has a given value.
 
-        It is closed, manifold, and faces away from the object. Where the surface would leave
-        the box it is closed along the side of the box.
+        It is closed and manifold, faces away from the object, and follows the sides of the box
+        where the level set leaves the box.
 
         Parameters
         ----------
         value
-            The distance [m]: positive ones give surfaces around the object.
+            Distance [m]; positive: a surface around the object.
         progress
             A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -632,7 +631,7 @@ class DistanceField(Field, Saved):
         Raises
         ------
         InputError, InputTypeError
-            No sample is below `value`, or none above.
+            No sample is below `value`, or no sample is above.
         """
         level = number(value, "value")
         with callback(progress, "iso-surface") as call:
@@ -666,14 +665,14 @@ class DistanceField(Field, Saved):
 
 
 class SphereField(Field):
-    """The exact distance from a sphere.
+    """Exact signed distance from a sphere.
 
     Parameters
     ----------
     center
-        Its centre [m], shape (3,).
+        Centre [m], shape (3,).
     radius
-        Its radius [m], positive.
+        Radius [m], positive.
 
     Raises
     ------
@@ -695,12 +694,12 @@ class SphereField(Field):
 
 
 class BoxField(Field):
-    """The exact distance from a box with sides along the axes.
+    """Exact signed distance from a box with sides along the axes.
 
     Parameters
     ----------
     low, high
-        Its corners [m], shape (3,), low below high along every axis.
+        Corners [m], shape (3,), `low` below `high` along every axis.
 
     Raises
     ------
@@ -722,14 +721,14 @@ class BoxField(Field):
 
 
 class PlaneField(Field):
-    """The distance from a plane; what the normal points away from is inside.
+    """Signed distance from a half-space, which lies behind the plane.
 
     Parameters
     ----------
     point
-        A point of the plane [m], shape (3,).
+        Point of the plane [m], shape (3,).
     normal
-        The way out, shape (3,), of any length but zero.
+        Outward normal, shape (3,), of any length but zero.
 
     Raises
     ------
@@ -756,14 +755,14 @@ class PlaneField(Field):
 
 
 class CapsuleField(Field):
-    """The exact distance from a capsule: everything within a radius of a straight line.
+    """Exact signed distance from a capsule, the region within a radius of a line segment.
 
     Parameters
     ----------
     start, end
-        Ends of the line [m], shape (3,).
+        Ends of the segment [m], shape (3,).
     radius
-        The radius [m], positive.
+        Radius [m], positive.
 
     Raises
     ------
@@ -789,7 +788,7 @@ class CapsuleField(Field):
 
 
 def _fields(given: Sequence[Field], name: str) -> tuple[Field, ...]:
-    """Return fields, all of them checked."""
+    """Return fields as a tuple after checks."""
     try:
         found = tuple(given)
     except TypeError:
@@ -807,12 +806,12 @@ def _fields(given: Sequence[Field], name: str) -> tuple[Field, ...]:
     return found
 
 
-_DEPTH = 4  # of fields in fields whose texts are shown
-_SHOWN = 8  # fields of a union or an intersection
+_DEPTH = 4  # of nested fields shown by repr
+_SHOWN = 8  # number of parts shown by repr
 
 
 def _text(field: Field, depth: int = 0) -> str:
-    """Return what repr does, of fields in fields to some depth."""
+    """Return the text of repr, with nested fields down to a depth."""
     if not isinstance(field, _JoinedField | OffsetField | ComplementField):
         return repr(field)
     name = type(field).__name__
@@ -829,7 +828,7 @@ def _text(field: Field, depth: int = 0) -> str:
 
 
 class _JoinedField(Field):
-    """Several fields as one."""
+    """Base of unions and intersections."""
 
     __slots__ = ("_fields",)
 
@@ -847,7 +846,7 @@ class _JoinedField(Field):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """The fields it consists of, none of them one of its own kind."""
+        """Fields of the parts, with nested ones of the same kind flattened."""
         return self._fields
 
     def __repr__(self) -> str:
@@ -858,20 +857,20 @@ class _JoinedField(Field):
 
 
 class UnionField(_JoinedField):
-    """The distance from several objects: the smallest of theirs.
+    """Signed distance from a union: the smallest distance of its parts.
 
-    Outside it is exact where the parts are; inside, where they overlap, it is nearer to zero than
-    the distance to the surface of their union.
+    It is exact outside if the parts are exact. Inside, where parts overlap, it is nearer to zero
+    than the distance from the surface of the union.
 
     Parameters
     ----------
     fields
-        Fields of any kind, one or more; of unions among them those they consist of are taken.
+        Fields of any kind, one or more; unions among them are flattened.
 
     Raises
     ------
     InputError, InputTypeError
-        There is none, or something else.
+        The sequence is empty or has elements that are not Fields.
     """
 
     __slots__ = ()
@@ -880,24 +879,22 @@ class UnionField(_JoinedField):
 
 
 class IntersectionField(_JoinedField):
-    """The distance from what several objects have in common: the largest of theirs.
+    """Signed distance from an intersection: the largest distance of its parts.
 
-    Inside it is exact where theirs are. Outside it is a lower bound: beside an edge in which two
-    of them meet it is less than the way to that edge. As where it is negative is exact, so is
-    contact with it; only depths and gaps of offsets and of other level sets differ. `DistanceField`
-    has the distances, of a surface.
+    It is exact inside if the parts are exact. Outside it is a lower bound, for example near an
+    edge at which two parts meet. The region with negative values, and hence contact, is exact;
+    offsets and other level sets differ. `DistanceField.from_surface` gives exact distances.
 
     Parameters
     ----------
     fields
-        Fields of any kind, one or more; of intersections among them those they consist of are
-        taken. A field is kept as a union of intersections: an intersection of unions of n and m
-        parts has 2 n m.
+        Fields of any kind, one or more; intersections among them are flattened. Fields are stored
+        as unions of intersections: an intersection of unions of n and m parts has 2 n m parts.
 
     Raises
     ------
     InputError, InputTypeError
-        There is none, or something else; it would have too many parts.
+        The sequence is empty or has elements that are not Fields; there are too many parts.
     """
 
     __slots__ = ()
@@ -906,17 +903,17 @@ class IntersectionField(_JoinedField):
 
 
 class ComplementField(Field):
-    """The distance from what is outside of an object: minus that of the object.
+    """Signed distance from the complement of an object: minus that of the object.
 
     Parameters
     ----------
     field
-        The field of the object.
+        Field of the object.
 
     Raises
     ------
     InputError, InputTypeError
-        `field` is no Field; intersections of unions would have too many parts.
+        `field` is not a Field; intersections of unions give too many parts.
     """
 
     __slots__ = ("_field",)
@@ -928,7 +925,7 @@ class ComplementField(Field):
 
     @property
     def field(self) -> Field:
-        """The field of the object."""
+        """Field of the object."""
         return self._field
 
     def __repr__(self) -> str:
@@ -939,7 +936,7 @@ class ComplementField(Field):
 
 
 def _outside(field: Field) -> _CoreField:
-    """Return the complement in as few parts as it has: by De Morgan's laws."""
+    """Return the complement with the fewest parts, by De Morgan's laws."""
     if isinstance(field, ComplementField):
         return field.field._core
     if isinstance(field, OffsetField):
@@ -953,19 +950,19 @@ def _outside(field: Field) -> _CoreField:
 
 
 class OffsetField(Field):
-    """The distance from an object made larger all round: that of the object less the offset.
+    """Signed distance from an enlarged object: that of the object minus the offset.
 
     Parameters
     ----------
     field
-        The field of the object; of an offset field the object of that is taken, and both offsets.
+        Field of the object; the offset of an `OffsetField` is added to `by`.
     by
-        Distance [m]; negative makes it smaller.
+        Offset [m]; negative: the object shrinks.
 
     Raises
     ------
     InputError, InputTypeError
-        `field` is no Field, or `by` no finite number.
+        `field` is not a Field, or `by` is not a finite number.
     """
 
     __slots__ = ("_by", "_field")
@@ -979,12 +976,12 @@ class OffsetField(Field):
 
     @property
     def field(self) -> Field:
-        """The field of the object, no offset field."""
+        """Field of the object; never an `OffsetField`."""
         return self._field
 
     @property
     def by(self) -> float:
-        """Distance by which it is larger [m]."""
+        """Offset [m]."""
         return self._by
 
     def __repr__(self) -> str:

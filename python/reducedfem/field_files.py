@@ -3,14 +3,14 @@
 Arrays:
 
 ============  ===  ==================================================
-``origin``    F64  (3,): place of the sample (0, 0, 0)
-``spacing``   F64  (3,): of the samples along x, y and z
+``origin``    F64  (3,): position of the sample (0, 0, 0)
+``spacing``   F64  (3,): spacing of the samples along x, y and z
 ``values``    F32  (nx, ny, nz): samples, negative inside
 ============  ===  ==================================================
 
 Metadata, all texts: ``format`` (always ``reducedfem-field``), ``format_version``,
-``package_version``, ``units``, ``error_m`` (how far samples may be from those of distances; null:
-they are any samples), ``provenance`` (how it was made, JSON) and ``sha256`` as in files of models.
+``package_version``, ``units``, ``error_m`` (largest error of the samples as distances; null if
+unknown), ``provenance`` (JSON) and ``sha256`` as in files of models.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def save(field: DistanceField, path: str | os.PathLike[str]) -> None:
 
 
 def read(stream: BinaryIO, size: int, name: str) -> DistanceField:
-    """Return the field of an open file; everything in it is checked."""
+    """Return the field of an open file after checks of all its contents."""
     return _tensors.read(_LAYOUT, stream, size, name, _check_shapes, _assemble)
 
 

@@ -1,7 +1,7 @@
 """Model files: reduced models in the safetensors format.
 
 A model file is a plain safetensors file (8 bytes of header length, a JSON header, raw
-little-endian arrays), so that other programs can read it; nothing in it is ever executed.
+little-endian arrays) that other programs can read; nothing in it is executed.
 
 Arrays, with r coordinates, n nodes and e elements:
 
@@ -11,44 +11,44 @@ Arrays, with r coordinates, n nodes and e elements:
 ``energy_coefficients``  F64  (C(r+4, 4),): t_ijkl, i <= j <= k <= l, lexicographic, of
                               W(q) = sum t_ijkl p_i p_j p_k p_l with p = (1, q)
 ``mesh_nodes``           F64  (n, 3): rest positions
-``part_coefficients``    F64  (m, 2, C(r+4, 4)): the same by regions, of lambda = 1 and of
-                              mu = 1; of a general material one, then zeros
+``part_coefficients``    F64  (m, 2, C(r+4, 4)): the same by region, for lambda = 1 and for
+                              mu = 1; for a general material one set, then zeros
 ``part_volumes``         F64  (m,): volume of each region
 ``part_masses``          F64  (m, r, r): U^T M U of each region at density 1
 ``damping_coefficients`` F64  (k (k + 1) / 2,), k = r + r (r + 1) / 2: Gram matrix of strains
-                              that strain-rate damping consists of; its lower triangle over
-                              the pairs (0, b), then (a, b), 1 <= a <= b <= r
-``surface_vertices``     F64  (v, 3): the surface that the mesh was made from
+                              of the strain-rate damping, lower triangle over the pairs
+                              (0, b), then (a, b), 1 <= a <= b <= r
+``surface_vertices``     F64  (v, 3): the surface from which the mesh was made
 ``rule_points``          F64  (p, 3): quadrature points of cut elements, local coordinates
-``rule_weights``         F64  (p,): their weights, in an element 8 times the filled part
+``rule_weights``         F64  (p,): their weights; the sum is 8 times the filled fraction
 ``rule_products``        F64  (c, k (k + 1) / 2): integrals of N_a N_b over the filled part in
                               local coordinates, upper triangle, k nodes, c cut elements
-``mesh_elements``        I32  (e, 4), (e, 8) or (e, 10): nodes of each element in VTK order
+``mesh_elements``        I32  (e, 4), (e, 8), (e, 10) or (e, 20): nodes of each element in
+                              VTK order
 ``mesh_regions``         I32  (e,): region of each element
 ``fixed_nodes``          I32  (f,): fixed nodes, ascending
-``surface_triangles``    I32  (t, 3): its triangles
+``surface_triangles``    I32  (t, 3): triangles of the surface
 ``part_general``         I32  (m,): 1 for a general material, else 0
-``rule_counts``          I32  (e,): quadrature points of each element of its own, 0: it is whole
+``rule_counts``          I32  (e,): number of quadrature points of each cut element, else 0
 =======================  ===  =======================================================
 
-The four that begin with ``part`` are there if the model is editable, the four with ``rule`` if
-elements are cut, ``damping_coefficients`` if it has strain-rate damping, the two that begin with
-``surface`` if the mesh was made from one.
+The arrays ``part_*`` are present if the model is editable, ``rule_*`` if elements are cut,
+``damping_coefficients`` with strain-rate damping, ``surface_*`` if the mesh has a source surface.
 
-Metadata, all texts, JSON where they hold more than a word:
+Metadata, all texts, with structured values in JSON:
 
 ``format`` (always ``reducedfem-model``), ``format_version``, ``package_version``, ``units``,
 ``law``, ``materials`` (by region), ``quadrature``, ``total_mass_kg``, ``rigid_body`` (mass,
-centre and inertia of a solid without fixed nodes, else null), ``basis`` (how it was made),
-``history`` (what was done to the model since), ``counts``, with strain-rate damping also
+centre and inertia of a solid without fixed nodes, else null), ``basis`` (its provenance),
+``history`` (later changes of the model), ``counts``, with strain-rate damping also
 ``strain_rate`` (its viscosities ``phi`` and ``psi`` by region, Pa s), and ``sha256``: the digest
 of ``{"arrays": {name: [dtype, shape]}, "metadata": {the other entries}}``, as JSON with sorted
-keys, without blanks and in ASCII, followed by the arrays in the order of the table. A file
-whose contents were changed is therefore recognised; how they are arranged does not matter.
+keys, without blanks and in ASCII, followed by the arrays in the order of the table. The digest
+detects changed contents and is independent of the arrangement of the file.
 
-``format_version`` is the lowest that knows what the file has: 3 with a surface, cut elements or
-elements of 20 nodes, 2 with strain-rate damping or elements of ten nodes, else 1. Earlier versions
-of the package so read what they understand, and say of the rest that it is newer.
+``format_version`` is the lowest version with all features of the file: 3 with a surface, cut
+elements or elements of 20 nodes, 2 with strain-rate damping or elements of ten nodes, else 1.
+Earlier versions of the package refuse only files with features that they lack.
 """
 
 from __future__ import annotations
@@ -111,13 +111,13 @@ _SCHEMA = {
     "surface_triangles": "I32",
     "rule_counts": "I32",
 }
-# of an editable model only: all or none
+# in files of editable models: all or none
 _PARTS = ("part_coefficients", "part_general", "part_volumes", "part_masses")
-# of a model with cut elements only: all or none
+# in files of models with cut elements: all or none
 _RULE = ("rule_counts", "rule_points", "rule_weights", "rule_products")
-# of a model with strain-rate damping only
+# in files of models with strain-rate damping
 _DAMPING = "damping_coefficients"
-# of a model whose mesh was made from a surface only: both or none
+# in files of models whose mesh was made from a surface: both or none
 _SURFACE = ("surface_vertices", "surface_triangles")
 _TEXTS = (
     "package_version",
@@ -138,7 +138,7 @@ _TEXTS = (
 
 
 def _schema(names: Collection[str]) -> dict[str, str]:
-    """Return names and types of the arrays of a model that has some of these."""
+    """Return names and types of the arrays that must accompany the given names."""
     absent = {
         name for group in (_PARTS, _SURFACE, _RULE) if not set(group) & set(names) for name in group
     }
@@ -148,7 +148,7 @@ def _schema(names: Collection[str]) -> dict[str, str]:
 
 
 def _version(arrays: Mapping[str, NDArray[Any]]) -> int:
-    """Return the lowest format version that knows these arrays."""
+    """Return the lowest format version that contains these arrays."""
     nodes = arrays["mesh_elements"].shape[1]
     if nodes == 20 or _SURFACE[0] in arrays or _RULE[0] in arrays:
         return 3
@@ -174,7 +174,7 @@ def to_bytes(model: ReducedSolid) -> bytes:
     Raises
     ------
     InputTypeError
-        `model` is no ReducedSolid.
+        `model` is not a ReducedSolid.
     """
     require(model, ReducedSolid, "model")
     mesh = model.mesh
@@ -223,22 +223,22 @@ def to_bytes(model: ReducedSolid) -> bytes:
 
 
 def save(model: ReducedSolid, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file, whole or not at all.
+    """Write a model to a file; replace an existing file only when the new one is complete.
 
     Parameters
     ----------
     model
         The model.
     path
-        ``.safetensors`` is added to a name without suffix; that of another format is refused.
-        An existing file is replaced only when the new one is complete.
+        Name of the file; ``.safetensors`` is added to a name without suffix, and the suffix of
+        another format is refused.
 
     Raises
     ------
     FileFormatError
         The file cannot be written.
     InputTypeError
-        `model` is no ReducedSolid.
+        `model` is not a ReducedSolid.
     """
     data = to_bytes(model)
     with replacing(with_suffix(path, ".safetensors", "a model")) as temporary:
@@ -251,18 +251,18 @@ def save(model: ReducedSolid, path: str | os.PathLike[str]) -> None:
 def load(path: str | os.PathLike[str]) -> ReducedSolid:
     """Read a reduced model from a file written by `ReducedSolid.save`.
 
-    Everything in the file is checked before it is used; nothing in it is executed.
+    All contents are checked before use; nothing in the file is executed.
 
     Parameters
     ----------
     path
-        The file.
+        Name of the file.
 
     Returns
     -------
     ReducedSolid
-        Equal, bit for bit, to the one that was saved, strain-rate damping included. Of its mesh,
-        names of regions and `Mesh.original_nodes` are not kept.
+        Model that is bitwise equal to the saved one, including strain-rate damping. Region names
+        and `Mesh.original_nodes` of its mesh are not stored.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def load(path: str | os.PathLike[str]) -> ReducedSolid:
 
 
 def from_bytes(data: bytes) -> ReducedSolid:
-    """Return the model that `to_bytes` turned into bytes.
+    """Return the model whose file contents are given; the inverse of `to_bytes`.
 
     Parameters
     ----------
@@ -296,12 +296,12 @@ def from_bytes(data: bytes) -> ReducedSolid:
 
 
 def read(stream: BinaryIO, size: int, name: str) -> ReducedSolid:
-    """Return the model of an open file; everything in it is checked."""
+    """Return the model of an open file after checking all its contents."""
     return _tensors.read(_LAYOUT, stream, size, name, _check_shapes, _assemble)
 
 
 def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
-    """Refuse arrays whose shapes do not fit each other."""
+    """Refuse arrays whose shapes do not match."""
     if len(shapes["basis"]) != 3 or shapes["basis"][0] > MAX_R:
         raise _Refused(
             f"'basis' has shape {shapes['basis']}; it must be (r, n, 3), r up to {MAX_R}"
@@ -360,7 +360,7 @@ def _counts(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
 
 
 def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict[str, Any]:
-    """Put together how the model was made, from metadata that may say anything."""
+    """Return the provenance of the model from untrusted metadata."""
     parsed = {}
     for key in ("materials", "quadrature", "total_mass_kg", "rigid_body", "basis", "history"):
         parsed[key] = _tensors.parse(metadata[key], f"its entry {key!r}")
@@ -405,7 +405,7 @@ def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict
 
 
 def _check_parts(provenance: Mapping[str, Any], general: NDArray[np.int32]) -> None:
-    """Refuse parts that are not those of the materials."""
+    """Refuse parts that do not match the materials."""
     made_with, now = provenance.get("parts_of"), provenance["solid"]["materials"]
     if not isinstance(made_with, dict) or set(made_with) != set(now):
         raise _Refused("it does not say what materials its parts were made with")
@@ -418,7 +418,7 @@ def _check_parts(provenance: Mapping[str, Any], general: NDArray[np.int32]) -> N
 
 
 def _viscosities(text: str, materials: Mapping[str, Any]) -> tuple[dict[int, float], ...]:
-    """Return phi and psi by region, from a text that may say anything."""
+    """Return phi and psi by region from an untrusted text."""
     parsed = _tensors.parse(text, "its entry 'strain_rate'")
     if not isinstance(parsed, dict) or set(parsed) != {"phi", "psi"}:
         raise _Refused("its entry 'strain_rate' does not hold phi and psi")
@@ -438,7 +438,7 @@ def _viscosities(text: str, materials: Mapping[str, Any]) -> tuple[dict[int, flo
 def _damping(
     metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]], provenance: Mapping[str, Any]
 ) -> ReducedStrainRateDamping | None:
-    """Build the strain-rate damping, if there is any."""
+    """Return the strain-rate damping, or None."""
     if (_DAMPING in arrays) != ("strain_rate" in metadata):
         raise _Refused(f"{_DAMPING!r} and its entry 'strain_rate' belong together: one is missing")
     if _DAMPING not in arrays:
@@ -451,7 +451,7 @@ def _damping(
 
 
 def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> ReducedSolid:
-    """Build the model; C checks the numbers."""
+    """Build the model; the core checks the values."""
     shapes = {name: array.shape for name, array in arrays.items()}
     if _tensors.parse(metadata["counts"], "its entry 'counts'") != _counts(shapes):
         raise _Refused("its counts are not those of its arrays")

@@ -30,17 +30,18 @@ class FreeBodyState:
     Attributes
     ----------
     position
-        Of the centre of mass in the world [m], shape (3,).
+        Centre of mass in the world [m], shape (3,).
     quaternion
-        Rotation from body to world as a unit quaternion w, x, y, z, shape (4,).
+        Rotation from body to world, unit quaternion (w, x, y, z), shape (4,).
     velocity
-        Of the centre of mass [m/s], shape (3,).
+        Velocity of the centre of mass [m/s], shape (3,).
     angular_velocity
-        In the world [rad/s], shape (3,).
+        Angular velocity in the world [rad/s], shape (3,).
     q, qdot, qddot
-        Reduced coordinates of the deformation and their rates, shape (r,).
+        Reduced coordinates of the deformation [kg^1/2 m], their rates and accelerations, shape
+        (r,).
     time
-        Since the last reset [s].
+        Time since the last reset [s].
     """
 
     position: NDArray[np.float64]
@@ -54,33 +55,32 @@ class FreeBodyState:
 
 
 class FreeBody:
-    """A reduced solid without fixed nodes, free to fly, turn and deform.
+    """Reduced solid without fixed nodes: rigid motion with deformation.
 
-    Rigid motion and deformation are integrated side by side (Barbic 2007, sections 2.8.7 and
-    2.15): both take the external forces, the deformation by implicit Newmark in the frame of
-    the body, the pose by a midpoint rule that keeps momentum and angular momentum to rounding.
-    The forces by which fast turning deforms a body, and the change of its inertia by
-    deformation, are left out. Node X is at p + R (X - c + U q) with p the centre of mass, R
-    the rotation and c the centre at rest.
+    Both are integrated separately (Barbic 2007, sections 2.8.7 and 2.15) under the external
+    forces: the deformation by implicit Newmark in the frame of the body, the pose by a midpoint
+    rule that conserves momentum and angular momentum to rounding. Inertial forces of the rotation
+    on the deformation, and the change of inertia by deformation, are neglected. Node X is at
+    p + R (X - c + U q) with p the centre of mass, R the rotation and c the centre at rest.
 
-    Bodies of one shape share its `ReducedSolid`. Methods may be called from several threads;
-    each waits for some steps of another, not for its whole call.
+    Bodies of one shape may share a `ReducedSolid`. Methods may be called from several threads,
+    which alternate between steps.
 
     Parameters
     ----------
     reduced
-        Model of a free solid, in a basis as `modal_derivative_basis` makes it.
+        Model of a solid without fixed nodes, in a basis of `modal_derivative_basis`.
     dt
-        Time step [s].
+        Time step [s], positive.
     damping
-        Of the deformation: local Rayleigh damping (alpha [1/s], beta [s]), see `ImplicitNewmark`.
-        The rigid motion is not damped, not even by alpha.
+        Local Rayleigh damping of the deformation (alpha [1/s], beta [s]), see `ImplicitNewmark`.
+        The rigid motion is undamped.
     newton_max, tol, beta, gamma
-        Of the deformation; see `ImplicitNewmark`.
+        Settings for the deformation, see `ImplicitNewmark`.
     gravity
         Acceleration in the world [m/s^2], shape (3,).
     strain_rate
-        Strain-rate damping of the deformation as well. None: that of the model, if it has any.
+        Strain-rate damping of the deformation, in addition. None: that of the model, if any.
 
     Raises
     ------
@@ -133,7 +133,7 @@ class FreeBody:
 
     @property
     def reduced(self) -> ReducedSolid:
-        """The model of the deformation."""
+        """Model of the deformation."""
         return self._reduced
 
     @property
@@ -148,7 +148,7 @@ class FreeBody:
 
     @property
     def state(self) -> FreeBodyState:
-        """The present state: copies."""
+        """Copy of the present state."""
         return FreeBodyState(*self._core.state())
 
     @property
@@ -164,19 +164,20 @@ class FreeBody:
         Parameters
         ----------
         force
-            On the nodes, in the axes of the world [N], shape (n_nodes, 3). None: gravity only.
+            Forces on the nodes, in the axes of the world [N], shape (n_nodes, 3). None: gravity
+            only.
         n
             Number of steps, at least 0.
         progress
-            True for a bar, or a callable ``f(done, total)``.
+            True: a bar; or a callable, called as ``f(done, total)``.
 
         Raises
         ------
         DivergedError
-            The motion left the finite numbers, or the last of the steps would deform the body by
-            more than 30 times the diagonal of its box; the state is that before the failing step.
+            The motion is not finite, or the last step would deform the body by more than 30 times
+            the diagonal of its box; the state is that before the failing step.
         InputError, InputTypeError
-            `force` or `n` is not of the form above.
+            `force` or `n` has a wrong shape, type or value.
         """
         step_free_bodies([self], None if force is None else [force], n, progress=progress)
 
@@ -194,20 +195,20 @@ class FreeBody:
         Parameters
         ----------
         position
-            Of the centre of mass [m]; None: where it is at rest. Or a `Pose`, that of the centre.
+            Centre of mass [m], shape (3,); or its `Pose`. None: its position at rest.
         quaternion
-            Rotation from body to world, w, x, y, z, of any length but zero; None: not turned.
+            Rotation from body to world (w, x, y, z), of any length but zero; None: no rotation.
         velocity, angular_velocity
-            In the world [m/s], [rad/s].
+            Velocity [m/s] of the centre of mass and angular velocity [rad/s], in the world.
         q, qdot
-            Deformation and its rate, shape (r,); None: zero.
+            Reduced coordinates [kg^1/2 m] and their rates, shape (r,); None: zero.
 
         Raises
         ------
         InputError, InputTypeError
-            A wrong shape or a value that is not finite; nothing is changed then.
+            A wrong shape or a value that is not finite; the state is unchanged.
         DivergedError
-            q or qdot is so large that the acceleration is not finite; nothing is changed then.
+            `q` or `qdot` is so large that the acceleration is not finite; the state is unchanged.
         """
         if isinstance(position, Pose):
             position, quaternion = pose_arguments(position, quaternion)
@@ -227,10 +228,9 @@ class FreeBody:
         self._core.reset(place, quaternion, velocity, angular_velocity, q, qdot)
 
     def clone(self) -> FreeBody:
-        """Return another body of the same model, in the same state.
+        """Return an independent body of the same model, in the same state.
 
-        It moves on by itself, to the same bits under the same forces. Copies and pickles are the
-        same.
+        Under equal forces its motion is equal bit for bit. Copies and pickles are clones.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class FreeBody:
         return self.clone()
 
     def __deepcopy__(self, memo: object) -> FreeBody:
-        return self.clone()  # models cannot be changed: they are shared
+        return self.clone()  # models are immutable and shared
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (self._settings, self._core.snapshot())
@@ -252,7 +252,7 @@ class FreeBody:
 
 
 def _restored(settings: dict[str, Any], snapshot: tuple[Any, ...]) -> FreeBody:
-    """Make a body that is in a state."""
+    """Return a body in the state of a snapshot."""
     made = FreeBody(**settings)
     made._core.restore(*snapshot)
     return made
@@ -267,27 +267,27 @@ def step_free_bodies(
 ) -> None:
     """Advance many bodies by `n` steps each, on all threads.
 
-    The results are those of `FreeBody.step` on each, bit for bit.
+    The results equal those of `FreeBody.step` for each body, bit for bit.
 
     Parameters
     ----------
     bodies
         Distinct bodies.
     forces
-        For each body None or a force as `FreeBody.step` takes it. None: no forces.
+        Force on each body, as of `FreeBody.step`, or None for it. None: no forces.
     n
         Number of steps, at least 0.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        True: a bar; or a callable, called as ``f(done, total)``.
 
     Raises
     ------
     DivergedError
-        A body, named by its index, left the finite numbers, or would be deformed by more than 30
-        times the diagonal of its box; it keeps the state before the failing step, the others may
-        have moved on.
+        The motion of a body, named by its index, is not finite, or would deform it by more than
+        30 times the diagonal of its box; it has the state before the failing step, the others
+        may have advanced.
     InputError, InputTypeError
-        A body appears twice, or `forces` or `n` is not of the form above.
+        A body appears twice, or `forces` or `n` has a wrong shape, type or value.
     """
     steps = step_count(n)
     if not isinstance(bodies, Iterable):

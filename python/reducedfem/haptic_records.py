@@ -1,4 +1,4 @@
-"""Records of haptic sessions: what happened in each cycle."""
+"""Records of the cycles of haptic sessions."""
 
 from __future__ import annotations
 
@@ -40,21 +40,20 @@ _FLAGS = {
 class HapticRecords:
     """Records of the cycles of a session.
 
-    ``records["force"]`` is one of the names below for all cycles; ``records[1000:2000]``, and a
-    mask such as ``records[records["touching"] > 0]``, are the records of some of them.
+    ``records["force"]`` returns a field for all cycles; ``records[1000:2000]``, or a mask such as
+    ``records[records["touching"] > 0]``, returns the records of some cycles.
 
     Attributes
     ----------
     array
-        A structured array, one element a cycle. Its names are ``tick``, ``time_s``, times in
-        microseconds (``late_us``, ``compute_us`` and what of it was on a processor,
-        ``processor_us``, ``device_us``, ``contact_us``, ``coupling_us``, ``deform_us``), poses
-        (``device_position``, ``device_quaternion``, ``hand_position`` and ``hand_quaternion`` of
-        the manipulandum, ``object_position`` and ``object_quaternion`` of the simulation object),
-        ``contact_force`` and
-        ``contact_torque`` on the simulation object, ``force`` and ``torque`` on the hand,
-        ``depth_m``, ``share``, ``energy_j``, ``visited``, ``touching``, ``level``, ``rank``,
-        ``buttons`` and ``flags``.
+        Structured array, one element per cycle. Fields: ``tick``; ``time_s``; times in
+        microseconds, ``late_us``, ``compute_us``, ``processor_us`` (the part of ``compute_us`` on
+        a processor), ``device_us``, ``contact_us``, ``coupling_us``, ``deform_us``; poses [m],
+        (w, x, y, z), ``device_position``, ``device_quaternion``, ``hand_position`` and
+        ``hand_quaternion`` of the manipulandum, ``object_position`` and ``object_quaternion`` of
+        the simulation object; ``contact_force`` [N] and ``contact_torque`` [N m] on the simulation
+        object; ``force`` [N] and ``torque`` [N m] on the hand; ``depth_m``, ``share``,
+        ``energy_j``, ``visited``, ``touching``, ``level``, ``rank``, ``buttons`` and ``flags``.
     """
 
     __slots__ = ("_array",)
@@ -71,7 +70,7 @@ class HapticRecords:
 
     @property
     def array(self) -> NDArray[np.void]:
-        """The records, one element a cycle."""
+        """Structured array of the records, one element per cycle."""
         return self._array
 
     def __len__(self) -> int:
@@ -89,7 +88,7 @@ class HapticRecords:
         )
 
     def __getitem__(self, key: Any) -> Any:
-        """Return a name for all cycles, or some of the records."""
+        """Return a field for all cycles, or some of the records."""
         if isinstance(key, str):
             choice(key, "name", RECORD.names or ())
         found = self._array[key]
@@ -97,47 +96,47 @@ class HapticRecords:
         return HapticRecords(found) if some else found
 
     def flagged(self, name: str) -> NDArray[np.bool_]:
-        """Return of which cycles something is noted.
+        """Return a mask of the cycles with a flag.
 
         Parameters
         ----------
         name
-            "clamped", "slewed" or "fading": forces were limited; "silent": the device told
-            nothing new; "paused": the force before it went out too long ago, so this one is zero;
-            "limited": a largest speed or depth cut the motion; "clutched"; "split":
-            a coupled session made the cycle as one that is not; "too_deep": contact was deeper
-            than `max_depth` of the coupling; "saturated": less than its whole spring acted on the
-            object; "shortened": a Newton increment of a body was shortened, as in
-            `NewmarkReport`; "broken", "device_failed" or "diverged": the session
-            failed, the last as numbers are not finite or a body would be displaced by more than 30
-            times its length (`ImplicitNewmark.step`).
+            "clamped", "slewed", "fading": forces were limited by size, rate, fading; "silent":
+            no new sample of the device; "paused": zero force after a pause; "limited": a largest
+            speed or the depth limiter shortened the motion; "clutched": the clutch was held;
+            "split": a cycle of a coupled session was made as an uncoupled one; "too_deep":
+            contact was deeper than `max_depth` of the coupling; "saturated": the coupling
+            saturated or was relieved; "shortened": a Newton increment of a body was shortened, as
+            in `NewmarkReport`; "broken", "device_failed", "diverged": the session failed, by a
+            force that is not finite, by the device, or by a simulation that is not finite or
+            would displace a body by more than 30 times its length (`ImplicitNewmark.step`).
 
         Returns
         -------
         ndarray
-            A bool a cycle.
+            Mask of bools, one per cycle.
 
         Raises
         ------
         InputError
-            Another name.
+            `name` is not one of these.
         """
         choice(name, "name", tuple(_FLAGS))
         result: NDArray[np.bool_] = (self.array["flags"] & _FLAGS[name]) != 0
         return result
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write them to a file of NumPy's format.
+        """Write the records to a file in NumPy's format.
 
         Parameters
         ----------
         path
-            ``.npy`` is added to a name without suffix; that of another format is refused.
+            File name; ``.npy`` is added if there is no suffix, other suffixes are refused.
 
         Raises
         ------
         FileFormatError
-            The file cannot be written; one that was there stays.
+            The file cannot be written; an existing one is then unchanged.
         """
         file = RecordFile(with_suffix(path, ".npy", "records"))
         file.begin()
@@ -150,19 +149,20 @@ class HapticRecords:
         title: str = "",
         max_depth: float | None = None,
     ) -> Figure:
-        """Draw forces, times, level of detail, penetration and paths over time.
+        """Plot forces, times, level of detail, penetration and paths over time.
 
         The force on the hand may be much larger than that of contact: with ``render="linear"``
-        it is that of the coupling's spring, which saturates for the object only.
+        it is that of the linear spring, even where the coupling saturates.
 
         Parameters
         ----------
         path
             File of the picture (.png, .pdf, .svg); None: not saved.
         title
-            Text above.
+            Text above the plots.
         max_depth
-            Penetration that the coupling allows [m], that of `HapticReport.max_depth`: a line.
+            Allowed penetration [m], drawn as a line, such as `HapticReport.max_depth`; None: no
+            line.
 
         Returns
         -------
@@ -171,13 +171,13 @@ class HapticRecords:
         Raises
         ------
         InputError, InputTypeError
-            There are no records; `max_depth` is not positive, or no number.
+            There are no records; `max_depth` is not a positive number.
         FileFormatError
             The picture cannot be written, or has another suffix.
         MissingMatplotlibError
             Matplotlib is not installed.
         """
-        from reducedfem import plot  # which knows this module
+        from reducedfem import plot  # imports this module
 
         if path is not None:
             plot.check_picture(path)
@@ -188,13 +188,13 @@ class HapticRecords:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> HapticRecords:
-        """Read them from a file that `save` or a session wrote.
+        """Read records from a file that `save` or a session wrote.
 
         Parameters
         ----------
         path
-            The file. Of a process that was killed it may be ``.NAME.PROCESS-0.part``, in the folder
-            of the file NAME that the session was to write: all its whole records are read.
+            File name. A process that was killed leaves ``.NAME.PROCESS-0.part`` in the folder of
+            its file NAME; all complete records of it are read.
 
         Returns
         -------

@@ -15,31 +15,27 @@ from reducedfem._record_file import RECORD
 __all__ = ["HapticReport", "HapticSnapshot"]
 
 _LAYOUT = _core.record_layout()
-_PLACES = dict(zip(_LAYOUT[0], _LAYOUT[2], strict=True))  # in a record
+_PLACES = dict(zip(_LAYOUT[0], _LAYOUT[2], strict=True))  # offsets in a record [bytes]
 
 
 class HapticSnapshot:
-    """The newest state of a session.
-
-    It is a copy: what it holds stays as it was then.
+    """Copy of the newest state of a session.
 
     Attributes
     ----------
     record
-        Of the last cycle, by name: see `HapticRecords`.
+        Record of the last cycle, by name: see `HapticRecords`.
     q
-        Reduced coordinates of the simulations of the contacts [kg^1/2 m]; None for those
-        without.
+        Reduced coordinates of each shell [kg^1/2 m]; None for shells without a simulation.
     field_q
-        Those of the object with the field; None where it does not deform.
+        Reduced coordinates of the held object [kg^1/2 m]; None if it does not deform.
     fresh
         True if a cycle has ended since the last snapshot.
     """
 
     __slots__ = ("_data", "_fresh", "_sizes")
 
-    # Arrays are made when they are asked for: each takes some 10 us where caches are cold, as after
-    # a collection of garbage, and of a snapshot little is looked at.
+    # arrays are made on access: each takes about 10 us with cold caches, and few are used
     def __init__(self, fresh: bool, data: bytes, sizes: Sequence[int]) -> None:
         self._fresh, self._data, self._sizes = fresh, data, sizes
 
@@ -57,12 +53,12 @@ class HapticSnapshot:
 
     @property
     def q(self) -> tuple[NDArray[np.float64] | None, ...]:
-        """Reduced coordinates of the simulations of the contacts [kg^1/2 m]."""
+        """Reduced coordinates of each shell [kg^1/2 m]; None without a simulation."""
         return self._coordinates()[:-1]
 
     @property
     def field_q(self) -> NDArray[np.float64] | None:
-        """Reduced coordinates of the object with the field [kg^1/2 m]; None: none."""
+        """Reduced coordinates of the held object [kg^1/2 m]; None if it does not deform."""
         return self._coordinates()[-1]
 
     @property
@@ -83,7 +79,7 @@ class HapticSnapshot:
 
     @property
     def time(self) -> float:
-        """By the schedule, since the session began [s]."""
+        """Scheduled time since the session began [s]."""
         return float(self._reals("time_s", 1)[0])
 
     @property
@@ -93,17 +89,17 @@ class HapticSnapshot:
 
     @property
     def quaternion(self) -> NDArray[np.float64]:
-        """Rotation of the simulation object (w, x, y, z)."""
+        """Rotation of the simulation object (w, x, y, z), shape (4,)."""
         return self._reals("object_quaternion", 4)
 
     @property
     def force(self) -> NDArray[np.float64]:
-        """On the hand, in the frame of the device [N], shape (3,)."""
+        """Force on the hand, in the frame of the device [N], shape (3,)."""
         return self._reals("force", 3)
 
     @property
     def torque(self) -> NDArray[np.float64]:
-        """On the hand, in the frame of the device [N m], shape (3,)."""
+        """Torque on the hand, in the frame of the device [N m], shape (3,)."""
         return self._reals("torque", 3)
 
 
@@ -120,52 +116,49 @@ class HapticReport:
     device
         Name of the device; empty before it is opened for the first time.
     ticks
-        Cycles.
+        Number of cycles.
     rate
-        Cycles a second [Hz].
+        Cycles per second [Hz].
     over
-        Cycles that computed longer than a period.
+        Number of cycles that computed longer than a period.
     interrupted
-        Of them, those that were on a processor for less than that: the machine paused them.
+        Number of those that spent less than a period on a processor: the machine paused them.
     skipped
-        Cycles that were left out because one before them ended, or the thread was woken, too
-        late.
+        Number of cycles skipped because an earlier one ended, or the thread woke, too late.
     unrecorded
-        Records that found no room.
+        Number of records lost for lack of room.
     compute_us, processor_us, late_us, contact_us
-        Times of computing, of it on a processor, of the beginning of cycles after their time, and
-        of contact: by name "p50", "p99", "p99.9", "max" [us], known to 1 %.
-        Time that cycles compute without being on a processor, a hypervisor or another
-        thread of the machine took.
+        Computing time, the part of it on a processor, delay of the beginning of cycles, and time
+        of contact [us]: by name "p50", "p99", "p99.9", "max", accurate to 1 %. The difference
+        of the first two went to a hypervisor or other threads.
     depth
         Deepest penetration so far [m]; 0 without contact.
     max_depth
-        Limit of the coupling for it [m]; None: no limit.
+        Limit of the coupling for the depth [m]; None: no limit.
     too_deep
-        Cycles in which contact was deeper than the coupling of that cycle allowed. When that is
-        not bounded tells `VirtualCoupling`.
+        Number of cycles with contact deeper than `max_depth` of the coupling at that time; see
+        `VirtualCoupling` for cases without a bound.
     shortened
-        Cycles in which a Newton increment of a body was shortened (`NewmarkReport`): the period
-        was too long for its motion.
+        Number of cycles in which a Newton increment of a body was shortened (`NewmarkReport`):
+        the period was too long for its motion.
     paused
-        Cycles before which no force went out for 0.05 s, or ten periods: the process or the machine
-        was paused. Forces faded in from zero after each.
+        Number of cycles after a pause, i.e. 0.05 s or ten periods without a force: the process or
+        the machine was paused. Forces fade in from zero after each.
     energy, most_energy
-        Given to the hand so far, and the most of it at any time [J]; a passive session never
-        gives more than it took. What makes it give more: see `HapticSession`.
+        Energy given to the hand so far, and its maximum over time [J]. A passive session never
+        gives more than it has received; exceptions: ``docs/haptics.md``.
     touching, saturated
-        Cycles with contact, and those of them in which less than the whole spring of the coupling
-        acted on the object, as it saturated or was relieved: what is felt then is not the softness
-        of the bodies.
+        Number of cycles with contact, and of those in which the coupling saturated or was
+        relieved; the hand then does not feel the softness of the bodies.
     force, chatter
-        In cycles with contact the mean size of the force on the hand, and the root mean square of
-        the part of it that is faster than 20 ms [N].
+        Mean magnitude of the force on the hand in cycles with contact, and root mean square of
+        its part faster than 20 ms [N].
     advice
-        Sentences on what to change; empty where nothing needs to be.
+        Sentences that suggest changes of the settings; empty if none is needed.
     priority, locked
-        True if the thread has a real-time priority, and if memory is locked.
+        True if the thread has a real-time priority; True if memory is locked.
     not_allowed
-        Reasons why the system refused one of these; empty: it did not.
+        Reasons why the system refused either of these; empty if it did not.
     """
 
     phase: str

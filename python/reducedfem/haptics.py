@@ -1,4 +1,4 @@
-"""Haptic sessions: contact, virtual coupling and deformation at 1 kHz, in a thread of C."""
+"""Haptic sessions: contact, virtual coupling and deformation at 1 kHz, in a C thread."""
 
 from __future__ import annotations
 
@@ -35,16 +35,15 @@ from reducedfem.workspace import Workspace
 
 __all__ = ["HapticSession"]
 
-# s without a cycle after which the device is halted, without progress after which a file is given
-# up, and longer than the first, without a cycle after which a thread that is to end is
+# timeouts [s]: without a cycle until the device is halted, without progress until a file is
+# abandoned, and, longer than the first, without a cycle until a stopping thread is abandoned
 _STALL = 0.05
 _PATIENCE = 5.0
 _HANG = 2.0
-# of the passivity controller's damper, N s/m and N m s: what a 1 kHz loop renders stably with a
-# hand of 0.1 kg
+# largest damping of the passivity controller [N s/m], [N m s]: stable at 1 kHz, hand of 0.1 kg
 _MOST_DAMPING = 20.0
 _MOST_TORSIONAL_DAMPING = 0.02
-# what the report advises on: parts of the cycles with contact, of the force that chatters, and of
+# thresholds of the report's advice: share of the cycles, chatter relative to the force, ratio to
 # the stiffness that suits the coupling
 _OFTEN, _SHAKES, _STIFFER = 0.01, 0.05, 4.0
 _SHARES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
@@ -60,132 +59,65 @@ def _close_all() -> None:
 
 
 class HapticSession:
-    """Contact, virtual coupling and deformation, cycle by cycle, against a device.
+    """Real-time loop of contact, virtual coupling and deformation (Barbic 2007, figure 4.2).
 
-    A cycle reads the device, searches contact at the pose of the simulation object, moves that
-    by the virtual coupling, writes the coupling's force to the device and steps the deformable
-    objects (Barbic 2007, figure 4.2). `start`, or a ``with`` block, runs it in a thread of C,
-    once a period, which never waits for Python; `run` makes cycles one after the other in
-    this thread, by the same code.
-
-    Sessions have copies of contacts and simulations of their own, in the state in which those
-    are when the session is made; when it is stopped, the simulations get the state of the
-    copies.
+    A cycle reads the device, evaluates contact, moves the simulation object by the coupling,
+    writes the force to the device and steps the deformable objects. `start`, or a ``with`` block,
+    runs cycles in a C thread, one per period; `run` makes them in the calling thread, without
+    waiting. Contacts and simulations are copied; `stop` returns the state of the simulations.
+    Coupled cycles, limits of forces, energy, records: see ``docs/haptics.md``.
 
     Parameters
     ----------
     contact
-        Between the object that is held, the one with the distance field, and another one, the
-        shell; or several, with the same `field` and grasp point.
+        Contact of the held object, the one with the distance field, with a shell; or a sequence
+        of contacts with the same `field` and grasp point.
     device
-        The device that the hand holds.
+        Device that the hand holds.
     coupling
-        Coupling of the simulation object to it. If it has a `max_depth`, and its `reach` is None,
-        it gets that of the object with the field.
-    simulation
-        Of the shell, of the model under its `PointTree`, with steps that divide the period; its
-        gravity acts here too. Of several contacts a sequence, one each. None, for a shell that
-        stays at rest: in a sequence where that deforms, as ``[None]``.
-    field_simulation
-        Of the object that is held, of the model of its field, where that is a `DeformedField`.
+        Coupling of object and hand; with `max_depth` and no `reach` it gets the object's reach.
+    simulation, field_simulation
+        Simulation of the shell (a sequence for several contacts; None: a shell at rest, as
+        ``[None]`` without a warning if it could deform), and of the held object if its field is
+        a `DeformedField`. Time steps must divide the period; their gravity acts.
     workspace
-        From the device's frame to the world; None: they are the same.
+        Map from the frame of the device to the world; None: the identity.
     rate
-        Cycles a second [Hz].
+        Cycles per second [Hz], 10 to 20000.
     budget_us
-        Computing time of a cycle [us], in place of the limits of the contacts (`warm_nodes`,
-        `budget_us`): contact stops descending when it would take longer. None: half a period, and a
-        whole one at most; 0: contacts keep their own limits.
+        Computing time of a cycle [us], up to one period, in place of the limits of the contacts.
+        None: half a period; 0: the limits of the contacts.
     coupled
-        Solve for the object's motion and the steps of all that deforms together: the system of
-        6 + r unknowns that Barbic 2007 leaves for later (end of section 4.2), with the coordinates
-        of every shell and of the object itself, whatever number of steps make a period. Otherwise,
-        as there, the object moves against shells that stand still, which then step under the forces
-        of before that motion: explicit ones, under which contact oscillates where it is stiff for
-        the mass that is hit and for the rate (``experiments/b07_4_2_coupled.py`` compares both).
-        There is no difference if nothing deforms.
-        Forces are linear within a cycle: an object that leaves contact in it pulls the shell along
-        until its end. Cycles in which a body's own stiffness makes the matrix indefinite are split:
-        see `HapticRecords.flagged`.
+        True: solve the motion of the object and the deformations together, 6 + r unknowns.
+        False: move the object, then step the bodies under the forces before that motion.
     auto_stiffness
-        Stiffness of contacts with ``stiffness="auto"``: "coupling", 20 times that of the coupling,
-        also of one that replaces it later; or "contact", that of each point outside of sessions,
-        `PenaltyContact.stiffnesses`. Forces and gradients of a contact are then the same in a
-        session as elsewhere.
-    max_force, max_torque
-        To the device [N], [N m]; None: what that can render.
-    force_slew, torque_slew
-        Fastest change of them [N/s], [N m/s]; None: any, up to what `max_force` and `max_torque`
-        bound. A limit keeps jumps from a hand, and delays every force that is faster: that gives
-        energy, see below. What `passivity` takes away, and its damper, change at once; what it
-        gives back comes as slowly as all else.
-    ramp
-        Time in which forces fade in and out [s]; 0: at once. They also fade in from zero, over
-        0.05 s where `ramp` is shorter, when another client takes over a `UdpDevice`, after
-        `silence`, and after a pause, in which no force went out for 0.05 s (ten periods if that is
-        longer): the process was stopped or the machine suspended. See ``"paused"`` of
-        `HapticRecords.flagged`; a `run` makes cycles at any pace and has no pauses.
-    silence
-        Time without a new sample of the device after which there is no force [s]; None: 0.01 s
-        for a `UdpDevice`, 0.05 s for others.
-    passivity
-        True: a controller keeps the energy that is given to the hand within an allowance; it
-        is observed in any case. It fades forces out before they have given too much, by
-        velocities of the last cycle, and damps where that was not enough. See below. It comes
-        after `force_slew` and `torque_slew`: a force that one of them keeps up may give no more
-        than any other.
-    energy_allowance
-        Of that controller [J].
+        Meaning of ``stiffness="auto"`` of contacts: "coupling", 20 times that of the present
+        coupling, or "contact", `PenaltyContact.stiffnesses`.
+    max_force, max_torque, force_slew, torque_slew
+        Limits of force [N], torque [N m] and their rates [N/s], [N m/s]. None: those of the
+        device, and no limit of the rates; such a limit delays forces, which can add energy.
+    ramp, silence
+        Time in which forces fade in and out [s], 0: at once. Time without a new sample after
+        which forces are zero [s], None: 0.01 s for a `UdpDevice`, 0.05 s for others.
+    passivity, energy_allowance
+        True: keep the energy given to the hand within the allowance [J].
     render
-        Force that the hand feels from a saturated coupling: "linear", k e, up to the limits of the
-        device, as Barbic has it (end of section 4.9), or "saturated", the opposite of what acts
-        on the object. The first can be much larger. See below.
+        Force on the hand from a saturated coupling: "linear", k e up to the limits of the device
+        (section 4.9), or "saturated", the opposite of the force on the object.
     duration
-        After which forces fade out and the session ends [s]; None: that of the device, if it
-        has one. To fade out takes as long as they have faded in, up to `ramp`, and is added.
-    record
-        A file for a record of each cycle, ``.npy``; it appears when the session is stopped, or
-        `run` returns, and one that was there is replaced then. Started or run again, the session
-        goes on at its end, or in a new one where that was moved away. None: `records` gives the
-        last ones.
-    keep_records
-        Number of last cycles that `records` returns, or that a file may lag behind.
-    priority
-        Real-time priority of the thread (SCHED_FIFO), 1 to 98; 0: none. The one that watches it,
-        and halts the device when it hangs, runs one above. Where the system refuses it the report
-        says so.
-    lock_memory
-        True: keep the memory of the process from being swapped, if allowed.
+        Length of the session [s], without the final fading; None: that of the device, if any.
+    record, keep_records
+        File of all records (``.npy``), replaced when the session stops; None: no file. Number of
+        the last records that `records` returns, and by which the file may lag, up to 2**24.
+    priority, lock_memory
+        Real-time priority of the thread (SCHED_FIFO), 1 to 98, 0: none. True: lock the memory of
+        the process. `report` says if the system refuses either.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument has a wrong type or a value that is not allowed; the device belongs to
-        another session; a simulation displaces its body by more than 30 times its length.
-
-    Notes
-    -----
-    A hand may get more energy than it gave (`HapticReport.energy` above zero) for three reasons.
-
-    A force is held for a period T. A hand that moves at v in a wall feels it T / 2 late, and
-    gets k v^2 T / 2 for each second in it, k the stiffness of coupling and wall in series; with
-    static damping a the object lags, which takes a / (1 - a) k_VC^2 / (k_VC + K) v^2 T, much
-    where contact (K) is soft, nothing in a stiff wall. Of hand and device a damping of k T / 2 is
-    needed to stay at rest: rates and dampers allow stiff walls, not the coupling.
-
-    And with ``render="linear"`` a coupling that saturates at f renders k e, which is more. Where
-    an object at rest does not give way this adds nothing, but what moves, because the shell
-    swings back, does the work of k e on the hand and loses that of f. This is as large at any
-    rate: a hose of 5 N/m on a spoon of rubber, saturated at 15 mN, gave back 0.57 N and 1.5 mJ at
-    1 kHz, 4.2 mJ at 8 kHz. Contact that is stiff enough not to saturate, ``render="saturated"``, or
-    ``passivity`` prevents it.
-
-    And a `force_slew` below what contact needs, stiffness times speed, holds forces up when the
-    hand is already on its way out. A hand of 0.1 kg that knocks on a floor at up to 0.3 m/s, by a
-    coupling of 2000 N/m, needs 420 N/s and loses 29 mJ in four seconds; with 200 N/s it gets
-    4 mJ, with 100 N/s 590 mJ. So by default there is no such limit: what protects a hand from
-    jumps is the device's own limit of forces, `ramp`, and `silence`. Where one is set, well above
-    stiffness times speed, or with ``passivity``.
+        An argument has a wrong type or value; the device belongs to another session; a
+        simulation displaces its body by more than 30 times its length.
     """
 
     __slots__ = (
@@ -302,9 +234,9 @@ class HapticSession:
         self._keep_records = count(keep_records, "keep_records", 1 << 24)
         self._kept: list[bytes] = []
         self._owner = os.getpid()
-        self._life = threading.RLock()  # whose thread begins or ends it, file and all
-        self._reading = threading.RLock()  # whose thread takes records out, in their order
-        self._making = self._stopping = False  # cycles in `run`; it is to end
+        self._life = threading.RLock()  # start, stop, and the file
+        self._reading = threading.RLock()  # keeps records in order
+        self._making = self._stopping = False  # `run` makes cycles; it is asked to end
         self._restored = True
         static, dynamics = _split(self._coupling, self._dt)
         self._core = _core.Session(
@@ -312,43 +244,39 @@ class HapticSession:
             tuple(c._core for c in contacts),
             tuple(None if s is None else s._core for s in simulations),
             None if field_simulation is None else field_simulation._core,
-            (
-                self._dt,
-                budget,
-                flag(coupled, "coupled"),
-                render == "saturated",
-                self._suited,
-            ),
             static,
             dynamics,
-            place._core_settings(),
-            (
-                limit(max_force, "max_force"),
-                limit(max_torque, "max_torque"),
-                limit(force_slew, "force_slew"),
-                limit(torque_slew, "torque_slew"),
-                number(ramp, "ramp"),
-                number(device._silence if silence is None else silence, "silence"),
-                flag(passivity, "passivity"),
-                number(energy_allowance, "energy_allowance"),
-                _MOST_DAMPING,
-                _MOST_TORSIONAL_DAMPING,
-            ),
-            (
-                0.0 if math.isinf(lasts) else lasts,
-                max(_STALL, 10.0 * self._dt),
-                integer(priority, "priority"),
-                flag(lock_memory, "lock_memory"),
-                self._keep_records,
-                _PATIENCE,
-                _HANG,
-            ),
+            {
+                "dt": self._dt,
+                "budget_us": budget,
+                "coupled": flag(coupled, "coupled"),
+                "saturated": render == "saturated",
+                "suited": self._suited,
+                **place._core_settings(),
+                "max_force": limit(max_force, "max_force"),
+                "max_torque": limit(max_torque, "max_torque"),
+                "force_slew": limit(force_slew, "force_slew"),
+                "torque_slew": limit(torque_slew, "torque_slew"),
+                "ramp": number(ramp, "ramp"),
+                "silence": number(device._silence if silence is None else silence, "silence"),
+                "passivity": flag(passivity, "passivity"),
+                "energy_allowance": number(energy_allowance, "energy_allowance"),
+                "most_damping": _MOST_DAMPING,
+                "most_torsional_damping": _MOST_TORSIONAL_DAMPING,
+                "duration": 0.0 if math.isinf(lasts) else lasts,
+                "stall": max(_STALL, 10.0 * self._dt),
+                "priority": integer(priority, "priority"),
+                "lock_memory": flag(lock_memory, "lock_memory"),
+                "records": self._keep_records,
+                "patience": _PATIENCE,
+                "hang": _HANG,
+            },
         )
         self._closed = False
         _live.add(self)
 
     def __del__(self) -> None:
-        # an unreferenced session is closed, unless its constructor failed
+        # the constructor may have failed
         if not hasattr(self, "_closed"):
             return
         # closing may have been interrupted
@@ -363,7 +291,7 @@ class HapticSession:
         )
 
     def __reduce__(self) -> Any:
-        """Refuse copies and pickles: there is one thread, and one device."""
+        """Reject copies and pickles: a session owns one thread and one device."""
         raise InputTypeError(
             "a HapticSession can be neither copied nor pickled: make another, of a device of its "
             "own, with the same contacts, coupling and a clone() of each simulation"
@@ -371,17 +299,17 @@ class HapticSession:
 
     @property
     def contacts(self) -> tuple[PenaltyContact, ...]:
-        """The contacts that it was made of; those that it runs are copies."""
+        """Contacts as given; the session evaluates copies of them."""
         return self._contacts
 
     @property
     def device(self) -> Device:
-        """The device that the hand holds."""
+        """Device that the hand holds."""
         return self._device
 
     @property
     def rate(self) -> float:
-        """Cycles a second [Hz]."""
+        """Cycles per second [Hz]."""
         return self._rate
 
     @property
@@ -390,7 +318,7 @@ class HapticSession:
         return self._dt
 
     def __enter__(self) -> HapticSession:
-        """Start it."""
+        """Start the session."""
         self.start()
         return self
 
@@ -400,25 +328,26 @@ class HapticSession:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close it; what failed in it is raised unless something else is on its way."""
+        """Close the session; raise its failure, unless another exception is being raised."""
         self.close()
         if kind is None:
             self._raise_failure()
 
     def start(self) -> None:
-        """Open the device and begin; again after `stop` it goes on where it was.
+        """Open the device and start the loop; after `stop`, continue in the same state.
 
-        The object, and what deforms, are then where they were left, and the hand takes the object
-        up wherever it has gone in between, as after a clutch: nothing pulls the two together, and
-        the workspace has moved by as much. `recentre` puts it where it began.
+        On a restart the object and the deformable bodies are where they were left, and the
+        workspace is shifted so that the hand takes up the object at its present pose, as after a
+        clutch. `recentre` undoes the shift. Records are appended to the file, or written to a
+        new one if that was moved.
 
         Raises
         ------
         DeviceError
             The device cannot be opened.
         InputError
-            The session is running, closed, or has failed; `run` makes its cycles; it belongs to
-            another process, which was forked.
+            The session is running, closed, or has failed; `run` makes its cycles; this process
+            is a fork of the one that made it.
         FileFormatError
             The file for the records cannot be written.
         """
@@ -436,12 +365,12 @@ class HapticSession:
                 self._written, self._lost = before["written"], before["unrecorded"]
             self._core.start(-1 if self._file is None else self._file.descriptor)
         except BaseException:
-            # the handler of a signal may have raised when it had begun
+            # a signal handler may have raised after the thread began
             if not _goes_on(before) and _goes_on(self._core.status()):
                 self._restored = False
                 with contextlib.suppress(FileFormatError):
                     self.stop()
-            # not that of a session that runs already
+            # keep the file of a session that is already running
             elif self._file is not None and began:
                 self._file.drop()
             raise
@@ -454,39 +383,39 @@ class HapticSession:
         seconds: float | None = None,
         progress: Progress = False,
     ) -> HapticRecords:
-        """Make cycles one after the other, without waiting, and return their records.
+        """Make cycles in this thread, without waiting between them, and return their records.
 
-        Ctrl-C ends it between two cycles; `records` has all that were made until then, and none of
-        them before. It is for scripts and tests: a device goes on rendering the last force when
-        `run` returns, and nobody watches it. A hand is for `start`.
+        For scripts and tests: when `run` returns, a device continues to render the last force
+        without a watchdog. For a hand use `start`. Ctrl-C ends it between two cycles; the records
+        up to then are in `records`.
 
         Parameters
         ----------
         cycles
             Number of cycles.
         seconds
-            Time of the session that they cover [s], in place of `cycles`.
+            Session time to simulate [s], in place of `cycles`; rounded up to whole cycles.
         progress
-            True: a progress bar; a callable: called as ``f(done, total)`` now and then.
+            True: a progress bar; a callable: called repeatedly as ``f(done, total)``.
 
         Returns
         -------
         HapticRecords
+            Records of these cycles.
 
         Raises
         ------
         DeviceError, DivergedError
-            The device or the simulation failed, the latter also where a body would be displaced by
-            more than 30 times its length (`ImplicitNewmark.step`); the records up to then are in
-            `records`.
+            The device failed; the simulation failed, or would displace a body by more than 30
+            times its length (`ImplicitNewmark.step`). The records up to then are in `records`.
         FileFormatError
-            The file for the records cannot be written: told before the first cycle or, of a disk
-            that is full, after the last one; then they are in `records`.
+            The file for the records cannot be written: raised before the first cycle, or, if the
+            disk is full, after the last one; the records are then in `records`.
         InputError, InputTypeError
-            `cycles` and `seconds` are both given, or none of them is; one of them or `progress` has
-            a value that is not allowed. The session is running in its thread or in another `run`,
-            is closed, has failed or belongs to another process, which was forked. It was stopped
-            or closed meanwhile: the records up to then are in `records`.
+            Both or neither of `cycles` and `seconds` are given; one of them or `progress` has a
+            value that is not allowed. The session is running in its thread or in another `run`,
+            is closed, has failed, or this process is a fork of the one that made it. It was
+            stopped or closed during `run`: the records up to then are in `records`.
         """
         self._refuse_a_fork()
         if (cycles is None) == (seconds is None):
@@ -503,11 +432,11 @@ class HapticSession:
             with callback(progress, "cycles") as tell:
                 with self._life:
                     self._refuse_a_run()
-                    self._core.advance(0)  # refuses what is no time for cycles
+                    self._core.advance(0)  # raises if no cycle may be made now
                     self._stopping, self._restored = False, False
                     self._making = mine = True
                     self._finish_file()  # of a thread that has ended by itself
-                    if self._file is not None:  # what cannot be written is told before
+                    if self._file is not None:  # raises before the first cycle
                         self._file.begin()
                         self._file.drop()
                 with self._reading:
@@ -523,7 +452,7 @@ class HapticSession:
         try:
             done, told = 0, time.monotonic()
             while done < total:
-                # the ring holds at least 64, and signals are looked at in between
+                # the ring holds at least 64 records; signals are handled between batches
                 n = min(total - done, 64)
                 try:
                     self._core.advance(n)
@@ -568,7 +497,7 @@ class HapticSession:
             raise InputError("the session belongs to the process that made it")
 
     def _fetch(self, into: list[bytes]) -> None:
-        # one call: no signal comes between taking records out and keeping them
+        # one call: no signal handler can run between taking and storing a record
         into.extend(iter(functools.partial(self._core.records, 4096), b""))
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -577,18 +506,18 @@ class HapticSession:
         Parameters
         ----------
         timeout
-            The longest time to wait [s]; None: any.
+            Longest time to wait [s]; None: no limit.
 
         Returns
         -------
         bool
-            True if it has ended; also if it was stopped or closed.
+            True if the session has ended, was stopped or closed; False after the timeout.
 
         Raises
         ------
         InputError, InputTypeError
-            `timeout` is no finite number; the session was never started, or belongs to another
-            process, which was forked.
+            `timeout` is not a finite number; the session was never started, or this process is a
+            fork of the one that made it.
         """
         self._refuse_a_fork()
         if self._core.status()["phase"] == "ready":
@@ -596,7 +525,7 @@ class HapticSession:
                 raise InputError("the session is closed: it was never started")
             raise InputError("the session was not started: use it in a with block, or call start")
         until = math.inf if timeout is None else time.monotonic() + number(timeout, "timeout")
-        # poll: other threads may use the session meanwhile
+        # polling lets other threads use the session
         while not self._core.wait(0.0):
             if time.monotonic() >= until:
                 return False
@@ -604,18 +533,17 @@ class HapticSession:
         return True
 
     def stop(self) -> None:
-        """Fade the forces out, end the thread, close the device; fine at any time.
+        """Fade out the forces, end the thread and close the device; allowed at any time.
 
-        In a forked copy of the process it does nothing.
+        Does nothing in a fork of the process that made the session.
 
         Raises
         ------
         FileFormatError
-            Not all records could be written to the file. On a full disk, say, the file has those
-            of before, `records` the last ones. Of a disk that does not answer the message tells
-            where what was written is; the next `stop` or `close` waits for the rest again. Where
-            a file could not follow for longer than `keep_records`, it has all but the cycles that
-            the message counts.
+            Not all records could be written. On a full disk the file has the first records,
+            `records` the last ones. If the disk does not respond, the message names the file with
+            the written records, and the next `stop` or `close` waits again. If the file lagged by
+            more than `keep_records`, the message gives the number of lost cycles.
         """
         if os.getpid() == self._owner:
             self._end(self._core.stop)
@@ -630,7 +558,7 @@ class HapticSession:
                 self._restore()
 
     def _restore(self) -> None:
-        # of a thread that is stuck nothing can be had
+        # a stuck thread still uses its state
         if self._restored or not self._core.wait(0.0):
             return
         self._restored = True
@@ -640,14 +568,14 @@ class HapticSession:
                 self._core.restore(index, simulation._core)
 
     def close(self) -> None:
-        """As `stop`, for good: the device is free for another session.
+        """Stop permanently, and free the device for another session.
 
-        A session that is dropped, or left when the interpreter ends, is closed as well.
+        Sessions are also closed when they are garbage collected and at interpreter exit.
 
         Raises
         ------
         FileFormatError
-            As of `stop`.
+            As `stop`.
         """
         self._closed = True
         if os.getpid() != self._owner:
@@ -655,12 +583,12 @@ class HapticSession:
         try:
             self._end(self._core.close)
         finally:
-            # of a thread or a file that is stuck there may be more at the end
+            # a stuck thread or file is tried again at exit
             if self._file is None or self._file.descriptor < 0:
                 _live.discard(self)
 
     def snapshot(self) -> HapticSnapshot:
-        """Return the newest state, without disturbing the loop.
+        """Return the newest state, without blocking the loop.
 
         Returns
         -------
@@ -679,14 +607,14 @@ class HapticSession:
     def records(self, *, drain: bool = False) -> HapticRecords:
         """Return the records of the last cycles, as many as `keep_records`.
 
-        While a file takes them, there are none here; those of a `run` are what that returns. Any
+        Empty while the records go to a file; the records of `run` are its result instead. Any
         thread may call it.
 
         Parameters
         ----------
         drain
-            Return only those since the last call that drained, and keep none of them: called
-            often enough, such calls return each record once, however long a session lasts.
+            True: return the records since the last such call and discard them. Frequent calls
+            return each record exactly once, for sessions of any length.
 
         Returns
         -------
@@ -695,16 +623,16 @@ class HapticSession:
         Raises
         ------
         InputTypeError
-            `drain` is no bool.
+            `drain` is not a bool.
         """
         only_once = flag(drain, "drain")
-        # of a fork the other threads are not there to let go of it
+        # in a fork the thread that holds the lock does not exist
         with contextlib.ExitStack() as alone:
             if os.getpid() == self._owner:
                 alone.enter_context(self._reading)
             if not self._making:
                 self._fetch(self._kept)
-            # nothing comes between these two: handlers of signals run at calls
+            # signal handlers run at calls: none can run between these two
             kept, self._kept = self._kept, [] if only_once else self._kept
             if not only_once:
                 kept = [b"".join(kept)[-self._keep_records * RECORD.itemsize :]]
@@ -712,37 +640,37 @@ class HapticSession:
         return HapticRecords(np.frombuffer(bytearray().join(kept), RECORD))
 
     def enable(self, forces: bool = True) -> None:
-        """Fade forces in, or out.
+        """Fade forces in or out.
 
         Parameters
         ----------
         forces
-            True: render forces.
+            True: fade in; False: fade out.
 
         Raises
         ------
         InputError, InputTypeError
-            Too many commands wait, the session is closed, has failed or belongs to another
-            process, which was forked; `forces` is no bool.
+            64 commands wait already; the session is closed or has failed; this process is a fork
+            of the one that made it; `forces` is not a bool.
         """
         self._command(0, 1.0 if flag(forces, "forces") else 0.0)
 
     def recentre(self) -> None:
-        """Put manipulandum and simulation object where the workspace begins.
+        """Move manipulandum and simulation object to the beginning of the workspace.
 
         Raises
         ------
         InputError
-            Too many commands wait, the session is closed, has failed or belongs to another
-            process, which was forked.
+            64 commands wait already; the session is closed or has failed; this process is a fork
+            of the one that made it.
         """
         self._command(1, 0.0)
 
     @property
     def coupling(self) -> VirtualCoupling | DynamicCoupling:
-        """The coupling; it may be replaced while the session runs.
+        """Coupling of object and hand; it may be replaced while the session runs.
 
-        With a `max_depth` and no `reach` of its own, it has the reach that was found.
+        With `max_depth` and no `reach` given, it has the reach of the held object.
         """
         return self._coupling
 
@@ -753,7 +681,7 @@ class HapticSession:
                 "coupling must be a VirtualCoupling or a DynamicCoupling, got "
                 f"{type(coupling).__name__}"
             )
-        # what an object reaches that the last coupling was told or found
+        # a given reach, or that of the held object
         known = coupling._reaching(self._contacts[0])
         self._command(2, 0.0, *_split(known, self._dt))
         self._coupling = known
@@ -771,7 +699,7 @@ class HapticSession:
             )
 
     def report(self) -> HapticReport:
-        """Return what the session has done so far.
+        """Return statistics of the session so far.
 
         Returns
         -------
@@ -812,7 +740,7 @@ class HapticSession:
         )
 
     def _advice(self, status: dict[str, Any]) -> tuple[str, ...]:
-        """Return sentences on what to change."""
+        """Return sentences that suggest changes of the settings."""
         found = []
         suited = _core.suited_stiffness(self._coupling.stiffness)
         better = 'stiffness="auto"' if self._suited else "20 times that of the coupling"
@@ -855,7 +783,7 @@ class HapticSession:
         status = self._core.status()
         n = status["written"] - self._written
         if not self._core.wait(0.0):
-            # a cycle is stuck, and more may come
+            # the thread is stuck in a cycle and may still write
             self._file.tell(n)
             return
         if status["writing"]:
@@ -888,7 +816,7 @@ def _goes_on(status: dict[str, Any]) -> bool:
 
 def _split(
     coupling: VirtualCoupling | DynamicCoupling, dt: float
-) -> tuple[tuple[float, ...], tuple[Any, ...] | None]:
+) -> tuple[dict[str, float], dict[str, float] | None]:
     if isinstance(coupling, DynamicCoupling):
         return coupling._core_settings(dt)
     return coupling._core_settings(dt), None

@@ -1,4 +1,7 @@
-"""Time integration of reduced models and of unreduced solids, by one scheme."""
+"""Implicit Newmark integration of all four systems, and the base of all integrators.
+
+The systems are `ReducedSolid`, `ProjectedSolid`, `Solid` and `SecondOrderSystem`.
+"""
 
 from __future__ import annotations
 
@@ -32,16 +35,17 @@ __all__ = ["ImplicitNewmark", "NewmarkReport", "State"]
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """State of a simulation at one time.
+    """State of a simulated system at one time.
 
     Attributes
     ----------
     q
-        Reduced coordinates, shape (r,), or displacements [m], shape (n, 3).
+        Reduced coordinates (r,) of a `ReducedSolid` or `ProjectedSolid`, displacements [m] (n, 3)
+        of a `Solid`, or unknowns (n,) of a `SecondOrderSystem`.
     qdot
-        Their rate, per s.
+        First time derivative of `q`, per s.
     qddot
-        Their second rate, per s^2.
+        Second time derivative of `q`, per s^2.
     time
         Time since the last reset [s].
     """
@@ -54,7 +58,7 @@ class State:
 
 @dataclass(frozen=True)
 class NewmarkReport:
-    """Statistics since the last reset.
+    """Statistics of an `ImplicitNewmark` since the last reset.
 
     Attributes
     ----------
@@ -63,25 +67,24 @@ class NewmarkReport:
     solves
         Linear systems solved (Newton iterations).
     indefinite
-        Those whose matrix was not positive definite.
+        Linear systems whose matrix was not positive definite.
     unconverged
         Steps not known to have met the tolerance. The residual after the last iteration is
-        not evaluated, so with ``newton_max=1`` these are all steps that moved.
+        not evaluated, so with ``newton_max=1`` this counts every step that moved.
     residual
-        Last residual evaluated, relative to the larger of the step's first residual, the
-        internal and the external force.
+        Last residual evaluated, relative to the largest of three: the step's first residual, the
+        internal force and the external force.
     iterations
         Linear systems solved in the last step.
     most_iterations
-        Most linear systems solved in one step.
+        Largest number of linear systems solved in one step.
     residuals
-        Residuals of the last step before each iteration, and after the last where that met
-        the tolerance; relative like `residual`, the first 32 of them.
+        Residuals of the last step before each iteration, and after the last iteration if that met
+        the tolerance; relative like `residual`, at most 32 values.
     shortened
-        Increments that would have ended where the energy rises more
-        steeply than it fell at their beginning: only the part to its minimum was made. If this
-        number keeps growing, steps are too long for the motion, which is then not that of the
-        body.
+        Newton increments that were cut off at the energy minimum, because the energy rose more
+        steeply at their end than it fell at their beginning. If this number keeps growing, `dt`
+        is too long and the motion is wrong.
     """
 
     steps: int
@@ -96,7 +99,7 @@ class NewmarkReport:
 
 
 def rayleigh(damping: Sequence[float]) -> tuple[float, float]:
-    """Return the argument `damping`, (alpha, beta), or refuse it."""
+    """Return the argument `damping` as (alpha, beta); refuse other values."""
     try:
         alpha, beta = damping
     except (TypeError, ValueError):
@@ -107,7 +110,7 @@ def rayleigh(damping: Sequence[float]) -> tuple[float, float]:
 
 
 def acceleration(gravity: ArrayLike | None) -> NDArray[np.float64] | None:
-    """Return the argument `gravity` as an array of its own, or refuse it."""
+    """Return a copy of the argument `gravity`, shape (3,); refuse other values."""
     if gravity is None:
         return None
     value: NDArray[np.float64] = reals(gravity, "gravity").copy()
@@ -117,7 +120,7 @@ def acceleration(gravity: ArrayLike | None) -> NDArray[np.float64] | None:
 
 
 def step_count(n: int) -> int:
-    """Return the argument `n`, a number of steps, or refuse it."""
+    """Return the argument `n`, a number of steps; refuse other values."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer):
         raise InputTypeError(f"n must be an int, got {type(n).__name__}")
     steps = int(n)
@@ -134,7 +137,7 @@ SYSTEMS = "a ReducedSolid, a ProjectedSolid, a Solid or a SecondOrderSystem"
 def weight(
     system: System, gravity: NDArray[np.float64] | None, **kwargs: bool
 ) -> NDArray[np.float64] | None:
-    """Return the forces of gravity on a system, or refuse a system that has none."""
+    """Return the forces of gravity on a system; refuse a system without weight."""
     if gravity is None:
         return None
     if isinstance(system, SecondOrderSystem):
@@ -143,7 +146,7 @@ def weight(
 
 
 def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> InputTypeError:
-    """Return the error that tells what `system` must be."""
+    """Return the error for a `system` of the wrong type."""
     return InputTypeError(f"system must be {wanted}, got {type(system).__name__}")
 
 
@@ -151,7 +154,7 @@ _Scheme = TypeVar("_Scheme", bound="Simulation")
 
 
 def check_rigid_motion(system: System, deformation_only: bool, scheme: str) -> None:
-    """Refuse a free model whose basis leaves out its rigid motion, unless that was asked for."""
+    """Refuse a free model whose basis has no rigid motion, unless `deformation_only` is True."""
     asked = flag(deformation_only, "deformation_only")
     if isinstance(system, Solid | SecondOrderSystem):
         if asked:
@@ -170,16 +173,16 @@ def check_rigid_motion(system: System, deformation_only: bool, scheme: str) -> N
 
 
 class Simulation:
-    """Base of all schemes: state, steps, reset; not made by users.
+    """Base class of all time integrators: state, steps, reset. Users create its subclasses.
 
-    Methods may be called from several threads; each waits for some steps of another, not for
-    its whole call.
+    Methods may be called from several threads. A call waits for a few steps of another call, not
+    for its end.
     """
 
     _core: _core.Motion
     _system: System
     _dt: float
-    _settings: dict[str, Any]  # arguments with which it was made
+    _settings: dict[str, Any]  # arguments of the constructor
 
     @property
     def system(self) -> System:
@@ -193,12 +196,12 @@ class Simulation:
 
     @property
     def state(self) -> State:
-        """The present state: copies."""
+        """Current state, as copies."""
         return State(*self._core.state())
 
     @property
     def displacement(self) -> NDArray[np.float64]:
-        """Present displacements of the nodes [m], shape (n, 3); x (n,) of a `SecondOrderSystem`."""
+        """Current displacements of the nodes [m], (n, 3), or x (n,) of a `SecondOrderSystem`."""
         q = self._core.state()[0]
         if isinstance(self._system, Solid | SecondOrderSystem):
             return q
@@ -207,7 +210,7 @@ class Simulation:
     def step(
         self, force: ArrayLike | None = None, n: int = 1, *, progress: Progress = False
     ) -> None:
-        """Advance by `n` steps under a constant force, and gravity if the simulation has it.
+        """Advance by `n` steps under a constant force and the gravity of the simulation.
 
         Parameters
         ----------
@@ -218,16 +221,16 @@ class Simulation:
         n
             Number of steps, at least 0.
         progress
-            True for a bar, or a callable ``f(done, total)``.
+            True for a progress bar, or a callable ``f(done, total)``.
 
         Raises
         ------
         DivergedError
-            The motion left the finite numbers, a tangent could not be solved, or the last step
-            displaced the body by more than 30 times the diagonal of its box; the state is that
-            before the failing step.
+            The motion became infinite or NaN, a tangent matrix could not be factored, or the last
+            step displaced the body by more than 30 times the diagonal of its bounding box. The
+            state is that before the failing step.
         InputError, InputTypeError
-            `force` or `n` is not of the form above.
+            `force` has a wrong shape or a value that is not finite, or `n` is out of range.
         """
         steps = step_count(n)
         if isinstance(self._system, Solid | SecondOrderSystem):
@@ -248,32 +251,33 @@ class Simulation:
         Parameters
         ----------
         q, qdot
-            Reduced coordinates (r,) or displacements (n, 3), and their rate; None: zero.
-            Fixed nodes of a solid must not move.
+            Coordinates and their first time derivative, with shape and units of `State`; None:
+            zero. Values at fixed nodes of a solid must be zero.
         qddot
-            The second rate; None: the one consistent with no external force but gravity.
+            Second time derivative; None: the one that satisfies the equation of motion without
+            external forces except gravity.
 
         Raises
         ------
         InputError, InputTypeError
-            A wrong shape, a value that is not finite, or a fixed node that moves.
+            An array has a wrong shape, a value that is not finite, or moves a fixed node.
         DivergedError
-            The state is so large that the forces are not finite.
+            The state is so large that forces overflow.
         """
         for value, name in ((q, "q"), (qdot, "qdot"), (qddot, "qddot")):
             array_like(value, name)
         self._core.reset(q, qdot, qddot, threads())
 
     def clone(self: _Scheme) -> _Scheme:
-        """Return another simulation of the same system, in the same state.
+        """Return an independent simulation of the same system, in the same state.
 
-        It moves on by itself, to the same bits under the same forces. Of the report only the
-        number of steps is kept. Copies and pickles are the same.
+        Under the same forces both give bitwise equal results. The report of the clone starts with
+        the number of steps and is otherwise empty. `copy` and `pickle` do the same.
 
         Returns
         -------
         ImplicitNewmark or CentralDifferences
-            Of the kind of this one.
+            A simulation of the same class.
         """
         return _restored(type(self), self._settings, self._now())
 
@@ -285,7 +289,7 @@ class Simulation:
         return self.clone()
 
     def __deepcopy__(self: _Scheme, memo: object) -> _Scheme:
-        return self.clone()  # systems cannot be changed: they are shared
+        return self.clone()  # systems are immutable and therefore shared
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self._settings, self._now())
@@ -295,7 +299,7 @@ class Simulation:
 
 
 def _restored(kind: type[_Scheme], settings: dict[str, Any], state: tuple[Any, ...]) -> _Scheme:
-    """Make a simulation that is in a state."""
+    """Create a simulation in a given state."""
     made = kind(**settings)
     q, qdot, qddot, steps = state
     made._core.reset(q, qdot, qddot, threads(), steps)
@@ -305,57 +309,55 @@ def _restored(kind: type[_Scheme], settings: dict[str, Any], state: tuple[Any, .
 class ImplicitNewmark(Simulation):
     """Implicit Newmark integration (Barbic 2007, section 2.9).
 
-    The same scheme for a `ReducedSolid`, where a step takes microseconds and allocates
-    nothing, for a `Solid`, where it takes a sparse factorization per iteration, and for a
-    `ProjectedSolid`, where it takes a pass over the mesh and a dense factorization. With the
-    default `beta` and `gamma` it is the trapezoidal rule: second order, no damping of
-    its own. Methods may be called from several threads; each waits for some steps of another,
-    not for its whole call.
+    Integrates M q'' + C q' + R(q) = f for four kinds of system. A step of a `ReducedSolid`
+    allocates nothing and suits haptic rates; a `ProjectedSolid` takes a pass over the mesh and a
+    dense factorization per iteration, a `Solid` a sparse factorization per iteration, and a
+    `SecondOrderSystem` a sparse solve. With the default `beta` and `gamma` the scheme is the
+    trapezoidal rule: second order, without numerical damping. Methods may be called from several
+    threads. A call waits for a few steps of another call, not for its end.
 
-    The trapezoidal rule keeps the energy of linear systems only. Large undamped motions may gain
-    energy without bound where steps are coarse for the highest frequencies, as they mostly are
-    for a basis with modal derivatives; more Newton iterations do not prevent it. A little
-    stiffness damping does, such as ``damping=(0, dt / 20)`` at 100 steps per period of the lowest
-    mode, or less of it and smaller steps. Where one Newton iteration per step (the default of
-    `newton_max`) stays stable, it takes energy from large motions.
+    The trapezoidal rule conserves the energy of linear systems only: large undamped motions may
+    gain energy without bound if steps are coarse for the highest frequencies. A little stiffness
+    damping, such as ``damping=(0, dt / 20)`` at 100 steps per period of the lowest mode, or a
+    smaller `dt` prevents that; more Newton iterations do not. See ``docs/time_integration.md``.
 
     Parameters
     ----------
     system
-        The simulated system.
+        The simulated system: `ReducedSolid`, `ProjectedSolid`, `Solid` or `SecondOrderSystem`.
     dt
-        Time step [s].
+        Time step [s], positive.
     damping
-        Local Rayleigh damping (alpha [1/s], beta [s]): C = alpha M + beta K(q), K at the present
-        q (Barbic 2007, equation 2.33). alpha brakes all motion, of a free solid also that as a
-        whole; beta mostly what is fast. Where K(q) is indefinite beta may add energy; see
-        `StrainRateDamping` for a damping that never does. Newton's matrix has C, but not the
-        derivative of C by q: with beta iterations converge linearly instead of quadratically,
-        and may not in steps that are long for a motion; see `NewmarkReport.unconverged`.
+        Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0: C = alpha M + beta K(q),
+        K at the current q (Barbic 2007, equation 2.33), added to the damping matrix of a
+        `SecondOrderSystem`. alpha damps all motion, including rigid motion of a free solid; beta
+        mostly damps high frequencies, and may add energy if K(q) is indefinite, unlike
+        `StrainRateDamping`.
     newton_max
-        Newton iterations per step at most. One is usual at haptic rates.
+        Maximum number of Newton iterations per step, 1 to 1000. One is usual at haptic rates.
     tol
-        Iterations end when the residual falls below `tol` times the larger of the step's
-        first residual, the internal and the external force.
+        Bound on the residual, relative to the largest of the step's first residual, the internal
+        force and the external force; at least 0.
     beta, gamma
-        Newmark's parameters, 0 < beta <= 1, 0 <= gamma <= 1. beta = 0 is another scheme:
-        `CentralDifferences`.
+        Newmark's parameters, 0 < beta <= 1, 0 <= gamma <= 1; for beta = 0 use
+        `CentralDifferences`. Steps in which contact adds stiffness use gamma >= 0.6.
     strain_rate
-        Strain-rate damping as well: a `StrainRateDamping` of the solid, also of a projected
-        one, or its reduction for a reduced model. None: that of the model, if it has any.
-        Newton's matrix has D, but not the derivative of D(u) v by u.
+        Additional damping by the rate of strain: a `StrainRateDamping` of the `Solid` or of the
+        solid of the `ProjectedSolid`, or a `ReducedStrainRateDamping` for a `ReducedSolid`. None:
+        the damping of the model, if it has any. Not available for a `SecondOrderSystem`.
     deformation_only
-        Accept a model of a free body, whose basis has no rigid motion: its deformation is
-        simulated in a frame that something else moves, such as a hand. `FreeBody` moves as a
-        whole.
+        Accept a model of a free body, whose basis has no rigid motion, and simulate its
+        deformation in a frame that is moved from outside, for example by a hand. `FreeBody`
+        includes rigid motion.
     gravity
-        Acceleration of free fall [m/s^2], shape (3,), such as ``(0, 0, -9.81)``: a constant load
-        beside the forces of the steps, in contact and haptic sessions too. None: no weight.
+        Gravitational acceleration [m/s^2], shape (3,), such as ``(0, 0, -9.81)``: a constant load
+        in addition to the forces of the steps, also in contact and in haptic sessions. None: no
+        weight, the only choice for a `SecondOrderSystem`.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument is out of its range, or the model is that of a free body.
+        An argument has a wrong type, is out of range, or the model is that of a free body.
     MeshError
         All nodes of the solid are fixed.
     """
@@ -439,49 +441,51 @@ class ImplicitNewmark(Simulation):
         field_q: ArrayLike | None = None,
         progress: Progress = False,
     ) -> ContactTrajectory | None:
-        """Advance by `n` steps under a constant force, in contact with an object that is moved.
+        """Advance by `n` steps under a constant force, optionally in contact with a moved object.
 
-        With `contact`, of a reduced model under its `PointTree`, each step takes the object with
-        the distance field to its next pose and finds the contact forces there. They follow the end
-        of the step by their derivative, so that they are implicit: contact as stiff as "auto"
-        comes to rest at any mass.
+        With `contact`, each step moves the object with the distance field to its next pose and
+        evaluates the contact forces on the reduced model there. The forces enter the step with
+        their derivative, that is implicitly, so a stiffness of "auto" is stable for any mass.
 
         Parameters
         ----------
         force
             External force at the end of each step: nodal [N], (n_nodes, 3) or
-            (3 n_nodes,); for a reduced system also reduced, (r,). None: zero.
+            (3 n_nodes,); for a reduced system also reduced, (r,); for a `SecondOrderSystem`
+            (n,). None: zero.
         n
             Number of steps, at least 0; with a trajectory 1 or its length.
         contact
-            Whose shell deforms by the system; None: no contact. It remembers this as cycles of
-            `PenaltyContact.evaluate`.
+            Contact whose pointshell deforms with the system, which must be a `ReducedSolid`; None:
+            no contact. Steps count as cycles of `PenaltyContact.evaluate` and update its warm
+            start.
         position, quaternion
-            Of the object with the field, as of `PenaltyContact.evaluate`: one pose for all steps,
-            (3,) and (4,) or a `Pose`, or a trajectory, one each step, (n, 3) and (n, 4) or (4,) or
-            a sequence of `Pose`.
+            Pose of the object with the field, as in `PenaltyContact.evaluate`: one pose for all
+            steps, (3,) and (4,) or a `Pose`; or one pose per step, (n, 3) and (n, 4) or (4,), or a
+            sequence of `Pose`. Required with `contact`.
         field_q
-            Of a field that deforms, (its r,) or one a step; None: at rest.
+            Reduced coordinates of a deformable field, (r_field,), or one row per step; None: at
+            rest.
         progress
-            True for a bar, or a callable ``f(done, total)``.
+            True for a progress bar, or a callable ``f(done, total)``.
 
         Returns
         -------
         ContactTrajectory or None
-            With `contact`: forces on the object with the field, those at the beginning of each
-            step, and all else of it.
+            With `contact`: forces on the object with the field at the beginning of each step, and
+            the other results of the contact. None without `contact`.
 
         Raises
         ------
         DivergedError
-            The motion left the finite numbers, a tangent could not be solved, or a reduced
-            model would be displaced by more than 30 times the diagonal of its box, as bounded by
-            the largest displacements of the basis vectors: in contact by any step, without by
-            the last of a call (of long calls others too). The state is that before the failing
-            step.
+            The motion became infinite or NaN, a tangent matrix could not be factored, or the
+            displacement of a reduced model, bounded by the largest displacements of the basis
+            vectors, exceeds 30 times the diagonal of its bounding box. The bound is checked in
+            every step with contact, and without contact in the last step of a call (in long calls
+            also in some others). The state is that before the failing step.
         InputError, InputTypeError
-            An argument is not of the form above; `contact` is of another model, or a pose is given
-            without it.
+            An argument has a wrong type, shape or value; `contact` belongs to another model; or a
+            pose is given without `contact`.
         """
         if contact is None:
             for value, name in (
@@ -505,12 +509,12 @@ class ImplicitNewmark(Simulation):
 
     @property
     def report(self) -> NewmarkReport:
-        """Statistics since the last reset, with the convergence of the last step."""
+        """Statistics since the last reset, including the convergence of the last step."""
         return NewmarkReport(**self._core.report())
 
 
 def _in_contact(system: object, contact: object) -> ReducedSolid:
-    """Return the system that is stepped in contact, or refuse the two."""
+    """Return the reduced model of a step in contact; refuse arguments that do not match."""
     if not isinstance(contact, PenaltyContact):
         raise InputTypeError(f"contact must be a PenaltyContact, got {type(contact).__name__}")
     if not isinstance(system, ReducedSolid):
@@ -530,7 +534,7 @@ def _in_contact(system: object, contact: object) -> ReducedSolid:
 
 
 def _repeated(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
-    """Return an array with a row for each of n steps."""
+    """Return an array with one row per step."""
     array = reals(value, name)
     if array.ndim == 1:
         array = np.broadcast_to(array, (n, len(array)))
@@ -542,7 +546,7 @@ def _repeated(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
 def _trajectory(
     position: ArrayLike | Pose | Sequence[Pose] | None, quaternion: ArrayLike | None, steps: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return positions (n, 3) and quaternions (n, 4) of the steps."""
+    """Return one position and quaternion per step, (n, 3) and (n, 4)."""
     if position is None:
         raise InputTypeError("position is missing: contact needs the pose of the object")
     one = isinstance(position, Pose) or quaternion is not None

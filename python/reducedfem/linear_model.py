@@ -1,4 +1,4 @@
-"""The linear static model that a user pulls at while forces are recorded."""
+"""Linear static model of a solid, for interactive recording of forces."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ __all__ = ["LinearModel", "sparse_force"]
 
 
 class LinearModel:
-    """The geometrically linear answer of a solid to static loads, fast enough to play with.
+    """Geometrically linear static response of a solid, fast enough for interactive use.
 
     Displacements are u = sum_j Psi_j (Psi_j . f) / lambda_j, those of the linear modal model in
-    static equilibrium (Barbic 2007, section 2.8.2). Large ones are distorted: they are a hint at
-    what the nonlinear solid does, which `sketch_basis` computes from the recorded forces.
+    static equilibrium (Barbic 2007, section 2.8.2). Large displacements are distorted; they only
+    indicate the response of the nonlinear solid, which `sketch_basis` computes from the recorded
+    forces.
 
-    Of a free solid the modes are elastic ones, and the answer is the deformation while loads and
-    inertia are in balance: loads that move the solid as a whole deform it only as its
-    acceleration does.
+    For a free solid the modes are elastic, and the response is the deformation while loads and
+    inertia forces are in balance.
 
     Parameters
     ----------
@@ -39,8 +39,7 @@ class LinearModel:
     Raises
     ------
     InputError, InputTypeError
-        `modes` belong to another mesh, or one of them is a rigid motion, which no static load
-        meets with stiffness.
+        `modes` belong to another mesh, or one of them is a rigid motion, which has no stiffness.
     """
 
     def __init__(self, solid: Solid, modes: Modes | int) -> None:
@@ -70,12 +69,12 @@ class LinearModel:
 
     @property
     def modes(self) -> Modes:
-        """The modes."""
+        """Linear modes of the model."""
         return self._modes
 
     @functools.cached_property
     def patterns(self) -> NDArray[np.float64]:
-        """Loads M Psi_j that move one mode each [kg^1/2], read-only, shape (k, n, 3)."""
+        """Loads M Psi_j, each of which excites one mode [kg^1/2], read-only, shape (k, n, 3)."""
         return owned(_core.mass_product(self._solid._core, self._modes.shapes, threads()))
 
     def displacement(
@@ -90,12 +89,13 @@ class LinearModel:
         Parameters
         ----------
         force
-            Forces [N] at all nodes, (n, 3) or (3n,), or at `nodes`, (m, 3). None: none.
+            Forces [N] at all nodes, (n, 3) or (3n,), or at `nodes`, (m, 3). None: zero.
         nodes
-            The nodes that `force` acts at, (m,); of a node named twice the sum counts.
+            Indices of the nodes on which `force` acts, (m,); forces on repeated nodes are added.
+            None: all nodes.
         modal
-            Reduced forces [N kg^-1/2] along the modes, (k,), in addition: the load
-            sum_j modal_j M Psi_j.
+            Additional reduced forces [N kg^-1/2] along the modes, (k,): the load
+            sum_j modal_j M Psi_j. None: zero.
 
         Returns
         -------
@@ -105,7 +105,7 @@ class LinearModel:
         Raises
         ------
         InputError, InputTypeError
-            An array has a wrong shape, a value that is not finite or a node that is not there.
+            An array has a wrong shape, a value that is not finite or a node index out of range.
         """
         at, forces = sparse_force(force, nodes, self._solid.mesh.n_nodes)
         extra = np.zeros(len(self._modes)) if modal is None else reals(modal, "modal")
@@ -121,7 +121,7 @@ class LinearModel:
 def sparse_force(
     force: ArrayLike | None, nodes: ArrayLike | None, n: int
 ) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
-    """Return the nodes that a force acts at (m,), and the forces there (m, 3)."""
+    """Return the indices of the loaded nodes (m,), and the forces there (m, 3)."""
     if force is None:
         if nodes is not None:
             raise InputError("nodes are given, but no force at them")

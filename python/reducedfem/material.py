@@ -20,9 +20,9 @@ __all__ = ["LinearElastic", "StVK"]
 class StVK:
     """St.Venant-Kirchhoff material: S = lambda tr(E) I + 2 mu E.
 
-    S is the second Piola-Kirchhoff stress and E the Green strain: a linear law that is
-    exact under any rotation (Barbic 2007, section 2.1). It resists compression ever
-    less below 58 % (1/sqrt(3)) of the rest length.
+    S is the second Piola-Kirchhoff stress and E is Green's strain. The law is exact under any
+    rotation (Barbic 2007, section 2.1). Under uniaxial compression its stiffness becomes negative
+    below 1/sqrt(3) (58 %) of the rest length.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class StVK:
     Raises
     ------
     InputError, InputTypeError
-        A value is out of its range or no number.
+        A value is out of its range or not a number.
     """
 
     young: float
@@ -61,26 +61,26 @@ class StVK:
 
     @property
     def lame(self) -> tuple[float, float]:
-        """The Lame constants lambda and mu [Pa]."""
+        """Lame constants lambda and mu [Pa]."""
         e, nu = self.young, self.poisson
         return e * nu / ((1 + nu) * (1 - 2 * nu)), e / (2 * (1 + nu))
 
     @property
     def stiffness(self) -> NDArray[np.float64]:
-        """The law as a matrix in Voigt's notation [Pa], shape (6, 6); see `LinearElastic`."""
+        """Stiffness matrix in Voigt's notation [Pa], shape (6, 6); see `LinearElastic`."""
         lam, mu = self.lame
         matrix = np.diag([2 * mu] * 3 + [mu] * 3)
         matrix[:3, :3] += lam
         return matrix
 
 
-# what files call the two laws
+# names of the two laws in files
 STVK_LAW = "St.Venant-Kirchhoff"
 LINEAR_LAW = "linear in Green's strain"
 
 # the rows of Voigt's notation as index pairs
 _VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
-# rows and columns may differ by rounding of what they were computed from
+# relative asymmetry allowed for rounding in the computation of the entries
 _ASYMMETRY = 1e-9
 
 
@@ -106,15 +106,15 @@ def _frame(axes: ArrayLike) -> NDArray[np.float64]:
 class LinearElastic:
     """General linear material: S = C : E with 21 constants (Barbic 2007, equation 2.14).
 
-    S is the second Piola-Kirchhoff stress and E the Green strain, so that the law is exact
-    under any rotation; `StVK` is its isotropic case. C is written as a matrix in Voigt's
-    notation: stresses xx yy zz yz zx xy = `stiffness` @ (E_xx, E_yy, E_zz, 2 E_yz, 2 E_zx,
-    2 E_xy), along the axes of the mesh.
+    S is the second Piola-Kirchhoff stress and E is Green's strain, so the law is exact under any
+    rotation; `StVK` is its isotropic case. C is given as a matrix in Voigt's notation: stresses
+    xx yy zz yz zx xy = `stiffness` @ (E_xx, E_yy, E_zz, 2 E_yz, 2 E_zx, 2 E_xy), along the axes
+    of the mesh.
 
     Parameters
     ----------
     stiffness
-        Symmetric positive definite [Pa], shape (6, 6).
+        Symmetric positive definite stiffness matrix [Pa], shape (6, 6).
     density
         Mass density [kg/m^3], positive.
 
@@ -164,21 +164,22 @@ class LinearElastic:
         density: float,
         axes: ArrayLike | None = None,
     ) -> LinearElastic:
-        """Return a material with three planes of symmetry: wood, layered composites.
+        """Return a material with three planes of symmetry, such as wood or layered composites.
 
         Parameters
         ----------
         young
             Young's moduli along the three axes, (E_1, E_2, E_3) [Pa].
         poisson
-            (nu_23, nu_31, nu_12): nu_ij is the contraction along j under tension along i.
+            Poisson's ratios (nu_23, nu_31, nu_12): nu_ij is the contraction along j under tension
+            along i.
         shear
             Shear moduli (G_23, G_31, G_12) [Pa].
         density
             Mass density [kg/m^3].
         axes
-            The material's axes in those of the mesh, an orthonormal right-handed (3, 3),
-            one a row; None: those of the mesh.
+            Axes of the material in the axes of the mesh, one per row, orthonormal and
+            right-handed, shape (3, 3); None: the axes of the mesh.
 
         Returns
         -------
@@ -187,8 +188,8 @@ class LinearElastic:
         Raises
         ------
         InputError, InputTypeError
-            A value is not finite or not positive, or the constants do not belong to a
-            material with positive energy.
+            A value is not finite or not positive, or the energy of the material is not positive
+            definite.
         """
         given = {"young": young, "poisson": poisson, "shear": shear}
         e, nu, g = (frozen_array(value, name) for name, value in given.items())
@@ -223,18 +224,18 @@ class LinearElastic:
         shear_along: float,
         density: float,
     ) -> LinearElastic:
-        """Return a transversely isotropic material: fibres in one direction, as muscle has.
+        """Return a transversely isotropic material with fibres in one direction, such as muscle.
 
         Parameters
         ----------
         direction
-            Of the fibres, shape (3,), of any length but zero.
+            Direction of the fibres, shape (3,), of any length except zero.
         young_along, young_across
             Young's moduli along and across the fibres [Pa].
         poisson_along
-            Contraction across the fibres under tension along them.
+            Poisson's ratio: contraction across the fibres under tension along them.
         poisson_across
-            Contraction across the fibres under tension across them.
+            Poisson's ratio: contraction across the fibres under tension across them.
         shear_along
             Shear modulus in planes that contain the fibres [Pa].
         density
@@ -255,7 +256,7 @@ class LinearElastic:
         largest = np.abs(axis).max()
         if not largest > 0:
             raise InputError("direction must not be zero")
-        axis = axis / largest  # of which no square overflows
+        axis = axis / largest  # squares cannot overflow
         length = float(np.linalg.norm(axis))
         along, across = number(young_along, "young_along"), number(young_across, "young_across")
         ratio = number(poisson_across, "poisson_across")
@@ -265,7 +266,7 @@ class LinearElastic:
         nu = number(poisson_along, "poisson_along")
         shear = number(shear_along, "shear_along")
         first = axis / length
-        # the other two axes: any that complete a right-handed frame
+        # any two other axes that complete a right-handed frame
         second = np.cross(first, np.eye(3)[np.argmin(np.abs(first))])
         second /= np.linalg.norm(second)
         return cls.orthotropic(
@@ -277,13 +278,13 @@ class LinearElastic:
         )
 
     def rotated(self, axes: ArrayLike) -> LinearElastic:
-        """Return the material turned with its axes.
+        """Return the material rotated with its axes.
 
         Parameters
         ----------
         axes
-            New directions of the present x, y and z axes of the material, one a row: an orthonormal
-            right-handed (3, 3).
+            New directions of the x, y and z axes of the material, one per row, orthonormal and
+            right-handed, shape (3, 3).
 
         Returns
         -------
@@ -295,7 +296,7 @@ class LinearElastic:
             `axes` is not orthonormal or not right-handed.
         """
         frame = _frame(axes)
-        # strains of the mesh, shears twice, seen in the material's axes: e' = T e
+        # e' = T e: engineering strains in the axes of the material from those of the mesh
         turn = np.empty((6, 6))
         for row, (i, j) in enumerate(_VOIGT):
             for column, (k, m) in enumerate(_VOIGT):
@@ -325,7 +326,7 @@ def to_plain(material: Material) -> dict[str, Any]:
 
 
 def from_plain(data: object) -> Material:
-    """Return the material that `to_plain` described; anything else is refused."""
+    """Return the material described by `to_plain`; refuse other data."""
     if isinstance(data, Mapping):
         if set(data) == {"young", "poisson", "density"}:
             return StVK(**data)

@@ -1,4 +1,4 @@
-"""Several bases as one."""
+"""Combination of several bases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from reducedfem.solid import Solid, held_fields, require_movable, require_solid
 
 __all__ = ["merge_bases"]
 
-# no vector counts for less than this part of the first one of its basis
+# smallest weight of a vector relative to the first one of its basis
 _LEAST = 1e-6
 
 
@@ -29,38 +29,38 @@ def merge_bases(
     tolerance: float = 1e-8,
     progress: Progress = None,
 ) -> Basis:
-    """Return one basis that holds several, mass-orthonormal again.
+    """Return a mass-orthonormal basis of the span of several bases.
 
-    Vectors are taken basis by basis; one of which not more than `tolerance` is new beside those
-    before it (the norm of its M-orthogonal part, in the metric of the mass) is dropped. The
-    others go into mass-PCA (Barbic 2007, section 2.8.1), each weighted by its singular value over
-    the largest of its basis (1e-6 at least), so that the result is ordered by importance and may
-    be cut.
+    Vectors are processed basis by basis. A vector is dropped if the mass norm of its part
+    M-orthogonal to the previous vectors is at most `tolerance`. The others enter mass-PCA (Barbic
+    2007, section 2.8.1), weighted by their singular value over the largest of their basis (at
+    least 1e-6), so the result is ordered by importance and can be truncated.
 
     Parameters
     ----------
     solid
-        Gives mass and fixed nodes.
+        The solid, for its mass and fixed nodes.
     bases
-        At least one.
+        Bases to combine, at least one.
     r
-        Size of the result. None: all that is independent.
+        Size of the result. None: the number of independent vectors.
     tolerance
-        At least 0 and less than 1.
+        Largest mass norm of the new part of a dropped vector, at least 0 and less than 1.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Returns
     -------
     Basis
-        Its `provenance` names the bases it came from and, as pairs (basis, vector), what was
-        dropped.
+        Basis whose `provenance` lists the combined bases and the dropped vectors as pairs
+        (basis, vector).
 
     Raises
     ------
     InputError, InputTypeError
-        `bases` is empty or holds something else, a basis belongs to another mesh or moves a fixed
-        node, `tolerance` is out of range, or `r` is more than what is independent.
+        `bases` is empty or contains another type, a basis belongs to another mesh or moves a fixed
+        node, `tolerance` is out of range, or `r` exceeds the number of independent vectors.
     MeshError
         Every node of the solid is fixed.
     """

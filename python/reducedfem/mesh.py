@@ -1,4 +1,4 @@
-"""Volume meshes of tetrahedra or hexahedra: making, reading, writing, looking at them."""
+"""Volume meshes of tetrahedra or hexahedra: creation, files, topology, measures."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ from reducedfem.surface import Surface, _with_hint
 
 __all__ = ["Mesh", "read_fixed", "read_mesh", "voxelize"]
 
-_ROUNDED = 1e-6  # of a length: more than a number of cells by less needs no further cell
-_THINNEST = 1.0 / 8.0  # cubes: cells are flattened for bodies thicker than this, else only cut
-# cells of a solid body whose 20 nodes each make a factorization that fits: 60,000 nodes
+_ROUNDED = 1e-6  # relative excess of a length over whole cells that is treated as rounding
+_THINNEST = 1.0 / 8.0  # thickness in cubes below which cells are cut but not flattened
+# cells of 20 nodes whose factorization fits into common memory: about 60,000 nodes
 _MOST_SECOND_ORDER = 15_000
 _SKIN = "pass fill=False for a skin of voxels along it"
 _ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
-# ends of the edges on whose middles the nodes after the corners lie, by nodes of an element
+# edges of the mid-edge nodes, by number of nodes of an element
 # (VTK_QUADRATIC_TETRA, VTK_QUADRATIC_HEXAHEDRON)
 _EDGES = {
     10: np.array([[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]]),
@@ -69,12 +69,12 @@ _TRIANGLES = {
 }
 
 
-# quadrature of cut cells: points of each element, their places, weights and products
+# quadrature of cut cells: point counts by element, points, weights, products of shape functions
 _Rule = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 
 
 def _rule_of(rule: _Rule | None, chosen: NDArray[np.intp]) -> _Rule | None:
-    """Return the rule of some elements."""
+    """Return the quadrature of a selection of elements."""
     if rule is None:
         return None
     counts, points, weights, products = rule
@@ -87,7 +87,7 @@ def _rule_of(rule: _Rule | None, chosen: NDArray[np.intp]) -> _Rule | None:
 def _drop_unreferenced(
     nodes: ArrayLike, elements: ArrayLike
 ) -> tuple[ArrayLike, ArrayLike, NDArray[np.int32] | None]:
-    """Renumber without the nodes that no element uses; leave odd input to the checks."""
+    """Remove nodes that no element uses; leave malformed input to the checks."""
     try:
         x, e = np.asarray(nodes), np.asarray(elements)
     except ValueError:
@@ -103,15 +103,14 @@ def _drop_unreferenced(
 
 
 class Mesh:
-    """A volume mesh of tetrahedra (four or ten nodes) or hexahedra (eight or 20).
+    """A volume mesh of tetrahedra (4 or 10 nodes) or hexahedra (8 or 20 nodes).
 
-    A mesh that exists is usable and does not change: the arrays are read-only.
-    Node order within an element is that of VTK (``VTK_TETRA``, ``VTK_HEXAHEDRON``,
-    ``VTK_QUADRATIC_TETRA``: corners, then the middles of the edges 01 12 02 03 13 23,
-    ``VTK_QUADRATIC_HEXAHEDRON``: 01 12 23 30 45 56 67 74 04 15 26 37). Hexahedra of eight
-    nodes are checked at their corners and Gauss points; a strongly distorted one may still
-    fold over in between. Second-order elements, whose edges may be curved, are checked
-    everywhere: the Bernstein coefficients of the Jacobian bound it.
+    Meshes are valid and immutable: the arrays are read-only. The node order within an element is
+    that of VTK (``VTK_TETRA``, ``VTK_HEXAHEDRON``, ``VTK_QUADRATIC_TETRA``: corners, then the
+    middles of the edges 01 12 02 03 13 23, ``VTK_QUADRATIC_HEXAHEDRON``: 01 12 23 30 45 56 67 74
+    04 15 26 37). Hexahedra of eight nodes are checked at their corners and Gauss points; a strongly
+    distorted one may still be inverted in between. Second-order elements, whose edges may be
+    curved, are checked everywhere, by the Bernstein coefficients of the Jacobian.
 
     Parameters
     ----------
@@ -121,11 +120,11 @@ class Mesh:
         0-based node indices, shape (e, 4) or (e, 10) for tetrahedra, (e, 8) or (e, 20)
         for hexahedra.
     regions
-        An integer per element, shape (e,), for example to give each region its own
-        material; default all 0.
+        Region of each element, for example to assign materials, integers of shape (e,);
+        None: all 0.
     drop_unreferenced
-        Leave out nodes that belong to no element, instead of refusing them. The
-        others keep their order; `original_nodes` tells where they come from.
+        True: remove nodes that belong to no element; the others keep their order, and
+        `original_nodes` contains their original indices. False: refuse such nodes.
 
     Raises
     ------
@@ -187,7 +186,7 @@ class Mesh:
         materials: dict[int, ElasticData] | None = None,
         source: Surface | None = None,
     ) -> Mesh:
-        """Fill in the fields, which every way of making a mesh comes to."""
+        """Set the fields; every constructor calls this."""
         self._core = core
         if original_nodes is None:
             original_nodes = np.arange(self.n_nodes, dtype=np.int32)
@@ -201,11 +200,11 @@ class Mesh:
         return self
 
     def _rule(self) -> _Rule | None:
-        """Return the quadrature of cut elements, None where all are whole."""
+        """Return the quadrature of cut elements; None for a mesh without cut elements."""
         return _core.mesh_rule(self._core)
 
     def _cut_as(self, rule: _Rule | None) -> None:
-        """Take over the quadrature of cut elements, while the mesh is being made."""
+        """Set the quadrature of cut elements during construction."""
         if rule is not None and rule[0].any():
             self._core = _core.mesh_with_rule(self._core, *rule)
 
@@ -226,9 +225,9 @@ class Mesh:
 
     @property
     def original_nodes(self) -> NDArray[np.int32]:
-        """Index of each node in the nodes this mesh was made from, read-only, shape (n,).
+        """Index of each node in the nodes from which the mesh was made, read-only, shape (n,).
 
-        -1 for mid-edge nodes that `quadratic` made.
+        -1 for mid-edge nodes that `quadratic` added.
         """
         return self._original_nodes
 
@@ -244,25 +243,25 @@ class Mesh:
 
     @property
     def nodes_per_element(self) -> int:
-        """4 or 10 for tetrahedra, 8 or 20 for hexahedra."""
+        """Nodes per element: 4 or 10 for tetrahedra, 8 or 20 for hexahedra."""
         return int(self._core.elements.shape[1])
 
     @property
     def region_names(self) -> dict[int, str]:
-        """Names of regions that the file gave, by region."""
+        """Names of regions from the file, by region."""
         return dict(self._region_names)
 
     @property
     def source(self) -> Surface | None:
-        """The surface that the mesh was made from; None where there was none."""
+        """Surface from which the mesh was made, or None."""
         return self._source
 
     @property
     def materials(self) -> dict[int, StVK]:
-        """Materials that the file gave, by region: what `Solid` takes.
+        """Materials from the file, by region, in the form that `Solid` accepts.
 
-        Only ``.veg`` files give materials. Regions whose material is of another kind than
-        ``ENU`` (isotropic, by Young's modulus and Poisson's ratio) are left out.
+        Only ``.veg`` files contain materials. Regions with a material other than ``ENU``
+        (isotropic, by Young's modulus and Poisson's ratio) are omitted.
 
         Raises
         ------
@@ -281,7 +280,7 @@ class Mesh:
 
     @property
     def fractions(self) -> NDArray[np.float64]:
-        """Filled part of each element, shape (e,): 1, and less of cut cells (`voxelize`)."""
+        """Filled fraction of each element, shape (e,): below 1 for cut cells (`voxelize`)."""
         filled = np.ones(self.n_elements)
         if (rule := self._rule()) is not None:
             counts, _, weights, _ = rule
@@ -292,20 +291,20 @@ class Mesh:
 
     @property
     def element_volumes(self) -> NDArray[np.float64]:
-        """Volume of each element, of cut cells that of the filled part [m^3], shape (e,)."""
+        """Volume of each element, for cut cells that of the filled part [m^3], shape (e,)."""
         return self._core.volumes()
 
     @property
     def volume(self) -> float:
-        """Volume of the whole mesh, of cut cells the filled part [m^3]."""
+        """Volume of the mesh, for cut cells that of the filled part [m^3]."""
         return float(self._core.volumes().sum())
 
     @property
     def boundary_faces(self) -> NDArray[np.int32]:
         """Faces that belong to one element only, read-only, shape (f, 3), (f, 4), (f, 6) or (f, 8).
 
-        The corners run counter-clockwise seen from outside; of second-order elements the
-        middles of the edges 01 12 20 (``VTK_QUADRATIC_TRIANGLE``) or 01 12 23 30
+        Corners are counter-clockwise seen from outside. For second-order elements the mid-edge
+        nodes of the edges 01 12 20 (``VTK_QUADRATIC_TRIANGLE``) or 01 12 23 30
         (``VTK_QUADRATIC_QUAD``) follow.
         """
         return self._faces()[0]
@@ -327,42 +326,41 @@ class Mesh:
     def surface(self) -> Surface:
         """Return the boundary of the mesh as a surface of triangles.
 
-        Quadrilaterals are cut in two, faces of ten-node tetrahedra in four, of hexahedra of
-        20 nodes in six.
-        Its vertices are ``mesh.nodes[mesh.boundary_nodes]``, so ``u[mesh.boundary_nodes]``
-        is a field ``u`` of the mesh on the vertices of the surface.
+        Quadrilaterals are split into two triangles, faces of ten-node tetrahedra into four, faces
+        of 20-node hexahedra into six. The vertices are ``mesh.nodes[mesh.boundary_nodes]``, so
+        ``u[mesh.boundary_nodes]`` is a field ``u`` of the mesh on the vertices of the surface.
 
         Returns
         -------
         Surface
-            Triangles run counter-clockwise seen from outside.
+            Triangles are counter-clockwise seen from outside.
         """
         kept, place = np.unique(self._faces()[0], return_inverse=True)
-        # NumPy releases differ in the shape of `place`
+        # the shape of `place` depends on the NumPy release
         per_face = self._faces()[0].shape[1]
         place = place.reshape(-1, per_face)[:, _TRIANGLES[per_face]]
         return Surface(self.nodes[kept], place.reshape(-1, 3))
 
     def components(self, by: Literal["node", "face"] = "node") -> NDArray[np.int32]:
-        """Return the connected part to which each element belongs.
+        """Return the number of the connected part to which each element belongs.
 
         Parameters
         ----------
         by
-            ``"node"``: elements that share a node hang together. ``"face"``: only those that
-            share a whole face do. Parts that touch along an edge or at a node are one by
-            node, but hinges between them have no stiffness; more parts by face than by node
-            tell of such hinges.
+            ``"node"``: elements that share a node are connected. ``"face"``: only elements that
+            share a whole face are connected. Parts that touch along an edge or at a node are one
+            part by node, but the hinge between them has no stiffness; the mesh has such hinges if
+            it has more parts by face than by node.
 
         Returns
         -------
         (e,) int32 array
-            Parts are numbered from 0 in the order of their first elements.
+            Part of each element; parts are numbered from 0 in the order of their first elements.
 
         Raises
         ------
         InputError
-            `by` is neither.
+            `by` is neither ``"node"`` nor ``"face"``.
         """
         return self._components(by)[1]
 
@@ -372,7 +370,7 @@ class Mesh:
         Parameters
         ----------
         by
-            "node" or "face": the connection, as `components` says.
+            Kind of connection, ``"node"`` or ``"face"``; see `components`.
 
         Returns
         -------
@@ -390,24 +388,24 @@ class Mesh:
         return self._core.components(by == "face")
 
     def submesh(self, elements: ArrayLike) -> Mesh:
-        """Return a mesh of some elements of this one.
+        """Return a mesh of selected elements.
 
         Parameters
         ----------
         elements
-            A mask of shape (e,) or indices in any order, each once.
+            Mask of shape (e,), or element indices in any order without repetition.
 
         Returns
         -------
         Mesh
-            Nodes keep their order; its `original_nodes` are indices of nodes of this mesh.
+            Mesh whose nodes keep their order; its `original_nodes` are node indices of this mesh.
 
         Raises
         ------
         MeshError
-            No element is left.
+            The selection is empty.
         InputError, InputTypeError
-            A mask of another length, an index out of range or given twice.
+            A mask has another length, or an index is out of range or repeated.
         """
         try:
             chosen = np.asarray(array_like(elements, "elements", "integers"))
@@ -440,18 +438,18 @@ class Mesh:
         return part
 
     def largest_component(self, by: Literal["node", "face"] = "node") -> Mesh:
-        """Return the connected part with the most elements (the first of equals).
+        """Return the connected part with the most elements; the first one in case of a tie.
 
         Parameters
         ----------
         by
-            "node" or "face": the connection, as `components` says.
+            Kind of connection, ``"node"`` or ``"face"``; see `components`.
 
         Returns
         -------
         Mesh
-            Its `original_nodes` are indices of nodes of this mesh; this mesh, if it has one
-            part only.
+            Mesh whose `original_nodes` are node indices of this mesh; this mesh itself if it has a
+            single part.
 
         Raises
         ------
@@ -466,23 +464,22 @@ class Mesh:
         return part
 
     def with_regions(self, regions: ArrayLike) -> Mesh:
-        """Return this mesh with other regions, cut cells included.
+        """Return this mesh with other regions; cut cells are kept.
 
         Parameters
         ----------
         regions
-            An integer per element, shape (e,), for example to give each region its own
-            material.
+            Region of each element, integers of shape (e,).
 
         Returns
         -------
         Mesh
-            Without the names and materials that a file gave to the old regions.
+            Mesh without the names and materials of the old regions.
 
         Raises
         ------
         InputError, InputTypeError
-            Not integers, or of another shape.
+            `regions` has another shape or values that are not integers.
         """
         chosen = as_array(regions, "regions", "integers")
         core = _core.Mesh(self.nodes, self.elements, chosen)
@@ -493,27 +490,27 @@ class Mesh:
     def quadratic(self) -> Mesh:
         """Return this mesh with second-order elements.
 
-        A node is put on the middle of every edge: four-node tetrahedra get ten nodes,
-        eight-node hexahedra 20. Second-order elements bend and keep their volume where
-        first-order ones lock: the same accuracy takes far fewer nodes
+        A node is added in the middle of every edge: four-node tetrahedra get ten nodes,
+        eight-node hexahedra 20. Second-order elements need far fewer nodes for the same accuracy
+        in bending and for nearly incompressible materials, because they do not lock
         (``experiments/bending_convergence.py``).
 
         Returns
         -------
         Mesh
-            The nodes of this mesh keep their indices, the middles of edges follow, in the
-            order of their ends; `original_nodes` is -1 there. `with_mid_edge_nodes` extends
-            lists of nodes, such as those held fixed. Regions and materials are kept.
+            The nodes of this mesh keep their indices; mid-edge nodes follow in the order of
+            their ends, with -1 in `original_nodes`. `with_mid_edge_nodes` extends lists of nodes,
+            such as fixed nodes. Regions and materials are kept.
 
         Raises
         ------
         InputError
-            The elements have mid-edge nodes already, or are cut: ``voxelize(order=2)`` makes
+            The elements already have mid-edge nodes, or are cut: ``voxelize(order=2)`` creates
             cut cells of second order.
         MeshError
-            Elements so far from the origin, for their size, that the middles of their edges
-            are rounded to other places, or a hexahedron that folds over between the places
-            at which those of eight nodes are checked.
+            Elements are so small and so far from the origin that mid-edge nodes are displaced by
+            rounding, or a hexahedron is inverted between the points at which eight-node hexahedra
+            are checked.
 
         Examples
         --------
@@ -535,10 +532,10 @@ class Mesh:
         )
 
     def with_mid_edge_nodes(self, nodes: ArrayLike) -> NDArray[np.int32]:
-        """Return nodes and the mid-edge nodes of the edges that run between two of them.
+        """Return nodes together with the mid-edge nodes of edges between two of them.
 
-        Extends a selection of corners to whole edges, for example a list that belongs to the
-        mesh before `quadratic`, so that whole faces are fixed or loaded.
+        Use it to extend a selection of corners, for example one made before `quadratic`, to whole
+        edges and faces that are fixed or loaded.
 
         Parameters
         ----------
@@ -548,12 +545,12 @@ class Mesh:
         Returns
         -------
         (m,) int32 array
-            Ascending. Of first-order elements: the nodes themselves.
+            Node indices, ascending; for first-order elements the given nodes.
 
         Raises
         ------
         InputError, InputTypeError
-            A mask of another length, or an index out of range.
+            A mask has another length, or an index is out of range.
         """
         chosen = np.zeros(self.n_nodes, dtype=bool)
         chosen[node_indices(nodes, "nodes", self.n_nodes)] = True
@@ -564,23 +561,23 @@ class Mesh:
         return np.flatnonzero(chosen).astype(np.int32)
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write to a ``.veg`` file, or to what meshio writes (``.vtu``, ``.msh``, ...).
+        """Write the mesh to a ``.veg`` file, or to a format of meshio (``.vtu``, ``.msh``, ...).
 
-        Regions are kept where the format can hold them. The file is written whole or not at
-        all; so is each of the two of TetGen (``.ele`` and ``.node``), of which `read_mesh` refuses
-        a pair that is of two saves. No format holds the quadrature of cut cells: they are written
-        whole, ``.vtu``, ``.vtk`` and ``.xdmf`` with `fractions` as data of the cells; `pickle`
-        keeps everything.
+        Regions are written if the format supports them. An existing file is replaced only when
+        the new one is complete. TetGen meshes consist of two files (``.ele`` and ``.node``);
+        `read_mesh` refuses a pair from two different saves. No format stores the quadrature of cut
+        cells: these are written as whole cells, with `fractions` as cell data in ``.vtu``,
+        ``.vtk`` and ``.xdmf`` files. `pickle` stores everything.
 
         Parameters
         ----------
         path
-            The suffix chooses the format.
+            Name of the file; its suffix selects the format.
 
         Raises
         ------
         FileFormatError
-            The format is unknown or cannot hold the mesh, or the file cannot be written.
+            The format is unknown or does not support the mesh, or the file cannot be written.
 
         Warns
         -----
@@ -635,7 +632,7 @@ def _restore(
     source: Surface | None = None,
     rule: _Rule | None = None,
 ) -> Mesh:
-    """Make a mesh again from its pickle."""
+    """Recreate a pickled mesh."""
     core = _core.Mesh(nodes, elements, regions)
     mesh = Mesh.__new__(Mesh)._adopt(core, original_nodes, region_names, materials, source)
     mesh._cut_as(rule)
@@ -643,23 +640,23 @@ def _restore(
 
 
 def read_mesh(path: str | os.PathLike[str]) -> Mesh:
-    """Read a volume mesh: a ``.veg`` file, or what meshio reads (Gmsh, VTK, Abaqus, ...).
+    """Read a volume mesh: a ``.veg`` file, or a format of meshio (Gmsh, VTK, Abaqus, ...).
 
-    Surface, line and point cells of the file are passed over, and so are nodes that no
-    element uses: `Mesh.original_nodes` tells which node of the file each node is.
+    Surface, line and point cells are ignored, and nodes that no element uses are removed:
+    `Mesh.original_nodes` contains the node numbers of the file, from 0.
 
-    Regions are, for ``.veg``, numbered from 0 in the order of the file's ``*REGION``
-    statements, and `Mesh.region_names` are the sets they name. Of other formats, the
-    integer per element that the format provides is taken (Gmsh: physical groups; Medit
-    and TetGen: references), else sets that do not overlap (Abaqus: ELSET), numbered from 1.
+    Regions of ``.veg`` files are numbered from 0 in the order of the ``*REGION`` statements, and
+    `Mesh.region_names` contains the names of their sets. In other formats regions are the integer
+    per element of the format (Gmsh: physical groups; Medit and TetGen: references), or else
+    disjoint sets (Abaqus: ELSET), numbered from 1.
 
-    ``*INCLUDE`` of a ``.veg`` or ``.inp`` file names a regular file in the same folder or below
-    it; at most 1000 files of 256 MiB in all are included.
+    ``*INCLUDE`` in ``.veg`` and ``.inp`` files is restricted to regular files in the same folder or
+    below it, at most 1000 files of 256 MiB in total.
 
     Parameters
     ----------
     path
-        The suffix tells the format.
+        Name of the file; its suffix selects the format.
 
     Returns
     -------
@@ -691,18 +688,18 @@ def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
     Parameters
     ----------
     path
-        Text file of 1-based node numbers, separated by commas, blanks or line ends. It may
-        ``*INCLUDE`` others as `read_mesh` allows.
+        Text file of 1-based node numbers, separated by commas, blanks or line ends. ``*INCLUDE``
+        statements are restricted as in `read_mesh`.
 
     Returns
     -------
     (f,) int32 array
-        0-based, ascending, each once: what ``Solid(..., fixed=...)`` takes.
+        Node indices for ``Solid(..., fixed=...)``, 0-based, ascending, without repetition.
 
     Raises
     ------
     FileFormatError
-        The file is missing or holds something else.
+        The file is missing or contains other data.
     """
     numbers = read_indices(as_path(path))
     if numbers.size and not (numbers.min() >= 1 and numbers.max() < 2**31):
@@ -714,13 +711,13 @@ def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
 
 
 def _fitted(bounds: NDArray[np.float64], resolution: int) -> NDArray[np.float64]:
-    """Return how far to stretch a surface along each axis so that cubes end where it does."""
+    """Return the scale along each axis at which the surface ends on cell boundaries."""
     size = np.ptp(bounds, axis=0)
     cube = size.max() / max(resolution, 1)
     scale = np.ones(3)
     fits = (size > _THINNEST * cube) & (size < size.max())
     cells = np.ceil(size[fits] / cube * (1.0 - _ROUNDED))
-    cells += (cells - resolution) % 2  # the grid has the centre of the surface
+    cells += (cells - resolution) % 2  # grid and surface have the same centre
     scale[fits] = cells * cube / size[fits]
     return scale
 
@@ -735,65 +732,63 @@ def voxelize(
     order: Literal[1, 2] | None = None,
     progress: Progress = None,
 ) -> Mesh:
-    """Make a mesh of equal cubes, or boxes, of what a surface encloses.
+    """Create a mesh of equal cubes or boxes from the volume that a surface encloses.
 
-    The grid is a cube around the centre of the surface's bounding box. With the defaults its
-    cells are flattened along the shorter sides of that box so that they end where the body does:
-    what stands on a plane or is clamped there is held by nodes in that plane. A voxel is taken
-    when its closed box meets a triangle, so a connected surface, even one thinner than a
-    voxel, gives voxels that are connected through faces (Barbic 2007, section 2.5.2); and
-    when its centre is inside: where the winding number (`Surface.winding`) is above 1/2, of
-    closed, open, self-crossing and inconsistently oriented surfaces alike.
+    The grid is a cube around the centre of the surface's bounding box. By default its cells are
+    flattened along the shorter sides of that box, so that they end at the faces of the body and
+    nodes lie in planes on which the body stands or is clamped. A voxel is included if its closed
+    box meets a triangle, so a connected surface, even one thinner than a voxel, gives voxels
+    connected through faces (Barbic 2007, section 2.5.2); and if its centre is inside, where the
+    winding number (`Surface.winding`) exceeds 1/2, for open, self-crossing and inconsistently
+    oriented surfaces too.
 
-    Voxels that the surface meets are cut: they count as far as they are inside, and those of
-    which nothing is are left out. Mass, stiffness and everything made from these integrate the
-    filled part; the mesh itself, its nodes and its boundary, is that of whole cubes.
+    Voxels that the surface meets are cut: mass, stiffness and derived quantities integrate their
+    filled part, and voxels without filled part are removed. Nodes and boundary of the mesh are
+    those of whole cells.
 
     Parameters
     ----------
     surface
-        Any surface; polygon soups are fine.
+        Any surface, including polygon soups.
     resolution
-        Voxels along each side of the grid, 1 to 2048. The default suits slender bodies. For stout
-        ones, the number of voxels grows with the cube of it, and 24 is enough for most.
+        Voxels along each side of the grid, 1 to 2048. The default suits slender bodies; 24 is
+        enough for most compact bodies, whose number of voxels grows with its cube.
     fill
-        False: only those that the surface touches, a skin of voxels.
+        False: only the voxels that the surface touches.
     expand
-        Side of the grid over the longest side of the surface, 1 or more; cells are cubes. None:
-        1, so that `resolution` voxels lie along the longest side, flattened along the others;
-        of whole cubes 1.2.
+        Side of the grid divided by the longest side of the surface, at least 1; cells are cubes.
+        None: 1 for cut cells, flattened along the shorter sides; 1.2 for whole cubes.
     cut
-        False: whole cubes. None: as `fill`.
+        Cut the cells at the surface; False: whole cubes. None: as `fill`.
     order
-        2: hexahedra of 20 nodes, which bend as they should with two voxels across, at the same
-        cost at run time. 1: of eight nodes, which need about six, but make a quarter of the
-        unknowns. None: 2 with `fill` where there are at most 15,000 cells, else 1.
+        2: hexahedra of 20 nodes, accurate in bending with two voxels across the thickness.
+        1: hexahedra of 8 nodes, a quarter of the unknowns, which need about six. The cost at run
+        time is the same. None: 2 if `fill` is True and there are at most 15,000 cells, else 1.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Returns
     -------
     Mesh
-        Hexahedra, ordered by z, then y, then x. Parts of it may touch only along an edge
-        or at a node, or not at all: see `Mesh.components`. `Mesh.fractions` are the filled
-        parts of cut cells.
+        Hexahedra, ordered by z, then y, then x. Its parts may touch only along an edge or at a
+        node, or not at all: see `Mesh.components`. `Mesh.fractions` are the filled fractions.
 
     Raises
     ------
     InputError, InputTypeError
-        An argument is out of range or of a wrong type, or `cut` is asked for without `fill`.
+        An argument is out of range or of a wrong type, or `cut` is True without `fill`.
     MeshError
-        The surface has no size, or lies too far from the origin for its size.
+        The surface has no extent, or lies too far from the origin for its size.
 
     Warns
     -----
     GeometryWarning
-        It is uncertain what is inside: the surface has holes as large as the body, which the
-        warning names, or is in large part a single sheet.
+        The inside is uncertain: holes are as large as the body, or most of it is a single sheet.
     PlausibilityWarning
-        Cut cells have a volume more than 5 % from what a closed surface encloses: the body, or
-        most of it, is thinner than a tenth of a cell. Or cells of 8 nodes were taken because there
-        are so many, and parts are fewer than six of them thick.
+        The volume of cut cells differs by more than 5 % from that of a closed surface, because
+        most of the body is thinner than a tenth of a cell. Or 8-node cells were chosen because of
+        their number, and parts are fewer than six cells thick.
     """
     require(surface, Surface, "surface")
     fill = flag(fill, "fill")
@@ -822,7 +817,7 @@ def voxelize(
             chosen = 1
         if cut:
             core, _ = _core.cut(cubes, vertices, surface.triangles, chosen, call, threads())
-            # half of the cubes of a plate may be empty
+            # cutting may remove many cells: half of the cubes of a plate may be empty
             if order is None and chosen == 2 and len(core.elements) > _MOST_SECOND_ORDER:
                 chosen = 1
                 core, _ = _core.cut(cubes, vertices, surface.triangles, 1, call, threads())

@@ -1,4 +1,4 @@
-"""Linear vibration modes as a result."""
+"""Linear vibration modes, the results of `linear_modes`."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["Modes", "SystemModes"]
 
 @dataclass(frozen=True, eq=False)
 class Modes:
-    """Linear vibration modes, ascending in frequency; what `Solid.linear_modes` returns.
+    """Linear vibration modes in ascending order of frequency; returned by `Solid.linear_modes`.
 
     Attributes
     ----------
     eigenvalues
-        lambda = (2 pi frequency)^2 [1/s^2], read-only, shape (k,).
+        Eigenvalues lambda = (2 pi frequency)^2 [1/s^2], read-only, shape (k,).
     frequencies
-        [Hz], read-only, shape (k,).
+        Natural frequencies [Hz], read-only, shape (k,).
     shapes
         Mass-orthonormal mode shapes [kg^-1/2], read-only, shape (k, n, 3); zero at fixed
         nodes.
@@ -68,21 +68,21 @@ class Modes:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SystemModes(Modes):
-    """Modes of a `SecondOrderSystem`; as `Modes`, but `shapes` have shape (k, n).
+    """Modes of a `SecondOrderSystem`: `Modes` with `shapes` of shape (k, n).
 
     Attributes
     ----------
     eigenvalues
-        lambda of K psi = lambda A psi, read-only, shape (k,).
+        Eigenvalues lambda of K psi = lambda A psi, read-only, shape (k,).
     frequencies
-        sqrt(lambda) / (2 pi), read-only, shape (k,).
+        Natural frequencies sqrt(lambda) / (2 pi), read-only, shape (k,).
     shapes
         Mode shapes, psi_i^T A psi_j = delta_ij, read-only, shape (k, n).
 
     Raises
     ------
     InputError, InputTypeError
-        As of `Modes`.
+        As for `Modes`.
     """
 
     _axes: ClassVar[int] = 2

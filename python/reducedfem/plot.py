@@ -1,8 +1,8 @@
-"""Pictures: shaded surfaces and trajectories.
+"""Pictures of shaded surfaces and trajectories.
 
-Surfaces are drawn by a small rasteriser with a depth buffer of its own, so that any number
-of intersecting shapes hide each other correctly. Matplotlib, needed only to save figures, is
-the optional dependency ``reducedfem[plot]``; nothing here touches its global state.
+A small rasteriser with a depth buffer draws surfaces, so intersecting shapes hide each other
+correctly. Matplotlib, required for figures only, is the optional dependency
+``reducedfem[plot]``; its global state is not changed.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ Array = NDArray[np.float64]
 _KEY_LIGHT = np.array([-0.45, 0.75, 0.60])
 _FILL_LIGHT = np.array([0.80, 0.10, 0.45])
 _CREASE = np.cos(np.radians(40.0))
-# times as large: forces that do not share an axis
+# ratio of forces above which they get separate axes
 _APART = 3.0
 UP = ("z", "y", "x", "-z", "-y", "-x")
 _INK = "#2b2f36"
 _PAPER = "#f7f8fa"
-# from at rest to moved most
+# colours from no displacement to the largest
 _SCALE = np.array(
     [
         [0.87, 0.88, 0.90],
@@ -59,12 +59,12 @@ _SCALE = np.array(
         [0.86, 0.27, 0.22],
     ]
 )
-_WITHIN = 0.5  # of the shortest side: shapes that moved less lie mostly in each other
-_THROUGH = 0.25  # opacity of a shape at rest through which another one is seen
-_INDISTINGUISHABLE = 2.0  # pixels between shapes, at most
+_WITHIN = 0.5  # displacement over the shortest side below which shapes mostly overlap
+_THROUGH = 0.25  # opacity of a transparent shape at rest
+_INDISTINGUISHABLE = 2.0  # pixels between shapes that are not drawn separately
 _MAX_PIXELS = 25_000_000
 _MAX_FRAGMENTS = 60_000_000
-# edges of a surface that is drawn bent, as a part of its size, and triangles added for that
+# longest edge of a refined surface relative to its size, and maximum number of added triangles
 _FINE = 0.02
 _MAX_ADDED = 20_000
 
@@ -87,10 +87,10 @@ class Pose(NamedTuple):
     vertices
         Positions [m], shape (v, 3).
     colours
-        Red, green and blue from 0 to 1: one colour, (3,), or one per vertex, (v, 3). Or a place
+        Red, green and blue from 0 to 1: one colour, (3,), or one per vertex, (v, 3). Or a position
         per vertex, (v, 1), on the scale of `colours`, from 0 at rest to 1.
     opacity
-        1 hides what is behind; less shows through, nearer shapes first.
+        Opacity from 0 to 1; shapes behind an opaque shape are hidden.
     """
 
     vertices: ArrayLike
@@ -99,14 +99,14 @@ class Pose(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """One curve of a plot: its name and its values over time."""
+    """A curve of a plot: its name and its values over time."""
 
     label: str
     time: ArrayLike
     value: ArrayLike
 
 
-# --- surfaces that bend -----------------------------------------------------------------
+# --- refinement of surfaces ---------------------------------------------------------------
 
 
 def _sides(faces: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -115,10 +115,10 @@ def _sides(faces: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def refined(surface: Surface) -> Surface:
-    """Return a surface of the same shape with short edges, which can be drawn bent.
+    """Return a surface of the same shape with edges short enough to draw its deformation.
 
-    The longest edges are halved first, in all triangles around them, down to a fiftieth of the
-    size or until 20,000 triangles more were needed.
+    The longest edges are halved first, in all adjacent triangles, until edges are at most a
+    fiftieth of the size or 20,000 triangles have been added.
     """
     x, faces = surface.vertices, surface.triangles.astype(np.int64)
     finest = _FINE * float(np.linalg.norm(np.ptp(surface.bounds, axis=0)))
@@ -134,7 +134,7 @@ def refined(surface: Surface) -> Surface:
 
 
 def _cut(x: Array, faces: NDArray[np.int64], halved: NDArray[np.int64], n: int) -> Any:
-    """Cut triangles at the middles of sides, vertices n, n + 1, ...; side a, b is a n + b."""
+    """Split triangles at the middles of sides, new vertices n, n + 1, ...; side a, b is a n + b."""
     while True:
         sides = _sides(faces)
         name = np.where(sides[..., 1] < n, sides @ [n, 1], -1)
@@ -143,7 +143,7 @@ def _cut(x: Array, faces: NDArray[np.int64], halved: NDArray[np.int64], n: int) 
         cut = there.any(axis=1)
         if not cut.any():
             return faces
-        # of several sides the longest first
+        # triangles with several halved sides are split at the longest first
         length = np.linalg.norm(x[sides[..., 0]] - x[sides[..., 1]], axis=2)
         side = np.where(there, length, -1.0).argmax(axis=1)[cut]
         turn = (side[:, None] + np.arange(3)) % 3
@@ -157,7 +157,7 @@ def _cut(x: Array, faces: NDArray[np.int64], halved: NDArray[np.int64], n: int) 
 
 
 def _corner_normals(x: Array, triangles: NDArray[np.int32]) -> Array:
-    """Return a normal for each corner of each triangle, (t, 3, 3), smooth but for creases."""
+    """Return a normal for each corner of each triangle, (t, 3, 3), smooth except at creases."""
     a, b, c = x[triangles[:, 0]], x[triangles[:, 1]], x[triangles[:, 2]]
     area = np.cross(b - a, c - a)
     unit = area / np.maximum(np.linalg.norm(area, axis=1), 1e-300)[:, None]
@@ -190,7 +190,7 @@ class _Fragments(NamedTuple):
 
 
 def _spread(first: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[Any, Any]:
-    """Return, for each k, the numbers first[k], ..., first[k] + count[k] - 1; and the k's."""
+    """Return the concatenated ranges first[k], ..., first[k] + count[k] - 1, and their k."""
     owner = np.repeat(np.arange(len(count)), count)
     return first[owner] + np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count), owner
 
@@ -200,14 +200,14 @@ def _rasterize(
 ) -> _Fragments:
     """Find the nearest surface in each pixel; x in pixels, third axis towards the viewer."""
     corners = x[triangles]
-    # line i is a u + b v + c, and zero along the edge opposite to corner i
+    # line i is a u + b v + c, zero along the edge opposite to corner i
     p, q = np.roll(corners, -1, axis=1), np.roll(corners, -2, axis=1)
     lines = np.stack(
         [p[..., 1] - q[..., 1], q[..., 0] - p[..., 0],
          p[..., 0] * q[..., 1] - q[..., 0] * p[..., 1]], axis=2,
     )  # fmt: skip
     total = lines[..., 2].sum(axis=1)
-    shown = np.abs(total) > 1e-12  # not seen edge-on
+    shown = np.abs(total) > 1e-12  # not viewed edge-on
     lines = lines[shown] / total[shown, None, None]  # barycentric coordinates now
     corners, faces = corners[shown], triangles[shown]
     source = np.flatnonzero(shown)
@@ -234,7 +234,7 @@ def _rasterize(
     inside = (column >= 0) & (column < width)
     column, owner, row = column[inside], owner[inside], row[inside]
 
-    # the nearest of each pixel: of several assignments to one place the last one holds
+    # the nearest fragment of each pixel is assigned last and therefore kept
     plane = (lines * corners[..., 2, None]).sum(axis=1)
     depth = plane[owner, 0] * (column + 0.5) + plane[owner, 1] * (row + 0.5) + plane[owner, 2]
     pixel = row * width + column
@@ -331,31 +331,31 @@ def render(
     Parameters
     ----------
     poses
-        The shapes; opaque ones hide each other by depth, the others lie over them where
-        they are nearer.
+        Shapes; opaque ones hide each other by depth, transparent ones are blended over those
+        behind them.
     triangles
         Vertex indices, shape (t, 3).
     size
-        Width and height [pixels] at most; the picture is cut to the shapes.
+        Largest width and height [pixels]; the picture is cropped to the shapes.
     azimuth, elevation
         Direction to the viewer [degrees]: with z up, angle about z from x, and above the xy plane.
     margin
-        Free border, as a part of the larger side.
+        Width of the border, relative to the larger side.
     smoothing
-        Each pixel is the mean of so many by so many.
+        Number of samples per pixel along each axis.
     up
         Axis that is up in the picture: "z", "y" as in most models made for computer graphics, "x",
-        "-x", "-y" or "-z". With y the viewer sees what faces z, as with z what faces -y.
+        "-x", "-y" or "-z". With "y" the default view is from z, with "z" from -y.
 
     Returns
     -------
     (h, w, 4) array
-        Red, green, blue and opacity from 0 to 1, first row on top.
+        Red, green, blue and opacity from 0 to 1; the first row is the top one.
 
     Raises
     ------
     InputError
-        There is no pose, or the picture is far too large.
+        `poses` is empty, or the picture is too large.
     """
     faces = np.asarray(triangles, dtype=np.int32)
     frame = _frame(poses, faces, size, azimuth, elevation, margin, up)
@@ -371,7 +371,7 @@ def _draw(
         raise InputError(f"a picture of {wide} x {high} pixels is too large; choose a smaller size")
     depth = np.full(wide * high, -np.inf)
     image = np.zeros((wide * high, 4))
-    # opaque shapes first, then the others over what they are nearer than
+    # opaque shapes first, then transparent ones over the shapes behind them
     for pose in sorted(poses, key=lambda pose: pose.opacity < 1.0):
         x = frame.pixels(pose.vertices) * smoothing
         colour = np.asarray(pose.colours, dtype=np.float64)
@@ -402,49 +402,49 @@ def _draw(
 
 
 def colours(displacement: ArrayLike, largest: float) -> Array:
-    """Return a colour for each vertex by how far it moved.
+    """Return a colour for each vertex by the length of its displacement.
 
     Parameters
     ----------
     displacement
         Displacements of the vertices [m], shape (v, 3).
     largest
-        The length [m] that gets the last colour of the scale.
+        Length [m] of the last colour of the scale.
 
     Returns
     -------
     (v, 3) array
-        Red, green and blue from 0 to 1; of what did not move, the colour of rest.
+        Red, green and blue from 0 to 1; the colour of rest for zero displacement.
     """
     return _on_scale(_place(displacement, largest)[:, 0])
 
 
 def _place(displacement: ArrayLike, largest: float) -> Array:
-    """Return where on the scale each vertex is, (v, 1)."""
+    """Return the position of each vertex on the colour scale, (v, 1)."""
     far = np.linalg.norm(np.asarray(displacement, dtype=np.float64), axis=1, keepdims=True)
     return np.asarray(far / max(largest, 1e-300))
 
 
 def _on_scale(place: Array) -> Array:
-    """Return the colours at places from 0 to 1 on the scale, (n, 3)."""
+    """Return the colours at positions from 0 to 1 on the scale, (n, 3)."""
     stops = np.linspace(0.0, 1.0, len(_SCALE))
     return np.stack([np.interp(place, stops, _SCALE[:, axis]) for axis in range(3)], axis=1)
 
 
 def check_picture(path: str | os.PathLike[str]) -> None:
-    """Refuse a suffix that no picture has, before the work is done.
+    """Refuse the name of a picture with an unknown suffix, before long work.
 
     Parameters
     ----------
     path
-        File of the picture.
+        Name of the file of the picture.
 
     Raises
     ------
     MissingMatplotlibError
         Matplotlib is not installed.
     FileFormatError
-        The suffix is that of no picture.
+        The suffix is not that of a picture format.
     """
     require_matplotlib()
     from matplotlib.backend_bases import FigureCanvasBase
@@ -456,23 +456,23 @@ def check_picture(path: str | os.PathLike[str]) -> None:
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 150) -> None:
-    """Write a figure to a file, whole or not at all.
+    """Write a figure to a file; replace an existing one only when the new one is complete.
 
     Parameters
     ----------
     figure
-        A figure, as `shapes_figure` or `traces_figure` returns it.
+        A figure, for example from `shapes_figure` or `traces_figure`.
     path
-        The suffix chooses the format.
+        Name of the file; its suffix selects the format.
     dpi
-        Pixels per inch.
+        Resolution [pixels per inch].
 
     Raises
     ------
     MissingMatplotlibError
         Matplotlib is not installed.
     FileFormatError
-        The suffix is that of no picture, or the file cannot be written.
+        The suffix is not that of a picture format, or the file cannot be written.
     """
     check_picture(path)
     with replacing(path) as temporary:
@@ -480,17 +480,17 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: int = 150) ->
 
 
 def length_unit(largest: float) -> tuple[str, float]:
-    """Return the unit in which lengths up to `largest` [m] read well, and how many make a metre.
+    """Return a suitable unit for lengths up to `largest`, and the number of units per metre.
 
     Parameters
     ----------
     largest
-        In m.
+        Largest length [m].
 
     Returns
     -------
     (str, float)
-        Such as ``("mm", 1e3)``.
+        Name and number, such as ``("mm", 1e3)``.
     """
     for unit, factor in (("m", 1.0), ("mm", 1e3), ("µm", 1e6)):
         if largest * factor >= 1.0:
@@ -501,10 +501,10 @@ def length_unit(largest: float) -> tuple[str, float]:
 def _told_apart(
     frame: _Frame, rest: Array, moved: Sequence[Array], labels: Sequence[str]
 ) -> tuple[bool, list[tuple[Array, str]]]:
-    """Return whether to draw the shape at rest, and which of the others.
+    """Return True to draw the shape at rest, and the deformed shapes to draw.
 
-    Of shapes that cover each other to a pixel or two, one would show through the other in
-    patches: the one that moved more stands for both.
+    Shapes within a pixel or two of each other would be drawn in patches; only the one with the
+    larger displacement is drawn.
     """
     texts = [*labels, *[""] * len(moved)]
     order = sorted(range(len(moved)), key=lambda i: -float(np.linalg.norm(moved[i], axis=1).max()))
@@ -545,20 +545,20 @@ def shapes_figure(
     triangles
         Vertex indices, shape (t, 3).
     displacements
-        One or more displacements of the vertices [m], each (v, 3). Of shapes that cover each
-        other to a pixel or two the one that moved most is drawn; so it is where all moved by less
-        than half of the shortest side of the box, and then the shape at rest is drawn
-        transparently.
+        One or more displacements of the vertices [m], each (v, 3). If shapes differ by less than a
+        pixel or two, only the one with the largest displacement is drawn. If all displacements are
+        below half of the shortest side of the bounding box, only the largest one is drawn, with a
+        transparent shape at rest.
     labels
-        A text beside each deformed shape.
+        Text beside each deformed shape.
     title
-        Over the picture.
+        Text above the picture.
     azimuth, elevation
         Direction to the viewer [degrees].
     rest_opacity
-        Less than 1 lets the deformed shapes show through the one at rest.
+        Opacity of the shape at rest, 0 to 1.
     size
-        Width and height [pixels] of the shapes at most.
+        Largest width and height of the shapes [pixels].
     up
         Axis that is up in the picture; see `render`.
 
@@ -581,7 +581,7 @@ def shapes_figure(
     moved = [np.asarray(u, dtype=np.float64) for u in displacements]
     largest = max((float(np.linalg.norm(u, axis=1).max()) for u in moved), default=0.0)
     if moved and largest < _WITHIN * float(np.ptp(x, axis=0).min()):
-        # opaque shapes that lie mostly in each other would show in patches
+        # opaque shapes that mostly overlap would be drawn in patches
         far = max(range(len(moved)), key=lambda i: float(np.linalg.norm(moved[i], axis=1).max()))
         moved, labels, rest_opacity = [moved[far]], [labels[far]], min(rest_opacity, _THROUGH)
     at_rest = Pose(x, _SCALE[0], rest_opacity)
@@ -603,7 +603,7 @@ def shapes_figure(
     axes = figure.add_axes((aside / total[0], 0.0, *part))
     axes.imshow(image, interpolation="antialiased")
     axes.set_axis_off()
-    # labels beside the part that moved most, outwards of the shape
+    # labels beside the part with the largest displacement, outside the shape
     for u, label in told:
         seen = frame.pixels(x + u)[:, :2]
         tip = seen[np.linalg.norm(u, axis=1).argmax()]
@@ -649,12 +649,12 @@ def traces_figure(
     Parameters
     ----------
     traces
-        The curves.
+        Curves to draw.
     title, quantity, note
-        Texts: above the plot, along its axis, and under the title.
+        Texts above the plot, along its axis, and under the title.
     difference
-        Draw the first curve broad, the others over it, and what they have more than the first
-        in a plot below.
+        Draw the first curve broad and the others over it, and their differences from the first in
+        a second plot below.
 
     Returns
     -------
@@ -704,17 +704,16 @@ def traces_figure(
 def session_figure(
     records: HapticRecords | NDArray[np.void], title: str = "", max_depth: float | None = None
 ) -> Figure:
-    """Plot what happened in a haptic session: forces, times, level of detail, paths.
+    """Plot forces, times, level of detail and paths of a haptic session.
 
     Parameters
     ----------
     records
-        Of the cycles: `HapticRecords`, or their array.
+        Records of the cycles: `HapticRecords`, or their array.
     title
-        Text above.
+        Text above the plots.
     max_depth
-        Penetration that the coupling allows [m]: a red line, as is the period in
-        the times.
+        Penetration limit of the coupling [m], positive, drawn as a red line. None: no line.
 
     Returns
     -------
@@ -723,7 +722,7 @@ def session_figure(
     Raises
     ------
     InputError, InputTypeError
-        There are no records, or they are something else; `max_depth` is not positive, or no number.
+        `records` is empty or of another type; `max_depth` is not positive or not a number.
     MissingMatplotlibError
         Matplotlib is not installed.
     """
@@ -753,8 +752,8 @@ def session_figure(
     thin: dict[str, Any] = {"linewidth": 1.0}
     force = [np.linalg.norm(records[name], axis=1) for name in ("force", "contact_force")]
     axes[0].plot(time, force[0], color=red, label="on the hand", **thin)
-    # contact may last for single cycles, with forces that the axes would show and nothing else;
-    # and one of the two may be a line at the bottom of the other's axis
+    # separate axes if one force would be flat on the axis of the other; forces of single cycles of
+    # contact would otherwise set the scale
     touched = force[1] > 0.0
     usual = 1.5 * float(np.percentile(force[1][touched], 85)) if touched.any() else 0.0
     felt = float(force[0].max())
@@ -771,7 +770,7 @@ def session_figure(
         beside.set_ylabel("of contact [N]", color=blue)
         axes[0].yaxis.label.set_color(red)
         axes[0].plot([], [], color=blue, label=beside.lines[-1].get_label(), **thin)
-    # by design (Barbic 2007, section 4.9), and yet it looks like a mistake
+    # a note, because the difference looks like a mistake but is intended (Barbic 2007, section 4.9)
     if felt > 1.5 * force[1].max() > 0.0:
         note = 'with render="linear" the coupling saturates for the object, not for the hand'
         axes[0].set_title(note, loc="left", fontsize=9, color=_INK)
@@ -784,7 +783,7 @@ def session_figure(
     if len(records) > 1:
         period = 1e6 * float(np.diff(time).min())
         axes[1].axhline(period, color=red, linewidth=0.8, label="the period")
-    # a cycle that failed has none
+    # failed cycles have no contact time
     if (records["contact_us"] > 0.0).any():
         axes[1].set_yscale("log")
     axes[1].set_ylabel("time [us]")
@@ -798,7 +797,7 @@ def session_figure(
     axes[3].set_ylabel("depth [mm]")
     for k, colour in enumerate((red, yellow, blue)):
         axis = "xyz"[k]
-        # millimetres from the start are seen, wherever that is
+        # relative to the start, so that millimetres are visible
         start = records["hand_position"][0, k]
         path = 1e3 * (records["hand_position"][:, k] - start)
         axes[4].plot(time, path, "--", color=colour, label=f"hand, {axis}", **thin)

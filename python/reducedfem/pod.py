@@ -1,4 +1,4 @@
-"""Bases from simulated motions."""
+"""Motion bases from simulated motions (POD)."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def record_snapshots(
     *,
     progress: Progress = False,
 ) -> NDArray[np.float64]:
-    """Advance a simulation and return displacements on the way.
+    """Advance a simulation and return displacements at regular intervals.
 
     Parameters
     ----------
     sim
-        An `ImplicitNewmark` or a `CentralDifferences`, of a solid or of a model; it is advanced
-        from where it is.
+        An `ImplicitNewmark` or `CentralDifferences` of a solid or of a model; it advances from its
+        current state.
     n
         Number of steps.
     force
-        As in their method `step`: constant, or a callable that returns the force of step i,
-        i from 0 to n - 1. None: none.
+        Force as in the method `step`, constant or a callable that returns the force of step i,
+        i from 0 to n - 1. None: zero.
     every
-        A snapshot is taken after each `every` steps.
+        Number of steps between snapshots, at least 1.
     progress
-        True for a bar, or a callable ``f(done, total)``.
+        True for a progress bar, or a callable ``f(done, total)``.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def record_snapshots(
     InputError, InputTypeError
         An argument is out of range.
     DivergedError
-        The motion left the finite numbers.
+        The motion became infinite or NaN.
     """
     if not isinstance(sim, Simulation):
         raise InputTypeError(
@@ -80,35 +80,35 @@ def pod_basis(
     *,
     progress: Progress = None,
 ) -> Basis:
-    """Return the basis of a simulated motion: proper orthogonal decomposition.
+    """Return the basis of a simulated motion by proper orthogonal decomposition.
 
-    Mass-PCA of displacements on the way, about rest (Barbic 2007, sections 2.8 and 2.13.1,
-    "re-simulation"): as good as a basis of r directions gets for that motion, and for motions
-    like it only.
+    Mass-PCA of displacements about rest (Barbic 2007, sections 2.8 and 2.13.1, "re-simulation").
+    The basis is optimal for the recorded motion and useful for similar motions only.
 
     Parameters
     ----------
     solid
-        Gives mass and fixed nodes; of a `SecondOrderSystem` the mass.
+        The solid, for its mass and fixed nodes; or a `SecondOrderSystem`, for its mass.
     snapshots
-        Displacements [m], shape (m, n, 3): see `record_snapshots`. Of a `SecondOrderSystem`
+        Displacements [m], shape (m, n, 3), as from `record_snapshots`; for a `SecondOrderSystem`
         its states x, (m, n).
     r
-        Size of the basis, at most the rank of the snapshots. None: 30, or that rank where it is
+        Size of the basis, at most the rank of the snapshots. None: 30, or the rank if that is
         less.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Returns
     -------
     Basis
-        As `mass_pca`.
+        As from `mass_pca`.
 
     Raises
     ------
     InputError, InputTypeError
-        A wrong shape, a value that is not finite, a snapshot that moves a fixed node, or `r` out
-        of range.
+        An array has a wrong shape or a value that is not finite, a snapshot moves a fixed node, or
+        `r` is out of range.
     MeshError
         Every node of the solid is fixed.
     """

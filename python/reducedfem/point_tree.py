@@ -1,4 +1,4 @@
-"""Nested point-trees: pointshells as hierarchies that contact is searched in."""
+"""Nested point-trees: bounding-sphere hierarchies of pointshells for the search of contact."""
 
 from __future__ import annotations
 
@@ -22,25 +22,24 @@ __all__ = ["PointTree"]
 
 
 class PointTree:
-    """A pointshell as a hierarchy of spheres, which follow reduced deformations.
+    """Hierarchy of bounding spheres of a pointshell under reduced deformations.
 
-    Level j of the tree has the points of levels 0 to j of the shell as nodes. A node's
-    children on level j + 1 are a copy of itself and those points of level j + 1 of the shell
-    whose nearest point of lower levels it is, at rest (Barbic 2007, sections 3.8 and 3.9). A
-    node carries a sphere around its point that holds all points of its subtree, of radius
-    ``R0 + sum_j a_j |q_j|`` whatever the reduced coordinates q are (section 3.7, equation
-    3.12); on the deepest level radii are zero. Trees are immutable; contacts in several
-    threads may share one.
+    The nodes of level j are the points of levels 0 to j of the shell. The children of a node on
+    level j + 1 are a copy of itself and the points of level j + 1 of the shell whose nearest point
+    of lower levels, at rest, it is (Barbic 2007, sections 3.8 and 3.9). The sphere around a node's
+    point contains all points of its subtree; its radius ``R0 + sum_j a_j |q_j|`` holds for any
+    reduced coordinates q (section 3.7, equation 3.12) and is zero on the deepest level. Trees are
+    immutable; contacts in several threads may share one.
 
-    The motion of points and the spheres are kept in single precision, with deformations
-    rounded by 6e-8 of themselves; points at rest are kept as they are given.
+    Deformations and radii are stored in single precision, with a relative rounding of 6e-8;
+    points at rest are stored as given.
 
     Parameters
     ----------
     shell
-        The points.
+        Points at rest, up to 32 levels.
     reduced
-        The deformable solid that carries them; None: the shell is rigid.
+        Deformable solid that carries the points; None: the shell is rigid.
     embedding
         Embedding of the points in the solid's mesh; None: made from ``shell.points``.
     progress
@@ -49,16 +48,15 @@ class PointTree:
     Raises
     ------
     InputError, InputTypeError
-        `embedding` is given without `reduced`, or is one of another mesh or other points; the
-        shell has more than 32 levels.
+        `embedding` is given without `reduced`, or is of another mesh or other points; the shell
+        has more than 32 levels.
 
     Warns
     -----
     GeometryWarning
-        Points lie farther outside of the solid's mesh than an element there is large, and than
-        5 % of the mesh, or the mesh is 500 times as large as all of many points: the unit or
-        the place of one of them is likely to be wrong. Deformations are magnified with the
-        distance outside.
+        Points lie farther outside of the mesh than the nearest element is large, and than 5 % of
+        the mesh, or the mesh is 500 times as large as the shell: unit or position of one of them
+        is probably wrong. Deformations are magnified with the distance outside.
     """
 
     __slots__ = ("__weakref__", "_core", "_embedding", "_reduced", "_shell")
@@ -123,17 +121,17 @@ class PointTree:
 
     @property
     def shell(self) -> Pointshell:
-        """The points at rest."""
+        """Points at rest."""
         return self._shell
 
     @property
     def reduced(self) -> ReducedSolid | None:
-        """The solid that carries them; None: the shell is rigid."""
+        """Deformable solid that carries the points; None: the shell is rigid."""
         return self._reduced
 
     @property
     def embedding(self) -> Embedding | None:
-        """Embedding of the points in the solid's mesh; None: the shell is rigid."""
+        """Embedding of the points in the mesh; None: the shell is rigid."""
         return self._embedding
 
     @property
@@ -150,32 +148,32 @@ class PointTree:
     def node_counts(self) -> NDArray[np.int32]:
         """Number of nodes of each level, read-only, shape (n_levels,).
 
-        The nodes of a level are the first so many points of the shell.
+        The nodes of a level are the first points of the shell, as many as given here.
         """
         return self._core.counts
 
     @property
     def parents(self) -> NDArray[np.int32]:
-        """Parent of each point where it first appears, index in the shell, shape (n,).
+        """Parent of each point on its first level, index in the shell, shape (n,).
 
         -1 for the points of level 0. On deeper levels a point is its own parent.
         """
         return self._core.parents
 
     def radii(self, level: int, q: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the radii of the spheres of a level, bounds that hold for any q.
+        """Return the radii of the spheres of a level, upper bounds for all points below.
 
         Parameters
         ----------
         level
-            0 to ``n_levels - 1``.
+            Level of the tree, 0 to ``n_levels - 1``.
         q
             Reduced coordinates [kg^1/2 m], shape (r,); None: at rest.
 
         Returns
         -------
         (node_counts[level],) array
-            Metres, in the order of the shell; infinite if beyond single precision.
+            Radii [m] in the order of the shell; infinite if beyond single precision.
 
         Raises
         ------
@@ -185,21 +183,21 @@ class PointTree:
         return self._core.radii(integer(level, "level"), _coordinates(q), False, threads())
 
     def tight_radii(self, level: int, q: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the smallest radii that would do, for a comparison with `radii`.
+        """Return the smallest possible radii, for comparison with `radii`.
 
-        Every point of every subtree is looked at, which takes the longer the more there are.
+        Slow: visits all points of all subtrees.
 
         Parameters
         ----------
         level
-            0 to ``n_levels - 1``.
+            Level of the tree, 0 to ``n_levels - 1``.
         q
             Reduced coordinates [kg^1/2 m], shape (r,); None: at rest.
 
         Returns
         -------
         (node_counts[level],) array
-            Metres, in the order of the shell.
+            Radii [m] in the order of the shell.
 
         Raises
         ------
@@ -209,7 +207,7 @@ class PointTree:
         return self._core.radii(integer(level, "level"), _coordinates(q), True, threads())
 
     def positions(self, q: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the points as contact sees them.
+        """Return the deformed points, as contact uses them.
 
         Parameters
         ----------
@@ -219,7 +217,7 @@ class PointTree:
         Returns
         -------
         (n, 3) array
-            Metres, in the order of the shell.
+            Positions [m] in the order of the shell.
 
         Raises
         ------
@@ -229,9 +227,9 @@ class PointTree:
         return self._core.positions(_coordinates(q))
 
     def normals(self, q: ArrayLike | None = None) -> NDArray[np.float64]:
-        """Return the unit normals as contact sees them, pointing inwards.
+        """Return the deformed inward unit normals, as contact uses them.
 
-        They are pushed forward by the deformation gradient as those of a `Skin`
+        They are pushed forward by the deformation gradient like those of a `Skin`
         (Barbic 2007, section 3.6.2).
 
         Parameters
@@ -242,7 +240,7 @@ class PointTree:
         Returns
         -------
         (n, 3) array
-            In the order of the shell.
+            Unit normals in the order of the shell.
 
         Raises
         ------
@@ -264,7 +262,7 @@ class PointTree:
 def _again(
     shell: Pointshell, reduced: ReducedSolid | None, embedding: Embedding | None
 ) -> PointTree:
-    """Return a copy of a tree, of which nothing needs to be said twice."""
+    """Return a copy of a tree, without checks and warnings."""
     tree = PointTree.__new__(PointTree)
     tree._make(shell, reduced, embedding)
     return tree

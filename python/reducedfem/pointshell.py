@@ -1,4 +1,4 @@
-"""Pointshells: points of a surface with inward normals, ordered by levels of detail."""
+"""Pointshells: points on a surface with inward normals, sorted by level of detail."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from reducedfem.surface import Surface
 
 __all__ = ["Pointshell", "Uniformity"]
 
-# of repulsion: motion of a round, in distances between neighbours, that ends a level, and rounds
+# repulsion: motion per round, in spacings, at which a level ends, and largest number of rounds
 _STILL = 0.002
 _ROUNDS = 100
-# places at which the area of a point, and gaps between points, are looked for
+# samples per point for areas and for gaps
 _AREA_SAMPLES = 32
 _GAP_SAMPLES = 8
 _FEWEST_GAP_SAMPLES = 20_000
-# memory of repulsion, about
+# approximate memory of repulsion
 _BYTES_A_POINT = 475
-# of a point of voxels or rays, about, its place in the order of the farthest included
+# approximate memory of a point of voxels or rays, with its farthest-point order
 _BYTES_A_HIT = 260
-# voxels and rays along a side, as of the core
+# largest numbers of voxels and rays along a side, as in the core
 _MOST_VOXELS, _MOST_RAYS = 2048, 1 << 14
-# of grids on which fields that are no grid are sampled to draw points from
+# of the grid on which analytic fields are sampled for the first points
 _RESOLUTION = 128
-# voxels of the field around a surface, on both sides together
+# voxels between surface and box, both sides together
 _MARGIN = 12
-# parts are thin if more than this share of a surface has no inside a voxel further in, as found
-# from so many samples; then the surface is enclosed at so many voxels
+# a surface is thin if more than this share of it, by so many samples, has no inside one voxel
+# deeper; it is then enclosed at a distance of _OFFSET voxels
 _THIN = 0.01
 _THINNESS_SAMPLES = 20_000
 _OFFSET = 1.4
@@ -51,27 +51,26 @@ _OFFSET = 1.4
 class Uniformity:
     """Uniformity of the points of a shell on a surface, level by level.
 
-    Distances are straight, between points on the same side of thin parts (normals that differ
-    by less than 120 degrees), and in multiples of `spacing`, the distance between neighbours
-    if as many points were arranged hexagonally on that area: sqrt(2 A / (sqrt(3) n)). Of that
-    arrangement nearest distances are 1, their spread is 0, and the largest gap is 0.58. What a
-    single point has no neighbours for is nan.
+    Distances are Euclidean, between points on the same side of thin parts (angle between normals
+    below 120 degrees), in multiples of `spacing`, the spacing of a hexagonal arrangement of n
+    points on the area A, sqrt(2 A / (sqrt(3) n)). That arrangement has nearest distances 1,
+    spread 0 and largest gap 0.58. Values that need neighbours are nan for a single point.
 
     Attributes
     ----------
     counts
-        Number of points of levels up to each, shape (levels,).
+        Number of points of all levels up to each, shape (levels,).
     spacing
-        Distance between neighbours, were the points hexagonal [m], shape (levels,).
+        Spacing of a hexagonal arrangement [m], shape (levels,).
     nearest
-        Mean distance from a point to the nearest other one, shape (levels,).
+        Mean distance from a point to the nearest other point, shape (levels,).
     spread
         Standard deviation of that distance over its mean, shape (levels,).
     least
-        Smallest distance between two points, shape (levels,). Repulsion is finite: at sharp
-        edges single pairs may be pushed together, to a tenth of the spacing or less.
+        Smallest distance between two points, shape (levels,). At sharp edges repulsion may leave
+        single pairs at a tenth of the spacing or less.
     gap
-        Largest distance found from a place of the surface to the nearest point, shape (levels,).
+        Largest distance found from the surface to the nearest point, shape (levels,).
     """
 
     counts: NDArray[np.int64]
@@ -82,34 +81,33 @@ class Uniformity:
     gap: NDArray[np.float64]
 
 
-# of a normal's length from 1
+# tolerance of the length of normals
 _UNIT = 1e-6
 
 
 class Pointshell(Saved):
-    """Points of a closed surface with inward unit normals (B07 3.8).
+    """Points on a closed surface with inward unit normals (Barbic 2007, section 3.8).
 
-    The points are sorted by level: those of levels up to any one sample the whole surface,
-    each level about twice as finely as the one before. Points that are given in another
-    order are sorted, those of one level keep their order. The arrays are read-only.
+    Points are sorted by level, stably; the points of levels 0 to j sample the whole surface, each
+    level about twice as finely as the one before. The arrays are read-only.
 
     Parameters
     ----------
     points
-        Positions [m], shape (n, 3).
+        Positions [m], shape (n, 3), n at least 1.
     normals
-        Unit normals that point inwards, shape (n, 3).
+        Inward unit normals, of length 1 to within 1e-6, shape (n, 3).
     levels
-        Level of each point, shape (n,): integers from 0 on, none left out. By default all
-        points are of level 0.
+        Level of each point, shape (n,): consecutive integers from 0. None: level 0 for all.
     areas
-        Area of the surface that each point stands for [m^2], shape (n,), or None.
+        Area of the surface that each point represents [m^2], at least 0, shape (n,); None:
+        unknown.
 
     Raises
     ------
     InputError, InputTypeError
         There is no point; an array has a wrong shape or dtype or a value that is not finite;
-        a normal is not of length 1, a level is missing, an area is negative.
+        a normal is not of length 1, a level is missing, or an area is negative.
     """
 
     __slots__ = ("__weakref__", "_areas", "_levels", "_normals", "_points", "_provenance")
@@ -161,7 +159,7 @@ class Pointshell(Saved):
 
     @property
     def normals(self) -> NDArray[np.float64]:
-        """Unit normals, inwards, read-only, shape (n, 3)."""
+        """Inward unit normals, read-only, shape (n, 3)."""
         return self._normals
 
     @property
@@ -171,7 +169,7 @@ class Pointshell(Saved):
 
     @property
     def areas(self) -> NDArray[np.float64] | None:
-        """Area of the surface that each point stands for [m^2], shape (n,); None if unknown."""
+        """Area of the surface per point [m^2], read-only, shape (n,); None if unknown."""
         return self._areas
 
     @property
@@ -191,12 +189,12 @@ class Pointshell(Saved):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Record of how it was made, plain data that cannot be changed; files do not keep it.
+        """Read-only record of the construction, plain data; files do not store it.
 
-        ``method`` says how. Of `from_surface` it says whether the points lie on the surface or
-        on a level set; with it come whether the surface is ``closed``, crosses itself
-        (``crossing``) and was found too thin for that (``thin``), the offset from it
-        (``offset_m``), and the voxels of the field if they matter (``voxel_m``).
+        ``method`` names the method. Of `from_surface` it is that of a surface or of a level set;
+        further entries are True or False for a surface that is ``closed``, crosses itself
+        (``crossing``) or is too thin for its level set (``thin``), the offset (``offset_m``), and
+        the voxels of a level set (``voxel_m``).
         """
         return self._provenance
 
@@ -214,29 +212,29 @@ class Pointshell(Saved):
     ) -> Pointshell:
         """Spread points evenly over a level set of a distance field (B07 3.8.1).
 
-        Points repel each other along the level set until they are still; those of a level stay
-        where they are when the next, with four times as many, is filled in. The reach of the
-        repulsion and the steps follow from the area and the number of points. The points lie
-        on the level set of the field as it is interpolated; normals are its gradients.
+        Points repel each other along the level set until they are at rest; the points of a level
+        are fixed while the next one, with four times as many points, is added. Range and steps
+        of the repulsion follow from the area and the number of points. The points lie on the level
+        set of the interpolated field; normals are minus its normalised gradients.
 
         Parameters
         ----------
         field
-            The signed distance. Its level set must be closed. Of a field that is no
-            `DistanceField`, what is thinner than 1/128 of the longest side may be overlooked.
+            Signed distance with a closed level set. Of analytic fields, parts thinner than 1/128
+            of the longest side may be missed.
         points
             Number of points of all levels.
         levels
             Number of levels.
         rng
-            Seed or generator of random numbers. Equal ones give equal shells,
-            whatever the number of threads.
+            Seed, 0 to 2**64 - 1, or generator. Equal seeds give equal shells for any number of
+            threads.
         level_set
-            Value of the field on which the points lie [m]: outside of the surface if positive.
+            Value of the field at the points [m]; positive: outside of the surface.
         areas
-            True: find the area that each point represents.
+            True: compute the area that each point represents.
         progress
-            True: a bar; or a callable that is told (done, total).
+            True: a bar; or a callable, called as ``f(done, total)``.
 
         Returns
         -------
@@ -245,10 +243,10 @@ class Pointshell(Saved):
         Raises
         ------
         InputError, InputTypeError
-            There is no such level set or it is not closed; too few points for so many levels,
-            or more than fit into memory.
+            The level set is empty or not closed; there are too few points for the levels, or more
+            than fit into memory.
         ConvergenceError
-            Points do not find the way to the level set.
+            Points do not converge to the level set.
         """
         require(field, Field, "field")
         points, levels = _counts(points, levels)
@@ -274,39 +272,38 @@ class Pointshell(Saved):
         areas: bool = False,
         progress: Progress = None,
     ) -> Pointshell:
-        """Spread points evenly over a surface, or over what encloses it (B07 3.8.1).
+        """Spread points evenly over a surface, or over an enclosing one (B07 3.8.1).
 
-        The points repel each other, as of `from_field`. On a closed surface that does not cross
-        itself they lie on its triangles, however thin its parts are, and normals are
-        pseudonormals, turned inwards. Other surfaces are replaced by the zero level set of a
-        `DistanceField`: closed ones that cross themselves by that of what they wind around, with
-        the pseudonormals of the nearest features; open ones with an inside by that and what caps
-        their holes, with its normals; polygon soups, thin shells and wires among them, by a
-        surface around them at `offset`, with its normals. What crosses itself and is
-        in parts thinner than a voxel or two, which would tear the level set, is enclosed in the
-        same way. `provenance` says which it was.
+        The points repel each other as in `from_field`. On a closed surface that does not cross
+        itself they lie on the triangles, even of thin parts, with inward pseudonormals. Other
+        surfaces are replaced by the zero level set of a `DistanceField`: closed ones that cross
+        themselves by the boundary of the region that they wind around, with the pseudonormals
+        of the nearest features; open ones with an inside by the level set with capped holes;
+        polygon soups, thin shells and wires by a surface around them at `offset`. Surfaces that
+        cross themselves and have parts thinner than about two voxels are enclosed likewise.
+        `provenance` records the case.
 
         Parameters
         ----------
         surface
-            Any surface.
+            Surface of any kind.
         points
             Number of points of all levels.
         levels
             Number of levels, each with four times as many points as the one before.
         rng
-            Seed or generator of random numbers.
+            Seed, 0 to 2**64 - 1, or generator.
         resolution
-            Voxels of the field along its side, which is somewhat longer than the surface: those
-            of the level set, if there is one.
+            Voxels along the side of the field, which is slightly larger than the surface; of no
+            effect if the points lie on the triangles.
         offset
-            Distance from the surface [m] at which the points lie, as of
-            `DistanceField.from_surface`. None: 0 of surfaces with an inside, 1.4 voxels of polygon
-            soups and of what crosses itself and is thin.
+            Distance of the points from the surface [m], as of `DistanceField.from_surface`. None:
+            0 for surfaces with an inside, 1.4 voxels for polygon soups and for thin surfaces
+            that cross themselves.
         areas
-            True: find the area that each point represents.
+            True: compute the area that each point represents.
         progress
-            True: a bar; or a callable that is told (done, total), of the surface first.
+            True: a bar; or a callable, called as ``f(done, total)``, first for the surface.
 
         Returns
         -------
@@ -315,14 +312,14 @@ class Pointshell(Saved):
         Raises
         ------
         InputError, InputTypeError
-            An argument is out of its range; the points do not fit into memory, or are too few
-            for so many levels; the resolution is too coarse for the surface.
+            An argument is out of range; the points do not fit into memory, or are too few for
+            the levels; the resolution is too coarse for the surface.
         MeshError
             The surface has no extent, or `offset` is 0 and it encloses nothing.
         MemoryError
-            A field is needed that does not fit into memory; the message says how much it needs.
+            The field does not fit into memory; the message gives its size.
         ConvergenceError
-            Points do not find the way to the level set.
+            Points do not converge to the level set.
         """
         require(surface, Surface, "surface")
         points, levels = _counts(points, levels)
@@ -335,7 +332,7 @@ class Pointshell(Saved):
         arrays: tuple[NDArray[np.float64], NDArray[np.int32]]
         arrays = surface.vertices, surface.triangles
         with callback(progress, "pointshell") as call:
-            # most surfaces bound a solid, of which no field is needed
+            # most surfaces bound a solid and need no field
             if not offset and _core.surface_bounds_solid(
                 *arrays, _share(call, 0, 15) or None, threads()
             ):
@@ -383,7 +380,7 @@ class Pointshell(Saved):
                 made_of["voxel_m"] = float(field.spacing[0])
             return cls._repelled(
                 None if direct else field,
-                # the cap of a hole has other normals than what is nearest to it on the surface
+                # the cap of a hole has other normals than the nearest triangle
                 arrays if facts["closed"] and made_of["offset_m"] == 0.0 else None,
                 points, levels, seed, 0.0, with_areas, made_of, _share(call, 30, 100) or None,
             )  # fmt: skip
@@ -399,25 +396,24 @@ class Pointshell(Saved):
         areas: bool = False,
         progress: Progress = None,
     ) -> Pointshell:
-        """Take the centres of the voxels that a surface touches (B07 3.8.2).
+        """Return the centres of the voxels that a surface touches (B07 3.8.2).
 
-        This is the shell of the Voxmap-PointShell method, to compare with: its points lie off
-        the surface, by up to half a diagonal of a voxel, and in steps. The normals are minus
-        the pseudonormals of the nearest features, the levels those of `farthest_point_order`.
+        The shell of the Voxmap-PointShell method, for comparison: its points lie up to half a
+        diagonal of a voxel off the surface, in steps. Normals are minus the pseudonormals of the
+        nearest features; levels are those of `farthest_point_order`.
 
         Parameters
         ----------
         surface
-            Any surface; normals point inwards if it is closed, or faces outwards.
+            Surface of any kind; normals point inwards if it is closed, or faces outwards.
         resolution, expand
-            The voxels, as of `voxelize`.
+            Voxels, as of `voxelize`.
         branching
-            The levels, as of `farthest_point_order`.
+            Branching of the levels, as of `farthest_point_order`.
         areas
-            True: find the area that each point represents, that of the part of the surface that
-            is nearest to it.
+            True: compute the area of the part of the surface nearest to each point.
         progress
-            True: a bar; or a callable that is told (done, total).
+            True: a bar; or a callable, called as ``f(done, total)``.
 
         Returns
         -------
@@ -426,9 +422,9 @@ class Pointshell(Saved):
         Raises
         ------
         InputError, InputTypeError
-            An argument is out of its range.
+            An argument is out of range.
         MemoryError
-            There would be more points than fit into memory; the message says what they need.
+            The points do not fit into memory; the message gives the memory needed.
         """
         voxels, sides = count(resolution, "resolution"), number(expand, "expand")
         return cls._sampled(
@@ -446,16 +442,15 @@ class Pointshell(Saved):
         areas: bool = False,
         progress: Progress = None,
     ) -> Pointshell:
-        """Take the places where rays along x, y and z meet a surface (B07 3.8.2).
+        """Return the intersections of rays along x, y and z with a surface (B07 3.8.2).
 
-        This is the layered depth cube of point-based rendering, to compare with: every place
-        of the surface is near a point, but some are near three. The normals are those of the
-        triangles.
+        The layered depth cube of point-based rendering, for comparison: it covers the surface
+        completely, but in places three times. Normals are those of the triangles.
 
         Parameters
         ----------
         resolution
-            Rays along the longest side of the bounding box.
+            Number of rays along the longest side of the bounding box.
         surface, branching, areas, progress
             As of `from_voxels`.
 
@@ -466,7 +461,7 @@ class Pointshell(Saved):
         Raises
         ------
         InputError, InputTypeError
-            An argument is out of its range, or no ray meets the surface.
+            An argument is out of range, or no ray meets the surface.
         MemoryError
             As of `from_voxels`.
         """
@@ -488,7 +483,7 @@ class Pointshell(Saved):
         areas: bool,
         progress: Progress,
     ) -> Pointshell:
-        """Return the points that `sample` finds on a surface, by farthest-point order."""
+        """Return a shell of the points of `sample`, in farthest-point order."""
         require(surface, Surface, "surface")
         base, with_areas = count(branching, "branching"), flag(areas, "areas")
         if arguments[0] <= most:
@@ -533,7 +528,7 @@ class Pointshell(Saved):
         return cls(x, normals, level, area)._made(made_of)
 
     def _made(self, how: Mapping[str, Any]) -> Pointshell:
-        """Note how the shell was made."""
+        """Store the provenance and return the shell."""
         self._provenance = freeze(how)
         return self
 
@@ -543,25 +538,24 @@ class Pointshell(Saved):
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Order points so that each is the farthest from all before it (B07 3.9.1).
 
-        The first point comes first; of equally far ones the first of the list.
+        The order begins with the first point; ties go to the first in the list.
 
         Parameters
         ----------
         points
             Positions [m], shape (n, 3).
         branching
-            The first so many points of the order are of level 0, the next ``branching**2`` of
-            level 1, and so on.
+            Number of points of level 0, 1 or more; level j has ``branching**(j + 1)`` points.
         progress
-            True: a bar; or a callable that is told (done, total).
+            True: a bar; or a callable, called as ``f(done, total)``.
 
         Returns
         -------
         order : (n,) array
             Indices of the points.
         levels : (n,) array
-            Level of each point of that order: ``Pointshell(points[order], normals[order],
-            levels)`` is a shell of them.
+            Level of each point in that order: ``Pointshell(points[order], normals[order],
+            levels)`` makes a shell.
 
         Raises
         ------
@@ -581,16 +575,16 @@ class Pointshell(Saved):
         return order, levels.astype(np.int32)
 
     def up_to(self, level: int) -> Pointshell:
-        """Return the points of levels up to one as a shell of their own.
+        """Return a shell of the points of levels 0 to `level`.
 
-        It has the upper levels of the `PointTree` of this shell. `areas` are kept as they are,
-        those of points among all points of this shell: as weights of a contact they count in
-        proportion, but their sum is no longer the area of the surface. `provenance` is kept too.
+        It has the upper levels of this shell's `PointTree`, and its `provenance`. Areas are
+        unchanged: they are valid as relative weights of a contact, but their sum is less than the
+        area of the surface.
 
         Parameters
         ----------
         level
-            0 to ``n_levels - 1``.
+            Deepest level to keep, 0 to ``n_levels - 1``.
 
         Returns
         -------
@@ -612,16 +606,17 @@ class Pointshell(Saved):
     def uniformity(
         self, surface: Surface | Field, level_set: float = 0.0, *, progress: Progress = None
     ) -> Uniformity:
-        """Measure how evenly the points of each level and those before it lie on a surface.
+        """Measure the uniformity of the points of levels 0 to j on a surface, for each j.
 
         Parameters
         ----------
         surface
-            The surface, closed or facing outwards, or the field on whose level set the points lie.
+            Surface, closed or facing outwards, or the field on a level set of which the points
+            lie.
         level_set
-            The value of the field there [m]; of no meaning for a surface.
+            Value of the field there [m]; ignored for a surface.
         progress
-            True: a bar; or a callable that is told (done, total).
+            True: a bar; or a callable, called as ``f(done, total)``.
 
         Returns
         -------
@@ -630,7 +625,7 @@ class Pointshell(Saved):
         Raises
         ------
         InputError, InputTypeError
-            `surface` is neither, has no area, or the field has no such level set.
+            `surface` is neither of these or has no area; the level set is empty.
         """
         value = number(level_set, "level_set")
         core = None
@@ -652,18 +647,18 @@ class Pointshell(Saved):
                     )
                 )  # fmt: skip
         spacing, mean, deviation, least, gap = np.array(found).T
-        # 0 / 0 where all points are twice
+        # 0 / 0 if every point has a duplicate
         with np.errstate(invalid="ignore"):
             arrays = (spacing, mean, deviation / mean, least, gap)
         return Uniformity(ends, *(owned(array.copy()) for array in arrays))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a file in the safetensors format, whole or not at all; `load` reads it.
+        """Write to a file in the safetensors format, completely or not at all; see `load`.
 
         Parameters
         ----------
         path
-            ``.safetensors`` is added to a name without suffix; that of another format is refused.
+            File name; ``.safetensors`` is added if there is no suffix, others are refused.
 
         Raises
         ------
@@ -701,7 +696,7 @@ def _again(
 def _share(
     call: Callable[[int, int], object] | None, start: int, end: int
 ) -> Callable[[int, int], object] | Literal[False]:
-    """Return what counts a part of a call as going from `start` to `end` per cent of it."""
+    """Return a progress callback that maps its range to `start` to `end` per cent of another."""
     if call is None:
         return False
     told = call
@@ -713,7 +708,7 @@ def _share(
 
 
 def _vectors(value: ArrayLike, name: str, n: int | None = None) -> NDArray[np.float64]:
-    """Return a copy of finite vectors, (n, 3)."""
+    """Return a copy of finite vectors, shape (n, 3), n at least 1."""
     array = reals(value, name)
     if array.ndim != 2 or array.shape[1] != 3 or n not in (None, len(array)):
         rows = "any" if n is None else n
@@ -727,7 +722,7 @@ def _vectors(value: ArrayLike, name: str, n: int | None = None) -> NDArray[np.fl
 
 
 def _levels(value: ArrayLike, n: int) -> NDArray[np.int32]:
-    """Return levels 0, 1, ... of which none is without points."""
+    """Return levels after checks: consecutive integers from 0."""
     try:
         array = np.asarray(array_like(value, "levels", "integers"))
     except ValueError:
@@ -751,7 +746,7 @@ def _levels(value: ArrayLike, n: int) -> NDArray[np.int32]:
 
 
 def _counts(points: int, levels: int) -> tuple[int, int]:
-    """Check the sizes of a shell, and that memory holds them."""
+    """Return the sizes of a shell after checks of range and memory."""
     points, levels = count(points, "points"), count(levels, "levels")
     _core.shell_counts(points, levels)
     there = available()
@@ -764,16 +759,16 @@ def _counts(points: int, levels: int) -> tuple[int, int]:
 
 
 def _outwards(surface: Surface) -> NDArray[np.int32]:
-    """Return triangles that face outwards, those of closed surfaces turned if need be."""
+    """Return triangles that face outwards; those of closed surfaces are flipped if necessary."""
     turn = surface.is_closed and surface.volume < 0.0
     return surface.triangles[:, ::-1] if turn else surface.triangles
 
 
 def _require_memory(surface: Surface, resolution: float, expand: float = 1.0) -> None:
-    """Refuse more rays or voxels than memory holds: about one for each cell of the shadows."""
+    """Reject resolutions with more points than fit into memory, estimated by projected areas."""
     side = float(np.ptp(surface.bounds, axis=0).max())
     if not (resolution >= 1 and 1.0 <= expand < np.inf and 0.0 < side < np.inf):
-        return  # the core says what is wrong
+        return  # rejected by the core, with its message
     a, b, c = ((surface.vertices / side)[surface.triangles[:, k]] for k in range(3))
     points = 0.5 * float(np.abs(np.cross(b - a, c - a)).sum()) * (resolution / expand) ** 2
     there, needed = available(), _BYTES_A_HIT * points
@@ -785,7 +780,7 @@ def _require_memory(surface: Surface, resolution: float, expand: float = 1.0) ->
 
 
 def _seed(rng: int | np.random.Generator) -> int:
-    """Return a seed of 64 bits."""
+    """Return a 64-bit seed from a seed or generator."""
     if isinstance(rng, np.random.Generator):
         return int(rng.integers(2**63))
     try:

@@ -1,4 +1,4 @@
-"""Poses: where an object is and how it is turned."""
+"""Poses: positions with rotations."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from reducedfem.errors import InputError, InputTypeError
 
 __all__ = ["Pose"]
 
-_UNIT = 1e-6  # of a quaternion's norm, as C has it
-_TURN = 1e-6  # of a rotation matrix: products of its rows
+_UNIT = 1e-6  # tolerance of a quaternion's norm, as in C
+_TURN = 1e-6  # tolerance of the products of a rotation matrix's rows
 
 
 class Pose:
-    """A position and a rotation; it takes the frame of an object to the world.
+    """Position and rotation of a frame: the map from the frame of an object to the world.
 
-    It may be given wherever a position and a quaternion are: ``contact.evaluate(pose)`` is
-    ``contact.evaluate(pose.position, pose.quaternion)``. It can be unpacked like a pair.
+    It replaces a pair of position and quaternion in calls: ``contact.evaluate(pose)`` equals
+    ``contact.evaluate(pose.position, pose.quaternion)``. It unpacks like a pair.
 
     Parameters
     ----------
     position
         Position of the frame's origin in the world [m], shape (3,).
     quaternion
-        Rotation (w, x, y, z) from the frame to the world, of unit length to within 1e-6, and made
-        so. That of a SciPy Rotation has another order: `from_matrix` takes its ``as_matrix()``.
+        Rotation (w, x, y, z) from the frame to the world, of norm 1 to within 1e-6; normalised.
+        A SciPy Rotation has another order: pass its ``as_matrix()`` to `from_matrix`.
 
     Raises
     ------
     InputError, InputTypeError
-        A wrong shape, a value that is not finite, or a quaternion of another length.
+        A wrong shape, a value that is not finite, or a quaternion of another norm.
     """
 
     __slots__ = ("_position", "_quaternion")
@@ -61,8 +61,8 @@ class Pose:
         Parameters
         ----------
         matrix
-            Shape (4, 4) with (0, 0, 0, 1) for the last row, (3, 4), or (3, 3): a rotation without a
-            displacement. Columns of the rotation are the frame's axes in the world.
+            Shape (4, 4) with the last row (0, 0, 0, 1), (3, 4), or (3, 3) for a rotation only.
+            Columns of the rotation are the frame's axes in the world; the displacement is in [m].
 
         Returns
         -------
@@ -71,8 +71,8 @@ class Pose:
         Raises
         ------
         InputError, InputTypeError
-            Another shape, a value that is not finite, another last row, or a part that is no
-            rotation to within 1e-6, such as one that scales or mirrors.
+            Another shape, a value that is not finite, another last row, or a part that is not a
+            rotation to within 1e-6, such as a scaling or reflection.
         """
         given = reals(matrix, "matrix")
         if given.shape not in ((4, 4), (3, 4), (3, 3)):
@@ -89,7 +89,7 @@ class Pose:
 
     @classmethod
     def _made(cls, position: NDArray[np.float64], quaternion: NDArray[np.float64]) -> Pose:
-        """Return one of results, which need no checks."""
+        """Return a pose without checks."""
         pose = cls.__new__(cls)
         pose._position = _fixed(position, 3, "position")
         pose._quaternion = _fixed(quaternion, 4, "quaternion")
@@ -125,17 +125,17 @@ class Pose:
         return whole
 
     def apply(self, points: ArrayLike) -> NDArray[np.float64]:
-        """Return points of the frame in the world.
+        """Return points of the frame in world coordinates.
 
         Parameters
         ----------
         points
-            Shape (3,) or (n, 3) [m].
+            Points in the frame [m], shape (3,) or (n, 3).
 
         Returns
         -------
         ndarray
-            Of the same shape [m].
+            Points in the world [m], of the same shape.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Pose:
         return moved
 
     def inverse(self) -> Pose:
-        """Return the pose that takes the world to the frame.
+        """Return the inverse, the map from the world to the frame.
 
         Returns
         -------
@@ -159,7 +159,7 @@ class Pose:
         return Pose._made(-(self.rotation.T @ self._position), back)
 
     def __matmul__(self, other: Pose) -> Pose:
-        """Return the pose that does first the other, then this one."""
+        """Return the composition: first the other pose, then this one."""
         if not isinstance(other, Pose):
             return NotImplemented
         a, b = self._quaternion, other._quaternion
@@ -178,7 +178,7 @@ class Pose:
         )
 
     def __hash__(self) -> int:
-        # + 0.0: -0.0 is equal to 0.0
+        # + 0.0: equal poses may have 0.0 and -0.0
         return hash(((self._position + 0.0).tobytes(), (self._quaternion + 0.0).tobytes()))
 
     def __repr__(self) -> str:
@@ -198,7 +198,7 @@ def _fixed(array: NDArray[np.float64], n: int, name: str) -> NDArray[np.float64]
 
 
 def _of_matrix(r: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the quaternion of a rotation matrix, from the largest of its numbers (Shepperd)."""
+    """Return the quaternion of a rotation matrix, from its largest component (Shepperd)."""
     trace = float(np.trace(r))
     k = int(np.argmax([trace, *np.diag(r)]))
     vector = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
@@ -213,7 +213,7 @@ def _of_matrix(r: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def pose_arguments(position: Any, quaternion: Any) -> tuple[ArrayLike, ArrayLike]:
-    """Return position and quaternion of two arguments, of which the first may be a Pose."""
+    """Return position and quaternion of two arguments; the first may be a Pose."""
     if isinstance(position, Pose):
         if quaternion is not None:
             raise InputTypeError("quaternion is given, but position is a Pose, which has its own")

@@ -1,4 +1,4 @@
-"""Solids projected on a basis: the reduced equations without their polynomials."""
+"""Reduced equations of a solid evaluated on the mesh, without precomputed polynomials."""
 
 from __future__ import annotations
 
@@ -24,24 +24,23 @@ MAX_PROJECTED_R = 1024  # RF_PROJECTED_MAX_R in csrc/model/projected.h
 
 
 class ProjectedSolid:
-    """A solid that moves in the span of a basis, u = U q, with forces evaluated on the mesh.
+    """A solid restricted to the span of a basis, u = U q, with forces evaluated on the mesh.
 
     R~(q) = U^T R(U q) and K~(q) = U^T K(U q) U (Barbic 2007, equations 2.23 and 2.25, after
-    Krysl, Lall and Marsden 2001): the same functions as those of a `ReducedSolid`, without
-    precomputation. An evaluation takes time proportional to n r^2 instead of r^4: use it
-    offline, for bases of more than some sixty vectors, whose polynomials are too large (those of
-    r = 230 have 121 million coefficients), and to check reduced models against. `ImplicitNewmark`
-    takes it as a system. Immutable, to be shared by threads.
+    Krysl, Lall and Marsden 2001) are the functions of a `ReducedSolid`, without precomputation.
+    An evaluation takes time proportional to n r^2 instead of r^4. Suits offline work with bases
+    of more than about 60 vectors, whose polynomials are too large, and checks of reduced models.
+    `ImplicitNewmark` and `CentralDifferences` integrate it. Immutable, may be shared by threads.
 
-    Coordinates of a mass-orthonormal basis are in kg^(1/2) m, forces in N kg^(-1/2).
+    For a mass-orthonormal basis coordinates are in kg^(1/2) m and forces in N kg^(-1/2).
 
     Parameters
     ----------
     solid
         The unreduced solid.
     basis
-        A `Basis`, or any linearly independent deformations (r, n, 3), mass-orthonormal or
-        not, zero at fixed nodes; at most 1024.
+        A `Basis`, or linearly independent deformations (r, n, 3), mass-orthonormal or not, zero
+        at fixed nodes; r at most 1024.
 
     Raises
     ------
@@ -81,7 +80,7 @@ class ProjectedSolid:
 
     @property
     def mesh(self) -> Mesh:
-        """The mesh that the basis lives on."""
+        """Mesh of the basis."""
         return self._solid.mesh
 
     @property
@@ -111,7 +110,7 @@ class ProjectedSolid:
         Returns
         -------
         (r,) float64 array
-            In N kg^(-1/2) for a mass-orthonormal basis.
+            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis.
 
         Raises
         ------
@@ -133,7 +132,7 @@ class ProjectedSolid:
         Returns
         -------
         (r, r) float64 array
-            Symmetric to the bit; in s^-2 for a mass-orthonormal basis.
+            Exactly symmetric; in s^-2 for a mass-orthonormal basis.
 
         Raises
         ------
@@ -155,7 +154,7 @@ class ProjectedSolid:
         Returns
         -------
         float
-            In J.
+            Strain energy [J].
 
         Raises
         ------
@@ -177,7 +176,7 @@ class ProjectedSolid:
         Returns
         -------
         (n, 3) float64 array
-            In m.
+            Displacements [m].
 
         Raises
         ------
@@ -199,7 +198,7 @@ class ProjectedSolid:
         Returns
         -------
         (r,) float64 array
-            In N kg^(-1/2) for a mass-orthonormal basis.
+            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis.
 
         Raises
         ------
@@ -216,12 +215,12 @@ class ProjectedSolid:
         Parameters
         ----------
         acceleration
-            Of free fall [m/s^2], (3,).
+            Acceleration of free fall [m/s^2], shape (3,).
 
         Returns
         -------
         (r,) float64 array
-            In N kg^(-1/2) for a mass-orthonormal basis.
+            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis.
 
         Raises
         ------
@@ -274,45 +273,47 @@ class ProjectedSolid:
         report: bool = False,
         progress: Progress = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
-        """Return the reduced coordinates at which internal forces balance dead loads.
+        """Return the reduced coordinates in static equilibrium under dead loads.
 
-        R~(q) = f~ (Barbic 2007, section 2.1.10), as `ReducedSolid.solve_static` does it, with
-        forces and tangents by way of the mesh.
+        Solves R~(q) = f~ (Barbic 2007, section 2.1.10) by the method of
+        `ReducedSolid.solve_static`, with forces and tangents evaluated on the mesh.
 
         Parameters
         ----------
         force
             Loads, reduced (r,) or nodal [N] (n, 3) or (3n,). None: no loads.
         tol
-            Bound on the residual, relative to load and internal force.
+            Bound on the residual, relative to load and internal force; positive.
         steps
-            The load is applied in so many equal parts.
+            Number of equal load steps, at least 1.
         q0
-            Reduced coordinates (r,) to start from; default: rest.
+            Initial reduced coordinates (r,); None: rest.
         max_iterations
-            Newton iterations allowed in each step.
+            Maximum number of Newton iterations in each load step, at least 1.
         adaptive
-            Halve load steps that fail, ten times at most.
+            Halve load steps that fail, at most ten times.
         deformation_only
             Accept a model of a free body, whose basis has no rigid motion.
         report
-            Return also what the solution took.
+            Also return a `StaticReport`.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
         (r,) float64 array
-            Reduced coordinates; with ``report=True`` a tuple of them and a `StaticReport`.
+            Reduced coordinates; with ``report=True`` a tuple of these and a `StaticReport`.
 
         Raises
         ------
         InputError, InputTypeError
-            An argument has a wrong shape or value.
+            An argument has a wrong shape or value, or the model is that of a free body and
+            `deformation_only` is False.
         StaticConvergenceError
-            No equilibrium was found under the whole load; the message tells how far it went. Its
-            attribute ``displacement`` is the equilibrium of the last load step that was, as
-            displacements (n, 3), and ``report`` names its fraction of the load.
+            No equilibrium was found under the whole load; the message gives the fraction reached.
+            The attribute ``displacement`` contains the displacements [m] (n, 3) of the last load
+            step that converged, and ``report`` its fraction of the load.
         """
         told = flag(report, "report")
         q, outcome = static_coordinates(

@@ -1,4 +1,4 @@
-"""Reduced models: internal force, stiffness and energy as polynomials of few coordinates."""
+"""Reduced models: energy, force and stiffness as polynomials of the reduced coordinates."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_R", "ReducedSolid", "reduce"]
 
-_IN_SPAN = 1e-6  # of a translation, what the basis may leave out
+_IN_SPAN = 1e-6  # largest part of a translation outside the span of the basis
 MAX_R = 256  # RF_POLYNOMIAL_MAX_R in csrc/polynomial/polynomial.h
 
 
 def _describe_solid(solid: Solid) -> dict[str, Any]:
-    """Return what must be known of a solid to trust a model of it, as plain data."""
+    """Return the description of a solid that its models record, as plain data."""
     return {
         "materials": {
             str(region): material_to_plain(one) for region, one in solid.materials.items()
@@ -53,13 +53,13 @@ def _describe_solid(solid: Solid) -> dict[str, Any]:
         else LINEAR_LAW,
         "quadrature": solid.quadrature,
         "total_mass": solid.total_mass,
-        # what moves as a whole needs it
+        # required by the rigid motion of a free body
         "rigid_body": None if len(solid.fixed) else to_plain(solid.rigid_body),
     }
 
 
 def _constants(region: int, made_with: Material, new: Material) -> tuple[float, float, float]:
-    """Return what the parts of a region are to be multiplied with."""
+    """Return the factors of the two parts of a region for a new material."""
     if type(new) is not type(made_with):
         raise InputTypeError(
             f"materials[{region}] must be a {type(made_with).__name__}, as the model was made "
@@ -78,14 +78,14 @@ def _constants(region: int, made_with: Material, new: Material) -> tuple[float, 
 
 
 class ReducedSolid(Saved):
-    """A solid that moves in the span of a basis only: u = U q.
+    """A solid restricted to the span of a basis, u = U q; created by `reduce` or `load`.
 
-    Its strain energy is a quartic polynomial of the r reduced coordinates q, its force
-    R~(q) = U^T R(U q) a cubic and its tangent stiffness K~(q) = U^T K(U q) U a quadratic
-    one (Barbic 2007, section 2.6): exact for every q, and independent of the size of the
-    mesh. Immutable, to be shared by threads. Made by `reduce` or `load`.
+    The strain energy is a quartic polynomial of the r reduced coordinates q, the internal force
+    R~(q) = U^T R(U q) a cubic and the tangent stiffness K~(q) = U^T K(U q) U a quadratic one
+    (Barbic 2007, section 2.6). The polynomials are exact for every q, and their cost is
+    independent of the size of the mesh. Immutable, may be shared by threads.
 
-    Coordinates of a mass-orthonormal basis are in kg^(1/2) m, forces in N kg^(-1/2).
+    For a mass-orthonormal basis coordinates are in kg^(1/2) m and forces in N kg^(-1/2).
     """
 
     __slots__ = (
@@ -123,7 +123,7 @@ class ReducedSolid(Saved):
 
     @property
     def mesh(self) -> Mesh:
-        """The mesh that the basis lives on."""
+        """Mesh of the basis."""
         return self._mesh
 
     @property
@@ -133,7 +133,7 @@ class ReducedSolid(Saved):
 
     @property
     def rigid_body(self) -> RigidBody | None:
-        """Mass, centre and inertia of the solid, if it is free; None with fixed nodes."""
+        """Mass, centre and inertia of a free solid; None for a solid with fixed nodes."""
         data = self._provenance["solid"]["rigid_body"]
         return None if data is None else from_plain(data)
 
@@ -164,7 +164,7 @@ class ReducedSolid(Saved):
 
     @property
     def provenance(self) -> Mapping[str, Any]:
-        """Record of how the model was made: solid, materials, basis; read-only, kept in files."""
+        """Record of the solid, materials and basis of the model; read-only, saved in files."""
         return self._provenance
 
     def internal_force(self, q: ArrayLike) -> NDArray[np.float64]:
@@ -178,7 +178,7 @@ class ReducedSolid(Saved):
         Returns
         -------
         (r,) float64 array
-            In N kg^(-1/2) for a mass-orthonormal basis.
+            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis.
 
         Raises
         ------
@@ -221,7 +221,7 @@ class ReducedSolid(Saved):
         Returns
         -------
         float
-            In J.
+            Strain energy [J].
 
         Raises
         ------
@@ -242,7 +242,7 @@ class ReducedSolid(Saved):
         Returns
         -------
         (n, 3) float64 array
-            In m.
+            Displacements [m].
 
         Raises
         ------
@@ -263,7 +263,7 @@ class ReducedSolid(Saved):
         Returns
         -------
         (r,) float64 array
-            In N kg^(-1/2) for a mass-orthonormal basis.
+            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis.
 
         Raises
         ------
@@ -277,18 +277,19 @@ class ReducedSolid(Saved):
     def gravity(self, acceleration: ArrayLike = (0.0, 0.0, -9.81)) -> NDArray[np.float64]:
         """Return the weight of the solid as a reduced force U^T M a, shape (r,).
 
-        A load for `solve_static` and for the `step` of simulations, which also take the
-        acceleration itself as their ``gravity``. The first call goes back to the mesh.
+        It is a load for `solve_static` and for the `step` of simulations, which also accept the
+        acceleration itself as ``gravity``. The first call evaluates the mesh.
 
         Parameters
         ----------
         acceleration
-            Of free fall [m/s^2], (3,).
+            Acceleration of free fall [m/s^2], shape (3,).
 
         Returns
         -------
         (r,) float64 array
-            In N kg^(-1/2) for a mass-orthonormal basis; zero for the deformations of a free solid.
+            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis; zero for a free solid whose
+            basis has no rigid motion.
 
         Raises
         ------
@@ -348,48 +349,48 @@ class ReducedSolid(Saved):
         report: bool = False,
         progress: Progress = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
-        """Return the reduced coordinates at which internal forces balance dead loads.
+        """Return the reduced coordinates in static equilibrium under dead loads.
 
-        R~(q) = f~: the reduced equations of motion without mass and damping (Barbic 2007,
-        section 2.1.10), which is the best equilibrium that the basis can represent. The
-        method is that of `Solid.solve_static`, on r unknowns: Newton-Raphson with steps
-        shortened until the potential energy falls, and a tangent shifted where it is not
-        positive definite.
+        Solves R~(q) = f~, the reduced equations of motion without mass and damping (Barbic 2007,
+        section 2.1.10), by the method of `Solid.solve_static`: Newton-Raphson with increments
+        shortened until the potential energy decreases, and an indefinite tangent shifted.
 
         Parameters
         ----------
         force
             Loads, reduced (r,) or nodal [N] (n, 3) or (3n,). None: no loads.
         tol
-            Bound on the residual, relative to load and internal force.
+            Bound on the residual, relative to load and internal force; positive.
         steps
-            The load is applied in so many equal parts.
+            Number of equal load steps, at least 1.
         q0
-            Reduced coordinates (r,) to start from; default: rest.
+            Initial reduced coordinates (r,); None: rest.
         max_iterations
-            Newton iterations allowed in each step.
+            Maximum number of Newton iterations in each load step, at least 1.
         adaptive
-            Halve load steps that fail, ten times at most.
+            Halve load steps that fail, at most ten times.
         deformation_only
             Accept a model of a free body, whose basis has no rigid motion.
         report
-            Return also what the solution took.
+            Also return a `StaticReport`.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
         (r,) float64 array
-            Reduced coordinates; with ``report=True`` a tuple of them and a `StaticReport`.
+            Reduced coordinates; with ``report=True`` a tuple of these and a `StaticReport`.
 
         Raises
         ------
         InputError, InputTypeError
-            An argument has a wrong shape or value.
+            An argument has a wrong shape or value, or the model is that of a free body and
+            `deformation_only` is False.
         StaticConvergenceError
-            No equilibrium was found under the whole load; the message tells how far it went. Its
-            attribute ``displacement`` is the equilibrium of the last load step that was, as
-            displacements (n, 3), and ``report`` names its fraction of the load.
+            No equilibrium was found under the whole load; the message gives the fraction reached.
+            The attribute ``displacement`` contains the displacements [m] (n, 3) of the last load
+            step that converged, and ``report`` its fraction of the load.
         """
         told = flag(report, "report")
         q, outcome = static_coordinates(
@@ -399,17 +400,17 @@ class ReducedSolid(Saved):
 
     @property
     def strain_rate(self) -> ReducedStrainRateDamping | None:
-        """Strain-rate damping of the model, by which every simulation of it is damped; or None."""
+        """Strain-rate damping that every simulation of the model includes, or None."""
         return self._strain_rate
 
     def with_strain_rate(self, strain_rate: ReducedStrainRateDamping | None) -> ReducedSolid:
-        """Return the model with this strain-rate damping in place of the one it has.
+        """Return a copy of the model with another strain-rate damping.
 
         Parameters
         ----------
         strain_rate
-            Made by `StrainRateDamping.reduce` from the solid and the basis of this model; None:
-            the model without.
+            Result of `StrainRateDamping.reduce` for the solid and the basis of this model; None:
+            no strain-rate damping.
 
         Returns
         -------
@@ -441,14 +442,14 @@ class ReducedSolid(Saved):
         )
 
     def truncate(self, r: int) -> ReducedSolid:
-        """Return the model of the first `r` coordinates; nothing is computed anew.
+        """Return the model of the first `r` coordinates, without recomputation.
 
-        Strain-rate damping is truncated with it.
+        Strain-rate damping is truncated too.
 
         Parameters
         ----------
         r
-            At least 1 and at most the present number.
+            Number of coordinates, from 1 to that of this model.
 
         Returns
         -------
@@ -457,7 +458,7 @@ class ReducedSolid(Saved):
         Raises
         ------
         InputError, InputTypeError
-            `r` is out of range or no int.
+            `r` is out of range or not an int.
         """
         core = self._core.truncate(count(r, "r", self.r))
         provenance = {**self._provenance, "truncated_to": core.r}
@@ -474,38 +475,37 @@ class ReducedSolid(Saved):
     def materials(self) -> dict[int, Material]:
         """Material of each region."""
         plain = self._provenance["solid"]["materials"]
-        # files sort regions as texts, the parts of the core have them as numbers
+        # files sort regions as texts, the core as numbers
         return {
             region: material_from_plain(plain[str(region)]) for region in sorted(map(int, plain))
         }
 
     def edit(self, materials: Mapping[int, Material]) -> ReducedSolid:
-        """Return the model with other materials, without going back to the mesh.
+        """Return a copy of the model with other materials, without evaluating the mesh.
 
-        Energy and mass are linear in lambda, mu and density of every region, so that the new
-        model is a weighted sum of parts that `reduce` kept (Barbic 2007, section 2.11): exact
-        to rounding, in well under a millisecond. The basis stays as it is; it is still the one
-        that the old materials suggested, and no longer mass-orthonormal where densities change
-        by different factors. Strain-rate damping stays as it is too: phi and psi are constants
-        of their own, not fractions of the elastic ones.
+        Energy and mass are linear in lambda, mu and density of every region, so the new model is a
+        weighted sum of parts that `reduce` stored (Barbic 2007, section 2.11), exact to rounding.
+        The basis is unchanged: it is still adapted to the old materials, and is no longer
+        mass-orthonormal if densities change by different factors. Strain-rate damping is
+        unchanged, because phi and psi do not depend on the elastic constants.
 
         Parameters
         ----------
         materials
-            New materials by region; regions left out keep theirs. An `StVK` is replaced by any
-            `StVK`, a `LinearElastic` by one whose stiffness is a multiple of the old one's.
+            New materials by region; other regions keep theirs. An `StVK` can be replaced by any
+            `StVK`, a `LinearElastic` by one whose stiffness is a multiple of the old stiffness.
 
         Returns
         -------
         ReducedSolid
-            Editable as well.
+            An editable model.
 
         Raises
         ------
         InputError, InputTypeError
-            The model is not editable, a region is unknown, a material of another kind, or the
-            densities of a free solid change by different factors (its rigid motions would no
-            longer be apart from the deformation).
+            The model is not editable, a region is unknown, a material is of another kind, or the
+            densities of a free solid change by different factors (rigid motion and deformation
+            would no longer be mass-orthogonal).
         """
         if self._parts is None:
             raise InputError("this model is not editable; make it with reduce(..., editable=True)")
@@ -549,13 +549,13 @@ class ReducedSolid(Saved):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file in the safetensors format; see `reducedfem.load`.
 
-        The file appears whole or not at all; an existing one is replaced only when the new
-        one is complete.
+        The file is replaced only when the new one is complete; no partial file remains.
 
         Parameters
         ----------
         path
-            ``.safetensors`` is added to a name without suffix; that of another format is refused.
+            Name of the file; ``.safetensors`` is added to a name without suffix, and the suffix
+            of another format is refused.
 
         Raises
         ------
@@ -576,7 +576,7 @@ class ReducedSolid(Saved):
 
 
 def leaves_out_rigid_motion(system: ReducedSolid | ProjectedSolid) -> bool:
-    """Return whether a model is that of a free solid in a basis without the three translations."""
+    """Return True for a model of a free solid whose basis lacks the three translations."""
     if len(system.fixed if isinstance(system, ReducedSolid) else system.solid.fixed):
         return False
     columns = system.matrix
@@ -596,7 +596,7 @@ def static_coordinates(
     adaptive: bool,
     progress: Progress,
 ) -> tuple[NDArray[np.float64], StaticReport]:
-    """Return the equilibrium and what it took, or raise; the arguments are not checked yet."""
+    """Check the arguments; return the equilibrium and a `StaticReport`, or raise."""
     if not flag(deformation_only, "deformation_only") and leaves_out_rigid_motion(system):
         raise InputError(
             "this is the model of a free body, whose rigid motion statics would leave out: loads "
@@ -623,7 +623,7 @@ def static_coordinates(
 
 
 def same_motion(model: ReducedSolid, other: ReducedSolid) -> bool:
-    """Compare models: the same coordinates are the same displacements, whatever the material."""
+    """Return True if equal coordinates of two models are equal displacements."""
     if model is other:
         return True
     return model.r == other.r and np.array_equal(model.basis, other.basis)
@@ -632,7 +632,7 @@ def same_motion(model: ReducedSolid, other: ReducedSolid) -> bool:
 def reduced_force(
     system: ReducedSolid | ProjectedSolid, force: ArrayLike | None
 ) -> NDArray[np.float64] | None:
-    """Return a force as (r,), given so or nodal, (n, 3) or (3n,)."""
+    """Return a force as (r,), given as (r,) or nodal as (n, 3) or (3n,)."""
     if force is None:
         return None
     values = reals(force, "force")
@@ -657,26 +657,26 @@ def reduce(
 ) -> ReducedSolid:
     """Return the reduced model of a solid in the span of a basis.
 
-    The coefficients of the energy polynomial (Barbic 2007, section 2.6) come from one Gram
-    matrix of strains over the quadrature points of the mesh; nothing is sampled or fitted.
-    They do not depend on the number of threads.
+    The coefficients of the energy polynomial (Barbic 2007, section 2.6) follow from one Gram
+    matrix of strains over the quadrature points of the mesh, without sampling or fitting. They do
+    not depend on the number of threads.
 
     Parameters
     ----------
     solid
-        The solid, with the quadrature that the model is to have.
+        The solid; its quadrature is that of the model.
     basis
-        A `Basis`, or any linearly independent deformations (r, n, 3), mass-orthonormal or
-        not, zero at fixed nodes.
+        A `Basis`, or linearly independent deformations (r, n, 3), mass-orthonormal or not, zero
+        at fixed nodes; r at most 256.
     editable
-        True: keep the parts with which `ReducedSolid.edit` changes materials, two sets of
-        coefficients for every region.
+        True: store the parts that `ReducedSolid.edit` requires, two sets of coefficients for
+        every region.
     strain_rate
-        Damping of this solid by the rate of its strain, to be part of the model: its
-        simulations have it, files keep it. The basis has 128 vectors at most then.
+        Strain-rate damping of this solid that becomes part of the model, its simulations and its
+        files. It limits the basis to 128 vectors. None: no strain-rate damping.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or a callable
-        ``f(done, total)``. With `strain_rate` there are two runs.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``. With `strain_rate` progress runs from zero twice.
 
     Returns
     -------
@@ -686,7 +686,7 @@ def reduce(
     ------
     InputError, InputTypeError
         The basis has a wrong shape, values that are not finite, more than 256 vectors, or
-        moves a fixed node (the message names it); a `Basis` or `strain_rate` is that of another
+        moves a fixed node (the message names it); a `Basis` or `strain_rate` belongs to another
         solid.
     SingularMatrixError
         The vectors of the basis are linearly dependent.
@@ -694,7 +694,8 @@ def reduce(
     Warns
     -----
     PlausibilityWarning
-        A `Basis` was made for other fixed nodes, or for materials in other proportions.
+        A `Basis` was made for other fixed nodes, or for materials with other ratios of stiffness
+        or density.
     """
     require_solid(solid)
     given, origin = (
@@ -724,7 +725,7 @@ def reduce(
 
 
 def _require_damping_of(strain_rate: StrainRateDamping, solid: Solid, r: int) -> None:
-    """Refuse a damping that cannot become part of a model, before the long work."""
+    """Refuse a damping that cannot become part of a model, before the long computation."""
     from reducedfem.damping import StrainRateDamping
 
     if not isinstance(strain_rate, StrainRateDamping):

@@ -1,4 +1,4 @@
-"""Strain-rate damping of reduced coordinates, which is all that simulations need of it."""
+"""Strain-rate damping of reduced models, without reference to the mesh."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_DAMPING_R = 128  # RF_DAMPING_MAX_R in csrc/polynomial/damping.h
 
 
 def require_dissipative(phi: float, psi: float, region: int) -> None:
-    """Refuse viscosities that would add energy."""
+    """Refuse viscosities with which damping would add energy."""
     if not (psi >= 0.0 and 3.0 * phi + 2.0 * psi >= 0.0):
         raise InputError(
             f"phi = {phi:g}, psi = {psi:g} of region {region} would add energy: psi and 3 phi + "
@@ -27,14 +27,12 @@ def require_dissipative(phi: float, psi: float, region: int) -> None:
 
 
 class ReducedStrainRateDamping:
-    """Strain-rate damping of a reduced model: f~ = D~(q) q'; made by `StrainRateDamping.reduce`.
+    """Strain-rate damping f~ = D~(q) q' of a reduced model; created by `StrainRateDamping.reduce`.
 
-    A model that has it (`ReducedSolid.strain_rate`) keeps it in files, and simulations of that
-    model are damped by it without being asked.
-
-    Immutable, to be shared by threads. D~ is exact for every q (Barbic 2007, section 2.7) and
-    costs about as much as the reduced stiffness up to r = 30, three to four times as much at
-    r = 60: it has fewer symmetries to save work by.
+    As part of a model (`ReducedSolid.strain_rate`) it is saved in its files and applied in all its
+    simulations. D~ is exact for every q (Barbic 2007, section 2.7). Its cost is of the order of
+    that of the reduced stiffness, see ``docs/time_integration.md``. Immutable, may be shared by
+    threads.
 
     Attributes
     ----------
@@ -43,7 +41,7 @@ class ReducedStrainRateDamping:
     phi, psi
         Viscosities of each region [Pa s].
     coefficients
-        Of the polynomial; see there.
+        Coefficients of the polynomial D~(q), shape (m (m + 1) / 2,), m = r + r (r + 1) / 2.
     """
 
     __slots__ = ("__weakref__", "_core", "_phi", "_psi")
@@ -74,8 +72,9 @@ class ReducedStrainRateDamping:
     def coefficients(self) -> NDArray[np.float64]:
         """Coefficients of the polynomial, read-only, shape (m (m + 1) / 2,).
 
-        The lower triangle, row by row, of the Gram matrix of the strains dE/dq_i = sum_a p_a
-        E_ia, p = (1, q), over the m = r + r (r + 1) / 2 pairs (0, b), then (a, b), 1 <= a <= b.
+        They are the lower triangle, row by row, of the Gram matrix of the strains
+        dE/dq_i = sum_a p_a E_ia, p = (1, q), over the m = r + r (r + 1) / 2 pairs (0, b), then
+        (a, b), 1 <= a <= b.
         """
         return self._core.coefficients
 
@@ -101,12 +100,12 @@ class ReducedStrainRateDamping:
         return finite_result(self._core.matrix(array_like(q, "q")), "matrix", "q")
 
     def truncate(self, r: int) -> ReducedStrainRateDamping:
-        """Return the damping of the first `r` coordinates; nothing is computed anew.
+        """Return the damping of the first `r` coordinates, without recomputation.
 
         Parameters
         ----------
         r
-            At least 1 and at most the present number.
+            Number of coordinates, from 1 to that of this damping.
 
         Returns
         -------
@@ -115,7 +114,7 @@ class ReducedStrainRateDamping:
         Raises
         ------
         InputError, InputTypeError
-            `r` is out of range or no int.
+            `r` is out of range or not an int.
         """
         core = self._core.truncate(count(r, "r", self.r))
         return ReducedStrainRateDamping(core, self._phi, self._psi)
@@ -135,5 +134,5 @@ def _restored(
     phi: Mapping[int, float],
     psi: Mapping[int, float],
 ) -> ReducedStrainRateDamping:
-    """Return the damping with these coefficients, for `pickle`."""
+    """Recreate a pickled damping from its coefficients."""
     return ReducedStrainRateDamping(_core.Damping(r, coefficients), phi, psi)

@@ -23,11 +23,11 @@ class RigidBody:
     Attributes
     ----------
     mass
-        [kg].
+        Mass [kg], positive.
     centre
         Centre of mass [m], read-only, shape (3,).
     inertia
-        About the centre, along the axes of the mesh [kg m^2], read-only, symmetric,
+        Inertia about the centre, along the axes of the mesh [kg m^2], read-only, symmetric,
         shape (3, 3).
 
     Raises
@@ -55,12 +55,12 @@ class RigidBody:
 
 
 def to_plain(body: RigidBody) -> dict[str, Any]:
-    """Return the numbers as plain data, for files."""
+    """Return the values as plain data, for files."""
     return {"mass": body.mass, "centre": body.centre.tolist(), "inertia": body.inertia.tolist()}
 
 
 def from_plain(data: object) -> RigidBody:
-    """Return the body that `to_plain` described; anything else is refused."""
+    """Return the body described by `to_plain`; refuse other data."""
     if not isinstance(data, Mapping) or set(data) != {"mass", "centre", "inertia"}:
         raise InputError("a rigid body has mass, centre and inertia")
     return RigidBody(data["mass"], data["centre"], data["inertia"])

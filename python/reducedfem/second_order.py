@@ -1,4 +1,4 @@
-"""Any second-order system: modes, modal derivatives and bases beyond solids."""
+"""Second-order systems given by matrices: modes, modal derivatives, bases, time integration."""
 
 from __future__ import annotations
 
@@ -25,18 +25,19 @@ Matrix = Union[CSC, ArrayLike, "scipy.sparse.spmatrix"]
 HessianProduct = Callable[[NDArray[np.float64], NDArray[np.float64]], ArrayLike]
 
 _SYMMETRIC = 1e-10  # of the largest entry
-# products of finite differences are symmetric to some digits only
+# Hessian products by finite differences are symmetric to a few digits only.
 _SYMMETRIC_PRODUCT = 1e-4
 
 
 class SecondOrderSystem:
     """A system A x'' + B x' + C(x) = f about rest, C(0) = 0 (Barbic 2007, section 2.8.5).
 
-    It is known by the mass A, the stiffness K = dC/dx at x = 0, the second derivative H of C
-    there, and the damping B. `linear_modes` and `modal_derivatives` work as those of a `Solid`;
-    `modal_derivative_basis`, `mass_pca` and `pod_basis` accept it in place of one. B has no part
-    in them. `ImplicitNewmark` and `CentralDifferences` step the linear system C(x) = K x: H serves
-    modal derivatives only. Vectors have shape (n,), bases (r, n); units are the user's.
+    It is given by the mass A, the stiffness K = dC/dx at x = 0, the Hessian H of C at x = 0, and
+    the damping B. `linear_modes` and `modal_derivatives` correspond to those of a `Solid`, and
+    `modal_derivative_basis`, `mass_pca` and `pod_basis` accept the system in place of a solid;
+    they ignore B. `ImplicitNewmark` and `CentralDifferences` integrate the linear system,
+    C(x) = K x, and ignore H. Vectors have shape (n,), bases (r, n); units are the user's.
+    Immutable, may be shared by threads.
 
     Parameters
     ----------
@@ -44,18 +45,18 @@ class SecondOrderSystem:
         A and K, symmetric and positive definite, (n, n): a `CSC`, a SciPy sparse matrix or a dense
         array.
     hessian_product
-        Called as ``hessian_product(a, b)`` with arrays (n,); returns (H : a) b, that is
-        d2/ds dt C(s a + t b) at s = t = 0, (n,). Symmetric in `a` and `b`, and linear in each. It
-        is called from the thread that asks for derivatives; what it raises arrives there. None:
-        no derivatives.
+        Function ``hessian_product(a, b)`` of two arrays (n,) that returns (H : a) b, that is
+        d2/ds dt C(s a + t b) at s = t = 0, shape (n,). It must be symmetric in `a` and `b` and
+        linear in each. It is called in the thread that requests derivatives; its exceptions are
+        raised there. None: modal derivatives are not available.
     damping_matrix
         B, symmetric and positive semidefinite, in one of the forms above; None: zero.
 
     Raises
     ------
     InputError, InputTypeError
-        A matrix is not square, not symmetric, or of another size than the other one; a value is
-        not finite; `hessian_product` is not symmetric, or does not return (n,).
+        A matrix is not square, not symmetric, or of another size than the others; a value is
+        not finite; `hessian_product` is not symmetric or does not return shape (n,).
     SingularMatrixError
         The stiffness is not positive definite.
     """
@@ -98,22 +99,22 @@ class SecondOrderSystem:
 
     @property
     def mass(self) -> CSC:
-        """A, both triangles, arrays read-only."""
+        """Mass matrix A with both triangles; arrays are read-only."""
         return self._mass
 
     @property
     def stiffness(self) -> CSC:
-        """K, both triangles, arrays read-only."""
+        """Stiffness matrix K with both triangles; arrays are read-only."""
         return self._stiffness
 
     @property
     def damping_matrix(self) -> CSC | None:
-        """B, both triangles, arrays read-only; None: zero."""
+        """Damping matrix B with both triangles; arrays are read-only. None: zero."""
         return self._damping
 
     @property
     def hessian_product(self) -> HessianProduct | None:
-        """The function that was passed."""
+        """Function given as `hessian_product`, or None."""
         return self._hessian
 
     def linear_modes(self, k: int, *, progress: Progress = None) -> SystemModes:
@@ -122,19 +123,21 @@ class SecondOrderSystem:
         Parameters
         ----------
         k
-            Number of modes, less than the number of unknowns.
+            Number of modes, at least 1 and less than the number of unknowns.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
         SystemModes
-            Frequencies (k,) [Hz where time is in s] and shapes (k, n), psi_i^T A psi_j = delta_ij.
+            Frequencies (k,), in Hz if the unit of time is s, and shapes (k, n) with
+            psi_i^T A psi_j = delta_ij.
 
         Raises
         ------
         InputError, InputTypeError
-            `k` is out of range or no int.
+            `k` is out of range or not an int.
         SingularMatrixError
             The mass is not positive definite.
         ConvergenceError
@@ -150,26 +153,28 @@ class SecondOrderSystem:
     ) -> NDArray[np.float64]:
         """Return the modal derivatives: K phi_ij = -(H : psi_j) psi_i = K phi_ji.
 
-        As for solids (equations 2.47 and 2.55) they are the second derivatives of the static
-        response to the loads sum_i A psi_i lambda_i p_i.
+        As for solids (Barbic 2007, equations 2.47 and 2.55), they are the second derivatives of
+        the static response to the loads sum_i A psi_i lambda_i p_i.
 
         Parameters
         ----------
         modes
-            Modes, or any k directions, shape (k, n).
+            Modes, or k arbitrary directions, shape (k, n).
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
         (k (k + 1) / 2, n) float64 array
-            The pairs i <= j row by row, as ``numpy.triu_indices(k)`` lists them. Not normalised.
+            One row for each pair i <= j, in the order of ``numpy.triu_indices(k)``. Not
+            normalised.
 
         Raises
         ------
         InputError, InputTypeError
-            `modes` has a wrong shape or a value that is not finite, the system has no
-            `hessian_product`, or what that returned is not (n,) finite numbers.
+            `modes` has a wrong shape or a value that is not finite; the system has no
+            `hessian_product`, or its result is not an array (n,) of finite values.
         """
         hessian = self._require_hessian()
         directions = reals(modes.shapes if isinstance(modes, Modes) else modes, "modes")
@@ -204,9 +209,9 @@ def _restored(
 def _triplets(
     matrix: Matrix, name: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], tuple[int, ...]]:
-    """Return entries, rows, columns and shape of a matrix in one of the forms allowed."""
+    """Return entries, rows, columns and shape of a matrix in one of the accepted forms."""
     if not isinstance(matrix, CSC) and hasattr(matrix, "tocsc"):
-        sparse = matrix.tocsc().copy()  # it may be the matrix itself
+        sparse = matrix.tocsc().copy()  # tocsc may return the same object
         sparse.sum_duplicates()
         matrix = CSC(sparse.data, sparse.indices, sparse.indptr, tuple(sparse.shape))
     if isinstance(matrix, CSC):
@@ -235,7 +240,7 @@ def _triplets(
 def _symmetric(
     matrix: Matrix, name: str, *, definite: bool = True
 ) -> tuple[CSC, tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.int32]]]:
-    """Return a symmetric matrix, and its lower triangle as the core takes it."""
+    """Return a symmetric matrix and its lower triangle in the form that the core requires."""
     data, rows, columns, shape = _triplets(matrix, name)
     n = shape[0]
     if shape != (n, n) or n == 0:
@@ -245,7 +250,7 @@ def _symmetric(
     if twice.any():
         at = by_column[int(np.flatnonzero(twice)[0])]
         raise InputError(f"{name} has the entry ({rows[at]}, {columns[at]}) twice")
-    # the transposed matrix in the order of the matrix
+    # entries of the transposed matrix, sorted like those of the matrix
     alike = np.array_equal(rows[by_column], columns[by_row]) and np.array_equal(
         columns[by_column], rows[by_row]
     )
@@ -265,7 +270,7 @@ def _symmetric(
             f"{name} has no entry on the diagonal at {missing[0]}; it must be positive definite"
         )
     data, rows, columns = data[by_column], rows[by_column], columns[by_column]
-    if missing.size:  # the core takes triangles with a diagonal
+    if missing.size:  # the core requires stored diagonal entries
         data = np.append(data, np.zeros(len(missing)))
         rows, columns = np.append(rows, missing), np.append(columns, missing)
         order = np.lexsort((rows, columns))
@@ -286,7 +291,7 @@ def _compressed(
 
 
 def _check_product(product: HessianProduct, n: int) -> None:
-    """Refuse a product of the wrong shape, or one that changes when a and b change places."""
+    """Refuse a Hessian product that has a wrong shape or is not symmetric in its arguments."""
     rng = np.random.default_rng(0)
     a, b = rng.uniform(-1.0, 1.0, (2, n))
     results = []

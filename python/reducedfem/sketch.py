@@ -1,4 +1,4 @@
-"""Force sketches: loads recorded over time, from which bases are made."""
+"""Force sketches: loads recorded over time, as input of `sketch_basis`."""
 
 from __future__ import annotations
 
@@ -24,31 +24,33 @@ __all__ = ["ForceSketch", "Recording", "record"]
 class ForceSketch:
     """Loads recorded over time; immutable (Barbic 2007, section 2.8.2).
 
-    The load of sample i is the sum of the forces at some nodes and of patterns times
-    coordinates, f_i = sum of forces + sum_j coordinates[i, j] patterns[j]: few numbers, whether
-    somebody pulled at a node or pushed along modes.
+    The load of sample i is the sum of forces at some nodes and of load patterns times coordinates:
+    f_i = sum of forces + sum_j coordinates[i, j] patterns[j]. It is compact for forces at single
+    nodes and for loads along modes.
 
     Parameters
     ----------
     n_nodes
-        Nodes of the mesh that the loads act on.
+        Number of nodes of the mesh on which the loads act.
     times
-        Of each sample [s], not descending, shape (m,).
+        Time of each sample [s], not descending, shape (m,).
     offsets
-        First index of each sample's forces in the next two, shape (m + 1,), from 0 on.
+        First index of the forces of each sample in `nodes` and `forces`, shape (m + 1,), beginning
+        with 0.
     nodes
-        Nodes on which forces act, shape (f,).
+        Indices of the nodes on which forces act, shape (f,).
     forces
-        Forces there [N], shape (f, 3); of a node named twice in a sample the sum counts.
+        Forces on these nodes [N], shape (f, 3); forces on a node repeated in a sample are added.
     patterns
-        Load patterns, shape (k, n_nodes, 3). None: none.
+        Load patterns, shape (k, n_nodes, 3). None: no patterns.
     coordinates
-        Of each sample, such that pattern times coordinate is in N, shape (m, k).
+        Coordinates of each sample, shape (m, k); pattern times coordinate is in N. None: no
+        patterns.
 
     Raises
     ------
     InputError, InputTypeError
-        Shapes do not fit each other, a value is not finite, or a node is not there.
+        Shapes do not match, a value is not finite, or a node index is out of range.
     """
 
     def __init__(
@@ -104,14 +106,14 @@ class ForceSketch:
 
     @staticmethod
     def from_forces(forces: ArrayLike, times: ArrayLike | None = None) -> ForceSketch:
-        """Return a sketch of whole force fields; only nodes with a force are stored.
+        """Return a sketch of complete force fields; only nodes with a force are stored.
 
         Parameters
         ----------
         forces
             Loads [N], shape (m, n, 3).
         times
-            Of each [s], shape (m,). None: 0, 1, 2, ...
+            Time of each load [s], shape (m,). None: 0, 1, 2, ...
 
         Returns
         -------
@@ -132,7 +134,7 @@ class ForceSketch:
 
     @property
     def n_nodes(self) -> int:
-        """Nodes of the mesh."""
+        """Number of nodes of the mesh."""
         return self._n_nodes
 
     @property
@@ -142,7 +144,7 @@ class ForceSketch:
 
     @property
     def offsets(self) -> NDArray[np.int32]:
-        """First index of each sample's forces, read-only, shape (m + 1,)."""
+        """First index of the forces of each sample, read-only, shape (m + 1,)."""
         return self._offsets
 
     @property
@@ -152,7 +154,7 @@ class ForceSketch:
 
     @property
     def forces(self) -> NDArray[np.float64]:
-        """Forces there [N], read-only, shape (f, 3)."""
+        """Forces on `nodes` [N], read-only, shape (f, 3)."""
         return self._forces
 
     @property
@@ -170,7 +172,7 @@ class ForceSketch:
         """Euclidean length of each load [N], shape (m,)."""
         points = self._finite(_core.dense_loads(self._loads(), self._n_nodes))
         largest = np.abs(points).max(axis=1, initial=0.0)
-        unit = np.where(largest > 0.0, largest, 1.0)  # of which no square overflows
+        unit = np.where(largest > 0.0, largest, 1.0)  # squares cannot overflow
         return self._finite(unit * np.linalg.norm(points / unit[:, None], axis=1))
 
     def _finite(self, result: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -182,23 +184,23 @@ class ForceSketch:
         Parameters
         ----------
         i
-            Which, 0 to m - 1.
+            Index of the sample, 0 to m - 1.
 
         Returns
         -------
         (n, 3) float64 array
-            In N.
+            Forces [N].
 
         Raises
         ------
         InputError, InputTypeError
-            There is no such sample.
+            `i` is out of range or not an int.
         """
         which = integer(i, "i")
         if not 0 <= which < len(self):
             raise InputError(f"i is {which}; the sketch has samples 0 to {len(self) - 1}")
         one = self.select([which])
-        # the zero pattern makes the core tell all nodes
+        # with the zero pattern the core returns all nodes
         loads = (
             one._offsets,
             one._nodes,
@@ -215,7 +217,7 @@ class ForceSketch:
         Parameters
         ----------
         samples
-            Which, ascending indices, shape (any,).
+            Ascending indices of samples, shape (any,).
 
         Returns
         -------
@@ -224,7 +226,7 @@ class ForceSketch:
         Raises
         ------
         InputError, InputTypeError
-            There is no such sample, or they do not ascend.
+            An index is out of range, or the indices do not ascend.
         """
         chosen = _integers(samples, "samples", len(self) - 1)
         lengths = np.diff(self._offsets)[chosen]
@@ -242,14 +244,16 @@ class ForceSketch:
         )
 
     def thin(self, distance: float, *, progress: Progress = None) -> ForceSketch:
-        """Return the sketch of samples that keep a distance from each other.
+        """Return the sketch of a subset of samples with a minimum distance between loads.
 
         Parameters
         ----------
         distance
-            In N, between loads as vectors of all 3n forces: see `thin_samples`.
+            Minimum Euclidean distance [N] between loads as vectors of 3n forces, at least 0; see
+            `thin_samples`.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
@@ -258,18 +262,20 @@ class ForceSketch:
         Raises
         ------
         InputError, InputTypeError
-            `distance` is negative or no number.
+            `distance` is negative or not a number.
         """
         return self.select(self._keep(distance_apart(distance, "distance"), progress))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the sketch to a file in the safetensors format, whole or not at all.
+        """Write the sketch to a file in the safetensors format.
+
+        An existing file is replaced only when the new one is complete.
 
         Parameters
         ----------
         path
-            ``.safetensors`` is added to a name without suffix; that of another format is refused.
-            An existing file is replaced only when the new one is complete.
+            Name of the file; ``.safetensors`` is added to a name without suffix, and the suffix of
+            another format is refused.
 
         Raises
         ------
@@ -282,17 +288,17 @@ class ForceSketch:
     def load(path: str | os.PathLike[str]) -> ForceSketch:
         """Read a sketch from a file written by `save`.
 
-        Everything in the file is checked before it is used; nothing in it is executed.
+        All contents are checked before use; nothing in the file is executed.
 
         Parameters
         ----------
         path
-            The file.
+            Name of the file.
 
         Returns
         -------
         ForceSketch
-            Equal, bit for bit, to the one that was saved.
+            Sketch that is bitwise equal to the saved one.
 
         Raises
         ------
@@ -326,16 +332,16 @@ class ForceSketch:
 
 
 class Recording:
-    """A sketch that is being recorded; what `record` returns. Not to be made by hand.
+    """A sketch during recording; created by `record`.
 
     Parameters
     ----------
     model
-        Model that the loads act on.
+        Linear model on which the loads act.
     dt
-        Time between samples [s] whose time is not told.
+        Default time between samples [s].
     path
-        File that is written when a ``with`` block ends. None: none.
+        File that is written when a ``with`` block ends. None: no file.
 
     Raises
     ------
@@ -361,7 +367,7 @@ class Recording:
 
     @property
     def model(self) -> LinearModel:
-        """Model that the loads act on."""
+        """Linear model on which the loads act."""
         return self._model
 
     def add(
@@ -372,29 +378,30 @@ class Recording:
         modal: ArrayLike | None = None,
         time: float | None = None,
     ) -> NDArray[np.float64]:
-        """Record one load; return what the linear model does under it.
+        """Record one load and return the linear static displacements under it.
 
         Parameters
         ----------
         force
-            Forces [N] at all nodes, (n, 3) or (3n,), or at `nodes`, (m, 3). None: none.
+            Forces [N] at all nodes, (n, 3) or (3n,), or at `nodes`, (m, 3). None: zero.
         nodes
-            The nodes that `force` acts at, (m,).
+            Indices of the nodes on which `force` acts, (m,). None: all nodes.
         modal
-            Reduced forces [N kg^-1/2] along the modes of the model, (k,), in addition.
+            Additional reduced forces [N kg^-1/2] along the modes of the model, (k,). None: zero.
         time
-            Of the sample [s], not before the one before it. None: `dt` after that.
+            Time of the sample [s], not less than that of the previous one. None: that time plus
+            `dt`.
 
         Returns
         -------
         (n, 3) float64 array
-            Linear static displacements [m], as `LinearModel.displacement`.
+            Displacements [m], as from `LinearModel.displacement`.
 
         Raises
         ------
         InputError, InputTypeError
-            An array has a wrong shape, a value that is not finite or a node that is not there, or
-            `time` goes back; nothing is recorded then.
+            An array has a wrong shape, a value that is not finite or a node index out of range, or
+            `time` decreases. The load is not recorded.
         """
         at, forces = sparse_force(force, nodes, self._model.solid.mesh.n_nodes)
         last = self._times[-1] if self._times else 0.0
@@ -449,7 +456,7 @@ class Recording:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        # Ctrl-C is how a session ends: what was recorded is kept whatever happened
+        # saved after an exception too: Ctrl-C is the usual end of a recording
         if self._path is not None and self._times:
             self.sketch.save(self._path)
 
@@ -457,7 +464,7 @@ class Recording:
 def record(
     model: LinearModel, dt: float = 1.0 / 30.0, path: str | os.PathLike[str] | None = None
 ) -> Recording:
-    """Return a recording of loads on a linear model, to be fed by a script or a user interface.
+    """Start a recording of loads on a linear model, for a script or a user interface.
 
     ::
 
@@ -470,22 +477,22 @@ def record(
     Parameters
     ----------
     model
-        Model that the loads act on; its answer is returned by `Recording.add`.
+        Linear model on which the loads act; `Recording.add` returns its displacements.
     dt
-        Time between samples [s] whose time is not told.
+        Default time between samples [s], positive.
     path
-        File that the sketch is saved to when the ``with`` block ends, also by an error or Ctrl-C.
-        None: none.
+        File to which the sketch is saved when the ``with`` block ends, also after an error or
+        Ctrl-C. None: no file.
 
     Returns
     -------
     Recording
-        A context manager; usable without ``with`` too.
+        A context manager, which can also be used without ``with``.
 
     Raises
     ------
     InputError, InputTypeError
-        `model` is no LinearModel, `dt` not positive, or `path` no path.
+        `model` is not a LinearModel, `dt` is not positive, or `path` is not a path.
     """
     return Recording(model, dt, path)
 

@@ -20,30 +20,30 @@ from reducedfem.thinning import distance_apart, thin_shapes
 
 __all__ = ["SketchReport", "sketch_basis"]
 
-# default distances as parts of the largest load and the largest deformation
+# default distances relative to the largest load and the largest deformation
 _APART = 0.05
 _HALVINGS = 10
 
 
 @dataclass(frozen=True, eq=False)
 class SketchReport:
-    """Loads that `sketch_basis` used, dropped and could not solve.
+    """Loads that `sketch_basis` used, dropped and failed to solve.
 
     Attributes
     ----------
     loads
-        Samples that the thinning of forces kept, int32 (l,).
+        Samples that remained after thinning of the loads, int32 (l,).
     displacements
-        Of each of them, nonlinear static displacements [m], (l, n, 3); where `fraction` is less
-        than 1, those under that part of the load.
+        Nonlinear static displacements of each of these samples [m], (l, n, 3), under `fraction` of
+        the load.
     fraction
-        Part of each load that was reached, (l,); 1 unless the solution failed.
+        Fraction of each load that was reached, (l,); 1 unless the solution failed.
     failed
         Samples whose solution failed, int32.
     shapes
-        Samples whose deformations went into the basis, int32.
+        Samples whose deformations were used in the basis, int32.
     force_distance, shape_distance
-        Separation distances that were kept [N], [kg^1/2 m].
+        Minimum distances used [N], [kg^1/2 m].
     iterations
         Newton iterations of each solution, int32 (l,).
     """
@@ -111,42 +111,42 @@ def sketch_basis(
 ) -> Basis | tuple[Basis, SketchReport]:
     """Return the basis of the deformations under recorded loads (Barbic 2007, section 2.8.2).
 
-    Loads are thinned by separation distance; the unreduced static solution is computed for each
-    that is left, with load steps that adapt (`Solid.solve_static`); the deformations are thinned
-    by mass distance, and mass-PCA finds the r directions that hold most of them. Several
-    loads are solved at once, each thread with a factor of its own.
+    Loads are thinned by distance. Each remaining load is solved on the unreduced solid with
+    adaptive load steps (`Solid.solve_static`). The deformations are thinned by mass distance, and
+    mass-PCA gives the r vectors that represent them best. Loads are solved in parallel, with a
+    matrix factor per thread.
 
     Parameters
     ----------
     solid
-        Unreduced, held.
+        The unreduced solid, with enough fixed nodes that no part of it can move rigidly.
     sketch
-        Recorded loads: see `record`.
+        Recorded loads; see `record`.
     r
-        Size of the basis, at most the rank of the deformations. None: 30, or that rank where it
+        Size of the basis, at most the rank of the deformations. None: 30, or the rank if that
         is less.
     force_distance
-        Separation of loads [N]. None: a twentieth of the largest load; 0 keeps all.
+        Minimum distance between loads [N]. None: a twentieth of the largest load; 0: all loads.
     shape_distance
-        Separation of deformations [kg^1/2 m], the root of equation 2.40. None: a twentieth of
-        the largest deformation; 0 keeps all.
+        Minimum distance between deformations [kg^1/2 m], the root of equation 2.40. None: a
+        twentieth of the largest deformation; 0: all deformations.
     tol
-        Of each static solution, as in `Solid.solve_static`.
+        Tolerance of each static solution, as in `Solid.solve_static`.
     max_iterations
-        Newton iterations allowed in each load step.
+        Maximum number of Newton iterations in each load step.
     partial
-        Use the deformations of loads that are too large as far as they were reached, instead of
-        leaving them out. Either way the basis says how many there were, in its `provenance` and
-        when it is printed.
+        True: use the deformation at the fraction of a load that was reached if the whole load
+        failed. False: omit failed loads. The `provenance` and the printed form of the basis give
+        their number.
     report
-        Return also what was used, dropped and failed.
+        Also return a `SketchReport`.
     progress
-        True for bars, or a callable ``f(done, total)``, of each stage.
+        True for progress bars, or a callable ``f(done, total)``, in each stage.
 
     Returns
     -------
     Basis
-        Its `provenance` counts what was used; with ``report=True`` a tuple of it and a
+        Basis whose `provenance` counts the loads used; with ``report=True`` a tuple of it and a
         `SketchReport`.
 
     Raises
@@ -154,11 +154,11 @@ def sketch_basis(
     InputError, InputTypeError
         An argument is out of range; the sketch belongs to another mesh or is empty.
     MeshError
-        Some part of the solid is not held.
+        Some part of the solid can move rigidly.
     SingularMatrixError
         The stiffness at rest is singular.
     ConvergenceError
-        No load at all could be solved.
+        All loads failed.
     """
     core = require_solid(solid)._core
     if not isinstance(sketch, ForceSketch):

@@ -1,4 +1,4 @@
-"""Surfaces that a reduced model carries: to draw, to pick, to push."""
+"""Surfaces that move with a reduced model: rendering, picking, forces."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ __all__ = ["Pick", "Skin"]
 
 @dataclass(frozen=True, eq=False)
 class Pick:
-    """A place on a surface, found by `Skin.pick`.
+    """A point on a surface, returned by `Skin.pick`.
 
     Attributes
     ----------
     triangle
         Index of the triangle.
     vertices
-        Its vertices, int32, shape (3,).
+        Indices of its vertices, int32, shape (3,).
     weights
-        Weight of each: barycentric coordinates, shape (3,).
+        Barycentric coordinates of the point, shape (3,).
     point
-        The place in the deformed state that was looked at [m], shape (3,).
+        Position of the point in the deformed state [m], shape (3,).
     distance
-        From the origin of the ray [m].
+        Distance from the origin of the ray [m].
     """
 
     triangle: int
@@ -46,25 +46,26 @@ class Pick:
 
 
 class Skin:
-    """A triangle surface carried by a reduced model, with normals.
+    """A triangle surface, with normals, that moves with a reduced model.
 
-    Vertex X moves to X + U_X q with the rows U_X of the basis interpolated at X. Its normal
+    Vertex X moves to X + U_X q, where the rows U_X of the basis are interpolated at X. Its normal
     N turns to the direction of N + T_X q, T_X q = (sum_j q_j grad U_j(X)) N: the normal
-    pushed forward by the deformation gradient, exact for rotations and good for rotation
-    with small strain (Barbic 2007, sections 2.12.1 and 3.6.2). Both cost some r
-    multiplications a vertex, and only for the vertices that are asked for (2.12.2).
+    pushed forward by the deformation gradient, exact for rotations and accurate for rotation
+    with small strain (Barbic 2007, sections 2.12.1 and 3.6.2). The cost is proportional to r for
+    each requested vertex (section 2.12.2).
 
     Parameters
     ----------
     reduced
-        The model.
+        The reduced model.
     surface
-        Triangles to be carried, inside the mesh or near it. None: the surface that the mesh was
-        made from (`Mesh.source`).
+        Surface at rest, inside the mesh or near it. None: the surface from which the mesh was
+        made (`Mesh.source`).
     normals
         Unit normals of the vertices at rest, shape (v, 3); None: `Surface.normals`.
     progress
-        A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
 
     Raises
     ------
@@ -75,7 +76,8 @@ class Skin:
     Warns
     -----
     GeometryWarning
-        The surface lies beside the mesh or has another size: it is likely that of another body.
+        The surface lies beside the mesh or differs in size, so it probably belongs to another
+        body.
     """
 
     __slots__ = ("__weakref__", "_core", "_embedding", "_normals", "_reduced", "_surface")
@@ -119,7 +121,7 @@ class Skin:
 
     @property
     def reduced(self) -> ReducedSolid:
-        """The model."""
+        """The reduced model."""
         return self._reduced
 
     @property
@@ -139,12 +141,12 @@ class Skin:
 
     @property
     def motion(self) -> NDArray[np.float64]:
-        """U at the vertices [kg^-1/2], read-only, shape (v, 3, r)."""
+        """Basis U at the vertices [kg^-1/2], read-only, shape (v, 3, r)."""
         return self._core.motion
 
     @property
     def tilt(self) -> NDArray[np.float64]:
-        """T at the vertices, which corrects normals [kg^-1/2 m^-1], read-only, (v, 3, r)."""
+        """Normal corrections T at the vertices [kg^-1/2 m^-1], read-only, shape (v, 3, r)."""
         tilt = self._core.tilt
         assert tilt is not None
         return tilt
@@ -157,7 +159,7 @@ class Skin:
         q
             Reduced coordinates, shape (r,).
         vertices
-            Indices of the vertices wanted, shape (k,); None: all.
+            Indices of the requested vertices, shape (k,); None: all.
 
         Returns
         -------
@@ -167,8 +169,8 @@ class Skin:
         Raises
         ------
         InputError, InputTypeError
-            A wrong shape, a value that is not finite, an index out of range, or `q` so large
-            that a position is not finite.
+            An argument has a wrong shape, a value that is not finite or an index out of range, or
+            `q` is so large that a position is not finite.
         """
         return self._evaluate(self._core.positions, "position", q, vertices)
 
@@ -180,17 +182,17 @@ class Skin:
         q
             Reduced coordinates, shape (r,).
         vertices
-            Indices of the vertices wanted, shape (k,); None: all.
+            Indices of the requested vertices, shape (k,); None: all.
 
         Returns
         -------
         (k, 3) array
-            Unit vectors; zero where the rest surface has no normal.
+            Unit normals; zero for vertices without a normal at rest.
 
         Raises
         ------
         InputError, InputTypeError
-            As `positions`.
+            As for `positions`.
         """
         return self._evaluate(self._core.normals, "normal", q, vertices)
 
@@ -204,26 +206,26 @@ class Skin:
     def pick(
         self, origin: ArrayLike, direction: ArrayLike, q: ArrayLike | None = None
     ) -> Pick | None:
-        """Return the place where a ray first meets the surface, from either side.
+        """Return the first intersection of a ray with the surface, from either side.
 
         Parameters
         ----------
         origin
-            Beginning of the ray [m], shape (3,).
+            Origin of the ray [m], shape (3,).
         direction
-            Its direction, of any length but zero, shape (3,).
+            Direction of the ray, of any length except zero, shape (3,).
         q
-            Reduced coordinates of the state looked at; None: at rest.
+            Reduced coordinates of the deformed state, shape (r,); None: at rest.
 
         Returns
         -------
         Pick or None
-            None where the ray misses.
+            None if the ray misses the surface.
 
         Raises
         ------
         InputError, InputTypeError
-            A wrong shape, a value that is not finite, or a direction of zero.
+            An argument has a wrong shape or a value that is not finite, or `direction` is zero.
         """
         along = reals(direction, "direction")
         if along.shape != (3,):
@@ -231,7 +233,7 @@ class Skin:
         largest = np.abs(along).max()
         if not largest > 0:
             raise InputError("direction must not be zero")
-        along = along / largest  # of which no square overflows
+        along = along / largest  # squares cannot overflow
         length = float(np.linalg.norm(along))
         places = self._surface.vertices if q is None else self.positions(q)
         triangle, distance, *weights = _core.surface_cast(
@@ -251,17 +253,17 @@ class Skin:
         where
             A `Pick`, or indices of vertices, shape (k,).
         force
-            At the pick, shape (3,), or one for each vertex, (k, 3) [N].
+            Force [N] at the pick, shape (3,), or one force per vertex, (k, 3).
 
         Returns
         -------
         (r,) array
-            Reduced force [N kg^-1/2]: what `ImplicitNewmark.step` takes.
+            Reduced force [N kg^-1/2], for example for `ImplicitNewmark.step`.
 
         Raises
         ------
         InputError, InputTypeError
-            A wrong shape, a value that is not finite or an index out of range.
+            An argument has a wrong shape, a value that is not finite or an index out of range.
         """
         given = array_like(force, "force")
         if where is None:

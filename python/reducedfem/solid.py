@@ -1,4 +1,4 @@
-"""St.Venant-Kirchhoff solids: mass, stiffness, forces, statics, modes."""
+"""Unreduced elastic solids: mass, stiffness, forces, statics, modes, modal derivatives."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from reducedfem.sparse import CSC
 
 __all__ = ["Solid", "SolidSummary", "StaticReport"]
 
-HALVINGS = 10  # of a load step, at most
+HALVINGS = 10  # maximum number of times a load step is halved
 
 
 @dataclass(frozen=True)
 class StaticReport:
-    """Statistics of a static solution, which `Solid.solve_static` returns with ``report=True``.
+    """Statistics of a static solution; returned by `Solid.solve_static` with ``report=True``.
 
     Parameters
     ----------
@@ -57,13 +57,13 @@ class StaticReport:
         Factorizations of the tangent.
     shifted
         Iterations in which the tangent was not positive definite and had to be shifted:
-        a sign of buckling or of a load beyond what the solid bears.
+        a sign of buckling or of a load beyond the capacity of the solid.
     residual
         Norm of the last residual, relative to that of load and reactions.
     cuts
         Load steps that failed and were halved (with ``adaptive=True`` only).
     fraction
-        Part of the load that is applied in the end: 1, or what was reached.
+        Fraction of the load that was reached, 0 to 1; 1 after success.
     """
 
     iterations: int
@@ -78,7 +78,7 @@ class StaticReport:
 def _materials(
     mesh: Mesh, material: Material | Mapping[int, Material]
 ) -> tuple[dict[int, Material], NDArray[np.int64]]:
-    """Return the material of each region and, for each element, its place among them."""
+    """Return the material of each region and, for each element, the index of its material."""
     regions = np.unique(mesh.regions)
     if isinstance(material, Material):
         materials = {int(region): material for region in regions}
@@ -118,7 +118,7 @@ def _materials(
 
 
 def _fixed_nodes(fixed: ArrayLike | None, mesh: Mesh) -> NDArray[np.int64]:
-    """Return the argument `fixed` as indices; refuse one that selects nothing."""
+    """Return the argument `fixed` as indices; refuse an empty selection."""
     nodes = node_indices(fixed, "fixed", mesh.n_nodes)
     if fixed is not None and len(nodes) == 0:
         low, high = mesh.bounds
@@ -138,7 +138,7 @@ def _core_solid(
     quadrature: int,
 ) -> _core.Solid:
     every = materials.values()
-    # where one material is general, all are given as matrices
+    # if one material is general, all are passed as matrices
     isotropic = all(isinstance(one, StVK) for one in every)
     lame = [one.lame if isinstance(one, StVK) else (0.0, 0.0) for one in every]
     table = [(*pair, one.density) for pair, one in zip(lame, every, strict=True)]
@@ -152,40 +152,40 @@ def unit_weights(
     """Return the nodal forces [N] of accelerations of 1 m/s^2 along x, y and z, three (n, 3)."""
     materials, element_material = _materials(mesh, material)
     free = np.zeros(0, dtype=np.int64)
-    # the elements of four nodes ignore the number
+    # four-node elements ignore the quadrature
     core = _core_solid(mesh, materials, element_material, free, max(quadrature, 2))
     return [core.gravity(axis, False, threads()) for axis in np.eye(3)]
 
 
 class Solid:
-    """An elastic solid on a mesh; immutable, to be shared by threads.
+    """An elastic solid on a mesh; immutable, may be shared by threads.
 
-    The law is linear in Green's strain, St.Venant-Kirchhoff (`StVK`) or general
-    (`LinearElastic`), which large rotations leave exact (Barbic 2007, section 2.1.4).
+    Stress is linear in Green's strain, St.Venant-Kirchhoff (`StVK`) or general
+    (`LinearElastic`), and the law is exact under large rotations (Barbic 2007, section 2.1.4).
 
-    Displacements and forces are arrays (n, 3); a flat (3n,) is accepted. Degrees of
-    freedom of matrices are numbered 3 node + axis. Energies, forces and tangents are
-    those of the whole solid: fixed nodes matter to `solve_static`, modes and time
-    integration only. Results have the same bits for any number of threads.
+    Displacements and forces are arrays (n, 3); a flat (3n,) is accepted. Rows and columns of
+    matrices are numbered 3 node + axis. Energies, forces and tangents are those of the whole
+    solid; fixed nodes affect `solve_static`, modes and time integration only. Results are bitwise
+    equal for any number of threads.
 
     Parameters
     ----------
     mesh
         Tetrahedra or hexahedra.
     material
-        One material (`StVK` or `LinearElastic`), or a dict with one for each region of the
+        One material (`StVK` or `LinearElastic`), or a dict with one material per region of the
         mesh.
     fixed
         Nodes that do not move: a mask of shape (n,) or node indices, at least one. None: a free
         solid (Barbic 2007, section 2.8.7).
     quadrature
-        Gauss points per axis of a hexahedron, 2 to 4. Eight nodes: 2 (default) is what most
-        finite element programs use, for the mass as well; 3 is exact on parallelepipeds.
-        20 nodes: 3 (default), exact for mass and stiffness at rest on parallelepipeds, or 4;
-        2 would leave motions without stiffness. Ten-node tetrahedra have 4 points with 2
-        (default, as in most programs) and 14 points with 3, which is exact where edges are
-        straight, as their mass is in any case (Walkington 2000). Four-node tetrahedra are
-        integrated exactly in any case.
+        Gauss points per axis of a hexahedron, 2 to 4; None: the default of the element.
+        Eight-node hexahedra: 2 (default), as in most finite element programs, also for the
+        mass; 3 is exact on parallelepipeds. 20-node hexahedra: 3 (default), exact for mass and
+        stiffness at rest on parallelepipeds, or 4; 2 is refused because it leaves motions without
+        stiffness. Ten-node tetrahedra: 2 (default) selects 4 points, as in most programs, 3
+        selects 14 points, exact for straight edges; their mass is always integrated exactly
+        (Walkington 2000). Four-node tetrahedra are always integrated exactly.
 
     Raises
     ------
@@ -198,10 +198,10 @@ class Solid:
     Warns
     -----
     PlausibilityWarning
-        Lengths, moduli or densities look like those of other units; more than a third of the
-        nodes is fixed; all fixed nodes of a support lie outside of the body; the volume differs
-        by more than 5 % from what the surface encloses from which the mesh was made, or its
-        thinnest parts are less than two cells across.
+        Lengths, moduli or densities suggest other units; more than a third of the nodes is
+        fixed; all fixed nodes of a support lie outside the body; the volume differs by more than
+        5 % from that enclosed by the surface from which the mesh was made; or the thinnest parts
+        of that surface are less than two cells across.
     """
 
     __slots__ = ("__weakref__", "_core", "_materials", "_mesh")
@@ -240,12 +240,12 @@ class Solid:
 
     @property
     def materials(self) -> dict[int, Material]:
-        """The material of each region."""
+        """Material of each region."""
         return dict(self._materials)
 
     @property
     def material(self) -> Material:
-        """The material of a solid that has only one.
+        """Material of a solid with a single material.
 
         Raises
         ------
@@ -274,7 +274,7 @@ class Solid:
 
     @property
     def quadrature(self) -> int:
-        """2, 3 or 4, as given; 1 for four-node tetrahedra."""
+        """Quadrature order in use: 2, 3 or 4; 1 for four-node tetrahedra."""
         return {1: 1, 4: 2, 8: 2, 14: 3, 27: 3, 64: 4}[self._core.n_gauss]
 
     @property
@@ -294,7 +294,7 @@ class Solid:
 
     @property
     def summary(self) -> SolidSummary:
-        """Volume, mass, what the surface encloses, and how fine the mesh is for it."""
+        """Volume and mass, compared with the surface from which the mesh was made."""
         enclosed, across = fit(self._mesh) or (None, None)
         return SolidSummary(
             mesh=repr(self._mesh)[7:-1],
@@ -313,16 +313,15 @@ class Solid:
         Parameters
         ----------
         lumped
-            The diagonal matrix of the row sums, instead of the consistent one. Of second-order
-            elements, whose row sums are negative at corners, that of masses in proportion
-            to the diagonal, element by element (Hinton, Rock and Zienkiewicz 1976). For cut
-            cells it gives spurious modes of low frequency; `CentralDifferences` uses the
-            consistent one there.
+            True: the diagonal matrix of row sums; for second-order elements, whose row sums are
+            negative at corners, diagonal masses in proportion to the diagonal of the consistent
+            matrix of each element (Hinton, Rock and Zienkiewicz 1976). It gives spurious modes of
+            low frequency for cut cells. False: the consistent mass matrix.
 
         Returns
         -------
         CSC
-            The same for each axis: entries couple equal axes only.
+            Symmetric, both triangles; equal blocks for x, y and z, without coupling of axes.
 
         Raises
         ------
@@ -334,28 +333,29 @@ class Solid:
     def gravity(
         self, acceleration: ArrayLike = (0.0, 0.0, -9.81), lumped: bool = False
     ) -> NDArray[np.float64]:
-        """Return the weight of the solid, as forces on its nodes [N], (n, 3).
+        """Return the weight of the solid as forces on its nodes [N], (n, 3).
 
-        They do not turn with the solid: a dead load for `solve_static` and for the `step` of
-        simulations, which also take the acceleration itself as their ``gravity``.
+        The forces do not rotate with the solid: a dead load for `solve_static` and for the `step`
+        of simulations. Simulations also accept the acceleration itself as ``gravity``.
 
         Parameters
         ----------
         acceleration
-            Of free fall [m/s^2], (3,).
+            Acceleration of free fall [m/s^2], shape (3,).
         lumped
-            Use the lumped mass instead of the consistent one. `CentralDifferences` does, except
+            Use the lumped mass instead of the consistent one, as `CentralDifferences` does except
             for cut cells.
 
         Returns
         -------
         (n, 3) float64 array
-            In N; they add up to `total_mass` times the acceleration.
+            Forces [N]; their sum is `total_mass` times the acceleration.
 
         Raises
         ------
         InputError, InputTypeError
-            `acceleration` has a wrong shape or a value that is not finite.
+            `acceleration` has a wrong shape or a value that is not finite, or `lumped` is not a
+            bool.
         """
         given = array_like(acceleration, "acceleration")
         force = self._core.gravity(given, flag(lumped, "lumped"), threads())
@@ -372,7 +372,7 @@ class Solid:
         Returns
         -------
         CSC
-            Symmetric. At rest positive semidefinite.
+            Symmetric; positive semidefinite at rest.
 
         Raises
         ------
@@ -387,8 +387,8 @@ class Solid:
     def internal_force(self, u: ArrayLike) -> NDArray[np.float64]:
         """Return the internal forces R(u) = dW/du [N], (n, 3).
 
-        They stand on the left of M u'' + R(u) = f: opposite to the forces with which the
-        solid pulls its nodes back (Barbic 2007, equation 2.5).
+        The sign is that of the left-hand side of M u'' + R(u) = f, opposite to the forces that
+        the solid exerts on its nodes (Barbic 2007, equation 2.5).
 
         Parameters
         ----------
@@ -398,7 +398,7 @@ class Solid:
         Returns
         -------
         (n, 3) float64 array
-            In N; at fixed nodes too.
+            Forces [N], also at fixed nodes.
 
         Raises
         ------
@@ -420,7 +420,7 @@ class Solid:
         Returns
         -------
         float
-            In J.
+            Strain energy [J].
 
         Raises
         ------
@@ -434,8 +434,8 @@ class Solid:
     def hessian_product(self, a: ArrayLike, b: ArrayLike) -> NDArray[np.float64]:
         """Return (H:a) b, the second derivative of R at rest along a and b, (n, 3).
 
-        That is d2/ds dt R(s a + t b) at s = t = 0, symmetric in `a` and `b`: what modal
-        derivatives are made of (Barbic 2007, section 2.8).
+        It is d2/ds dt R(s a + t b) at s = t = 0, symmetric in `a` and `b`, and the right-hand
+        side of modal derivatives (Barbic 2007, section 2.8).
 
         Parameters
         ----------
@@ -445,7 +445,7 @@ class Solid:
         Returns
         -------
         (n, 3) float64 array
-            In N for displacements in m.
+            Forces [N].
 
         Raises
         ------
@@ -501,42 +501,39 @@ class Solid:
         report: bool = False,
         progress: Progress = None,
     ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
-        """Return the displacements at which internal forces balance dead loads.
+        """Return the displacements in static equilibrium under dead loads, by Newton-Raphson.
 
-        Newton-Raphson; steps are shortened until the potential energy falls, and the
-        tangent is shifted where it is not positive definite. Where several equilibria
-        exist, loads applied in more steps follow the branch that starts at rest more
-        closely. Nothing breaks the symmetry of a solid and its loads: beyond a critical
-        load the result may be an equilibrium that is not stable.
+        Increments are shortened until the potential energy decreases, and an indefinite tangent is
+        shifted. If several equilibria exist, more load steps follow the branch from rest more
+        closely. Symmetry is not perturbed: beyond a critical load the result may be unstable.
 
-        With `adaptive` a load step that fails is halved, ten times at most, and the next ones
-        grow again. A step fails then too where it turns elements inside out (a determinant of
-        the deformation gradient is not positive at a quadrature point), which the material,
-        whose energy is a polynomial, does not prevent. So large loads either give the
-        equilibrium on the branch that starts at rest, or an error that holds what was reached.
+        With `adaptive` a failed load step is halved, at most ten times, and later steps grow again.
+        A step also fails if it inverts an element (a determinant of the deformation gradient that
+        is not positive at a quadrature point). The result is then the equilibrium on the branch
+        from rest, or an error that contains the part reached.
 
         Parameters
         ----------
         force
-            Loads [N], (n, 3), constant in direction; those on fixed nodes have no
-            effect. None: no loads.
+            Loads [N], (n, 3), of constant direction; loads on fixed nodes have no effect. None: no
+            loads.
         tol
-            Bound on the residual at the free nodes, relative to load and reactions.
+            Bound on the residual at the free nodes, relative to load and reactions; positive.
         steps
-            The load and the prescribed displacements are applied in so many equal parts.
+            Number of equal steps of the load and of the prescribed displacements, at least 1.
         prescribed
-            Displacements [m], (n, 3), of which those of the fixed nodes count. None: 0.
+            Displacements [m], (n, 3), of which those of the fixed nodes are used. None: zero.
         u0
-            Displacements [m] to start from, (n, 3); default: rest.
+            Initial displacements [m], (n, 3); None: rest.
         max_iterations
-            Newton iterations allowed in each step.
+            Maximum number of Newton iterations in each load step, at least 1.
         adaptive
             Halve load steps that fail.
         report
-            Return also what the solution took.
+            Also return a `StaticReport`.
         progress
-            True for a progress bar, or a callable ``f(done, total)``: equal shares of the load,
-            of each load step as far as its residual has come down.
+            True for a progress bar, or a callable ``f(done, total)``. Progress is the fraction of
+            the load, and within a load step the reduction of the residual.
 
         Returns
         -------
@@ -548,13 +545,13 @@ class Solid:
         InputError, InputTypeError
             An argument has a wrong shape or value.
         MeshError
-            Some part of the solid is not held; the message names it.
+            Some part of the solid can move rigidly; the message names it.
         SingularMatrixError
             The stiffness at rest is singular.
         StaticConvergenceError
-            No equilibrium was found under the whole load; the message tells how far it went. Its
-            attribute ``displacement`` is the equilibrium of the last load step that was, and
-            ``report`` names its fraction of the load.
+            No equilibrium was found under the whole load; the message gives the fraction reached.
+            The attribute ``displacement`` is the equilibrium of the last load step that converged,
+            and ``report`` contains its fraction of the load.
         """
         told = flag(report, "report")
         halvings = HALVINGS if flag(adaptive, "adaptive") else 0
@@ -578,45 +575,41 @@ class Solid:
     def linear_modes(self, k: int, *, rigid: bool = False, progress: Progress = None) -> Modes:
         """Return the k lowest vibration modes of the solid about rest.
 
-        They solve K psi = lambda M psi with the stiffness K at rest and the consistent mass
-        M (Barbic 2007, equation 2.43). The method is block Lanczos with shift-invert on a
-        sparse Cholesky factor of K. Frequencies are good to about 1e-11.
+        The modes solve K psi = lambda M psi with the stiffness K at rest and the consistent mass
+        M (Barbic 2007, equation 2.43), by block Lanczos with shift-invert on a sparse Cholesky
+        factor of K. The modes of a free solid (without fixed nodes) are elastic modes,
+        mass-orthogonal to the six rigid motions (Barbic 2007, section 2.8.7).
 
-        Of a free solid, one without fixed nodes, these are the elastic modes, mass-orthogonal
-        to the six rigid motions of frequency zero (Barbic 2007, section 2.8.7). The factor is
-        then that of the solid on six supports which carry nothing.
-
-        Shapes are unique where mathematics lets them be: the entry of largest magnitude is
-        positive (of entries equal to 1e-6, the first). Modes whose eigenvalues agree to 1e-6
-        may be mixed (rotated) freely; of them those are chosen that move the mass along a
-        coordinate axis as much or as little as possible, the ones along x first, then y,
-        then z.
+        The sign of a shape makes its entry of largest magnitude positive (the first of entries
+        that agree to 1e-6). Modes whose eigenvalues agree to 1e-6 are defined up to a rotation
+        among them; the choice is that of `mass_pca`. See ``docs/accuracy.md``.
 
         Parameters
         ----------
         k
-            Number of elastic modes, less than the number of free degrees of freedom (less
-            six for a free solid).
+            Number of elastic modes, at least 1 and less than the number of free degrees of
+            freedom (minus six for a free solid).
         rigid
-            True: the modes of a free solid begin with its rigid motions:
-            translations along x, y and z, then turns about the principal axes through the
-            centre of mass, by ascending moment of inertia. A held solid has none.
+            True: the modes of a free solid begin with its rigid motions: translations along x, y
+            and z, then rotations about the principal axes through the centre of mass, by ascending
+            moment of inertia. No effect for a solid with fixed nodes.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
         Modes
-            Frequencies (k,) [Hz] and mass-orthonormal shapes (k, n, 3) [kg^-1/2]; with rigid
-            motions k + 6 of each.
+            Frequencies (k,) [Hz] and mass-orthonormal shapes (k, n, 3) [kg^-1/2]; k + 6 of each
+            with the rigid motions of a free solid.
 
         Raises
         ------
         InputError, InputTypeError
-            `k` is out of range or no int.
+            `k` is out of range or not an int.
         MeshError
-            A part of the solid is not held, every node is fixed, or a free solid is not in
-            one piece.
+            A part of the solid can move rigidly, every node is fixed, or a free solid is not
+            connected.
         SingularMatrixError
             The stiffness matrix is not positive definite.
         ConvergenceError
@@ -633,42 +626,43 @@ class Solid:
     ) -> NDArray[np.float64]:
         """Return the modal derivatives of the solid.
 
-        Of a held solid, Phi_ij solves K Phi_ij = -(H : Psi_j) Psi_i with H the derivative of
-        the stiffness at rest (Barbic 2007, equation 2.47): the second derivative of the static
-        response to loads along the modes (equation 2.55). Inertia is neglected, so
-        Phi_ij = Phi_ji. One factorization serves all.
+        For a solid with fixed nodes Phi_ij solves K Phi_ij = -(H : Psi_j) Psi_i, where H is the
+        derivative of the stiffness at rest (Barbic 2007, equation 2.47). It is the second
+        derivative of the static response to loads along the modes (equation 2.55); inertia is
+        neglected, so Phi_ij = Phi_ji.
 
-        K of a free solid is singular, and inertia is kept (equation 2.60): Phi_ij solves
+        K of a free solid is singular, and inertia is included (equation 2.60): Phi_ij solves
         (K - lambda_i M) Phi_ij = (M Psi_i Psi_i^T - 1) (H : Psi_j) Psi_i with
-        Psi_i^T M Phi_ij = 0, and differs from Phi_ji. It contains what it has of rigid motion.
-        If lambda_i is repeated, Phi_ij is mass-orthogonal to all modes of it, and the parts
-        of the right-hand side along them, for which there is no solution, are left out.
+        Psi_i^T M Phi_ij = 0, and differs from Phi_ji. Its rigid part is included. If lambda_i is
+        repeated, Phi_ij is mass-orthogonal to all modes of lambda_i, and the parts of the
+        right-hand side along them, which have no solution, are removed.
 
-        If a mode changes its sign, so do its derivatives with the others.
+        The sign of Phi_ij changes with the sign of either mode.
 
         Parameters
         ----------
         modes
-            Modes, or any k directions, shape (k, n, 3), zero at fixed nodes. Of a free solid
-            its lowest k elastic modes.
+            Modes, or k arbitrary directions, shape (k, n, 3), zero at fixed nodes. For a free
+            solid, its lowest k elastic modes.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
         (k (k + 1) / 2, n, 3) float64 array
-            In kg^-1 m^-1: the pairs i <= j row by row, that is 00 01 .. 0(k-1) 11 12 .., as
-            ``numpy.triu_indices(k)`` lists them. Of a free solid (k k, n, 3), all i and j row
-            by row. Not normalised.
+            Derivatives [kg^-1 m^-1], one for each pair i <= j in the order 00 01 .. 0(k-1) 11 12
+            .. of ``numpy.triu_indices(k)``. For a free solid (k k, n, 3): all pairs i, j, with j
+            running fastest. Not normalised.
 
         Raises
         ------
         InputError, InputTypeError
             `modes` has a wrong shape, values that are not finite, or moves a fixed node; or
-            they are not the lowest elastic modes of a free solid.
+            they are not the lowest elastic modes of the free solid.
         MeshError
-            A part of the solid is not held, every node is fixed, or a free solid is not in
-            one piece.
+            A part of the solid can move rigidly, every node is fixed, or a free solid is not
+            connected.
         SingularMatrixError
             The stiffness matrix is not positive definite.
         ConvergenceError
@@ -696,32 +690,32 @@ class Solid:
 
 
 def require_solid(solid: object) -> Solid:
-    """Return the argument `solid` of a public function, or refuse it."""
+    """Return the argument `solid` of a public function; refuse other types."""
     return require(solid, Solid, "solid")
 
 
 def mode_count(solid: Solid, k: int) -> int:
-    """Return the argument `k`, a number of modes that the solid has, or refuse it."""
+    """Return the argument `k`, a number of modes; refuse more than the solid has."""
     require_movable(solid)
     most = 3 * len(solid.free) - (6 if len(solid.fixed) == 0 else 0) - 1
     return count(k, "k", most, "free degrees of freedom less one")
 
 
 def require_movable(solid: Solid) -> None:
-    """Refuse a solid that has no motion to speak of."""
+    """Refuse a solid without free degrees of freedom."""
     if len(solid.free) == 0:
         raise MeshError("every node of the solid is fixed, so nothing can move: fix fewer nodes")
 
 
 def held_fields(solid: Solid, value: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Return fields (any, n, 3) that leave the fixed nodes where they are, or refuse them."""
+    """Return fields (any, n, 3); refuse those that move a fixed node."""
     array = fields(value, name, solid.mesh.n_nodes)
     require_held(solid, array, name)
     return array
 
 
 def require_held(solid: Solid, array: NDArray[np.float64], name: str) -> None:
-    """Refuse fields (any, n, 3) of which one moves a fixed node."""
+    """Refuse fields (any, n, 3) if one of them moves a fixed node."""
     moved = array[:, solid.fixed].any(axis=2)
     if moved.any():
         which, place = np.argwhere(moved)[0].tolist()

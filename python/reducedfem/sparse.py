@@ -1,4 +1,4 @@
-"""Sparse matrices as results: arrays only, so that SciPy is not needed."""
+"""Sparse matrices as results: plain arrays, independent of SciPy."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ class CSC:
     Parameters
     ----------
     data
-        The stored entries, column by column, float64 (nnz,).
+        Stored entries, column by column, float64 (nnz,).
     indices
         Row of each entry, ascending within a column, int32 (nnz,).
     indptr
-        First index of each column in the two others, int32 (columns + 1,).
+        First index of each column in `data` and `indices`, int32 (columns + 1,).
     shape
-        Rows and columns.
+        Number of rows and columns.
     """
 
     data: NDArray[np.float64]
@@ -46,12 +46,12 @@ class CSC:
         return len(self.data)
 
     def to_scipy(self) -> scipy.sparse.csc_matrix:
-        """Return the matrix for SciPy.
+        """Return the matrix as a SciPy matrix; SciPy must be installed.
 
         Returns
         -------
         scipy.sparse.csc_matrix
-            It shares the arrays.
+            Matrix that shares the arrays.
         """
         from scipy.sparse import csc_matrix
 
@@ -65,14 +65,14 @@ class CSC:
         Returns
         -------
         float64 array
-            Of shape `shape`.
+            Dense matrix of shape `shape`.
         """
         dense = np.zeros(self.shape)
         columns = np.repeat(np.arange(self.shape[1]), np.diff(self.indptr))
         dense[self.indices, columns] = self.data
         return dense
 
-    # NumPy leaves ``array @ matrix`` to this class, which has no such product
+    # makes ``array @ matrix`` an error instead of an elementwise product in NumPy
     __array_ufunc__ = None
 
     def __matmul__(self, other: ArrayLike) -> NDArray[np.float64]:
@@ -81,19 +81,19 @@ class CSC:
         Parameters
         ----------
         other
-            A vector (columns,) or a matrix (columns, k). A field over nodes, (n, 3), is the
+            A vector (columns,) or a matrix (columns, k). A field at nodes, (n, 3), is the
             vector ``field.ravel()``.
 
         Returns
         -------
         float64 array
-            Of shape (rows,) or (rows, k).
+            Product, shape (rows,) or (rows, k).
 
         Raises
         ------
         InputError, InputTypeError
-            `other` has another shape or a value that is not finite, or the arrays of the matrix
-            do not fit each other.
+            `other` has a wrong shape or a value that is not finite, or the arrays of the matrix
+            do not match.
         """
         x = reals(other, "other")
         rows, columns = self.shape

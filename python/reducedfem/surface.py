@@ -1,4 +1,4 @@
-"""Triangle surfaces: reading, writing, measuring."""
+"""Triangle surfaces: files, measures, repair."""
 
 from __future__ import annotations
 
@@ -28,20 +28,19 @@ _WRITABLE = (".obj", ".ply", ".stl")
 
 
 class Surface:
-    """A triangle surface of any kind.
+    """A triangle surface of any quality, including polygon soups.
 
-    Polygon soups are welcome: vertices need not be merged, the surface may be open,
-    non-manifold and self-intersecting, and triangles without area are tolerated. What is wrong
-    with a surface `is_closed`, `is_manifold`, `n_degenerate` and `self_intersections` tell. The
-    arrays are read-only.
+    Vertices need not be merged, and the surface may be open, non-manifold and self-intersecting;
+    triangles without area are accepted. `is_closed`, `is_manifold`, `n_degenerate` and
+    `self_intersections` report defects. The arrays are read-only.
 
     Parameters
     ----------
     vertices
         Positions [m], shape (v, 3).
     triangles
-        0-based vertex indices, shape (t, 3); counter-clockwise seen from outside, where
-        there is an outside.
+        0-based vertex indices, shape (t, 3), counter-clockwise seen from outside if the surface
+        has an outside.
 
     Raises
     ------
@@ -93,22 +92,22 @@ class Surface:
 
     @property
     def bounds(self) -> NDArray[np.float64]:
-        """Lowest and highest corner [m] of what triangles use, shape (2, 3)."""
+        """Lowest and highest corner [m] of the vertices that triangles use, shape (2, 3)."""
         return np.array(self._measure()[:2])
 
     @property
     def area(self) -> float:
-        """Sum of the triangles' areas [m^2]."""
+        """Sum of the areas of the triangles [m^2]."""
         return float(self._measure()[2])
 
     @property
     def volume(self) -> float:
-        """Enclosed volume [m^3]; negative when the triangles face inwards.
+        """Enclosed volume [m^3]; negative if the triangles face inward.
 
         Raises
         ------
         MeshError
-            The surface is not closed: it encloses no volume.
+            The surface is not closed.
         """
         if not self.is_closed:
             raise MeshError("the surface is not closed, so it encloses no volume")
@@ -121,45 +120,46 @@ class Surface:
 
     @property
     def is_closed(self) -> bool:
-        """True if every edge is run through equally often in both directions.
+        """True if triangles traverse every edge equally often in both directions.
 
-        Vertices at exactly the same place count as one.
+        Vertices at exactly the same position count as one.
         """
         return bool(self._measure()[5])
 
     @property
     def is_manifold(self) -> bool:
-        """True if no edge belongs to more than two triangles, vertices merged likewise."""
+        """True if no edge belongs to more than two triangles, with vertices merged by position."""
         return bool(self._measure()[6])
 
     @property
     def normals(self) -> NDArray[np.float64]:
         """Unit normals of the vertices, shape (v, 3).
 
-        Each is the sum of the normals of the triangles around, weighted by their angles at
-        the vertex, so that it does not depend on how a face is cut. Vertices at the same
-        place that are not shared keep normals of their own: `merged` smooths over them. Zero
-        where no triangle has an area.
+        A normal is the sum of the normals of the adjacent triangles, weighted by their angles at
+        the vertex, so it does not depend on the triangulation of a face. Separate vertices at the
+        same position have separate normals; use `merged` for smooth ones. Zero if no adjacent
+        triangle has an area.
         """
         return _core.surface_normals(self._vertices, self._triangles)
 
     def self_intersections(self, *, progress: Progress = None) -> NDArray[np.int32]:
-        """Return the pairs of triangles that meet where they should not.
+        """Return the pairs of triangles that intersect.
 
-        Two triangles of a pair have a place in common that is not on a corner or a side of both:
-        they cross, touch, or lie on each other. Vertices at exactly the same place count as one,
-        triangles without area (`n_degenerate`) are left out. There is no tolerance: the answer
-        is exact for the coordinates as given.
+        The triangles of a pair have a common point that is not on a common corner or side: they
+        cross, touch, or overlap. Vertices at exactly the same position count as one; triangles
+        without area (`n_degenerate`) are ignored. There is no tolerance: the result is exact for
+        the given coordinates.
 
         Parameters
         ----------
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
         (n, 2) array
-            Indices of triangles, the lower first, sorted; no rows: the surface does not meet
+            Triangle indices, the lower first, sorted; no rows if the surface does not intersect
             itself.
 
         Raises
@@ -167,7 +167,7 @@ class Surface:
         MemoryError
             The pairs do not fit into memory.
         MeshError
-            The surface is less than 1e-70 m long, or more than 1e70 m.
+            The size of the surface is below 1e-70 m or above 1e70 m.
 
         Examples
         --------
@@ -182,23 +182,24 @@ class Surface:
     def winding(self, points: ArrayLike, *, progress: Progress = None) -> NDArray[np.float64]:
         """Return the generalized winding numbers of the surface at points.
 
-        They are 1 inside and 0 outside of a closed surface, n where n parts overlap, and between
-        these near holes; inside is where they are above 1/2. Parts that face inward are turned
-        first, see `oriented`. Triangles far from a point count together (Barill et al., Fast
-        winding numbers for soups and clouds, 2018): the error is below 0.003 for each layer of
+        They are 1 inside and 0 outside a closed surface, n where n parts overlap, and intermediate
+        near holes; a point is inside if its winding number exceeds 1/2. Parts that face inward are
+        reversed first, see `oriented`. Triangles far from a point are grouped (Barill et al., Fast
+        winding numbers for soups and clouds, 2018); the error is below 0.003 for each layer of
         surface.
 
         Parameters
         ----------
         points
-            Places [m], shape (n, 3), or (3,) for one.
+            Positions [m], shape (n, 3), or (3,) for a single point.
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
         (n,) array
-            For one point an array of shape ().
+            Winding numbers; an array of shape () for a single point.
 
         Raises
         ------
@@ -212,22 +213,23 @@ class Surface:
             ).reshape(shape)
 
     def thickness(self, *, progress: Progress = None) -> NDArray[np.float64]:
-        """Return how thick the body is at each triangle.
+        """Return the thickness of the body at each triangle.
 
-        From the middle of the triangle a ray goes straight in, to where it first leaves the
-        body, which is where winding numbers are above 1/2. Walls hidden in parts that overlap
-        do not end it.
+        The thickness is the length of the ray from the centre of the triangle, along its inward
+        normal, to the point at which it first leaves the body (the region with winding numbers
+        above 1/2). Surfaces inside overlapping parts do not end the ray.
 
         Parameters
         ----------
         progress
-            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
 
         Returns
         -------
         (t,) array
-            Thickness [m]; 0 of triangles with nothing behind them (single sheets), infinity of
-            those wholly inside, and where the ray leaves through a hole.
+            Thickness [m]; 0 for triangles without a body behind them (single sheets), infinity for
+            triangles inside the body and for rays that leave through a hole.
 
         Raises
         ------
@@ -238,13 +240,13 @@ class Surface:
             return _core.surface_thickness(self._vertices, self._triangles, call, threads())
 
     def thinnest(self, share: float = 0.02) -> float:
-        """Return the thickness that all but a small share of the surface exceeds.
+        """Return a low quantile of the thickness over the area of the surface.
 
         Parameters
         ----------
         share
-            Of the area that is at least that thin, from 0 to 1. 0 is the thinnest triangle: near
-            sharp edges, where thickness means little.
+            Fraction of the area that is at most that thick, from 0 to 1. 0 selects the thinnest
+            triangle, which is rarely useful near sharp edges.
 
         Returns
         -------
@@ -255,7 +257,7 @@ class Surface:
         Raises
         ------
         InputError, InputTypeError
-            `share` is no number from 0 to 1.
+            `share` is not a number from 0 to 1.
         """
         part = number(share, "share")
         if not 0 <= part <= 1:
@@ -265,7 +267,7 @@ class Surface:
             np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
         )
         thickness = self.thickness()
-        # triangles without area are no part of it
+        # triangles without area have no weight
         order = np.argsort(np.where(area > 0, thickness, np.inf), kind="stable")
         upto = np.cumsum(area[order])
         at = np.searchsorted(upto, part * upto[-1])
@@ -274,18 +276,18 @@ class Surface:
     def oriented(self) -> Surface:
         """Return the surface with each of its parts facing outward.
 
-        A part is what is connected through edges of two triangles, vertices at exactly the same
-        place counting as one. Within a part neighbours are made to face the same way. A closed
-        part faces outward when its volume is positive; an open one when its own winding number,
-        halfway between both sides of its triangles, is. Parts that are nearly flat have no
-        outside and face as most of their area did. A closed part that faces inward while the
-        parts around it face outward bounds a cavity, and stays.
+        A part is a set of triangles connected through edges of exactly two triangles, with
+        vertices at exactly the same position counting as one. Neighbours within a part are
+        oriented consistently. A closed part faces outward if its volume is positive, an open part
+        if its own winding number, averaged over both sides of its triangles, is positive. A nearly
+        flat part has no outside and takes the orientation of most of its area. A closed part that
+        faces inward inside parts that face outward bounds a cavity and is kept.
 
         Returns
         -------
         Surface
             The same vertices and triangles in the same order; a reversed triangle begins at the
-            same vertex. It is the surface itself when none is reversed.
+            same vertex. The same object if no triangle is reversed.
         """
         turned = _core.surface_reversed(self._vertices, self._triangles, None, threads())
         if len(turned) == 0:
@@ -297,15 +299,15 @@ class Surface:
     def boundary_loops(self) -> list[NDArray[np.int32]]:
         """Return the loops of edges around the holes of the surface.
 
-        The border is where more triangles run one way along an edge than the other way, after
-        the parts were turned as by `oriented`. Vertices at exactly the same place count as one,
-        and the lowest of them is given.
+        An edge is on a loop if, after `oriented`, more triangles traverse it in one direction than
+        in the opposite one. Vertices at exactly the same position count as one, and the lowest
+        index represents them.
 
         Returns
         -------
         list of (n,) arrays
-            Vertex indices along each loop, in the direction of the triangles beside it. Empty:
-            the surface, `oriented`, is closed.
+            Vertex indices along each loop, in the direction of the adjacent triangles. Empty if
+            the oriented surface is closed.
         """
         surface = self.oriented()
         return _core.surface_holes(surface._vertices, surface._triangles, False, None, threads())
@@ -313,17 +315,17 @@ class Surface:
     def filled(self) -> Surface:
         """Return the surface, `oriented`, with its holes closed.
 
-        Each of the `boundary_loops` is closed by triangles between its vertices: those of the
-        smallest area together, which for a flat loop is the area inside, whatever its shape
-        (loops of more than 200 vertices are cut along short ways first, which of winding ones
-        may leave triangles that overlap). New triangles may cross other parts of the surface;
-        winding numbers, and so volumes and distance fields, do not mind. A surface without an
-        inside, such as a single sheet, becomes one of two layers and volume 0.
+        Each of the `boundary_loops` is closed by the triangulation of its vertices with the
+        smallest total area, which fills a flat loop of any shape exactly. Loops of more than 200
+        vertices are first cut along short paths; triangles in a strongly winding loop may then
+        overlap. New triangles may cross other parts of the surface, which does not impair winding
+        numbers, volumes and distance fields. A surface without an inside, such as a single sheet,
+        becomes two layers of volume 0.
 
         Returns
         -------
         Surface
-            Closed; new triangles come last. It is the surface itself when it is closed and faces
+            Closed surface; new triangles come last. The same object if it is closed and faces
             outward.
         """
         surface = self.oriented()
@@ -340,16 +342,16 @@ class Surface:
         rotation: ArrayLike | None = None,
         translation: ArrayLike | None = None,
     ) -> Surface:
-        """Return the surface scaled, then rotated, then moved.
+        """Return the surface scaled, then rotated, then translated.
 
         Parameters
         ----------
         scale
-            Positive: a number, or three along x, y, z. 0.001 makes metres of millimetres.
+            Positive factor, or three factors along x, y, z. 0.001 converts millimetres to metres.
         rotation
-            3 x 3 rotation matrix, or unit quaternion in order w, x, y, z.
+            Rotation matrix (3, 3), or unit quaternion (4,) in order w, x, y, z. None: no rotation.
         translation
-            Way [m], shape (3,).
+            Displacement [m], shape (3,). None: zero.
 
         Returns
         -------
@@ -381,7 +383,7 @@ class Surface:
         Parameters
         ----------
         mesh
-            A ``trimesh.Trimesh``; of a ``trimesh.Scene`` everything in it, placed as there.
+            A ``trimesh.Trimesh``, or a ``trimesh.Scene``, whose geometries are placed and joined.
 
         Returns
         -------
@@ -390,9 +392,9 @@ class Surface:
         Raises
         ------
         InputTypeError
-            `mesh` is something else.
+            `mesh` is of another type.
         MeshError
-            It has no triangles.
+            `mesh` has no triangles.
         """
         import trimesh
 
@@ -412,17 +414,17 @@ class Surface:
         Returns
         -------
         trimesh.Trimesh
-            With the same vertices and triangles in the same order.
+            Mesh with the same vertices and triangles in the same order.
         """
         import trimesh
 
         return trimesh.Trimesh(self._vertices.copy(), self._triangles.copy(), process=False)
 
     def merged(self) -> Surface:
-        """Return the surface with vertices at exactly the same place made one.
+        """Return the surface with vertices at exactly the same position merged.
 
-        Vertices that no triangle uses are left out; the others keep their order. STL
-        files, for example, repeat each vertex for every triangle around it.
+        Vertices that no triangle uses are removed; the others keep their order. STL
+        files, for example, repeat each vertex for every adjacent triangle.
 
         Returns
         -------
@@ -433,19 +435,20 @@ class Surface:
         return Surface(self._vertices[kept], triangles.reshape(-1, 3))
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write to an OBJ, PLY or STL file, whole or not at all.
+        """Write the surface to an OBJ, PLY or STL file.
 
-        OBJ and PLY keep every digit; STL (binary) keeps float32 and no sharing of vertices.
+        OBJ and PLY preserve float64 coordinates; STL (binary) rounds to float32 and does not share
+        vertices. An existing file is replaced only when the new one is complete.
 
         Parameters
         ----------
         path
-            The suffix chooses the format.
+            Name of the file; its suffix selects the format.
 
         Raises
         ------
         FileFormatError
-            Another suffix, or the file cannot be written.
+            The suffix is not one of these, or the file cannot be written.
         """
         suffix = as_path(path).suffix.lower()
         if suffix not in _WRITABLE:
@@ -465,7 +468,7 @@ class Surface:
 
 
 def _with_hint(error: InputError, points: ArrayLike, indices: ArrayLike, name: str) -> InputError:
-    """Add to an error about indices that they seem to be counted from 1."""
+    """Extend an error about indices by a hint that they may be 1-based."""
     try:
         found = np.asarray(indices)
         looks = found.size > 0 and found.min() == 1 and found.max() == len(np.asarray(points))
@@ -477,7 +480,7 @@ def _with_hint(error: InputError, points: ArrayLike, indices: ArrayLike, name: s
 
 
 def _scale(value: float | ArrayLike) -> NDArray[np.float64]:
-    """Return a positive factor, or three."""
+    """Return one or three positive factors, shape () or (3,)."""
     factor = reals(value, "scale")
     if factor.shape not in ((), (3,)):
         raise InputError(f"scale must be a number or three, got shape {factor.shape}")
@@ -520,14 +523,14 @@ def _rotation(value: ArrayLike) -> NDArray[np.float64]:
 def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:
     """Read a triangle surface from an OBJ, PLY, STL or OFF file.
 
-    Vertices and faces keep the order of the file. Polygons are cut into triangles; all
-    objects and groups of a file become one surface; PLY files may have strips of triangles.
-    Normals, colours, texture coordinates and materials are passed over.
+    Vertices and faces keep the order of the file. Polygons are split into triangles; all
+    objects and groups of a file become one surface; PLY files may contain triangle strips.
+    Normals, colours, texture coordinates and materials are ignored.
 
     Parameters
     ----------
     path
-        The suffix tells the format.
+        Name of the file; its suffix selects the format.
     scale
         Metres per unit of the file, positive: 0.001 for millimetres.
 
@@ -540,7 +543,7 @@ def read_surface(path: str | os.PathLike[str], scale: float = 1.0) -> Surface:
     FileFormatError
         The file is missing, of another format, damaged, or has no triangles.
     InputError, InputTypeError
-        `scale` is no positive number.
+        `scale` is not a positive number.
     """
     factor = number(scale, "scale")
     if not factor > 0:
@@ -573,7 +576,7 @@ _ASCII = bytes(range(128)) + b"?" * 128
 
 
 def _in_ascii(data: bytes, kind: str) -> bytes:
-    """Replace other letters, which only names and comments have, in what encoding ever."""
+    """Replace non-ASCII bytes, which occur in names and comments only."""
     if kind == "ply":
         header, mark, body = data.partition(b"end_header")
         return data if header.isascii() else header.translate(_ASCII) + mark + body
@@ -608,12 +611,12 @@ def _announced(data: bytes) -> int:
 
 
 def _binary_stl(data: bytes) -> bool:
-    """Tell an STL file in binary, whole or not: text has no zero bytes, its count has some."""
+    """Return True for a binary STL file, complete or not: its count contains zero bytes."""
     return 0 in data[:84] or len(data) == 84 + 50 * _announced(data)
 
 
 def _check_stl(data: bytes) -> None:
-    """Refuse an STL file of a wrong length, or in ASCII with a solid that does not end."""
+    """Refuse a binary STL file of a wrong length, or an ASCII one without an ``endsolid``."""
     if _binary_stl(data):
         count, there = _announced(data), (len(data) - 84) // 50
         if there < 0:
@@ -634,12 +637,12 @@ def _check_stl(data: bytes) -> None:
         raise ValueError(f"{begun} solids begin and {ended} end (is the file cut off?)")
 
 
-# trimesh reads truncated files as far as they go
+# trimesh accepts truncated files
 _CHECKS = {"off": _check_off, "ply": check_counts, "stl": _check_stl}
 
 
 def _by_trimesh(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
-    """Read with trimesh, whose readers tell damage by all kinds of exceptions."""
+    """Read with trimesh; convert the various exceptions of its readers to FileFormatError."""
     import trimesh
 
     kind = file.suffix.lower()[1:]
@@ -658,7 +661,7 @@ def _by_trimesh(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
     except MemoryError:
         raise
     except Exception as error:
-        # lengths that a damaged file announces may take all memory
+        # a reader's exception may have an empty text
         detail = f": {error}" if str(error) else ""
         raise FileFormatError(
             f"{str(file)!r} is not a readable {kind.upper()} file{detail}"
@@ -666,7 +669,7 @@ def _by_trimesh(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
 
 
 def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
-    """Read ``v`` and ``f`` statements; general readers reorder vertices to carry textures."""
+    """Read ``v`` and ``f`` statements in order; general readers reorder vertices for textures."""
     coordinates: list[bytes] = []
     triangles: list[tuple[int, int, int]] = []
     lines = data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines()
@@ -713,7 +716,7 @@ def _from_obj(data: bytes, file: Path) -> tuple[ArrayLike, NDArray[np.int64]]:
 
 
 def _refuse_long(word: bytes, file: Path, line: int) -> None:
-    """Refuse a word that no number needs; all words of an array take as much as its longest."""
+    """Refuse overlong words: NumPy stores every word of an array with the longest length."""
     if len(word) > _LONGEST_WORD:
         raise FileFormatError(
             f"{str(file)!r}, line {line}: a word of {len(word)} bytes, numbers have "

@@ -14,12 +14,12 @@ from reducedfem._version import __version__
 
 __all__ = ["system_info", "system_report"]
 
-# those that decide which kernels run, in the order of their age
+# instruction sets that select kernels, oldest first
 _SETS = ("sse4_2", "avx", "avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl")
 
 
 def _verdict(blas: dict[str, Any]) -> str:
-    """Say in a sentence whether the kernels of the BLAS fit the processor."""
+    """Return a sentence about how well the BLAS kernels fit the processor."""
     core, best = blas["core"], blas["best"]
     if core == "unknown":
         return "This BLAS does not tell which kernels it runs; it is probably not OpenBLAS."
@@ -41,7 +41,7 @@ def _verdict(blas: dict[str, Any]) -> str:
 
 
 def system_info() -> dict[str, Any]:
-    """Describe what the package runs on.
+    """Return versions, processor, BLAS kernels and threads of this process.
 
     Returns
     -------
@@ -49,16 +49,17 @@ def system_info() -> dict[str, Any]:
         ``reducedfem``, ``python``, ``numpy``: versions.
         ``platform``: operating system and architecture.
         ``processor``: name of the processor.
-        ``instruction_sets``: the vector instruction sets it has (empty where unknown).
-        ``processors``: how many of them this process may use.
-        ``threads``: how many threads computations use (see `set_threads`).
-        ``kernels``: which variant of the package's own vector kernels runs.
-        ``blas``: a dict with the kernel family in use (``core``), the family the
-        processor deserves (``best``), the widest vectors of both (``core_vectors``,
-        ``best_vectors``: ``"SSE"``, ``"AVX"``, ``"AVX2"``, ``"AVX-512"``, empty where
-        unknown), the build (``config``), the file (``library``), the number of
-        ``threads`` the library would use by itself, ``fallback`` (True where `core` has
-        narrower vectors than `best`) and ``verdict``, a sentence.
+        ``instruction_sets``: its vector instruction sets (empty if unknown).
+        ``processors``: number of processors that this process may use.
+        ``threads``: number of threads used by computations (see `set_threads`).
+        ``kernels``: variant of the package's own vector kernels in use, ``"plain"``,
+        ``"avx2"`` or ``"avx512"``.
+        ``blas``: a dict with the kernel family in use (``core``), the best family for the
+        processor (``best``), the widest vectors of both (``core_vectors``,
+        ``best_vectors``: ``"SSE"``, ``"AVX"``, ``"AVX2"``, ``"AVX-512"``, empty if
+        unknown), the build (``config``), the file (``library``), the default number of
+        ``threads`` of the library, ``fallback`` (True if `core` has narrower vectors than
+        `best`) and ``verdict``, a sentence.
     """
     blas: dict[str, Any] = dict(_core.blas_description())
     blas["verdict"] = _verdict(blas)
@@ -80,7 +81,7 @@ def system_info() -> dict[str, Any]:
 
 
 def system_report() -> str:
-    """Return `system_info` as lines of text, as ``reducedfem info --system`` prints it."""
+    """Return `system_info` as lines of text, as printed by ``reducedfem info --system``."""
     info = system_info()
     blas = info["blas"]
     return "\n".join(

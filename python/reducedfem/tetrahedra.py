@@ -1,4 +1,4 @@
-"""Meshes of tetrahedra inside a surface, by the package pytetwild."""
+"""Tetrahedral meshes inside a surface, by the package pytetwild."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from reducedfem.surface import Surface
 
 __all__ = ["tetrahedralize"]
 
-_SIZE = 0.05  # of the diagonal
+_SIZE = 0.05  # default edge length relative to the diagonal
 _TOLERANCE = 1e-3
 _POLL_S = 0.05
 
-# Program of the child process: it needs NumPy and pytetwild only, and ends with its parent.
+# Program of the child process: it imports only NumPy and pytetwild, and ends with its parent.
 _CHILD = """
 import ctypes, signal, sys
 try:
@@ -54,42 +54,42 @@ def tetrahedralize(
     quadratic: bool = True,
     timeout: float | None = 300.0,
 ) -> Mesh:
-    """Make a mesh of tetrahedra inside a surface.
+    """Create a mesh of tetrahedra inside a surface, by fTetWild.
 
-    This is fTetWild (Hu et al., Fast tetrahedral meshing in the wild, 2020) by the package
-    pytetwild, which ``pip install 'reducedfem[tets]'`` installs. It takes any surface: open,
-    self-crossing, a soup; holes are closed first (`Surface.filled`). It usually takes 10 to 100
-    seconds and now and then very much longer: it runs in another process, which ends at
-    `timeout`, on Ctrl-C, and with this one.
+    The method is that of Hu et al. (ACM Transactions on Graphics 39(4), 2020), from the package
+    pytetwild, which ``pip install 'reducedfem[tets]'`` installs. It accepts any surface: open,
+    self-crossing, or a soup; holes are closed first (`Surface.filled`). It usually takes 10 to 100
+    seconds and occasionally much longer. It runs in a child process, which ends after `timeout`, on
+    Ctrl-C, and with the parent process.
 
     Parameters
     ----------
     surface
-        The boundary.
+        Boundary of the mesh.
     size
-        Length of edges [m] to aim at. None: a twentieth of the diagonal of the bounding box.
+        Target length of edges [m]. None: a twentieth of the diagonal of the bounding box.
     tolerance
-        Largest distance [m] of the mesh's boundary from the surface. None: a thousandth of the
+        Largest distance [m] of the boundary of the mesh from the surface. None: a thousandth of the
         diagonal.
     quadratic
-        Put a node on every edge. Four-node tetrahedra are several times too stiff in bending; ten
-        nodes are what this mesh is for.
+        True: ten-node tetrahedra, with a node in the middle of every edge. False: four-node
+        tetrahedra, which are several times too stiff in bending.
     timeout
-        Seconds after which to give up, None: never.
+        Time limit [s]. None: unlimited.
 
     Returns
     -------
     Mesh
-        Tetrahedra of ten nodes with straight edges, or of four.
+        Tetrahedra with ten nodes and straight edges, or with four nodes.
 
     Raises
     ------
     MissingPackageError
         pytetwild is not installed.
     ConvergenceError
-        There is no mesh after `timeout` seconds.
+        The time limit was reached without a mesh.
     MeshError
-        The surface encloses nothing, or no mesh of it is found.
+        The surface encloses no volume, or the method found no mesh.
     InputError, InputTypeError
         An argument is out of range or of a wrong type.
     """
@@ -114,7 +114,7 @@ def tetrahedralize(
     closed = surface.filled()
     made = _in_child(
         {
-            # numbers of order 1, whatever the unit and the place
+            # normalised, so that unit and position have no influence
             "vertices": (closed.vertices - low) / diagonal,
             "triangles": closed.triangles,
             "size": relative,
@@ -138,7 +138,7 @@ def _positive(value: object, name: str) -> float:
 def _proper(
     points: NDArray[np.float64], tets: NDArray[np.int32]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return used points, and tets of positive volume."""
+    """Return the used points, and tetrahedra reordered to positive volume."""
     if len(tets) == 0:
         raise MeshError("fTetWild found no tetrahedron inside the surface: it encloses nothing")
     used, elements = np.unique(tets, return_inverse=True)
@@ -150,17 +150,17 @@ def _proper(
 
 
 def _in_child(given: dict[str, Any], timeout: float | None) -> dict[str, NDArray[Any]]:
-    """Run fTetWild in a process of its own, which does not outlive this call."""
+    """Run fTetWild in a child process, which ends with this call."""
     with tempfile.TemporaryDirectory(prefix="reducedfem-tets-") as folder:
         task, result = Path(folder) / "task.npz", Path(folder) / "result.npz"
         np.savez(task, **given)
-        # it finds what this process finds
+        # the child has the same import path
         env = os.environ | {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
         with open(Path(folder) / "errors", "wb") as errors:
             child = subprocess.Popen(
                 [sys.executable, "-c", _CHILD, str(task), str(result)],
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, env=env,
-                cwd=folder,  # fTetWild leaves a file where it runs
+                cwd=folder,  # fTetWild writes a file to its working directory
                 start_new_session=True,  # Ctrl-C is for this process, which ends the other
             )  # fmt: skip
             try:
@@ -176,7 +176,7 @@ def _in_child(given: dict[str, Any], timeout: float | None) -> dict[str, NDArray
 def _wait(child: subprocess.Popen[bytes], timeout: float | None) -> None:
     end = None if timeout is None else time.monotonic() + timeout
     while True:
-        # signals are noticed between short waits
+        # short waits, because Python handles signals between them
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(_POLL_S)
             return
@@ -188,7 +188,7 @@ def _wait(child: subprocess.Popen[bytes], timeout: float | None) -> None:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Kill a process that still runs."""
+    """Kill a process that is still running."""
     if child.poll() is not None:
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""Samples that keep a distance from each other."""
+"""Thinning: subsets of samples with a minimum distance."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ __all__ = ["thin_samples", "thin_shapes"]
 def thin_samples(
     vectors: ArrayLike, distance: float, *, progress: Progress = None
 ) -> NDArray[np.int32]:
-    """Return which samples to keep so that they keep a distance from each other.
+    """Return a subset of samples with a minimum distance.
 
-    Greedy (Barbic 2007, section 2.8.2): of all samples that are closer than `distance` to
-    another one, the one where samples lie densest goes first (of equals, the later one). The
-    density at x_i is the sum over the other samples left of (1 - t^2)^2 where
-    t = |x_i - x_j| / (2 distance) < 1, rounded to 2^-31. In the end samples that have nobody
-    near any more come back. So those kept are at least `distance` apart, and each one dropped
-    is closer than `distance` to one that is kept.
+    Greedy (Barbic 2007, section 2.8.2): of all samples closer than `distance` to another one, the
+    sample with the largest density is dropped (of equals, the later one), and so on. The density
+    at x_i is the sum of (1 - t^2)^2 over the other samples left with
+    t = |x_i - x_j| / (2 distance) < 1, rounded to 2^-31. At the end, dropped samples without a
+    neighbour closer than `distance` are restored. Samples kept are then at least `distance`
+    apart, and each dropped one is closer than `distance` to a kept one.
 
     Parameters
     ----------
     vectors
-        Samples, shape (m, ...): forces [N], for example; the metric is Euclidean.
+        Samples, shape (m, ...), such as forces [N]; the metric is Euclidean.
     distance
-        In the unit of the samples, at least 0; 0 keeps all.
+        Minimum distance in the unit of the samples, at least 0; 0 keeps all.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Returns
     -------
     int32 array
-        Indices of the samples kept, ascending. The same for any number of threads.
+        Ascending indices of the samples kept, equal for any number of threads.
 
     Raises
     ------
@@ -57,27 +57,27 @@ def thin_samples(
 def thin_shapes(
     solid: Solid, shapes: ArrayLike, distance: float, *, progress: Progress = None
 ) -> NDArray[np.int32]:
-    """Return which deformations to keep so that they keep a distance in the metric of the mass.
+    """Return a subset of deformations with a minimum distance in the mass metric.
 
     As `thin_samples`, with the distance ((u - v)^T M (u - v))^(1/2), M the consistent mass (the
-    root of Barbic 2007, equation 2.40): what counts is how much mass moves how far.
+    square root of Barbic 2007, equation 2.40).
 
     Parameters
     ----------
     solid
-        Gives the mass.
+        Solid that defines the mass.
     shapes
         Deformations [m], shape (m, n, 3), zero at fixed nodes.
     distance
-        In kg^1/2 m, at least 0; 0 keeps all. Of two shapes that are d metres apart everywhere it
-        is d times the root of `Solid.total_mass`.
+        Minimum distance [kg^1/2 m], at least 0; 0 keeps all. Shapes d metres apart at every point
+        have the distance d times the square root of `Solid.total_mass`.
     progress
         A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
     Returns
     -------
     int32 array
-        Indices of the deformations kept, ascending.
+        Ascending indices of the deformations kept.
 
     Raises
     ------
@@ -96,7 +96,7 @@ def thin_shapes(
 
 
 def distance_apart(value: object, name: str) -> float:
-    """Return a distance, or say which argument is none."""
+    """Return a distance after checks; errors name the argument."""
     apart = number(value, name)
     if apart < 0.0:
         raise InputError(f"{name} must be at least 0, got {apart:g}")

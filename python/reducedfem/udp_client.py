@@ -1,15 +1,16 @@
-"""The other side of `UdpDevice`: a client that has a device and speaks to a session by UDP.
+"""Client of a `UdpDevice`: connects the program of a device to a session by UDP.
 
-This file needs nothing but Python, so it can be copied to the computer that the device is
-plugged into. A program for a device makes a `UdpClient` and calls `exchange` in its own loop;
-run as a program, ``python -m reducedfem.udp_client``, it moves up and down in place of a hand
-and prints the forces that it would feel.
+This file needs only Python, so that it can be copied to the computer of the device. A program
+for a device makes a `UdpClient` and calls `exchange` in its own loop. Run as a program,
+``python -m reducedfem.udp_client``, it simulates a hand that moves up and down and prints the
+forces.
 
 Packets are little-endian, units SI. A sample, client to host, has 136 bytes: ``RFDS``, version
 (uint16, 1), bytes (uint16), sequence number (uint64, ascending from 1), time (float64), position
 (3 float64), quaternion w x y z (4), velocity (3), angular velocity (3), buttons (uint32), zero
-(uint32). A wrench, host to client, has 80: ``RFDW``, version, bytes, sequence number, time, the
-number of the newest sample that the host has (uint64, 0: none), force (3 float64), torque (3).
+(uint32). A wrench, host to client, has 80 bytes: ``RFDW``, version, bytes, sequence number, time,
+number of the newest sample received by the host (uint64, 0 before the first), force (3 float64),
+torque (3).
 """
 
 from __future__ import annotations
@@ -34,28 +35,27 @@ _ZERO = (0.0, 0.0, 0.0)
 
 
 class UdpClient:
-    """A device's side of the bridge: sends samples, and says what force may be rendered.
+    """UDP client of a device: sends samples and returns the force to render.
 
-    The force is the host's newest one, clamped, faded in after each silence, and zero when no
-    packet has come for `silence`: what the host limits is limited here again, where the device
-    is.
+    The force is the newest one of the host, clamped, faded in after each silence, and zero after
+    `silence` without a packet. The limits of the host thus also hold at the device.
 
     Parameters
     ----------
     host
         Address of the session: (address, port).
     max_force, max_torque
-        That the device may render [N], [N m].
+        Largest force [N] and torque [N m] that the device may render.
     ramp
-        Time in which forces fade in [s]; 0: at once. After a silence they take 0.05 s where it is
-        shorter, for the hand has moved meanwhile.
+        Time in which forces fade in [s]; 0: at once. After a silence at least 0.05 s, because
+        the hand has moved.
     silence
-        Time without a packet of the host after which there is no force [s].
+        Time without a packet of the host after which forces are zero [s].
 
     Attributes
     ----------
     echoed
-        Number of the newest sample that the host is known to have.
+        Number of the newest sample that the host has confirmed; 0 before the first.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class UdpClient:
     ) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
-            self._socket.connect(host)  # packets from elsewhere do not come through
+            self._socket.connect(host)  # the system drops packets of other senders
         except BaseException:
             self._socket.close()
             raise
@@ -82,7 +82,7 @@ class UdpClient:
         self._wrench: tuple[_Vector, _Vector] = _ZERO, _ZERO
 
     def __enter__(self) -> UdpClient:
-        """Return itself."""
+        """Return the client."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -101,27 +101,27 @@ class UdpClient:
         turn: _Vector = _ZERO,
         buttons: int = 0,
     ) -> tuple[list[float], list[float]]:
-        """Send where the handle is; return force [N] and torque [N m] to render now.
+        """Send the state of the handle; return force and torque to render now.
 
         Parameters
         ----------
         position, quaternion
-            Of the handle [m], (w, x, y, z).
+            Pose of the handle: position [m] and rotation (w, x, y, z).
         velocity, turn
-            [m/s], [rad/s].
+            Velocity [m/s] and angular velocity [rad/s] of the handle.
         buttons
-            A bit each.
+            Buttons held, one bit each.
 
         Returns
         -------
         tuple
-            Force and torque on the hand.
+            Force [N] and torque [N m] on the hand.
         """
         now = time.monotonic()
         self._sent += 1
         head = (b"RFDS", _VERSION, _SAMPLE.size, self._sent, now)
         packet = _SAMPLE.pack(*head, *position, *quaternion, *velocity, *turn, buttons, 0)
-        # no session may listen, or none any more: silence takes the force away
+        # sending fails without a session: the timeout then sets the force to zero
         with contextlib.suppress(OSError):
             self._socket.send(packet)
         self._receive(now)
@@ -138,7 +138,7 @@ class UdpClient:
             magic, version, size, number, _time, echoed, *values = _WRENCH.unpack(packet)
             if (magic, version, size) != (b"RFDW", _VERSION, _WRENCH.size):
                 continue
-            # a session that began anew counts from 1 again
+            # a restarted session counts from 1 again
             silent = now - self._heard > self._silence
             if (number <= self._received and not silent) or not all(map(math.isfinite, values)):
                 continue
@@ -161,17 +161,17 @@ class UdpClient:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play a device that moves up and down.
+    """Simulate a device that moves up and down.
 
     Parameters
     ----------
     arguments
-        Of the command line; None: those of the process.
+        Command-line arguments; None: those of the process.
 
     Returns
     -------
     int
-        The exit status.
+        Exit status.
     """
     parser = argparse.ArgumentParser(
         prog="python -m reducedfem.udp_client",

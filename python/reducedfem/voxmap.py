@@ -1,4 +1,4 @@
-"""The Voxmap-PointShell method: what contact on distance fields is compared with."""
+"""Voxmap-PointShell method, a reference for contact with distance fields."""
 
 from __future__ import annotations
 
@@ -21,35 +21,34 @@ __all__ = ["Voxmap", "VoxmapContact", "VoxmapForce"]
 
 # RF_VOXEL_MAX_RESOLUTION of csrc/mesh/voxelize.h
 _MOST = 2048
-# two bits, and one each of the surface and of what it encloses while it is made
+# two bits, and during construction two masks of one bit: surface and interior
 _BYTES_A_VOXEL = 0.5
 
 
 class Voxmap:
     """Voxels of two bits around a surface (McNeely et al. 1999; Barbic 2007, section 3.1).
 
-    A voxel is 0, free; 1, interior; 2, surface: a triangle meets it; or 3, proximity: it is
-    not interior and one of its 26 neighbours is a surface voxel. Interior are the voxels that
-    cannot be reached from the border of the grid through faces of voxels without crossing a
-    surface voxel; a surface with holes wider than a voxel has none. Beside the grid all is
-    free. The octree that the paper stores voxels in is left out: at a resolution of 256 they
-    are 4 MB.
+    A voxel is 0, free; 1, interior; 2, surface: a triangle intersects it; or 3, proximity: it is
+    not interior and one of its 26 neighbours is a surface voxel. Interior voxels cannot be reached
+    from the border of the grid through voxel faces without crossing a surface voxel; a surface
+    with holes wider than a voxel has no interior. Outside of the grid all voxels are free. Voxels
+    are stored as an array, not in the octree of the paper: 4 MB at a resolution of 256.
 
-    Most are made by `from_surface`.
+    `from_surface` makes one from a surface.
 
     Parameters
     ----------
     values
-        The voxels, integers 0 to 3, shape (nx, ny, nz).
+        Voxels, integers 0 to 3, shape (nx, ny, nz).
     origin
         Low corner of the grid [m], shape (3,).
     edge
-        Edge of a voxel [m].
+        Edge of a voxel [m], positive.
 
     Raises
     ------
     InputError, InputTypeError
-        A wrong shape or value.
+        An argument has a wrong shape, type or value.
     """
 
     __slots__ = ("__weakref__", "_core")
@@ -84,16 +83,16 @@ class Voxmap:
         *,
         progress: Progress = None,
     ) -> Voxmap:
-        """Make the voxels of a surface.
+        """Return the voxmap of a surface.
 
         Parameters
         ----------
         surface
-            Any surface; polygon soups are fine.
+            Surface of any kind, also a polygon soup.
         resolution
-            Voxels along each side of the grid, which is a cube, 1 to 2048.
+            Voxels along each side of the cubic grid, 1 to 2048.
         expand
-            Side of the grid over the longest side of the surface, 1 or more.
+            Ratio of the side of the grid to the longest side of the surface, 1 or more.
         progress
             A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
 
@@ -106,9 +105,9 @@ class Voxmap:
         InputError, InputTypeError
             An argument is out of range or of a wrong type.
         MeshError
-            The surface has no size, or lies too far from the origin for its size.
+            The surface has no extent, or lies too far from the origin for its size.
         MemoryError
-            The resolution needs more memory than there is; the message says how much.
+            The resolution needs more memory than is available; the message gives both.
         """
         require(surface, Surface, "surface")
         voxels = integer(resolution, "resolution")
@@ -132,7 +131,7 @@ class Voxmap:
 
     @property
     def values(self) -> NDArray[np.uint8]:
-        """All voxels, a fresh array of shape (nx, ny, nz)."""
+        """Copy of all voxels, shape (nx, ny, nz)."""
         return self._core.values()
 
     @property
@@ -151,17 +150,17 @@ class Voxmap:
         return self._core.edge
 
     def at(self, points: ArrayLike) -> NDArray[np.uint8]:
-        """Return the voxels that hold some points; on a common side, the upper one.
+        """Return the voxels that contain points; on a common face, the upper voxel.
 
         Parameters
         ----------
         points
-            Places [m], shape (k, 3), or (3,) for one.
+            Positions [m], shape (k, 3), or (3,) for one.
 
         Returns
         -------
         (k,) array
-            uint8, 0 to 3; for one point an array of shape ().
+            Voxels, uint8, 0 to 3; for one point an array of shape ().
 
         Raises
         ------
@@ -186,9 +185,9 @@ class VoxmapForce:
     Attributes
     ----------
     force
-        On the voxmap, in the world [N], shape (3,).
+        Force on the voxmap, in the world [N], shape (3,).
     torque
-        About `position` [N m], shape (3,).
+        Torque on the voxmap about `position`, in the world [N m], shape (3,).
     touching
         Number of points with a force.
     inside
@@ -202,26 +201,25 @@ class VoxmapForce:
 
 
 class VoxmapContact:
-    """Forces between a rigid shell of points and a voxmap (Barbic 2007, section 3.1).
+    """Contact forces between a rigid pointshell and a voxmap (Barbic 2007, section 3.1).
 
-    A point in a surface voxel is pushed along its own inward normal, in proportion to how far
-    it is beyond the plane through the middle of the voxel normal to that; on the free side of
-    the plane it feels nothing. All points are looked at, every time.
+    A point in a surface voxel is pushed along its inward normal, in proportion to its distance
+    beyond the plane through the centre of the voxel, normal to that; on the free side of the
+    plane the force is zero. Every evaluation tests all points.
 
-    The force is what it was in 1999. It jumps by up to stiffness times the edge of a voxel, for
-    each point that goes from one voxel to another, for no step is small enough; and it
-    vanishes where points cross the layer of surface voxels: they are then in interior voxels,
-    which have no force (`VoxmapForce.inside` counts them). The brake on fast points in
-    proximity voxels, which needs velocities, is left out.
+    As in the method of 1999, the force jumps by up to stiffness times the edge of a voxel
+    whenever a point enters another voxel, however small the step, and vanishes for points beyond
+    the layer of surface voxels, in interior voxels (`VoxmapForce.inside` counts them). The brake
+    on fast points in proximity voxels, which needs velocities, is left out.
 
     Parameters
     ----------
     shell
         Points with inward normals of the other object, in the world.
     voxmap
-        The voxels, in their own frame.
+        Voxels in their own frame.
     stiffness
-        Of one point [N/m].
+        Stiffness of one point [N/m].
 
     Raises
     ------
@@ -240,12 +238,12 @@ class VoxmapContact:
 
     @property
     def shell(self) -> Pointshell:
-        """The points."""
+        """Points of the shell."""
         return self._shell
 
     @property
     def voxmap(self) -> Voxmap:
-        """The voxels."""
+        """Voxmap that the points touch."""
         return self._voxmap
 
     @property
@@ -256,15 +254,15 @@ class VoxmapContact:
     def evaluate(
         self, position: ArrayLike | Pose, quaternion: ArrayLike | None = None
     ) -> VoxmapForce:
-        """Return force and torque on the voxmap at a pose of it.
+        """Return force and torque on the voxmap at a pose of the voxmap.
 
         Parameters
         ----------
         position
-            Of the origin of the voxmap's frame in the world [m], shape (3,); or a `Pose`.
+            Origin of the voxmap's frame in the world [m], shape (3,); or a `Pose`.
         quaternion
-            Its rotation, (w, x, y, z), body to world; None beside a `Pose`. Its norm must be 1 to
-            within 1e-6, and is made exactly 1.
+            Rotation (w, x, y, z), body to world; None with a `Pose`. Its norm must be 1 to within
+            1e-6 and is normalised.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Workspace: where the space of a device lies in the world."""
+"""Workspace: map from the frame of a device to the world."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ __all__ = ["Workspace"]
 
 @dataclass(frozen=True)
 class Workspace:
-    """From the frame of a device to the world (Barbic 2007, section 4.5).
+    """Map from the frame of a device to the world (Barbic 2007, section 4.5).
 
     Parameters
     ----------
     scale
-        Metres that the device moves for one metre in the world.
+        Metres of device motion per metre in the world, positive.
     force_scale
-        Newtons at the device for one newton in the world.
+        Newtons at the device per newton in the world, positive.
     alignment
-        Rotation (w, x, y, z) of the device's axes in the world.
+        Rotation (w, x, y, z) of the device's axes in the world, of norm 1 to within 1e-6.
     start
-        Pose (position, quaternion) of the manipulandum at the first sample of the device; None:
-        device and world share their origin, until a clutch, or a session that is started again,
-        moves it.
+        Pose (position [m], quaternion) of the manipulandum at the first sample of the device;
+        None: device and world share their origin, until a clutch or a restart of the session
+        shifts it.
     clutch
-        Number of the button that, while it is held, lets the device move without the
-        manipulandum, 0 the first; None: no clutch.
+        Number of the button, 0 to 31, that decouples the device from the manipulandum while it
+        is held; None: no clutch.
 
     Raises
     ------
     InputError, InputTypeError
-        A value that is not allowed.
+        A value is not allowed.
     """
 
     scale: float = 1.0
@@ -47,7 +47,7 @@ class Workspace:
     clutch: int | None = None
 
     def __post_init__(self) -> None:
-        """Make plain numbers of the arguments."""
+        """Check the arguments and convert them to floats and tuples."""
         for name in ("scale", "force_scale"):
             value = number(getattr(self, name), name)
             if not value > 0.0:
@@ -70,10 +70,17 @@ class Workspace:
         if self.clutch is not None and not 0 <= integer(self.clutch, "clutch") < 32:
             raise InputError(f"clutch must be between 0 and 31, got {self.clutch}")
 
-    def _core_settings(self) -> tuple[Any, ...]:
-        start = self.start or ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
-        mask = 0 if self.clutch is None else 1 << self.clutch
-        return (self.scale, self.force_scale, self.alignment, self.start is None, start, mask)
+    def _core_settings(self) -> dict[str, Any]:
+        position, quaternion = self.start or ((0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0))
+        return {
+            "scale": self.scale,
+            "force_scale": self.force_scale,
+            "alignment": self.alignment,
+            "absolute": self.start is None,
+            "start_position": position,
+            "start_quaternion": quaternion,
+            "clutch_buttons": 0 if self.clutch is None else 1 << self.clutch,
+        }
 
 
 def _numbers(values: ArrayLike, name: str, n: int) -> tuple[float, ...]:

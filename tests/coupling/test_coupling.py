@@ -484,10 +484,10 @@ def test_what_is_too_large_moves_nothing():
 
 
 def test_the_core_checks_too():
-    settings = (500.0, 1.0, math.inf, math.inf, math.inf, 0.0, 0.5, math.inf, math.inf, 1e-3)
+    settings = rf.VirtualCoupling(500.0, 1.0)._core_settings(1.0)
     _core.coupling_check(settings)
     with pytest.raises(rf.InputError, match="max_force must be positive, got nan"):
-        _core.coupling_check((*settings[:2], math.nan, *settings[3:]))
+        _core.coupling_check({**settings, "max_force": math.nan})
 
 
 def test_a_coupling_for_a_contact():

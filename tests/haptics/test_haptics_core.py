@@ -14,8 +14,7 @@ from haptic_sessions import COUPLING, DYNAMIC, held, session
 from reducedfem import _core
 
 PLACES = {
-    "contacts": 1, "simulations": 2, "field": 3, "tick": 4, "coupling": 5, "dynamics": 6,
-    "workspace": 7, "safety": 8, "session": 9,
+    "contacts": 1, "simulations": 2, "field": 3, "coupling": 4, "dynamics": 5, "settings": 6,
 }  # fmt: skip
 
 
@@ -40,83 +39,120 @@ def core_session(ball, bodies, monkeypatch):
     session(ball, device).close()
 
 
-def replaced(place, index, value):
+def replaced(place, name, value):
     def change(arguments):
         k = PLACES[place]
-        if index is None:
-            arguments[k] = value
-        else:
-            arguments[k] = (*arguments[k][:index], value, *arguments[k][index + 1 :])
+        arguments[k] = value if name is None else {**arguments[k], name: value}
         return arguments
 
     return change
 
 
 @pytest.mark.parametrize(
-    ("place", "index", "value", "message"),
+    ("place", "name", "value", "message"),
     [
-        ("tick", 0, math.nan, "^dt must be positive and finite, got nan"),
-        ("tick", 1, -1.0, "^budget_us must be finite and not negative, got -1"),
+        ("settings", "dt", math.nan, "^dt must be positive and finite, got nan"),
+        ("settings", "budget_us", -1.0, "^budget_us must be finite and not negative, got -1"),
         ("contacts", None, (), "^a session takes 1 to 16 contacts and as many simulations, got 0"),
         ("simulations", None, (), "and as many simulations, got 1 and 0"),
         ("contacts", None, (3,), "must be"),
-        ("workspace", 0, 0.0, "^scale must be positive and finite, got 0"),
-        ("workspace", 1, math.inf, "^force_scale must be positive and finite, got inf"),
-        ("workspace", 2, (0.0,) * 4, "quaternion"),
-        ("workspace", 4, ((0.0, 0.0, math.nan), (1.0, 0.0, 0.0, 0.0)), r"^position\[2\] is nan"),
-        ("safety", 0, math.nan, "^max_force must not be negative"),
-        ("safety", 4, math.inf, "^ramp must not be negative and be finite, got inf"),
-        ("safety", 7, -1.0, "^energy_allowance must be finite and not negative, got -1"),
-        ("session", 0, -1.0, "^duration must be finite and not negative, got -1"),
-        ("session", 0, math.inf, "^duration must be finite and not negative, got inf"),
-        ("session", 1, 5e-4, "^stall must be finite and longer than a period, got 0.0005"),
-        ("session", 2, -1, "^priority must be between 0 and 9., got -1"),
-        ("session", 4, 0, "^records must be between 1 and 16777216, got 0"),
-        ("session", 4, 1 << 40, "^records must be between 1 and 16777216, got 1099511627776"),
-        ("session", 5, math.nan, "^patience must be finite and positive, got nan"),
-        ("session", 6, 0.0, "^hang must be finite and positive, got 0"),
-        ("coupling", 0, math.inf, "^stiffness must be positive and finite, got inf"),
-        ("coupling", 5, math.nan, "^reach must be finite and not negative, got nan"),
+        ("settings", "scale", 0.0, "^scale must be positive and finite, got 0"),
+        ("settings", "force_scale", math.inf, "^force_scale must be positive and finite, got inf"),
+        ("settings", "alignment", (0.0,) * 4, "quaternion"),
+        ("settings", "start_position", (0.0, 0.0, math.nan), r"^position\[2\] is nan"),
+        ("settings", "max_force", math.nan, "^max_force must not be negative"),
+        ("settings", "ramp", math.inf, "^ramp must not be negative and be finite, got inf"),
+        (
+            "settings",
+            "energy_allowance",
+            -1.0,
+            "^energy_allowance must be finite and not",
+        ),
+        ("settings", "duration", -1.0, "^duration must be finite and not negative, got -1"),
+        ("settings", "duration", math.inf, "^duration must be finite and not negative, got inf"),
+        ("settings", "stall", 5e-4, "^stall must be finite and longer than a period, got 0.0005"),
+        ("settings", "priority", -1, "^priority must be between 0 and 9., got -1"),
+        ("settings", "records", 0, "^records must be between 1 and 16777216, got 0"),
+        (
+            "settings",
+            "records",
+            1 << 40,
+            "^records must be between 1 and 16777216, got 1099511627776",
+        ),
+        ("settings", "patience", math.nan, "^patience must be finite and positive, got nan"),
+        ("settings", "hang", 0.0, "^hang must be finite and positive, got 0"),
+        ("coupling", "stiffness", math.inf, "^stiffness must be positive and finite, got inf"),
+        ("coupling", "reach", math.nan, "^reach must be finite and not negative, got nan"),
     ],
 )
-def test_what_no_session_can_be_made_of_is_refused(core_session, place, index, value, message):
+def test_what_no_session_can_be_made_of_is_refused(core_session, place, name, value, message):
     before = live_blocks()
     with pytest.raises(rf.ReducedFEMError, match=message):
-        core_session(replaced(place, index, value))
+        core_session(replaced(place, name, value))
     check_live_blocks(before)
 
 
 @pytest.mark.parametrize(
-    ("index", "value", "message"),
+    ("name", "value", "message"),
     [
-        (0, 0.0, "^mass must be finite and positive, got 0"),
-        (1, math.nan, "^inertia must be finite and positive, got nan"),
-        (2, -1.0, "^viscosity must be finite and not negative, got -1"),
-        (3, math.inf, "^torsional_viscosity must be finite and not negative, got inf"),
-        (4, 0.0, "^dt must be finite and positive, got 0"),
-        (5, 0, "^substeps must be between 1 and"),
+        ("mass", 0.0, "^mass must be finite and positive, got 0"),
+        ("inertia", math.nan, "^inertia must be finite and positive, got nan"),
+        ("viscosity", -1.0, "^viscosity must be finite and not negative, got -1"),
+        (
+            "torsional_viscosity",
+            math.inf,
+            "^torsional_viscosity must be finite and not negative, got inf",
+        ),
+        ("dt", 0.0, "^dt must be finite and positive, got 0"),
+        ("substeps", 0, "^substeps must be between 1 and"),
     ],
 )
-def test_masses_that_cannot_be_are_refused(core_session, index, value, message):
-    change = replaced("dynamics", index, value)
+def test_masses_that_cannot_be_are_refused(core_session, name, value, message):
+    change = replaced("dynamics", name, value)
     with pytest.raises(rf.InputError, match=message):
         core_session(change, coupling=DYNAMIC)
     # while it runs they are refused as well
     made = core_session(lambda rest: rest, coupling=DYNAMIC)
     static, dynamics = DYNAMIC._core_settings(1e-3)
-    wrong = (*dynamics[:index], value, *dynamics[index + 1 :])
+    wrong = {**dynamics, name: value}
     with pytest.raises(rf.InputError, match=message):
         made._core.command(2, 0.0, 1e-3, static, wrong)
     with pytest.raises(rf.InputError, match="^stiffness must be positive and finite, got nan"):
-        made._core.command(2, 0.0, 1e-3, (math.nan, *static[1:]), None)
+        made._core.command(2, 0.0, 1e-3, {**static, "stiffness": math.nan}, None)
 
 
-@pytest.mark.parametrize("place", ["coupling", "dynamics", "workspace", "safety", "session"])
-def test_tuples_of_another_length_are_refused(core_session, place):
-    with pytest.raises(TypeError):
-        core_session(replaced(place, None, (1.0, 2.0)))
+@pytest.mark.parametrize("place", ["coupling", "dynamics", "settings"])
+def test_settings_that_are_unknown_or_missing_are_refused(core_session, place):
+    def without_one(arguments):
+        settings = arguments[PLACES[place]]
+        return replaced(place, None, dict(list(settings.items())[1:]))(arguments)
+
+    kind = {"coupling": DYNAMIC}
+    with pytest.raises(rf.InputTypeError, match="settings must be a dict, got tuple"):
+        core_session(replaced(place, None, (1.0, 2.0)), **kind)
+    with pytest.raises(rf.InputTypeError, match="has no setting 'colour'"):
+        core_session(replaced(place, "colour", 1.0), **kind)
+    with pytest.raises(rf.InputTypeError, match="the setting [a-z]+ is missing"):
+        core_session(without_one, **kind)
     with pytest.raises(TypeError):
         core_session(lambda rest: rest[:-1])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("coupled", 1, "a bool"),
+        ("ramp", "soft", "a number"),
+        ("alignment", (0.0,) * 3, "a tuple of its length"),
+        ("alignment", (0.0, 0.0, 0.0, "x"), "a tuple of numbers"),
+        ("clutch_buttons", -1, "an int of its size"),
+        ("priority", 1 << 40, "an int of its size"),
+        ("records", 1 << 80, "an int of its size"),
+    ],
+)
+def test_settings_of_other_kinds_are_refused(core_session, name, value, wanted):
+    with pytest.raises(rf.InputTypeError, match=f"^session: {name} must be {wanted}, got "):
+        core_session(replaced("settings", name, value))
 
 
 def test_the_core_of_a_session_checks_what_it_is_told(core_session):
@@ -131,7 +167,7 @@ def test_the_core_of_a_session_checks_what_it_is_told(core_session):
     for most in (-1, (1 << 20) + 1):
         with pytest.raises(rf.InputError, match=f"^most must be between 0 and 1048576, got {most}"):
             core.records(most)
-    with pytest.raises(rf.InputTypeError, match="^coupling must be a tuple"):
+    with pytest.raises(rf.InputTypeError, match="^coupling: settings must be a dict"):
         core.command(2, 0.0, 1e-3, 3, None)
     with pytest.raises(rf.InputError, match="^the session has no simulation 5$"):
         core.restore(5, None)
@@ -231,10 +267,10 @@ def test_steps_of_couplings_that_are_not_finite_are_told(coupling):
 
 def test_couplings_check_what_they_are_told():
     settings, dynamics = DYNAMIC._core_settings(1e-3)
-    wrong = (math.nan, *settings[1:])
+    wrong = {**settings, "stiffness": math.nan}
     load, still = ((0.0,) * 3, (0.0,) * 3, np.zeros((6, 6)), 0.0), (0.0,) * 6
     for work in (
-        lambda: _core.coupling_check(settings[:3]),
+        lambda: _core.coupling_check({"stiffness": 1.0}),
         lambda: _core.coupling_wrench(settings, HERE),
         lambda: _core.coupling_step(settings, HERE, HERE, 1.0, 3),
         lambda: _core.coupling_step(settings, HERE, HERE, 1.0, load[:2]),

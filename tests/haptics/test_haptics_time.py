@@ -29,7 +29,8 @@ SOURCES = (
     "base/alloc.c", "base/exchange_rt.c", "base/status.c", "haptic/feel_rt.c",
     "haptic/histogram_rt.c",
     "haptic/passivity_rt.c", "haptic/safety.c", "haptic/safety_rt.c", "haptic/tick.c",
-    "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
+    "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c", "haptic/tick_motion_rt.c",
+    "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
 )  # fmt: skip
 
 

@@ -52,7 +52,7 @@ FORBIDDEN_IN_RT = {
 }  # fmt: skip
 
 TOP_LEVEL = {
-    "csrc", "python", "tests", "notebooks", "benchmarks", "experiments",
+    "csrc", "python", "tests", "notebooks", "benchmarks", "experiments", "docs",
     "pyproject.toml", "setup.py", "README.md", "LICENSE", "Makefile",
     "CHANGELOG.md", "CITATION.cff", "CONTRIBUTING.md",
 }  # fmt: skip

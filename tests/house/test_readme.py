@@ -98,6 +98,13 @@ def test_places_exist():
     assert [place for place in places if not (ROOT / place).exists()] == []
 
 
+def test_documents_named_in_the_package_exist():
+    sources = (ROOT / "python").rglob("*.py")
+    named = {page for path in sources for page in re.findall(r"docs/\w+\.md", path.read_text())}
+    assert len(named) >= 2
+    assert [page for page in sorted(named) if not (ROOT / page).is_file()] == []
+
+
 def test_shell_lines_run(tmp_path):
     section = README.partition("## From a shell\n")[2].partition("\n## ")[0]
     lines = [line.strip() for line in section.replace("\\\n", " ").splitlines()]

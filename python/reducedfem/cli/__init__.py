@@ -1,4 +1,4 @@
-"""The command ``reducedfem``: one module a command, which adds its options and runs it.
+"""The command ``reducedfem``: one module per subcommand, which adds its options and runs it.
 
 Exit status: 0 on success, 1 with one line on standard error for each failure, 2 on wrong use, 130
 when interrupted.
@@ -40,7 +40,7 @@ def _parser() -> Parser:
 
 @contextlib.contextmanager
 def _plain_warnings() -> Iterator[None]:
-    """Print warnings of this package as lines of their own, without places in its sources."""
+    """Print warnings of this package as single lines without source locations."""
     with warnings.catch_warnings():
         for kind in _WARNINGS:
             warnings.simplefilter("always", kind)
@@ -64,12 +64,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments
-        Arguments after the name of the command; default: those of the process.
+        Arguments after the name of the command; None: those of the process.
 
     Returns
     -------
     int
-        The exit status. Wrong use leaves by SystemExit with status 2.
+        Exit status. Wrong use raises SystemExit with status 2.
     """
     parser = _parser()
     args = parser.parse_args(arguments)
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("reducedfem: interrupted", file=sys.stderr)
         return 130
     except BrokenPipeError:
-        # who read our output has had enough; what is left must not fail at exit
+        # the reader of the pipe has closed it; remaining output must not fail at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (ReducedFEMError, OSError) as error:

@@ -1,4 +1,4 @@
-"""``reducedfem demo``: the whole path on a sample surface, with pictures."""
+"""``reducedfem demo``: reduction and simulation of a sample surface, with pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that say which nodes of a mesh are fixed."""
+"""Options that select the fixed nodes of a mesh."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _part = checked(lambda x: 0 <= x <= 1, "between 0 and 1")
 
 
 def region(text: str) -> tuple[str, list[_Condition]]:
-    """Parse ``x<0.01`` or ``0<x<0.1,z>0.2``: all conditions must hold."""
+    """Parse a region such as ``x<0.01`` or ``0<x<0.1,z>0.2``, an intersection of conditions."""
     conditions: list[_Condition] = []
     for part in re.split(r",|&", text):
         limit, between = _LIMIT.match(part), _RANGE.match(part)
@@ -54,7 +54,7 @@ def chosen(points: NDArray[np.float64], conditions: Sequence[_Condition]) -> NDA
 
 
 def fixed_nodes(args: argparse.Namespace, mesh: Mesh) -> NDArray[np.bool_]:
-    """Return the mask of the nodes that the options fix; each option must find some."""
+    """Return the mask of the nodes fixed by the options; refuse an option without nodes."""
     mask = np.zeros(mesh.n_nodes, dtype=bool)
     low, high = mesh.bounds
     for text, conditions in args.fix or ():
@@ -72,16 +72,16 @@ def fixed_nodes(args: argparse.Namespace, mesh: Mesh) -> NDArray[np.bool_]:
         mask |= x <= low[axis] + reach if side[1] == "-" else x >= high[axis] - reach
     for file in args.fix_file or ():
         nodes = read_fixed(file)
-        # the file numbers the nodes of the mesh file, some of which may have been left out
+        # numbers refer to the mesh file, some of whose nodes may have been removed
         highest = int(mesh.original_nodes.max())
-        place = np.full(highest + 2, -1)  # the last one: of all that are higher
+        place = np.full(highest + 2, -1)  # the last entry is for all higher numbers
         known = np.flatnonzero(mesh.original_nodes >= 0)
         place[mesh.original_nodes[known]] = known
         kept = place[np.minimum(nodes, highest + 1)]
         if (kept < 0).any():
             worst = int(nodes[kept < 0][0]) + 1
             raise InputError(f"{str(file)!r} fixes node {worst}, which the mesh does not have")
-        # what --quadratic has put between them is fixed as well
+        # mid-edge nodes of --quadratic between fixed nodes are fixed as well
         mask[mesh.with_mid_edge_nodes(kept) if len(known) < mesh.n_nodes else kept] = True
     return mask
 

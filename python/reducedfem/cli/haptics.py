@@ -1,4 +1,4 @@
-"""``reducedfem haptics``: scenes for the hand, and which devices are there."""
+"""``reducedfem haptics``: haptic scenes, and a list of connected devices."""
 
 from __future__ import annotations
 

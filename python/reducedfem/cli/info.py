@@ -1,4 +1,4 @@
-"""``reducedfem info``: describe a file, or the system that the package runs on."""
+"""``reducedfem info``: describe a file, or the system."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _run(args: argparse.Namespace) -> int:
             raise
         except (ReducedFEMError, OSError) as error:
             sys.stdout.flush()
-            status = fail(error)  # the others are told of all the same
+            status = fail(error)  # continue with the other files
     return status
 
 

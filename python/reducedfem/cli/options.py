@@ -1,4 +1,4 @@
-"""Shared by the commands' options: parser, values, wrong use."""
+"""Parser, conversion of values and errors of use for all commands."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ __all__ = [
 
 
 class UsageError(Exception):
-    """Options that do not go together: exit status 2."""
+    """Incompatible options; exit status 2."""
 
 
 def fail(why: str | ReducedFEMError | OSError) -> int:
-    """Say in one line on standard error what went wrong; return the exit status."""
+    """Print an error as one line on standard error; return the exit status."""
     text = str(why)
     if isinstance(why, OSError) and not isinstance(why, ReducedFEMError):
         text = f"{why.filename or 'operating system'}: {why.strerror or why}"
@@ -52,7 +52,7 @@ def number(text: str) -> float:
 
 
 def checked(check: Callable[[float], bool], must: str) -> Callable[[str], float]:
-    """Return a converter that accepts the numbers that pass a check."""
+    """Return a converter that accepts numbers that pass a check."""
 
     def convert(text: str) -> float:
         value = number(text)
@@ -68,7 +68,7 @@ not_negative = checked(lambda x: x >= 0, "0 or more")
 
 
 def counted(most: int) -> Callable[[str], int]:
-    """Return a converter that accepts the whole numbers from 1 to `most`."""
+    """Return a converter that accepts integers from 1 to `most`."""
 
     def convert(text: str) -> int:
         try:
@@ -88,7 +88,7 @@ count = counted(2**31 - 1)
 
 
 class Parser(argparse.ArgumentParser):
-    """Takes negative numbers in any notation as values, and leaves help as it is written."""
+    """Parser that accepts negative numbers in any notation as values and keeps help unwrapped."""
 
     def __init__(self, **options: Any) -> None:
         options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
@@ -97,12 +97,12 @@ class Parser(argparse.ArgumentParser):
         self._negative_number_matcher = re.compile(r"-(\d|\.\d|inf|nan)")
 
     def error(self, message: str) -> NoReturn:
-        """Leave with status 2."""
+        """Exit with status 2."""
         self.print_usage(sys.stderr)
         self.exit(2, f"{self.prog}: error: {message}\n")
 
 
-# what `add_to` of a command gets; no such type exists when the program runs
+# argument of `add_to` of a command; the type does not exist at run time
 Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
 
 

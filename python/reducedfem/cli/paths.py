@@ -27,7 +27,7 @@ __all__ = [
 
 
 def check_writable(path: Path, option: str) -> None:
-    """Refuse a place to write to before the work is done, not after it."""
+    """Refuse an output path that is not writable, before the work."""
     if path.is_dir():
         raise FileFormatError(f"cannot write {str(path)!r} ({option}): it is a folder")
     folder = path.parent
@@ -38,7 +38,7 @@ def check_writable(path: Path, option: str) -> None:
     if not os.access(folder, os.W_OK):
         raise FileFormatError(f"cannot write {str(path)!r} ({option}): the folder is not writable")
     try:
-        # the superuser may write everywhere, though not every file system takes files
+        # a test file, because permissions do not restrict the superuser but file systems do
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
@@ -48,7 +48,7 @@ def check_writable(path: Path, option: str) -> None:
 
 
 def refuse_same(read: Sequence[str], written: Mapping[str, str | None]) -> None:
-    """Refuse a file that is read and written, or written twice."""
+    """Refuse a file that is both read and written, or written twice."""
     seen = {Path(name).resolve(): "the input" for name in read}
     for name, given in written.items():
         if given is None:
@@ -60,12 +60,12 @@ def refuse_same(read: Sequence[str], written: Mapping[str, str | None]) -> None:
 
 
 def is_sample(name: str) -> bool:
-    """Tell whether a name is that of a sample; a file of that name comes first."""
+    """Return True if a name is that of a sample and no file has that name."""
     return name in samples.names() and not os.path.lexists(name)
 
 
 def is_surface(name: str) -> bool:
-    """Tell whether a name is that of a surface, file or sample."""
+    """Return True if a name is that of a surface file or of a sample."""
     if is_sample(name):
         return True
     if not Path(name).suffix and not os.path.lexists(name):
@@ -77,7 +77,7 @@ def is_surface(name: str) -> bool:
 
 
 def open_surface(name: str, scale: float = 1.0) -> Surface:
-    """Read a surface, file or sample, and multiply its coordinates."""
+    """Read a surface from a file or sample, and multiply its coordinates by `scale`."""
     if is_sample(name):
         name = str(samples.path(name))
     surface = read_surface(name)
@@ -85,7 +85,7 @@ def open_surface(name: str, scale: float = 1.0) -> Surface:
 
 
 def open_model(name: str) -> ReducedSolid:
-    """Read a reduced model; of a surface or a mesh, tell the command that makes one."""
+    """Read a reduced model; refuse a surface or mesh with a hint at ``reducedfem reduce``."""
     try:
         return load(name)
     except FileFormatError as error:

@@ -1,4 +1,4 @@
-"""``reducedfem reduce``: make a reduced model of a surface or a volume mesh."""
+"""``reducedfem reduce``: create a reduced model of a surface or a volume mesh."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from reducedfem.solid import Solid
 __all__ = ["add_to"]
 
 _USUAL_MODES, _USUAL_RESOLUTION = 20, 64
-_MANY_NODES = 40_000  # modes and derivatives of more take a minute or more
+_MANY_NODES = 40_000  # larger meshes take a minute or more for modes and derivatives
 _FEWER_NODES = 20_000
-_FEWER_CELLS = 4_500  # of 20 nodes, which have as many
+_FEWER_CELLS = 4_500  # 20-node cells with about that number of nodes
 _OF_SURFACES = ("resolution", "fill", "expand", "cut", "order")
 _MAX_RESOLUTION = 2048  # RF_VOXEL_MAX_RESOLUTION in csrc/mesh/voxelize.h
 
@@ -173,7 +173,7 @@ def _run(args: argparse.Namespace) -> int:
     output = Path(args.output)
     read = [] if is_sample(args.input) else [args.input]
     refuse_same([*read, *(args.fix_file or [])], {"--output": args.output})
-    with_suffix(output, ".safetensors", "a model")  # as it is given, but none of another format
+    with_suffix(output, ".safetensors", "a model")  # checks the suffix only
     check_writable(output, "--output")
     held = bool(args.fix or args.fix_fraction or args.fix_file)
     if args.free and held:
@@ -208,7 +208,7 @@ def _run(args: argparse.Namespace) -> int:
         except MeshError as error:
             hint = "; --keep-largest leaves out all parts but the largest" if parts > 1 else ""
             raise MeshError(f"{error}{hint}") from error
-        except InputError as error:  # the rank, which only the work itself shows
+        except InputError as error:  # r exceeds the rank, which is known only now
             raise InputError(f"-r/--coordinates: {error}") from error
         f = basis.provenance["frequencies_hz"]
         stage.result = f"{count_text(len(f), 'mode')} from {f[0]:.3g} to {f[-1]:.3g} Hz"
@@ -232,7 +232,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _check_sizes(args: argparse.Namespace) -> None:
-    """Refuse more coordinates than the modes can give, before any work."""
+    """Refuse more coordinates than the modes allow, before any work."""
     k = _USUAL_MODES if args.modes is None else args.modes
     most = k + (k * k if args.free else k * (k + 1) // 2)
     if args.coordinates is not None and args.coordinates > most:
@@ -243,7 +243,7 @@ def _check_sizes(args: argparse.Namespace) -> None:
 
 
 def _check_damping(args: argparse.Namespace) -> None:
-    """Refuse damping that cannot be, before any work."""
+    """Refuse invalid damping, before any work."""
     if args.strain_rate is None and args.viscosity is None:
         return
     if args.strain_rate is not None and args.viscosity is not None:
@@ -263,14 +263,14 @@ def _check_damping(args: argparse.Namespace) -> None:
 
 
 def _damping(args: argparse.Namespace, solid: Solid) -> StrainRateDamping | None:
-    """Return the damping that the options ask for."""
+    """Return the damping selected by the options, or None."""
     if args.strain_rate is not None:
         return StrainRateDamping.proportional(solid, args.strain_rate)
     return None if args.viscosity is None else StrainRateDamping(solid, *args.viscosity)
 
 
 def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
-    """Voxelize the surface or read the mesh that the input names."""
+    """Return the voxelized surface or the mesh of the input."""
     if is_surface(args.input):
         if args.quadratic:
             raise UsageError(
@@ -312,7 +312,7 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
 
 
 def _fewer_text(mesh: Mesh, order: int | None) -> str:
-    """Return the unknowns of a mesh of the usual resolution, and one that makes fewer."""
+    """Return a text with the number of unknowns and a resolution that gives fewer."""
     few = _FEWER_NODES / mesh.n_nodes
     why = ""
     if order is None and mesh.nodes_per_element == 8:
@@ -326,7 +326,7 @@ def _fewer_text(mesh: Mesh, order: int | None) -> str:
 
 
 def _quadratic(mesh: Mesh, args: argparse.Namespace, console: Console) -> Mesh:
-    """Return the mesh with nodes on its edges if the options ask for that."""
+    """Return the mesh, with mid-edge nodes if the options require them."""
     if not args.quadratic:
         return mesh
     if mesh.nodes_per_element not in (4, 8):
@@ -340,14 +340,14 @@ def _quadratic(mesh: Mesh, args: argparse.Namespace, console: Console) -> Mesh:
 
 
 def _scaled(mesh: Mesh, scale: float) -> Mesh:
-    """Scale the nodes and keep all else, through what pickles go through."""
+    """Return the mesh with scaled nodes and all other data, by way of its pickle data."""
     make, (nodes, *rest) = mesh.__reduce__()
     scaled: Mesh = make(nodes * scale, *rest)
     return scaled
 
 
 def _material(args: argparse.Namespace, mesh: Mesh) -> StVK | dict[int, StVK]:
-    """Take what the options say, the rest from the file where it says that of all regions."""
+    """Return the material of the options, completed by that of the file if all regions have one."""
     names = ("young", "poisson", "density")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if set(mesh.materials) >= set(mesh.regions.tolist()):
@@ -356,7 +356,7 @@ def _material(args: argparse.Namespace, mesh: Mesh) -> StVK | dict[int, StVK]:
 
 
 def _modes(args: argparse.Namespace, solid: Solid) -> int:
-    """Return how many modes to find; what was asked for must exist."""
+    """Return the number of modes; refuse more than the solid has."""
     freedoms = 3 * len(solid.free) - (0 if len(solid.fixed) else 6)
     k: int = args.modes or max(1, min(_USUAL_MODES, freedoms - 1))
     for option, wanted, most in (

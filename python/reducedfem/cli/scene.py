@@ -1,4 +1,4 @@
-"""The command ``reducedfem haptics SCENE``."""
+"""``reducedfem haptics SCENE``: run a haptic scene and record it."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ __all__ = ["add_options", "refuse_options", "run"]
 
 _OPTIONS = ("device", "seconds", "points", "resolution", "plot", "record")
 _TOLD_EARLY = ("spacemouse", "force-dimension", "openhaptics")
-_LONGEST = 3600.0  # s; all records are kept in memory
+_LONGEST = 3600.0  # s; records are kept in memory
 
 
 def _replay(where: str) -> Device:
     if Path(where).suffix.lower() == ".csv":
         return ReplayDevice.from_csv(where)
-    # whichever way the axes of that device lay
+    # hand=True: recorded in the frame of the hand, independent of the axes of the device
     return ReplayDevice.from_records(HapticRecords.load(where), hand=True)
 
 
@@ -44,7 +44,7 @@ def _udp(where: str) -> Device:
     return UdpDevice(("127.0.0.1", int(where)), wait=30.0) if where else UdpDevice(wait=30.0)
 
 
-# what stands behind the colon: "" nothing, "FILE" something, "[PORT]" perhaps a number
+# device names, with the text after a colon: "" none, "FILE" required, "[PORT]" optional
 _DEVICES: dict[str, tuple[str, Callable[[str], Device | None]]] = {
     "hand": ("", lambda _: None),
     "replay": ("FILE", _replay),
@@ -121,7 +121,7 @@ def add_options(parser: Parser) -> None:
 
 
 def refuse_options(args: argparse.Namespace) -> None:
-    """Refuse options that need a scene where there is none."""
+    """Refuse options that require a scene if none is given."""
     for name in _OPTIONS:
         if getattr(args, name) is not None:
             raise UsageError(f"--{name} needs a scene: one of {', '.join(scenes.STORIES)}")
@@ -143,7 +143,7 @@ def _check_outputs(args: argparse.Namespace) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Run the scene, print what happened, and draw it."""
+    """Run the scene, print its report, and draw it."""
     _check_outputs(args)
     kind, where = args.device or ("hand", "")
     device = _DEVICES[kind][1](where)
@@ -154,12 +154,12 @@ def run(args: argparse.Namespace, console: Console) -> int:
     for name in ("points", "resolution"):
         if getattr(args, name) is not None:
             options[name] = getattr(args, name)
-    # to build takes up to a minute: what is not there is told before
+    # missing devices are reported before the scene is built, which takes up to a minute
     if kind in _TOLD_EARLY and device is not None:
         _core.probe_device(device._core)
     if isinstance(device, UdpDevice):
         console.fact("device", device._looked_for[0] + ": awaited when the scene is built")
-    # without a terminal no bar tells that something goes on
+    # announced, because there is no progress bar without a terminal
     console.fact("scene", scenes.STORIES[args.scene] + "; to build it takes up to a minute")
     with console.stage("build") as stage:
         session = scenes.session(args.scene, device, **options)
@@ -195,7 +195,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _watched(session: HapticSession, console: Console) -> NDArray[np.void]:
-    """Wait for the end; return the records, which are taken out in time."""
+    """Wait for the end; return the records, read before their buffer overflows."""
     parts = []
     with console.stage("run") as stage:
         try:
@@ -210,8 +210,8 @@ def _watched(session: HapticSession, console: Console) -> NDArray[np.void]:
 
 
 def _tell(records: NDArray[np.void], console: Console) -> None:
-    """Say what the report of a session does not: contact and levels."""
-    if not len(records):  # it was ended before the first cycle
+    """Print contact and levels of detail, which the session's report does not contain."""
+    if not len(records):  # ended before the first cycle
         return
     touching = records["touching"]
     levels = np.bincount(records["level"])

@@ -1,4 +1,4 @@
-"""``reducedfem simulate``: push a reduced model and let it swing."""
+"""``reducedfem simulate``: simulate a reduced model under a load and gravity."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ from reducedfem.solid import Solid
 
 __all__ = ["add_to"]
 
-# of the size of a body: points farther outside are mistakes
+# distance of a point from the body, relative to its size, that is taken for a mistake
 _FAR = 0.2
 _USUAL_PUSH = 0.02  # s
-_MAX_STEPS = 10_000_000  # all are kept in memory
+_MAX_STEPS = 10_000_000  # states are kept in memory
 _MAX_NEWTON = 1000  # as in csrc/integrator/newmark.c
-_ENERGIES = 1000  # evaluated along a motion
-_MOST_COMPARED = 10_000  # nodes, whose statics take seconds
-_MUCH = 0.05  # error of the sag at rest
-_MOST_GAIN = 2.0  # of energy over work: more than the error of a step that is far too long
+_ENERGIES = 1000  # number of evaluations along a motion
+_MOST_COMPARED = 10_000  # nodes of a mesh whose statics take seconds
+_MUCH = 0.05  # relative error of the static displacement that is reported
+_MOST_GAIN = 2.0  # energy over work above which steps are far too long
 
 
 def add_to(commands: Commands) -> None:
@@ -158,7 +158,7 @@ def add_to(commands: Commands) -> None:
 
 
 def _nearest(mesh: Mesh, point: Sequence[float], option: str) -> int:
-    """Return the node of the body nearest to a point; refuse points far outside of it."""
+    """Return the node of the body nearest to a point; refuse points far outside the body."""
     way = np.linalg.norm(mesh.nodes - np.asarray(point), axis=1)
     node = first_in_body(mesh, way.argsort(kind="stable"))
     size = float(np.linalg.norm(np.ptp(mesh.nodes, axis=0)))
@@ -171,9 +171,9 @@ def _nearest(mesh: Mesh, point: Sequence[float], option: str) -> int:
 
 
 def _pushed_steps(args: argparse.Namespace) -> int:
-    """Return for how many steps the force acts."""
+    """Return the number of steps during which the force acts."""
     wanted = _USUAL_PUSH if args.duration is None else args.duration
-    # no whole number where the two are too far apart
+    # min() keeps the ratio in the range of integers
     steps: int = max(1, round(min(wanted / args.dt, 2.0 * _MAX_STEPS)))
     if args.duration is not None and steps > args.steps:
         raise UsageError(
@@ -184,7 +184,7 @@ def _pushed_steps(args: argparse.Namespace) -> int:
 
 
 def _check_outputs(args: argparse.Namespace) -> None:
-    """Refuse results that could not be written, before any work."""
+    """Refuse output paths that are not writable, before any work."""
     written = {f"--{option}": getattr(args, option) for option in ("output", "plot", "picture")}
     refuse_same([args.model], written)
     for option in ("output", "plot", "picture"):
@@ -211,7 +211,7 @@ def _run(args: argparse.Namespace) -> int:
     model = open_model(args.model)
     mesh = model.mesh
     if args.at is None:
-        # the node that the basis moves most; nodes outside of the body are no part of it
+        # node with the largest motion in the basis; nodes outside the body are excluded
         amount = (np.asarray(model.basis) ** 2).sum(axis=(0, 2))
         node = first_in_body(mesh, (-amount).argsort(kind="stable"))
     else:
@@ -269,9 +269,9 @@ def _run(args: argparse.Namespace) -> int:
 
 @dataclass(frozen=True)
 class _Motion:
-    """A simulation: coordinates and their rate at rest and after each step, (steps + 1, r).
+    """Coordinates and their rates at the start and after each step, (steps + 1, r).
 
-    ``poses`` are those of a free body: centre and quaternion, (steps + 1, 7); else None.
+    ``poses`` contains centre and quaternion of a free body, (steps + 1, 7); otherwise None.
     """
 
     q: NDArray[np.float64]
@@ -288,7 +288,7 @@ class _Motion:
     def carried(
         self, model: ReducedSolid, rest: NDArray[np.float64], u: NDArray[np.float64], at: slice
     ) -> NDArray[np.float64]:
-        """Return displacements in the world of places moved by u in the body, at some steps."""
+        """Return world displacements at some steps of points displaced by u in the body."""
         if self.poses is None or model.rigid_body is None:
             return u
         w, v = self.poses[at, None, 3:4], self.poses[at, None, 4:]
@@ -309,7 +309,7 @@ def _record(
     pushed: int,
     console: Console,
 ) -> _Motion:
-    """Record once, step by step; time a second time, undisturbed."""
+    """Record a run step by step, then time a second run without recording."""
     q = np.zeros((args.steps + 1, len(sim.state.q)))
     qdot = np.zeros_like(q)
     poses = np.zeros((args.steps + 1, 7)) if isinstance(sim, FreeBody) else None
@@ -354,15 +354,15 @@ def _energy_gain(
     nodal: NDArray[np.float64],
     pushed: int,
 ) -> float:
-    """Return the most energy of the deformation in units of the work of force and gravity.
+    """Return the largest energy of the deformation over the work of force and gravity.
 
-    It is 1 at most but for the error of the scheme: what is above was made by the steps.
+    It exceeds 1 only by the error of the time integration.
     """
     steps = np.unique(np.linspace(0, motion.steps, _ENERGIES).astype(int))
     q, qdot = motion.q[steps], motion.qdot[steps]
     energy = 0.5 * np.einsum("si,ij,sj->s", qdot, model.mass, qdot)
     energy += [model.strain_energy(one) for one in q]
-    # the force also works in half of the step that follows it
+    # the force also does work in half of the step after its end
     nodes: list[int] = np.flatnonzero(nodal.any(axis=1)).tolist()
     loaded = motion.displacements(model, nodes)[: pushed + 2]
     work = np.abs(np.einsum("snc,nc->s", loaded, nodal[nodes])).max()
@@ -374,7 +374,7 @@ def _energy_gain(
 def _compare_at_rest(
     model: ReducedSolid, gravity: Sequence[float], watched: Sequence[int], console: Console
 ) -> None:
-    """Tell how far nodes sag in the end, and how far without reduction."""
+    """Print the static displacement of nodes, with and without reduction."""
     mesh = model.mesh
     try:
         reduced = model.displacement(model.solve_static(model.gravity(gravity), adaptive=True))
@@ -392,7 +392,7 @@ def _compare_at_rest(
         return
     quadrature = None if mesh.nodes_per_element == 4 else model.provenance["solid"]["quadrature"]
     with console.stage("statics, unreduced") as stage, warnings.catch_warnings():
-        # the command that made the model showed them
+        # already shown by the command that created the model
         warnings.simplefilter("ignore", PlausibilityWarning)
         solid = Solid(mesh, model.materials, model.fixed, quadrature)
         try:
@@ -411,7 +411,7 @@ def _compare_at_rest(
 
 
 def _calmer(args: argparse.Namespace) -> str:
-    """Return options under which steps add less energy; much damping hinders convergence."""
+    """Return options with which steps add less energy; strong damping hinders convergence."""
     damping = f"{args.damping[0]:g} {args.dt / 20:g}"
     return "a smaller --dt" if args.damping[1] > 0.0 else f"--damping {damping} or a smaller --dt"
 
@@ -503,7 +503,7 @@ def _plot_trajectory(
 
 
 def _against(gravity: Sequence[float] | None) -> str:
-    """Return the axis that is up where things fall like this."""
+    """Return the axis opposite to gravity."""
     fall = np.array(gravity if gravity is not None and any(gravity) else [0.0, 0.0, -1.0])
     axis = int(np.abs(fall).argmax())
     return ("-" if fall[axis] > 0.0 else "") + AXES[axis]
@@ -516,9 +516,9 @@ def _picture(
     u: NDArray[np.float64],
 ) -> None:
     axis = int(np.ptp(u, axis=0).argmax())
-    # a shape at rest is there anyway
+    # the shape at rest is always drawn
     instants = [i for i in demonstration.instants(u[:, axis], 2) if i > 0]
-    # few large triangles would be drawn straight
+    # refined, because large triangles cannot show the deformation
     skin = Skin(model, plot.refined(model.mesh.source or model.mesh.surface()))
     surface = skin.surface
     moved = [

@@ -36,7 +36,7 @@ def mesh_text(mesh: Mesh) -> str:
 
 
 def quadrature_text(mesh: Mesh, order: int) -> str:
-    """Return how many quadrature points an element has."""
+    """Return a text with the number of quadrature points per element."""
     if mesh.nodes_per_element in (8, 20):
         return f"{order} x {order} x {order} quadrature points"
     points = 1 if mesh.nodes_per_element == 4 else {2: 4, 3: 14}[order]
@@ -44,7 +44,7 @@ def quadrature_text(mesh: Mesh, order: int) -> str:
 
 
 def materials_text(materials: Collection[StVK | LinearElastic]) -> str:
-    """Return the constants where all are the same, otherwise how many there are."""
+    """Return the constants if all materials are equal, otherwise the number of materials."""
     different = set(materials)
     if len(different) > 1:
         return f"{len(different)} materials"
@@ -55,7 +55,7 @@ def materials_text(materials: Collection[StVK | LinearElastic]) -> str:
 
 
 def viscosity_text(damping: ReducedStrainRateDamping, region: int | None = None) -> str:
-    """Return phi and psi of a region; without one, where all are the same, or how many differ."""
+    """Return phi and psi of a region; for None those of all regions, or the number of different."""
     regions = damping.phi if region is None else [region]
     different = {(damping.phi[one], damping.psi[one]) for one in regions}
     if len(different) > 1:

@@ -75,7 +75,7 @@ def load(name: str) -> Surface:
         If there is no sample of that name.
     """
     file = path(name)
-    # imported late, so that paths can be asked for before the package is built
+    # imported late, so that paths are available before the package is built
     import reducedfem
 
     return reducedfem.read_surface(file)

@@ -10,10 +10,10 @@ Every surface is in metres, closed, two-manifold and oriented outwards. The
 module needs NumPy only, never the compiled part of the package, so that the
 samples can be remade before anything is built.
 
-The files are the same byte for byte on every machine: coordinates are rounded
-to a micrometre before they are printed, which hides the last-bit differences
-between mathematical libraries. (A test keeps every coordinate clear of the
-half-way points where such a difference could still show.)
+The files are identical on every machine: coordinates are rounded to a
+micrometre before they are printed, which removes last-bit differences between
+mathematical libraries. (A test verifies that no coordinate lies near a rounding
+boundary.)
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ Vertices = NDArray[np.float64]
 Triangles = NDArray[np.int32]
 Surface = tuple[Vertices, Triangles]
 
-#: Decimals kept in the files. A micrometre is a thousandth of the smallest
-#: feature of any sample, and no number then needs more than six digits.
+#: Decimals in the files. A micrometre is a thousandth of the smallest feature
+#: of all samples, and six digits suffice.
 DECIMALS = 6
 
 
@@ -53,8 +53,8 @@ def _loft(
     Parameters
     ----------
     rings : (m, n, 3) array
-        Rings of `n` points, each counter-clockwise when seen by someone
-        towards whom the rings advance.
+        Rings of `n` points, counter-clockwise for a viewer towards whom the
+        rings advance.
     ends : pair of points or None
         The points to which the first and the last ring are fanned. None joins
         the last ring back to the first, which gives a torus.
@@ -62,7 +62,7 @@ def _loft(
     Returns
     -------
     vertices : (v, 3) array
-        The rings one after another, then the two end points if any.
+        Points of all rings in order, then the two end points if given.
     triangles : (t, 3) array of int32
         Outward-oriented triangles.
     """
@@ -140,8 +140,8 @@ def _rod(
     sides : int
         Number of corners of the cross-section.
     step : float
-        Longest distance between cross-sections. It keeps long rods from
-        being made of slivers.
+        Longest distance between cross-sections, which avoids long thin
+        triangles.
     """
     start, stop = np.asarray(start, dtype=float), np.asarray(stop, dtype=float)
     length = float(np.linalg.norm(stop - start))
@@ -282,7 +282,7 @@ def spoon(
         depth = bowl_depth * oval(x) * _smoothstep(x, neck - 0.004, middle)
         return rim_height(x) - depth * (1.0 - (y / half_width(x)) ** 2)
 
-    # sections crowd together where the outline turns round at either end
+    # dense sections at both ends, where the outline is strongly curved
     handle_end = end_radius * (1.0 - np.cos(0.5 * np.pi * np.arange(1, 6) / 6))
     straight = np.linspace(end_radius, middle, along)
     tip = middle + half_bowl * np.sin(0.5 * np.pi * np.arange(1, 16) / 16)
@@ -423,10 +423,9 @@ def bridge(
             foot, head = (x_hanger, y, bottom), (x_hanger, y, top)
             parts.append(_rod(foot, head, rod_radius, 8, 0.03))
 
-    # Braces only where the arches are high enough to pass under them, and a
-    # little below their axes: where a brace meets a hanger the two must not
-    # share points, or a program that merges equal points would join them into
-    # something that is no longer a manifold.
+    # Braces connect the arches only where there is clearance below, slightly
+    # below the axes of the arches: a brace and a hanger must not share points,
+    # because merging equal points would then give a non-manifold surface.
     reach = 0.2 * clear
     for x_brace in np.linspace(0.5 * span - reach, 0.5 * span + reach, braces).tolist():
         z = float(arch_z(x_brace)) - 0.2 * arch_diameter
@@ -448,7 +447,7 @@ def hose(
 
     The axis starts at the origin towards +x, so that one end face lies in the
     plane x = 0 (the end to clamp), and stays in the plane y = 0. It is made of
-    two circular arcs of equal length that bend opposite ways.
+    two circular arcs of equal length with opposite curvature.
 
     Parameters
     ----------

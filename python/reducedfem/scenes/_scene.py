@@ -1,4 +1,4 @@
-"""Options that the sessions of all scenes share, documented and checked in one place."""
+"""Common options of the sessions of all scenes: documentation and checks."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from reducedfem.scenes import shapes
 
 __all__ = ["scene"]
 
-# what a scene makes itself, and gives to its session
+# arguments of a session that the scene makes itself
 _MADE = ("coupling", "simulation", "field_simulation")
 _OPTIONS = {
-    "cheat": "Whether the hand pulls and levers.",
-    "points": "Of the shell of what is not held, or of each of them.",
-    "resolution": "Voxels of the field of what is held, along its longest side.",
-    "r": f"Reduced coordinates of each body that deforms, 1 to {shapes.MOST_R}.",
+    "cheat": "True: the hand pulls and levers.",
+    "points": "Number of points of the shell of each body that is not held.",
+    "resolution": "Voxels of the field of the held object, along its longest side.",
+    "r": f"Number of reduced coordinates of each deformable body, 1 to {shapes.MOST_R}.",
 }
-# of their pointshells, where those are not as many as by default
+# levels of pointshells, if not the default
 _LEVELS = {"statue": 7}
 _DOC = """{summary}
 
     Parameters
     ----------
     device
-        Device that the hand holds; None: a simulated hand, which does all this in ten seconds.
+        Device that the hand holds; None: a simulated hand, with a motion of ten seconds.
 {own}
     **options
-        Of `HapticSession`, but for those that the scene makes: {made}.
+        Options of `HapticSession`, except those that the scene makes: {made}.
 
     Returns
     -------
@@ -49,25 +49,26 @@ _DOC = """{summary}
     Raises
     ------
     InputError, InputTypeError
-        An option that there is not, or with a value that is not allowed: before anything is
+        An option is unknown or has a value that is not allowed; raised before anything is
         built.
     FileFormatError
-        The file for the records cannot be written: likewise.
+        The file for the records cannot be written; likewise.
     """
 
 
 def scene(make: Callable[..., HapticSession]) -> Callable[..., HapticSession]:
-    """Return the session of a scene that refuses wrong options before it takes time to build.
+    """Wrap the function of a scene: check options before building, complete the docstring.
 
     Parameters
     ----------
     make
-        Builds it: a function ``session(device=None, *, points=..., **options)``, whose
-        documentation is one line; the rest of it, the same for all, is added.
+        Function ``session(device=None, *, points=..., **options)`` that builds the session, with
+        a one-line docstring; the common sections are added to it.
 
     Returns
     -------
     callable
+        Function with the same arguments.
     """
     name, own = make.__module__.rpartition(".")[2], _names(make)
 
@@ -79,14 +80,14 @@ def scene(make: Callable[..., HapticSession]) -> Callable[..., HapticSession]:
         return make(device, **options)
 
     told = "\n".join(f"    {option}\n        {_OPTIONS[option]}" for option in own)
-    # without documentation, as under python -OO, there is none to add to
+    # python -OO removes docstrings
     if make.__doc__ is not None:
         session.__doc__ = _DOC.format(summary=make.__doc__, own=told, made=", ".join(_MADE))
     return session
 
 
 def _names(function: Callable[..., Any]) -> list[str]:
-    """Return what is given by name."""
+    """Return the names of the keyword-only arguments."""
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
 
@@ -100,7 +101,7 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
                 f"{', '.join(theirs)}{did_you_mean(option, (*own, *theirs))}"
             )
     levels = _LEVELS.get(name, 5)
-    fewest = (4**levels + 4) // 6  # with one on the first level, rounded
+    fewest = (4**levels + 4) // 6  # one point on the first level, rounded
     points = count(options.get("points", fewest), "points")
     if points < fewest:
         raise InputError(
@@ -112,7 +113,7 @@ def _refuse(name: str, own: list[str], device: Device | None, options: dict[str,
         count(options.get("r", 1), "r", shapes.MOST_R)
     for option in ("cheat", "coupled"):
         flag(options.get(option, False), option)
-    # a session of nothing at all refuses what theirs would
+    # a minimal session checks the options of sessions
     tree = PointTree(Pointshell([[0.0, 0.0, 0.0]], [[0.0, 0.0, 1.0]]))
     contact = PenaltyContact(tree, SphereField((0.0, 0.0, 0.0), 1.0), 1.0)
     tried = {n: value for n, value in options.items() if n in theirs and n != "coupled"}

@@ -1,11 +1,10 @@
-"""The alpha puzzle: two bent tubes that come apart in one way only.
+"""The alpha puzzle: two bent tubes that separate by one motion only.
 
-The tubes are helices of one and a half turns, one between the turns of the other. A screw about
-their axis takes each helix to itself, so that the one that is held can be turned out without
-touching the other: the motion that solves the puzzle is known in closed form. The hand makes it
-with errors larger than the gap. Or it cheats: it pulls to the side and levers. Then the tubes
-stay linked, because the coupling gives way where a lever gets deeper than is allowed, and lets
-nothing get twice as deep.
+The tubes are helices of one and a half turns, one between the turns of the other. A screw motion
+about their axis maps each helix to itself and separates them without contact, so that the solution
+is known in closed form. The hand follows it with errors larger than the gap. With ``cheat=True`` it
+pulls to the side and levers instead; the tubes stay linked, because the depth limiter of the
+coupling bounds the penetration.
 """
 
 from __future__ import annotations

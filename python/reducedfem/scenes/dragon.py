@@ -1,8 +1,7 @@
-"""A dragon that deforms, and a club: 256,000 points, 15 reduced coordinates.
+"""A deformable dragon and a rigid club: 256,000 points, 15 reduced coordinates.
 
-The dragon, whose tail is held on the ground, rears up; it is the shell. The club, a ball on a
-stick, is rigid: it strokes the comb on the dragon's back, pushes its neck, passes over its head
-and slaps its cheek.
+The dragon, fixed at its tail, is the shell. The club, a ball on a stick, is held: it strokes the
+comb on the back, pushes the neck, passes over the head and hits the cheek.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ def session(
     r: int = 15,
     **options: Any,
 ) -> rf.HapticSession:
-    """Return a session of a dragon that deforms, and a club."""
+    """Return a session of a deformable dragon and a club."""
     dragon = shapes.dragon()
     model = shapes.soften(dragon, lambda x: x[:, 0] < -0.05, r, young=2e5)
     tree = rf.PointTree(rf.Pointshell.from_surface(dragon, points, resolution=resolution), model)
@@ -33,7 +32,7 @@ def session(
     club = ball | rf.CapsuleField((0, 0, 0), (0, -0.1, 0), 0.008)
     field = rf.DistanceField.from_field(club, resolution, expand=1.2)
     contact = rf.PenaltyContact(tree, field)
-    places = [  # of the middle of the ball
+    places = [  # centre of the ball
         *((-0.1, 0, 0.1), (-0.07, 0, 0.066), (0.0, 0, 0.072), (0.03, 0, 0.11), (-0.02, 0, 0.17)),
         *((0.07, 0, 0.24), (0.09, 0, 0.2), (0.13, 0, 0.2), (0.08, 0, 0.17), (0.1, -0.07, 0.18)),
         *((0.1, -0.02, 0.18), (0.1, -0.01, 0.16), (-0.1, -0.05, 0.1)),

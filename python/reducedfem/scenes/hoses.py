@@ -1,8 +1,8 @@
 """A rigid part between two hoses: several contacts, several simulations.
 
-The hoses cross each other and are held at both ends; each deforms by a reduced model of its
-own, under a shell of its own. The part, a valve with a pipe through it, is pushed in between them,
-pressed down on the lower one and lifted against the upper one.
+The hoses cross each other and are fixed at both ends; each has its own reduced model and shell.
+The held part, a valve with a pipe through it, is pushed in between them, pressed down on the lower
+one and lifted against the upper one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A peg with a cross for a section, and the hole in a block that matches it.
+"""A peg with a cross-shaped section and a block with a matching hole.
 
-The peg is held; the block, from which it was cut with some clearance, is the shell. The hand
-comes askew, finds the hole, presses the peg home, tries to turn it there, and pulls it out:
-very large conforming contact, on all sides at once.
+The peg is held; the block, with a clearance of 0.4 mm, is the shell. The hand approaches at an
+angle, finds the hole, inserts the peg, tries to turn it and pulls it out: large conforming contact
+on all sides at once.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def session(
     contact = rf.PenaltyContact(tree, peg, grasp=(0, 0, 0.04))
     keys = [
         (0.02, -0.01, 0.09, 0.1, 0.2, 0.3),
-        (0.004, 0.003, 0.071, 0.05, 0.05, 0.1),  # it stands on the block, beside the hole
+        (0.004, 0.003, 0.071, 0.05, 0.05, 0.1),  # on the block, beside the hole
         (-0.001, 0, 0.069, 0, 0.01, 0),
         (0, 0, 0.0695, 0, 0, 0),
-        (0, 0.0005, 0.036, 0, -0.01, 0),  # home, and pressed
+        (0, 0.0005, 0.036, 0, -0.01, 0),  # fully inserted, under pressure
         (0.002, 0, 0.036, 0.02, 0, 0.2),
         (-0.002, 0.002, 0.036, 0, 0.05, -0.2),
         (0.001, -0.001, 0.06, 0.02, 0, 0.02),

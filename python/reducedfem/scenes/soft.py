@@ -1,11 +1,11 @@
 """A soft paddle and a soft post: deformable against deformable.
 
-The paddle is held at its handle and bends by a reduced model, which its distance field follows
-with 40 proxies (Barbic 2007, section 3.12). The post stands on the ground, under a shell that
-deforms by another one. The paddle presses on the head of the post, slides off, and slaps it.
+The paddle is held at its handle; its distance field follows its reduced model by 40 proxies
+(Barbic 2007, section 3.12). The post stands on the ground; its shell deforms by another reduced
+model. The paddle presses on the head of the post, slides off and hits it.
 
-While the edge of the blade slides off, the points that it touches come and go, which is felt as a
-slight roughness; a shell of more points is smoother.
+While the edge of the blade slides off, the set of touching points changes, which is felt as a
+slight roughness; more points are smoother.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """A statue and an axe: rigid against rigid, a million points.
 
-The statue, a figure with folds on a base, is the shell. The axe that is held has a blade between
-two balls that cut each other, and a capsule for a handle. It chops, goes round the statue, pressed
-against it, and down its side: the knight and the axe of Barbic 2007 in kind.
+The statue, a figure with folds on a base, is the shell. The held axe has a blade, the intersection
+of two spheres, and a capsule as a handle. It chops, moves around the statue under pressure, and
+down its side, similar to the knight and the axe of Barbic 2007.
 """
 
 from __future__ import annotations
