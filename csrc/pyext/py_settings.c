@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 // Raises the error of a value of another kind; keeps an exception that is not about it.
 static int refuse(py_state *state, const rf_setting *s, const char *of, const char *wanted,
@@ -15,10 +16,10 @@ static int refuse(py_state *state, const rf_setting *s, const char *of, const ch
 }
 
 static int integer_in(py_state *state, const rf_setting *s, PyObject *value, const char *of,
-                      long long low, long long high, long long *out) {
+                      const char *wanted, long long low, long long high, long long *out) {
   *out = PyLong_AsLongLong(value);
   if (!PyErr_Occurred() && *out >= low && *out <= high) return 0;
-  return refuse(state, s, of, "an int of its size", value);
+  return refuse(state, s, of, wanted, value);
 }
 
 static int doubles_in(py_state *state, const rf_setting *s, PyObject *value, const char *of,
@@ -27,11 +28,13 @@ static int doubles_in(py_state *state, const rf_setting *s, PyObject *value, con
     *to = PyFloat_AsDouble(value);
     return PyErr_Occurred() ? refuse(state, s, of, "a number", value) : 0;
   }
+  char wanted[32];
+  snprintf(wanted, sizeof wanted, "a tuple of %d numbers", s->count);
   if (!PyTuple_Check(value) || PyTuple_GET_SIZE(value) != s->count)
-    return refuse(state, s, of, "a tuple of its length", value);
+    return refuse(state, s, of, wanted, value);
   for (int i = 0; i < s->count; ++i) {
     to[i] = PyFloat_AsDouble(PyTuple_GET_ITEM(value, i));
-    if (PyErr_Occurred()) return refuse(state, s, of, "a tuple of numbers", value);
+    if (PyErr_Occurred()) return refuse(state, s, of, wanted, value);
   }
   return 0;
 }
@@ -44,15 +47,15 @@ static int value_in(py_state *state, const rf_setting *s, PyObject *value, const
   switch (s->kind) {
     case RF_SETTING_DOUBLE: return doubles_in(state, s, value, of, field);
     case RF_SETTING_INT32:
-      st = integer_in(state, s, value, of, INT32_MIN, INT32_MAX, &number);
+      st = integer_in(state, s, value, of, "an int of 32 bits", INT32_MIN, INT32_MAX, &number);
       *(int32_t *)field = (int32_t)number;
       return st;
     case RF_SETTING_INT64:
-      st = integer_in(state, s, value, of, INT64_MIN, INT64_MAX, &number);
+      st = integer_in(state, s, value, of, "an int of 64 bits", INT64_MIN, INT64_MAX, &number);
       *(int64_t *)field = number;
       return st;
     case RF_SETTING_UINT32:
-      st = integer_in(state, s, value, of, 0, UINT32_MAX, &number);
+      st = integer_in(state, s, value, of, "an unsigned int of 32 bits", 0, UINT32_MAX, &number);
       *(uint32_t *)field = (uint32_t)number;
       return st;
     case RF_SETTING_BOOL:

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -28,7 +29,7 @@ static int create_or_fail(pthread_t *thread, const pthread_attr_t *attributes,
 }
 
 #define pthread_create create_or_fail
-#include "haptic/session.c"
+#include "haptic/session_start.c"
 #undef pthread_create
 
 #include "no_contact.h"
@@ -70,7 +71,7 @@ static void close_hand(void *self) {
 static rf_status read_hand(void *self, double time_s, rf_device_sample *out) {
   (void)self;
   atomic_fetch_add(has_denormals() ? &with_denormals : &without_denormals, 1);
-  while (atomic_load(&hang)) nap(1e-3);
+  while (atomic_load(&hang)) rf_session_nap(1e-3);
   *out = (rf_device_sample){.pose = {.quaternion = {1.0}}, .count = (uint64_t)(1e6 * time_s) + 1};
   return RF_OK;
 }
@@ -117,7 +118,7 @@ static void *look_on(void *context) {
     const rf_loop *loop = rf_session_loop(session);
     if (rf_histogram_percentile_rt(&loop->compute, 0.5) < 0.0) exit(2);
     (void)status();
-    nap(1e-4);
+    rf_session_nap(1e-4);
   }
   free(state);
   return NULL;
@@ -138,7 +139,7 @@ static void stop(void) {
 }
 
 static void wait_for(int64_t ticks) {
-  while (status().phase == RF_SESSION_RUNNING && status().ticks < ticks) nap(1e-3);
+  while (status().phase == RF_SESSION_RUNNING && status().ticks < ticks) rf_session_nap(1e-3);
 }
 
 // all cycles so far, in the order of time
@@ -234,7 +235,7 @@ int main(int n_arguments, char **arguments) {
   session->set.stall_s = 0.05;
   CHECK(start(file) >= 0);
   atomic_store(&hang, true);
-  while (!atomic_load(&halted)) nap(1e-3);
+  while (!atomic_load(&halted)) rf_session_nap(1e-3);
   atomic_store(&hang, false);
   stop();
   CHECK(status().phase == RF_SESSION_FAILED && opened == 0);
