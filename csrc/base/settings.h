@@ -10,7 +10,8 @@ typedef enum rf_setting_kind {
   RF_SETTING_INT32,
   RF_SETTING_INT64,
   RF_SETTING_UINT32,
-  RF_SETTING_BOOL
+  RF_SETTING_BOOL,
+  RF_SETTING_ARRAY  // const double *, of a length that the binding knows; NULL: none
 } rf_setting_kind;
 
 typedef struct rf_setting {
@@ -19,5 +20,9 @@ typedef struct rf_setting {
   rf_setting_kind kind;
   int count;  // numbers of an array of doubles; 0: one value
 } rf_setting;
+
+// One row of a table: the setting `name` is the `field` of the struct `of`.
+#define RF_SETTING(of, name, field, kind, count) \
+  {name, offsetof(of, field), RF_SETTING_##kind, count}
 
 #endif

@@ -12,6 +12,9 @@
 #ifndef RF_CONTACT_LAW_H
 #define RF_CONTACT_LAW_H
 
+#include <stddef.h>
+
+#include "base/settings.h"
 #include "base/status.h"
 #include "contact/points.h"
 #include "pointshell/tree.h"
@@ -29,18 +32,24 @@ typedef struct rf_contact_rows {
 
 // Real-time functions of a law: every member is set to a function whose name ends in _rt.
 typedef struct rf_contact_law_rt {
-  // one indirect call a block of points
+  // A cycle begins: a law with a state keeps that of the last one.
+  void (*begin)(void *self);
+  // Answers a block of points, one indirect call each.
   void (*respond)(void *self, const rf_contact_points *points, rf_contact_rows *rows);
   // The field object is held by a coupling of this stiffness, N/m, from now on: a law with an
   // automatic stiffness follows it, others do nothing.
   void (*suit)(void *self, double coupling_n_per_m);
+  // Forgets all earlier cycles.
+  void (*reset)(void *self);
 } rf_contact_law_rt;
 
 // A kind of law: its life cycle, and its real-time functions.
 typedef struct rf_contact_law_kind {
   const char *name;
   const rf_contact_law_rt *rt;
-  // settings: those of the kind; the tree is borrowed
+  const rf_setting *settings;  // by name, of the kind's own struct; arrays have n_points entries
+  size_t settings_bytes;       // of that struct
+  // Copies the settings; borrows the tree.
   rf_status (*create)(const void *settings, const rf_point_tree *tree, void **self, rf_error *err);
   rf_status (*copy)(const void *from, void **self, rf_error *err);
   void (*release)(void *self);  // NULL is fine

@@ -57,9 +57,19 @@ static rf_status copy(const void *from, void **self, rf_error *err) {
   return make(law->stiffness_n_per_m, law->automatic, law->n_points, each, self, err);
 }
 
+#define SETTING(name, field, kind) RF_SETTING(rf_penalty_law_settings, name, field, kind, 0)
+static const rf_setting SETTINGS[] = {
+    SETTING("stiffness", stiffness_n_per_m, DOUBLE),
+    SETTING("each", each, ARRAY),
+    SETTING("automatic", automatic, BOOL),
+    {0},
+};
+
 const rf_contact_law_kind rf_penalty_law_kind = {
     .name = "penalty",
     .rt = &rf_penalty_law_rt,
+    .settings = SETTINGS,
+    .settings_bytes = sizeof(rf_penalty_law_settings),
     .create = create,
     .copy = copy,
     .release = release,

@@ -27,4 +27,13 @@ static void suit_rt(void *self, double coupling_n_per_m) {
   law->by_point = false;
 }
 
-const rf_contact_law_rt rf_penalty_law_rt = {.respond = respond_rt, .suit = suit_rt};
+// The law has no state.
+static void begin_rt(void *self) { (void)self; }
+static void reset_rt(void *self) { (void)self; }
+
+const rf_contact_law_rt rf_penalty_law_rt = {
+    .begin = begin_rt,
+    .respond = respond_rt,
+    .suit = suit_rt,
+    .reset = reset_rt,
+};

@@ -30,10 +30,10 @@
 #include "pointshell/tree.h"
 
 // A node of the level above that was not clear, again on this level; its force is counted there.
-typedef struct rf_contact_copy {
+typedef struct rf_contact_revisit {
   int32_t place;
   double distance;
-} rf_contact_copy;
+} rf_contact_revisit;
 
 typedef struct rf_contact_search {
   // settings
@@ -60,7 +60,7 @@ typedef struct rf_contact_search {
   double *due;                        // m                                        (node[n_levels])
 
   // queues: nodes of this level and of the next
-  rf_contact_copy *copies[2];
+  rf_contact_revisit *copies[2];
   int32_t *fresh[2];
   int32_t n_copies, n_fresh;  // of the queue that is being filled
 

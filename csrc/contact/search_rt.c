@@ -40,7 +40,8 @@ static void descend(rf_contact_search *s, int32_t level, int32_t place, double d
   const rf_point_tree *t = s->tree;
   const int next = (level + 1) & 1;
   // on the deepest level a copy has nothing left to do
-  if (level + 2 < t->n_levels) s->copies[next][s->n_copies++] = (rf_contact_copy){place, distance};
+  if (level + 2 < t->n_levels)
+    s->copies[next][s->n_copies++] = (rf_contact_revisit){place, distance};
   const int32_t *child = t->child + level + t->node[level] + place;
   for (int32_t k = child[0]; k < child[1]; ++k) s->fresh[next][s->n_fresh++] = k;
   // read first on the next level
@@ -66,7 +67,7 @@ static bool clear(rf_contact_search *s, int32_t level, int64_t node, double dist
 // ---- nodes that are due, moved to the front of their queue; the others are still clear
 
 static int32_t keep_due_copies(rf_contact_search *s, int32_t level, int32_t n,
-                               rf_contact_copy *list) {
+                               rf_contact_revisit *list) {
   const double *due = s->due + s->tree->node[level], travel = s->travel[level];
   const bool asked = s->clearance > 0.0;
   double first = INFINITY;
@@ -100,7 +101,7 @@ static int32_t keep_due_fresh(rf_contact_search *s, int32_t level, int32_t n, in
 // ---- nodes of a level; both functions return how many are done when the time runs out
 
 static int32_t render_copies(rf_contact_search *s, rf_contact_budget *b, int32_t level, int32_t n,
-                             const rf_contact_copy *list) {
+                             const rf_contact_revisit *list) {
   const rf_point_tree *t = s->tree;
   int64_t node[BLOCK];
   double radius[BLOCK];
@@ -109,7 +110,7 @@ static int32_t render_copies(rf_contact_search *s, rf_contact_budget *b, int32_t
         !rf_contact_budget_lap_rt(b, level, RF_CONTACT_COPY_COST, n - first, s->touching))
       return first;
     const int32_t count = n - first < BLOCK ? n - first : BLOCK;
-    const rf_contact_copy *block = list + first;
+    const rf_contact_revisit *block = list + first;
     for (int32_t k = 0; k < BLOCK && first + BLOCK + k < n; ++k)
       rf_point_tree_prefetch_bound_rt(t, t->node[level] + block[BLOCK + k].place);
     for (int32_t k = 0; k < count; ++k) node[k] = t->node[level] + block[k].place;
@@ -199,7 +200,7 @@ static void begin_tree(rf_contact_search *s, rf_contact_budget *b) {
 // the time runs out.
 static bool render_level(rf_contact_search *s, rf_contact_budget *b, int32_t level,
                          const rf_contact_queue *queued) {
-  rf_contact_copy *copies = s->copies[level & 1];
+  rf_contact_revisit *copies = s->copies[level & 1];
   int32_t *fresh = s->fresh[level & 1];
   int32_t n_copies = queued->copies, n_fresh = queued->fresh;
   if (s->coherence) {

@@ -5,8 +5,7 @@ static rf_status plan(const rf_motion_settings *set, void *out, rf_error *err) {
   return RF_OK;
 }
 
-static const rf_setting SETTINGS[] = {{"dt", offsetof(rf_motion_settings, dt_s), RF_SETTING_DOUBLE},
-                                      {0}};
+static const rf_setting SETTINGS[] = {RF_SETTING(rf_motion_settings, "dt", dt_s, DOUBLE, 0), {0}};
 
 const rf_scheme rf_central = {.name = "central",
                               .is_explicit = true,

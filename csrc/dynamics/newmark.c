@@ -31,13 +31,11 @@ static rf_status plan(const rf_motion_settings *set, void *out, rf_error *err) {
   return RF_OK;
 }
 
-#define SETTING(name, field, kind) {name, offsetof(rf_motion_settings, field), kind}
-static const rf_setting SETTINGS[] = {SETTING("dt", dt_s, RF_SETTING_DOUBLE),
-                                      SETTING("beta", beta, RF_SETTING_DOUBLE),
-                                      SETTING("gamma", gamma, RF_SETTING_DOUBLE),
-                                      SETTING("newton_max", newton_max, RF_SETTING_INT32),
-                                      SETTING("tol", tolerance, RF_SETTING_DOUBLE),
-                                      {0}};
+#define SETTING(name, field, kind) RF_SETTING(rf_motion_settings, name, field, kind, 0)
+static const rf_setting SETTINGS[] = {
+    SETTING("dt", dt_s, DOUBLE),       SETTING("beta", beta, DOUBLE),
+    SETTING("gamma", gamma, DOUBLE),   SETTING("newton_max", newton_max, INT32),
+    SETTING("tol", tolerance, DOUBLE), {0}};
 
 const rf_scheme rf_newmark = {.name = "newmark",
                               .plan_bytes = sizeof(rf_newmark_plan),

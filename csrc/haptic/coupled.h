@@ -37,7 +37,7 @@
 #define RF_HAPTIC_COUPLED_H
 
 #include "base/status.h"
-#include "contact/penalty.h"
+#include "contact/contact.h"
 #include "coupling/virtual_coupling.h"
 #include "dynamics/motion.h"
 

@@ -84,14 +84,14 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
   RF_ALLOC(t, 1);
   t->set = *set;
   t->n_parts = n_contacts;
-  rf_penalty_grasp(contacts[0].penalty, t->grasp_m);
+  rf_contact_grasp(contacts[0].contact, t->grasp_m);
   for (int32_t k = 0; k < n_contacts; ++k) {
     rf_tick_part *part = &t->part[k];
-    const rf_penalty *penalty = contacts[k].penalty;
-    const int32_t r = rf_penalty_coordinates(penalty);
-    const int32_t of_field = rf_penalty_field_coordinates(penalty);
+    const rf_contact *contact = contacts[k].contact;
+    const int32_t r = rf_contact_coordinates(contact);
+    const int32_t of_field = rf_contact_field_coordinates(contact);
     double grasp[3];
-    rf_penalty_grasp(penalty, grasp);
+    rf_contact_grasp(contact, grasp);
     if (memcmp(grasp, t->grasp_m, sizeof grasp) != 0) {
       st = rf_fail(
           err, RF_ERR_ARG,
@@ -112,7 +112,7 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
                    (int)k, (int)of_field, (int)(field ? field->n : 0));
       goto done;
     }
-    RF_TRY(rf_penalty_copy(penalty, &part->penalty, err));
+    RF_TRY(rf_contact_copy(contact, &part->contact, err));
     if (contacts[k].shell)
       RF_TRY(copy_simulation(contacts[k].shell, k, set->dt_s, &part->shell, &part->steps, err));
     RF_ALLOC(part->reduced, r + 1);
@@ -123,7 +123,7 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
     RF_ALLOC(t->field_sum, field->n);
   }
   for (int32_t k = 0; field && k < n_contacts; ++k) {
-    if (rf_penalty_field_coordinates(contacts[k].penalty) != 0) continue;
+    if (rf_contact_field_coordinates(contacts[k].contact) != 0) continue;
     st = rf_fail(err, RF_ERR_ARG,
                  "field_simulation is given, but the field of contact %d does not deform: it takes "
                  "a DeformedField",
@@ -145,7 +145,7 @@ done:
 void rf_tick_free(rf_tick *t) {
   if (!t) return;
   for (int32_t k = 0; k < t->n_parts; ++k) {
-    rf_penalty_free(t->part[k].penalty);
+    rf_contact_free(t->part[k].contact);
     rf_motion_free(t->part[k].shell);
     rf_free(t->part[k].reduced);
   }

@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "contact/penalty.h"
+#include "contact/contact.h"
 #include "coupling/dynamic_coupling.h"
 #include "coupling/virtual_coupling.h"
 #include "coupling/workspace.h"
@@ -94,7 +94,7 @@ enum {
 
 // A contact, and the simulation of its shell (NULL: the shell stays at rest).
 typedef struct rf_tick_contact {
-  const rf_penalty *penalty;
+  const rf_contact *contact;
   const rf_motion *shell;
 } rf_tick_contact;
 

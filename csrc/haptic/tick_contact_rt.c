@@ -26,21 +26,21 @@ static rf_status touch(rf_tick *t, double processor_us, rf_coupling_load *load,
   if (t->field) memset(t->field_sum, 0, (size_t)t->field->n * sizeof *t->field_sum);
   for (int32_t k = 0; k < t->n_parts; ++k) {
     rf_tick_part *part = &t->part[k];
-    rf_penalty_result found;
-    rf_penalty_ask_clearance_rt(part->penalty, bounded);
+    rf_contact_result found;
+    rf_contact_ask_clearance_rt(part->contact, bounded);
     if (t->set.budget_us > 0.0) {
       // Equal parts of the remaining budget, in processor time: a pause of the machine in the first
       // contact must not starve the others, whose forces would jump for one cycle.
       const double spent_us = k > 0 ? rf_processor_us_rt() - processor_us : 0.0;
       const double left = t->set.budget_us - t->rest_us - spent_us;
-      rf_penalty_set_budget_rt(part->penalty, fmax(left / (t->n_parts - k), 1.0));
+      rf_contact_set_budget_rt(part->contact, fmax(left / (t->n_parts - k), 1.0));
     }
     if (t->field) {
-      const rf_status st = rf_penalty_deform_field_rt(part->penalty, t->field->q);
+      const rf_status st = rf_contact_deform_field_rt(part->contact, t->field->q);
       if (st < 0) return st;
     }
     const rf_status st =
-        rf_penalty_evaluate_rt(part->penalty, &pose, part->shell ? part->shell->q : NULL, -1,
+        rf_contact_evaluate_rt(part->contact, &pose, part->shell ? part->shell->q : NULL, -1,
                                &found, part->reduced, t->field ? t->field_reduced : NULL,
                                t->coupled ? rf_coupled_blocks_rt(t->coupled, k) : NULL);
     if (st < 0) return st;

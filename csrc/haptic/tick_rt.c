@@ -63,7 +63,7 @@ void rf_tick_set_coupling_rt(rf_tick *t, const rf_tick_settings *set) {
   t->set.coupling = set->coupling;
   t->set.dynamics = set->dynamics;
   for (int32_t k = 0; t->set.suited && k < t->n_parts; ++k)
-    rf_penalty_suit_coupling_rt(t->part[k].penalty, new->stiffness_n_per_m);
+    rf_contact_suit_coupling_rt(t->part[k].contact, new->stiffness_n_per_m);
 }
 
 // Ends a failed cycle: disables output and sends zero.

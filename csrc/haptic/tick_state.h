@@ -10,7 +10,7 @@
 #include "haptic/tick.h"
 
 typedef struct rf_tick_part {
-  rf_penalty *penalty;
+  rf_contact *contact;
   rf_motion *shell;  // NULL: at rest
   int64_t steps;     // steps of the shell in a cycle
   double *reduced;   // reduced force on the shell                                     (r)

@@ -1,10 +1,10 @@
-// The type _core.Contact: penalty contact of a point-tree with a distance field.  A lock guards
+// The type _core.Contact: contact of a point-tree with a distance field.  A lock guards
 // each object, so that threads may share it.
 #include <string.h>
 
 #include "base/alloc.h"
+#include "contact/contact.h"
 #include "contact/fit.h"
-#include "contact/penalty.h"
 #include "linalg/dense_rt.h"
 #include "pyext/py_contact.h"
 #include "pyext/py_convert.h"
@@ -13,72 +13,89 @@
 #include "pyext/py_object.h"
 #include "pyext/py_point_tree.h"
 #include "pyext/py_reduced.h"
+#include "pyext/py_settings.h"
 
-static rf_penalty *self_penalty(PyObject *self) { return py_held(self); }
+static rf_contact *self_contact(PyObject *self) { return py_held(self); }
 
-static void release(void *penalty) { rf_penalty_free(penalty); }
+static void release(void *contact) { rf_contact_free(contact); }
 
-const rf_penalty *py_contact_get(py_state *state, PyObject *object) {
+const rf_contact *py_contact_get(py_state *state, PyObject *object) {
   return py_require_type(state, object, PY_CONTACT, "contact", "PenaltyContact") < 0
              ? NULL
-             : self_penalty(object);
+             : self_contact(object);
+}
+
+#define SETTING(name, field, kind, count) RF_SETTING(rf_contact_settings, name, field, kind, count)
+static const rf_setting SETTINGS[] = {
+    SETTING("warm_nodes", warm_nodes, INT32, 0), SETTING("cold_ratio", cold_ratio, DOUBLE, 0),
+    SETTING("budget_us", budget_us, DOUBLE, 0),  SETTING("max_points", max_points, INT32, 0),
+    SETTING("coherence", coherence, BOOL, 0),    SETTING("along_normal", along_normal, BOOL, 0),
+    SETTING("grasp", grasp_m, DOUBLE, 3),        {0},
+};
+
+// Converts the settings of a law: memory for rf_free, or NULL.
+static void *law_in(py_state *state, const char *name, PyObject *dict, const rf_point_tree *tree,
+                    PyObject *held) {
+  const rf_contact_law_kind *kind = rf_contact_law_find(name);
+  if (!kind) return py_fail(state, PY_INPUT_ERROR, "there is no contact law named %s", name);
+  void *law = rf_alloc(1, kind->settings_bytes);
+  if (!law) return PyErr_NoMemory();
+  if (py_settings_arrays_in(state, dict, name, kind->settings, tree->n_points, held, law) == 0)
+    return law;
+  rf_free(law);
+  return NULL;
+}
+
+static int distance_in(py_state *state, PyObject *field, rf_contact_distance *to) {
+  if (PyObject_TypeCheck(field, state->types[PY_DEFORMED_FIELD]))
+    to->deformed = py_deformed_field_get(state, field);
+  else
+    to->field = py_field_get(state, field);
+  return to->field || to->deformed ? 0 : -1;
 }
 
 static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *tree_obj, *field_obj, *weights_obj, *grasp_obj, *each_obj = Py_None;
-  PyObject *kept = NULL, *self = NULL;
-  py_in weights = {0}, each = {0}, grasp = {0};
-  rf_penalty_settings set = {0};
-  rf_penalty_law_settings law = {0};
-  int coherence, normal, warm_nodes, max_points, automatic = 0;
+  PyObject *tree_obj, *field_obj, *weights_obj, *law_obj, *settings_obj;
+  PyObject *kept = NULL, *held = NULL, *self = NULL;
+  const char *name;
+  py_in weights = {0};
+  rf_contact_distance distance = {0};
+  rf_contact_settings set = {0};
+  void *law = NULL;
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OOOdiddippO|Op:Contact", &tree_obj, &field_obj, &weights_obj,
-                        &law.stiffness_n_per_m, &warm_nodes, &set.cold_ratio, &set.budget_us,
-                        &max_points, &coherence, &normal, &grasp_obj, &each_obj, &automatic))
+  if (!PyArg_ParseTuple(args, "OOOsOO:Contact", &tree_obj, &field_obj, &weights_obj, &name,
+                        &law_obj, &settings_obj))
     return NULL;
-  set.warm_nodes = warm_nodes;
-  set.max_points = max_points;
-  set.coherence = coherence;
-  set.along_normal = normal;
-  law.automatic = automatic;
   const rf_point_tree *tree = py_point_tree_get(state, tree_obj);
-  rf_contact_distance distance = {.field = NULL};
-  if (!tree) return NULL;
-  if (PyObject_TypeCheck(field_obj, state->types[PY_DEFORMED_FIELD]))
-    distance.deformed = py_deformed_field_get(state, field_obj);
-  else
-    distance.field = py_field_get(state, field_obj);
-  if (!distance.field && !distance.deformed) return NULL;
-  if (py_in_f64(&grasp, grasp_obj, "grasp", 1, (npy_intp[]){3}) < 0) goto done;
+  if (!tree || distance_in(state, field_obj, &distance) < 0) return NULL;
+  if (py_settings_in(state, settings_obj, "contact", SETTINGS, &set) < 0) return NULL;
   if (weights_obj != Py_None &&
       py_in_f64(&weights, weights_obj, "weights", 1, (npy_intp[]){tree->n_points}) < 0)
     goto done;
-  if (each_obj != Py_None &&
-      py_in_f64(&each, each_obj, "stiffness", 1, (npy_intp[]){tree->n_points}) < 0)
-    goto done;
-  law.each = each.data;
-  for (int i = 0; i < 3; ++i) set.grasp_m[i] = ((double *)grasp.data)[i];
   kept = PyTuple_Pack(2, tree_obj, field_obj);
-  if (!kept) goto done;
-  rf_penalty *penalty = NULL;
+  held = PyList_New(0);
+  if (!kept || !held) goto done;
+  law = law_in(state, name, law_obj, tree, held);
+  if (!law) goto done;
+  rf_contact *contact = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_penalty_create(tree, &distance, "penalty", &law, &set, weights.data, &penalty, &err);
+  st = rf_contact_create(tree, &distance, name, law, &set, weights.data, &contact, &err);
   Py_END_ALLOW_THREADS
-  self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, penalty, release, kept);
+  self = st < 0 ? py_raise(state, st, &err) : py_object_new_locked(type, contact, release, kept);
 done:
+  rf_free(law);
   Py_XDECREF(kept);
+  Py_XDECREF(held);
   py_in_release(&weights);
-  py_in_release(&each);
-  py_in_release(&grasp);
   return self;
 }
 
 // Converts q (n < 0) or n rows qs of a deformable shell; NULL data for None.
 static int q_in(PyObject *self, py_in *q, PyObject *object, npy_intp n) {
-  const npy_intp r = rf_penalty_coordinates(self_penalty(self));
+  const npy_intp r = rf_contact_coordinates(self_contact(self));
   if (object == Py_None) return 0;
   if (!r) {
     py_fail(py_state_of_object(self), PY_INPUT_ERROR, "%s is given, but the shell is rigid",
@@ -91,7 +108,7 @@ static int q_in(PyObject *self, py_in *q, PyObject *object, npy_intp n) {
 
 // Converts field_q or field_qs of a deforming field likewise.
 static int field_q_in(PyObject *self, py_in *q, PyObject *object, npy_intp n) {
-  const npy_intp r = rf_penalty_field_coordinates(self_penalty(self));
+  const npy_intp r = rf_contact_field_coordinates(self_contact(self));
   if (object == Py_None) return 0;
   if (!r) {
     py_fail(py_state_of_object(self), PY_INPUT_ERROR, "%s is given, but the field does not deform",
@@ -125,7 +142,7 @@ static void release_touching(touching *c) {
   rf_free(c->forces);
 }
 
-static rf_status copy_touching(const rf_penalty *p, int32_t n, touching *c, rf_error *err) {
+static rf_status copy_touching(const rf_contact *p, int32_t n, touching *c, rf_error *err) {
   rf_status st = RF_OK;
   c->n = n;
   RF_ALLOC(c->point, n);
@@ -133,7 +150,7 @@ static rf_status copy_touching(const rf_penalty *p, int32_t n, touching *c, rf_e
   RF_ALLOC(c->distances, n);
   RF_ALLOC(c->normals, 3 * (size_t)n);
   RF_ALLOC(c->forces, 3 * (size_t)n);
-  rf_penalty_contacts(p, c->point, c->positions, c->distances, c->normals, c->forces);
+  rf_contact_touching(p, c->point, c->positions, c->distances, c->normals, c->forces);
 done:
   return st;
 }
@@ -158,7 +175,7 @@ static rf_pose pose_of(const double *position, const double *quaternion) {
 }
 
 static int check_level(PyObject *self, int all_of) {
-  const int levels = rf_penalty_levels(self_penalty(self));
+  const int levels = rf_contact_levels(self_contact(self));
   if (all_of < levels) return 0;
   py_fail(py_state_of_object(self), PY_INPUT_ERROR, "level must be between 0 and %d, got %d",
           levels - 1, all_of);
@@ -176,7 +193,7 @@ static int place_in(PyObject *self, PyObject *position_obj, PyObject *quaternion
       q_in(self, q, q_obj, -1) < 0)
     goto done;
   *pose = pose_of(position.data, quaternion.data);
-  const rf_status st = rf_penalty_check(self_penalty(self), pose, q->data, &err);
+  const rf_status st = rf_contact_check(self_contact(self), pose, q->data, &err);
   if (st < 0)
     py_raise(py_state_of_object(self), st, &err);
   else
@@ -188,17 +205,17 @@ done:
 }
 
 // Evaluates one cycle, with the lock held; `list`: touching points, nullable.
-static rf_status one_cycle(rf_penalty *penalty, const rf_pose *pose, const double *q,
-                           const double *field_q, int32_t all_of, rf_penalty_result *found,
+static rf_status one_cycle(rf_contact *contact, const rf_pose *pose, const double *q,
+                           const double *field_q, int32_t all_of, rf_contact_result *found,
                            double *reduced, double *field_reduced, const rf_contact_blocks *blocks,
                            touching *list, rf_error *err) {
-  rf_status st = rf_penalty_deform_field_rt(penalty, field_q);
+  rf_status st = rf_contact_deform_field_rt(contact, field_q);
   // finite coordinates that pass the checks can still overflow the places of proxies
   if (st == RF_ERR_ARG)
     return rf_fail(err, st, "field_q is so large that places of proxies are no usable numbers");
   if (st >= 0)
-    st = rf_penalty_evaluate_rt(penalty, pose, q, all_of, found, reduced, field_reduced, blocks);
-  if (st >= 0 && list) st = copy_touching(penalty, found->touching, list, err);
+    st = rf_contact_evaluate_rt(contact, pose, q, all_of, found, reduced, field_reduced, blocks);
+  if (st >= 0 && list) st = copy_touching(contact, found->touching, list, err);
   return st;
 }
 
@@ -224,18 +241,18 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   if (place_in(self, position_obj, quaternion_obj, q_obj, &pose, &q) < 0 ||
       field_q_in(self, &field_q, field_q_obj, -1) < 0)
     goto done;
-  const npy_intp r = rf_penalty_coordinates(self_penalty(self));
-  const npy_intp s = rf_penalty_field_coordinates(self_penalty(self));
+  const npy_intp r = rf_contact_coordinates(self_contact(self));
+  const npy_intp s = rf_contact_field_coordinates(self_contact(self));
   reduced = r ? py_new_f64(1, &r) : Py_NewRef(Py_None);
   field_reduced = s ? py_new_f64(1, &s) : Py_NewRef(Py_None);
   if (!reduced || !field_reduced) goto done;
   double *to = r ? py_f64(reduced) : NULL, *field_to = s ? py_f64(field_reduced) : NULL;
-  rf_penalty_result found = {0};
+  rf_contact_result found = {0};
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  st = one_cycle(self_penalty(self), &pose, q.data, field_q.data, all_of, &found, to, field_to,
+  st = one_cycle(self_contact(self), &pose, q.data, field_q.data, all_of, &found, to, field_to,
                  NULL, wanted ? &list : NULL, &err);
   py_unlock(self);
   Py_END_ALLOW_THREADS
@@ -275,7 +292,7 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
   rf_pose pose;
   rf_contact_blocks found = {0};
   int all_of;
-  const npy_intp r = rf_penalty_coordinates(self_penalty(self));
+  const npy_intp r = rf_contact_coordinates(self_contact(self));
   if (!PyArg_ParseTuple(args, "OOOi:derivatives", &position_obj, &quaternion_obj, &q_obj, &all_of))
     return NULL;
   if (!r)
@@ -283,7 +300,7 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
   if (check_level(self, all_of) < 0) return NULL;
   if (place_in(self, position_obj, quaternion_obj, q_obj, &pose, &q) < 0) goto done;
   const npy_intp ld = rf_dense_ld((int32_t)r);
-  rf_penalty_result cycle = {0};
+  rf_contact_result cycle = {0};
   rf_error err = {0};
   rf_status st = RF_OK;
   found.mixed = rf_alloc(8 * (size_t)ld, sizeof(double));
@@ -295,7 +312,7 @@ static PyObject *derivatives(PyObject *self, PyObject *args) {
   }
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  st = one_cycle(self_penalty(self), &pose, q.data, NULL, all_of, &cycle, NULL, NULL, &found, NULL,
+  st = one_cycle(self_contact(self), &pose, q.data, NULL, all_of, &cycle, NULL, NULL, &found, NULL,
                  &err);
   py_unlock(self);
   Py_END_ALLOW_THREADS
@@ -321,7 +338,7 @@ done:
   return result;
 }
 
-PyObject *py_contact_results(npy_intp n, const rf_penalty_result *found, PyObject *reduced,
+PyObject *py_contact_results(npy_intp n, const rf_contact_result *found, PyObject *reduced,
                              PyObject *field_reduced, PyObject *contacts) {
   PyObject *force = py_new_f64(2, (npy_intp[]){n, 3}), *torque = py_new_f64(2, (npy_intp[]){n, 3});
   PyObject *gradient = py_new_f64(3, (npy_intp[]){n, 6, 6});
@@ -330,7 +347,7 @@ PyObject *py_contact_results(npy_intp n, const rf_penalty_result *found, PyObjec
   PyObject *depth = py_new_f64(1, &n), *us = py_new_f64(1, &n);
   if (force && torque && gradient && visited && skipped && touch && level && depth && us)
     for (npy_intp k = 0; k < n; ++k) {
-      const rf_penalty_result *one = found + k;
+      const rf_contact_result *one = found + k;
       for (int i = 0; i < 3; ++i) {
         py_f64(force)[3 * k + i] = one->force_n[i];
         py_f64(torque)[3 * k + i] = one->torque_nm[i];
@@ -360,7 +377,7 @@ static PyObject *evaluate_many(PyObject *self, PyObject *args) {
                                                       *result = NULL;
   PyObject *reduced = NULL, *field_reduced = NULL, *contacts = NULL;
   py_in positions = {0}, quaternions = {0}, qs = {0}, field_qs = {0};
-  rf_penalty_result *found = NULL;
+  rf_contact_result *found = NULL;
   touching *lists = NULL;
   npy_intp n = 0;
   int all_of, wanted;
@@ -375,8 +392,8 @@ static PyObject *evaluate_many(PyObject *self, PyObject *args) {
   if (py_in_f64(&quaternions, quaternions_obj, "quaternions", 2, (npy_intp[]){n, 4}) < 0 ||
       q_in(self, &qs, qs_obj, n) < 0 || field_q_in(self, &field_qs, field_qs_obj, n) < 0)
     goto done;
-  const npy_intp r = rf_penalty_coordinates(self_penalty(self));
-  const npy_intp s = rf_penalty_field_coordinates(self_penalty(self));
+  const npy_intp r = rf_contact_coordinates(self_contact(self));
+  const npy_intp s = rf_contact_field_coordinates(self_contact(self));
   reduced = r ? py_new_f64(2, (npy_intp[]){n, r}) : Py_NewRef(Py_None);
   field_reduced = s ? py_new_f64(2, (npy_intp[]){n, s}) : Py_NewRef(Py_None);
   found = rf_alloc((size_t)n, sizeof *found);
@@ -389,7 +406,7 @@ static PyObject *evaluate_many(PyObject *self, PyObject *args) {
   rf_error err = {0}, why = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_penalty_check_many(self_penalty(self), n, x, a, q, &err);
+  st = rf_contact_check_many(self_contact(self), n, x, a, q, &err);
   // the lock is held for a few cycles at a time and never while Python is called
   const npy_intp chunk = 64;
   for (npy_intp from = 0; from < n && st >= 0; from += chunk) {
@@ -397,7 +414,7 @@ static PyObject *evaluate_many(PyObject *self, PyObject *args) {
     py_lock(self);
     for (npy_intp k = from; k < end && st >= 0; ++k) {
       const rf_pose pose = pose_of(x + 3 * k, a + 4 * k);
-      st = one_cycle(self_penalty(self), &pose, q ? q + r * k : NULL,
+      st = one_cycle(self_contact(self), &pose, q ? q + r * k : NULL,
                      field_q ? field_q + s * k : NULL, all_of, found + k, to ? to + r * k : NULL,
                      field_to ? field_to + s * k : NULL, NULL, lists ? lists + k : NULL, &why);
       if (st < 0) st = rf_fail(&err, st, "cycle %lld: %.400s", (long long)k, why.text);
@@ -440,7 +457,7 @@ static PyObject *reset(PyObject *self, PyObject *unused) {
   (void)unused;
   Py_BEGIN_ALLOW_THREADS
   py_lock(self);
-  rf_penalty_reset(self_penalty(self));
+  rf_contact_reset(self_contact(self));
   py_unlock(self);
   Py_END_ALLOW_THREADS
   Py_RETURN_NONE;
@@ -510,9 +527,8 @@ PyMethodDef py_contact_functions[] = {
 };
 
 PyDoc_STRVAR(contact_doc,
-             "Contact(tree, field, weights, stiffness, warm_nodes, cold_ratio, budget_us, "
-             "max_points, coherence, normal, grasp, each=None, automatic=False, /)\n--\n\n"
-             "Penalty contact of a PointTree with a Field; each: stiffness of each point.");
+             "Contact(tree, field, weights, law, law_settings, settings, /)\n--\n\n"
+             "Contact of a PointTree with a Field by the law of this name; settings are dicts.");
 
 static PyType_Slot slots[] = {
     {Py_tp_new, contact_new},

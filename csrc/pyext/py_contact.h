@@ -2,15 +2,15 @@
 #ifndef RF_PYEXT_PY_CONTACT_H
 #define RF_PYEXT_PY_CONTACT_H
 
-#include "contact/penalty.h"
+#include "contact/contact.h"
 #include "pyext/py_core.h"
 
 // Returns the C contact; NULL with InputTypeError set when `object` is not a _core.Contact.  Its
 // constant settings may be read without its lock.
-const rf_penalty *py_contact_get(py_state *state, PyObject *object);
+const rf_contact *py_contact_get(py_state *state, PyObject *object);
 // Returns the tuple of results of n cycles as arrays.  `reduced`, `field_reduced` and `contacts`
 // are ready objects; their references stay the caller's.
-PyObject *py_contact_results(npy_intp n, const rf_penalty_result *found, PyObject *reduced,
+PyObject *py_contact_results(npy_intp n, const rf_contact_result *found, PyObject *reduced,
                              PyObject *field_reduced, PyObject *contacts);
 
 #endif

@@ -9,7 +9,7 @@
 #include "pyext/py_coupling.h"
 #include "pyext/py_settings.h"
 
-#define NUMBER(struct, name, field) {name, offsetof(struct, field), RF_SETTING_DOUBLE, 0}
+#define NUMBER(struct, name, field) RF_SETTING(struct, name, field, DOUBLE, 0)
 static const rf_setting COUPLING[] = {
     NUMBER(rf_coupling_settings, "stiffness", stiffness_n_per_m),
     NUMBER(rf_coupling_settings, "torsional_stiffness", torsion_nm),
@@ -29,7 +29,7 @@ static const rf_setting DYNAMICS[] = {
     NUMBER(rf_dynamic_settings, "viscosity", damping_n_s_per_m),
     NUMBER(rf_dynamic_settings, "torsional_viscosity", torsion_damping_nm_s),
     NUMBER(rf_dynamic_settings, "dt", dt_s),
-    {"substeps", offsetof(rf_dynamic_settings, substeps), RF_SETTING_INT32, 0},
+    RF_SETTING(rf_dynamic_settings, "substeps", substeps, INT32, 0),
     {0},
 };
 

@@ -269,14 +269,14 @@ typedef struct driven {
   PyObject *simulation, *contact;
   const double *force, *positions, *quaternions, *field_qs;
   double *reduced, *field_reduced;
-  rf_penalty_result *found;
+  rf_contact_result *found;
   npy_intp r, s;  // coordinates of the shell and of the field
 } driven;
 
 // Both are locked for a chunk of steps only, the simulation first.
 static rf_status drive(const driven *d, rf_driven *work, int64_t from, int64_t end, rf_error *err) {
   rf_motion *simulation = py_held(d->simulation);
-  rf_penalty *penalty = py_held(d->contact);
+  rf_contact *contact = py_held(d->contact);
   rf_status st = RF_OK;
   py_lock(d->simulation);
   py_lock(d->contact);
@@ -285,7 +285,7 @@ static rf_status drive(const driven *d, rf_driven *work, int64_t from, int64_t e
     memcpy(pose.position_m, d->positions + 3 * k, sizeof pose.position_m);
     memcpy(pose.quaternion, d->quaternions + 4 * k, sizeof pose.quaternion);
     st = rf_driven_step_rt(
-        work, simulation, penalty, &pose, d->field_qs ? d->field_qs + d->s * k : NULL, d->force,
+        work, simulation, contact, &pose, d->field_qs ? d->field_qs + d->s * k : NULL, d->force,
         d->found + k, d->reduced + d->r * k, d->field_reduced ? d->field_reduced + d->s * k : NULL);
     if (st == RF_ERR_ARG)
       st = rf_fail(err, st, "step %lld: the pose or field_q is no usable number", (long long)k);
@@ -315,17 +315,17 @@ static PyObject *step_contact(PyObject *object, PyObject *args) {
   if (!PyArg_ParseTuple(args, "OOOOOO:step_contact", &force_obj, &contact, &positions_obj,
                         &quaternions_obj, &field_qs_obj, &progress))
     return NULL;
-  const rf_penalty *penalty = py_contact_get(state, contact);
-  if (!penalty || !coupled_motion(state, object) || py_run_init(state, &run, progress, 1) < 0 ||
+  const rf_contact *of = py_contact_get(state, contact);
+  if (!of || !coupled_motion(state, object) || py_run_init(state, &run, progress, 1) < 0 ||
       vector_in(self, &force, force_obj, "force") < 0)
     return NULL;
   d.contact = contact;
   d.r = self->shape[0];
-  d.s = rf_penalty_field_coordinates(penalty);
-  if (rf_penalty_coordinates(penalty) != d.r) {
+  d.s = rf_contact_field_coordinates(of);
+  if (rf_contact_coordinates(of) != d.r) {
     py_fail(state, PY_INPUT_ERROR,
             "contact is of a shell with %d coordinates, the simulation has %zd",
-            (int)rf_penalty_coordinates(penalty), (Py_ssize_t)d.r);
+            (int)rf_contact_coordinates(of), (Py_ssize_t)d.r);
     goto done;
   }
   if (py_in_f64(&positions, positions_obj, "position", 2, (npy_intp[]){PY_ANY, 3}) < 0) goto done;
@@ -348,7 +348,7 @@ static PyObject *step_contact(PyObject *object, PyObject *args) {
   d.reduced = py_f64(reduced);
   d.field_reduced = d.s ? py_f64(field_reduced) : NULL;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_penalty_check_many(penalty, n, d.positions, d.quaternions, NULL, &err);
+  st = rf_contact_check_many(of, n, d.positions, d.quaternions, NULL, &err);
   if (st >= 0) st = rf_driven_create((int32_t)d.r, &work, &err);
   for (int64_t from = 0; from < n && st >= 0; from += 64) {
     const int64_t end = n - from < 64 ? n : from + 64;

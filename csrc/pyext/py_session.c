@@ -42,8 +42,7 @@ typedef struct all_settings {
   rf_session_settings session;
 } all_settings;
 
-#define SETTING(name, field, kind, count) \
-  {name, offsetof(all_settings, field), RF_SETTING_##kind, count}
+#define SETTING(name, field, kind, count) RF_SETTING(all_settings, name, field, kind, count)
 static const rf_setting SETTINGS[] = {
     SETTING("dt", tick.dt_s, DOUBLE, 0),
     SETTING("budget_us", tick.budget_us, DOUBLE, 0),
@@ -106,8 +105,8 @@ static int copies_in(py_state *state, PyObject *contacts, PyObject *shells, PyOb
     return -1;
   }
   for (Py_ssize_t k = 0; k < n; ++k) {
-    c->contact[k].penalty = py_contact_get(state, PyTuple_GET_ITEM(contacts, k));
-    if (!c->contact[k].penalty) return -1;
+    c->contact[k].contact = py_contact_get(state, PyTuple_GET_ITEM(contacts, k));
+    if (!c->contact[k].contact) return -1;
     if (py_motion_copy(state, PyTuple_GET_ITEM(shells, k), &c->shell[k]) < 0) return -1;
     c->contact[k].shell = c->shell[k];
   }

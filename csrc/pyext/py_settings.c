@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "pyext/py_convert.h"
+
 // Raises the error of a value of another kind; keeps an exception that is not about it.
 static int refuse(py_state *state, const rf_setting *s, const char *of, const char *wanted,
                   PyObject *value) {
@@ -39,8 +41,24 @@ static int doubles_in(py_state *state, const rf_setting *s, PyObject *value, con
   return 0;
 }
 
+typedef struct arrays {
+  npy_intp length;
+  PyObject *held;  // list that holds the converted arrays
+} arrays;
+
+static int array_in(const rf_setting *s, PyObject *value, const arrays *a, const double **to) {
+  py_in in = {0};
+  *to = NULL;
+  if (value == Py_None) return 0;
+  if (py_in_f64(&in, value, s->name, 1, &a->length) < 0) return -1;
+  const int st = PyList_Append(a->held, (PyObject *)in.array);
+  *to = in.data;
+  py_in_release(&in);
+  return st;
+}
+
 static int value_in(py_state *state, const rf_setting *s, PyObject *value, const char *of,
-                    void *to) {
+                    const arrays *a, void *to) {
   void *field = (char *)to + s->offset;
   long long number = 0;
   int st = 0;
@@ -61,6 +79,7 @@ static int value_in(py_state *state, const rf_setting *s, PyObject *value, const
     case RF_SETTING_BOOL:
       *(bool *)field = value == Py_True;
       return PyBool_Check(value) ? 0 : refuse(state, s, of, "a bool", value);
+    case RF_SETTING_ARRAY: return array_in(s, value, a, field);
   }
   return -1;
 }
@@ -71,8 +90,8 @@ static bool is_known(const rf_setting *table, PyObject *name) {
   return false;
 }
 
-int py_settings_in(py_state *state, PyObject *dict, const char *of, const rf_setting *table,
-                   void *to) {
+static int settings_in(py_state *state, PyObject *dict, const char *of, const rf_setting *table,
+                       const arrays *a, void *to) {
   PyObject *name, *value;
   Py_ssize_t at = 0;
   if (!PyDict_Check(dict)) {
@@ -92,9 +111,20 @@ int py_settings_in(py_state *state, PyObject *dict, const char *of, const rf_set
       return -1;
     }
     Py_INCREF(value);  // its conversion may run Python
-    const int st = value_in(state, s, value, of, to);
+    const int st = value_in(state, s, value, of, a, to);
     Py_DECREF(value);
     if (st < 0) return -1;
   }
   return 0;
+}
+
+int py_settings_in(py_state *state, PyObject *dict, const char *of, const rf_setting *table,
+                   void *to) {
+  return settings_in(state, dict, of, table, NULL, to);
+}
+
+int py_settings_arrays_in(py_state *state, PyObject *dict, const char *of, const rf_setting *table,
+                          npy_intp length, PyObject *held, void *to) {
+  const arrays a = {length, held};
+  return settings_in(state, dict, of, table, &a, to);
 }

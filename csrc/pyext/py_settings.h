@@ -9,5 +9,8 @@
 // missing one, or a value of another kind; `of` names the owner of the settings.
 int py_settings_in(py_state *state, PyObject *dict, const char *of, const rf_setting *table,
                    void *to);
+// The same with arrays, all of `length`; they are converted and held by `held`, a list.
+int py_settings_arrays_in(py_state *state, PyObject *dict, const char *of, const rf_setting *table,
+                          npy_intp length, PyObject *held, void *to);
 
 #endif

@@ -10,7 +10,7 @@
 #define RF_WORLD_DRIVEN_H
 
 #include "base/status.h"
-#include "contact/penalty.h"
+#include "contact/contact.h"
 #include "dynamics/motion.h"
 
 typedef struct rf_driven {
@@ -25,9 +25,9 @@ void rf_driven_free(rf_driven *d);  // NULL is fine
 // field, NULL: rest.  Writes the contact's `result`, its reduced force `reduced` (r) and, for a
 // deforming field, field_reduced.  RF_ERR_ARG: the pose or field_q is not usable; other errors as
 // of rf_motion_step_rt.
-RF_MUST_CHECK rf_status rf_driven_step_rt(rf_driven *d, rf_motion *simulation, rf_penalty *contact,
+RF_MUST_CHECK rf_status rf_driven_step_rt(rf_driven *d, rf_motion *simulation, rf_contact *contact,
                                           const rf_pose *pose, const double *field_q,
-                                          const double *force, rf_penalty_result *result,
+                                          const double *force, rf_contact_result *result,
                                           double *reduced, double *field_reduced);
 
 #endif

@@ -293,16 +293,21 @@ class PenaltyContact:
             tree._core,
             field._core,
             weights,
-            _STIFFNESS if automatic else options["stiffness"],
-            options["warm_nodes"] or 0,
-            options["cold_ratio"],
-            options["budget_us"] or 0.0,
-            options["max_points"] or 0,
-            options["temporal_coherence"],
-            direction == "normal",
-            place,
-            each,
-            automatic,
+            "penalty",
+            {
+                "stiffness": _STIFFNESS if automatic else options["stiffness"],
+                "each": each,
+                "automatic": automatic,
+            },
+            {
+                "warm_nodes": options["warm_nodes"] or 0,
+                "cold_ratio": options["cold_ratio"],
+                "budget_us": options["budget_us"] or 0.0,
+                "max_points": options["max_points"] or 0,
+                "coherence": options["temporal_coherence"],
+                "along_normal": direction == "normal",
+                "grasp": tuple(map(float, place)),
+            },
         )
         self._tree, self._field, self._options = tree, field, MappingProxyType(options)
         self._each = each

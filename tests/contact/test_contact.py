@@ -22,6 +22,7 @@ from contact_cases import (
     trajectory,
     turn,
 )
+from core_contacts import core_contact
 from plain_contact import settle
 from reducedfem import _core
 from shells import sphere_shell
@@ -276,9 +277,7 @@ def test_directions_have_the_same_bits_by_all_variants(rigid, half):
             field = _core.Field((grid._core,), 0.0, which)
         except rf.InputError:
             pytest.skip("this processor has no such vectors")
-        contact = _core.Contact(
-            rigid._core, field, None, STIFFNESS, EVERYTHING, 0.8, 0.0, 0, True, False, (0.0, 0, 0)
-        )
+        contact = core_contact(rigid._core, field, STIFFNESS, warm_nodes=EVERYTHING, max_points=0)
         found.append(contact.evaluate((0.75, 0.1, 0.2), LEVEL, None, -1, True))
     assert found[0][6] > 100
     for a, b in zip(found[0][-1], found[1][-1], strict=True):

@@ -7,6 +7,7 @@ import pytest
 
 import reducedfem as rf
 from contact_cases import FIELDS, GRID, HERE, LEVEL, STIFFNESS, turn
+from core_contacts import LAW, SETTINGS, core_contact
 from reducedfem import _core
 from shells import fibonacci
 
@@ -85,11 +86,23 @@ def test_refusals(rigid, soft):
 
 
 def test_the_core_checks_for_itself(rigid):
-    settings = [None, 1.0, 100, 0.8, 0.0, 10, True, False, (0.0, 0, 0)]
-    plane = FIELDS["box"]._core
-    contact = _core.Contact(rigid._core, plane, *settings)
+    box = FIELDS["box"]._core
+    contact = core_contact(rigid._core, box)
     with pytest.raises(rf.InputError, match="warm_nodes must be 0 or more, got -1"):
-        _core.Contact(rigid._core, plane, None, 1.0, -1, *settings[3:])
+        core_contact(rigid._core, box, warm_nodes=-1)
+    with pytest.raises(rf.InputTypeError, match="contact has no setting 'nodes'"):
+        core_contact(rigid._core, box, nodes=100)
+    without = {name: value for name, value in SETTINGS.items() if name != "grasp"}
+    with pytest.raises(rf.InputTypeError, match="contact: the setting grasp is missing"):
+        _core.Contact(rigid._core, box, None, "penalty", LAW, without)
+    with pytest.raises(rf.InputTypeError, match="grasp must be a tuple of 3 numbers, got 1.5"):
+        core_contact(rigid._core, box, grasp=1.5)
+    with pytest.raises(rf.InputError, match="no contact law named glue"):
+        _core.Contact(rigid._core, box, None, "glue", {}, SETTINGS)
+    with pytest.raises(rf.InputTypeError, match="penalty has no setting 'friction'"):
+        _core.Contact(rigid._core, box, None, "penalty", LAW | {"friction": 0.5}, SETTINGS)
+    with pytest.raises(rf.InputError, match="each must have shape"):
+        _core.Contact(rigid._core, box, None, "penalty", LAW | {"each": [1.0]}, SETTINGS)
     for ask in (
         lambda: contact.evaluate(HERE, LEVEL, None, 4, False),
         lambda: contact.evaluate_many([HERE], [LEVEL], None, 4, False, None),

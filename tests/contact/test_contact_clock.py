@@ -18,8 +18,8 @@ from places import ROOT
 
 SOURCES = (
     "base/alloc.c", "base/status.c", "contact/blocks_rt.c", "contact/budget_rt.c", "contact/law.c",
-    "contact/penalty.c", "contact/penalty_law.c", "contact/penalty_law_rt.c",
-    "contact/penalty_rt.c", "contact/points_rt.c", "contact/search.c", "contact/search_rt.c",
+    "contact/contact.c", "contact/penalty_law.c", "contact/penalty_law_rt.c",
+    "contact/contact_rt.c", "contact/points_rt.c", "contact/search.c", "contact/search_rt.c",
     "contact/travel_rt.c", "contact/wrench.c", "contact/wrench_rt.c", "linalg/pose.c",
 )  # fmt: skip
 LAP = 64  # nodes between two looks at the clock
@@ -30,7 +30,7 @@ REAL = ctypes.c_double
 
 
 class Result(ctypes.Structure):
-    """rf_penalty_result."""
+    """rf_contact_result."""
 
     _fields_ = (
         ("force", REAL * 3), ("torque", REAL * 3), ("gradient", REAL * 36), ("depth", REAL),

@@ -18,6 +18,7 @@ from contact_cases import (
     trajectory,
     turn,
 )
+from core_contacts import core_contact
 from reducedfem import _core
 
 
@@ -89,7 +90,7 @@ def test_coherence_sees_the_ends_of_what_turns(stretched):
         1,
     )
     plane = rf.PlaneField((0, -0.5, 0), (0, 1, 0))._core
-    contact = _core.Contact(tree, plane, None, 1.0, 100, 0.8, 0.0, 10, True, False, (0.0, 0, 0))
+    contact = core_contact(tree, plane)
     # visited, skipped, touching
     assert contact.evaluate(HERE, LEVEL, [1.0], -1, False)[4:7] == (3, 0, 0)
     assert contact.evaluate(HERE, LEVEL, [1.0], -1, False)[4:7] == (0, 3, 0)
@@ -130,9 +131,7 @@ def test_coherence_sees_spheres_grow(steps):
     way = np.linspace(0, 0.3, steps + 1)
     counts = []
     for coherent in (False, True):
-        contact = _core.Contact(
-            tree, plane, None, 1.0, 100, 0.8, 0.0, 10, coherent, False, (0.0, 0, 0)
-        )
+        contact = core_contact(tree, plane, coherence=coherent)
         found = [contact.evaluate(HERE, LEVEL, [q], -1, False) for q in way]
         counts.append([one[4] + one[5] for one in found])
     # clear while 0.5 - q > 0.01 + 2 q

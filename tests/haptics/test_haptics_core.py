@@ -143,11 +143,11 @@ def test_settings_that_are_unknown_or_missing_are_refused(core_session, place):
     [
         ("coupled", 1, "a bool"),
         ("ramp", "soft", "a number"),
-        ("alignment", (0.0,) * 3, "a tuple of its length"),
-        ("alignment", (0.0, 0.0, 0.0, "x"), "a tuple of numbers"),
-        ("clutch_buttons", -1, "an int of its size"),
-        ("priority", 1 << 40, "an int of its size"),
-        ("records", 1 << 80, "an int of its size"),
+        ("alignment", (0.0,) * 3, "a tuple of 4 numbers"),
+        ("alignment", (0.0, 0.0, 0.0, "x"), "a tuple of 4 numbers"),
+        ("clutch_buttons", -1, "an unsigned int of 32 bits"),
+        ("priority", 1 << 40, "an int of 32 bits"),
+        ("records", 1 << 80, "an int of 64 bits"),
     ],
 )
 def test_settings_of_other_kinds_are_refused(core_session, name, value, wanted):

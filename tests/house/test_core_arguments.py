@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
+from core_contacts import core_contact
 from failures import check_live_blocks, live_blocks
 from motions import newmark
 from reducedfem import _core
@@ -240,7 +241,7 @@ def test_no_function_on_surfaces_is_forgotten():
 
 SHELL_UP = np.tile([0.0, 0.0, 1.0], (4, 1))
 TREE = _core.PointTree(VERTICES, SHELL_UP, np.zeros(4, int), None, None, None, 1)
-CONTACT = _core.Contact(TREE, BALL, None, 1.0, 9, 0.5, 0.0, 0, True, False, np.zeros(3))
+CONTACT = core_contact(TREE, BALL)
 VOXMAP = _core.voxmap_build(VERTICES, TRIANGLES, 4, 1.2, None, 1)
 VOXMAP_CONTACT = _core.VoxmapContact(VOXMAP, VERTICES, SHELL_UP, 1.0)
 GRID = _core.field_from_values(np.arange(8).reshape(2, 2, 2), [0, 0, 0], [1, 1, 1], np.inf, 1)
@@ -322,10 +323,7 @@ def test_objects_keep_what_they_borrow_and_let_it_go(solid):
         # those with samples, each once
         (_core.Field((BALL, carved, grid), 0.1), [grid]),
         (_core.VoxmapContact(voxmap, VERTICES, up, 1.0), [voxmap]),
-        (
-            _core.Contact(tree, BALL, None, 1.0, 9, 0.5, 0.0, 0, True, False, np.zeros(3)),
-            [tree, BALL],
-        ),
+        (core_contact(tree, BALL), [tree, BALL]),
     ]
     for thing, kept in made:
         assert gc.is_tracked(thing)

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/clock_rt.h"
-#include "contact/penalty_state.h"
+#include "contact/contact_state.h"
 
 typedef struct costs {
   double node_us, copy_us, contact_us, look_us, start_us;
@@ -147,15 +147,15 @@ double rf_deformed_field_slack_rt(const rf_deformed_field *f, double distance, d
 // ---- what tests call; one world at a time
 
 static rf_point_tree tree;
-static rf_penalty *penalty;
+static rf_contact *contact;
 
 void world_end(void) {
-  rf_penalty_free(penalty);
+  rf_contact_free(contact);
   rf_free(tree.count);
   rf_free(tree.node);
   rf_free(tree.child);
   rf_free(tree.rest);
-  penalty = NULL;
+  contact = NULL;
   memset(&tree, 0, sizeof tree);
 }
 
@@ -191,10 +191,10 @@ int world_begin(int32_t n, const double *heights, int32_t n_levels, const double
     }
   const rf_contact_distance distance = {.field = (const rf_field *)&world};
   const rf_penalty_law_settings law = {.stiffness_n_per_m = 1.0};
-  const rf_penalty_settings set = {
+  const rf_contact_settings set = {
       .warm_nodes = 1, .cold_ratio = cold_ratio, .budget_us = budget_us, .coherence = coherence};
   rf_error err = {0};
-  return rf_penalty_create(&tree, &distance, "penalty", &law, &set, NULL, &penalty, &err) == RF_OK;
+  return rf_contact_create(&tree, &distance, "penalty", &law, &set, NULL, &contact, &err) == RF_OK;
 }
 
 // The message that refuses a law of that name for the tree of the world; empty: it is known.
@@ -202,12 +202,12 @@ const char *world_refuses_law(const char *name) {
   static rf_error err;
   const rf_contact_distance distance = {.field = (const rf_field *)&world};
   const rf_penalty_law_settings law = {.stiffness_n_per_m = 1.0};
-  const rf_penalty_settings set = {.cold_ratio = 1.0};
-  rf_penalty *other = NULL;
+  const rf_contact_settings set = {.cold_ratio = 1.0};
+  rf_contact *other = NULL;
   memset(&err, 0, sizeof err);
-  const rf_status st = rf_penalty_create(&tree, &distance, name, &law, &set, NULL, &other, &err);
+  const rf_status st = rf_contact_create(&tree, &distance, name, &law, &set, NULL, &other, &err);
   const bool sane = st == RF_OK ? other != NULL : st == RF_ERR_ARG && !other;
-  rf_penalty_free(other);
+  rf_contact_free(other);
   return sane ? err.text : "status and contact disagree";
 }
 
@@ -222,13 +222,13 @@ void world_pause(int64_t after, double us) {
   world.pause_us = us;
 }
 
-int world_cycle(double height, rf_penalty_result *out) {
+int world_cycle(double height, rf_contact_result *out) {
   const rf_pose pose = {.position_m = {0.0, 0.0, height}, .quaternion = {1.0, 0.0, 0.0, 0.0}};
   world.placed = false;
-  return rf_penalty_evaluate_rt(penalty, &pose, NULL, -1, out, NULL, NULL, NULL);
+  return rf_contact_evaluate_rt(contact, &pose, NULL, -1, out, NULL, NULL, NULL);
 }
 
-void world_ask_clearance(int asked) { rf_penalty_ask_clearance_rt(penalty, asked); }
+void world_ask_clearance(int asked) { rf_contact_ask_clearance_rt(contact, asked); }
 
 // Of the next cycles, as rounding may make them.
 void world_errors(double place, double radius) {
@@ -236,6 +236,6 @@ void world_errors(double place, double radius) {
   world.radius_error = radius;
 }
 
-double world_margin(void) { return penalty->search.margin; }
-double world_node_us(void) { return penalty->budget.node_us; }
-double world_contact_us(void) { return penalty->budget.contact_us; }
+double world_margin(void) { return contact->search.margin; }
+double world_node_us(void) { return contact->budget.node_us; }
+double world_contact_us(void) { return contact->budget.contact_us; }

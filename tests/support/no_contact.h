@@ -21,30 +21,30 @@
 #define WHAT_CONTACT_FINDS(out) (void)0
 #endif
 
-rf_status rf_penalty_copy(const rf_penalty *from, rf_penalty **out, rf_error *err) {
+rf_status rf_contact_copy(const rf_contact *from, rf_contact **out, rf_error *err) {
   (void)from, (void)err;
   *out = NULL;
   return RF_OK;
 }
-void rf_penalty_free(rf_penalty *p) { (void)p; }
-void rf_penalty_suit_coupling_rt(rf_penalty *p, double stiffness) { (void)p, (void)stiffness; }
-void rf_penalty_ask_clearance_rt(rf_penalty *p, bool asked) { (void)p, (void)asked; }
-int32_t rf_penalty_coordinates(const rf_penalty *p) { return p ? 1 : 0; }
-int32_t rf_penalty_field_coordinates(const rf_penalty *p) { return p ? 1 : 0; }
-void rf_penalty_grasp(const rf_penalty *p, double grasp[3]) {
+void rf_contact_free(rf_contact *p) { (void)p; }
+void rf_contact_suit_coupling_rt(rf_contact *p, double stiffness) { (void)p, (void)stiffness; }
+void rf_contact_ask_clearance_rt(rf_contact *p, bool asked) { (void)p, (void)asked; }
+int32_t rf_contact_coordinates(const rf_contact *p) { return p ? 1 : 0; }
+int32_t rf_contact_field_coordinates(const rf_contact *p) { return p ? 1 : 0; }
+void rf_contact_grasp(const rf_contact *p, double grasp[3]) {
   (void)p;
   memset(grasp, 0, 3 * sizeof *grasp);
 }
-void rf_penalty_set_budget_rt(rf_penalty *p, double us) {
+void rf_contact_set_budget_rt(rf_contact *p, double us) {
   (void)p;
   WHEN_GIVEN_TIME(us);
 }
-rf_status rf_penalty_deform_field_rt(rf_penalty *p, const double *q) {
+rf_status rf_contact_deform_field_rt(rf_contact *p, const double *q) {
   (void)p, (void)q;
   return RF_OK;
 }
-rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const double *q,
-                                 int32_t most_level, rf_penalty_result *out, double *reduced,
+rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const double *q,
+                                 int32_t most_level, rf_contact_result *out, double *reduced,
                                  double *field_reduced, const rf_contact_blocks *blocks) {
   (void)p, (void)pose, (void)q, (void)most_level, (void)reduced, (void)field_reduced, (void)blocks;
   memset(out, 0, sizeof *out);

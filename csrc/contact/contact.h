@@ -11,8 +11,8 @@
 // The field may be one that deforms (deform/field.h), with reduced coordinates of its own.  Nodes
 // are then culled with its safety factor, which is an estimate, and the setting that skips nodes is
 // ignored: a node that was clear may touch after the field has changed.
-#ifndef RF_CONTACT_PENALTY_H
-#define RF_CONTACT_PENALTY_H
+#ifndef RF_CONTACT_CONTACT_H
+#define RF_CONTACT_CONTACT_H
 
 #include <stdbool.h>
 
@@ -23,7 +23,7 @@
 #include "linalg/pose.h"
 #include "pointshell/tree.h"
 
-typedef struct rf_penalty_settings {
+typedef struct rf_contact_settings {
   int32_t warm_nodes;  // V_W: levels rendered in the last cycle begin below so many; 0: no limit
   double cold_ratio;   // V_C / V_W, for deeper levels; the same ratio of the budget
   double budget_us;    // time of a cycle, in place of nodes; 0: nodes count
@@ -31,9 +31,9 @@ typedef struct rf_penalty_settings {
   bool coherence;      // skip nodes that cannot have come into contact
   bool along_normal;   // e = N, as B07
   double grasp_m[3];   // in the frame of the field object
-} rf_penalty_settings;
+} rf_contact_settings;
 
-typedef struct rf_penalty_result {
+typedef struct rf_contact_result {
   double force_n[3], torque_nm[3];  // on the field object, in the world, about the grasp point
   double gradient[36];              // of (force, torque) by (dx, dw), contact/wrench.h  (6, 6)
   double depth_m;                   // deepest penetration; 0: none
@@ -42,66 +42,66 @@ typedef struct rf_penalty_result {
   int32_t visited, skipped;  // nodes visited, and nodes known to be clear on rendered levels
   int32_t touching;          // points
   int32_t level;             // deepest one rendered
-} rf_penalty_result;
+} rf_contact_result;
 
-typedef struct rf_penalty rf_penalty;
+typedef struct rf_contact rf_contact;
 
 // Borrows the tree and the fields of the distance query.  law: name of a kind (contact/law.h), with
 // its settings.  weights: of the points in the order of the shell, scaled here to mean 1; NULL: 1.
-RF_MUST_CHECK rf_status rf_penalty_create(const rf_point_tree *tree,
+RF_MUST_CHECK rf_status rf_contact_create(const rf_point_tree *tree,
                                           const rf_contact_distance *distance, const char *law,
                                           const void *law_settings,
-                                          const rf_penalty_settings *settings,
-                                          const double *weights, rf_penalty **out, rf_error *err);
+                                          const rf_contact_settings *settings,
+                                          const double *weights, rf_contact **out, rf_error *err);
 // Makes another one with the same settings, as after a reset; it borrows the same.
-RF_MUST_CHECK rf_status rf_penalty_copy(const rf_penalty *penalty, rf_penalty **out, rf_error *err);
-void rf_penalty_free(rf_penalty *penalty);  // NULL is fine
+RF_MUST_CHECK rf_status rf_contact_copy(const rf_contact *contact, rf_contact **out, rf_error *err);
+void rf_contact_free(rf_contact *contact);  // NULL is fine
 
 // Forgets all earlier cycles.
-void rf_penalty_reset(rf_penalty *penalty);
+void rf_contact_reset(rf_contact *contact);
 
 // Rejects an unusable pose or q (nullable: rest) with a message.
-RF_MUST_CHECK rf_status rf_penalty_check(const rf_penalty *penalty, const rf_pose *pose,
+RF_MUST_CHECK rf_status rf_contact_check(const rf_contact *contact, const rf_pose *pose,
                                          const double *q, rf_error *err);
 
 // Tells the law that a coupling of this stiffness holds the object from now on: an automatic
 // stiffness follows it (contact/penalty_law.h).
-void rf_penalty_suit_coupling_rt(rf_penalty *penalty, double stiffness_n_per_m);
+void rf_contact_suit_coupling_rt(rf_contact *contact, double stiffness_n_per_m);
 
 // Sets the time of the next cycles, > 0, which then counts in place of nodes.
-void rf_penalty_set_budget_rt(rf_penalty *penalty, double budget_us);
+void rf_contact_set_budget_rt(rf_contact *contact, double budget_us);
 
 // Switches the search for the clearance on or off (initially off).  No other result depends on it.
-void rf_penalty_ask_clearance_rt(rf_penalty *penalty, bool asked);
+void rf_contact_ask_clearance_rt(rf_contact *contact, bool asked);
 
 // Deforms the field of the object from now on (NULL: rest, as initially).  RF_ERR_ARG if field_q
-// gives no finite places; rf_penalty_evaluate_rt then finds no contact.
-RF_MUST_CHECK rf_status rf_penalty_deform_field_rt(rf_penalty *penalty, const double *field_q);
+// gives no finite places; rf_contact_evaluate_rt then finds no contact.
+RF_MUST_CHECK rf_status rf_contact_deform_field_rt(rf_contact *contact, const double *field_q);
 
 // Evaluates one cycle.  all_of < 0: by the tree; otherwise all points of repulsion levels <= all_of
 // one by one, by the same arithmetic, without a trace in search and budget.  reduced: on the shell
 // (r), nullable; field_reduced: on the field object, nullable, written only if it deforms.  blocks:
 // nullable.
-RF_MUST_CHECK rf_status rf_penalty_evaluate_rt(rf_penalty *penalty, const rf_pose *pose,
+RF_MUST_CHECK rf_status rf_contact_evaluate_rt(rf_contact *contact, const rf_pose *pose,
                                                const double *q, int32_t all_of,
-                                               rf_penalty_result *result, double *reduced,
+                                               rf_contact_result *result, double *reduced,
                                                double *field_reduced,
                                                const rf_contact_blocks *blocks);
 
 // Lists the touching points of the last cycle in the order of their sum: indices in the shell,
 // positions, distances, normals and scaled forces on the field object.
-void rf_penalty_contacts(const rf_penalty *penalty, int32_t *point, double *positions,
+void rf_contact_touching(const rf_contact *contact, int32_t *point, double *positions,
                          double *distances, double *normals, double *forces);
 
 // Checks a trajectory, and names the cycle that is refused: positions (n, 3), quaternions (n, 4),
 // qs (n, r) or NULL.
-RF_MUST_CHECK rf_status rf_penalty_check_many(const rf_penalty *penalty, int64_t n,
+RF_MUST_CHECK rf_status rf_contact_check_many(const rf_contact *contact, int64_t n,
                                               const double *positions, const double *quaternions,
                                               const double *qs, rf_error *err);
 
-int32_t rf_penalty_levels(const rf_penalty *penalty);  // of the tree
-void rf_penalty_grasp(const rf_penalty *penalty, double grasp_m[3]);
-int32_t rf_penalty_coordinates(const rf_penalty *penalty);        // r of the shell
-int32_t rf_penalty_field_coordinates(const rf_penalty *penalty);  // r of the field; 0: rigid
+int32_t rf_contact_levels(const rf_contact *contact);  // of the tree
+void rf_contact_grasp(const rf_contact *contact, double grasp_m[3]);
+int32_t rf_contact_coordinates(const rf_contact *contact);        // r of the shell
+int32_t rf_contact_field_coordinates(const rf_contact *contact);  // r of the field; 0: rigid
 
 #endif

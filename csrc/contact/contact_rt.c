@@ -1,13 +1,13 @@
 #include <string.h>
 
 #include "base/clock_rt.h"
-#include "contact/penalty_state.h"
+#include "contact/contact_state.h"
 
 enum { BLOCK = RF_CONTACT_BLOCK, LAP = RF_CONTACT_LAP };
 
 // Sums the forces of the touching points.  since_us: the time at which it begins, or negative: the
 // cost of a point is not updated.
-static void sum_points(rf_penalty *p, double since_us, const rf_contact_blocks *blocks) {
+static void sum_points(rf_contact *p, double since_us, const rf_contact_blocks *blocks) {
   const rf_contact_search *s = &p->search;
   const bool timed = since_us >= 0.0;
   rf_contact_points points;
@@ -27,7 +27,7 @@ static void sum_points(rf_penalty *p, double since_us, const rf_contact_blocks *
   if (timed) (void)rf_contact_budget_contacts_rt(&p->budget, since_us, s->touching - learned);
 }
 
-static void put_result(const rf_penalty *p, rf_penalty_result *out) {
+static void put_result(const rf_contact *p, rf_contact_result *out) {
   const rf_contact_search *s = &p->search;
   const rf_contact_wrench *w = &p->wrench;
   memcpy(out->force_n, w->force_n, sizeof out->force_n);
@@ -43,11 +43,12 @@ static void put_result(const rf_penalty *p, rf_penalty_result *out) {
   out->level = s->level;
 }
 
-rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const double *q,
-                                 int32_t all_of, rf_penalty_result *out, double *reduced,
+rf_status rf_contact_evaluate_rt(rf_contact *p, const rf_pose *pose, const double *q,
+                                 int32_t all_of, rf_contact_result *out, double *reduced,
                                  double *field_reduced, const rf_contact_blocks *blocks) {
   const rf_contact_wrench *w = &p->wrench;
   rf_contact_budget_begin_rt(&p->budget);
+  p->law.kind->rt->begin(p->law.self);
   if (!rf_contact_search_place_rt(&p->search, pose, p->set.grasp_m, q)) return RF_ERR_ARG;
   if (all_of >= 0) {
     rf_contact_search_all_rt(&p->search, all_of);
@@ -65,17 +66,17 @@ rf_status rf_penalty_evaluate_rt(rf_penalty *p, const rf_pose *pose, const doubl
   return RF_OK;
 }
 
-void rf_penalty_ask_clearance_rt(rf_penalty *p, bool asked) { p->search.asks_clearance = asked; }
+void rf_contact_ask_clearance_rt(rf_contact *p, bool asked) { p->search.asks_clearance = asked; }
 
-void rf_penalty_suit_coupling_rt(rf_penalty *p, double stiffness_n_per_m) {
+void rf_contact_suit_coupling_rt(rf_contact *p, double stiffness_n_per_m) {
   p->law.kind->rt->suit(p->law.self, stiffness_n_per_m);
 }
 
-void rf_penalty_set_budget_rt(rf_penalty *p, double budget_us) {
+void rf_contact_set_budget_rt(rf_contact *p, double budget_us) {
   p->set.budget_us = p->budget.limit_us = budget_us;
   p->budget.timed = true;
 }
 
-rf_status rf_penalty_deform_field_rt(rf_penalty *p, const double *field_q) {
+rf_status rf_contact_deform_field_rt(rf_contact *p, const double *field_q) {
   return rf_contact_search_deform_rt(&p->search, field_q);
 }

@@ -1,12 +1,12 @@
-#include "contact/penalty.h"
+#include "contact/contact.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "contact/penalty_state.h"
+#include "contact/contact_state.h"
 
-void rf_penalty_free(rf_penalty *p) {
+void rf_contact_free(rf_contact *p) {
   if (!p) return;
   rf_contact_search_free(&p->search);
   rf_contact_wrench_free(&p->wrench);
@@ -14,12 +14,13 @@ void rf_penalty_free(rf_penalty *p) {
   rf_free(p);
 }
 
-void rf_penalty_reset(rf_penalty *p) {
+void rf_contact_reset(rf_contact *p) {
   rf_contact_search_reset(&p->search);
   rf_contact_budget_reset_rt(&p->budget, p->search.tree->r);
+  if (p->law.self) p->law.kind->rt->reset(p->law.self);
 }
 
-static rf_status check_settings(const rf_penalty_settings *s, rf_error *err) {
+static rf_status check_settings(const rf_contact_settings *s, rf_error *err) {
   if (!(s->warm_nodes >= 0))
     return rf_fail(err, RF_ERR_ARG, "warm_nodes must be 0 or more, got %d", s->warm_nodes);
   if (!(s->cold_ratio > 0.0 && s->cold_ratio <= 1.0))
@@ -37,10 +38,10 @@ static rf_status check_settings(const rf_penalty_settings *s, rf_error *err) {
 
 // Makes a contact without a law.
 static rf_status make(const rf_point_tree *tree, const rf_contact_distance *distance,
-                      const rf_penalty_settings *set, const double *weights, rf_penalty **out,
+                      const rf_contact_settings *set, const double *weights, rf_contact **out,
                       rf_error *err) {
   rf_status st = RF_OK;
-  rf_penalty *p = NULL;
+  rf_contact *p = NULL;
   *out = NULL;
   if ((st = check_settings(set, err)) < 0) return st;
   RF_ALLOC(p, 1);
@@ -54,22 +55,22 @@ static rf_status make(const rf_point_tree *tree, const rf_contact_distance *dist
                                   .warm_nodes = set->warm_nodes,
                                   .cold_ratio = set->cold_ratio,
                                   .coherence = p->search.coherence};
-  rf_penalty_reset(p);
+  rf_contact_reset(p);
   *out = p;
   p = NULL;
 done:
-  rf_penalty_free(p);
+  rf_contact_free(p);
   return st;
 }
 
-rf_status rf_penalty_create(const rf_point_tree *tree, const rf_contact_distance *distance,
+rf_status rf_contact_create(const rf_point_tree *tree, const rf_contact_distance *distance,
                             const char *law, const void *law_settings,
-                            const rf_penalty_settings *settings, const double *weights,
-                            rf_penalty **out, rf_error *err) {
+                            const rf_contact_settings *settings, const double *weights,
+                            rf_contact **out, rf_error *err) {
   const rf_contact_law_kind *kind = rf_contact_law_find(law);
   *out = NULL;
   if (!kind) return rf_fail(err, RF_ERR_ARG, "there is no contact law named %s", law);
-  rf_penalty *p = NULL;
+  rf_contact *p = NULL;
   rf_status st = make(tree, distance, settings, weights, &p, err);
   if (st < 0) return st;
   p->law.kind = kind;
@@ -77,7 +78,7 @@ rf_status rf_penalty_create(const rf_point_tree *tree, const rf_contact_distance
   *out = p;
   p = NULL;
 done:
-  rf_penalty_free(p);
+  rf_contact_free(p);
   return st;
 }
 
@@ -90,8 +91,8 @@ done:
   return st;
 }
 
-rf_status rf_penalty_copy(const rf_penalty *from, rf_penalty **out, rf_error *err) {
-  rf_penalty *p = NULL;
+rf_status rf_contact_copy(const rf_contact *from, rf_contact **out, rf_error *err) {
+  rf_contact *p = NULL;
   rf_contact_distance distance = from->search.distance;
   *out = NULL;
   distance.pose = NULL;
@@ -103,17 +104,17 @@ rf_status rf_penalty_copy(const rf_penalty *from, rf_penalty **out, rf_error *er
   *out = p;
   p = NULL;
 done:
-  rf_penalty_free(p);
+  rf_contact_free(p);
   return st;
 }
 
-rf_status rf_penalty_check(const rf_penalty *p, const rf_pose *pose, const double *q,
+rf_status rf_contact_check(const rf_contact *p, const rf_pose *pose, const double *q,
                            rf_error *err) {
   const rf_status st = rf_pose_check(pose, err);
   return st < 0 ? st : rf_point_tree_check(p->search.tree, q, err);
 }
 
-void rf_penalty_contacts(const rf_penalty *p, int32_t *point, double *positions, double *distances,
+void rf_contact_touching(const rf_contact *p, int32_t *point, double *positions, double *distances,
                          double *normals, double *forces) {
   const rf_contact_search *s = &p->search;
   rf_contact_points block;
@@ -141,27 +142,27 @@ void rf_penalty_contacts(const rf_penalty *p, int32_t *point, double *positions,
   }
 }
 
-rf_status rf_penalty_check_many(const rf_penalty *p, int64_t n, const double *positions,
+rf_status rf_contact_check_many(const rf_contact *p, int64_t n, const double *positions,
                                 const double *quaternions, const double *qs, rf_error *err) {
   rf_error why = {0};
   for (int64_t k = 0; k < n; ++k) {
     rf_pose pose;
     memcpy(pose.position_m, positions + 3 * k, sizeof pose.position_m);
     memcpy(pose.quaternion, quaternions + 4 * k, sizeof pose.quaternion);
-    const rf_status st = rf_penalty_check(p, &pose, qs ? qs + p->search.tree->r * k : NULL, &why);
+    const rf_status st = rf_contact_check(p, &pose, qs ? qs + p->search.tree->r * k : NULL, &why);
     if (st < 0) return rf_fail(err, st, "cycle %lld: %.400s", (long long)k, why.text);
   }
   return RF_OK;
 }
 
-int32_t rf_penalty_levels(const rf_penalty *p) { return p->search.tree->n_levels; }
+int32_t rf_contact_levels(const rf_contact *p) { return p->search.tree->n_levels; }
 
-void rf_penalty_grasp(const rf_penalty *p, double grasp_m[3]) {
+void rf_contact_grasp(const rf_contact *p, double grasp_m[3]) {
   memcpy(grasp_m, p->set.grasp_m, sizeof p->set.grasp_m);
 }
 
-int32_t rf_penalty_coordinates(const rf_penalty *p) { return p->search.tree->r; }
+int32_t rf_contact_coordinates(const rf_contact *p) { return p->search.tree->r; }
 
-int32_t rf_penalty_field_coordinates(const rf_penalty *p) {
+int32_t rf_contact_field_coordinates(const rf_contact *p) {
   return p->search.distance.deformed ? p->search.distance.deformed->r : 0;
 }
