@@ -7,12 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, overload
 
-from reducedfem import _shell_files, _tensors, field_files, files
+from reducedfem.contact.field import DistanceField
+from reducedfem.contact.pointshell import Pointshell
 from reducedfem.errors import FileFormatError, InputTypeError
-from reducedfem.field import DistanceField
-from reducedfem.pointshell import Pointshell
-from reducedfem.reduced import ReducedSolid
-from reducedfem.surface import SURFACE_SUFFIXES
+from reducedfem.geometry.surface import SURFACE_SUFFIXES
+from reducedfem.io import field_files, model_files, shell_files, tensors
+from reducedfem.reduction.reduced import ReducedSolid
 
 __all__ = ["OTHERS", "load"]
 
@@ -63,11 +63,11 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
         )
 
     def read(stream: BinaryIO, size: int, name: str) -> Any:
-        found = _KINDS.get(_tensors.format_of(stream), ReducedSolid) if kind is None else kind
+        found = _KINDS.get(tensors.format_of(stream), ReducedSolid) if kind is None else kind
         return _READERS[found](stream, size, name)
 
     try:
-        return _tensors.load(path, read)
+        return tensors.load(path, read)
     except FileFormatError as error:
         suffix = Path(path).suffix.lower()
         for suffixes, reader in OTHERS:
@@ -79,9 +79,9 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
 # foreign formats, and the functions that read them
 OTHERS = ((SURFACE_SUFFIXES, "read_surface"), ((".veg", ".vtu", ".vtk", ".msh"), "read_mesh"))
 _READERS: dict[type, Callable[[BinaryIO, int, str], Any]] = {
-    ReducedSolid: files.read,
+    ReducedSolid: model_files.read,
     DistanceField: field_files.read,
-    Pointshell: _shell_files.read,
+    Pointshell: shell_files.read,
 }
 # class by the metadata entry `format`; other files are refused as models
-_KINDS = {field_files.FORMAT: DistanceField, _shell_files.FORMAT: Pointshell}
+_KINDS = {field_files.FORMAT: DistanceField, shell_files.FORMAT: Pointshell}

@@ -9,7 +9,8 @@ import pytest
 
 import reducedfem as rf
 from commands import assert_png
-from reducedfem import cli, demo, plot
+from reducedfem import cli, plot
+from reducedfem.samples import demo
 from shapes import box_hexes
 
 pytest.importorskip("matplotlib")

@@ -225,7 +225,7 @@ def test_a_stop_that_is_interrupted_is_made_up_for(ball, tmp_path, monkeypatch, 
     after(made, 20)
     made._core.stop()
     with monkeypatch.context() as patch:
-        patch.setattr(rf._record_file, "os", Interrupting(os, name))
+        patch.setattr(rf.io.record_file, "os", Interrupting(os, name))
         with pytest.raises(KeyboardInterrupt):
             made.stop()
     made.stop()
@@ -331,7 +331,7 @@ def test_a_file_that_takes_nothing_keeps_no_device_from_being_halted(ball, tmp_p
 
     wait_until(written)
     thread.join()
-    ticks = np.frombuffer(b"".join(found), rf._record_file.RECORD)["tick"]
+    ticks = np.frombuffer(b"".join(found), rf.io.record_file.RECORD)["tick"]
     assert np.array_equal(ticks, np.arange(made.report().ticks))
 
 
@@ -358,8 +358,8 @@ def test_a_file_that_takes_nothing_is_told(ball, tmp_path, monkeypatch):
     with pytest.raises(rf.FileFormatError, match=r"Illegal seek; \d+ records are in '.*\.part'"):
         made.close()
     thread.join()
-    data = b"".join(found)[rf._record_file.RecordFile.HEADER :]
-    ticks = np.frombuffer(data, rf._record_file.RECORD)["tick"]
+    data = b"".join(found)[rf.io.record_file.RecordFile.HEADER :]
+    ticks = np.frombuffer(data, rf.io.record_file.RECORD)["tick"]
     assert np.array_equal(ticks, np.arange(made.report().ticks))
 
 

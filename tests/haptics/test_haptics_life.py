@@ -245,7 +245,7 @@ def test_a_fork_while_another_thread_stops_the_session_waits_for_nobody():
         import signal, threading
         import haptic_sessions as sessions
         made.close()
-        reducedfem.haptics._PATIENCE = 1e3
+        reducedfem.haptics.session._PATIENCE = 1e3
         made = reducedfem.HapticSession(contact, device, coupling=coupling, keep_records=1 << 16)
         read, write = os.pipe()
         made._core.start(write)

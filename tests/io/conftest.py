@@ -7,7 +7,7 @@ import pytest
 
 import reducedfem as rf
 from model_files import make_model
-from reducedfem import files
+from reducedfem.io import model_files as files
 from shapes import box_hexes
 
 

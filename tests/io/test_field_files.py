@@ -9,7 +9,7 @@ import pytest
 
 import reducedfem as rf
 from plain_surface import cube
-from reducedfem import field_files
+from reducedfem.io import field_files
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,8 @@ from safetensors.numpy import save_file
 
 import reducedfem as rf
 from model_files import assert_same, forge, make_model, refused, split
-from reducedfem import files
-from reducedfem._record_file import RECORD
+from reducedfem.io import model_files as files
+from reducedfem.io.record_file import RECORD
 from shapes import box_hexes
 
 # --- nothing is lost ------------------------------------------------------------------

@@ -14,7 +14,7 @@ from safetensors.numpy import save_file
 
 import reducedfem as rf
 from model_files import ARRAYS, assert_same, forge, join, make_model, refused, split
-from reducedfem import files
+from reducedfem.io import model_files as files
 
 
 def test_what_is_no_file(tmp_path):

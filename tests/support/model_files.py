@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem import files
+from reducedfem.io import model_files as files
 from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 ARRAYS = ("basis", "mass", "coefficients")

@@ -12,9 +12,9 @@ from reducedfem import samples
 from reducedfem._load import OTHERS
 from reducedfem.cli.options import UsageError
 from reducedfem.errors import FileFormatError
-from reducedfem.files import load
-from reducedfem.reduced import ReducedSolid
-from reducedfem.surface import SURFACE_SUFFIXES, Surface, read_surface
+from reducedfem.geometry.surface import SURFACE_SUFFIXES, Surface, read_surface
+from reducedfem.io.model_files import load
+from reducedfem.reduction.reduced import ReducedSolid
 
 __all__ = [
     "check_writable",
