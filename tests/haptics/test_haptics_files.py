@@ -299,8 +299,8 @@ def drained(read):
 
 def test_a_file_that_takes_nothing_keeps_no_device_from_being_halted(ball, tmp_path, monkeypatch):
     """The watchdog works while the disk does not, and records wait for the disk."""
-    monkeypatch.setattr(rf.haptics, "_STALL", 1.0)
-    monkeypatch.setattr(rf.haptics, "_PATIENCE", 0.1)
+    monkeypatch.setattr(rf.haptics.session, "_STALL", 1.0)
+    monkeypatch.setattr(rf.haptics.session, "_PATIENCE", 0.1)
     mock = ckernels.build("mock_dhd", [ROOT / "tests/support/mock_dhd.c"], tmp_path)
     hang, enabled = (ctypes.c_int.in_dll(mock, f"mock_{name}") for name in ("hang", "enabled"))
     (ctypes.c_double * 3).in_dll(mock, "mock_position")[:] = [0.0, 0.0, 0.014]
@@ -337,7 +337,7 @@ def test_a_file_that_takes_nothing_keeps_no_device_from_being_halted(ball, tmp_p
 
 def test_a_file_that_takes_nothing_is_told(ball, tmp_path, monkeypatch):
     """Stopping waits for it, but not for ever; records are where the message says."""
-    monkeypatch.setattr(rf.haptics, "_PATIENCE", 1.0)
+    monkeypatch.setattr(rf.haptics.session, "_PATIENCE", 1.0)
     path, real = tmp_path / "session.npy", os.open
     read, write = os.pipe()
     made = session(ball, at_rest(), record=path, keep_records=1 << 16)
