@@ -152,7 +152,8 @@ from reducedfem.reduction.linear_model import LinearModel  # noqa: E402
 from reducedfem.reduction.merge import merge_bases  # noqa: E402
 from reducedfem.reduction.pod import pod_basis, record_snapshots  # noqa: E402
 from reducedfem.reduction.projected import ProjectedSolid  # noqa: E402
-from reducedfem.reduction.reduced import ReducedSolid, reduce  # noqa: E402
+from reducedfem.reduction.reduce import reduce  # noqa: E402
+from reducedfem.reduction.reduced import ReducedSolid  # noqa: E402
 from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping  # noqa: E402
 from reducedfem.reduction.sketch import ForceSketch, Recording, record  # noqa: E402
 from reducedfem.reduction.sketch_basis import SketchReport, sketch_basis  # noqa: E402

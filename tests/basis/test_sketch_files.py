@@ -112,7 +112,7 @@ def test_hostile_contents_are_refused(recorded, tmp_path):
     from reducedfem.io import sketch_files, tensors
 
     path = tmp_path / "hostile.safetensors"
-    good = {name: np.array(getattr(recorded, name)) for name in sketch_files._SCHEMA}
+    good = {name: np.array(getattr(recorded, name)) for name in sketch_files.ARRAYS}
     counts = '{"nodes":81,"samples":6}'
     for change, message in (
         ({"nodes": good["nodes"] + 80}, "it is damaged: nodes"),

@@ -222,8 +222,8 @@ def test_files_larger_than_free_memory(tmp_path, monkeypatch, suffix):
 @pytest.mark.parametrize(
     ("suffix", "place"),
     [
-        (".obj", "geometry.surface._from_obj"), (".ply", "geometry.surface._in_ascii"),
-        (".stl", "geometry.surface._in_ascii"), (".veg", "io.volume_files._table"),
+        (".obj", "io.surface_files._from_obj"), (".ply", "io.surface_files._in_ascii"),
+        (".stl", "io.surface_files._in_ascii"), (".veg", "io.volume_files._table"),
         (".bou", "io.volume_files._lines"), (".inp", "io.volume_files.read_apart"),
     ],
 )  # fmt: skip

@@ -25,11 +25,12 @@ from reducedfem.cli.texts import materials_text, mesh_text, viscosity_text
 from reducedfem.errors import InputError, MeshError
 from reducedfem.geometry.mesh import Mesh, read_mesh, voxelize
 from reducedfem.io.atomic import replacing, with_suffix
-from reducedfem.io.model_files import to_bytes
 from reducedfem.material.laws import StVK
 from reducedfem.reduction.basis import modal_derivative_basis
 from reducedfem.reduction.damping import StrainRateDamping
-from reducedfem.reduction.reduced import MAX_R, reduce
+from reducedfem.reduction.model_contents import MAX_R
+from reducedfem.reduction.reduce import reduce
+from reducedfem.reduction.reduced import to_bytes
 from reducedfem.reduction.reduced_damping import MAX_DAMPING_R
 from reducedfem.solid.solid import Solid
 

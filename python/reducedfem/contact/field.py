@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, BinaryIO, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +27,7 @@ from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.inside import warn_of_doubts
 from reducedfem.geometry.surface import Surface
+from reducedfem.io import field_files
 from reducedfem.io.saved import Saved
 
 __all__ = [
@@ -586,9 +587,13 @@ class DistanceField(Field, Saved):
         FileFormatError
             The file cannot be written.
         """
-        from reducedfem.io.field_files import save
+        field_files.save(
+            path, self.values, self.origin, self.spacing, self._core.error, self._provenance
+        )
 
-        save(self, path)
+    @classmethod
+    def _read(cls, stream: BinaryIO, size: int, name: str) -> DistanceField:
+        return field_files.read(stream, size, name, cls._again)
 
     @property
     def values(self) -> NDArray[np.float32]:

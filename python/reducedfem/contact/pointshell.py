@@ -6,7 +6,7 @@ import operator
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -666,7 +666,11 @@ class Pointshell(Saved):
         FileFormatError
             The file cannot be written.
         """
-        shell_files.save(self, path)
+        shell_files.save(path, self._points, self._normals, self._levels, self._areas)
+
+    @classmethod
+    def _read(cls, stream: BinaryIO, size: int, name: str) -> Pointshell:
+        return shell_files.read(stream, size, name, cls)
 
     def __repr__(self) -> str:
         levels = "1 level" if self.n_levels == 1 else f"{self.n_levels} levels"

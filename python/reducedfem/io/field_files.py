@@ -17,19 +17,20 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem.contact.field import DistanceField
 from reducedfem.errors import ReducedFEMError
 from reducedfem.io import tensors
 from reducedfem.io.atomic import replacing, with_suffix
 from reducedfem.io.tensors import Refused
 
-__all__ = ["FORMAT", "read", "save", "to_bytes"]
+__all__ = ["FORMAT", "read", "save"]
+
+_Field = TypeVar("_Field")
 
 FORMAT = "reducedfem-field"
 _SCHEMA = {"origin": "F64", "spacing": "F64", "values": "F32"}
@@ -43,32 +44,37 @@ def _schema(names: Collection[str]) -> dict[str, str]:
 _LAYOUT = tensors.Layout(FORMAT, 1, "distance field", _schema, _TEXTS)
 
 
-def to_bytes(field: DistanceField) -> bytes:
-    """Return the contents of a file; equal fields give equal bytes."""
-    error = field._core.error
-    arrays: dict[str, NDArray[Any]] = {
-        "origin": field.origin,
-        "spacing": field.spacing,
-        "values": field.values,
-    }
+def save(
+    path: str | os.PathLike[str],
+    values: NDArray[np.float32],
+    origin: NDArray[np.float64],
+    spacing: NDArray[np.float64],
+    error: float,
+    provenance: Mapping[str, Any],
+) -> None:
+    """Write a field to a file, whole or not at all; equal fields give equal bytes."""
+    arrays: dict[str, NDArray[Any]] = {"origin": origin, "spacing": spacing, "values": values}
     texts = {
         "units": "SI: metres, negative inside",
         "error_m": tensors.json_text(_LAYOUT, error if math.isfinite(error) else None),
-        "provenance": tensors.json_text(_LAYOUT, field.provenance),
+        "provenance": tensors.json_text(_LAYOUT, provenance),
     }
-    return tensors.write(_LAYOUT, arrays, texts)
-
-
-def save(field: DistanceField, path: str | os.PathLike[str]) -> None:
-    """Write a field to a file, whole or not at all."""
-    data = to_bytes(field)
+    data = tensors.write(_LAYOUT, arrays, texts)
     with replacing(with_suffix(path, ".safetensors", "a field")) as temporary:
         temporary.write_bytes(data)
 
 
-def read(stream: BinaryIO, size: int, name: str) -> DistanceField:
-    """Return the field of an open file after checks of all its contents."""
-    return tensors.read(_LAYOUT, stream, size, name, _check_shapes, _assemble)
+def read(stream: BinaryIO, size: int, name: str, make: Callable[..., _Field]) -> _Field:
+    """Return ``make(values, origin, ...)`` of an open file after checks of all its contents."""
+
+    def assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> _Field:
+        error, provenance = _told(metadata)
+        try:
+            return make(arrays["values"], arrays["origin"], arrays["spacing"], error, provenance)
+        except ReducedFEMError as why:
+            raise Refused(str(why)) from None
+
+    return tensors.read(_LAYOUT, stream, size, name, _check_shapes, assemble)
 
 
 def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -79,7 +85,8 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
         raise Refused(f"'values' has shape {shapes['values']}; it must be (nx, ny, nz)")
 
 
-def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> DistanceField:
+def _told(metadata: Mapping[str, str]) -> tuple[float, dict[str, Any]]:
+    """Return error and provenance from untrusted metadata."""
     error = tensors.parse(metadata["error_m"], "its entry 'error_m'")
     provenance = tensors.parse(metadata["provenance"], "its entry 'provenance'")
     tensors.require_finite(provenance, "its entry 'provenance'")
@@ -87,13 +94,4 @@ def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -
         raise Refused("its entry 'error_m' is neither null nor a number from 0 on")
     if not isinstance(provenance, dict) or not isinstance(provenance.get("method"), str):
         raise Refused("it does not say how it was made")
-    try:
-        return DistanceField._again(
-            arrays["values"],
-            arrays["origin"],
-            arrays["spacing"],
-            np.inf if error is None else float(error),
-            provenance,
-        )
-    except ReducedFEMError as why:
-        raise Refused(str(why)) from None
+    return np.inf if error is None else float(error), provenance

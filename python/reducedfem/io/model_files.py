@@ -53,35 +53,23 @@ Earlier versions of the package refuse only files with features that they lack.
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import re
-from collections.abc import Collection, Mapping
-from typing import Any, BinaryIO
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem import _core
-from reducedfem.base.check import number, require
-from reducedfem.errors import InputTypeError, ReducedFEMError
-from reducedfem.geometry.mesh import Mesh
-from reducedfem.geometry.surface import Surface
 from reducedfem.io import tensors
 from reducedfem.io.atomic import replacing, with_suffix
-from reducedfem.io.tensors import Refused as _Refused
-from reducedfem.material.laws import LINEAR_LAW, STVK_LAW, LinearElastic
-from reducedfem.material.laws import from_plain as material_from_plain
-from reducedfem.reduction.reduced import MAX_R, ReducedSolid
-from reducedfem.reduction.reduced_damping import (
-    MAX_DAMPING_R,
-    ReducedStrainRateDamping,
-    require_dissipative,
-)
-from reducedfem.solid.rigid import from_plain
+from reducedfem.io.tensors import Refused
 
-__all__ = ["from_bytes", "load", "read", "save", "to_bytes"]
+__all__ = ["DAMPING", "FORMAT", "PARTS", "RULE", "SURFACE", "read", "save", "write"]
+
+_Model = TypeVar("_Model")
 
 FORMAT = "reducedfem-model"
 FORMAT_VERSION = 3
@@ -89,10 +77,9 @@ UNITS = (
     "SI; reduced coordinates of a mass-orthonormal basis in kg^(1/2) m, "
     "reduced forces in N kg^(-1/2)"
 )
-LAWS = (STVK_LAW, LINEAR_LAW)
 
 # wider numbers first, which keeps each array aligned
-_SCHEMA = {
+SCHEMA = {
     "basis": "F64",
     "reduced_mass": "F64",
     "energy_coefficients": "F64",
@@ -113,14 +100,14 @@ _SCHEMA = {
     "rule_counts": "I32",
 }
 # in files of editable models: all or none
-_PARTS = ("part_coefficients", "part_general", "part_volumes", "part_masses")
+PARTS = ("part_coefficients", "part_general", "part_volumes", "part_masses")
 # in files of models with cut elements: all or none
-_RULE = ("rule_counts", "rule_points", "rule_weights", "rule_products")
+RULE = ("rule_counts", "rule_points", "rule_weights", "rule_products")
 # in files of models with strain-rate damping
-_DAMPING = "damping_coefficients"
+DAMPING = "damping_coefficients"
 # in files of models whose mesh was made from a surface: both or none
-_SURFACE = ("surface_vertices", "surface_triangles")
-_TEXTS = (
+SURFACE = ("surface_vertices", "surface_triangles")
+TEXTS = (
     "package_version",
     "units",
     "law",
@@ -141,107 +128,39 @@ _TEXTS = (
 def _schema(names: Collection[str]) -> dict[str, str]:
     """Return names and types of the arrays that must accompany the given names."""
     absent = {
-        name for group in (_PARTS, _SURFACE, _RULE) if not set(group) & set(names) for name in group
+        name for group in (PARTS, SURFACE, RULE) if not set(group) & set(names) for name in group
     }
-    if _DAMPING not in names:
-        absent.add(_DAMPING)
-    return {name: dtype for name, dtype in _SCHEMA.items() if name not in absent}
+    if DAMPING not in names:
+        absent.add(DAMPING)
+    return {name: dtype for name, dtype in SCHEMA.items() if name not in absent}
 
 
 def _version(arrays: Mapping[str, NDArray[Any]]) -> int:
     """Return the lowest format version that contains these arrays."""
     nodes = arrays["mesh_elements"].shape[1]
-    if nodes == 20 or _SURFACE[0] in arrays or _RULE[0] in arrays:
+    if nodes == 20 or SURFACE[0] in arrays or RULE[0] in arrays:
         return 3
-    return 2 if _DAMPING in arrays or nodes == 10 else 1
+    return 2 if DAMPING in arrays or nodes == 10 else 1
 
 
-_LAYOUT = tensors.Layout(FORMAT, FORMAT_VERSION, "model", _schema, _TEXTS)
+LAYOUT = tensors.Layout(FORMAT, FORMAT_VERSION, "model", _schema, TEXTS)
 
 
-def to_bytes(model: ReducedSolid) -> bytes:
-    """Return the contents of a model file; equal models give equal bytes.
+def write(arrays: Mapping[str, NDArray[Any]], texts: Mapping[str, object]) -> bytes:
+    """Return the contents of a file; equal arrays and texts give equal bytes.
 
-    Parameters
-    ----------
-    model
-        The model.
-
-    Returns
-    -------
-    bytes
-        Contents of the file that `save` writes.
-
-    Raises
-    ------
-    InputTypeError
-        `model` is not a ReducedSolid.
+    Structured texts are plain data, which is written as JSON.
     """
-    require(model, ReducedSolid, "model")
-    mesh = model.mesh
-    arrays: dict[str, NDArray[Any]] = {
-        "basis": model.basis,
-        "reduced_mass": model.mass,
-        "energy_coefficients": model.coefficients,
-        "mesh_nodes": mesh.nodes,
-        "mesh_elements": mesh.elements,
-        "mesh_regions": mesh.regions,
-        "fixed_nodes": model.fixed,
+    told: dict[str, object] = {**texts, "counts": _counts({k: a.shape for k, a in arrays.items()})}
+    plain = {"units": UNITS} | {
+        key: value if isinstance(value, str) else tensors.json_text(LAYOUT, value)
+        for key, value in told.items()
     }
-    if model._parts is not None:
-        arrays.update(zip(_PARTS, model._parts.arrays(), strict=True))
-    if mesh.source is not None:
-        arrays.update(zip(_SURFACE, (mesh.source.vertices, mesh.source.triangles), strict=True))
-    if (rule := mesh._rule()) is not None:
-        arrays.update(zip(_RULE, rule, strict=True))
-    rate = model.strain_rate
-    if rate is not None:
-        arrays[_DAMPING] = rate.coefficients
-    provenance = dict(model.provenance)
-    solid, basis = provenance.pop("solid"), provenance.pop("basis")
-    metadata = {
-        "units": UNITS,
-        "law": solid["law"],
-        "materials": tensors.json_text(_LAYOUT, solid["materials"]),
-        "quadrature": tensors.json_text(_LAYOUT, solid["quadrature"]),
-        "total_mass_kg": tensors.json_text(_LAYOUT, solid["total_mass"]),
-        "rigid_body": tensors.json_text(_LAYOUT, solid["rigid_body"]),
-        "basis": tensors.json_text(_LAYOUT, basis),
-        "history": tensors.json_text(_LAYOUT, provenance),
-        "counts": tensors.json_text(
-            _LAYOUT, _counts({name: array.shape for name, array in arrays.items()})
-        ),
-    }
-    if rate is not None:
-        metadata["strain_rate"] = tensors.json_text(
-            _LAYOUT,
-            {
-                name: {str(region): value for region, value in by_region.items()}
-                for name, by_region in (("phi", rate.phi), ("psi", rate.psi))
-            },
-        )
-    return tensors.write(_LAYOUT, arrays, metadata, _version(arrays))
+    return tensors.write(LAYOUT, arrays, plain, _version(arrays))
 
 
-def save(model: ReducedSolid, path: str | os.PathLike[str]) -> None:
-    """Write a model to a file; replace an existing file only when the new one is complete.
-
-    Parameters
-    ----------
-    model
-        The model.
-    path
-        Name of the file; ``.safetensors`` is added to a name without suffix, and the suffix of
-        another format is refused.
-
-    Raises
-    ------
-    FileFormatError
-        The file cannot be written.
-    InputTypeError
-        `model` is not a ReducedSolid.
-    """
-    data = to_bytes(model)
+def save(data: bytes, path: str | os.PathLike[str]) -> None:
+    """Write the contents of a file; replace an existing one only when the new one is complete."""
     with replacing(with_suffix(path, ".safetensors", "a model")) as temporary:
         temporary.write_bytes(data)
 
@@ -249,72 +168,40 @@ def save(model: ReducedSolid, path: str | os.PathLike[str]) -> None:
 # --- reading -----------------------------------------------------------------------
 
 
-def load(path: str | os.PathLike[str]) -> ReducedSolid:
-    """Read a reduced model from a file written by `ReducedSolid.save`.
+def read(
+    stream: BinaryIO,
+    size: int,
+    name: str,
+    most: tuple[int, int],
+    make: Callable[[dict[str, Any], Mapping[str, NDArray[Any]]], _Model],
+) -> _Model:
+    """Return ``make(texts, arrays)`` of an open file after checks of all its contents.
 
-    All contents are checked before use; nothing in the file is executed.
-
-    Parameters
-    ----------
-    path
-        Name of the file.
-
-    Returns
-    -------
-    ReducedSolid
-        Model that is bitwise equal to the saved one, including strain-rate damping. Region names
-        and `Mesh.original_nodes` of its mesh are not stored.
-
-    Raises
-    ------
-    FileFormatError
-        The file is missing, unreadable, truncated, damaged, of another kind, or made by a
-        newer version of the package; the message says which.
+    `most` is the largest number of coordinates, and that with damping. Structured texts are
+    plain data in the argument of `make`, which may raise `tensors.Refused`.
     """
-    return tensors.load(path, read)
+
+    def assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> _Model:
+        _check_indices(metadata, arrays)
+        return make(_parsed(metadata), arrays)
+
+    return tensors.read(LAYOUT, stream, size, name, partial(_check_shapes, most), assemble)
 
 
-def from_bytes(data: bytes) -> ReducedSolid:
-    """Return the model whose file contents are given; the inverse of `to_bytes`.
-
-    Parameters
-    ----------
-    data
-        Contents of a model file.
-
-    Returns
-    -------
-    ReducedSolid
-
-    Raises
-    ------
-    FileFormatError
-        The bytes are not those of a model file.
-    """
-    if not isinstance(data, bytes | bytearray | memoryview):
-        raise InputTypeError(f"data must be bytes, got {type(data).__name__}")
-    return read(io.BytesIO(data), memoryview(data).nbytes, "the data")
-
-
-def read(stream: BinaryIO, size: int, name: str) -> ReducedSolid:
-    """Return the model of an open file after checking all its contents."""
-    return tensors.read(_LAYOUT, stream, size, name, _check_shapes, _assemble)
-
-
-def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
+def _check_shapes(most: tuple[int, int], shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Refuse arrays whose shapes do not match."""
-    if len(shapes["basis"]) != 3 or shapes["basis"][0] > MAX_R:
-        raise _Refused(
-            f"'basis' has shape {shapes['basis']}; it must be (r, n, 3), r up to {MAX_R}"
+    if len(shapes["basis"]) != 3 or shapes["basis"][0] > most[0]:
+        raise Refused(
+            f"'basis' has shape {shapes['basis']}; it must be (r, n, 3), r up to {most[0]}"
         )
     r, n, _ = shapes["basis"]
     elements = shapes["mesh_elements"]
     if len(elements) != 2 or elements[1] not in (4, 8, 10, 20):
-        raise _Refused(
+        raise Refused(
             f"'mesh_elements' has shape {elements}; it must be (e, 4), (e, 8), (e, 10) or (e, 20)"
         )
     if len(shapes["fixed_nodes"]) != 1:
-        raise _Refused(f"'fixed_nodes' has shape {shapes['fixed_nodes']}; it must be (f,)")
+        raise Refused(f"'fixed_nodes' has shape {shapes['fixed_nodes']}; it must be (f,)")
     expected: dict[str, tuple[int, ...]] = {
         "basis": (r, n, 3),
         "reduced_mass": (r, r),
@@ -330,7 +217,7 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
             "part_masses": (*m, r, r),
             "part_general": m,
         }
-    if _RULE[0] in shapes:
+    if RULE[0] in shapes:
         points, products = shapes["rule_weights"][:1], shapes["rule_products"][:1]
         expected |= {
             "rule_counts": elements[:1],
@@ -338,20 +225,20 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
             "rule_weights": points,
             "rule_products": (*products, elements[1] * (elements[1] + 1) // 2),
         }
-    if _DAMPING in shapes:
-        if r > MAX_DAMPING_R:
-            raise _Refused(f"it has damping of {r} coordinates; {MAX_DAMPING_R} are possible")
+    if DAMPING in shapes:
+        if r > most[1]:
+            raise Refused(f"it has damping of {r} coordinates; {most[1]} are possible")
         pairs = r + r * (r + 1) // 2
-        expected[_DAMPING] = (pairs * (pairs + 1) // 2,)
-    if _SURFACE[0] in shapes:
-        expected |= {name: (*shapes[name][:1], 3) for name in _SURFACE}
+        expected[DAMPING] = (pairs * (pairs + 1) // 2,)
+    if SURFACE[0] in shapes:
+        expected |= {name: (*shapes[name][:1], 3) for name in SURFACE}
     for name, shape in expected.items():
         if shapes[name] != shape:
-            raise _Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")
+            raise Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")
 
 
 def _counts(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
-    return {name: shapes[name][0] for name in _SURFACE if name in shapes} | {
+    return {name: shapes[name][0] for name in SURFACE if name in shapes} | {
         "reduced_coordinates": shapes["basis"][0],
         "nodes": shapes["mesh_nodes"][0],
         "elements": shapes["mesh_elements"][0],
@@ -360,129 +247,55 @@ def _counts(shapes: Mapping[str, tuple[int, ...]]) -> dict[str, int]:
     }
 
 
-def _provenance(metadata: Mapping[str, str], regions: NDArray[np.int32]) -> dict[str, Any]:
-    """Return the provenance of the model from untrusted metadata."""
-    parsed = {}
+def _check_indices(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Refuse counts and indices that do not match the arrays."""
+    shapes = {name: array.shape for name, array in arrays.items()}
+    if tensors.parse(metadata["counts"], "its entry 'counts'") != _counts(shapes):
+        raise Refused("its counts are not those of its arrays")
+    if int(metadata["format_version"]) < _version(arrays):
+        raise Refused("it has what its format version does not know")
+    fixed = arrays["fixed_nodes"]
+    inside = (fixed >= 0) & (fixed < shapes["mesh_nodes"][0])
+    if not (inside.all() and (np.diff(fixed.astype(np.int64)) > 0).all()):
+        raise Refused("its fixed nodes are not ascending node indices")
+    if arrays["basis"][:, fixed].any():
+        raise Refused("its basis moves a fixed node")
+    if (DAMPING in arrays) != ("strain_rate" in metadata):
+        raise Refused(f"{DAMPING!r} and its entry 'strain_rate' belong together: one is missing")
+
+
+def _parsed(metadata: Mapping[str, str]) -> dict[str, Any]:
+    """Return the texts of the model from untrusted metadata, structured ones as plain data."""
+    parsed: dict[str, Any] = {"law": metadata["law"]}
     for key in ("materials", "quadrature", "total_mass_kg", "rigid_body", "basis", "history"):
         parsed[key] = tensors.parse(metadata[key], f"its entry {key!r}")
         tensors.require_finite(parsed[key], f"its entry {key!r}")
-    if metadata["law"] not in LAWS:
-        raise _Refused(f"its law is {metadata['law'][:40]!r}; this version knows {LAWS}")
     materials, mass, basis = (parsed[key] for key in ("materials", "total_mass_kg", "basis"))
     if not isinstance(materials, dict) or not all(isinstance(m, dict) for m in materials.values()):
-        raise _Refused("its materials are malformed")
-    for region, material in materials.items():
+        raise Refused("its materials are malformed")
+    for region in materials:
         if not (re.fullmatch("-?[0-9]{1,10}", region) and str(int(region)) == region):
-            raise _Refused(f"its materials have a region {region[:20]!r}, which is no number")
-        try:
-            material_from_plain(material)
-        except ReducedFEMError as error:
-            raise _Refused(f"the material of region {region[:20]!r}: {error}") from None
-    for region in np.unique(regions):
-        if str(region) not in materials:
-            raise _Refused(f"region {region} has no material")
+            raise Refused(f"its materials have a region {region[:20]!r}, which is no number")
     if type(parsed["quadrature"]) is not int or parsed["quadrature"] not in (1, 2, 3, 4):
-        raise _Refused("its quadrature is not 1, 2, 3 or 4")
+        raise Refused("its quadrature is not 1, 2, 3 or 4")
     if isinstance(mass, bool) or not isinstance(mass, int | float) or not mass > 0:
-        raise _Refused("its total mass is not a positive number")
-    if parsed["rigid_body"] is not None:
-        try:
-            from_plain(parsed["rigid_body"])
-        except ReducedFEMError as error:
-            raise _Refused(f"its rigid body is malformed: {error}") from None
+        raise Refused("its total mass is not a positive number")
     if not isinstance(basis, dict) or not isinstance(basis.get("method"), str):
-        raise _Refused("it does not say how its basis was made")
+        raise Refused("it does not say how its basis was made")
     history = parsed["history"]
     if not isinstance(history, dict) or {"solid", "basis"} & set(history):
-        raise _Refused("its history is malformed")
-    solid = {
-        "law": metadata["law"],
-        "materials": materials,
-        "quadrature": parsed["quadrature"],
-        "total_mass": mass,
-        "rigid_body": parsed["rigid_body"],
-    }
-    return {"solid": solid, "basis": basis, **history}
+        raise Refused("its history is malformed")
+    if "strain_rate" in metadata:
+        parsed["strain_rate"] = _viscosities(metadata["strain_rate"], sorted(materials, key=int))
+    return parsed
 
 
-def _check_parts(provenance: Mapping[str, Any], general: NDArray[np.int32]) -> None:
-    """Refuse parts that do not match the materials."""
-    made_with, now = provenance.get("parts_of"), provenance["solid"]["materials"]
-    if not isinstance(made_with, dict) or set(made_with) != set(now):
-        raise _Refused("it does not say what materials its parts were made with")
-    kinds = [
-        isinstance(material_from_plain(made_with[region]), LinearElastic)
-        for region in sorted(made_with, key=int)
-    ]
-    if kinds != general.astype(bool).tolist():
-        raise _Refused("its parts are not those of its materials")
-
-
-def _viscosities(text: str, materials: Mapping[str, Any]) -> tuple[dict[int, float], ...]:
+def _viscosities(text: str, regions: list[str]) -> dict[str, dict[str, Any]]:
     """Return phi and psi by region from an untrusted text."""
     parsed = tensors.parse(text, "its entry 'strain_rate'")
     if not isinstance(parsed, dict) or set(parsed) != {"phi", "psi"}:
-        raise _Refused("its entry 'strain_rate' does not hold phi and psi")
-    regions = sorted(materials, key=int)
-    found = []
+        raise Refused("its entry 'strain_rate' does not hold phi and psi")
     for name in ("phi", "psi"):
-        values = parsed[name]
-        if not isinstance(values, dict) or set(values) != set(regions):
-            raise _Refused(f"its {name} are not those of its regions")
-        try:
-            found.append({int(one): number(values[one], f"{name}[{one}]") for one in regions})
-        except ReducedFEMError as error:
-            raise _Refused(f"its damping is malformed: {error}") from None
-    return tuple(found)
-
-
-def _damping(
-    metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]], provenance: Mapping[str, Any]
-) -> ReducedStrainRateDamping | None:
-    """Return the strain-rate damping, or None."""
-    if (_DAMPING in arrays) != ("strain_rate" in metadata):
-        raise _Refused(f"{_DAMPING!r} and its entry 'strain_rate' belong together: one is missing")
-    if _DAMPING not in arrays:
-        return None
-    phi, psi = _viscosities(metadata["strain_rate"], provenance["solid"]["materials"])
-    for region in phi:
-        require_dissipative(phi[region], psi[region], region)
-    core = _core.Damping(int(arrays["basis"].shape[0]), arrays[_DAMPING])
-    return ReducedStrainRateDamping(core, phi, psi)
-
-
-def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> ReducedSolid:
-    """Build the model; the core checks the values."""
-    shapes = {name: array.shape for name, array in arrays.items()}
-    if tensors.parse(metadata["counts"], "its entry 'counts'") != _counts(shapes):
-        raise _Refused("its counts are not those of its arrays")
-    fixed = arrays["fixed_nodes"]
-    if int(metadata["format_version"]) < _version(arrays):
-        raise _Refused("it has what its format version does not know")
-    inside = (fixed >= 0) & (fixed < shapes["mesh_nodes"][0])
-    if not (inside.all() and (np.diff(fixed.astype(np.int64)) > 0).all()):
-        raise _Refused("its fixed nodes are not ascending node indices")
-    if arrays["basis"][:, fixed].any():
-        raise _Refused("its basis moves a fixed node")
-    fixed.flags.writeable = False
-    provenance = _provenance(metadata, arrays["mesh_regions"])
-    if (provenance["solid"]["quadrature"] == 1) != (shapes["mesh_elements"][1] == 4):
-        raise _Refused("its quadrature is not that of its elements")
-    try:
-        mesh = Mesh(arrays["mesh_nodes"], arrays["mesh_elements"], arrays["mesh_regions"])
-        if _SURFACE[0] in arrays:
-            mesh._source = Surface(*(arrays[name] for name in _SURFACE))
-        if _RULE[0] in arrays:
-            counts, points, weights, products = (arrays[name] for name in _RULE)
-            mesh._cut_as((counts, points, weights, products))
-        energy = arrays["energy_coefficients"]
-        core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], energy, 0, mesh.nodes)
-        parts = None
-        if "part_volumes" in arrays:
-            _check_parts(provenance, arrays["part_general"])
-            coefficients, general, volumes, masses = (arrays[name] for name in _PARTS)
-            parts = _core.ReducedParts(coefficients, general, volumes, masses)
-        rate = _damping(metadata, arrays, provenance)
-        return ReducedSolid(core, mesh, fixed, provenance, parts, rate)
-    except ReducedFEMError as error:
-        raise _Refused(f"it is damaged: {error}") from None
+        if not isinstance(parsed[name], dict) or set(parsed[name]) != set(regions):
+            raise Refused(f"its {name} are not those of its regions")
+    return parsed

@@ -1,12 +1,22 @@
-"""Saving to files and loading from them."""
+"""Loading of objects from files of this package."""
 
 from __future__ import annotations
 
 import os
-from typing import Any, TypeVar
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, TypeVar
 
-__all__ = ["Saved"]
+from reducedfem.errors import FileFormatError
+from reducedfem.io import tensors
+from reducedfem.io.surface_files import SURFACE_SUFFIXES
 
+__all__ = ["OTHERS", "Saved", "load_saved"]
+
+# foreign formats, and the functions that read them
+OTHERS = ((SURFACE_SUFFIXES, "read_surface"), ((".veg", ".vtu", ".vtk", ".msh"), "read_mesh"))
+
+_Contents = TypeVar("_Contents")
 _Saved = TypeVar("_Saved", bound="Saved")
 
 
@@ -34,8 +44,23 @@ class Saved:
         FileFormatError
             The file is missing, damaged, or contains another object; the message says which.
         """
-        from reducedfem import _load
+        return load_saved(path, cls._read)
 
-        read: Any = _load.load
-        found: _Saved = read(path, cls)
-        return found
+    @classmethod
+    def _read(cls: type[_Saved], stream: BinaryIO, size: int, name: str) -> _Saved:
+        """Return the object of an open file after checks of all its contents."""
+        raise NotImplementedError
+
+
+def load_saved(
+    path: str | os.PathLike[str], read: Callable[[BinaryIO, int, str], _Contents]
+) -> _Contents:
+    """Return the result of `read` for a file; of a file of other programs, name its reader."""
+    try:
+        return tensors.load(path, read)
+    except FileFormatError as error:
+        suffix = Path(path).suffix.lower()
+        for suffixes, reader in OTHERS:
+            if suffix in suffixes and "no safetensors" in str(error):
+                raise FileFormatError(f"{error}; {reader} reads files {suffix}") from None
+        raise

@@ -16,9 +16,10 @@ Metadata: ``format`` (always ``reducedfem-pointshell``), ``format_version``,
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, BinaryIO, TypeVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from reducedfem.errors import ReducedFEMError
@@ -26,10 +27,9 @@ from reducedfem.io import tensors
 from reducedfem.io.atomic import replacing, with_suffix
 from reducedfem.io.tensors import Refused
 
-if TYPE_CHECKING:
-    from reducedfem.contact.pointshell import Pointshell
-
 __all__ = ["FORMAT", "read", "save"]
+
+_Shell = TypeVar("_Shell")
 
 FORMAT = "reducedfem-pointshell"
 _SCHEMA = {"points": "F64", "normals": "F64", "areas": "F64", "levels": "I32"}
@@ -45,29 +45,44 @@ _LAYOUT = tensors.Layout(
 )
 
 
-def _counts(points: int, levels: int) -> dict[str, int]:
-    return {"points": points, "levels": levels}
+def _counts(levels: NDArray[np.int32]) -> dict[str, int]:
+    return {"points": len(levels), "levels": int(levels[-1]) + 1}
 
 
-def save(shell: Pointshell, path: str | os.PathLike[str]) -> None:
+def save(
+    path: str | os.PathLike[str],
+    points: NDArray[np.float64],
+    normals: NDArray[np.float64],
+    levels: NDArray[np.int32],
+    areas: NDArray[np.float64] | None,
+) -> None:
     """Write a pointshell to a file, whole or not at all."""
-    arrays: dict[str, NDArray[Any]] = {
-        "points": shell.points,
-        "normals": shell.normals,
-        "levels": shell.levels,
-    }
-    if shell.areas is not None:
-        arrays["areas"] = shell.areas
-    counts = _counts(shell.n_points, shell.n_levels)
+    arrays: dict[str, NDArray[Any]] = {"points": points, "normals": normals, "levels": levels}
+    if areas is not None:
+        arrays["areas"] = areas
+    counts = _counts(levels)
     texts = {"units": "SI", "counts": tensors.json_text(_LAYOUT, counts)}
     data = tensors.write(_LAYOUT, arrays, texts)
     with replacing(with_suffix(path, ".safetensors", "a pointshell")) as temporary:
         temporary.write_bytes(data)
 
 
-def read(stream: BinaryIO, size: int, name: str) -> Pointshell:
-    """Return the pointshell of an open file after checks of all its contents."""
-    return tensors.read(_LAYOUT, stream, size, name, _check_shapes, _assemble)
+def read(stream: BinaryIO, size: int, name: str, make: Callable[..., _Shell]) -> _Shell:
+    """Return ``make(points, normals, levels, areas)`` of an open file after checks of all of it."""
+
+    def assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> _Shell:
+        levels = arrays["levels"]
+        if (levels[1:] < levels[:-1]).any():
+            raise Refused("its levels do not ascend")
+        try:
+            shell = make(arrays["points"], arrays["normals"], levels, arrays.get("areas"))
+        except ReducedFEMError as error:
+            raise Refused(f"it is damaged: {error}") from None
+        if tensors.parse(metadata["counts"], "its entry 'counts'") != _counts(levels):
+            raise Refused("its counts are not those of its arrays")
+        return shell
+
+    return tensors.read(_LAYOUT, stream, size, name, _check_shapes, assemble)
 
 
 def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -79,19 +94,3 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
         wanted = (n, 3) if name in ("points", "normals") else (n,)
         if shape != wanted:
             raise Refused(f"{name!r} has shape {shape}; it must be {wanted} here")
-
-
-def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> Pointshell:
-    from reducedfem.contact.pointshell import Pointshell
-
-    levels = arrays["levels"]
-    if (levels[1:] < levels[:-1]).any():
-        raise Refused("its levels do not ascend")
-    try:
-        shell = Pointshell(arrays["points"], arrays["normals"], levels, arrays.get("areas"))
-    except ReducedFEMError as error:
-        raise Refused(f"it is damaged: {error}") from None
-    counts = tensors.parse(metadata["counts"], "its entry 'counts'")
-    if counts != _counts(shell.n_points, shell.n_levels):
-        raise Refused("its counts are not those of its arrays")
-    return shell

@@ -18,8 +18,8 @@ Metadata: ``format`` (always ``reducedfem-sketch``), ``format_version``, ``packa
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, BinaryIO
+from collections.abc import Callable, Mapping
+from typing import Any, BinaryIO, TypeVar
 
 from numpy.typing import NDArray
 
@@ -28,12 +28,11 @@ from reducedfem.io import tensors
 from reducedfem.io.atomic import replacing, with_suffix
 from reducedfem.io.tensors import Refused
 
-if TYPE_CHECKING:
-    from reducedfem.reduction.sketch import ForceSketch
+__all__ = ["ARRAYS", "load", "save"]
 
-__all__ = ["load", "save"]
+_Sketch = TypeVar("_Sketch")
 
-_SCHEMA = {
+ARRAYS = {
     "times": "F64",
     "forces": "F64",
     "patterns": "F64",
@@ -45,28 +44,48 @@ _LAYOUT = tensors.Layout(
     "reducedfem-sketch",
     1,
     "sketch",
-    lambda names: _SCHEMA,
+    lambda names: ARRAYS,
     ("package_version", "units", "counts", "sha256"),
 )
 
 
-def save(sketch: ForceSketch, path: str | os.PathLike[str]) -> None:
+def save(arrays: Mapping[str, NDArray[Any]], path: str | os.PathLike[str]) -> None:
     """Write a sketch to a file; replace an existing one only when the new one is complete."""
-    arrays = {name: getattr(sketch, name) for name in _SCHEMA}
-    counts = {"samples": len(sketch), "nodes": sketch.n_nodes}
+    counts = _counts(arrays)
     texts = {"units": "SI", "counts": tensors.json_text(_LAYOUT, counts)}
     data = tensors.write(_LAYOUT, arrays, texts)
     with replacing(with_suffix(path, ".safetensors", "a sketch")) as temporary:
         temporary.write_bytes(data)
 
 
-def load(path: str | os.PathLike[str]) -> ForceSketch:
-    """Read a sketch from a file after checking all its contents."""
-    return tensors.load(path, _read)
+def _counts(arrays: Mapping[str, NDArray[Any]]) -> dict[str, int]:
+    return {"samples": len(arrays["times"]), "nodes": arrays["patterns"].shape[1]}
 
 
-def _read(stream: BinaryIO, size: int, name: str) -> ForceSketch:
-    return tensors.read(_LAYOUT, stream, size, name, _check_shapes, _assemble)
+def load(path: str | os.PathLike[str], make: Callable[..., _Sketch]) -> _Sketch:
+    """Return ``make(nodes, times, ...)`` of a file after checking all its contents."""
+
+    def assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> _Sketch:
+        counts = _counts(arrays)
+        if tensors.parse(metadata["counts"], "its entry 'counts'") != counts:
+            raise Refused("its counts are not those of its arrays")
+        try:
+            return make(
+                counts["nodes"],
+                arrays["times"],
+                arrays["offsets"],
+                arrays["nodes"],
+                arrays["forces"],
+                arrays["patterns"],
+                arrays["coordinates"],
+            )
+        except ReducedFEMError as error:
+            raise Refused(f"it is damaged: {error}") from None
+
+    def read(stream: BinaryIO, size: int, name: str) -> _Sketch:
+        return tensors.read(_LAYOUT, stream, size, name, _check_shapes, assemble)
+
+    return tensors.load(path, read)
 
 
 def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
@@ -83,24 +102,3 @@ def _check_shapes(shapes: Mapping[str, tuple[int, ...]]) -> None:
     ):
         if shapes[name] != shape:
             raise Refused(f"{name!r} has shape {shapes[name]}; it must be {shape} here")
-
-
-def _assemble(metadata: Mapping[str, str], arrays: Mapping[str, NDArray[Any]]) -> ForceSketch:
-    from reducedfem.reduction.sketch import ForceSketch
-
-    counts = tensors.parse(metadata["counts"], "its entry 'counts'")
-    nodes = arrays["patterns"].shape[1]
-    if counts != {"samples": len(arrays["times"]), "nodes": nodes}:
-        raise Refused("its counts are not those of its arrays")
-    try:
-        return ForceSketch(
-            nodes,
-            arrays["times"],
-            arrays["offsets"],
-            arrays["nodes"],
-            arrays["forces"],
-            arrays["patterns"],
-            arrays["coordinates"],
-        )
-    except ReducedFEMError as error:
-        raise Refused(f"it is damaged: {error}") from None

@@ -2,60 +2,40 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from reducedfem import _core
-from reducedfem.base.check import array_like, count, fields, finite_result, flag, number, reals
+from reducedfem.base.check import array_like, count, finite_result, flag, number, reals
 from reducedfem.base.frozen import freeze
 from reducedfem.base.run import Progress, callback, threads
 from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.io import model_files
 from reducedfem.io.saved import Saved
-from reducedfem.material.laws import LINEAR_LAW, STVK_LAW, LinearElastic, Material, StVK
+from reducedfem.material.laws import LinearElastic, Material, StVK
 from reducedfem.material.laws import from_plain as material_from_plain
 from reducedfem.material.laws import to_plain as material_to_plain
-from reducedfem.reduction.basis import GIVEN_VECTORS, Basis
-from reducedfem.reduction.identity import require_of
-from reducedfem.reduction.reduced_damping import MAX_DAMPING_R, ReducedStrainRateDamping
+from reducedfem.reduction.model_contents import Contents, read, written
+from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 from reducedfem.solid.rigid import RigidBody, from_plain, to_plain
 from reducedfem.solid.solid import (
     HALVINGS,
-    Solid,
     StaticReport,
-    require_held,
-    require_solid,
     unit_weights,
 )
 
 if TYPE_CHECKING:
-    from reducedfem.geometry.mesh import Mesh
-    from reducedfem.reduction.damping import StrainRateDamping
     from reducedfem.reduction.projected import ProjectedSolid
 
-__all__ = ["MAX_R", "ReducedSolid", "reduce"]
+__all__ = ["ReducedSolid"]
 
 _IN_SPAN = 1e-6  # largest part of a translation outside the span of the basis
-MAX_R = 256  # RF_POLYNOMIAL_MAX_R in csrc/polynomial/polynomial.h
-
-
-def _describe_solid(solid: Solid) -> dict[str, Any]:
-    """Return the description of a solid that its models record, as plain data."""
-    return {
-        "materials": {
-            str(region): material_to_plain(one) for region, one in solid.materials.items()
-        },
-        "law": STVK_LAW
-        if all(isinstance(one, StVK) for one in solid.materials.values())
-        else LINEAR_LAW,
-        "quadrature": solid.quadrature,
-        "total_mass": solid.total_mass,
-        # required by the rigid motion of a free body
-        "rigid_body": None if len(solid.fixed) else to_plain(solid.rigid_body),
-    }
 
 
 def _constants(region: int, made_with: Material, new: Material) -> tuple[float, float, float]:
@@ -562,17 +542,38 @@ class ReducedSolid(Saved):
         FileFormatError
             The file cannot be written.
         """
-        from reducedfem.io.model_files import save
-
-        save(self, path)
+        model_files.save(to_bytes(self), path)
 
     def __reduce__(self) -> tuple[Any, tuple[bytes]]:
-        from reducedfem.io.model_files import from_bytes, to_bytes
-
         return from_bytes, (to_bytes(self),)
+
+    @classmethod
+    def _read(cls, stream: BinaryIO, size: int, name: str) -> ReducedSolid:
+        return cls(*read(stream, size, name))
 
     def __repr__(self) -> str:
         return f"<ReducedSolid: r = {self.r}, {self._mesh.n_nodes} nodes>"
+
+
+def to_bytes(model: ReducedSolid) -> bytes:
+    """Return the contents of the file of a model; equal models give equal bytes."""
+    return written(
+        Contents(
+            model._core,
+            model._mesh,
+            model._fixed,
+            model._provenance,
+            model._parts,
+            model._strain_rate,
+        )
+    )
+
+
+def from_bytes(data: bytes) -> ReducedSolid:
+    """Return the model of a file's contents."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InputTypeError(f"data must be bytes, got {type(data).__name__}")
+    return ReducedSolid._read(io.BytesIO(data), memoryview(data).nbytes, "the data")
 
 
 def leaves_out_rigid_motion(system: ReducedSolid | ProjectedSolid) -> bool:
@@ -645,94 +646,3 @@ def reduced_force(
             f"got {values.shape}"
         )
     return system.project(values)
-
-
-def reduce(
-    solid: Solid,
-    basis: Basis | ArrayLike,
-    *,
-    editable: bool = False,
-    strain_rate: StrainRateDamping | None = None,
-    progress: Progress = None,
-) -> ReducedSolid:
-    """Return the reduced model of a solid in the span of a basis.
-
-    The coefficients of the energy polynomial (Barbic 2007, section 2.6) follow from one Gram
-    matrix of strains over the quadrature points of the mesh, without sampling or fitting. They do
-    not depend on the number of threads.
-
-    Parameters
-    ----------
-    solid
-        The solid; its quadrature is that of the model.
-    basis
-        A `Basis`, or linearly independent deformations (r, n, 3), mass-orthonormal or not, zero
-        at fixed nodes; r at most 256.
-    editable
-        True: store the parts that `ReducedSolid.edit` requires, two sets of coefficients for
-        every region.
-    strain_rate
-        Strain-rate damping of this solid that becomes part of the model, its simulations and its
-        files. It limits the basis to 128 vectors. None: no strain-rate damping.
-    progress
-        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
-        ``f(done, total)``. With `strain_rate` progress runs from zero twice.
-
-    Returns
-    -------
-    ReducedSolid
-
-    Raises
-    ------
-    InputError, InputTypeError
-        The basis has a wrong shape, values that are not finite, more than 256 vectors, or
-        moves a fixed node (the message names it); a `Basis` or `strain_rate` belongs to another
-        solid.
-    SingularMatrixError
-        The vectors of the basis are linearly dependent.
-
-    Warns
-    -----
-    PlausibilityWarning
-        A `Basis` was made for other fixed nodes, or for materials with other ratios of stiffness
-        or density.
-    """
-    require_solid(solid)
-    given, origin = (
-        (basis.vectors, basis.provenance)
-        if isinstance(basis, Basis)
-        else (basis, {"method": GIVEN_VECTORS})
-    )
-    vectors = fields(given, "basis", solid.mesh.n_nodes)
-    if not 1 <= len(vectors) <= MAX_R:
-        raise InputError(f"basis must have 1 to {MAX_R} vectors, got {len(vectors)}")
-    require_held(solid, vectors, "basis")
-    if isinstance(basis, Basis):
-        require_of(solid, basis.provenance, "basis", 2)
-    if strain_rate is not None:
-        _require_damping_of(strain_rate, solid, len(vectors))
-    description = _describe_solid(solid)
-    provenance = {"solid": description, "basis": origin}
-    parts = None
-    with callback(progress, "polynomials") as tell:
-        if flag(editable, "editable"):
-            core, parts = _core.take_apart(solid._core, vectors, tell, threads())
-            provenance["parts_of"] = description["materials"]
-        else:
-            core = _core.reduce(solid._core, vectors, tell, threads())
-    rate = None if strain_rate is None else strain_rate.reduce(vectors, progress=progress)
-    return ReducedSolid(core, solid.mesh, solid.fixed, provenance, parts, rate)
-
-
-def _require_damping_of(strain_rate: StrainRateDamping, solid: Solid, r: int) -> None:
-    """Refuse a damping that cannot become part of a model, before the long computation."""
-    from reducedfem.reduction.damping import StrainRateDamping
-
-    if not isinstance(strain_rate, StrainRateDamping):
-        raise InputTypeError(
-            f"strain_rate must be a StrainRateDamping, got {type(strain_rate).__name__}"
-        )
-    if strain_rate.solid is not solid:
-        raise InputError("strain_rate is the damping of another solid than solid")
-    if r > MAX_DAMPING_R:
-        raise InputError(f"basis must have 1 to {MAX_DAMPING_R} vectors with strain_rate, got {r}")

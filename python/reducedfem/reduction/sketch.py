@@ -283,7 +283,7 @@ class ForceSketch:
         FileFormatError
             The file cannot be written.
         """
-        sketch_files.save(self, path)
+        sketch_files.save({name: getattr(self, name) for name in sketch_files.ARRAYS}, path)
 
     @staticmethod
     def load(path: str | os.PathLike[str]) -> ForceSketch:
@@ -307,7 +307,7 @@ class ForceSketch:
             The file is missing, unreadable, truncated, damaged, of another kind, or made by a
             newer version of the package; the message says which.
         """
-        return sketch_files.load(path)
+        return sketch_files.load(path, ForceSketch)
 
     def _keep(self, distance: float, progress: Progress) -> NDArray[np.int32]:
         points = _core.dense_loads(self._loads(), self._n_nodes)

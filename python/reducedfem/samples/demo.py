@@ -21,7 +21,8 @@ from reducedfem.geometry.mesh import voxelize
 from reducedfem.geometry.surface import Surface
 from reducedfem.material.laws import StVK
 from reducedfem.reduction.basis import modal_derivative_basis
-from reducedfem.reduction.reduced import ReducedSolid, reduce
+from reducedfem.reduction.reduce import reduce
+from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
 
 __all__ = [
