@@ -96,6 +96,7 @@ from reducedfem.dynamics.explicit import (  # noqa: E402
 )
 from reducedfem.dynamics.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
 from reducedfem.dynamics.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
+from reducedfem.dynamics.snapshots import record_snapshots  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
     DeviceError,
@@ -150,7 +151,7 @@ from reducedfem.reduction.basis import (  # noqa: E402
 from reducedfem.reduction.damping import StrainRateDamping  # noqa: E402
 from reducedfem.reduction.linear_model import LinearModel  # noqa: E402
 from reducedfem.reduction.merge import merge_bases  # noqa: E402
-from reducedfem.reduction.pod import pod_basis, record_snapshots  # noqa: E402
+from reducedfem.reduction.pod import pod_basis  # noqa: E402
 from reducedfem.reduction.projected import ProjectedSolid  # noqa: E402
 from reducedfem.reduction.reduce import reduce  # noqa: E402
 from reducedfem.reduction.reduced import ReducedSolid  # noqa: E402

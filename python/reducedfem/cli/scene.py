@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem import _core, plot, scenes
+from reducedfem import _core, scenes
 from reducedfem.base.console import Console, count_text
 from reducedfem.cli.options import Parser, UsageError, counted, positive
 from reducedfem.cli.paths import check_writable, refuse_same
@@ -25,6 +25,7 @@ from reducedfem.haptics.devices import (
 )
 from reducedfem.haptics.records import HapticRecords
 from reducedfem.haptics.session import HapticSession
+from reducedfem.viewer import plot
 
 __all__ = ["add_options", "refuse_options", "run"]
 

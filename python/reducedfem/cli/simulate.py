@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem import plot
 from reducedfem.base.console import Console, count_text
 from reducedfem.cli.options import (
     Commands,
@@ -41,6 +40,7 @@ from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.reduction.skin import Skin
 from reducedfem.samples import demo as demonstration
 from reducedfem.solid.solid import Solid
+from reducedfem.viewer import plot
 
 __all__ = ["add_to"]
 

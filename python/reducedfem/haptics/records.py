@@ -13,6 +13,7 @@ from reducedfem.errors import FileFormatError, InputError, InputTypeError
 from reducedfem.io.atomic import as_path, with_suffix
 from reducedfem.io.reading import regular_file
 from reducedfem.io.record_file import RECORD, RecordFile, read_records
+from reducedfem.viewer import plot
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -177,8 +178,6 @@ class HapticRecords:
         MissingMatplotlibError
             Matplotlib is not installed.
         """
-        from reducedfem import plot  # imports this module
-
         if path is not None:
             plot.check_picture(path)
         figure = plot.session_figure(self, title, max_depth)

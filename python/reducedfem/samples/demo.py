@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from reducedfem import plot, samples
+from reducedfem import samples
 from reducedfem._version import __version__
 from reducedfem.base.console import Console, bytes_text, count_text, size_text, time_text
 from reducedfem.dynamics.integrator import ImplicitNewmark
@@ -24,6 +24,7 @@ from reducedfem.reduction.basis import modal_derivative_basis
 from reducedfem.reduction.reduce import reduce
 from reducedfem.reduction.reduced import ReducedSolid
 from reducedfem.solid.solid import Solid
+from reducedfem.viewer import plot
 
 __all__ = [
     "DEMOS",
