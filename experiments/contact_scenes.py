@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import reducedfem as rf
-from reducedfem.plot import Pose, render
+from reducedfem.viewer.plot import Pose, render
 
 Array = NDArray[np.float64]
 

@@ -28,7 +28,7 @@ hypothesis.settings.load_profile("house")
 
 # Haptic sessions go on where the machine has something else to do for a while.  What is tested
 # with a cycle that hangs sets a time of its own; programs of their own set this one.
-rf.haptics._STALL = 5.0
+rf.haptics.session._STALL = 5.0
 
 
 def pytest_configure(config: pytest.Config) -> None:

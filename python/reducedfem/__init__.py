@@ -53,8 +53,8 @@ from __future__ import annotations
 
 import typing as _typing
 
-from reducedfem._blas import right_kernels
-from reducedfem._libraries import explained
+from reducedfem.base.blas import right_kernels
+from reducedfem.base.libraries import explained
 
 with right_kernels(), explained():
     from reducedfem import _core as _core
@@ -62,41 +62,41 @@ with right_kernels(), explained():
 del right_kernels, explained
 
 from reducedfem._load import load  # noqa: E402
-from reducedfem._run import set_threads, threads  # noqa: E402
 from reducedfem._version import __version__ as __version__  # noqa: E402
-from reducedfem.basis import (  # noqa: E402
-    Basis,
-    SystemBasis,
-    mass_pca,
-    modal_derivative_basis,
+from reducedfem.base.run import set_threads, threads  # noqa: E402
+from reducedfem.base.system import system_info  # noqa: E402
+from reducedfem.contact.deformed_field import DeformedField  # noqa: E402
+from reducedfem.contact.field import (  # noqa: E402
+    BoxField,
+    CapsuleField,
+    ComplementField,
+    DistanceField,
+    Field,
+    IntersectionField,
+    OffsetField,
+    PlaneField,
+    SphereField,
+    UnionField,
 )
-from reducedfem.contact import (  # noqa: E402
+from reducedfem.contact.penalty import (  # noqa: E402
     ContactForce,
     ContactPoints,
     ContactTrajectory,
     PenaltyContact,
 )
-from reducedfem.coupling import (  # noqa: E402
-    CouplingStep,
-    CouplingWrench,
-    DynamicCoupling,
-    VirtualCoupling,
+from reducedfem.contact.point_tree import PointTree  # noqa: E402
+from reducedfem.contact.pointshell import Pointshell, Uniformity  # noqa: E402
+from reducedfem.contact.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
+from reducedfem.dynamics.explicit import (  # noqa: E402
+    CentralDifferences,
+    CentralReport,
+    Spectrum,
+    spectrum,
+    stable_step,
 )
-from reducedfem.damping import StrainRateDamping  # noqa: E402
-from reducedfem.deformed_field import DeformedField  # noqa: E402
-from reducedfem.devices import (  # noqa: E402
-    Device,
-    DeviceProbe,
-    ForceDimension,
-    OpenHaptics,
-    ReplayDevice,
-    SimulatedHand,
-    SpaceMouse,
-    UdpCounts,
-    UdpDevice,
-    probe_devices,
-)
-from reducedfem.embedding import Embedding  # noqa: E402
+from reducedfem.dynamics.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
+from reducedfem.dynamics.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
+from reducedfem.dynamics.snapshots import record_snapshots  # noqa: E402
 from reducedfem.errors import (  # noqa: E402
     ConvergenceError,
     DeviceError,
@@ -114,55 +114,58 @@ from reducedfem.errors import (  # noqa: E402
     SingularMatrixError,
     StaticConvergenceError,
 )
-from reducedfem.explicit import (  # noqa: E402
-    CentralDifferences,
-    CentralReport,
-    Spectrum,
-    spectrum,
-    stable_step,
+from reducedfem.geometry.embedding import Embedding  # noqa: E402
+from reducedfem.geometry.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
+from reducedfem.geometry.pose import Pose  # noqa: E402
+from reducedfem.geometry.surface import Surface, read_surface  # noqa: E402
+from reducedfem.geometry.tetrahedra import tetrahedralize  # noqa: E402
+from reducedfem.haptics.coupling import (  # noqa: E402
+    CouplingStep,
+    CouplingWrench,
+    DynamicCoupling,
+    VirtualCoupling,
 )
-from reducedfem.field import (  # noqa: E402
-    BoxField,
-    CapsuleField,
-    ComplementField,
-    DistanceField,
-    Field,
-    IntersectionField,
-    OffsetField,
-    PlaneField,
-    SphereField,
-    UnionField,
+from reducedfem.haptics.devices import (  # noqa: E402
+    Device,
+    DeviceProbe,
+    ForceDimension,
+    OpenHaptics,
+    ReplayDevice,
+    SimulatedHand,
+    SpaceMouse,
+    UdpCounts,
+    UdpDevice,
+    probe_devices,
 )
-from reducedfem.free_body import FreeBody, FreeBodyState, step_free_bodies  # noqa: E402
-from reducedfem.haptic_records import HapticRecords  # noqa: E402
-from reducedfem.haptic_report import HapticReport, HapticSnapshot  # noqa: E402
-from reducedfem.haptics import HapticSession  # noqa: E402
-from reducedfem.integrator import ImplicitNewmark, NewmarkReport, State  # noqa: E402
-from reducedfem.linear_model import LinearModel  # noqa: E402
-from reducedfem.material import LinearElastic, StVK  # noqa: E402
-from reducedfem.merge import merge_bases  # noqa: E402
-from reducedfem.mesh import Mesh, read_fixed, read_mesh, voxelize  # noqa: E402
-from reducedfem.modes import Modes, SystemModes  # noqa: E402
-from reducedfem.pod import pod_basis, record_snapshots  # noqa: E402
-from reducedfem.point_tree import PointTree  # noqa: E402
-from reducedfem.pointshell import Pointshell, Uniformity  # noqa: E402
-from reducedfem.pose import Pose  # noqa: E402
-from reducedfem.projected import ProjectedSolid  # noqa: E402
-from reducedfem.reduced import ReducedSolid, reduce  # noqa: E402
-from reducedfem.reduced_damping import ReducedStrainRateDamping  # noqa: E402
-from reducedfem.rigid import RigidBody  # noqa: E402
-from reducedfem.second_order import SecondOrderSystem  # noqa: E402
-from reducedfem.sketch import ForceSketch, Recording, record  # noqa: E402
-from reducedfem.sketch_basis import SketchReport, sketch_basis  # noqa: E402
-from reducedfem.skin import Pick, Skin  # noqa: E402
-from reducedfem.solid import Solid, SolidSummary, StaticReport  # noqa: E402
-from reducedfem.sparse import CSC  # noqa: E402
-from reducedfem.surface import Surface, read_surface  # noqa: E402
-from reducedfem.system import system_info  # noqa: E402
-from reducedfem.tetrahedra import tetrahedralize  # noqa: E402
-from reducedfem.thinning import thin_samples, thin_shapes  # noqa: E402
-from reducedfem.voxmap import Voxmap, VoxmapContact, VoxmapForce  # noqa: E402
-from reducedfem.workspace import Workspace  # noqa: E402
+from reducedfem.haptics.records import HapticRecords  # noqa: E402
+from reducedfem.haptics.report import HapticReport, HapticSnapshot  # noqa: E402
+from reducedfem.haptics.session import HapticSession  # noqa: E402
+from reducedfem.haptics.workspace import Workspace  # noqa: E402
+from reducedfem.material.laws import LinearElastic, StVK  # noqa: E402
+from reducedfem.reduction.basis import (  # noqa: E402
+    Basis,
+    SystemBasis,
+    mass_pca,
+    modal_derivative_basis,
+)
+from reducedfem.reduction.damping import StrainRateDamping  # noqa: E402
+from reducedfem.reduction.linear_model import LinearModel  # noqa: E402
+from reducedfem.reduction.merge import merge_bases  # noqa: E402
+from reducedfem.reduction.pod import pod_basis  # noqa: E402
+from reducedfem.reduction.projected import ProjectedSolid  # noqa: E402
+from reducedfem.reduction.reduce import reduce  # noqa: E402
+from reducedfem.reduction.reduced import ReducedSolid  # noqa: E402
+from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping  # noqa: E402
+from reducedfem.reduction.sketch import ForceSketch, Recording, record  # noqa: E402
+from reducedfem.reduction.sketch_basis import SketchReport, sketch_basis  # noqa: E402
+from reducedfem.reduction.skin import Pick, Skin  # noqa: E402
+from reducedfem.reduction.thinning import thin_samples, thin_shapes  # noqa: E402
+from reducedfem.solid.modes import Modes, SystemModes  # noqa: E402
+from reducedfem.solid.rigid import RigidBody  # noqa: E402
+from reducedfem.solid.second_order import SecondOrderSystem  # noqa: E402
+from reducedfem.solid.solid import Solid, SolidSummary, StaticReport  # noqa: E402
+from reducedfem.solid.sparse import CSC  # noqa: E402
+from reducedfem.viewer import plot as plot  # noqa: E402
 
 __all__ = [
     "Basis",
@@ -282,7 +285,7 @@ if not _typing.TYPE_CHECKING:
 
     def __getattr__(name):
         """Raise AttributeError with the most similar public name."""
-        from reducedfem._check import did_you_mean
+        from reducedfem.base.check import did_you_mean
 
         message = f"module 'reducedfem' has no attribute {name!r}{did_you_mean(name, __all__)}"
         # without an object, because Python would otherwise add its own suggestion

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, overload
 
-from reducedfem import _shell_files, _tensors, field_files, files
-from reducedfem.errors import FileFormatError, InputTypeError
-from reducedfem.field import DistanceField
-from reducedfem.pointshell import Pointshell
-from reducedfem.reduced import ReducedSolid
-from reducedfem.surface import SURFACE_SUFFIXES
+from reducedfem.contact.field import DistanceField
+from reducedfem.contact.pointshell import Pointshell
+from reducedfem.errors import InputTypeError
+from reducedfem.io import field_files, model_files, shell_files, tensors
+from reducedfem.io.saved import load_saved
+from reducedfem.reduction.reduced import ReducedSolid
 
-__all__ = ["OTHERS", "load"]
+__all__ = ["load"]
 
 _Saved = TypeVar("_Saved", ReducedSolid, DistanceField, Pointshell)
 
@@ -56,32 +54,23 @@ def load(path: str | os.PathLike[str], kind: type[Any] | None = None) -> Any:
     InputTypeError
         `kind` is not one of the three classes.
     """
-    if kind is not None and not (isinstance(kind, type) and kind in _READERS):
+    if kind is not None and not (isinstance(kind, type) and kind in _KINDS.values()):
         named = kind.__name__ if isinstance(kind, type) else repr(kind)
         raise InputTypeError(
             f"kind must be ReducedSolid, DistanceField, Pointshell or None, got {named}"
         )
 
     def read(stream: BinaryIO, size: int, name: str) -> Any:
-        found = _KINDS.get(_tensors.format_of(stream), ReducedSolid) if kind is None else kind
-        return _READERS[found](stream, size, name)
+        # files of no known format are refused as models
+        found = kind or _KINDS.get(tensors.format_of(stream), ReducedSolid)
+        return found._read(stream, size, name)
 
-    try:
-        return _tensors.load(path, read)
-    except FileFormatError as error:
-        suffix = Path(path).suffix.lower()
-        for suffixes, reader in OTHERS:
-            if suffix in suffixes and "no safetensors" in str(error):
-                raise FileFormatError(f"{error}; {reader} reads files {suffix}") from None
-        raise
+    return load_saved(path, read)
 
 
-# foreign formats, and the functions that read them
-OTHERS = ((SURFACE_SUFFIXES, "read_surface"), ((".veg", ".vtu", ".vtk", ".msh"), "read_mesh"))
-_READERS: dict[type, Callable[[BinaryIO, int, str], Any]] = {
-    ReducedSolid: files.read,
-    DistanceField: field_files.read,
-    Pointshell: _shell_files.read,
+# class by the metadata entry `format`
+_KINDS: dict[str, type[Any]] = {
+    model_files.FORMAT: ReducedSolid,
+    field_files.FORMAT: DistanceField,
+    shell_files.FORMAT: Pointshell,
 }
-# class by the metadata entry `format`; other files are refused as models
-_KINDS = {field_files.FORMAT: DistanceField, _shell_files.FORMAT: Pointshell}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from reducedfem.solid import StaticReport
+    from reducedfem.solid.solid import StaticReport
 
 __all__ = [
     "ConvergenceError",

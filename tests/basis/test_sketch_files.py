@@ -109,10 +109,10 @@ def test_files_of_another_kind(recorded, beam, tmp_path):
 
 def test_hostile_contents_are_refused(recorded, tmp_path):
     """A file with a right checksum, whose numbers no sketch has."""
-    from reducedfem import _sketch_files, _tensors
+    from reducedfem.io import sketch_files, tensors
 
     path = tmp_path / "hostile.safetensors"
-    good = {name: np.array(getattr(recorded, name)) for name in _sketch_files._SCHEMA}
+    good = {name: np.array(getattr(recorded, name)) for name in sketch_files.ARRAYS}
     counts = '{"nodes":81,"samples":6}'
     for change, message in (
         ({"nodes": good["nodes"] + 80}, "it is damaged: nodes"),
@@ -129,8 +129,8 @@ def test_hostile_contents_are_refused(recorded, tmp_path):
         ({"counts": '{"nodes":81,"samples":7}'}, "its counts are not"),
     ):
         told = {"units": "SI", "counts": change.pop("counts", counts)}
-        path.write_bytes(_tensors.write(_sketch_files._LAYOUT, good | change, told))
+        path.write_bytes(tensors.write(sketch_files._LAYOUT, good | change, told))
         with pytest.raises(rf.FileFormatError, match=message):
             rf.ForceSketch.load(path)
-    path.write_bytes(_tensors.write(_sketch_files._LAYOUT, good, {"units": "SI", "counts": counts}))
+    path.write_bytes(tensors.write(sketch_files._LAYOUT, good, {"units": "SI", "counts": counts}))
     same(rf.ForceSketch.load(path), recorded)

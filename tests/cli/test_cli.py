@@ -13,7 +13,7 @@ import pytest
 import reducedfem as rf
 from commands import misused, run, shell
 from reducedfem import cli, samples
-from reducedfem._console import Console, bytes_text, count_text, time_text
+from reducedfem.base.console import Console, bytes_text, count_text, time_text
 
 # --- help and wrong use ---------------------------------------------------------------
 

@@ -9,7 +9,11 @@ import pytest
 
 import reducedfem as rf
 from commands import assert_png
-from reducedfem import cli, demo, plot
+from reducedfem import cli, plot
+from reducedfem.samples import demo
+from reducedfem.viewer.render import corner_normals, upright
+from reducedfem.viewer.shapes import drawn_shapes
+from reducedfem.viewer.style import SCALE
 from shapes import box_hexes
 
 pytest.importorskip("matplotlib")
@@ -199,7 +203,7 @@ def test_normals_are_smooth_on_a_cylinder_and_sharp_at_its_rim():
     i, j = np.arange(48), (np.arange(48) + 1) % 48
     sides = np.vstack([np.stack([i, j, j + 48], 1), np.stack([i, j + 48, i + 48], 1)])
     lid = np.stack([i + 48, j + 48, 0 * i + 96], 1)
-    normals = plot._corner_normals(x, np.vstack([sides, lid]).astype(np.int32))
+    normals = corner_normals(x, np.vstack([sides, lid]).astype(np.int32))
     radial = x[sides] * [1, 1, 0]
     # the mean over neighbouring facets is radial to half a facet's angle
     assert (normals[:96] * radial).sum(axis=2).min() > np.cos(2 * np.pi / 96)
@@ -280,20 +284,16 @@ def test_shapes_that_cover_each_other_are_drawn_once():
     assert texts(0.0) == (["at 0"], "displacement [mm]")
 
 
-def test_of_shapes_that_lie_in_each_other_one_is_seen_through_the_one_at_rest(monkeypatch):
+def test_of_shapes_that_lie_in_each_other_one_is_seen_through_the_one_at_rest():
     vertices, quads = box_hexes(1, 1, 1, 1.0)
     body = rf.Mesh(vertices, quads).surface()
-    x, drawn = body.vertices, []
-
-    def kept(frame, poses, triangles, smoothing, draw=plot._draw):
-        drawn[:] = poses
-        return draw(frame, poses, triangles, smoothing)
-
-    monkeypatch.setattr(plot, "_draw", kept)
+    x, view = body.vertices, (SMALL, -62.0, 20.0, 0.05, "z")
     for far, opacities, labels in ((0.4, [0.25, 1.0], ["far"]), (2.0, [1.0] * 3, ["far", "near"])):
         moved = [np.outer(x[:, 2], [0.5 * far, 0.0, 0.0]), np.outer(x[:, 2], [far, 0.0, 0.0])]
-        figure = plot.shapes_figure(x, body.triangles, moved, ["near", "far"], size=SMALL)
-        assert sorted(pose.opacity for pose in drawn) == opacities
+        told = ["near", "far"]
+        _, poses, _ = drawn_shapes(x, body.triangles, moved, told, far, 1.0, view)
+        assert sorted(pose.opacity for pose in poses) == opacities
+        figure = plot.shapes_figure(x, body.triangles, moved, told, size=SMALL)
         assert sorted(text.get_text() for text in figure.axes[0].texts) == labels
 
 
@@ -308,10 +308,10 @@ def test_units_of_lengths(largest, unit):
 def test_colours_run_from_rest_to_the_largest():
     u = np.array([[0, 0, 0], [0, 0, 0.5], [0, 1.0, 0]])
     colours = plot.colours(u, 1.0)
-    np.testing.assert_allclose(colours[0], plot._SCALE[0])
-    np.testing.assert_allclose(colours[2], plot._SCALE[-1])
+    np.testing.assert_allclose(colours[0], SCALE[0])
+    np.testing.assert_allclose(colours[2], SCALE[-1])
     assert ((colours >= 0) & (colours <= 1)).all()
-    np.testing.assert_allclose(plot.colours(np.zeros((3, 3)), 0.0), [plot._SCALE[0]] * 3)
+    np.testing.assert_allclose(plot.colours(np.zeros((3, 3)), 0.0), [SCALE[0]] * 3)
 
 
 @pytest.mark.parametrize("up", plot.UP)
@@ -319,7 +319,7 @@ def test_the_axis_that_is_up(up):
     """A picture with that axis up is that of the surface turned so that z is."""
     x = np.array([[0.0, 0, 0], [1, 0.2, 0.1], [0.3, 2, 0.4], [0.1, 0.5, 3]])
     faces = np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]])
-    turn = plot._upright(up)
+    turn = upright(up)
     np.testing.assert_allclose(turn @ turn.T, np.eye(3))
     assert np.linalg.det(turn) == pytest.approx(1.0)
     height = (-1.0 if up[0] == "-" else 1.0) * x[:, "xyz".index(up[-1])]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem import voxmap
+from reducedfem.contact import voxmap
 from shapes import box_hexes
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)

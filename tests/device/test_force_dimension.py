@@ -216,8 +216,8 @@ def test_force_dimension_may_take_its_time_to_close(ball, dhd):
 
 def test_a_device_that_does_not_close_is_given_up(ball, dhd, monkeypatch):
     """The caller goes on; the device stays taken until it has closed after all."""
-    monkeypatch.setattr(rf.haptics, "_HANG", 0.2)
-    monkeypatch.setattr(rf.haptics, "_STALL", 1.0)
+    monkeypatch.setattr(rf.haptics.session, "_HANG", 0.2)
+    monkeypatch.setattr(rf.haptics.session, "_STALL", 1.0)
     device = rf.ForceDimension(library=dhd.path)
     made = session(ball, device)
     made.start()
@@ -241,7 +241,7 @@ def test_a_device_that_does_not_close_is_given_up(ball, dhd, monkeypatch):
 
 
 def test_libraries_that_have_no_words_are_told_all_the_same(ball, dhd, hd, monkeypatch):
-    monkeypatch.setattr(rf.haptics, "_STALL", 5.0)
+    monkeypatch.setattr(rf.haptics.session, "_STALL", 5.0)
     dhd.ints(mute=1, failing=DHD_FUNCTIONS.index("dhdOpen"))
     made = session(ball, rf.ForceDimension(library=dhd.path))
     with pytest.raises(rf.DeviceError, match="^DHD cannot open the device: no error$"):

@@ -1067,16 +1067,16 @@ def test_a_reduced_step_allocates_nothing():
 def test_the_same_bits_every_time(system):
     force = some_state(system, 5, 0.5)
     results = []
-    threads_before = rf._run.threads()
+    threads_before = rf.threads()
     try:
         for threads in (1, 2, 5):
-            rf._run.set_threads(threads)
+            rf.set_threads(threads)
             sim = rf.ImplicitNewmark(system, 0.01, damping=(0.1, 0.001), newton_max=2)
             sim.step(force, n=10)
             sim.step(n=10)
             results.append(sim.state)
     finally:
-        rf._run.set_threads(threads_before)
+        rf.set_threads(threads_before)
     assert all(states_equal(results[0], x) for x in results[1:])
 
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem._built import first_in_body, in_body
 from reducedfem.cli import main
+from reducedfem.geometry.built import first_in_body, in_body
 from shapes import box_hexes, sphere
 
 RUBBER = rf.StVK(young=1e6, poisson=0.4, density=1000)

@@ -18,9 +18,9 @@ SIMD = {"plain": 1, "avx2": 2, "avx512": 3}
 
 @pytest.fixture
 def _threads_restored():
-    before = rf._run.threads()
+    before = rf.threads()
     yield
-    rf._run.set_threads(before)
+    rf.set_threads(before)
 
 
 def make_solid(kind, rng, quadrature=None, n=(3, 2, 2), amount=0.15, **kwargs):
@@ -310,7 +310,7 @@ def test_same_bits_for_any_number_of_threads(make, rng):
     stack = np.stack([u, v, u + v])
 
     def everything(count):
-        rf._run.set_threads(count)
+        rf.set_threads(count)
         return [
             solid.strain_energy(u),
             solid.internal_force(u),
@@ -335,7 +335,7 @@ def test_upper_triangle_of_the_tangent_is_that_of_the_whole(make, cells, rng):
     force = 10.0 * rng.standard_normal((mesh.n_nodes, 3))
     states = []
     for threads in (1, 3):
-        rf._run.set_threads(threads)
+        rf.set_threads(threads)
         # so little damping changes no bit, but multiplies by the whole
         for damping in (0.0, 1e-290):
             sim = rf.ImplicitNewmark(solid, 1e-3, (0.0, damping), newton_max=3)

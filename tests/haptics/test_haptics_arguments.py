@@ -169,7 +169,7 @@ def test_run_keeps_what_was_made_before_it_failed(bodies, tmp_path):
 def test_what_is_no_file_of_records_is_told_without_advice(tmp_path):
     (tmp_path / "x.obj").write_text("v 0 0 0\n")
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
-    np.save(tmp_path / "two.npy", np.zeros((2, 2), rf._record_file.RECORD))
+    np.save(tmp_path / "two.npy", np.zeros((2, 2), rf.io.record_file.RECORD))
     for name, told in (
         ("x.obj", "it is no file of NumPy's format, .npy"),
         ("objects.npy", "holds no records of a session"),
@@ -211,11 +211,11 @@ def test_names_that_are_no_text_are_told(bodies):
         with pytest.raises(rf.InputError, match='^render must be "linear" or "saturated", got'):
             made(bodies["soft"], render=wrong)
         with pytest.raises(rf.InputError, match="^name must be one of clamped, .* got"):
-            rf.HapticRecords(np.zeros(3, rf._record_file.RECORD)).flagged(wrong)
+            rf.HapticRecords(np.zeros(3, rf.io.record_file.RECORD)).flagged(wrong)
 
 
 def test_records_are_those_of_cycles():
-    array = np.zeros(3, rf._record_file.RECORD)
+    array = np.zeros(3, rf.io.record_file.RECORD)
     records = rf.HapticRecords(array)
     assert isinstance(records[None], np.ndarray)
     assert len(records[1:]) == 2
@@ -243,7 +243,7 @@ def test_reports_and_snapshots_are_to_be_read(bodies):
         for name in ("record", "q", "field_q", "fresh", "force"):
             with pytest.raises(AttributeError):
                 setattr(newest, name, None)
-    record = np.zeros(1, rf._record_file.RECORD)
+    record = np.zeros(1, rf.io.record_file.RECORD)
     record["force"] = -0.0
     assert "(0, 0, 0) N" in repr(rf.HapticSnapshot(True, record.tobytes(), (0, 0)))
 

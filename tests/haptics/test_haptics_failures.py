@@ -61,7 +61,7 @@ os.chdir(sys.argv[1])
 HANG = -1000
 LONG = 60.0
 library = ctypes.CDLL(None)
-rf.haptics._STALL = 5.0
+rf.haptics.session._STALL = 5.0
 ball = sessions.ball_of(200.0)
 
 @contextlib.contextmanager
@@ -227,7 +227,7 @@ def test_a_cycle_that_does_not_end_is_halted_whatever_the_device(refuse, tmp_pat
     lines = run(
         refuse,
         """
-        rf.haptics._STALL, rf.haptics._HANG = 1.0, 0.2
+        rf.haptics.session._STALL, rf.haptics.session._HANG = 1.0, 0.2
         for device in (rf.SimulatedHand(*held(0.014, 1e5)), at_rest()):
             made = session(ball, device)
             made.start()

@@ -225,7 +225,7 @@ def test_a_stop_that_is_interrupted_is_made_up_for(ball, tmp_path, monkeypatch, 
     after(made, 20)
     made._core.stop()
     with monkeypatch.context() as patch:
-        patch.setattr(rf._record_file, "os", Interrupting(os, name))
+        patch.setattr(rf.io.record_file, "os", Interrupting(os, name))
         with pytest.raises(KeyboardInterrupt):
             made.stop()
     made.stop()
@@ -299,8 +299,8 @@ def drained(read):
 
 def test_a_file_that_takes_nothing_keeps_no_device_from_being_halted(ball, tmp_path, monkeypatch):
     """The watchdog works while the disk does not, and records wait for the disk."""
-    monkeypatch.setattr(rf.haptics, "_STALL", 1.0)
-    monkeypatch.setattr(rf.haptics, "_PATIENCE", 0.1)
+    monkeypatch.setattr(rf.haptics.session, "_STALL", 1.0)
+    monkeypatch.setattr(rf.haptics.session, "_PATIENCE", 0.1)
     mock = ckernels.build("mock_dhd", [ROOT / "tests/support/mock_dhd.c"], tmp_path)
     hang, enabled = (ctypes.c_int.in_dll(mock, f"mock_{name}") for name in ("hang", "enabled"))
     (ctypes.c_double * 3).in_dll(mock, "mock_position")[:] = [0.0, 0.0, 0.014]
@@ -331,13 +331,13 @@ def test_a_file_that_takes_nothing_keeps_no_device_from_being_halted(ball, tmp_p
 
     wait_until(written)
     thread.join()
-    ticks = np.frombuffer(b"".join(found), rf._record_file.RECORD)["tick"]
+    ticks = np.frombuffer(b"".join(found), rf.io.record_file.RECORD)["tick"]
     assert np.array_equal(ticks, np.arange(made.report().ticks))
 
 
 def test_a_file_that_takes_nothing_is_told(ball, tmp_path, monkeypatch):
     """Stopping waits for it, but not for ever; records are where the message says."""
-    monkeypatch.setattr(rf.haptics, "_PATIENCE", 1.0)
+    monkeypatch.setattr(rf.haptics.session, "_PATIENCE", 1.0)
     path, real = tmp_path / "session.npy", os.open
     read, write = os.pipe()
     made = session(ball, at_rest(), record=path, keep_records=1 << 16)
@@ -358,8 +358,8 @@ def test_a_file_that_takes_nothing_is_told(ball, tmp_path, monkeypatch):
     with pytest.raises(rf.FileFormatError, match=r"Illegal seek; \d+ records are in '.*\.part'"):
         made.close()
     thread.join()
-    data = b"".join(found)[rf._record_file.RecordFile.HEADER :]
-    ticks = np.frombuffer(data, rf._record_file.RECORD)["tick"]
+    data = b"".join(found)[rf.io.record_file.RecordFile.HEADER :]
+    ticks = np.frombuffer(data, rf.io.record_file.RECORD)["tick"]
     assert np.array_equal(ticks, np.arange(made.report().ticks))
 
 

@@ -205,8 +205,8 @@ def test_couplings_that_are_refused_stay_what_they_were(ball):
 
 def test_forces_may_fade_for_longer_than_a_cycle_may_hang(ball, monkeypatch):
     """Stopping waits as long as cycles continue: a slow ramp is no failure."""
-    monkeypatch.setattr(rf.haptics, "_STALL", 1.0)
-    monkeypatch.setattr(rf.haptics, "_HANG", 0.01)
+    monkeypatch.setattr(rf.haptics.session, "_STALL", 1.0)
+    monkeypatch.setattr(rf.haptics.session, "_HANG", 0.01)
     made = session(ball, at_rest(), ramp=1.5)
     made.start()
     after(made, 1500)
@@ -245,7 +245,7 @@ def test_a_fork_while_another_thread_stops_the_session_waits_for_nobody():
         import signal, threading
         import haptic_sessions as sessions
         made.close()
-        reducedfem.haptics._PATIENCE = 1e3
+        reducedfem.haptics.session._PATIENCE = 1e3
         made = reducedfem.HapticSession(contact, device, coupling=coupling, keep_records=1 << 16)
         read, write = os.pipe()
         made._core.start(write)

@@ -224,7 +224,7 @@ def test_percentiles_are_those_of_the_records(ball):
 
 def test_layout_of_records_is_that_of_c():
     names, _, offsets, size = _core.record_layout()
-    dtype = rf._record_file.RECORD
+    dtype = rf.io.record_file.RECORD
     assert dtype.itemsize == size
     assert [dtype.fields[name][1] for name in names] == offsets
     # no byte without a name

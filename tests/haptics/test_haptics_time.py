@@ -80,7 +80,7 @@ def world(library):
 def run(library, periods, overslept):
     """Return the records of a run, and how many periods were left out."""
     overslept = np.asarray(overslept, dtype=float)
-    out = np.zeros(periods + 100, rf._record_file.RECORD)
+    out = np.zeros(periods + 100, rf.io.record_file.RECORD)
     n = library.world_run(periods, len(overslept), overslept.ctypes.data, out.ctypes.data)
     assert n > periods - 1  # in the last ones forces fade out
     return out[:n], library.world_skipped()
@@ -262,7 +262,7 @@ def test_forces_fade_in_after_a_pause_of_a_device_that_makes_the_cycles(world):
     library.world_push(PUSH, STALL)
     intervals = np.full(300, 1000.0)
     intervals[[130, 250]] = 600e3, 51e3
-    out = np.zeros(len(intervals), rf._record_file.RECORD)
+    out = np.zeros(len(intervals), rf.io.record_file.RECORD)
     assert library.world_called(len(out), intervals.ctypes.data, out.ctypes.data) == len(out)
     felt(out, [130, 250])
 
@@ -273,7 +273,7 @@ def test_a_pause_ends_forces_that_fade_out(world):
     library.world_push(PUSH, STALL)
     late = np.zeros(400)
     late[309] = 500e3
-    out = np.zeros(401, rf._record_file.RECORD)
+    out = np.zeros(401, rf.io.record_file.RECORD)
     n = library.world_run(300, len(late), late.ctypes.data, out.ctypes.data)
     assert n == 311
     assert rf.HapticRecords(out[:n]).flagged("paused").nonzero()[0].tolist() == [310]
@@ -338,7 +338,7 @@ def test_after_a_failure_nothing_goes_out(world, where):
     library.world_push(PUSH, STALL)
     library.world_break(*(151 * (where == one) for one in ("read", "pose", "write")))
     intervals = np.full(200, 1000.0)
-    out = np.zeros(400, rf._record_file.RECORD)
+    out = np.zeros(400, rf.io.record_file.RECORD)
     assert library.world_called(150, intervals.ctypes.data, out.ctypes.data) == 150
     assert library.world_last() == out["force"][149, 0]
     assert library.world_called(50, intervals.ctypes.data, out[150:].ctypes.data) == -1
@@ -356,7 +356,7 @@ def test_a_device_that_is_opened_again_finds_the_object_at_rest(world):
     """Its velocity is none, whatever it was, and so is the hand's until the second sample."""
     library = world()
     intervals = np.full(50, 1000.0)
-    out = np.zeros(100, rf._record_file.RECORD)
+    out = np.zeros(100, rf.io.record_file.RECORD)
     assert library.world_called(50, intervals.ctypes.data, out.ctypes.data) == 50
     assert np.diff(out["object_position"][45:50, 0]) == pytest.approx(VELOCITY * DT, rel=0.1)
     library.world_reopen()
@@ -373,7 +373,7 @@ def test_a_device_that_is_opened_again_finds_the_object_at_rest(world):
 
 def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
     intervals = np.array([5e6, 1000.0, 1250.0, 900.0, 3300.0, 1000.0, 1999.0, 2000.5])
-    out = np.zeros(len(intervals), rf._record_file.RECORD)
+    out = np.zeros(len(intervals), rf.io.record_file.RECORD)
     library = world()
     assert library.world_called(len(out), intervals.ctypes.data, out.ctypes.data) == len(out)
     expected = [0.0, 0.0, 250.0, 0.0, 2300.0, 0.0, 999.0, 1000.5]

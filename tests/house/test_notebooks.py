@@ -74,7 +74,8 @@ def test_runs(path, tmp_path, monkeypatch):
 
     notebook = nbformat.read(path, as_version=4)
     # sessions go on where the machine has something else to do for a while
-    patient = nbformat.v4.new_code_cell("import reducedfem\nreducedfem.haptics._STALL = 5.0")
+    code = "import reducedfem\nreducedfem.haptics.session._STALL = 5.0"
+    patient = nbformat.v4.new_code_cell(code)
     notebook.cells.insert(0, patient)
     client = nbclient.NotebookClient(
         notebook,

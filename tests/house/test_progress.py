@@ -10,7 +10,7 @@ import threading
 import pytest
 
 import reducedfem as rf
-from reducedfem._run import PATIENCE, callback
+from reducedfem.base.run import PATIENCE, callback
 
 
 class Terminal(io.StringIO):

@@ -7,7 +7,7 @@ import pytest
 
 import reducedfem as rf
 from model_files import make_model
-from reducedfem import files
+from reducedfem.reduction.reduced import to_bytes
 from shapes import box_hexes
 
 
@@ -18,13 +18,13 @@ def model() -> rf.ReducedSolid:
 
 @pytest.fixture(scope="module")
 def data(model) -> bytes:
-    return files.to_bytes(model)
+    return to_bytes(model)
 
 
 @pytest.fixture(scope="module")
 def editable_data() -> bytes:
     """Of a model with parts."""
-    return files.to_bytes(make_model("hex8", editable=True))
+    return to_bytes(make_model("hex8", editable=True))
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def skinned() -> rf.ReducedSolid:
 
 @pytest.fixture(scope="module")
 def skinned_data(skinned) -> bytes:
-    return files.to_bytes(skinned)
+    return to_bytes(skinned)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def damped() -> rf.ReducedSolid:
 
 @pytest.fixture(scope="module")
 def damped_data(damped) -> bytes:
-    return files.to_bytes(damped)
+    return to_bytes(damped)
 
 
 @pytest.fixture(scope="module")
@@ -66,4 +66,4 @@ def cut_data() -> bytes:
     solid = rf.Solid(mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0.0)
     bend = np.zeros((1, len(nodes), 3))
     bend[0, :, 2] = nodes[:, 0] ** 2
-    return files.to_bytes(rf.reduce(solid, bend))
+    return to_bytes(rf.reduce(solid, bend))

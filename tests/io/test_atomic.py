@@ -12,7 +12,7 @@ import pytest
 
 import reducedfem as rf
 from places import ROOT
-from reducedfem._atomic import replacing
+from reducedfem.io.atomic import replacing
 from shapes import box_tets
 
 # ends without clean-up after the k-th call of the system that changes a name or a disk

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem import _meshio_child as child
-from reducedfem import _reading, _volume_files
-from reducedfem._record_file import RECORD
+from reducedfem.io import meshio_child as child
+from reducedfem.io import reading, volume_files
+from reducedfem.io.record_file import RECORD
 from shapes import box_hexes, box_tets
 
 MESHIO = (".vtu", ".vtk", ".msh", ".mesh", ".meshb", ".inp", ".avs", ".bdf", ".su2", ".dat", ".ele")
@@ -143,7 +143,7 @@ def test_truncated_files_for_which_meshio_looks_for_ever(tmp_path, suffix, part)
     data = path.read_bytes()
     path.write_bytes(data[: int(part * len(data))])
     with pytest.raises(rf.FileFormatError, match=r"damaged, .* 1 s of processor time"):
-        _volume_files.read_apart(path, 1, wait=3600)  # for a second of a busy processor
+        volume_files.read_apart(path, 1, wait=3600)  # for a second of a busy processor
 
 
 def test_lengths_that_take_all_memory(tmp_path):
@@ -214,7 +214,7 @@ def test_files_larger_than_free_memory(tmp_path, monkeypatch, suffix):
     read = {".bou": rf.read_fixed}.get(
         suffix, rf.read_surface if suffix in SURFACES else rf.read_mesh
     )
-    monkeypatch.setattr(_reading, "available", lambda: 999_999.0)
+    monkeypatch.setattr(reading, "available", lambda: 999_999.0)
     with pytest.raises(rf.FileFormatError, match="it has 1000000 bytes, and 999999 bytes of mem"):
         read(path)
 
@@ -222,9 +222,9 @@ def test_files_larger_than_free_memory(tmp_path, monkeypatch, suffix):
 @pytest.mark.parametrize(
     ("suffix", "place"),
     [
-        (".obj", "surface._from_obj"), (".ply", "surface._in_ascii"),
-        (".stl", "surface._in_ascii"), (".veg", "_volume_files._table"),
-        (".bou", "_volume_files._lines"), (".inp", "_volume_files.read_apart"),
+        (".obj", "io.surface_files._from_obj"), (".ply", "io.surface_files._in_ascii"),
+        (".stl", "io.surface_files._in_ascii"), (".veg", "io.volume_files._table"),
+        (".bou", "io.volume_files._lines"), (".inp", "io.volume_files.read_apart"),
     ],
 )  # fmt: skip
 def test_memory_that_runs_out_while_a_file_is_read(tmp_path, monkeypatch, suffix, place):
@@ -270,7 +270,7 @@ def test_no_file_gives_its_reader_more_than_a_day(tmp_path, monkeypatch):
 
     path.write_text("1\n")
     os.truncate(path, 40 * 10**9)  # a hole
-    monkeypatch.setattr(_reading, "available", lambda: 0.0)  # unknown
+    monkeypatch.setattr(reading, "available", lambda: 0.0)  # unknown
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(rf.FileFormatError, match="86410 s of wall-clock time"):
         rf.read_mesh(path)

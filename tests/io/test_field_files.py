@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import reducedfem as rf
 from plain_surface import cube
-from reducedfem import field_files
 
 
 @pytest.fixture(scope="module")
 def field():
     return rf.DistanceField.from_surface(rf.Surface(*cube()), 9, mode="fast")
+
+
+def file_of(field: rf.DistanceField) -> bytes:
+    """Return the contents of the file of a field."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "field.safetensors"
+        field.save(path)
+        return path.read_bytes()
 
 
 def test_saved_and_loaded(field, tmp_path):
@@ -29,7 +38,7 @@ def test_saved_and_loaded(field, tmp_path):
     assert repr(same) == repr(field)
     assert same._core.error == field._core.error > 0
     assert same.boundary == field.boundary
-    assert field_files.to_bytes(same) == path.read_bytes()
+    assert file_of(same) == path.read_bytes()
     given = rf.DistanceField(np.arange(8).reshape(2, 2, 2), [1, 2, 3], 0.5)
     given.save(path)
     assert rf.load(path)._core.error == np.inf
@@ -83,13 +92,13 @@ def changed(data: bytes, **metadata) -> bytes:
 )
 def test_spoilt_files(field, tmp_path, spoil, message):
     path = tmp_path / "f.safetensors"
-    path.write_bytes(spoil(field_files.to_bytes(field)))
+    path.write_bytes(spoil(file_of(field)))
     with pytest.raises(rf.FileFormatError, match=message):
         rf.load(path)
 
 
 def test_samples_that_are_no_numbers(tmp_path):
-    data = field_files.to_bytes(rf.DistanceField(np.zeros((2, 2, 2)), [0, 0, 0], 1.0))
+    data = file_of(rf.DistanceField(np.zeros((2, 2, 2)), [0, 0, 0], 1.0))
     path = tmp_path / "f.safetensors"
     path.write_bytes(changed(data[:-4] + np.float32(np.nan).tobytes()))
     with pytest.raises(rf.FileFormatError, match=r"values\[1, 1, 1\] is nan"):

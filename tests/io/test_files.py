@@ -16,8 +16,8 @@ from safetensors.numpy import save_file
 
 import reducedfem as rf
 from model_files import assert_same, forge, make_model, refused, split
-from reducedfem import files
-from reducedfem._record_file import RECORD
+from reducedfem.io.record_file import RECORD
+from reducedfem.reduction.reduced import from_bytes
 from shapes import box_hexes
 
 # --- nothing is lost ------------------------------------------------------------------
@@ -200,8 +200,6 @@ def test_save_says_why_it_cannot(model, tmp_path):
         model.save(tmp_path / "missing" / "m")
     with pytest.raises(rf.InputTypeError, match="path"):
         model.save(7)
-    with pytest.raises(rf.InputTypeError, match="ReducedSolid"):
-        files.save("model", tmp_path / "m.safetensors")
 
 
 def test_provenance_that_is_no_plain_data_is_refused(model, tmp_path):
@@ -229,7 +227,7 @@ def test_provenance_that_is_no_plain_data_is_refused(model, tmp_path):
 
 def test_models_keep_the_surface_of_their_mesh(skinned, skinned_data, model):
     """Pictures show the part as it was drawn, not as it was meshed."""
-    again = files.from_bytes(skinned_data)
+    again = from_bytes(skinned_data)
     assert_same(again, skinned)
     assert again.mesh.source.vertices.tobytes() == skinned.mesh.source.vertices.tobytes()
     assert again.mesh.source.triangles.tobytes() == skinned.mesh.source.triangles.tobytes()

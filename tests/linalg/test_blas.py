@@ -16,7 +16,8 @@ import pytest
 
 import reducedfem as rf
 from places import ROOT
-from reducedfem import _core, system
+from reducedfem import _core
+from reducedfem.base import system
 
 DESCRIPTION = _core.blas_description()
 DYNAMIC_OPENBLAS = "DYNAMIC_ARCH" in DESCRIPTION["config"]

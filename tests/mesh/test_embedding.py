@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 import reducedfem as rf
 from failures import check_live_blocks, live_blocks
 from reducedfem import _core
-from reducedfem._run import set_threads, threads
+from reducedfem.base.run import set_threads, threads
 from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 SIGN = np.array(

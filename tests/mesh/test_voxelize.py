@@ -9,7 +9,7 @@ from scipy import ndimage
 import reducedfem as rf
 from failures import check_live_blocks, live_blocks
 from reducedfem import _core
-from reducedfem._run import set_threads, threads
+from reducedfem.base.run import set_threads, threads
 from shapes import box_hexes
 
 CORNERS = np.array(list(itertools.product((0.0, 1.0), repeat=3)))

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem import _shell_files, _tensors, samples
+from reducedfem import samples
+from reducedfem.io import shell_files, tensors
 
 X = np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
 N = np.array([[1.0, 0, 0], [0, 1, 0], [0, 0, 1], [0.6, 0.8, 0]])
@@ -169,7 +170,7 @@ def test_damaged_files_are_refused(tmp_path):
         ({"areas": np.ones((4, 1))}, r"'areas' has shape \(4, 1\)"),
         ({"other": X}, None),
     ):
-        path.write_bytes(_tensors.write(_shell_files._LAYOUT, arrays | changes, texts))
+        path.write_bytes(tensors.write(shell_files._LAYOUT, arrays | changes, texts))
         if message is None:
             assert rf.load(path).n_points == 4
         else:

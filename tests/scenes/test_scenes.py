@@ -308,7 +308,7 @@ def test_bodies_have_as_many_coordinates_as_their_modes_span():
 
 def test_pictures_say_why_the_hand_feels_more_than_contact():
     pytest.importorskip("matplotlib")
-    records = np.zeros(20, rf._record_file.RECORD)
+    records = np.zeros(20, rf.io.record_file.RECORD)
     records["time_s"] = 0.001 * np.arange(20)
     for more, told in ((1.0, False), (4.0, True)):
         records["contact_force"], records["force"] = [0.0, 0.0, 1.0], [0.0, 0.0, more]
@@ -318,7 +318,7 @@ def test_pictures_say_why_the_hand_feels_more_than_contact():
 
 def test_pictures_tell_forces_beyond_their_axes_and_show_the_way_from_the_start():
     pytest.importorskip("matplotlib")
-    records = np.zeros(20, rf._record_file.RECORD)
+    records = np.zeros(20, rf.io.record_file.RECORD)
     records["time_s"] = 0.001 * np.arange(20)
     records["contact_force"], records["force"] = [0.0, 0.0, 1.0], [0.0, 0.0, 1.0]
     records["hand_position"] = [0.18, 0.0, 0.0]
@@ -351,7 +351,7 @@ def test_a_picture_of_no_cycles_is_refused():
 
 def test_pictures_tell_what_their_red_lines_are():
     pytest.importorskip("matplotlib")
-    records = np.zeros(20, rf._record_file.RECORD)
+    records = np.zeros(20, rf.io.record_file.RECORD)
     records["time_s"] = 0.002 * np.delete(np.arange(21), 7)
     figure = plot.session_figure(records, max_depth=1e-3)
     told = {}
@@ -428,7 +428,7 @@ def test_the_command_runs_records_draws_and_plays_again(capsys, tmp_path):
 
 
 def test_ctrl_c_ends_a_scene_with_its_report(capsys, monkeypatch):
-    nothing = np.empty(0, rf._record_file.RECORD)
+    nothing = np.empty(0, rf.io.record_file.RECORD)
 
     def interrupted(self, timeout=None):
         raise KeyboardInterrupt

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 
 import reducedfem as rf
-from reducedfem._record_file import RECORD
+from reducedfem.io.record_file import RECORD
 from shapes import box_hexes, box_tets
 
 

@@ -142,7 +142,7 @@ def run_script(body):
         import os, sys, time
         import numpy as np
         import reducedfem
-        reducedfem.haptics._STALL = 5.0
+        reducedfem.haptics.session._STALL = 5.0
         def after(session, ticks):
             wanted = session.report().ticks + ticks
             while session.report().ticks < wanted:

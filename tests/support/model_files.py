@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import reducedfem as rf
-from reducedfem import files
+from reducedfem.reduction.reduced import from_bytes
 from shapes import box_hex20s, box_hexes, box_tet10s, box_tets
 
 ARRAYS = ("basis", "mass", "coefficients")
@@ -124,4 +124,4 @@ def forge(data: bytes, arrays: dict | None = None, metadata: dict | None = None)
 
 def refused(data: bytes, match: str | None = None) -> None:
     with pytest.raises(rf.FileFormatError, match=match):
-        files.from_bytes(data)
+        from_bytes(data)

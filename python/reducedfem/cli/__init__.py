@@ -13,8 +13,8 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from reducedfem._run import set_threads
 from reducedfem._version import __version__
+from reducedfem.base.run import set_threads
 from reducedfem.cli import demo, haptics, info, reduce, simulate
 from reducedfem.cli.options import Parser, UsageError, fail
 from reducedfem.errors import GeometryWarning, PlausibilityWarning, ReducedFEMError

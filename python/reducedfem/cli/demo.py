@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from reducedfem import demo as demonstration
-from reducedfem._console import Console
+from reducedfem.base.console import Console
 from reducedfem.cli.options import Commands, add_common
+from reducedfem.samples import demo as demonstration
 
 __all__ = ["add_to"]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from reducedfem.cli.options import checked, number
 from reducedfem.cli.texts import AXES
 from reducedfem.errors import InputError
-from reducedfem.mesh import Mesh, read_fixed
+from reducedfem.geometry.mesh import Mesh, read_fixed
 
 __all__ = ["add_fix_options", "chosen", "fixed_nodes", "region"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from reducedfem._console import Console
+from reducedfem.base.console import Console
 from reducedfem.cli import scene
 from reducedfem.cli.options import Commands, UsageError, add_common
-from reducedfem.devices import probe_devices
+from reducedfem.haptics.devices import probe_devices
 from reducedfem.scenes import STORIES
 
 __all__ = ["add_to"]

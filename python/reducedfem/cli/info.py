@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from reducedfem._console import Console, bytes_text, count_text, size_text
 from reducedfem._load import load
-from reducedfem._reading import regular_file
-from reducedfem._tensors import saved_place
+from reducedfem.base.console import Console, bytes_text, count_text, size_text
+from reducedfem.base.system import system_report
 from reducedfem.cli.options import Commands, UsageError, fail
 from reducedfem.cli.paths import is_surface, open_surface
 from reducedfem.cli.texts import (
@@ -23,14 +22,15 @@ from reducedfem.cli.texts import (
     quadrature_text,
     viscosity_text,
 )
+from reducedfem.contact.field import DistanceField
+from reducedfem.contact.pointshell import Pointshell
 from reducedfem.errors import FileFormatError, MeshError, ReducedFEMError
-from reducedfem.field import DistanceField
-from reducedfem.haptic_records import HapticRecords
-from reducedfem.material import from_plain
-from reducedfem.mesh import read_mesh
-from reducedfem.pointshell import Pointshell
-from reducedfem.reduced import ReducedSolid
-from reducedfem.system import system_report
+from reducedfem.geometry.mesh import read_mesh
+from reducedfem.haptics.records import HapticRecords
+from reducedfem.io.reading import regular_file
+from reducedfem.io.tensors import saved_place
+from reducedfem.material.laws import from_plain
+from reducedfem.reduction.reduced import ReducedSolid
 
 __all__ = ["add_to"]
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn, TypeAlias
 
-from reducedfem._run import MAX_THREADS
+from reducedfem.base.run import MAX_THREADS
 from reducedfem.errors import ReducedFEMError
 
 __all__ = [

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from reducedfem import samples
-from reducedfem._load import OTHERS
 from reducedfem.cli.options import UsageError
 from reducedfem.errors import FileFormatError
-from reducedfem.files import load
-from reducedfem.reduced import ReducedSolid
-from reducedfem.surface import SURFACE_SUFFIXES, Surface, read_surface
+from reducedfem.geometry.surface import Surface, read_surface
+from reducedfem.io.saved import OTHERS
+from reducedfem.io.surface_files import SURFACE_SUFFIXES
+from reducedfem.reduction.reduced import ReducedSolid
 
 __all__ = [
     "check_writable",
@@ -87,7 +87,7 @@ def open_surface(name: str, scale: float = 1.0) -> Surface:
 def open_model(name: str) -> ReducedSolid:
     """Read a reduced model; refuse a surface or mesh with a hint at ``reducedfem reduce``."""
     try:
-        return load(name)
+        return ReducedSolid.load(name)
     except FileFormatError as error:
         path = Path(name)
         known = any(path.suffix.lower() in suffixes for suffixes, _ in OTHERS)

@@ -8,9 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from reducedfem import samples
-from reducedfem._atomic import replacing, with_suffix
-from reducedfem._console import Console, bytes_text, count_text, size_text, time_text
-from reducedfem.basis import modal_derivative_basis
+from reducedfem.base.console import Console, bytes_text, count_text, size_text, time_text
 from reducedfem.cli.fixed_nodes import add_fix_options, fixed_nodes
 from reducedfem.cli.options import (
     Commands,
@@ -24,14 +22,17 @@ from reducedfem.cli.options import (
 )
 from reducedfem.cli.paths import check_writable, is_sample, is_surface, open_surface, refuse_same
 from reducedfem.cli.texts import materials_text, mesh_text, viscosity_text
-from reducedfem.damping import StrainRateDamping
 from reducedfem.errors import InputError, MeshError
-from reducedfem.files import to_bytes
-from reducedfem.material import StVK
-from reducedfem.mesh import Mesh, read_mesh, voxelize
-from reducedfem.reduced import MAX_R, reduce
-from reducedfem.reduced_damping import MAX_DAMPING_R
-from reducedfem.solid import Solid
+from reducedfem.geometry.mesh import Mesh, read_mesh, voxelize
+from reducedfem.io.atomic import replacing, with_suffix
+from reducedfem.material.laws import StVK
+from reducedfem.reduction.basis import modal_derivative_basis
+from reducedfem.reduction.damping import StrainRateDamping
+from reducedfem.reduction.model_contents import MAX_R
+from reducedfem.reduction.reduce import reduce
+from reducedfem.reduction.reduced import to_bytes
+from reducedfem.reduction.reduced_damping import MAX_DAMPING_R
+from reducedfem.solid.solid import Solid
 
 __all__ = ["add_to"]
 

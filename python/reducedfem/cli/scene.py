@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem import _core, plot, scenes
-from reducedfem._console import Console, count_text
+from reducedfem import _core, scenes
+from reducedfem.base.console import Console, count_text
 from reducedfem.cli.options import Parser, UsageError, counted, positive
 from reducedfem.cli.paths import check_writable, refuse_same
-from reducedfem.devices import (
+from reducedfem.errors import DeviceError, DivergedError, FileFormatError
+from reducedfem.haptics.devices import (
     Device,
     ForceDimension,
     OpenHaptics,
@@ -22,9 +23,9 @@ from reducedfem.devices import (
     SpaceMouse,
     UdpDevice,
 )
-from reducedfem.errors import DeviceError, DivergedError, FileFormatError
-from reducedfem.haptic_records import HapticRecords
-from reducedfem.haptics import HapticSession
+from reducedfem.haptics.records import HapticRecords
+from reducedfem.haptics.session import HapticSession
+from reducedfem.viewer import plot
 
 __all__ = ["add_options", "refuse_options", "run"]
 

@@ -13,11 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem import demo as demonstration
-from reducedfem import plot
-from reducedfem._atomic import replacing
-from reducedfem._built import first_in_body
-from reducedfem._console import Console, count_text
+from reducedfem.base.console import Console, count_text
 from reducedfem.cli.options import (
     Commands,
     UsageError,
@@ -29,18 +25,22 @@ from reducedfem.cli.options import (
 )
 from reducedfem.cli.paths import check_writable, open_model, refuse_same
 from reducedfem.cli.texts import AXES, point_text, viscosity_text
+from reducedfem.dynamics.free_body import FreeBody, FreeBodyState
+from reducedfem.dynamics.integrator import ImplicitNewmark, NewmarkReport
 from reducedfem.errors import (
     DivergedError,
     FileFormatError,
     PlausibilityWarning,
     StaticConvergenceError,
 )
-from reducedfem.free_body import FreeBody, FreeBodyState
-from reducedfem.integrator import ImplicitNewmark, NewmarkReport
-from reducedfem.mesh import Mesh
-from reducedfem.reduced import ReducedSolid
-from reducedfem.skin import Skin
-from reducedfem.solid import Solid
+from reducedfem.geometry.built import first_in_body
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.io.atomic import replacing
+from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.reduction.skin import Skin
+from reducedfem.samples import demo as demonstration
+from reducedfem.solid.solid import Solid
+from reducedfem.viewer import plot
 
 __all__ = ["add_to"]
 

@@ -7,10 +7,10 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from reducedfem._console import count_text
-from reducedfem.material import LinearElastic, StVK
-from reducedfem.mesh import Mesh
-from reducedfem.reduced_damping import ReducedStrainRateDamping
+from reducedfem.base.console import count_text
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.material.laws import LinearElastic, StVK
+from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
 
 __all__ = [
     "AXES",

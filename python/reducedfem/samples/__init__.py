@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from reducedfem.surface import Surface
+    from reducedfem.geometry.surface import Surface
 
 __all__ = ["load", "names", "path"]
 

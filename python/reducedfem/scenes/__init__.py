@@ -19,9 +19,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from reducedfem._check import choice
-from reducedfem.devices import Device
-from reducedfem.haptics import HapticSession
+from reducedfem.base.check import choice
+from reducedfem.haptics.devices import Device
+from reducedfem.haptics.session import HapticSession
 from reducedfem.scenes import alpha, dragon, hoses, peg, shapes, soft, statue
 
 __all__ = ["STORIES", "session", "shapes"]

@@ -7,17 +7,17 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from reducedfem._atomic import as_path
-from reducedfem._check import count, did_you_mean, flag, number
-from reducedfem._record_file import RecordFile
-from reducedfem.contact import PenaltyContact
-from reducedfem.coupling import VirtualCoupling
-from reducedfem.devices import Device, ReplayDevice
+from reducedfem.base.check import count, did_you_mean, flag, number
+from reducedfem.contact.field import SphereField
+from reducedfem.contact.penalty import PenaltyContact
+from reducedfem.contact.point_tree import PointTree
+from reducedfem.contact.pointshell import Pointshell
 from reducedfem.errors import InputError, InputTypeError
-from reducedfem.field import SphereField
-from reducedfem.haptics import HapticSession
-from reducedfem.point_tree import PointTree
-from reducedfem.pointshell import Pointshell
+from reducedfem.haptics.coupling import VirtualCoupling
+from reducedfem.haptics.devices import Device, ReplayDevice
+from reducedfem.haptics.session import HapticSession
+from reducedfem.io.atomic import as_path
+from reducedfem.io.record_file import RecordFile
 from reducedfem.scenes import shapes
 
 __all__ = ["scene"]

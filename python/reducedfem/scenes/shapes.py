@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import reducedfem as rf
-from reducedfem._check import count
+from reducedfem.base.check import count
 
 __all__ = [
     "MOST_R",

@@ -1,0 +1,1 @@
+"""Foundations: checks of arguments, long calls, immutable data, the machine."""

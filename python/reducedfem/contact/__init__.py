@@ -1,0 +1,1 @@
+"""Distance fields, pointshells and the contact of both."""

@@ -1,0 +1,1005 @@
+"""Signed distance fields: grids of samples, analytic shapes and their combinations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, BinaryIO, ClassVar, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._core import Field as _CoreField
+from reducedfem.base.check import (
+    array_like,
+    as_array,
+    choice,
+    count,
+    number,
+    places,
+    reals,
+    require,
+)
+from reducedfem.base.frozen import freeze, thaw
+from reducedfem.base.memory import available
+from reducedfem.base.run import Progress, callback, threads
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.inside import warn_of_doubts
+from reducedfem.geometry.surface import Surface
+from reducedfem.io import field_files
+from reducedfem.io.saved import Saved
+
+__all__ = [
+    "BoxField",
+    "CapsuleField",
+    "ComplementField",
+    "DistanceField",
+    "Field",
+    "IntersectionField",
+    "OffsetField",
+    "PlaneField",
+    "SphereField",
+    "UnionField",
+]
+
+
+MAX_RESOLUTION = 1 << 20
+
+_Value = TypeVar("_Value")
+
+
+class Field:
+    """Signed distance as a function of position [m], negative inside.
+
+    Base class of `DistanceField`, `SphereField`, `BoxField`, `PlaneField`, `CapsuleField`,
+    `UnionField`, `IntersectionField`, `ComplementField` and `OffsetField`. Fields are immutable
+    and may be shared by threads. ``a | b`` is the union, ``a & b`` the intersection, ``a - b`` the
+    difference and ``~a`` the complement.
+
+    Attributes
+    ----------
+    None
+        Attributes belong to the subclasses.
+    """
+
+    __slots__ = ("__weakref__", "_core")
+
+    _core: _CoreField
+
+    def __init__(self) -> None:
+        raise InputTypeError(
+            "a Field is made as one of its kinds: DistanceField, SphereField, BoxField, "
+            "PlaneField, CapsuleField, or of other fields: UnionField, IntersectionField, "
+            "ComplementField or OffsetField"
+        )
+
+    def distance(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the signed distance at points.
+
+        Parameters
+        ----------
+        points
+            Places [m], shape (n, 3), or (3,) for one.
+
+        Returns
+        -------
+        (n,) array
+            Signed distances [m], negative inside; for one point an array of shape ().
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `points` has a wrong shape or a value that is not finite.
+        """
+        given, shape = places(points, "points")
+        return self._core.distance(given, threads()).reshape(shape)
+
+    def gradient(self, points: ArrayLike) -> NDArray[np.float64]:
+        """Return the gradient of the signed distance at points.
+
+        It is the derivative of `distance`; for an interpolated field its length is not exactly
+        one. At a kink it is the derivative of one side.
+
+        Parameters
+        ----------
+        points
+            Places [m], shape (n, 3), or (3,) for one.
+
+        Returns
+        -------
+        (n, 3) or (3,) array
+            Gradients, pointing away from the object.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `points` has a wrong shape or a value that is not finite.
+        """
+        return self.distance_and_gradient(points)[1]
+
+    def distance_and_gradient(
+        self, points: ArrayLike
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return signed distance and gradient at points, at the cost of the gradient.
+
+        Parameters
+        ----------
+        points
+            Places [m], shape (n, 3), or (3,) for one.
+
+        Returns
+        -------
+        distance, gradient
+            Arrays of shapes (n,) [m] and (n, 3), or () and (3,).
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `points` has a wrong shape or a value that is not finite.
+        """
+        given, shape = places(points, "points")
+        distance, gradient = self._core.gradient(given, threads())
+        return distance.reshape(shape), gradient.reshape(*shape, 3)
+
+    def union(self, *others: Field) -> UnionField:
+        """Return the union of this object and others.
+
+        Parameters
+        ----------
+        *others
+            Fields.
+
+        Returns
+        -------
+        UnionField
+
+        Raises
+        ------
+        InputTypeError
+            An argument is not a Field.
+        """
+        return UnionField([self, *_fields(others, "others")])
+
+    def intersection(self, *others: Field) -> IntersectionField:
+        """Return the intersection of this object and others.
+
+        Parameters
+        ----------
+        *others
+            Fields.
+
+        Returns
+        -------
+        IntersectionField
+            Outside of the object a lower bound of the distance.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument is not a Field; unions among them give too many parts.
+        """
+        return IntersectionField([self, *_fields(others, "others")])
+
+    def difference(self, *others: Field) -> IntersectionField:
+        """Return the difference: this object without the others.
+
+        Parameters
+        ----------
+        *others
+            Fields.
+
+        Returns
+        -------
+        IntersectionField
+            Intersection of this field and the complements of the others. Outside of the object a
+            lower bound of the distance.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument is not a Field; intersections among them give too many parts.
+        """
+        return IntersectionField([self, *map(ComplementField, _fields(others, "others"))])
+
+    def complement(self) -> ComplementField:
+        """Return the complement of this object: its field is minus this one.
+
+        Returns
+        -------
+        ComplementField
+
+        Raises
+        ------
+        InputError
+            Intersections of unions give too many parts.
+        """
+        return ComplementField(self)
+
+    def __or__(self, other: Field) -> UnionField:
+        if not isinstance(other, Field):
+            return NotImplemented
+        return self.union(other)
+
+    def __and__(self, other: Field) -> IntersectionField:
+        if not isinstance(other, Field):
+            return NotImplemented
+        return self.intersection(other)
+
+    def __sub__(self, other: Field) -> IntersectionField:
+        if not isinstance(other, Field):
+            return NotImplemented
+        return self.difference(other)
+
+    def __invert__(self) -> ComplementField:
+        return ComplementField(self)
+
+    def offset(self, by: float) -> OffsetField:
+        """Return the field of the object enlarged by a distance on all sides.
+
+        Parameters
+        ----------
+        by
+            Distance [m]; negative: the object shrinks.
+
+        Returns
+        -------
+        OffsetField
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `by` is not a finite number.
+        """
+        return OffsetField(self, by)
+
+
+_SKIN = "pass an offset [m]: the object is then all that is within it of the surface"
+_FARTHEST = 1e150  # squares stay finite; csrc/sdf/field.c
+
+
+def _triple(value: ArrayLike, name: str) -> NDArray[np.float64]:
+    array = reals(value, name)
+    if array.shape != (3,):
+        raise InputError(f"{name} must have shape (3,), got {array.shape}")
+    if not (np.abs(array) < _FARTHEST).all():
+        raise InputError(f"{name} must be below {_FARTHEST:g} m, got {_plain(array)}")
+    return array
+
+
+def _resolution(value: int | Sequence[int]) -> tuple[int, int, int]:
+    """Return the voxels along x, y and z."""
+    if isinstance(value, int) or as_array(value, "resolution", "integers").ndim == 0:
+        n = count(value, "resolution", MAX_RESOLUTION)
+        return n, n, n
+    if len(value) != 3:
+        raise InputError(f"resolution must be one number or three, got {len(value)}")
+    x, y, z = (count(one, f"resolution[{c}]", MAX_RESOLUTION) for c, one in enumerate(value))
+    return x, y, z
+
+
+def _known(value: _Value | None) -> _Value:
+    """Return a value that is not None for fields on grids."""
+    assert value is not None
+    return value
+
+
+def _plain(array: NDArray[np.float64]) -> str:
+    return "(" + ", ".join(f"{x:g}" for x in array) + ")"
+
+
+class DistanceField(Field, Saved):
+    """Signed distance field on a regular grid, interpolated trilinearly.
+
+    `from_surface` makes one from a triangle surface. Outside of the box of the grid the distance
+    is the lower bound d_box + max(d_boundary, 0): the distance to the box and the smallest sample
+    on its sides (Barbic 2007, inequality 3.14). It drops to this bound at the sides of the box.
+
+    Parameters
+    ----------
+    values
+        Samples [m], shape (nx, ny, nz), each 2 or more; stored as float32.
+    origin
+        Position of the sample (0, 0, 0) [m], shape (3,).
+    spacing
+        Spacing of the samples [m]: a number, or one per axis, shape (3,).
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong shape or a value that is not finite or not allowed.
+    """
+
+    __slots__ = ("_provenance",)
+
+    _provenance: Mapping[str, Any]
+
+    def __init__(self, values: ArrayLike, origin: ArrayLike, spacing: ArrayLike) -> None:
+        steps = reals(spacing, "spacing")
+        if steps.shape == ():
+            steps = np.full(3, steps)
+        # values beyond float32 become infinite, and are rejected as not finite
+        with np.errstate(over="ignore"):
+            self._core = _core.field_from_values(
+                array_like(values, "values"),
+                _triple(origin, "origin"),
+                _triple(steps, "spacing"),
+                np.inf,
+                threads(),
+            )
+        self._provenance = freeze({"method": "given samples"})
+
+    @classmethod
+    def _made(cls, core: _CoreField, provenance: Mapping[str, Any]) -> DistanceField:
+        self = cls.__new__(cls)
+        self._core, self._provenance = core, freeze(provenance)
+        return self
+
+    @classmethod
+    def _again(
+        cls,
+        values: NDArray[np.float32],
+        origin: NDArray[np.float64],
+        spacing: NDArray[np.float64],
+        error: float,
+        provenance: Mapping[str, Any],
+    ) -> DistanceField:
+        """Return a field from samples with a known error."""
+        return cls._made(
+            _core.field_from_values(values, origin, spacing, error, threads()), provenance
+        )
+
+    @classmethod
+    def from_surface(
+        cls,
+        surface: Surface,
+        resolution: int | Sequence[int] = 256,
+        expand: float = 1.5,
+        offset: float | None = None,
+        *,
+        mode: str = "exact",
+        box: ArrayLike | None = None,
+        progress: Progress = None,
+    ) -> DistanceField:
+        """Return the signed distance field of a triangle surface.
+
+        A closed surface of either orientation is the boundary of the object; signs are those of
+        angle-weighted pseudonormals. If the surface crosses itself (tested exactly, see
+        `Surface.self_intersections`), or parts are nested or inconsistently oriented, winding
+        numbers give the sign: the inside is the region that the surface winds around, and
+        distances are those from its boundary. Hidden walls in overlapping parts do not count;
+        where they meet the boundary it is accurate to a quarter of a voxel, and parts closer than
+        a thousandth of a voxel count as one. Inconsistent triangles and parts are flipped first.
+
+        Of an open surface the inside has winding numbers (`Surface.winding`) above 1/2. Holes are
+        capped by the iso-surface 1/2 of the samples' winding numbers, accurate to a voxel along
+        the rims; walls wholly inside do not count. Any other surface, such as single sheets, has
+        no inside: the object is the region within `offset` of it and all that this region
+        encloses (Barbic 2007, section 3.6).
+
+        Parameters
+        ----------
+        surface
+            Surface; vertices at the same position are merged to test if it is closed. Triangles
+            with a height less than 1e-14 of their length count as lines.
+        resolution
+            Voxels along the side of the box, or three numbers, along x, y and z, for a `box` that
+            is not a cube; samples are one more.
+        expand
+            Ratio, 1 or more, of the side of the box, a cube about the centre of the surface's
+            bounding box, to the longest side of the bounding box (B07 3.11).
+        offset
+            Distance [m] of the zero level from the surface, of closed surfaces too. None: 0 for
+            surfaces with an inside, 1.4 voxels for others.
+        mode
+            ``"exact"``: all samples are exact distances, rounded to float32. ``"fast"``: samples up
+            to 8 voxels from the surface are; the others are interpolated from exact distances at
+            every fourth sample, with errors below H / 2, H = 4 diagonals of a voxel, and at most
+            H^2 / (8 d) too large at a distance d.
+        box
+            Corners of the box [m], shape (2, 3), in place of the cube.
+        progress
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+
+        Returns
+        -------
+        DistanceField
+            Field whose `provenance` records the method.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument is not allowed, or the box leaves no room for the offset.
+        MeshError
+            The surface has no extent, or `offset` is 0 and it encloses nothing.
+        MemoryError
+            The resolution needs more memory than is available; the message gives both.
+
+        Warns
+        -----
+        GeometryWarning
+            The inside is uncertain: the surface has holes as large as the body, which the warning
+            names, or is in part a single sheet.
+        """
+        require(surface, Surface, "surface")
+        choice(mode, "mode", ("exact", "fast"))
+        voxels = _resolution(resolution)
+        with callback(progress, "distances") as told:
+            (
+                core,
+                closed,
+                turned,
+                crossing,
+                taken,
+                removed,
+                band,
+                error,
+                hidden,
+                depth_error,
+                capped,
+                cap,
+                inside,
+                doubtful,
+                sheets,
+            ) = _core.field_from_surface(  # fmt: skip
+                surface.vertices,
+                surface.triangles,
+                voxels,
+                number(expand, "expand"),
+                None if box is None else reals(box, "box"),
+                None if offset is None else number(offset, "offset"),
+                mode == "exact",
+                available(),
+                told,
+                threads(),
+            )
+        if capped:
+            warn_of_doubts(surface, inside, doubtful, sheets, _SKIN, stacklevel=2)
+        provenance: dict[str, Any] = {
+            "method": "distances from a surface",
+            "mode": mode,
+            "triangles": surface.n_triangles,
+            "closed": closed,
+            "turned": turned,
+            "crossing": crossing,
+            "offset_m": taken,
+        }
+        if hidden > 0 and not capped:
+            provenance |= {
+                "inside": "distances from the boundary of all parts together; walls hidden inside "
+                "others are left out",
+                "hidden_triangles": hidden,
+                "depth_error_m": depth_error,
+            }
+        if capped:
+            provenance |= {
+                "inside": "where the winding number is above 1/2; holes are capped where it is 1/2",
+                "cap_triangles": cap,
+                "hidden_triangles": hidden,
+                "depth_error_m": depth_error,
+            }
+        if taken > 0:
+            provenance["cavities_filled"] = removed
+        if mode == "fast":
+            provenance |= {"exact_up_to_m": band, "error_m": error}
+        return cls._made(core, provenance)
+
+    @classmethod
+    def from_field(
+        cls,
+        field: Field,
+        resolution: int | Sequence[int] = 256,
+        expand: float = 1.5,
+        *,
+        box: ArrayLike | None = None,
+        progress: Progress = None,
+    ) -> DistanceField:
+        """Return another field, sampled on a grid.
+
+        A grid needs one look-up in place of one per part, and can be saved. For a `DeformedField`
+        at coordinates q pass its distances at the samples to
+        ``DistanceField(values, origin, spacing)``.
+
+        Interpolation rounds corners of the object by less than a voxel. Samples of unions of
+        analytic shapes are known to be distances; those of intersections, complements, shrunk
+        shapes and grids are not, and contact culls distant spheres less effectively.
+
+        Parameters
+        ----------
+        field
+            Field to sample. Parts of the object outside of the box are left out.
+        resolution
+            Voxels along the side of the box, or three numbers, along x, y and z; samples are one
+            more.
+        expand
+            Ratio, 1 or more, of the side of the box, a cube about the centre of the object's
+            bounding box (of a grid: its box), to the longest side of the latter.
+        box
+            Corners of the box [m], shape (2, 3), in place of the cube; required for unbounded
+            objects.
+        progress
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+
+        Returns
+        -------
+        DistanceField
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument is not allowed; the object is unbounded or empty and no `box` is given.
+        MemoryError
+            The resolution needs more memory than is available; the message gives both.
+        """
+        require(field, Field, "field")
+        voxels, times = _resolution(resolution), number(expand, "expand")
+        if box is None:
+            corners = field._core.bounds
+            if not times >= 1.0:
+                raise InputError(f"expand must be at least 1, got {times:g}")
+            if (corners[0] > corners[1]).any():
+                raise InputError("field is nowhere negative, so there is no object; give a box")
+            if not np.isfinite(corners).all():
+                raise InputError(
+                    "field has an object without end, as planes and complements have: give a box"
+                )
+            half = 0.5 * times * (corners[1] - corners[0]).max()
+            corners = corners.mean(axis=0) + [[-half], [half]] * np.ones(3)
+        else:
+            corners = reals(box, "box")
+        need, there = 4.0 * float(np.prod([n + 1.0 for n in voxels])), available()
+        if need > there > 0.0:
+            raise MemoryError(
+                f"a field of {' x '.join(str(n + 1) for n in voxels)} samples needs "
+                f"{1e-9 * need:.1f} GB of memory, {1e-9 * there:.1f} GB are available; choose a "
+                "lower resolution"
+            )
+        with callback(progress, "samples of a field") as told:
+            core = _core.field_from_field(field._core, voxels, corners, told, threads())
+        return cls._made(core, {"method": "samples of a field", "field": repr(field)})
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Read-only record of the method, plain data.
+
+        Of `from_surface`: True or False for a surface that is ``closed``, faced inwards
+        (``turned``) or crosses itself (``crossing``), and the offset (``offset_m``). If parts
+        overlap, also the number of triangles hidden wholly or in part (``hidden_triangles``) and
+        the largest error of distances inside (``depth_error_m``); if holes are capped, the number
+        of triangles of the caps (``cap_triangles``), and ``depth_error_m`` for distances near the
+        rims.
+        """
+        return self._provenance
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the field to a file in the safetensors format; see `reducedfem.load`.
+
+        The file appears whole or not at all; an existing one is replaced only when the new
+        one is complete.
+
+        Parameters
+        ----------
+        path
+            File name; ``.safetensors`` is added if there is no suffix, others are refused.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
+        field_files.save(
+            path, self.values, self.origin, self.spacing, self._core.error, self._provenance
+        )
+
+    @classmethod
+    def _read(cls, stream: BinaryIO, size: int, name: str) -> DistanceField:
+        return field_files.read(stream, size, name, cls._again)
+
+    @property
+    def values(self) -> NDArray[np.float32]:
+        """Samples [m], read-only float32, shape (nx, ny, nz)."""
+        return _known(self._core.values)
+
+    @property
+    def origin(self) -> NDArray[np.float64]:
+        """Position of the sample (0, 0, 0) [m], read-only, shape (3,)."""
+        return _known(self._core.origin)
+
+    @property
+    def spacing(self) -> NDArray[np.float64]:
+        """Spacing of the samples along x, y and z [m], read-only, shape (3,)."""
+        return _known(self._core.spacing)
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """Lowest and highest corner [m] of the box, shape (2, 3)."""
+        last = np.array(self.values.shape) - 1
+        return np.array([self.origin, self.origin + self.spacing * last])
+
+    @property
+    def boundary(self) -> float:
+        """Lower bound of the distance on the sides of the box [m]: d_boundary of B07 3.14.
+
+        The smallest sample there; for fields of surfaces reduced by the bound of the difference
+        between samples.
+        """
+        return _known(self._core.boundary)
+
+    def isosurface(self, value: float = 0.0, *, progress: Progress = None) -> Surface:
+        """Return the surface on which the interpolated distance has a given value.
+
+        It is closed and manifold, faces away from the object, and follows the sides of the box
+        where the level set leaves the box.
+
+        Parameters
+        ----------
+        value
+            Distance [m]; positive: a surface around the object.
+        progress
+            A bar: True, False, or None (after two seconds, in a terminal); or ``f(done, total)``.
+
+        Returns
+        -------
+        Surface
+
+        Raises
+        ------
+        InputError, InputTypeError
+            No sample is below `value`, or no sample is above.
+        """
+        level = number(value, "value")
+        with callback(progress, "iso-surface") as call:
+            vertices, triangles, _ = _core.isosurface(
+                self.values, self.origin, self.spacing, level, call, threads()
+            )
+        return Surface(vertices, triangles)
+
+    def __repr__(self) -> str:
+        nx, ny, nz = self.values.shape
+        low, high = self.bounds
+        how = ""
+        if "offset_m" in self._provenance:
+            offset = self._provenance["offset_m"]
+            how = "; closed surface" if self._provenance["closed"] else "; open surface"
+            how += f", offset {offset:g} m" if offset > 0 else ""
+            how += f", {self._provenance['mode']}"
+        return (
+            f"<DistanceField: {nx} x {ny} x {nz} samples from {_plain(low)} to {_plain(high)} m"
+            f"{how}>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return DistanceField._again, (
+            self.values,
+            self.origin,
+            self.spacing,
+            self._core.error,
+            thaw(self._provenance),
+        )
+
+
+class SphereField(Field):
+    """Exact signed distance from a sphere.
+
+    Parameters
+    ----------
+    center
+        Centre [m], shape (3,).
+    radius
+        Radius [m], positive.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `center` has a wrong shape or a value that is not finite; `radius` is not positive.
+    """
+
+    __slots__ = ("_center", "_radius")
+
+    def __init__(self, center: ArrayLike, radius: float) -> None:
+        self._center, self._radius = _triple(center, "center"), number(radius, "radius")
+        self._core = _core.field_from_shape("sphere", self._center, np.zeros(3), self._radius)
+
+    def __repr__(self) -> str:
+        return f"<SphereField: center {_plain(self._center)} m, radius {self._radius:g} m>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return SphereField, (self._center, self._radius)
+
+
+class BoxField(Field):
+    """Exact signed distance from a box with sides along the axes.
+
+    Parameters
+    ----------
+    low, high
+        Corners [m], shape (3,), `low` below `high` along every axis.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A corner has a wrong shape or a value that is not finite, or low is not below high.
+    """
+
+    __slots__ = ("_high", "_low")
+
+    def __init__(self, low: ArrayLike, high: ArrayLike) -> None:
+        self._low, self._high = _triple(low, "low"), _triple(high, "high")
+        self._core = _core.field_from_shape("box", self._low, self._high, 0.0)
+
+    def __repr__(self) -> str:
+        return f"<BoxField: {_plain(self._low)} to {_plain(self._high)} m>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BoxField, (self._low, self._high)
+
+
+class PlaneField(Field):
+    """Signed distance from a half-space, which lies behind the plane.
+
+    Parameters
+    ----------
+    point
+        Point of the plane [m], shape (3,).
+    normal
+        Outward normal, shape (3,), of any length but zero.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong shape or a value that is not finite, or the normal is zero.
+    """
+
+    __slots__ = ("_normal", "_point")
+
+    def __init__(self, point: ArrayLike, normal: ArrayLike) -> None:
+        self._point, given = _triple(point, "point"), _triple(normal, "normal")
+        largest = np.abs(given).max()
+        if not largest > 0:
+            raise InputError("normal must not be zero")
+        scaled = given / largest
+        self._normal = scaled / np.linalg.norm(scaled)
+        self._core = _core.field_from_shape("plane", self._point, self._normal, 0.0)
+
+    def __repr__(self) -> str:
+        return f"<PlaneField: through {_plain(self._point)} m, normal {_plain(self._normal)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return PlaneField, (self._point, self._normal)
+
+
+class CapsuleField(Field):
+    """Exact signed distance from a capsule, the region within a radius of a line segment.
+
+    Parameters
+    ----------
+    start, end
+        Ends of the segment [m], shape (3,).
+    radius
+        Radius [m], positive.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An end has a wrong shape or a value that is not finite; `radius` is not positive.
+    """
+
+    __slots__ = ("_end", "_radius", "_start")
+
+    def __init__(self, start: ArrayLike, end: ArrayLike, radius: float) -> None:
+        self._start, self._end = _triple(start, "start"), _triple(end, "end")
+        self._radius = number(radius, "radius")
+        self._core = _core.field_from_shape("capsule", self._start, self._end, self._radius)
+
+    def __repr__(self) -> str:
+        return (
+            f"<CapsuleField: {_plain(self._start)} to {_plain(self._end)} m, radius "
+            f"{self._radius:g} m>"
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CapsuleField, (self._start, self._end, self._radius)
+
+
+def _fields(given: Sequence[Field], name: str) -> tuple[Field, ...]:
+    """Return fields as a tuple after checks."""
+    try:
+        found = tuple(given)
+    except TypeError:
+        raise InputTypeError(
+            f"{name} must be a sequence of Field, got {type(given).__name__}; put one or more in "
+            "a list"
+        ) from None
+    for i, field in enumerate(found):
+        if isinstance(field, list | tuple):
+            raise InputTypeError(
+                f"{name}[{i}] must be a Field, got {type(field).__name__}; give the fields in it "
+                "one by one: *fields"
+            )
+        require(field, Field, f"{name}[{i}]")
+    return found
+
+
+_DEPTH = 4  # of nested fields shown by repr
+_SHOWN = 8  # number of parts shown by repr
+
+
+def _text(field: Field, depth: int = 0) -> str:
+    """Return the text of repr, with nested fields down to a depth."""
+    if not isinstance(field, _JoinedField | OffsetField | ComplementField):
+        return repr(field)
+    name = type(field).__name__
+    if depth == _DEPTH:
+        return f"<{name}: ...>"
+    if isinstance(field, OffsetField):
+        return f"<{name}: {field.by:g} m around {_text(field.field, depth + 1)}>"
+    if isinstance(field, ComplementField):
+        return f"<{name}: outside of {_text(field.field, depth + 1)}>"
+    shown = [_text(one, depth + 1) for one in field.fields[:_SHOWN]]
+    if len(field.fields) > _SHOWN:
+        shown.append(f"... ({len(field.fields)} in all)")
+    return f"<{name}: {', '.join(shown)}>"
+
+
+class _JoinedField(Field):
+    """Base of unions and intersections."""
+
+    __slots__ = ("_fields",)
+
+    _join: ClassVar[Literal["union", "intersection"]]
+    _fields: tuple[Field, ...]
+
+    def __init__(self, fields: Sequence[Field]) -> None:
+        given, kind = _fields(fields, "fields"), type(self)
+        if not given:
+            raise InputError("fields must hold one field or more, got none")
+        self._core = _core.Field(tuple(field._core for field in given), 0.0, 0, self._join)
+        self._fields = tuple(
+            one for f in given for one in (f._fields if isinstance(f, kind) else (f,))
+        )
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Fields of the parts, with nested ones of the same kind flattened."""
+        return self._fields
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._fields,)
+
+
+class UnionField(_JoinedField):
+    """Signed distance from a union: the smallest distance of its parts.
+
+    It is exact outside if the parts are exact. Inside, where parts overlap, it is nearer to zero
+    than the distance from the surface of the union.
+
+    Parameters
+    ----------
+    fields
+        Fields of any kind, one or more; unions among them are flattened.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        The sequence is empty or has elements that are not Fields.
+    """
+
+    __slots__ = ()
+
+    _join = "union"
+
+
+class IntersectionField(_JoinedField):
+    """Signed distance from an intersection: the largest distance of its parts.
+
+    It is exact inside if the parts are exact. Outside it is a lower bound, for example near an
+    edge at which two parts meet. The region with negative values, and hence contact, is exact;
+    offsets and other level sets differ. `DistanceField.from_surface` gives exact distances.
+
+    Parameters
+    ----------
+    fields
+        Fields of any kind, one or more; intersections among them are flattened. Fields are stored
+        as unions of intersections: an intersection of unions of n and m parts has 2 n m parts.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        The sequence is empty or has elements that are not Fields; there are too many parts.
+    """
+
+    __slots__ = ()
+
+    _join = "intersection"
+
+
+class ComplementField(Field):
+    """Signed distance from the complement of an object: minus that of the object.
+
+    Parameters
+    ----------
+    field
+        Field of the object.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `field` is not a Field; intersections of unions give too many parts.
+    """
+
+    __slots__ = ("_field",)
+
+    def __init__(self, field: Field) -> None:
+        require(field, Field, "field")
+        self._field = field
+        self._core = _outside(field)
+
+    @property
+    def field(self) -> Field:
+        """Field of the object."""
+        return self._field
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ComplementField, (self._field,)
+
+
+def _outside(field: Field) -> _CoreField:
+    """Return the complement with the fewest parts, by De Morgan's laws."""
+    if isinstance(field, ComplementField):
+        return field.field._core
+    if isinstance(field, OffsetField):
+        return _core.Field((_outside(field.field),), -field.by)
+    if isinstance(field, _JoinedField):
+        cores = tuple(map(_outside, field.fields))
+        joined: Literal["union", "intersection"]
+        joined = "union" if isinstance(field, IntersectionField) else "intersection"
+        return _core.Field(cores, 0.0, 0, joined)
+    return _core.Field((field._core,), 0.0, 0, "complement")
+
+
+class OffsetField(Field):
+    """Signed distance from an enlarged object: that of the object minus the offset.
+
+    Parameters
+    ----------
+    field
+        Field of the object; the offset of an `OffsetField` is added to `by`.
+    by
+        Offset [m]; negative: the object shrinks.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `field` is not a Field, or `by` is not a finite number.
+    """
+
+    __slots__ = ("_by", "_field")
+
+    def __init__(self, field: Field, by: float) -> None:
+        require(field, Field, "field")
+        self._field, self._by = field, number(by, "by")
+        if isinstance(field, OffsetField):
+            self._field, self._by = field._field, field._by + self._by
+        self._core = _core.Field((self._field._core,), self._by)
+
+    @property
+    def field(self) -> Field:
+        """Field of the object; never an `OffsetField`."""
+        return self._field
+
+    @property
+    def by(self) -> float:
+        """Offset [m]."""
+        return self._by
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OffsetField, (self._field, self._by)

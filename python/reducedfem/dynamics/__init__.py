@@ -1,0 +1,1 @@
+"""Integration in time."""

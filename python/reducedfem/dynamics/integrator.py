@@ -1,0 +1,561 @@
+"""Implicit Newmark integration of all four systems, and the base of all integrators.
+
+The systems are `ReducedSolid`, `ProjectedSolid`, `Solid` and `SecondOrderSystem`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import array_like, count, flag, number, reals, rotations
+from reducedfem.base.run import Progress, callback, threads
+from reducedfem.contact.penalty import ContactTrajectory, PenaltyContact
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.geometry.pose import Pose, pose_arguments, poses_arguments
+from reducedfem.reduction.damping import StrainRateDamping, damping_argument
+from reducedfem.reduction.projected import ProjectedSolid
+from reducedfem.reduction.reduced import (
+    ReducedSolid,
+    leaves_out_rigid_motion,
+    reduced_force,
+    same_motion,
+)
+from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
+from reducedfem.solid.second_order import SecondOrderSystem
+from reducedfem.solid.solid import Solid
+
+__all__ = ["ImplicitNewmark", "NewmarkReport", "State"]
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """State of a simulated system at one time.
+
+    Attributes
+    ----------
+    q
+        Reduced coordinates (r,) of a `ReducedSolid` or `ProjectedSolid`, displacements [m] (n, 3)
+        of a `Solid`, or unknowns (n,) of a `SecondOrderSystem`.
+    qdot
+        First time derivative of `q`, per s.
+    qddot
+        Second time derivative of `q`, per s^2.
+    time
+        Time since the last reset [s].
+    """
+
+    q: NDArray[np.float64]
+    qdot: NDArray[np.float64]
+    qddot: NDArray[np.float64]
+    time: float
+
+
+@dataclass(frozen=True)
+class NewmarkReport:
+    """Statistics of an `ImplicitNewmark` since the last reset.
+
+    Attributes
+    ----------
+    steps
+        Steps taken.
+    solves
+        Linear systems solved (Newton iterations).
+    indefinite
+        Linear systems whose matrix was not positive definite.
+    unconverged
+        Steps not known to have met the tolerance. The residual after the last iteration is
+        not evaluated, so with ``newton_max=1`` this counts every step that moved.
+    residual
+        Last residual evaluated, relative to the largest of three: the step's first residual, the
+        internal force and the external force.
+    iterations
+        Linear systems solved in the last step.
+    most_iterations
+        Largest number of linear systems solved in one step.
+    residuals
+        Residuals of the last step before each iteration, and after the last iteration if that met
+        the tolerance; relative like `residual`, at most 32 values.
+    shortened
+        Newton increments that were cut off at the energy minimum, because the energy rose more
+        steeply at their end than it fell at their beginning. If this number keeps growing, `dt`
+        is too long and the motion is wrong.
+    """
+
+    steps: int
+    solves: int
+    indefinite: int
+    unconverged: int
+    residual: float
+    iterations: int = 0
+    most_iterations: int = 0
+    residuals: tuple[float, ...] = ()
+    shortened: int = 0
+
+
+def rayleigh(damping: Sequence[float]) -> tuple[float, float]:
+    """Return the argument `damping` as (alpha, beta); refuse other values."""
+    try:
+        alpha, beta = damping
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            f"damping must be two numbers (alpha, beta), got {damping!r}"
+        ) from None
+    return number(alpha, "damping[0]"), number(beta, "damping[1]")
+
+
+def acceleration(gravity: ArrayLike | None) -> NDArray[np.float64] | None:
+    """Return a copy of the argument `gravity`, shape (3,); refuse other values."""
+    if gravity is None:
+        return None
+    value: NDArray[np.float64] = reals(gravity, "gravity").copy()
+    if value.shape != (3,):
+        raise InputError(f"gravity must have shape (3,), an acceleration, got {value.shape}")
+    return value
+
+
+def step_count(n: int) -> int:
+    """Return the argument `n`, a number of steps; refuse other values."""
+    if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        raise InputTypeError(f"n must be an int, got {type(n).__name__}")
+    steps = int(n)
+    if not 0 <= steps < 2**62:
+        most = " and less than 2**62" if steps > 0 else ""
+        raise InputError(f"n must be at least 0{most}, got {steps}")
+    return steps
+
+
+System = ReducedSolid | ProjectedSolid | Solid | SecondOrderSystem
+SYSTEMS = "a ReducedSolid, a ProjectedSolid, a Solid or a SecondOrderSystem"
+
+
+def weight(
+    system: System, gravity: NDArray[np.float64] | None, **kwargs: bool
+) -> NDArray[np.float64] | None:
+    """Return the forces of gravity on a system; refuse a system without weight."""
+    if gravity is None:
+        return None
+    if isinstance(system, SecondOrderSystem):
+        raise InputError("gravity must be None: a SecondOrderSystem has no weight; pass a force")
+    return system.gravity(gravity, **kwargs)
+
+
+def wrong_system(system: object, wanted: str = "a ReducedSolid or a Solid") -> InputTypeError:
+    """Return the error for a `system` of the wrong type."""
+    return InputTypeError(f"system must be {wanted}, got {type(system).__name__}")
+
+
+_Scheme = TypeVar("_Scheme", bound="Simulation")
+
+
+def check_rigid_motion(system: System, deformation_only: bool, scheme: str) -> None:
+    """Refuse a free model whose basis has no rigid motion, unless `deformation_only` is True."""
+    asked = flag(deformation_only, "deformation_only")
+    if isinstance(system, Solid | SecondOrderSystem):
+        if asked:
+            raise InputError(
+                "deformation_only is for reduced models, but system is a "
+                f"{type(system).__name__}"
+            )
+        return
+    if not asked and leaves_out_rigid_motion(system):
+        raise InputError(
+            f"system is a model of a free body, and {scheme} would leave out its rigid motion: it "
+            "would neither fall nor turn. Use FreeBody(reduced, dt), which moves as a whole; or "
+            "fix some nodes of the Solid; or pass deformation_only=True for its deformation in a "
+            "frame that something else moves, such as a hand"
+        )
+
+
+class Simulation:
+    """Base class of all time integrators: state, steps, reset. Users create its subclasses.
+
+    Methods may be called from several threads. A call waits for a few steps of another call, not
+    for its end.
+    """
+
+    _core: _core.Motion
+    _system: System
+    _dt: float
+    _settings: dict[str, Any]  # arguments of the constructor
+
+    @property
+    def system(self) -> System:
+        """The simulated system."""
+        return self._system
+
+    @property
+    def dt(self) -> float:
+        """Time step [s]."""
+        return self._dt
+
+    @property
+    def state(self) -> State:
+        """Current state, as copies."""
+        return State(*self._core.state())
+
+    @property
+    def displacement(self) -> NDArray[np.float64]:
+        """Current displacements of the nodes [m], (n, 3), or x (n,) of a `SecondOrderSystem`."""
+        q = self._core.state()[0]
+        if isinstance(self._system, Solid | SecondOrderSystem):
+            return q
+        return self._system.displacement(q)
+
+    def step(
+        self, force: ArrayLike | None = None, n: int = 1, *, progress: Progress = False
+    ) -> None:
+        """Advance by `n` steps under a constant force and the gravity of the simulation.
+
+        Parameters
+        ----------
+        force
+            External force at the end of each step: nodal [N], (n_nodes, 3) or
+            (3 n_nodes,); for a reduced system also reduced, (r,); for a `SecondOrderSystem`
+            (n,). None: zero.
+        n
+            Number of steps, at least 0.
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Raises
+        ------
+        DivergedError
+            The motion became infinite or NaN, a tangent matrix could not be factored, or the last
+            step displaced the body by more than 30 times the diagonal of its bounding box. The
+            state is that before the failing step.
+        InputError, InputTypeError
+            `force` has a wrong shape or a value that is not finite, or `n` is out of range.
+        """
+        steps = step_count(n)
+        if isinstance(self._system, Solid | SecondOrderSystem):
+            array_like(force, "force")
+        else:
+            force = reduced_force(self._system, force)
+        with callback(progress, "steps") as tell:
+            self._core.step(force, steps, tell, threads())
+
+    def reset(
+        self,
+        q: ArrayLike | None = None,
+        qdot: ArrayLike | None = None,
+        qddot: ArrayLike | None = None,
+    ) -> None:
+        """Set the state at time 0.
+
+        Parameters
+        ----------
+        q, qdot
+            Coordinates and their first time derivative, with shape and units of `State`; None:
+            zero. Values at fixed nodes of a solid must be zero.
+        qddot
+            Second time derivative; None: the one that satisfies the equation of motion without
+            external forces except gravity.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An array has a wrong shape, a value that is not finite, or moves a fixed node.
+        DivergedError
+            The state is so large that forces overflow.
+        """
+        for value, name in ((q, "q"), (qdot, "qdot"), (qddot, "qddot")):
+            array_like(value, name)
+        self._core.reset(q, qdot, qddot, threads())
+
+    def clone(self: _Scheme) -> _Scheme:
+        """Return an independent simulation of the same system, in the same state.
+
+        Under the same forces both give bitwise equal results. The report of the clone starts with
+        the number of steps and is otherwise empty. `copy` and `pickle` do the same.
+
+        Returns
+        -------
+        ImplicitNewmark or CentralDifferences
+            A simulation of the same class.
+        """
+        return _restored(type(self), self._settings, self._now())
+
+    def _now(self) -> tuple[Any, ...]:
+        q, qdot, qddot, time = self._core.state()
+        return q, qdot, qddot, round(time / self._dt)
+
+    def __copy__(self: _Scheme) -> _Scheme:
+        return self.clone()
+
+    def __deepcopy__(self: _Scheme, memo: object) -> _Scheme:
+        return self.clone()  # systems are immutable and therefore shared
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (type(self), self._settings, self._now())
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: dt = {self._dt:g} s, {self._system!r}>"
+
+
+def _restored(kind: type[_Scheme], settings: dict[str, Any], state: tuple[Any, ...]) -> _Scheme:
+    """Create a simulation in a given state."""
+    made = kind(**settings)
+    q, qdot, qddot, steps = state
+    made._core.reset(q, qdot, qddot, threads(), steps)
+    return made
+
+
+class ImplicitNewmark(Simulation):
+    """Implicit Newmark integration (Barbic 2007, section 2.9).
+
+    Integrates M q'' + C q' + R(q) = f for four kinds of system. A step of a `ReducedSolid`
+    allocates nothing and suits haptic rates; a `ProjectedSolid` takes a pass over the mesh and a
+    dense factorization per iteration, a `Solid` a sparse factorization per iteration, and a
+    `SecondOrderSystem` a sparse solve. With the default `beta` and `gamma` the scheme is the
+    trapezoidal rule: second order, without numerical damping. Methods may be called from several
+    threads. A call waits for a few steps of another call, not for its end.
+
+    The trapezoidal rule conserves the energy of linear systems only: large undamped motions may
+    gain energy without bound if steps are coarse for the highest frequencies. A little stiffness
+    damping, such as ``damping=(0, dt / 20)`` at 100 steps per period of the lowest mode, or a
+    smaller `dt` prevents that; more Newton iterations do not. See ``docs/time_integration.md``.
+
+    Parameters
+    ----------
+    system
+        The simulated system: `ReducedSolid`, `ProjectedSolid`, `Solid` or `SecondOrderSystem`.
+    dt
+        Time step [s], positive.
+    damping
+        Local Rayleigh damping (alpha [1/s], beta [s]), both at least 0: C = alpha M + beta K(q),
+        K at the current q (Barbic 2007, equation 2.33), added to the damping matrix of a
+        `SecondOrderSystem`. alpha damps all motion, including rigid motion of a free solid; beta
+        mostly damps high frequencies, and may add energy if K(q) is indefinite, unlike
+        `StrainRateDamping`.
+    newton_max
+        Maximum number of Newton iterations per step, 1 to 1000. One is usual at haptic rates.
+    tol
+        Bound on the residual, relative to the largest of the step's first residual, the internal
+        force and the external force; at least 0.
+    beta, gamma
+        Newmark's parameters, 0 < beta <= 1, 0 <= gamma <= 1; for beta = 0 use
+        `CentralDifferences`. Steps in which contact adds stiffness use gamma >= 0.6.
+    strain_rate
+        Additional damping by the rate of strain: a `StrainRateDamping` of the `Solid` or of the
+        solid of the `ProjectedSolid`, or a `ReducedStrainRateDamping` for a `ReducedSolid`. None:
+        the damping of the model, if it has any. Not available for a `SecondOrderSystem`.
+    deformation_only
+        Accept a model of a free body, whose basis has no rigid motion, and simulate its
+        deformation in a frame that is moved from outside, for example by a hand. `FreeBody`
+        includes rigid motion.
+    gravity
+        Gravitational acceleration [m/s^2], shape (3,), such as ``(0, 0, -9.81)``: a constant load
+        in addition to the forces of the steps, also in contact and in haptic sessions. None: no
+        weight, the only choice for a `SecondOrderSystem`.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument has a wrong type, is out of range, or the model is that of a free body.
+    MeshError
+        All nodes of the solid are fixed.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        dt: float,
+        damping: Sequence[float] = (0.0, 0.0),
+        newton_max: int = 1,
+        tol: float = 1e-6,
+        beta: float = 0.25,
+        gamma: float = 0.5,
+        strain_rate: StrainRateDamping | ReducedStrainRateDamping | None = None,
+        *,
+        deformation_only: bool = False,
+        gravity: ArrayLike | None = None,
+    ) -> None:
+        settings = {
+            "dt": number(dt, "dt"),
+            "beta": number(beta, "beta"),
+            "gamma": number(gamma, "gamma"),
+            "newton_max": count(newton_max, "newton_max"),
+            "tol": number(tol, "tol"),
+        }
+        rates = rayleigh(damping)
+        if not isinstance(system, System):
+            raise wrong_system(system, SYSTEMS)
+        check_rigid_motion(system, deformation_only, "ImplicitNewmark")
+        fall = acceleration(gravity)
+        viscous = damping_argument(strain_rate, system)
+        self._core = _core.Motion(
+            "newmark", system._core, rates, settings, threads(), viscous, weight(system, fall)
+        )
+        self._system = system
+        self._dt = float(dt)
+        self._settings = {
+            "system": system,
+            "dt": float(dt),
+            "damping": rates,
+            "newton_max": newton_max,
+            "tol": tol,
+            "beta": beta,
+            "gamma": gamma,
+            "strain_rate": strain_rate,
+            "deformation_only": deformation_only,
+            "gravity": fall,
+        }
+
+    @overload
+    def step(
+        self,
+        force: ArrayLike | None = None,
+        n: int = 1,
+        *,
+        contact: None = None,
+        progress: Progress = False,
+    ) -> None: ...
+
+    @overload
+    def step(
+        self,
+        force: ArrayLike | None = None,
+        n: int = 1,
+        *,
+        contact: PenaltyContact,
+        position: ArrayLike | Pose | Sequence[Pose],
+        quaternion: ArrayLike | None = None,
+        field_q: ArrayLike | None = None,
+        progress: Progress = False,
+    ) -> ContactTrajectory: ...
+
+    def step(
+        self,
+        force: ArrayLike | None = None,
+        n: int = 1,
+        *,
+        contact: PenaltyContact | None = None,
+        position: ArrayLike | Pose | Sequence[Pose] | None = None,
+        quaternion: ArrayLike | None = None,
+        field_q: ArrayLike | None = None,
+        progress: Progress = False,
+    ) -> ContactTrajectory | None:
+        """Advance by `n` steps under a constant force, optionally in contact with a moved object.
+
+        With `contact`, each step moves the object with the distance field to its next pose and
+        evaluates the contact forces on the reduced model there. The forces enter the step with
+        their derivative, that is implicitly, so a stiffness of "auto" is stable for any mass.
+
+        Parameters
+        ----------
+        force
+            External force at the end of each step: nodal [N], (n_nodes, 3) or
+            (3 n_nodes,); for a reduced system also reduced, (r,); for a `SecondOrderSystem`
+            (n,). None: zero.
+        n
+            Number of steps, at least 0; with a trajectory 1 or its length.
+        contact
+            Contact whose pointshell deforms with the system, which must be a `ReducedSolid`; None:
+            no contact. Steps count as cycles of `PenaltyContact.evaluate` and update its warm
+            start.
+        position, quaternion
+            Pose of the object with the field, as in `PenaltyContact.evaluate`: one pose for all
+            steps, (3,) and (4,) or a `Pose`; or one pose per step, (n, 3) and (n, 4) or (4,), or a
+            sequence of `Pose`. Required with `contact`.
+        field_q
+            Reduced coordinates of a deformable field, (r_field,), or one row per step; None: at
+            rest.
+        progress
+            True for a progress bar, or a callable ``f(done, total)``.
+
+        Returns
+        -------
+        ContactTrajectory or None
+            With `contact`: forces on the object with the field at the beginning of each step, and
+            the other results of the contact. None without `contact`.
+
+        Raises
+        ------
+        DivergedError
+            The motion became infinite or NaN, a tangent matrix could not be factored, or the
+            displacement of a reduced model, bounded by the largest displacements of the basis
+            vectors, exceeds 30 times the diagonal of its bounding box. The bound is checked in
+            every step with contact, and without contact in the last step of a call (in long calls
+            also in some others). The state is that before the failing step.
+        InputError, InputTypeError
+            An argument has a wrong type, shape or value; `contact` belongs to another model; or a
+            pose is given without `contact`.
+        """
+        if contact is None:
+            for value, name in (
+                (position, "position"),
+                (quaternion, "quaternion"),
+                (field_q, "field_q"),
+            ):
+                if value is not None:
+                    raise InputError(f"{name} is given without contact")
+            super().step(force, n, progress=progress)
+            return None
+        steps = step_count(n)
+        system = _in_contact(self._system, contact)
+        places, turns = _trajectory(position, quaternion, steps)
+        bent = None if field_q is None else _repeated(field_q, "field_q", len(places))
+        with callback(progress, "steps") as tell:
+            found = self._core.step_contact(
+                reduced_force(system, force), contact._core, places, turns, bent, tell
+            )
+        return ContactTrajectory(*(*found[:-1], None))
+
+    @property
+    def report(self) -> NewmarkReport:
+        """Statistics since the last reset, including the convergence of the last step."""
+        return NewmarkReport(**self._core.report())
+
+
+def _in_contact(system: object, contact: object) -> ReducedSolid:
+    """Return the reduced model of a step in contact; refuse arguments that do not match."""
+    if not isinstance(contact, PenaltyContact):
+        raise InputTypeError(f"contact must be a PenaltyContact, got {type(contact).__name__}")
+    if not isinstance(system, ReducedSolid):
+        raise InputTypeError(
+            "contact is for an ImplicitNewmark of a ReducedSolid, got one of "
+            f"{type(system).__name__}"
+        )
+    model = contact.tree.reduced
+    if model is None:
+        raise InputError("contact.tree is rigid: make it with the model, PointTree(shell, reduced)")
+    if not same_motion(model, system):
+        raise InputError(
+            "contact.tree.reduced is another model than that of the simulation: their coordinates "
+            "are other displacements"
+        )
+    return system
+
+
+def _repeated(value: ArrayLike, name: str, n: int) -> NDArray[np.float64]:
+    """Return an array with one row per step."""
+    array = reals(value, name)
+    if array.ndim == 1:
+        array = np.broadcast_to(array, (n, len(array)))
+    if array.ndim != 2 or len(array) != n:
+        raise InputError(f"{name} has shape {array.shape}; there are {n} steps")
+    return array
+
+
+def _trajectory(
+    position: ArrayLike | Pose | Sequence[Pose] | None, quaternion: ArrayLike | None, steps: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return one position and quaternion per step, (n, 3) and (n, 4)."""
+    if position is None:
+        raise InputTypeError("position is missing: contact needs the pose of the object")
+    one = isinstance(position, Pose) or quaternion is not None
+    given = pose_arguments if one else poses_arguments
+    places, turns = given(position, quaternion)
+    at = reals(places, "position")
+    n = steps
+    if at.ndim == 2:
+        n = len(at)
+        if steps not in (1, n):
+            raise InputError(f"n is {steps}, but position has {n} poses: leave n out")
+    return _repeated(at, "position", n), _repeated(rotations(turns, "quaternion"), "quaternion", n)

@@ -1,0 +1,1 @@
+"""Surfaces, volume meshes, poses, and points that move with a mesh."""

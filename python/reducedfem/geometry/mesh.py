@@ -1,0 +1,841 @@
+"""Volume meshes of tetrahedra or hexahedra: creation, files, topology, measures."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem._core import Mesh as _CoreMesh
+from reducedfem.base.check import (
+    array_like,
+    as_array,
+    choice,
+    flag,
+    integer,
+    node_indices,
+    number,
+    require,
+)
+from reducedfem.base.run import Progress, callback, threads
+from reducedfem.errors import (
+    FileFormatError,
+    GeometryWarning,
+    InputError,
+    InputTypeError,
+    MeshError,
+)
+from reducedfem.geometry.inside import warn_of_doubts, warn_of_first_order, warn_of_lost_volume
+from reducedfem.geometry.surface import Surface, _with_hint
+from reducedfem.io.atomic import as_path, replacing
+from reducedfem.io.volume_files import (
+    ElasticData,
+    VolumeData,
+    read_indices,
+    read_volume,
+    write_volume,
+)
+from reducedfem.material.laws import StVK
+
+__all__ = ["Mesh", "read_fixed", "read_mesh", "voxelize"]
+
+_ROUNDED = 1e-6  # relative excess of a length over whole cells that is treated as rounding
+_THINNEST = 1.0 / 8.0  # thickness in cubes below which cells are cut but not flattened
+# cells of 20 nodes whose factorization fits into common memory: about 60,000 nodes
+_MOST_SECOND_ORDER = 15_000
+_SKIN = "pass fill=False for a skin of voxels along it"
+_ELEMENT_NAMES = {4: "tet4", 8: "hex8", 10: "tet10", 20: "hex20"}
+# edges of the mid-edge nodes, by number of nodes of an element
+# (VTK_QUADRATIC_TETRA, VTK_QUADRATIC_HEXAHEDRON)
+_EDGES = {
+    10: np.array([[0, 1], [1, 2], [0, 2], [0, 3], [1, 3], [2, 3]]),
+    20: np.array(
+        [
+            *([0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4]),
+            *([0, 4], [1, 5], [2, 6], [3, 7]),
+        ]
+    ),
+}
+# triangles of a boundary face, by its number of nodes
+_TRIANGLES = {
+    3: [0, 1, 2],
+    4: [0, 1, 2, 0, 2, 3],
+    6: [0, 3, 5, 3, 1, 4, 5, 4, 2, 3, 4, 5],
+    8: [0, 4, 7, 4, 1, 5, 5, 2, 6, 6, 3, 7, 4, 5, 6, 4, 6, 7],
+}
+
+
+# quadrature of cut cells: point counts by element, points, weights, products of shape functions
+_Rule = tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def _rule_of(rule: _Rule | None, chosen: NDArray[np.intp]) -> _Rule | None:
+    """Return the quadrature of a selection of elements."""
+    if rule is None:
+        return None
+    counts, points, weights, products = rule
+    ends, rows = np.cumsum(counts), np.cumsum(counts > 0)
+    own = chosen[counts[chosen] > 0]
+    at = np.concatenate([np.arange(ends[e] - counts[e], ends[e]) for e in own]) if len(own) else own
+    return counts[chosen], points[at], weights[at], products[rows[own] - 1]
+
+
+def _drop_unreferenced(
+    nodes: ArrayLike, elements: ArrayLike
+) -> tuple[ArrayLike, ArrayLike, NDArray[np.int32] | None]:
+    """Remove nodes that no element uses; leave malformed input to the checks."""
+    try:
+        x, e = np.asarray(nodes), np.asarray(elements)
+    except ValueError:
+        return nodes, elements, None
+    if x.ndim != 2 or e.ndim != 2 or e.dtype.kind not in "iu" or e.size == 0:
+        return nodes, elements, None
+    if e.min() < 0 or e.max() >= len(x):
+        return nodes, elements, None
+    used = np.zeros(len(x), dtype=bool)
+    used[e] = True
+    place = np.cumsum(used) - 1
+    return x[used], place[e], np.flatnonzero(used).astype(np.int32)
+
+
+class Mesh:
+    """A volume mesh of tetrahedra (4 or 10 nodes) or hexahedra (8 or 20 nodes).
+
+    Meshes are valid and immutable: the arrays are read-only. The node order within an element is
+    that of VTK (``VTK_TETRA``, ``VTK_HEXAHEDRON``, ``VTK_QUADRATIC_TETRA``: corners, then the
+    middles of the edges 01 12 02 03 13 23, ``VTK_QUADRATIC_HEXAHEDRON``: 01 12 23 30 45 56 67 74
+    04 15 26 37). Hexahedra of eight nodes are checked at their corners and Gauss points; a strongly
+    distorted one may still be inverted in between. Second-order elements, whose edges may be
+    curved, are checked everywhere, by the Bernstein coefficients of the Jacobian.
+
+    Parameters
+    ----------
+    nodes
+        Rest positions [m], shape (n, 3).
+    elements
+        0-based node indices, shape (e, 4) or (e, 10) for tetrahedra, (e, 8) or (e, 20)
+        for hexahedra.
+    regions
+        Region of each element, for example to assign materials, integers of shape (e,);
+        None: all 0.
+    drop_unreferenced
+        True: remove nodes that belong to no element; the others keep their order, and
+        `original_nodes` contains their original indices. False: refuse such nodes.
+
+    Raises
+    ------
+    MeshError
+        The mesh is empty, has inverted or degenerate elements, an element that uses a
+        node twice, nodes that belong to no element, or edges of second-order elements with
+        more than one mid-edge node. The message names the element or node.
+    InputError, InputTypeError
+        An array has a wrong shape or dtype, a value that is not finite, or an index out
+        of range.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_boundary",
+        "_core",
+        "_fit",
+        "_materials",
+        "_original_nodes",
+        "_region_names",
+        "_source",
+    )
+
+    _core: _CoreMesh
+    _original_nodes: NDArray[np.int32]
+    _boundary: tuple[NDArray[np.int32], NDArray[np.int32]] | None
+    _region_names: dict[int, str]
+    _materials: dict[int, ElasticData]
+    _source: Surface | None
+    _fit: tuple[float, float | None] | None
+
+    def __init__(
+        self,
+        nodes: ArrayLike,
+        elements: ArrayLike,
+        regions: ArrayLike | None = None,
+        *,
+        drop_unreferenced: bool = False,
+    ) -> None:
+        original = None
+        array_like(nodes, "nodes")
+        array_like(elements, "elements", "integers")
+        array_like(regions, "regions", "integers")
+        if flag(drop_unreferenced, "drop_unreferenced"):
+            nodes, elements, original = _drop_unreferenced(nodes, elements)
+        try:
+            core = _core.Mesh(nodes, elements, regions)
+        except InputError as error:
+            if isinstance(error, MeshError) and "belong to no element" in str(error):
+                raise MeshError(f"{error} (drop_unreferenced=True does that)") from None
+            raise _with_hint(error, nodes, elements, "elements") from None
+        self._adopt(core, original)
+
+    def _adopt(
+        self,
+        core: _CoreMesh,
+        original_nodes: NDArray[np.int32] | None = None,
+        region_names: dict[int, str] | None = None,
+        materials: dict[int, ElasticData] | None = None,
+        source: Surface | None = None,
+    ) -> Mesh:
+        """Set the fields; every constructor calls this."""
+        self._core = core
+        if original_nodes is None:
+            original_nodes = np.arange(self.n_nodes, dtype=np.int32)
+        original_nodes.flags.writeable = False
+        self._original_nodes = original_nodes
+        self._boundary = None
+        self._region_names = dict(region_names or {})
+        self._materials = dict(materials or {})
+        self._source = source
+        self._fit = None
+        return self
+
+    def _rule(self) -> _Rule | None:
+        """Return the quadrature of cut elements; None for a mesh without cut elements."""
+        return _core.mesh_rule(self._core)
+
+    def _cut_as(self, rule: _Rule | None) -> None:
+        """Set the quadrature of cut elements during construction."""
+        if rule is not None and rule[0].any():
+            self._core = _core.mesh_with_rule(self._core, *rule)
+
+    @property
+    def nodes(self) -> NDArray[np.float64]:
+        """Rest positions [m], read-only, shape (n, 3)."""
+        return self._core.nodes
+
+    @property
+    def elements(self) -> NDArray[np.int32]:
+        """Node indices of each element in VTK order, read-only, shape (e, nodes_per_element)."""
+        return self._core.elements
+
+    @property
+    def regions(self) -> NDArray[np.int32]:
+        """Region of each element, read-only, shape (e,)."""
+        return self._core.regions
+
+    @property
+    def original_nodes(self) -> NDArray[np.int32]:
+        """Index of each node in the nodes from which the mesh was made, read-only, shape (n,).
+
+        -1 for mid-edge nodes that `quadratic` added.
+        """
+        return self._original_nodes
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self._core.nodes)
+
+    @property
+    def n_elements(self) -> int:
+        """Number of elements."""
+        return len(self._core.elements)
+
+    @property
+    def nodes_per_element(self) -> int:
+        """Nodes per element: 4 or 10 for tetrahedra, 8 or 20 for hexahedra."""
+        return int(self._core.elements.shape[1])
+
+    @property
+    def region_names(self) -> dict[int, str]:
+        """Names of regions from the file, by region."""
+        return dict(self._region_names)
+
+    @property
+    def source(self) -> Surface | None:
+        """Surface from which the mesh was made, or None."""
+        return self._source
+
+    @property
+    def materials(self) -> dict[int, StVK]:
+        """Materials from the file, by region, in the form that `Solid` accepts.
+
+        Only ``.veg`` files contain materials. Regions with a material other than ``ENU``
+        (isotropic, by Young's modulus and Poisson's ratio) are omitted.
+
+        Raises
+        ------
+        InputError
+            A value of the file is out of its range.
+        """
+        return {
+            region: StVK(young=m.young, poisson=m.poisson, density=m.density)
+            for region, m in self._materials.items()
+        }
+
+    @property
+    def bounds(self) -> NDArray[np.float64]:
+        """Lowest and highest corner [m], shape (2, 3)."""
+        return np.array([self.nodes.min(axis=0), self.nodes.max(axis=0)])
+
+    @property
+    def fractions(self) -> NDArray[np.float64]:
+        """Filled fraction of each element, shape (e,): below 1 for cut cells (`voxelize`)."""
+        filled = np.ones(self.n_elements)
+        if (rule := self._rule()) is not None:
+            counts, _, weights, _ = rule
+            own = counts > 0
+            first = (np.cumsum(counts) - counts)[own]
+            filled[own] = np.add.reduceat(weights, first) / 8.0
+        return filled
+
+    @property
+    def element_volumes(self) -> NDArray[np.float64]:
+        """Volume of each element, for cut cells that of the filled part [m^3], shape (e,)."""
+        return self._core.volumes()
+
+    @property
+    def volume(self) -> float:
+        """Volume of the mesh, for cut cells that of the filled part [m^3]."""
+        return float(self._core.volumes().sum())
+
+    @property
+    def boundary_faces(self) -> NDArray[np.int32]:
+        """Faces that belong to one element only, read-only, shape (f, 3), (f, 4), (f, 6) or (f, 8).
+
+        Corners are counter-clockwise seen from outside. For second-order elements the mid-edge
+        nodes of the edges 01 12 20 (``VTK_QUADRATIC_TRIANGLE``) or 01 12 23 30
+        (``VTK_QUADRATIC_QUAD``) follow.
+        """
+        return self._faces()[0]
+
+    @property
+    def boundary_nodes(self) -> NDArray[np.int32]:
+        """Nodes of `boundary_faces`, ascending, read-only, shape (b,)."""
+        return self._faces()[1]
+
+    def _faces(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the faces of the boundary and their nodes."""
+        if self._boundary is None:
+            faces, _ = self._core.boundary()
+            nodes = np.unique(faces)
+            faces.flags.writeable = nodes.flags.writeable = False
+            self._boundary = faces, nodes
+        return self._boundary
+
+    def surface(self) -> Surface:
+        """Return the boundary of the mesh as a surface of triangles.
+
+        Quadrilaterals are split into two triangles, faces of ten-node tetrahedra into four, faces
+        of 20-node hexahedra into six. The vertices are ``mesh.nodes[mesh.boundary_nodes]``, so
+        ``u[mesh.boundary_nodes]`` is a field ``u`` of the mesh on the vertices of the surface.
+
+        Returns
+        -------
+        Surface
+            Triangles are counter-clockwise seen from outside.
+        """
+        kept, place = np.unique(self._faces()[0], return_inverse=True)
+        # the shape of `place` depends on the NumPy release
+        per_face = self._faces()[0].shape[1]
+        place = place.reshape(-1, per_face)[:, _TRIANGLES[per_face]]
+        return Surface(self.nodes[kept], place.reshape(-1, 3))
+
+    def components(self, by: Literal["node", "face"] = "node") -> NDArray[np.int32]:
+        """Return the number of the connected part to which each element belongs.
+
+        Parameters
+        ----------
+        by
+            ``"node"``: elements that share a node are connected. ``"face"``: only elements that
+            share a whole face are connected. Parts that touch along an edge or at a node are one
+            part by node, but the hinge between them has no stiffness; the mesh has such hinges if
+            it has more parts by face than by node.
+
+        Returns
+        -------
+        (e,) int32 array
+            Part of each element; parts are numbered from 0 in the order of their first elements.
+
+        Raises
+        ------
+        InputError
+            `by` is neither ``"node"`` nor ``"face"``.
+        """
+        return self._components(by)[1]
+
+    def n_components(self, by: Literal["node", "face"] = "node") -> int:
+        """Return the number of connected parts.
+
+        Parameters
+        ----------
+        by
+            Kind of connection, ``"node"`` or ``"face"``; see `components`.
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        InputError
+            `by` is neither ``"node"`` nor ``"face"``.
+        """
+        return self._components(by)[0]
+
+    def _components(self, by: str) -> tuple[int, NDArray[np.int32]]:
+        choice(by, "by", ("node", "face"))
+        return self._core.components(by == "face")
+
+    def submesh(self, elements: ArrayLike) -> Mesh:
+        """Return a mesh of selected elements.
+
+        Parameters
+        ----------
+        elements
+            Mask of shape (e,), or element indices in any order without repetition.
+
+        Returns
+        -------
+        Mesh
+            Mesh whose nodes keep their order; its `original_nodes` are node indices of this mesh.
+
+        Raises
+        ------
+        MeshError
+            The selection is empty.
+        InputError, InputTypeError
+            A mask has another length, or an index is out of range or repeated.
+        """
+        try:
+            chosen = np.asarray(array_like(elements, "elements", "integers"))
+        except ValueError:
+            raise InputTypeError(
+                "elements must be a mask or a list of indices, got a list of uneven parts"
+            ) from None
+        if chosen.dtype == np.bool_:
+            if chosen.shape != (self.n_elements,):
+                raise InputError(
+                    f"elements, as a mask, must have shape ({self.n_elements},), "
+                    f"got {chosen.shape}"
+                )
+            chosen = np.flatnonzero(chosen)
+        if chosen.size == 0:
+            raise MeshError("elements chooses nothing: a mesh needs one element at least")
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise InputTypeError(
+                "elements must be a mask or a list of indices, "
+                f"got dtype {chosen.dtype} and shape {chosen.shape}"
+            )
+        if chosen.min() < 0 or chosen.max() >= self.n_elements:
+            worst = chosen.min() if chosen.min() < 0 else chosen.max()
+            raise InputError(f"elements has {worst}; allowed are 0 to {self.n_elements - 1}")
+        if len(np.unique(chosen)) < len(chosen):
+            raise InputError("elements has an index twice")
+        part = Mesh(self.nodes, self.elements[chosen], self.regions[chosen], drop_unreferenced=True)
+        part._cut_as(_rule_of(self._rule(), chosen))
+        part._region_names, part._materials = dict(self._region_names), dict(self._materials)
+        return part
+
+    def largest_component(self, by: Literal["node", "face"] = "node") -> Mesh:
+        """Return the connected part with the most elements; the first one in case of a tie.
+
+        Parameters
+        ----------
+        by
+            Kind of connection, ``"node"`` or ``"face"``; see `components`.
+
+        Returns
+        -------
+        Mesh
+            Mesh whose `original_nodes` are node indices of this mesh; this mesh itself if it has a
+            single part.
+
+        Raises
+        ------
+        InputError
+            `by` is neither ``"node"`` nor ``"face"``.
+        """
+        count, label = self._components(by)
+        if count == 1:
+            return self
+        part = self.submesh(label == np.bincount(label).argmax())
+        part._source = self._source
+        return part
+
+    def with_regions(self, regions: ArrayLike) -> Mesh:
+        """Return this mesh with other regions; cut cells are kept.
+
+        Parameters
+        ----------
+        regions
+            Region of each element, integers of shape (e,).
+
+        Returns
+        -------
+        Mesh
+            Mesh without the names and materials of the old regions.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `regions` has another shape or values that are not integers.
+        """
+        chosen = as_array(regions, "regions", "integers")
+        core = _core.Mesh(self.nodes, self.elements, chosen)
+        mesh = Mesh.__new__(Mesh)._adopt(core, self._original_nodes, source=self._source)
+        mesh._cut_as(self._rule())
+        return mesh
+
+    def quadratic(self) -> Mesh:
+        """Return this mesh with second-order elements.
+
+        A node is added in the middle of every edge: four-node tetrahedra get ten nodes,
+        eight-node hexahedra 20. Second-order elements need far fewer nodes for the same accuracy
+        in bending and for nearly incompressible materials, because they do not lock
+        (``experiments/bending_convergence.py``).
+
+        Returns
+        -------
+        Mesh
+            The nodes of this mesh keep their indices; mid-edge nodes follow in the order of
+            their ends, with -1 in `original_nodes`. `with_mid_edge_nodes` extends lists of nodes,
+            such as fixed nodes. Regions and materials are kept.
+
+        Raises
+        ------
+        InputError
+            The elements already have mid-edge nodes, or are cut: ``voxelize(order=2)`` creates
+            cut cells of second order.
+        MeshError
+            Elements are so small and so far from the origin that mid-edge nodes are displaced by
+            rounding, or a hexahedron is inverted between the points at which eight-node hexahedra
+            are checked.
+
+        Examples
+        --------
+        >>> import reducedfem as rf
+        >>> tet = rf.Mesh([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [[0, 1, 2, 3]])
+        >>> tet.quadratic()
+        <Mesh: 10 nodes, 1 tet10>
+        """
+        if self._rule() is not None and self.nodes_per_element == 8:
+            raise InputError(
+                "the cut cells of this mesh have the quadrature of eight nodes; "
+                "voxelize(surface, order=2) makes such of 20"
+            )
+        core = self._core.quadratic()
+        original = np.full(len(core.nodes), -1, dtype=np.int32)
+        original[: self.n_nodes] = self._original_nodes
+        return Mesh.__new__(Mesh)._adopt(
+            core, original, self._region_names, self._materials, self._source
+        )
+
+    def with_mid_edge_nodes(self, nodes: ArrayLike) -> NDArray[np.int32]:
+        """Return nodes together with the mid-edge nodes of edges between two of them.
+
+        Use it to extend a selection of corners, for example one made before `quadratic`, to whole
+        edges and faces that are fixed or loaded.
+
+        Parameters
+        ----------
+        nodes
+            Node indices in any order, or a mask of shape (n,).
+
+        Returns
+        -------
+        (m,) int32 array
+            Node indices, ascending; for first-order elements the given nodes.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A mask has another length, or an index is out of range.
+        """
+        chosen = np.zeros(self.n_nodes, dtype=bool)
+        chosen[node_indices(nodes, "nodes", self.n_nodes)] = True
+        edges = _EDGES.get(self.nodes_per_element)
+        if edges is not None:
+            ends = chosen[self.elements[:, edges]].all(axis=2)
+            chosen[self.elements[:, -len(edges) :][ends]] = True
+        return np.flatnonzero(chosen).astype(np.int32)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the mesh to a ``.veg`` file, or to a format of meshio (``.vtu``, ``.msh``, ...).
+
+        Regions are written if the format supports them. An existing file is replaced only when
+        the new one is complete. TetGen meshes consist of two files (``.ele`` and ``.node``);
+        `read_mesh` refuses a pair from two different saves. No format stores the quadrature of cut
+        cells: these are written as whole cells, with `fractions` as cell data in ``.vtu``,
+        ``.vtk`` and ``.xdmf`` files. `pickle` stores everything.
+
+        Parameters
+        ----------
+        path
+            Name of the file; its suffix selects the format.
+
+        Raises
+        ------
+        FileFormatError
+            The format is unknown or does not support the mesh, or the file cannot be written.
+
+        Warns
+        -----
+        GeometryWarning
+            The mesh has cut cells.
+        """
+        cut = self._rule() is not None
+        data = VolumeData(
+            self.nodes,
+            self.elements.astype(np.int64),
+            self.regions.astype(np.int64),
+            self._region_names,
+            self._materials,
+            self.fractions if cut else None,
+        )
+        with replacing(path) as temporary:
+            write_volume(temporary, data, as_path(path).suffix.lower())
+        if cut:
+            warnings.warn(
+                f"{str(path)!r} has whole cells where this mesh has cut ones: no file of volume "
+                "elements holds their quadrature; keep the mesh by pickle, or voxelize again",
+                GeometryWarning,
+                stacklevel=2,
+            )
+
+    def __repr__(self) -> str:
+        name = _ELEMENT_NAMES[self.nodes_per_element]
+        rule = self._rule()
+        cut = "" if rule is None else f", {np.count_nonzero(rule[0])} cut"
+        return f"<Mesh: {self.n_nodes} nodes, {self.n_elements} {name}{cut}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (
+            self.nodes,
+            self.elements,
+            self.regions,
+            self._original_nodes,
+            self._region_names,
+            self._materials,
+            self._source,
+            self._rule(),
+        )
+
+
+def _restore(
+    nodes: ArrayLike,
+    elements: ArrayLike,
+    regions: ArrayLike,
+    original_nodes: NDArray[np.int32],
+    region_names: dict[int, str],
+    materials: dict[int, ElasticData],
+    source: Surface | None = None,
+    rule: _Rule | None = None,
+) -> Mesh:
+    """Recreate a pickled mesh."""
+    core = _core.Mesh(nodes, elements, regions)
+    mesh = Mesh.__new__(Mesh)._adopt(core, original_nodes, region_names, materials, source)
+    mesh._cut_as(rule)
+    return mesh
+
+
+def read_mesh(path: str | os.PathLike[str]) -> Mesh:
+    """Read a volume mesh: a ``.veg`` file, or a format of meshio (Gmsh, VTK, Abaqus, ...).
+
+    Surface, line and point cells are ignored, and nodes that no element uses are removed:
+    `Mesh.original_nodes` contains the node numbers of the file, from 0.
+
+    Regions of ``.veg`` files are numbered from 0 in the order of the ``*REGION`` statements, and
+    `Mesh.region_names` contains the names of their sets. In other formats regions are the integer
+    per element of the format (Gmsh: physical groups; Medit and TetGen: references), or else
+    disjoint sets (Abaqus: ELSET), numbered from 1.
+
+    ``*INCLUDE`` in ``.veg`` and ``.inp`` files is restricted to regular files in the same folder or
+    below it, at most 1000 files of 256 MiB in total.
+
+    Parameters
+    ----------
+    path
+        Name of the file; its suffix selects the format.
+
+    Returns
+    -------
+    Mesh
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing, of an unknown format or damaged, or its volume elements are not
+        all of one kind: tetrahedra with 4 or 10 nodes or hexahedra with 8 or 20.
+    MeshError
+        The mesh is not usable; see `Mesh`.
+    """
+    file = as_path(path)
+    data = read_volume(file)
+    try:
+        mesh = Mesh(data.nodes, data.elements, data.regions, drop_unreferenced=True)
+    except MeshError as error:
+        raise MeshError(f"{str(file)!r}: {error}") from error
+    except InputError as error:
+        raise FileFormatError(f"{str(file)!r} is damaged: {error}") from error
+    mesh._region_names, mesh._materials = data.region_names, data.materials
+    return mesh
+
+
+def read_fixed(path: str | os.PathLike[str]) -> NDArray[np.int32]:
+    """Read the fixed nodes of a Vega ``.bou`` file.
+
+    Parameters
+    ----------
+    path
+        Text file of 1-based node numbers, separated by commas, blanks or line ends. ``*INCLUDE``
+        statements are restricted as in `read_mesh`.
+
+    Returns
+    -------
+    (f,) int32 array
+        Node indices for ``Solid(..., fixed=...)``, 0-based, ascending, without repetition.
+
+    Raises
+    ------
+    FileFormatError
+        The file is missing or contains other data.
+    """
+    numbers = read_indices(as_path(path))
+    if numbers.size and not (numbers.min() >= 1 and numbers.max() < 2**31):
+        raise FileFormatError(
+            f"{str(path)!r} has node {numbers.min() if numbers.min() < 1 else numbers.max()}; "
+            "numbers start at 1"
+        )
+    return np.unique(numbers - 1).astype(np.int32)
+
+
+def _fitted(bounds: NDArray[np.float64], resolution: int) -> NDArray[np.float64]:
+    """Return the scale along each axis at which the surface ends on cell boundaries."""
+    size = np.ptp(bounds, axis=0)
+    cube = size.max() / max(resolution, 1)
+    scale = np.ones(3)
+    fits = (size > _THINNEST * cube) & (size < size.max())
+    cells = np.ceil(size[fits] / cube * (1.0 - _ROUNDED))
+    cells += (cells - resolution) % 2  # grid and surface have the same centre
+    scale[fits] = cells * cube / size[fits]
+    return scale
+
+
+def voxelize(
+    surface: Surface,
+    resolution: int = 64,
+    fill: bool = True,
+    expand: float | None = None,
+    *,
+    cut: bool | None = None,
+    order: Literal[1, 2] | None = None,
+    progress: Progress = None,
+) -> Mesh:
+    """Create a mesh of equal cubes or boxes from the volume that a surface encloses.
+
+    The grid is a cube around the centre of the surface's bounding box. By default its cells are
+    flattened along the shorter sides of that box, so that they end at the faces of the body and
+    nodes lie in planes on which the body stands or is clamped. A voxel is included if its closed
+    box meets a triangle, so a connected surface, even one thinner than a voxel, gives voxels
+    connected through faces (Barbic 2007, section 2.5.2); and if its centre is inside, where the
+    winding number (`Surface.winding`) exceeds 1/2, for open, self-crossing and inconsistently
+    oriented surfaces too.
+
+    Voxels that the surface meets are cut: mass, stiffness and derived quantities integrate their
+    filled part, and voxels without filled part are removed. Nodes and boundary of the mesh are
+    those of whole cells.
+
+    Parameters
+    ----------
+    surface
+        Any surface, including polygon soups.
+    resolution
+        Voxels along each side of the grid, 1 to 2048. The default suits slender bodies; 24 is
+        enough for most compact bodies, whose number of voxels grows with its cube.
+    fill
+        False: only the voxels that the surface touches.
+    expand
+        Side of the grid divided by the longest side of the surface, at least 1; cells are cubes.
+        None: 1 for cut cells, flattened along the shorter sides; 1.2 for whole cubes.
+    cut
+        Cut the cells at the surface; False: whole cubes. None: as `fill`.
+    order
+        2: hexahedra of 20 nodes, accurate in bending with two voxels across the thickness.
+        1: hexahedra of 8 nodes, a quarter of the unknowns, which need about six. The cost at run
+        time is the same. None: 2 if `fill` is True and there are at most 15,000 cells, else 1.
+    progress
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``.
+
+    Returns
+    -------
+    Mesh
+        Hexahedra, ordered by z, then y, then x. Its parts may touch only along an edge or at a
+        node, or not at all: see `Mesh.components`. `Mesh.fractions` are the filled fractions.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An argument is out of range or of a wrong type, or `cut` is True without `fill`.
+    MeshError
+        The surface has no extent, or lies too far from the origin for its size.
+
+    Warns
+    -----
+    GeometryWarning
+        The inside is uncertain: holes are as large as the body, or most of it is a single sheet.
+    PlausibilityWarning
+        The volume of cut cells differs by more than 5 % from that of a closed surface, because
+        most of the body is thinner than a tenth of a cell. Or 8-node cells were chosen because of
+        their number, and parts are fewer than six cells thick.
+    """
+    require(surface, Surface, "surface")
+    fill = flag(fill, "fill")
+    cut = fill if cut is None else flag(cut, "cut")
+    if cut and not fill:
+        raise InputError("cut=True needs fill=True: what a surface encloses can be cut, no skin")
+    if order is not None and integer(order, "order") not in (1, 2):
+        raise InputError(f"order must be 1 or 2, got {order}")
+    resolution = integer(resolution, "resolution")
+    scale = _fitted(surface.bounds, resolution) if cut and expand is None else np.ones(3)
+    vertices = surface.vertices * scale
+    if expand is None:
+        expand = 1.0 if cut else 1.2
+    with callback(progress, "voxelize") as call:
+        core, touched, enclosed, doubtful, sheets = _core.voxelize(
+            vertices,
+            surface.triangles,
+            resolution,
+            fill,
+            number(expand, "expand"),
+            None if cut else call,
+            threads(),
+        )
+        cubes, chosen = core, order or 2
+        if order is None and (not fill or len(cubes.elements) > (1 + cut) * _MOST_SECOND_ORDER):
+            chosen = 1
+        if cut:
+            core, _ = _core.cut(cubes, vertices, surface.triangles, chosen, call, threads())
+            # cutting may remove many cells: half of the cubes of a plate may be empty
+            if order is None and chosen == 2 and len(core.elements) > _MOST_SECOND_ORDER:
+                chosen = 1
+                core, _ = _core.cut(cubes, vertices, surface.triangles, 1, call, threads())
+        elif chosen == 2:
+            core = core.quadratic()
+    if (scale != 1.0).any():
+        rule = _core.mesh_rule(core)
+        core = _core.Mesh(core.nodes / scale, core.elements, core.regions)
+        if rule is not None:
+            core = _core.mesh_with_rule(core, *rule)
+    mesh = Mesh.__new__(Mesh)._adopt(core, source=surface)
+    if fill:
+        warn_of_doubts(surface, touched + enclosed, doubtful, sheets, _SKIN, stacklevel=2)
+    if fill and order is None and chosen == 1:
+        edge = float(np.ptp(mesh.nodes[mesh.elements[0]], axis=0).max())
+        warn_of_first_order(
+            surface, mesh.n_elements, edge, resolution, _MOST_SECOND_ORDER, stacklevel=2
+        )
+    if cut:
+        warn_of_lost_volume(surface, mesh.volume, resolution / float(expand), stacklevel=2)
+    return mesh

@@ -1,0 +1,1 @@
+"""Haptic sessions: coupling, devices, the loop and its records."""

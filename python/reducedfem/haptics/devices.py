@@ -1,0 +1,767 @@
+"""Haptic devices: sources of poses and sinks of forces of a session."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import os
+import weakref
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import array_like, flag, integer, limit, number, reals, rotations
+from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTypeError
+from reducedfem.io.atomic import as_path
+from reducedfem.io.reading import regular_file
+
+if TYPE_CHECKING:
+    from reducedfem.haptics.records import HapticRecords
+
+__all__ = [
+    "Device",
+    "DeviceProbe",
+    "ForceDimension",
+    "OpenHaptics",
+    "ReplayDevice",
+    "SimulatedHand",
+    "SpaceMouse",
+    "UdpCounts",
+    "UdpDevice",
+    "probe_devices",
+]
+
+_QUATERNION = ("qw", "qx", "qy", "qz")
+# numbers in text files are rounded
+_NORM_TOLERANCE = 1e-3
+_UDP_PORT = 47815
+_SPNAV_SOCKET = "/var/run/spnav.sock"
+# library names of the manufacturers' packages; the first one found is used
+_DHD = ("libdhd.so.3", "libdrd.so.3", "libdhd.so")
+_HD = ("libHD.so",)
+
+
+class Device:
+    """Base class of all devices.
+
+    A device belongs to one session at a time, from the construction of the session until it is
+    closed.
+
+    Attributes
+    ----------
+    alignment
+        Rotation (w, x, y, z) of the device's axes in a world with x to the right of the user and
+        z up; for `Workspace`, so that objects move in the direction of the hand.
+    duration
+        Time after which the device sends nothing new [s]; infinity for devices without an end,
+        or at rest.
+    """
+
+    __slots__ = ("__weakref__", "_core", "_duration", "_looked_for", "_travel")
+
+    _alignment: ClassVar[tuple[float, ...]] = (1.0, 0.0, 0.0, 0.0)
+    # default time without a sample after which a session renders no force [s]
+    _silence: ClassVar[float] = 0.05
+    _core: _core.Device
+    _duration: float
+    _looked_for: tuple[str, ...]
+    _travel: float  # longest side of the box around its path, if known [m]
+
+    def __init__(self) -> None:
+        raise InputTypeError("a Device is made by one of its subclasses, such as SimulatedHand")
+
+    def __reduce__(self) -> NoReturn:
+        raise InputTypeError(
+            f"a {type(self).__name__} can be neither copied nor pickled, as it stands for one "
+            "device: make another with its arguments"
+        )
+
+    def __repr__(self) -> str:
+        lasts = "" if math.isinf(self._duration) else f": {self._duration:g} s"
+        return f"<{type(self).__name__}{lasts}>"
+
+    @property
+    def alignment(self) -> tuple[float, ...]:
+        """Rotation (w, x, y, z) of its axes in a world with x to the right and z up."""
+        return self._alignment
+
+    @property
+    def duration(self) -> float:
+        """Time after which the device sends nothing new [s]."""
+        return self._duration
+
+
+def _trajectory(
+    times: ArrayLike, positions: ArrayLike, quaternions: ArrayLike | None, buttons: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64], ArrayLike, ArrayLike | None]:
+    if isinstance(times, str | os.PathLike):
+        raise InputTypeError("times must be an array; ReplayDevice.from_csv reads a file")
+    when = reals(times, "times")
+    if when.ndim != 1:
+        raise InputError(f"times must have the shape (n,), got {when.shape}")
+    if not len(when):
+        raise InputError("times is empty: a trajectory has at least one pose")
+    if quaternions is None:
+        quaternions = np.tile([1.0, 0.0, 0.0, 0.0], (len(when), 1))
+    return (
+        when,
+        reals(positions, "positions"),
+        rotations(quaternions, "quaternions"),
+        None if buttons is None else array_like(buttons, "buttons"),
+    )
+
+
+def _lasts(times: NDArray[np.float64]) -> float:
+    """Return the end of a trajectory; infinity if it does not extend beyond time 0."""
+    return float(times[-1]) if times[-1] > 0.0 else math.inf
+
+
+# a fork inherits sockets, and would keep their ports in use
+_with_sockets: weakref.WeakSet[Device] = weakref.WeakSet()
+
+
+def _leave_all() -> None:
+    for device in list(_with_sockets):
+        _core.leave_device(device._core)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_all)
+
+
+class ReplayDevice(Device):
+    """Device that plays a trajectory and ignores forces.
+
+    Positions are interpolated linearly, rotations along the shorter way; after the last sample
+    the device is at rest.
+
+    Parameters
+    ----------
+    times
+        Times of the samples, ascending [s], shape (n,).
+    positions
+        Positions of the handle in the frame of the device [m], shape (n, 3).
+    quaternions
+        Rotations of the handle (w, x, y, z), shape (n, 4); None: no rotation.
+    buttons
+        Buttons held from each time on, one bit each, shape (n,); None: no buttons.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        Wrong shapes, times that do not ascend, values that are not finite, quaternions whose
+        norm is not 1.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        times: ArrayLike,
+        positions: ArrayLike,
+        quaternions: ArrayLike | None = None,
+        buttons: ArrayLike | None = None,
+    ) -> None:
+        trajectory = _trajectory(times, positions, quaternions, buttons)
+        self._core = _core.replay_device(trajectory)
+        self._duration = _lasts(trajectory[0])
+        self._travel = float(np.ptp(trajectory[1], axis=0).max())
+
+    @classmethod
+    def from_records(cls, records: HapticRecords, *, hand: bool = False) -> ReplayDevice:
+        """Return a device that repeats the motion of the device in a session.
+
+        Cycles in which the device failed are left out.
+
+        Parameters
+        ----------
+        records
+            Records of the session.
+        hand
+            True: play the poses of the manipulandum in the world; False: those of the device in
+            its own frame, before the session's `Workspace`.
+
+        Returns
+        -------
+        ReplayDevice
+
+        Raises
+        ------
+        InputError
+            There are no records.
+        """
+        r = getattr(records, "array", None)
+        if r is None:
+            raise InputTypeError(
+                f"records must be HapticRecords, got {type(records).__name__}; HapticRecords.load "
+                "reads a file of them"
+            )
+        frame = "hand" if flag(hand, "hand") else "device"
+        r = r[r[f"{frame}_quaternion"].any(axis=1)]
+        return cls(r["time_s"], r[f"{frame}_position"], r[f"{frame}_quaternion"], r["buttons"])
+
+    @classmethod
+    def from_csv(cls, path: str | os.PathLike[str]) -> ReplayDevice:
+        """Return a device that plays a table of comma-separated values.
+
+        The first line names the columns, in any order: ``time`` [s], ascending, ``x``, ``y``,
+        ``z`` [m], and optionally ``qw``, ``qx``, ``qy``, ``qz``, a rotation, and ``buttons``, one
+        bit each. Other columns and empty lines are ignored. Numbers have decimal points in any
+        locale. Quaternions of norm 1 to within 0.001 are normalised.
+
+        Parameters
+        ----------
+        path
+            File name.
+
+        Returns
+        -------
+        ReplayDevice
+
+        Raises
+        ------
+        FileFormatError
+            The file is missing, lacks a column, or has an invalid line, which the message names.
+        InputError
+            A number is far out of range.
+        """
+        place = as_path(path)
+        table = _Table(str(place))
+        try:
+            with (
+                regular_file(place) as (file, _),
+                io.TextIOWrapper(file, encoding="utf-8-sig", newline="") as text,
+            ):
+                table.read(csv.reader(text))
+        except (UnicodeDecodeError, csv.Error) as error:
+            raise FileFormatError(f"cannot read {str(place)!r}: {error}") from None
+        return cls(*table.trajectory())
+
+
+class _Table:
+    """Poses of a table of comma-separated values, with their line numbers."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._lines: list[int] = []
+        self._columns: dict[str, list[float]] = {}
+
+    def _refuse(self, line: int, why: str) -> NoReturn:
+        raise FileFormatError(f"line {line} of {self._place!r} {why}")
+
+    def read(self, rows: Any) -> None:
+        """Read all rows of a reader."""
+        names = [name.strip() for name in next(rows, [])]
+        wanted = ["time", *"xyz"]
+        if any(name in names for name in _QUATERNION):
+            wanted += _QUATERNION
+        if "buttons" in names:
+            wanted += ["buttons"]
+        for name in wanted:
+            if names.count(name) != 1:
+                there = ",".join(names)
+                raise FileFormatError(
+                    f"the first line of {self._place!r} must name one column {name!r}, comma-"
+                    f"separated; it is {there[:80]!r}"
+                )
+        indices = {name: names.index(name) for name in wanted}
+        self._columns = {name: [] for name in wanted}
+        for row in rows:
+            if not any(cell.strip() for cell in row):
+                continue
+            # a decimal comma splits a number into two cells
+            if any(cell.strip() for cell in row[len(names) :]):
+                self._refuse(
+                    rows.line_num, f"has {len(row)} cells, the first line names {len(names)}"
+                )
+            self._lines.append(rows.line_num)
+            for name, index in indices.items():
+                self._columns[name].append(self._number(row, index, name))
+        if not self._lines:
+            raise FileFormatError(f"{self._place!r} has no line of numbers")
+
+    def _number(self, row: list[str], index: int, name: str) -> float:
+        text = row[index].strip() if index < len(row) else ""
+        try:
+            # Python also accepts 1_000
+            value = float(text) if "_" not in text else math.nan
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            why = "no finite number" if text else "nothing"
+            self._refuse(self._lines[-1], f"has {text!r} in the column {name!r}: {why}")
+        return value
+
+    def trajectory(
+        self,
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], ArrayLike | None, ArrayLike | None]:
+        """Return the arguments of a `ReplayDevice`."""
+        columns = {name: np.array(values) for name, values in self._columns.items()}
+        times = columns["time"]
+        for k in np.flatnonzero(np.diff(times) <= 0.0)[:1]:
+            self._refuse(
+                self._lines[k + 1],
+                f"has the time {times[k + 1]:g}, line {self._lines[k]} has {times[k]:g}: times "
+                "must ascend",
+            )
+        rotations = None
+        if "qw" in columns:
+            rotations = np.stack([columns[name] for name in _QUATERNION], axis=1)
+            norms = np.linalg.norm(rotations, axis=1)
+            for k in np.flatnonzero(~(np.abs(norms - 1.0) <= _NORM_TOLERANCE))[:1]:
+                self._refuse(
+                    self._lines[k],
+                    f"has a rotation of norm {norms[k]:g}, which must be 1 (qw, qx, qy, qz)",
+                )
+            rotations /= norms[:, None]
+        buttons = columns.get("buttons")
+        if buttons is not None:
+            whole = (buttons == np.floor(buttons)) & (buttons >= 0.0) & (buttons < 2.0**32)
+            for k in np.flatnonzero(~whole)[:1]:
+                self._refuse(
+                    self._lines[k],
+                    f"has {buttons[k]:g} in the column 'buttons', no integer from 0 to {2**32 - 1}",
+                )
+            buttons = buttons.astype(np.uint32)
+        return times, np.stack([columns[name] for name in "xyz"], axis=1), rotations, buttons
+
+
+class SimulatedHand(Device):
+    """Simulated hand that follows a trajectory and yields to the forces of the device.
+
+    A mass with a spring and a damper to the intended pose, in translation and in rotation. The
+    motion between two cycles, under a constant force, is exact, so that oscillations show an
+    unstable session.
+
+    Parameters
+    ----------
+    times, positions, quaternions, buttons
+        Intended motion of the hand, as of `ReplayDevice`.
+    mass, damping, stiffness
+        Mass [kg], damping [N s/m] and stiffness [N/m] of hand and handle; the defaults are those
+        of a relaxed grip. Mass positive, the others at least 0.
+    inertia, torsional_damping, torsional_stiffness
+        Moment of inertia [kg m^2], damping [N m s] and stiffness [N m], equal about all axes;
+        likewise.
+    max_force, max_torque
+        Largest force [N] and torque [N m] that the device renders; None: no limits.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        As `ReplayDevice`; a mass that is not positive, a negative stiffness or damping.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        times: ArrayLike,
+        positions: ArrayLike,
+        quaternions: ArrayLike | None = None,
+        buttons: ArrayLike | None = None,
+        *,
+        mass: float = 0.1,
+        damping: float = 5.0,
+        stiffness: float = 300.0,
+        inertia: float = 1e-4,
+        torsional_damping: float = 5e-3,
+        torsional_stiffness: float = 0.3,
+        max_force: float | None = None,
+        max_torque: float | None = None,
+    ) -> None:
+        trajectory = _trajectory(times, positions, quaternions, buttons)
+        self._core = _core.hand_device(
+            trajectory,
+            (number(mass, "mass"), number(damping, "damping"), number(stiffness, "stiffness")),
+            (
+                number(inertia, "inertia"),
+                number(torsional_damping, "torsional_damping"),
+                number(torsional_stiffness, "torsional_stiffness"),
+            ),
+            limit(max_force, "max_force"),
+            limit(max_torque, "max_torque"),
+        )
+        self._duration = _lasts(trajectory[0])
+        self._travel = float(np.ptp(trajectory[1], axis=0).max())
+
+
+class UdpDevice(Device):
+    """Device of another program that exchanges samples and forces by UDP.
+
+    The client sends samples to the address and receives forces; `reducedfem.udp_client` is such a
+    client and documents the packets. Opening the device waits for the first sample. Damaged or
+    outdated samples are counted and skipped. Without a sample for 0.01 s, or the session's
+    `silence`, forces are zero: a client slower than a few hundred samples per second needs a
+    longer `silence`.
+
+    The first client keeps the device. Another one replaces it only after one second without a
+    valid sample, with `takeover` or once after `accept`; its forces fade in from zero, and it
+    takes up the object as after a clutch. There is no authentication, and addresses can be
+    forged: use loopback or a private network. The limits of the session do not replace those of
+    the device.
+
+    Parameters
+    ----------
+    address
+        Local address for samples: (numeric IPv4 address, port); port 0: any free port.
+    client
+        Address of the client; None: the sender of the first valid sample.
+    wait
+        Longest wait for the first sample on opening [s], at least 0.
+    max_force, max_torque
+        Largest force [N] and torque [N m] to send, those that the client's device can render;
+        None: no limits. `UdpClient` has the same defaults of its own.
+    takeover
+        True: any client may replace one that has been silent for a second.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        An address is invalid; `wait` is negative; a limit is not positive; `takeover` is given
+        together with `client`, or is not a bool.
+    """
+
+    __slots__ = ("_host",)
+
+    _silence = 0.010
+
+    def __init__(
+        self,
+        address: tuple[str, int] = ("127.0.0.1", _UDP_PORT),
+        *,
+        client: tuple[str, int] | None = None,
+        wait: float = 5.0,
+        max_force: float | None = 5.0,
+        max_torque: float | None = 0.1,
+        takeover: bool = False,
+    ) -> None:
+        here = _address(address, "address")
+        there = None if client is None else _address(client, "client")
+        self._core = _core.udp_device(
+            here,
+            there,
+            number(wait, "wait"),
+            limit(max_force, "max_force"),
+            limit(max_torque, "max_torque"),
+            flag(takeover, "takeover"),
+        )
+        self._duration = math.inf
+        self._host = here[0]
+        self._looked_for = (f"packets at {here[0]}:{here[1]} (UDP)",)
+        _with_sockets.add(self)
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Local address for samples; port 0 while the device is closed."""
+        return self._host, _core.udp_counts(self._core)[0]
+
+    @property
+    def counts(self) -> UdpCounts:
+        """Numbers of packets since the device was opened."""
+        return UdpCounts(*_core.udp_counts(self._core)[1:])
+
+    def accept(self) -> None:
+        """Permit another client to replace the present one, once that is silent.
+
+        After one second without a valid sample the next client that sends has the device, also if
+        it is the present one. The permission holds once, until the device is closed. Any thread
+        may call it while the session runs.
+
+        Raises
+        ------
+        InputError
+            The device is not open, or `client` was given when it was made.
+        """
+        _core.udp_accept(self._core)
+
+
+@dataclass(frozen=True)
+class UdpCounts:
+    """Numbers of packets of a `UdpDevice`.
+
+    Attributes
+    ----------
+    accepted
+        New valid samples.
+    old
+        Repeated or outdated samples.
+    foreign
+        Samples of other senders, before the system dropped them.
+    malformed
+        Packets that are not samples of this version, or have values that are not finite or a
+        quaternion that is not a rotation.
+    sent, unsent
+        Wrenches sent, and wrenches that the system refused to send.
+    refused
+        Network reports of packets that were not delivered, as when the client has ended.
+    """
+
+    accepted: int
+    old: int
+    foreign: int
+    malformed: int
+    sent: int
+    unsent: int
+    refused: int
+
+
+class SpaceMouse(Device):
+    """SpaceMouse, an input device, by the daemon of the Spacenav project (spacenavd).
+
+    It uses the socket of the daemon directly, without libspnav. The deflection of the cap sets a
+    velocity; the pose is its integral, in the axes of the daemon, begins at the origin and
+    persists between sessions.
+
+    Parameters
+    ----------
+    speed
+        Speed of the handle at full deflection [m/s]; negative: reversed.
+    turn
+        Angular speed at full deflection [rad/s]; negative: reversed.
+    deadband
+        Fraction of the full deflection that counts as zero, along each axis; the speed rises
+        from zero beyond it.
+    full
+        Value that the daemon reports at full deflection.
+    socket
+        Path of the daemon's socket; None: the environment variable ``SPNAV_SOCKET``, or
+        ``/var/run/spnav.sock``.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value is not allowed.
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        *,
+        speed: float = 0.1,
+        turn: float = 1.0,
+        deadband: float = 0.05,
+        full: float = 350.0,
+        socket: str | os.PathLike[str] | None = None,
+    ) -> None:
+        told = os.environ.get("SPNAV_SOCKET")
+        path = str(as_path(socket, "socket")) if socket is not None else told or _SPNAV_SOCKET
+        self._core = _core.spacemouse_device(
+            path,
+            number(speed, "speed"),
+            number(turn, "turn"),
+            number(full, "full"),
+            number(deadband, "deadband"),
+        )
+        self._duration = math.inf
+        told_by = _told_by("SPNAV_SOCKET", socket)
+        self._looked_for = (f"socket {_shown(path)} of spacenavd ({told_by})",)
+        _with_sockets.add(self)
+
+
+class ForceDimension(Device):
+    """Device of Force Dimension (omega, sigma, delta), by the manufacturer's library DHD.
+
+    Not yet run on hardware: written to the library's documentation and tested against a stand-in.
+    The library (Force Dimension SDK 3) must be installed, the device calibrated with the
+    manufacturer's programs. Devices with an active wrist render torques. Axes are those of the
+    library: x towards the user, y to the right, z up.
+
+    Parameters
+    ----------
+    max_force, max_torque
+        Largest rendered force [N] and torque [N m], also set in the library.
+    library
+        Path of the library; None: the environment variable ``REDUCEDFEM_DHD``, or
+        ``libdhd.so.3``, ``libdrd.so.3``, ``libdhd.so`` on the system's library path.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value is not allowed.
+    """
+
+    __slots__ = ()
+
+    _alignment = (math.sqrt(0.5), 0.0, 0.0, -math.sqrt(0.5))
+
+    def __init__(
+        self,
+        *,
+        max_force: float = 5.0,
+        max_torque: float = 0.05,
+        library: str | os.PathLike[str] | None = None,
+    ) -> None:
+        names, self._looked_for = _libraries(library, "REDUCEDFEM_DHD", _DHD)
+        self._core = _core.force_dimension_device(
+            names, number(max_force, "max_force"), number(max_torque, "max_torque")
+        )
+        self._duration = math.inf
+
+
+class OpenHaptics(Device):
+    """Device of 3D Systems (Touch, Phantom), by the manufacturer's library OpenHaptics HD.
+
+    Not yet run on hardware: written to the library's documentation and tested against a stand-in.
+    The library and the driver must be installed, the device calibrated with the manufacturer's
+    programs. Axes are those of the library: x to the right, y up, z towards the user.
+
+    The library's own thread makes the cycles, at its rate: such a session must be started, `run`
+    is not possible, and only one such device can be open.
+
+    Parameters
+    ----------
+    name
+        Name of the device in the manufacturer's setup program; None: the default device.
+    max_torque
+        Largest rendered torque [N m], by devices with six actuated degrees of freedom, through a
+        parameter that the library calls deprecated; 0: forces only.
+    torque_unit
+        Unit in which the library takes torques [N m]. Sources disagree: 1 by its reference,
+        0.001 in programs that ran on devices, which sends values 1000 times as large. Test with
+        small torques.
+    library
+        Path of the library; None: the environment variable ``REDUCEDFEM_HD``, or ``libHD.so`` on
+        the system's library path.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value is not allowed.
+    """
+
+    __slots__ = ()
+
+    _alignment = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
+
+    def __init__(
+        self,
+        name: str | None = None,
+        *,
+        max_torque: float = 0.0,
+        torque_unit: float = 1.0,
+        library: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if name is not None and not isinstance(name, str):
+            raise InputTypeError(f"name must be a str or None, got {type(name).__name__}")
+        names, self._looked_for = _libraries(library, "REDUCEDFEM_HD", _HD)
+        self._core = _core.openhaptics_device(
+            names, name or "", number(max_torque, "max_torque"), number(torque_unit, "torque_unit")
+        )
+        self._duration = math.inf
+
+
+def _address(value: tuple[str, int], name: str) -> tuple[str, int]:
+    try:
+        if isinstance(value, str | bytes):  # a text of two characters would unpack
+            raise TypeError
+        host, port = value
+    except (TypeError, ValueError):
+        raise InputTypeError(f"{name} must be a pair (host, port), got {value!r}") from None
+    if not isinstance(host, str):
+        raise InputTypeError(f"{name} must begin with a str, got {type(host).__name__}")
+    return host, integer(port, f"port of {name}")
+
+
+def _shown(path: str) -> str:
+    """Return a printable form of a path, which may not be valid UTF-8."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+def _told_by(variable: str, argument: object) -> str:
+    if argument is not None:
+        return "as asked for"
+    return f"by {variable}" if os.environ.get(variable) else f"{variable} is not set"
+
+
+def _libraries(
+    library: str | os.PathLike[str] | None, variable: str, usual: tuple[str, ...]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    told = os.environ.get(variable)
+    names = usual if not told else (told,)
+    if library is not None:
+        names = (str(as_path(library, "library")),)
+    source = _told_by(variable, library)
+    return names, tuple(f"library {_shown(name)} ({source})" for name in names)
+
+
+@dataclass(frozen=True)
+class DeviceProbe:
+    """Result of the search for one kind of device.
+
+    Attributes
+    ----------
+    kind
+        Name of the class of the device.
+    found
+        True if a device responded.
+    looked_for
+        Libraries, sockets and addresses that were tried, with the environment variable that
+        named them.
+    detail
+        Name and capabilities of the device, or the reason of the failure.
+    """
+
+    kind: str
+    found: bool
+    looked_for: tuple[str, ...]
+    detail: str
+
+    def __str__(self) -> str:
+        """Return a text of a few lines."""
+        lines = [f"{self.kind}: {'found' if self.found else 'not found'}", f"  {self.detail}"]
+        return "\n".join([*lines, *(f"  looked for {what}" for what in self.looked_for)])
+
+
+def probe_devices() -> list[DeviceProbe]:
+    """Search for devices of every kind, with the default settings of their classes.
+
+    No device is moved and no force is enabled. The search for a client of `UdpDevice` takes 0.1 s.
+
+    Returns
+    -------
+    list of DeviceProbe
+        One result for each kind.
+    """
+    found = []
+    for kind, make in (
+        ("UdpDevice", lambda: UdpDevice(wait=0.1)),
+        ("SpaceMouse", SpaceMouse),
+        ("ForceDimension", ForceDimension),
+        ("OpenHaptics", OpenHaptics),
+    ):
+        looked_for: tuple[str, ...] = ()
+        try:
+            device: Device = make()
+            looked_for = device._looked_for
+            detail, there = _abilities(*_core.probe_device(device._core)), True
+        except (DeviceError, InputError) as error:  # InputError: an environment variable is invalid
+            detail, there = str(error), False
+        found.append(DeviceProbe(kind, there, looked_for, detail))
+    return found
+
+
+def _abilities(
+    name: str,
+    max_force: float,
+    max_torque: float,
+    max_stiffness: float,
+    sensed: int,
+    actuated: int,
+    rate: float,
+) -> str:
+    text = f"{name}: senses {sensed} degrees of freedom, renders {actuated or 'none'}"
+    for value, what in (
+        (max_force, "N"),
+        (max_torque, "N m"),
+        (max_stiffness, "N/m"),
+        (rate, "cycles a second"),
+    ):
+        if 0.0 < value < math.inf:
+            text += f", {value:g} {what}"
+    return text

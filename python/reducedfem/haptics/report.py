@@ -1,0 +1,241 @@
+"""Snapshots and reports of haptic sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core
+from reducedfem.base.console import count_text
+from reducedfem.io.record_file import RECORD
+
+__all__ = ["HapticReport", "HapticSnapshot"]
+
+_LAYOUT = _core.record_layout()
+_PLACES = dict(zip(_LAYOUT[0], _LAYOUT[2], strict=True))  # offsets in a record [bytes]
+
+
+class HapticSnapshot:
+    """Copy of the newest state of a session.
+
+    Attributes
+    ----------
+    record
+        Record of the last cycle, by name: see `HapticRecords`.
+    q
+        Reduced coordinates of each shell [kg^1/2 m]; None for shells without a simulation.
+    field_q
+        Reduced coordinates of the held object [kg^1/2 m]; None if it does not deform.
+    fresh
+        True if a cycle has ended since the last snapshot.
+    """
+
+    __slots__ = ("_data", "_fresh", "_sizes")
+
+    # arrays are made on access: each takes about 10 us with cold caches, and few are used
+    def __init__(self, fresh: bool, data: bytes, sizes: Sequence[int]) -> None:
+        self._fresh, self._data, self._sizes = fresh, data, sizes
+
+    def __repr__(self) -> str:
+        force = ", ".join(f"{x + 0.0:.3g}" for x in self.record["force"])  # no -0
+        touching = int(self.record["touching"])
+        points = "1 point touches" if touching == 1 else f"{touching} points touch"
+        return f"<HapticSnapshot: at {self.time:.6g} s, ({force}) N on the hand, {points}>"
+
+    @property
+    def record(self) -> np.void:
+        """Record of the last cycle, by name."""
+        record: np.void = np.frombuffer(self._data, RECORD, 1)[0]
+        return record
+
+    @property
+    def q(self) -> tuple[NDArray[np.float64] | None, ...]:
+        """Reduced coordinates of each shell [kg^1/2 m]; None without a simulation."""
+        return self._coordinates()[:-1]
+
+    @property
+    def field_q(self) -> NDArray[np.float64] | None:
+        """Reduced coordinates of the held object [kg^1/2 m]; None if it does not deform."""
+        return self._coordinates()[-1]
+
+    @property
+    def fresh(self) -> bool:
+        """True if a cycle has ended since the last snapshot."""
+        return self._fresh
+
+    def _reals(self, name: str, n: int) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = np.frombuffer(self._data, float, n, _PLACES[name]).copy()
+        return found
+
+    def _coordinates(self) -> tuple[NDArray[np.float64] | None, ...]:
+        place, found = RECORD.itemsize, []
+        for r in self._sizes:
+            found.append(np.frombuffer(self._data, float, r, place).copy() if r else None)
+            place += 8 * r
+        return tuple(found)
+
+    @property
+    def time(self) -> float:
+        """Scheduled time since the session began [s]."""
+        return float(self._reals("time_s", 1)[0])
+
+    @property
+    def position(self) -> NDArray[np.float64]:
+        """Grasp point of the simulation object in the world [m], shape (3,)."""
+        return self._reals("object_position", 3)
+
+    @property
+    def quaternion(self) -> NDArray[np.float64]:
+        """Rotation of the simulation object (w, x, y, z), shape (4,)."""
+        return self._reals("object_quaternion", 4)
+
+    @property
+    def force(self) -> NDArray[np.float64]:
+        """Force on the hand, in the frame of the device [N], shape (3,)."""
+        return self._reals("force", 3)
+
+    @property
+    def torque(self) -> NDArray[np.float64]:
+        """Torque on the hand, in the frame of the device [N m], shape (3,)."""
+        return self._reals("torque", 3)
+
+
+@dataclass(frozen=True)
+class HapticReport:
+    """Statistics of a session so far.
+
+    Attributes
+    ----------
+    phase
+        "ready", "running", "stopped", "finished" or "failed".
+    failure
+        Reason of a failure; empty otherwise.
+    device
+        Name of the device; empty before it is opened for the first time.
+    ticks
+        Number of cycles.
+    rate
+        Cycles per second [Hz].
+    over
+        Number of cycles that computed longer than a period.
+    interrupted
+        Number of those that spent less than a period on a processor: the machine paused them.
+    skipped
+        Number of cycles skipped because an earlier one ended, or the thread woke, too late.
+    unrecorded
+        Number of records lost for lack of room.
+    compute_us, processor_us, late_us, contact_us
+        Computing time, the part of it on a processor, delay of the beginning of cycles, and time
+        of contact [us]: by name "p50", "p99", "p99.9", "max", accurate to 1 %. The difference
+        of the first two went to a hypervisor or other threads.
+    depth
+        Deepest penetration so far [m]; 0 without contact.
+    max_depth
+        Limit of the coupling for the depth [m]; None: no limit.
+    too_deep
+        Number of cycles with contact deeper than `max_depth` of the coupling at that time; see
+        `VirtualCoupling` for cases without a bound.
+    shortened
+        Number of cycles in which a Newton increment of a body was shortened (`NewmarkReport`):
+        the period was too long for its motion.
+    paused
+        Number of cycles after a pause, i.e. 0.05 s or ten periods without a force: the process or
+        the machine was paused. Forces fade in from zero after each.
+    energy, most_energy
+        Energy given to the hand so far, and its maximum over time [J]. A passive session never
+        gives more than it has received; exceptions: ``docs/haptics.md``.
+    touching, saturated
+        Number of cycles with contact, and of those in which the coupling saturated or was
+        relieved; the hand then does not feel the softness of the bodies.
+    force, chatter
+        Mean magnitude of the force on the hand in cycles with contact, and root mean square of
+        its part faster than 20 ms [N].
+    advice
+        Sentences that suggest changes of the settings; empty if none is needed.
+    priority, locked
+        True if the thread has a real-time priority; True if memory is locked.
+    not_allowed
+        Reasons why the system refused either of these; empty if it did not.
+    """
+
+    phase: str
+    failure: str
+    device: str
+    ticks: int
+    rate: float
+    over: int
+    interrupted: int
+    skipped: int
+    unrecorded: int
+    compute_us: dict[str, float]
+    processor_us: dict[str, float]
+    late_us: dict[str, float]
+    contact_us: dict[str, float]
+    depth: float
+    max_depth: float | None
+    too_deep: int
+    shortened: int
+    paused: int
+    energy: float
+    most_energy: float
+    touching: int
+    saturated: int
+    force: float
+    chatter: float
+    advice: tuple[str, ...]
+    priority: bool
+    locked: bool
+    not_allowed: str
+
+    def __str__(self) -> str:
+        """Return a table."""
+
+        def times(all_of: dict[str, float]) -> str:
+            return ", ".join(f"{name} {value:.1f}" for name, value in all_of.items()) + " us"
+
+        paused = f" ({self.interrupted} paused by the machine)" if self.interrupted else ""
+        rows = [
+            ("session", self.phase + (f": {self.failure}" if self.failure else "")),
+            ("device", self.device or "not opened yet"),
+            ("cycles", f"{self.ticks} at {self.rate:g} Hz"),
+            ("computing", times(self.compute_us)),
+            ("of it on a processor", times(self.processor_us)),
+            ("of it contact", times(self.contact_us)),
+            ("begun late by", times(self.late_us)),
+            ("longer than a period", f"{self.over}{paused}; left out {self.skipped}"),
+            ("deepest contact", self._deepest()),
+            ("energy to the hand", f"{self.energy:.3g} J, at most {self.most_energy:.3g} J"),
+            ("in contact", self._felt()),
+            ("real-time priority", "yes" if self.priority else "no"),
+            ("memory locked", "yes" if self.locked else "no"),
+        ]
+        if self.paused:
+            rows.append(("pauses", f"{self.paused}; forces faded in after each"))
+        rows += [("advice", sentence) for sentence in self.advice]
+        if self.unrecorded:
+            rows.append(("not recorded", f"{self.unrecorded} cycles"))
+        if self.not_allowed:
+            rows.append(("refused", self.not_allowed))
+        return "\n".join(f"{name:<24}{value}" for name, value in rows)
+
+    def _felt(self) -> str:
+        if not self.touching:
+            return "never"
+        share = 100.0 * self.saturated / self.touching
+        return (
+            f"{count_text(self.touching, 'cycle')}, {self.force:.3g} N, chatter "
+            f"{1e3 * self.chatter:.3g} mN; the coupling saturated in {share:.3g} %"
+        )
+
+    def _deepest(self) -> str:
+        found = f"{1e3 * self.depth:.3g} mm"
+        if self.max_depth is not None:
+            found += f"; allowed are {1e3 * self.max_depth:.3g} mm"
+        if self.too_deep:
+            found += f"; DEEPER THAN ALLOWED in {count_text(self.too_deep, 'cycle')}"
+        elif self.max_depth is not None:
+            found += ", in no cycle exceeded"
+        return found

@@ -1,0 +1,126 @@
+"""Checks of the contacts and simulations of a haptic session, before anything is copied."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from reducedfem.contact.deformed_field import DeformedField
+from reducedfem.contact.field import DistanceField
+from reducedfem.contact.penalty import PenaltyContact
+from reducedfem.dynamics.integrator import ImplicitNewmark
+from reducedfem.errors import InputError, InputTypeError, PlausibilityWarning
+from reducedfem.haptics.devices import Device
+from reducedfem.reduction.reduced import ReducedSolid, same_motion
+
+__all__ = ["check_parts", "lengths", "sequence", "warn_of_rest"]
+
+
+def _a(kind: type) -> str:
+    return f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}"
+
+
+def sequence(value: Any, name: str, kind: type, none: bool) -> tuple[Any, ...]:
+    """Return one object or several of a class, or None if `none`, as a tuple; refuse others."""
+    items = (value,) if isinstance(value, kind) else value
+    try:
+        result = tuple(items)
+    except TypeError:
+        result = (value,)
+    for k, item in enumerate(result):
+        if not (isinstance(item, kind) or (none and item is None)):
+            place = name if len(result) == 1 else f"{name}[{k}]"
+            raise InputTypeError(f"{place} must be {_a(kind)}, got {type(item).__name__}")
+    if not result:
+        raise InputError(f"{name} is empty")
+    return result
+
+
+def _check_simulation(
+    simulation: ImplicitNewmark, name: str, moved: ReducedSolid | None, what: str, dt: float
+) -> None:
+    model = simulation.system
+    if not isinstance(model, ReducedSolid):
+        raise InputTypeError(
+            f"{name} must be an ImplicitNewmark of a ReducedSolid, got one of {_a(type(model))}"
+        )
+    # rigid bodies and other numbers of coordinates are rejected in C, with better messages
+    if moved is not None and moved.r == model.r and not same_motion(model, moved):
+        raise InputError(
+            f"{name} is of another model than {what}: their coordinates are other displacements"
+        )
+    ratio = dt / simulation.dt
+    if not (ratio > 0.5 and abs(ratio - round(ratio)) < 1e-6 * ratio):
+        near = dt / max(1, round(ratio))
+        raise InputError(
+            f"{name} has steps of {simulation.dt:g} s, of which no whole number makes a cycle of "
+            f"{dt:g} s (rate {1.0 / dt:g}): make it with dt={near:g}"
+        )
+
+
+def check_parts(
+    contacts: tuple[PenaltyContact, ...],
+    simulations: tuple[ImplicitNewmark | None, ...],
+    field_simulation: ImplicitNewmark | None,
+    dt: float,
+) -> None:
+    """Reject contacts and simulations that do not belong together."""
+    n = len(contacts)
+    which = [""] if n == 1 else [f"[{k}]" for k in range(n)]
+    names = [f"simulation{k}" for k in which]
+    for k, contact in enumerate(contacts):
+        if contact.field is not contacts[0].field:
+            raise InputError(
+                f"contact[{k}] has another field than contact[0]: make them with the same one, as "
+                "one object is held"
+            )
+    for k, (contact, simulation) in enumerate(zip(contacts, simulations, strict=True)):
+        if simulation is None:
+            continue
+        shell = f"contact{which[k]}.tree.reduced"
+        _check_simulation(simulation, names[k], contact.tree.reduced, shell, dt)
+        for before in range(k):
+            if simulation is simulations[before]:
+                raise InputError(f"{names[k]} is that of {names[before]}: each shell has its own")
+    if field_simulation is not None:
+        field = contacts[0].field
+        moved = field.reduced if isinstance(field, DeformedField) else None
+        _check_simulation(field_simulation, "field_simulation", moved, "that of the field", dt)
+        for k, simulation in enumerate(simulations):
+            if simulation is field_simulation:
+                raise InputError(f"field_simulation is that of {names[k]}: each body has its own")
+
+
+def warn_of_rest(contacts: tuple[PenaltyContact, ...], stacklevel: int) -> None:
+    """Warn if shells can deform and no simulation was passed."""
+    soft = [k for k, contact in enumerate(contacts) if contact.tree.reduced is not None]
+    if not soft:
+        return
+    which = "contact" if len(contacts) == 1 else f"contact[{soft[0]}]"
+    nothing = ", ".join(["None"] * len(contacts))
+    warnings.warn(
+        f"simulation is None, so that the shell of {which}, which deforms "
+        f"(r = {contacts[soft[0]].tree.r}), stays at rest: pass simulation=ImplicitNewmark("
+        f"reduced, dt) of the model under its PointTree, or [{nothing}] if that is meant",
+        PlausibilityWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def lengths(contacts: tuple[PenaltyContact, ...], device: Device, scale: float) -> dict[str, float]:
+    """Return the longest sides of the boxes of the device's path, shells and field [m].
+
+    Lengths are in the frame of the device: `scale` is its metres per metre in the world.
+    """
+    field = contacts[0].field
+    if isinstance(field, DeformedField):
+        field = field.field
+    box = field.bounds if isinstance(field, DistanceField) else field._core.bounds
+    boxes = {"the field of contact": box}
+    for k, contact in enumerate(contacts):
+        name = "contact" if len(contacts) == 1 else f"contact[{k}]"
+        boxes[f"the shell of {name}"] = contact.tree.shell.points
+    found = {name: scale * float(np.ptp(box, axis=0).max()) for name, box in boxes.items()}
+    return found | {"the path of the device": getattr(device, "_travel", 0.0)}

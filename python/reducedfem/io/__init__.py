@@ -1,0 +1,1 @@
+"""Files: all formats that the package reads and writes."""

@@ -1,0 +1,335 @@
+"""Materials: linear laws between the second Piola-Kirchhoff stress and Green's strain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem.base.check import number
+from reducedfem.base.frozen import frozen_array
+from reducedfem.errors import InputError
+
+__all__ = ["LinearElastic", "StVK"]
+
+
+@dataclass(frozen=True)
+class StVK:
+    """St.Venant-Kirchhoff material: S = lambda tr(E) I + 2 mu E.
+
+    S is the second Piola-Kirchhoff stress and E is Green's strain. The law is exact under any
+    rotation (Barbic 2007, section 2.1). Under uniaxial compression its stiffness becomes negative
+    below 1/sqrt(3) (58 %) of the rest length.
+
+    Parameters
+    ----------
+    young
+        Young's modulus [Pa], positive.
+    poisson
+        Poisson's ratio, above -1 and below 0.5.
+    density
+        Mass density [kg/m^3], positive.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        A value is out of its range or not a number.
+    """
+
+    young: float
+    poisson: float
+    density: float
+
+    def __post_init__(self) -> None:
+        for name in ("young", "poisson", "density"):
+            object.__setattr__(self, name, number(getattr(self, name), name))
+        if not self.young > 0:
+            raise InputError(f"young must be positive [Pa], got {self.young:g}")
+        if self.poisson >= 0.5:
+            raise InputError(
+                f"poisson must be below 0.5, got {self.poisson:g}: an incompressible material "
+                "has an infinite bulk modulus, and these elements lock close to it; 0.45 or "
+                "less is usual"
+            )
+        if not self.poisson > -1:
+            raise InputError(f"poisson must be above -1, got {self.poisson:g}")
+        if not self.density > 0:
+            raise InputError(f"density must be positive [kg/m^3], got {self.density:g}")
+
+    @property
+    def lame(self) -> tuple[float, float]:
+        """Lame constants lambda and mu [Pa]."""
+        e, nu = self.young, self.poisson
+        return e * nu / ((1 + nu) * (1 - 2 * nu)), e / (2 * (1 + nu))
+
+    @property
+    def stiffness(self) -> NDArray[np.float64]:
+        """Stiffness matrix in Voigt's notation [Pa], shape (6, 6); see `LinearElastic`."""
+        lam, mu = self.lame
+        matrix = np.diag([2 * mu] * 3 + [mu] * 3)
+        matrix[:3, :3] += lam
+        return matrix
+
+
+# names of the two laws in files
+STVK_LAW = "St.Venant-Kirchhoff"
+LINEAR_LAW = "linear in Green's strain"
+
+# the rows of Voigt's notation as index pairs
+_VOIGT = ((0, 0), (1, 1), (2, 2), (1, 2), (2, 0), (0, 1))
+# relative asymmetry allowed for rounding in the computation of the entries
+_ASYMMETRY = 1e-9
+
+
+def _density(value: object) -> float:
+    density = number(value, "density")
+    if not density > 0:
+        raise InputError(f"density must be positive [kg/m^3], got {density:g}")
+    return density
+
+
+def _frame(axes: ArrayLike) -> NDArray[np.float64]:
+    frame = frozen_array(axes, "axes")
+    if frame.shape != (3, 3):
+        raise InputError(f"axes must have shape (3, 3), one axis a row, got {frame.shape}")
+    if not np.allclose(frame @ frame.T, np.eye(3), rtol=0.0, atol=1e-9):
+        raise InputError("axes must be three orthonormal rows; see numpy.linalg.qr")
+    if np.linalg.det(frame) < 0:
+        raise InputError("axes must be right-handed; change the sign of one")
+    return frame
+
+
+@dataclass(frozen=True, eq=False)
+class LinearElastic:
+    """General linear material: S = C : E with 21 constants (Barbic 2007, equation 2.14).
+
+    S is the second Piola-Kirchhoff stress and E is Green's strain, so the law is exact under any
+    rotation; `StVK` is its isotropic case. C is given as a matrix in Voigt's notation: stresses
+    xx yy zz yz zx xy = `stiffness` @ (E_xx, E_yy, E_zz, 2 E_yz, 2 E_zx, 2 E_xy), along the axes
+    of the mesh.
+
+    Parameters
+    ----------
+    stiffness
+        Symmetric positive definite stiffness matrix [Pa], shape (6, 6).
+    density
+        Mass density [kg/m^3], positive.
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `stiffness` is not symmetric, not positive definite or has a wrong shape; `density`
+        is not positive.
+
+    See Also
+    --------
+    LinearElastic.orthotropic, LinearElastic.fibres, LinearElastic.rotated
+    """
+
+    stiffness: NDArray[np.float64]
+    density: float
+
+    def __post_init__(self) -> None:
+        matrix = frozen_array(self.stiffness, "stiffness")
+        if matrix.shape != (6, 6):
+            raise InputError(f"stiffness must have shape (6, 6), got {matrix.shape}")
+        difference = np.abs(matrix - matrix.T)
+        if difference.max() > _ASYMMETRY * np.abs(matrix).max():
+            i, j = np.unravel_index(int(difference.argmax()), (6, 6))
+            raise InputError(
+                f"stiffness must be symmetric, but [{i}, {j}] is {matrix[i, j]:g} and [{j}, {i}] "
+                f"is {matrix[j, i]:g}"
+            )
+        symmetric = 0.5 * (matrix + matrix.T)
+        if not (np.abs(symmetric) < 1e300).all():
+            raise InputError(f"stiffness must be below 1e300 Pa, got {np.abs(symmetric).max():g}")
+        low = np.linalg.eigvalsh(symmetric)[0]
+        if not low > 0:
+            raise InputError(
+                f"stiffness must be positive definite, but its lowest eigenvalue is {low:g} Pa: "
+                "some strain would set energy free"
+            )
+        object.__setattr__(self, "stiffness", frozen_array(symmetric, "stiffness"))
+        object.__setattr__(self, "density", _density(self.density))
+
+    @classmethod
+    def orthotropic(
+        cls,
+        young: Sequence[float],
+        poisson: Sequence[float],
+        shear: Sequence[float],
+        density: float,
+        axes: ArrayLike | None = None,
+    ) -> LinearElastic:
+        """Return a material with three planes of symmetry, such as wood or layered composites.
+
+        Parameters
+        ----------
+        young
+            Young's moduli along the three axes, (E_1, E_2, E_3) [Pa].
+        poisson
+            Poisson's ratios (nu_23, nu_31, nu_12): nu_ij is the contraction along j under tension
+            along i.
+        shear
+            Shear moduli (G_23, G_31, G_12) [Pa].
+        density
+            Mass density [kg/m^3].
+        axes
+            Axes of the material in the axes of the mesh, one per row, orthonormal and
+            right-handed, shape (3, 3); None: the axes of the mesh.
+
+        Returns
+        -------
+        LinearElastic
+
+        Raises
+        ------
+        InputError, InputTypeError
+            A value is not finite or not positive, or the energy of the material is not positive
+            definite.
+        """
+        given = {"young": young, "poisson": poisson, "shear": shear}
+        e, nu, g = (frozen_array(value, name) for name, value in given.items())
+        for array, name in ((e, "young"), (nu, "poisson"), (g, "shear")):
+            if array.shape != (3,):
+                raise InputError(f"{name} must have shape (3,), got {array.shape}")
+            if name != "poisson" and not (array > 0).all():
+                i = int(np.argmin(array))
+                raise InputError(f"{name}[{i}] must be positive [Pa], got {array[i]:g}")
+        compliance = np.diag(np.concatenate([1 / e, 1 / g]))
+        for i, j, ratio in ((1, 2, nu[0]), (2, 0, nu[1]), (0, 1, nu[2])):
+            compliance[i, j] = compliance[j, i] = -ratio / e[i]
+        if not np.isfinite(compliance).all():
+            raise InputError("poisson over young is no finite number")
+        low = np.linalg.eigvalsh(compliance)[0]
+        if not low > 0:
+            raise InputError(
+                f"poisson = {nu.tolist()} is impossible with young = {e.tolist()}: some strain "
+                "would set energy free"
+            )
+        material = cls(np.linalg.inv(compliance), density)
+        return material if axes is None else material.rotated(axes)
+
+    @classmethod
+    def fibres(
+        cls,
+        direction: ArrayLike,
+        young_along: float,
+        young_across: float,
+        poisson_along: float,
+        poisson_across: float,
+        shear_along: float,
+        density: float,
+    ) -> LinearElastic:
+        """Return a transversely isotropic material with fibres in one direction, such as muscle.
+
+        Parameters
+        ----------
+        direction
+            Direction of the fibres, shape (3,), of any length except zero.
+        young_along, young_across
+            Young's moduli along and across the fibres [Pa].
+        poisson_along
+            Poisson's ratio: contraction across the fibres under tension along them.
+        poisson_across
+            Poisson's ratio: contraction across the fibres under tension across them.
+        shear_along
+            Shear modulus in planes that contain the fibres [Pa].
+        density
+            Mass density [kg/m^3].
+
+        Returns
+        -------
+        LinearElastic
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `direction` is zero, or a constant is out of its range.
+        """
+        axis = frozen_array(direction, "direction")
+        if axis.shape != (3,):
+            raise InputError(f"direction must have shape (3,), got {axis.shape}")
+        largest = np.abs(axis).max()
+        if not largest > 0:
+            raise InputError("direction must not be zero")
+        axis = axis / largest  # squares cannot overflow
+        length = float(np.linalg.norm(axis))
+        along, across = number(young_along, "young_along"), number(young_across, "young_across")
+        ratio = number(poisson_across, "poisson_across")
+        if not ratio > -1:
+            raise InputError(f"poisson_across must be above -1, got {ratio:g}")
+        # fibres along the first axis; nu_31 = nu_13 E_3 / E_1
+        nu = number(poisson_along, "poisson_along")
+        shear = number(shear_along, "shear_along")
+        first = axis / length
+        # any two other axes that complete a right-handed frame
+        second = np.cross(first, np.eye(3)[np.argmin(np.abs(first))])
+        second /= np.linalg.norm(second)
+        return cls.orthotropic(
+            (along, across, across),
+            (ratio, nu * across / along if along > 0 else nu, nu),
+            (across / (2 * (1 + ratio)), shear, shear),
+            density,
+            np.array([first, second, np.cross(first, second)]),
+        )
+
+    def rotated(self, axes: ArrayLike) -> LinearElastic:
+        """Return the material rotated with its axes.
+
+        Parameters
+        ----------
+        axes
+            New directions of the x, y and z axes of the material, one per row, orthonormal and
+            right-handed, shape (3, 3).
+
+        Returns
+        -------
+        LinearElastic
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `axes` is not orthonormal or not right-handed.
+        """
+        frame = _frame(axes)
+        # e' = T e: engineering strains in the axes of the material from those of the mesh
+        turn = np.empty((6, 6))
+        for row, (i, j) in enumerate(_VOIGT):
+            for column, (k, m) in enumerate(_VOIGT):
+                product = frame[i, k] * frame[j, m]
+                if k != m:
+                    product = 0.5 * (product + frame[i, m] * frame[j, k])
+                turn[row, column] = product * (2.0 if i != j else 1.0)
+        return LinearElastic(turn.T @ self.stiffness @ turn, self.density)
+
+    def __repr__(self) -> str:
+        low, high = np.linalg.eigvalsh(self.stiffness)[[0, -1]]
+        return f"<LinearElastic: {low:.3g} to {high:.3g} Pa, {self.density:g} kg/m^3>"
+
+
+Material = StVK | LinearElastic
+
+
+def to_plain(material: Material) -> dict[str, Any]:
+    """Return a material as plain data, for files."""
+    if isinstance(material, StVK):
+        return {
+            "young": material.young,
+            "poisson": material.poisson,
+            "density": material.density,
+        }
+    return {"stiffness": material.stiffness.tolist(), "density": material.density}
+
+
+def from_plain(data: object) -> Material:
+    """Return the material described by `to_plain`; refuse other data."""
+    if isinstance(data, Mapping):
+        if set(data) == {"young", "poisson", "density"}:
+            return StVK(**data)
+        if set(data) == {"stiffness", "density"}:
+            return LinearElastic(**data)
+    raise InputError("a material has young and poisson, or stiffness, and density")

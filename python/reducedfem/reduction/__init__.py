@@ -1,0 +1,1 @@
+"""Bases and reduced models."""

@@ -1,0 +1,77 @@
+"""Fingerprints of the solid for which a basis was made."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.errors import InputError, PlausibilityWarning
+from reducedfem.solid.solid import Solid
+
+__all__ = ["made_for", "require_of"]
+
+
+def _digest(parts: Iterable[NDArray[Any] | str]) -> str:
+    state = hashlib.blake2b(digest_size=8)
+    for part in parts:
+        state.update(part.encode() if isinstance(part, str) else np.ascontiguousarray(part).data)
+    return state.hexdigest()
+
+
+def _proportions(solid: Solid) -> str:
+    """Return the materials up to common factors of stiffness and density, which cancel in modes."""
+    every = list(solid.materials.items())
+    first = every[0][1]
+    size = float(np.trace(first.stiffness))
+    rows: list[list[Any]] = []
+    for region, one in every:
+        numbers = [*(one.stiffness / size).ravel().tolist(), one.density / first.density]
+        # + 0.0 removes the sign of zero
+        rows.append([region, *(f"{x + 0.0:.9g}" for x in numbers)])
+    return json.dumps(rows)
+
+
+def identity(solid: Solid) -> dict[str, str]:
+    """Return fingerprints of the mesh, the fixed nodes and the ratios of the materials."""
+    mesh = solid.mesh
+    return {
+        "mesh": _digest([str(mesh.elements.shape), mesh.nodes, mesh.elements, mesh.regions]),
+        "fixed nodes": _digest([solid.fixed]),
+        "materials": _digest([_proportions(solid)]),
+    }
+
+
+def made_for(solid: object) -> dict[str, Any]:
+    """Return the entries of a solid in the provenance of its bases; empty for other systems."""
+    return {"made_for": identity(solid)} if isinstance(solid, Solid) else {}
+
+
+def require_of(solid: Solid, provenance: Mapping[str, Any], name: str, stacklevel: int) -> None:
+    """Refuse a basis for another mesh; warn of one for other fixed nodes or materials.
+
+    A basis without a fingerprint is accepted.
+    """
+    made = provenance.get("made_for")
+    if not isinstance(made, Mapping):
+        return
+    now = identity(solid)
+    other = [part for part in now if made.get(part, now[part]) != now[part]]
+    if "mesh" in other:
+        raise InputError(
+            f"{name} was made for a solid on another mesh, which has as many nodes: make it for "
+            f"this one, or of its vectors with mass_pca(solid, {name}.vectors), if that is meant"
+        )
+    if other:
+        warnings.warn(
+            f"{name} was made for a solid with other {' and '.join(other)}, whose modes it holds: "
+            f"make it for this one, or of its vectors with mass_pca(solid, {name}.vectors), if "
+            "that is meant",
+            PlausibilityWarning,
+            stacklevel=stacklevel + 1,
+        )

@@ -1,0 +1,171 @@
+"""What a reduced model consists of, from and to the contents of its file (`io.model_files`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import number
+from reducedfem.errors import ReducedFEMError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.geometry.surface import Surface
+from reducedfem.io import model_files
+from reducedfem.io.model_files import DAMPING, PARTS, RULE, SURFACE
+from reducedfem.io.tensors import Refused
+from reducedfem.material.laws import LINEAR_LAW, STVK_LAW, LinearElastic
+from reducedfem.material.laws import from_plain as material_from_plain
+from reducedfem.reduction.reduced_damping import (
+    MAX_DAMPING_R,
+    ReducedStrainRateDamping,
+    require_dissipative,
+)
+from reducedfem.solid.rigid import from_plain
+
+__all__ = ["LAWS", "MAX_R", "Contents", "read", "written"]
+
+MAX_R = 256  # RF_POLYNOMIAL_MAX_R in csrc/polynomial/polynomial.h
+LAWS = (STVK_LAW, LINEAR_LAW)
+
+
+class Contents(NamedTuple):
+    """The arguments of a `ReducedSolid`."""
+
+    core: _core.Reduced
+    mesh: Mesh
+    fixed: NDArray[np.int32]
+    provenance: Mapping[str, Any]
+    parts: _core.ReducedParts | None
+    strain_rate: ReducedStrainRateDamping | None
+
+
+def written(model: Contents) -> bytes:
+    """Return the contents of a model file; equal models give equal bytes."""
+    mesh = model.mesh
+    arrays: dict[str, NDArray[Any]] = {
+        "basis": model.core.basis,
+        "reduced_mass": model.core.mass,
+        "energy_coefficients": model.core.coefficients,
+        "mesh_nodes": mesh.nodes,
+        "mesh_elements": mesh.elements,
+        "mesh_regions": mesh.regions,
+        "fixed_nodes": model.fixed,
+    }
+    if model.parts is not None:
+        arrays.update(zip(PARTS, model.parts.arrays(), strict=True))
+    if mesh.source is not None:
+        arrays.update(zip(SURFACE, (mesh.source.vertices, mesh.source.triangles), strict=True))
+    if (rule := mesh._rule()) is not None:
+        arrays.update(zip(RULE, rule, strict=True))
+    history = dict(model.provenance)
+    solid, basis = history.pop("solid"), history.pop("basis")
+    texts = {
+        "law": solid["law"],
+        "materials": solid["materials"],
+        "quadrature": solid["quadrature"],
+        "total_mass_kg": solid["total_mass"],
+        "rigid_body": solid["rigid_body"],
+        "basis": basis,
+        "history": history,
+    }
+    rate = model.strain_rate
+    if rate is not None:
+        arrays[DAMPING] = rate.coefficients
+        texts["strain_rate"] = {
+            name: {str(region): value for region, value in by_region.items()}
+            for name, by_region in (("phi", rate.phi), ("psi", rate.psi))
+        }
+    return model_files.write(arrays, texts)
+
+
+def read(stream: BinaryIO, size: int, name: str) -> Contents:
+    """Return what the model of an open file consists of, after checks of all contents."""
+    return model_files.read(stream, size, name, (MAX_R, MAX_DAMPING_R), _assemble)
+
+
+def _provenance(texts: dict[str, Any], regions: NDArray[np.int32]) -> dict[str, Any]:
+    """Return the provenance of the model from untrusted texts."""
+    if texts["law"] not in LAWS:
+        raise Refused(f"its law is {texts['law'][:40]!r}; this version knows {LAWS}")
+    for region, material in texts["materials"].items():
+        try:
+            material_from_plain(material)
+        except ReducedFEMError as error:
+            raise Refused(f"the material of region {region!r}: {error}") from None
+    for region in np.unique(regions):
+        if str(region) not in texts["materials"]:
+            raise Refused(f"region {region} has no material")
+    if texts["rigid_body"] is not None:
+        try:
+            from_plain(texts["rigid_body"])
+        except ReducedFEMError as error:
+            raise Refused(f"its rigid body is malformed: {error}") from None
+    solid = {
+        "law": texts["law"],
+        "materials": texts["materials"],
+        "quadrature": texts["quadrature"],
+        "total_mass": texts["total_mass_kg"],
+        "rigid_body": texts["rigid_body"],
+    }
+    return {"solid": solid, "basis": texts["basis"], **texts["history"]}
+
+
+def _check_parts(provenance: Mapping[str, Any], general: NDArray[np.int32]) -> None:
+    """Refuse parts that do not match the materials."""
+    made_with, now = provenance.get("parts_of"), provenance["solid"]["materials"]
+    if not isinstance(made_with, dict) or set(made_with) != set(now):
+        raise Refused("it does not say what materials its parts were made with")
+    kinds = [
+        isinstance(material_from_plain(made_with[region]), LinearElastic)
+        for region in sorted(made_with, key=int)
+    ]
+    if kinds != general.astype(bool).tolist():
+        raise Refused("its parts are not those of its materials")
+
+
+def _damping(
+    viscosities: Mapping[str, Mapping[str, Any]], arrays: Mapping[str, NDArray[Any]]
+) -> ReducedStrainRateDamping:
+    found = []
+    for name in ("phi", "psi"):
+        by_region = viscosities[name]
+        regions = sorted(by_region, key=int)
+        try:
+            found.append({int(one): number(by_region[one], f"{name}[{one}]") for one in regions})
+        except ReducedFEMError as error:
+            raise Refused(f"its damping is malformed: {error}") from None
+    phi, psi = found
+    for region in phi:
+        require_dissipative(phi[region], psi[region], region)
+    core = _core.Damping(int(arrays["basis"].shape[0]), arrays[DAMPING])
+    return ReducedStrainRateDamping(core, phi, psi)
+
+
+def _assemble(texts: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Contents:
+    """Return what the model consists of; the core checks the values."""
+    provenance = _provenance(texts, arrays["mesh_regions"])
+    if (texts["quadrature"] == 1) != (arrays["mesh_elements"].shape[1] == 4):
+        raise Refused("its quadrature is not that of its elements")
+    fixed = arrays["fixed_nodes"]
+    fixed.flags.writeable = False
+    try:
+        mesh = Mesh(arrays["mesh_nodes"], arrays["mesh_elements"], arrays["mesh_regions"])
+        if SURFACE[0] in arrays:
+            mesh._source = Surface(*(arrays[name] for name in SURFACE))
+        if RULE[0] in arrays:
+            counts, points, weights, products = (arrays[name] for name in RULE)
+            mesh._cut_as((counts, points, weights, products))
+        energy = arrays["energy_coefficients"]
+        core = _core.Reduced(arrays["basis"], arrays["reduced_mass"], energy, 0, mesh.nodes)
+        parts = None
+        if "part_volumes" in arrays:
+            _check_parts(provenance, arrays["part_general"])
+            coefficients, general, volumes, masses = (arrays[name] for name in PARTS)
+            parts = _core.ReducedParts(coefficients, general, volumes, masses)
+        rate = _damping(texts["strain_rate"], arrays) if "strain_rate" in texts else None
+        return Contents(core, mesh, fixed, provenance, parts, rate)
+    except ReducedFEMError as error:
+        raise Refused(f"it is damaged: {error}") from None

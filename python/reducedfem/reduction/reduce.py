@@ -1,0 +1,129 @@
+"""Reduction of a solid to the span of a basis."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from reducedfem import _core
+from reducedfem.base.check import fields, flag
+from reducedfem.base.run import Progress, callback, threads
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.material.laws import LINEAR_LAW, STVK_LAW, StVK
+from reducedfem.material.laws import to_plain as material_to_plain
+from reducedfem.reduction.basis import GIVEN_VECTORS, Basis
+from reducedfem.reduction.damping import StrainRateDamping
+from reducedfem.reduction.identity import require_of
+from reducedfem.reduction.model_contents import MAX_R
+from reducedfem.reduction.reduced import ReducedSolid
+from reducedfem.reduction.reduced_damping import MAX_DAMPING_R
+from reducedfem.solid.rigid import to_plain
+from reducedfem.solid.solid import Solid, require_held, require_solid
+
+__all__ = ["reduce"]
+
+
+def reduce(
+    solid: Solid,
+    basis: Basis | ArrayLike,
+    *,
+    editable: bool = False,
+    strain_rate: StrainRateDamping | None = None,
+    progress: Progress = None,
+) -> ReducedSolid:
+    """Return the reduced model of a solid in the span of a basis.
+
+    The coefficients of the energy polynomial (Barbic 2007, section 2.6) follow from one Gram
+    matrix of strains over the quadrature points of the mesh, without sampling or fitting. They do
+    not depend on the number of threads.
+
+    Parameters
+    ----------
+    solid
+        The solid; its quadrature is that of the model.
+    basis
+        A `Basis`, or linearly independent deformations (r, n, 3), mass-orthonormal or not, zero
+        at fixed nodes; r at most 256.
+    editable
+        True: store the parts that `ReducedSolid.edit` requires, two sets of coefficients for
+        every region.
+    strain_rate
+        Strain-rate damping of this solid that becomes part of the model, its simulations and its
+        files. It limits the basis to 128 vectors. None: no strain-rate damping.
+    progress
+        Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+        ``f(done, total)``. With `strain_rate` progress runs from zero twice.
+
+    Returns
+    -------
+    ReducedSolid
+
+    Raises
+    ------
+    InputError, InputTypeError
+        The basis has a wrong shape, values that are not finite, more than 256 vectors, or
+        moves a fixed node (the message names it); a `Basis` or `strain_rate` belongs to another
+        solid.
+    SingularMatrixError
+        The vectors of the basis are linearly dependent.
+
+    Warns
+    -----
+    PlausibilityWarning
+        A `Basis` was made for other fixed nodes, or for materials with other ratios of stiffness
+        or density.
+    """
+    require_solid(solid)
+    given, origin = (
+        (basis.vectors, basis.provenance)
+        if isinstance(basis, Basis)
+        else (basis, {"method": GIVEN_VECTORS})
+    )
+    vectors = fields(given, "basis", solid.mesh.n_nodes)
+    if not 1 <= len(vectors) <= MAX_R:
+        raise InputError(f"basis must have 1 to {MAX_R} vectors, got {len(vectors)}")
+    require_held(solid, vectors, "basis")
+    if isinstance(basis, Basis):
+        require_of(solid, basis.provenance, "basis", 2)
+    if strain_rate is not None:
+        _require_damping_of(strain_rate, solid, len(vectors))
+    description = _describe_solid(solid)
+    provenance = {"solid": description, "basis": origin}
+    parts = None
+    with callback(progress, "polynomials") as tell:
+        if flag(editable, "editable"):
+            core, parts = _core.take_apart(solid._core, vectors, tell, threads())
+            provenance["parts_of"] = description["materials"]
+        else:
+            core = _core.reduce(solid._core, vectors, tell, threads())
+    rate = None if strain_rate is None else strain_rate.reduce(vectors, progress=progress)
+    return ReducedSolid(core, solid.mesh, solid.fixed, provenance, parts, rate)
+
+
+def _require_damping_of(strain_rate: StrainRateDamping, solid: Solid, r: int) -> None:
+    """Refuse a damping that cannot become part of a model, before the long computation."""
+    if not isinstance(strain_rate, StrainRateDamping):
+        raise InputTypeError(
+            f"strain_rate must be a StrainRateDamping, got {type(strain_rate).__name__}"
+        )
+    if strain_rate.solid is not solid:
+        raise InputError("strain_rate is the damping of another solid than solid")
+    if r > MAX_DAMPING_R:
+        raise InputError(f"basis must have 1 to {MAX_DAMPING_R} vectors with strain_rate, got {r}")
+
+
+def _describe_solid(solid: Solid) -> dict[str, Any]:
+    """Return the description of a solid that its models record, as plain data."""
+    return {
+        "materials": {
+            str(region): material_to_plain(one) for region, one in solid.materials.items()
+        },
+        "law": STVK_LAW
+        if all(isinstance(one, StVK) for one in solid.materials.values())
+        else LINEAR_LAW,
+        "quadrature": solid.quadrature,
+        "total_mass": solid.total_mass,
+        # required by the rigid motion of a free body
+        "rigid_body": None if len(solid.fixed) else to_plain(solid.rigid_body),
+    }

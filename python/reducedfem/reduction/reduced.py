@@ -1,0 +1,648 @@
+"""Reduced models: energy, force and stiffness as polynomials of the reduced coordinates."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem import _core
+from reducedfem.base.check import array_like, count, finite_result, flag, number, reals
+from reducedfem.base.frozen import freeze
+from reducedfem.base.run import Progress, callback, threads
+from reducedfem.errors import InputError, InputTypeError, StaticConvergenceError
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.io import model_files
+from reducedfem.io.saved import Saved
+from reducedfem.material.laws import LinearElastic, Material, StVK
+from reducedfem.material.laws import from_plain as material_from_plain
+from reducedfem.material.laws import to_plain as material_to_plain
+from reducedfem.reduction.model_contents import Contents, read, written
+from reducedfem.reduction.reduced_damping import ReducedStrainRateDamping
+from reducedfem.solid.rigid import RigidBody, from_plain, to_plain
+from reducedfem.solid.solid import (
+    HALVINGS,
+    StaticReport,
+    unit_weights,
+)
+
+if TYPE_CHECKING:
+    from reducedfem.reduction.projected import ProjectedSolid
+
+__all__ = ["ReducedSolid"]
+
+_IN_SPAN = 1e-6  # largest part of a translation outside the span of the basis
+
+
+def _constants(region: int, made_with: Material, new: Material) -> tuple[float, float, float]:
+    """Return the factors of the two parts of a region for a new material."""
+    if type(new) is not type(made_with):
+        raise InputTypeError(
+            f"materials[{region}] must be a {type(made_with).__name__}, as the model was made "
+            f"with, got {type(new).__name__}"
+        )
+    if isinstance(new, StVK):
+        return (*new.lame, new.density)
+    assert isinstance(made_with, LinearElastic)
+    factor = float(np.trace(new.stiffness) / np.trace(made_with.stiffness))
+    if not np.allclose(new.stiffness, factor * made_with.stiffness, rtol=1e-9, atol=0.0):
+        raise InputError(
+            f"materials[{region}] must have a multiple of the stiffness that the model was made "
+            "with; other changes need a new reduction"
+        )
+    return factor, 0.0, new.density
+
+
+class ReducedSolid(Saved):
+    """A solid restricted to the span of a basis, u = U q; created by `reduce` or `load`.
+
+    The strain energy is a quartic polynomial of the r reduced coordinates q, the internal force
+    R~(q) = U^T R(U q) a cubic and the tangent stiffness K~(q) = U^T K(U q) U a quadratic one
+    (Barbic 2007, section 2.6). The polynomials are exact for every q, and their cost is
+    independent of the size of the mesh. Immutable, may be shared by threads.
+
+    For a mass-orthonormal basis coordinates are in kg^(1/2) m and forces in N kg^(-1/2).
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_core",
+        "_fixed",
+        "_mesh",
+        "_parts",
+        "_provenance",
+        "_strain_rate",
+        "_weights",
+    )
+
+    def __init__(
+        self,
+        core: _core.Reduced,
+        mesh: Mesh,
+        fixed: NDArray[np.int32],
+        provenance: Mapping[str, Any],
+        parts: _core.ReducedParts | None = None,
+        strain_rate: ReducedStrainRateDamping | None = None,
+    ) -> None:
+        self._core = core
+        self._parts = parts
+        self._strain_rate = strain_rate
+        self._mesh = mesh
+        self._fixed = fixed
+        self._weights: list[NDArray[np.float64]] | None = None
+        self._provenance: Mapping[str, Any] = freeze(provenance)
+
+    @property
+    def r(self) -> int:
+        """Number of reduced coordinates."""
+        return self._core.r
+
+    @property
+    def mesh(self) -> Mesh:
+        """Mesh of the basis."""
+        return self._mesh
+
+    @property
+    def fixed(self) -> NDArray[np.int32]:
+        """Fixed nodes of the solid, ascending, int32."""
+        return self._fixed
+
+    @property
+    def rigid_body(self) -> RigidBody | None:
+        """Mass, centre and inertia of a free solid; None for a solid with fixed nodes."""
+        data = self._provenance["solid"]["rigid_body"]
+        return None if data is None else from_plain(data)
+
+    @property
+    def basis(self) -> NDArray[np.float64]:
+        """U as fields over the nodes, read-only, shape (r, n, 3)."""
+        return self._core.basis
+
+    @property
+    def matrix(self) -> NDArray[np.float64]:
+        """U as a matrix, shape (3n, r): a view of `basis`, not a copy."""
+        view: NDArray[np.float64] = self.basis.reshape(self.r, -1).T
+        return view
+
+    @property
+    def mass(self) -> NDArray[np.float64]:
+        """Reduced mass U^T M U, read-only, shape (r, r); the identity for most bases."""
+        return self._core.mass
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """Coefficients t of the strain energy, read-only, shape (C(r+4, 4),).
+
+        W(q) is the sum of t_ijkl p_i p_j p_k p_l over 0 <= i <= j <= k <= l <= r, in
+        lexicographic order, with p = (1, q).
+        """
+        return self._core.coefficients
+
+    @property
+    def provenance(self) -> Mapping[str, Any]:
+        """Record of the solid, materials and basis of the model; read-only, saved in files."""
+        return self._provenance
+
+    def internal_force(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the reduced internal force R~(q) = U^T R(U q), shape (r,).
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        (r,) float64 array
+            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
+        """
+        force = self._core.internal_force(array_like(q, "q"))
+        return finite_result(force, "internal force", "q")
+
+    def stiffness(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the reduced tangent stiffness K~(q) = U^T K(U q) U, shape (r, r).
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        (r, r) float64 array
+            Symmetric; in s^-2 for a mass-orthonormal basis.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
+        """
+        return finite_result(self._core.stiffness(array_like(q, "q")), "stiffness", "q")
+
+    def strain_energy(self, q: ArrayLike) -> float:
+        """Return the strain energy W(U q) [J].
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        float
+            Strain energy [J].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
+        """
+        return finite_result(self._core.strain_energy(array_like(q, "q")), "strain energy", "q")
+
+    def displacement(self, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the displacements u = U q [m], shape (n, 3).
+
+        Parameters
+        ----------
+        q
+            Reduced coordinates, shape (r,).
+
+        Returns
+        -------
+        (n, 3) float64 array
+            Displacements [m].
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `q` has a wrong shape, a value that is not finite, or is so large that the result
+            is not finite.
+        """
+        return finite_result(self._core.displacement(array_like(q, "q")), "displacement", "q")
+
+    def project(self, force: ArrayLike) -> NDArray[np.float64]:
+        """Return the reduced force U^T f, shape (r,).
+
+        Parameters
+        ----------
+        force
+            Nodal forces [N], shape (n, 3) or (3n,).
+
+        Returns
+        -------
+        (r,) float64 array
+            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `force` has a wrong shape, a value that is not finite, or is so large that the
+            result is not finite.
+        """
+        reduced = self._core.project(array_like(force, "force"))
+        return finite_result(reduced, "reduced force", "force")
+
+    def gravity(self, acceleration: ArrayLike = (0.0, 0.0, -9.81)) -> NDArray[np.float64]:
+        """Return the weight of the solid as a reduced force U^T M a, shape (r,).
+
+        It is a load for `solve_static` and for the `step` of simulations, which also accept the
+        acceleration itself as ``gravity``. The first call evaluates the mesh.
+
+        Parameters
+        ----------
+        acceleration
+            Acceleration of free fall [m/s^2], shape (3,).
+
+        Returns
+        -------
+        (r,) float64 array
+            Reduced force, in N kg^(-1/2) for a mass-orthonormal basis; zero for a free solid whose
+            basis has no rigid motion.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `acceleration` has a wrong shape or a value that is not finite.
+        """
+        given = reals(acceleration, "acceleration")
+        if given.shape != (3,):
+            raise InputError(f"acceleration must have shape (3,), got {given.shape}")
+        if self._weights is None:
+            quadrature = self._provenance["solid"]["quadrature"]
+            nodal = unit_weights(self._mesh, self.materials, quadrature)
+            self._weights = [self._core.project(one) for one in nodal]
+        force = sum(a * one for a, one in zip(given, self._weights, strict=True))
+        return finite_result(np.asarray(force), "weight", "acceleration")
+
+    @overload
+    def solve_static(
+        self,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+        steps: int = 1,
+        *,
+        q0: ArrayLike | None = None,
+        max_iterations: int = 200,
+        adaptive: bool = False,
+        deformation_only: bool = False,
+        report: Literal[False] = False,
+        progress: Progress = None,
+    ) -> NDArray[np.float64]: ...
+
+    @overload
+    def solve_static(
+        self,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+        steps: int = 1,
+        *,
+        q0: ArrayLike | None = None,
+        max_iterations: int = 200,
+        adaptive: bool = False,
+        deformation_only: bool = False,
+        report: Literal[True],
+        progress: Progress = None,
+    ) -> tuple[NDArray[np.float64], StaticReport]: ...
+
+    def solve_static(
+        self,
+        force: ArrayLike | None = None,
+        tol: float = 1e-10,
+        steps: int = 1,
+        *,
+        q0: ArrayLike | None = None,
+        max_iterations: int = 200,
+        adaptive: bool = False,
+        deformation_only: bool = False,
+        report: bool = False,
+        progress: Progress = None,
+    ) -> NDArray[np.float64] | tuple[NDArray[np.float64], StaticReport]:
+        """Return the reduced coordinates in static equilibrium under dead loads.
+
+        Solves R~(q) = f~, the reduced equations of motion without mass and damping (Barbic 2007,
+        section 2.1.10), by the method of `Solid.solve_static`: Newton-Raphson with increments
+        shortened until the potential energy decreases, and an indefinite tangent shifted.
+
+        Parameters
+        ----------
+        force
+            Loads, reduced (r,) or nodal [N] (n, 3) or (3n,). None: no loads.
+        tol
+            Bound on the residual, relative to load and internal force; positive.
+        steps
+            Number of equal load steps, at least 1.
+        q0
+            Initial reduced coordinates (r,); None: rest.
+        max_iterations
+            Maximum number of Newton iterations in each load step, at least 1.
+        adaptive
+            Halve load steps that fail, at most ten times.
+        deformation_only
+            Accept a model of a free body, whose basis has no rigid motion.
+        report
+            Also return a `StaticReport`.
+        progress
+            Progress bar: True, False, or None (after two seconds, in a terminal); or a callable
+            ``f(done, total)``.
+
+        Returns
+        -------
+        (r,) float64 array
+            Reduced coordinates; with ``report=True`` a tuple of these and a `StaticReport`.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            An argument has a wrong shape or value, or the model is that of a free body and
+            `deformation_only` is False.
+        StaticConvergenceError
+            No equilibrium was found under the whole load; the message gives the fraction reached.
+            The attribute ``displacement`` contains the displacements [m] (n, 3) of the last load
+            step that converged, and ``report`` its fraction of the load.
+        """
+        told = flag(report, "report")
+        q, outcome = static_coordinates(
+            self, deformation_only, force, tol, steps, q0, max_iterations, adaptive, progress
+        )
+        return (q, outcome) if told else q
+
+    @property
+    def strain_rate(self) -> ReducedStrainRateDamping | None:
+        """Strain-rate damping that every simulation of the model includes, or None."""
+        return self._strain_rate
+
+    def with_strain_rate(self, strain_rate: ReducedStrainRateDamping | None) -> ReducedSolid:
+        """Return a copy of the model with another strain-rate damping.
+
+        Parameters
+        ----------
+        strain_rate
+            Result of `StrainRateDamping.reduce` for the solid and the basis of this model; None:
+            no strain-rate damping.
+
+        Returns
+        -------
+        ReducedSolid
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `strain_rate` has another type, other regions or another number of coordinates.
+        """
+        if strain_rate is not None:
+            if not isinstance(strain_rate, ReducedStrainRateDamping):
+                raise InputTypeError(
+                    "strain_rate must be a ReducedStrainRateDamping or None, got "
+                    f"{type(strain_rate).__name__}"
+                )
+            if strain_rate.r != self.r:
+                raise InputError(
+                    f"strain_rate is the damping of {strain_rate.r} reduced coordinates, but the "
+                    f"model has {self.r}"
+                )
+            regions = sorted(self.materials)
+            if not sorted(strain_rate.phi) == sorted(strain_rate.psi) == regions:
+                raise InputError(
+                    f"strain_rate has the regions {sorted(strain_rate.phi)}, the model {regions}"
+                )
+        return ReducedSolid(
+            self._core, self._mesh, self._fixed, self._provenance, self._parts, strain_rate
+        )
+
+    def truncate(self, r: int) -> ReducedSolid:
+        """Return the model of the first `r` coordinates, without recomputation.
+
+        Strain-rate damping is truncated too.
+
+        Parameters
+        ----------
+        r
+            Number of coordinates, from 1 to that of this model.
+
+        Returns
+        -------
+        ReducedSolid
+
+        Raises
+        ------
+        InputError, InputTypeError
+            `r` is out of range or not an int.
+        """
+        core = self._core.truncate(count(r, "r", self.r))
+        provenance = {**self._provenance, "truncated_to": core.r}
+        parts = None if self._parts is None else self._parts.truncate(core.r)
+        rate = None if self._strain_rate is None else self._strain_rate.truncate(core.r)
+        return ReducedSolid(core, self._mesh, self._fixed, provenance, parts, rate)
+
+    @property
+    def editable(self) -> bool:
+        """True if `edit` can change the materials; see `reduce`."""
+        return self._parts is not None
+
+    @property
+    def materials(self) -> dict[int, Material]:
+        """Material of each region."""
+        plain = self._provenance["solid"]["materials"]
+        # files sort regions as texts, the core as numbers
+        return {
+            region: material_from_plain(plain[str(region)]) for region in sorted(map(int, plain))
+        }
+
+    def edit(self, materials: Mapping[int, Material]) -> ReducedSolid:
+        """Return a copy of the model with other materials, without evaluating the mesh.
+
+        Energy and mass are linear in lambda, mu and density of every region, so the new model is a
+        weighted sum of parts that `reduce` stored (Barbic 2007, section 2.11), exact to rounding.
+        The basis is unchanged: it is still adapted to the old materials, and is no longer
+        mass-orthonormal if densities change by different factors. Strain-rate damping is
+        unchanged, because phi and psi do not depend on the elastic constants.
+
+        Parameters
+        ----------
+        materials
+            New materials by region; other regions keep theirs. An `StVK` can be replaced by any
+            `StVK`, a `LinearElastic` by one whose stiffness is a multiple of the old stiffness.
+
+        Returns
+        -------
+        ReducedSolid
+            An editable model.
+
+        Raises
+        ------
+        InputError, InputTypeError
+            The model is not editable, a region is unknown, a material is of another kind, or the
+            densities of a free solid change by different factors (rigid motion and deformation
+            would no longer be mass-orthogonal).
+        """
+        if self._parts is None:
+            raise InputError("this model is not editable; make it with reduce(..., editable=True)")
+        if not isinstance(materials, Mapping):
+            raise InputTypeError(
+                f"materials must be a dict from region to material, got {type(materials).__name__}"
+            )
+        old = self.materials
+        new = dict(old)
+        for region, material in materials.items():
+            if region not in old:
+                known = ", ".join(map(str, old))
+                raise InputError(f"materials has region {region!r}; the model has {known}")
+            new[int(region)] = material
+        made_with = self._provenance["parts_of"]
+        constants = [
+            _constants(region, material_from_plain(made_with[str(region)]), material)
+            for region, material in new.items()
+        ]
+        solid = {**self._provenance["solid"]}
+        ratios = [new[region].density / old[region].density for region in old]
+        if solid["rigid_body"] is not None:
+            if max(ratios) - min(ratios) > 1e-12 * max(ratios):
+                raise InputError(
+                    "materials changes the densities of a free solid by different factors; its "
+                    "basis would no longer be apart from the rigid motions: reduce it anew"
+                )
+            body = from_plain(solid["rigid_body"])
+            solid["rigid_body"] = to_plain(
+                RigidBody(body.mass * ratios[0], body.centre, body.inertia * ratios[0])
+            )
+        core = self._parts.combine(self._core, constants)
+        densities = np.array([one.density for one in new.values()])
+        solid["total_mass"] = float(self._parts.volumes @ densities)
+        solid["materials"] = {str(k): material_to_plain(one) for k, one in new.items()}
+        provenance = {**self._provenance, "solid": solid}
+        return ReducedSolid(
+            core, self._mesh, self._fixed, provenance, self._parts, self._strain_rate
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file in the safetensors format; see `reducedfem.load`.
+
+        The file is replaced only when the new one is complete; no partial file remains.
+
+        Parameters
+        ----------
+        path
+            Name of the file; ``.safetensors`` is added to a name without suffix, and the suffix
+            of another format is refused.
+
+        Raises
+        ------
+        FileFormatError
+            The file cannot be written.
+        """
+        model_files.save(to_bytes(self), path)
+
+    def __reduce__(self) -> tuple[Any, tuple[bytes]]:
+        return from_bytes, (to_bytes(self),)
+
+    @classmethod
+    def _read(cls, stream: BinaryIO, size: int, name: str) -> ReducedSolid:
+        return cls(*read(stream, size, name))
+
+    def __repr__(self) -> str:
+        return f"<ReducedSolid: r = {self.r}, {self._mesh.n_nodes} nodes>"
+
+
+def to_bytes(model: ReducedSolid) -> bytes:
+    """Return the contents of the file of a model; equal models give equal bytes."""
+    return written(
+        Contents(
+            model._core,
+            model._mesh,
+            model._fixed,
+            model._provenance,
+            model._parts,
+            model._strain_rate,
+        )
+    )
+
+
+def from_bytes(data: bytes) -> ReducedSolid:
+    """Return the model of a file's contents."""
+    if not isinstance(data, bytes | bytearray | memoryview):
+        raise InputTypeError(f"data must be bytes, got {type(data).__name__}")
+    return ReducedSolid._read(io.BytesIO(data), memoryview(data).nbytes, "the data")
+
+
+def leaves_out_rigid_motion(system: ReducedSolid | ProjectedSolid) -> bool:
+    """Return True for a model of a free solid whose basis lacks the three translations."""
+    if len(system.fixed if isinstance(system, ReducedSolid) else system.solid.fixed):
+        return False
+    columns = system.matrix
+    wanted = np.tile(np.eye(3), (system.mesh.n_nodes, 1))
+    found = columns @ np.linalg.lstsq(columns, wanted, rcond=None)[0]
+    return not np.abs(found - wanted).max() < _IN_SPAN
+
+
+def static_coordinates(
+    system: ReducedSolid | ProjectedSolid,
+    deformation_only: bool,
+    force: ArrayLike | None,
+    tol: float,
+    steps: int,
+    q0: ArrayLike | None,
+    max_iterations: int,
+    adaptive: bool,
+    progress: Progress,
+) -> tuple[NDArray[np.float64], StaticReport]:
+    """Check the arguments; return the equilibrium and a `StaticReport`, or raise."""
+    if not flag(deformation_only, "deformation_only") and leaves_out_rigid_motion(system):
+        raise InputError(
+            "this is the model of a free body, whose rigid motion statics would leave out: loads "
+            "that are not in balance move it without end. Fix some nodes of the Solid; or use "
+            "FreeBody(reduced, dt), which moves as a whole; or pass deformation_only=True for the "
+            "deformation of a body that something else carries"
+        )
+    halvings = HALVINGS if flag(adaptive, "adaptive") else 0
+    with callback(progress, "statics") as call:
+        q, took, failure = system._core.solve_static(
+            reduced_force(system, force),
+            array_like(q0, "q0"),
+            number(tol, "tol"),
+            count(steps, "steps"),
+            count(max_iterations, "max_iterations"),
+            call,
+            threads(),
+            halvings,
+        )
+    outcome = StaticReport(**took)  # type: ignore[arg-type]
+    if failure is not None:
+        raise StaticConvergenceError(failure, system.displacement(q), outcome)
+    return q, outcome
+
+
+def same_motion(model: ReducedSolid, other: ReducedSolid) -> bool:
+    """Return True if equal coordinates of two models are equal displacements."""
+    if model is other:
+        return True
+    return model.r == other.r and np.array_equal(model.basis, other.basis)
+
+
+def reduced_force(
+    system: ReducedSolid | ProjectedSolid, force: ArrayLike | None
+) -> NDArray[np.float64] | None:
+    """Return a force as (r,), given as (r,) or nodal as (n, 3) or (3n,)."""
+    if force is None:
+        return None
+    values = reals(force, "force")
+    if values.shape == (system.r,):
+        return values
+    nodes = system.mesh.n_nodes
+    if values.shape not in ((nodes, 3), (3 * nodes,)):
+        raise InputError(
+            f"force must have shape ({system.r},) (reduced) or ({nodes}, 3) (nodal), "
+            f"got {values.shape}"
+        )
+    return system.project(values)

@@ -1,0 +1,1 @@
+"""Solids and other systems before reduction: assembly, statics, modes."""

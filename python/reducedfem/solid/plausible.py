@@ -1,0 +1,169 @@
+"""Warnings about solids with improbable units, supports or meshes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from reducedfem.errors import PlausibilityWarning
+from reducedfem.geometry.built import cell_size, cells_along, fit, in_body
+from reducedfem.geometry.inside import KEPT, MANY_TRIANGLES, VOLUME_OFF, finer, volume_text
+from reducedfem.geometry.mesh import Mesh
+from reducedfem.material.laws import Material, StVK
+
+__all__ = [
+    "warn_of_fit",
+    "warn_of_loose_supports",
+    "warn_of_reach",
+    "warn_of_supports",
+    "warn_of_units",
+]
+
+_LONG = 30.0  # m; most parts in millimetres have larger values
+_HAND = 10.0  # m; beyond the reach of hands and devices and the size of held objects
+_SOFT = 100.0  # Pa; below the softest tissues
+_DENSE, _METAL = 2500.0, 1e6  # kg/m^3 and Pa; solids as dense as stone are stiffer
+_LIGHT = 10.0  # kg/m^3; below the density of foams
+_STUDY = 100  # nodes; smaller meshes are element studies in arbitrary units
+_MOST_FIXED = 1.0 / 3.0
+_LEAST_ACROSS = 2.0  # cells across the thinnest part
+_ROUNDED = 0.05  # cells; 1.95 is shown as 2
+_HELD = 0.2  # fraction of the fixed nodes inside the body above which a support is firm
+
+
+def _young(material: Material) -> float:
+    """Return Young's modulus, for general materials the largest along an axis."""
+    if isinstance(material, StVK):
+        return material.young
+    return float(1.0 / np.diag(np.linalg.inv(material.stiffness))[:3].min())
+
+
+def _odd_material(young: float, density: float) -> str | None:
+    """Return a sentence about a modulus or density that suggests units other than Pa and kg/m^3."""
+    if young < _SOFT or (density >= _DENSE and young < _METAL):
+        return (
+            f"Young's modulus is {young:g} Pa at a density of {density:g} kg/m^3: if it was meant "
+            "in MPa, multiply it by 1e6"
+        )
+    if density < _LIGHT:
+        return (
+            f"the density is {density:g} kg/m^3: if it was meant in g/cm^3, multiply it by 1e3, "
+            "and t/mm^3 by 1e12"
+        )
+    return None
+
+
+def warn_of_units(
+    bounds: NDArray[np.float64], n_nodes: int, materials: Collection[Material], stacklevel: int
+) -> None:
+    """Warn of lengths that suggest millimetres, moduli that suggest MPa, densities in g/cm^3."""
+    if n_nodes < _STUDY:
+        return
+    longest = float(np.ptp(bounds, axis=0).max())
+    said = [_odd_material(_young(one), one.density) for one in dict.fromkeys(materials)]
+    if longest > _LONG:
+        said.insert(
+            0,
+            f"the solid is {longest:g} m long: if its lengths were meant in millimetres, scale "
+            "them by 0.001",
+        )
+    for sentence in filter(None, said):
+        warnings.warn(sentence, PlausibilityWarning, stacklevel=stacklevel)
+
+
+def warn_of_supports(n_fixed: int, n_nodes: int, stacklevel: int) -> None:
+    """Warn if more than a third of the nodes is fixed."""
+    if n_nodes >= _STUDY and n_fixed > _MOST_FIXED * n_nodes:
+        warnings.warn(
+            f"fixed holds {n_fixed} of {n_nodes} nodes ({100 * n_fixed / n_nodes:.0f} %): was a "
+            "smaller region meant?",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
+
+
+def warn_of_loose_supports(mesh: Mesh, fixed: NDArray[np.int64], stacklevel: int) -> None:
+    """Warn of supports whose nodes lie outside the surface at which the cells are cut."""
+    if mesh.source is None or not (mesh.fractions < 1.0).any():
+        return
+    is_fixed = np.zeros(mesh.n_nodes, bool)
+    is_fixed[fixed] = True
+    cells = np.flatnonzero(is_fixed[mesh.elements].any(axis=1))
+    if len(cells) == 0:
+        return
+    part = mesh.submesh(cells)
+    count, label = part._components("node")
+    # a whole cell, or a cell with all nodes fixed, is a firm support
+    firm = (part.fractions == 1.0) | is_fixed[mesh.elements[cells]].all(axis=1)
+    loose = []
+    for support in np.setdiff1d(np.arange(count), label[firm]):
+        nodes = np.unique(mesh.elements[cells[label == support]])
+        nodes = nodes[is_fixed[nodes]]
+        if in_body(mesh, nodes).mean() < _HELD:
+            loose.append(nodes)
+    if not loose:
+        return
+    x, y, z = mesh.nodes[loose[0]].mean(axis=0)
+    more = f" (supports like it: {len(loose)})" if len(loose) > 1 else ""
+    warnings.warn(
+        f"fixed: nearly all of the {len(loose[0])} nodes around ({x:.3g}, {y:.3g}, {z:.3g}) lie "
+        f"outside of the body, in cut cells: this support is far too soft{more}. Fix nodes up to "
+        f"one cell ({cell_size(mesh):.3g} m) further in as well",
+        PlausibilityWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def warn_of_reach(lengths: Mapping[str, float], stacklevel: int) -> None:
+    """Warn of paths and bodies whose lengths [m] are too large for a hand."""
+    for name, length in lengths.items():
+        if np.isfinite(length) and length > _HAND:
+            warnings.warn(
+                f"{name} is {length:.3g} m long for the hand: if lengths were meant in "
+                "millimetres, scale them by 0.001; if not, a Workspace with a scale below 1 "
+                "makes the world smaller for it",
+                PlausibilityWarning,
+                stacklevel=stacklevel,
+            )
+
+
+def warn_of_fit(mesh: Mesh, stacklevel: int) -> None:
+    """Warn of a volume that differs from the enclosed one, and of cells larger than thin parts."""
+    if mesh.source is None or mesh.source.n_triangles > MANY_TRIANGLES:
+        return
+    found = fit(mesh)
+    assert found is not None
+    enclosed, across = found
+    if across is None:  # `voxelize` warned of the sheet
+        return
+    if abs(mesh.volume / enclosed - 1.0) > VOLUME_OFF:
+        advice = "raise the resolution"
+        if not mesh.source.is_closed:
+            advice = "close the holes of the surface, or raise the resolution"
+        if across < KEPT:
+            advice = "its thin parts are left out or taken as thick as a cell"
+        elif (mesh.fractions == 1.0).all():
+            advice = (
+                "unless a skin is meant, voxelize the surface with the defaults fill=True and "
+                "cut=True, or raise the resolution"
+            )
+        warnings.warn(
+            f"{volume_text(mesh.volume, enclosed)}: {advice}",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )
+        if across < KEPT:
+            return
+    if across < _LEAST_ACROSS - _ROUNDED:
+        size = np.ptp(mesh.source.bounds, axis=0)
+        along = cells_along(mesh, size)[size.argmax()]
+        warnings.warn(
+            f"the thinnest parts are {across:.2g} cells across; with fewer than two they may bend "
+            f"several per cent too stiffly. "
+            f"{finer(across, along, _LEAST_ACROSS, 'give two')}",
+            PlausibilityWarning,
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,37 @@
+"""Pictures of shaded surfaces and trajectories.
+
+A small rasteriser with a depth buffer draws surfaces, so intersecting shapes hide each other
+correctly. Matplotlib, required for figures only, is the optional dependency
+``reducedfem[plot]``; its global state is not changed.
+"""
+
+from __future__ import annotations
+
+from reducedfem.viewer.refine import refined
+from reducedfem.viewer.render import UP, Pose, render
+from reducedfem.viewer.sessions import session_figure
+from reducedfem.viewer.shapes import shapes_figure
+from reducedfem.viewer.style import (
+    check_picture,
+    colours,
+    length_unit,
+    require_matplotlib,
+    save_figure,
+)
+from reducedfem.viewer.traces import Trace, traces_figure
+
+__all__ = [
+    "UP",
+    "Pose",
+    "Trace",
+    "check_picture",
+    "colours",
+    "length_unit",
+    "refined",
+    "render",
+    "require_matplotlib",
+    "save_figure",
+    "session_figure",
+    "shapes_figure",
+    "traces_figure",
+]

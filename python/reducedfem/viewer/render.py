@@ -1,0 +1,288 @@
+"""Shaded surfaces: a small rasteriser with a depth buffer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from reducedfem.base.check import choice
+from reducedfem.errors import InputError
+from reducedfem.viewer.style import on_scale
+
+__all__ = ["UP", "Frame", "Pose", "corner_normals", "draw", "frame_of", "render", "upright"]
+
+Array = NDArray[np.float64]
+
+# directions of the lights in the frame of the camera: right, up, towards the viewer
+_KEY_LIGHT = np.array([-0.45, 0.75, 0.60])
+_FILL_LIGHT = np.array([0.80, 0.10, 0.45])
+_CREASE = np.cos(np.radians(40.0))
+UP = ("z", "y", "x", "-z", "-y", "-x")
+_MAX_PIXELS = 25_000_000
+_MAX_FRAGMENTS = 60_000_000
+
+
+class Pose(NamedTuple):
+    """One shape of a picture.
+
+    Attributes
+    ----------
+    vertices
+        Positions [m], shape (v, 3).
+    colours
+        Red, green and blue from 0 to 1: one colour, (3,), or one per vertex, (v, 3). Or a position
+        per vertex, (v, 1), on the scale of `colours`, from 0 at rest to 1.
+    opacity
+        Opacity from 0 to 1; shapes behind an opaque shape are hidden.
+    """
+
+    vertices: ArrayLike
+    colours: ArrayLike = (0.72, 0.74, 0.77)
+    opacity: float = 1.0
+
+
+def corner_normals(x: Array, triangles: NDArray[np.int32]) -> Array:
+    """Return a normal for each corner of each triangle, (t, 3, 3), smooth except at creases."""
+    a, b, c = x[triangles[:, 0]], x[triangles[:, 1]], x[triangles[:, 2]]
+    area = np.cross(b - a, c - a)
+    unit = area / np.maximum(np.linalg.norm(area, axis=1), 1e-300)[:, None]
+    # all pairs of a corner and a triangle around the same vertex
+    corner_vertex = triangles.reshape(-1)
+    order = np.argsort(corner_vertex, kind="stable")
+    valence = np.bincount(corner_vertex, minlength=len(x))
+    first = np.concatenate([[0], np.cumsum(valence)[:-1]])
+    repeat = valence[corner_vertex]
+    corner = np.repeat(np.arange(len(corner_vertex)), repeat)
+    within = np.arange(len(corner)) - np.repeat(np.cumsum(repeat) - repeat, repeat)
+    other = order[first[corner_vertex[corner]] + within] // 3
+    smooth = (unit[corner // 3] * unit[other]).sum(axis=1) > _CREASE
+    total = np.zeros((len(corner_vertex), 3))
+    for axis in range(3):
+        total[:, axis] = np.bincount(
+            corner[smooth], area[other[smooth], axis], minlength=len(corner_vertex)
+        )
+    total /= np.maximum(np.linalg.norm(total, axis=1), 1e-300)[:, None]
+    return total.reshape(-1, 3, 3)
+
+
+class _Fragments(NamedTuple):
+    """Visible fragment of each covered pixel."""
+
+    pixel: NDArray[np.int64]
+    depth: Array
+    normal: Array
+    colour: Array
+
+
+def _spread(first: NDArray[np.int64], count: NDArray[np.int64]) -> tuple[Any, Any]:
+    """Return the concatenated ranges first[k], ..., first[k] + count[k] - 1, and their k."""
+    owner = np.repeat(np.arange(len(count)), count)
+    return first[owner] + np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count), owner
+
+
+def _rasterize(
+    x: Array, triangles: NDArray[np.int32], colours: Array, width: int, height: int
+) -> _Fragments:
+    """Find the nearest surface in each pixel; x in pixels, third axis towards the viewer."""
+    corners = x[triangles]
+    # line i is a u + b v + c, zero along the edge opposite to corner i
+    p, q = np.roll(corners, -1, axis=1), np.roll(corners, -2, axis=1)
+    lines = np.stack(
+        [p[..., 1] - q[..., 1], q[..., 0] - p[..., 0],
+         p[..., 0] * q[..., 1] - q[..., 0] * p[..., 1]], axis=2,
+    )  # fmt: skip
+    total = lines[..., 2].sum(axis=1)
+    shown = np.abs(total) > 1e-12  # not viewed edge-on
+    lines = lines[shown] / total[shown, None, None]  # barycentric coordinates now
+    corners, faces = corners[shown], triangles[shown]
+    source = np.flatnonzero(shown)
+
+    # rows of pixels that meet each triangle, then the span of it in each row
+    low = np.clip(np.ceil(corners[..., 1].min(axis=1) - 0.5), 0, height).astype(np.int64)
+    high = np.clip(np.floor(corners[..., 1].max(axis=1) - 0.5), -1, height - 1).astype(np.int64)
+    row, owner = _spread(low, np.maximum(high - low + 1, 0))
+    left, right = np.full(len(row), -0.5), np.full(len(row), width - 0.5)
+    for i in range(3):
+        a = lines[owner, i, 0]
+        rest = lines[owner, i, 1] * (row + 0.5) + lines[owner, i, 2]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            bound = -rest / a - 0.5
+        left = np.where(a > 0, np.maximum(left, bound), left)
+        right = np.where(a < 0, np.minimum(right, bound), right)
+        right[(a == 0) & (rest < 0)] = -1.0
+    first = np.ceil(left - 1e-9).astype(np.int64)
+    count = np.maximum(np.floor(right + 1e-9).astype(np.int64) - first + 1, 0)
+    if count.sum() > _MAX_FRAGMENTS:
+        raise InputError("the picture is too large for its shapes; choose a smaller size")
+    column, span = _spread(first, count)
+    owner, row = owner[span], row[span]
+    inside = (column >= 0) & (column < width)
+    column, owner, row = column[inside], owner[inside], row[inside]
+
+    # the nearest fragment of each pixel is assigned last and therefore kept
+    plane = (lines * corners[..., 2, None]).sum(axis=1)
+    depth = plane[owner, 0] * (column + 0.5) + plane[owner, 1] * (row + 0.5) + plane[owner, 2]
+    pixel = row * width + column
+    order = np.argsort(depth, kind="stable")
+    winner = np.full(width * height, -1)
+    winner[pixel[order]] = order
+    pixel = np.flatnonzero(winner >= 0)
+    winner = winner[pixel]
+    owner, column, row = owner[winner], column[winner], row[winner]
+
+    place = np.stack([column + 0.5, row + 0.5, np.ones(len(row))], axis=1)
+    weights = np.einsum("kij,kj->ki", lines[owner], place)
+    normal = np.einsum("ki,kic->kc", weights, corner_normals(x, triangles)[source[owner]])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1), 1e-300)[:, None]
+    normal *= np.where(normal[:, 2:] < 0, -1.0, 1.0)  # open surfaces have two sides
+    colour = np.einsum("ki,kic->kc", weights, colours[faces[owner]])
+    return _Fragments(pixel, depth[winner], normal, colour)
+
+
+def _shade(normal: Array, colour: Array) -> Array:
+    """Light a surface: a key light with a highlight, a fill light and the sky."""
+    shade = 0.58 + 0.12 * normal[:, 1]
+    for light, strength in ((_KEY_LIGHT, 0.36), (_FILL_LIGHT, 0.16)):
+        direction = light / np.linalg.norm(light)
+        shade += strength * np.maximum(normal @ direction, 0.0)
+    half = _KEY_LIGHT / np.linalg.norm(_KEY_LIGHT) + [0.0, 0.0, 1.0]
+    shine = np.maximum(normal @ (half / np.linalg.norm(half)), 0.0) ** 40
+    lit: Array = colour * shade[:, None] + 0.22 * shine[:, None]
+    return np.clip(lit, 0.0, 1.0)
+
+
+class Frame(NamedTuple):
+    """A parallel projection that shows all shapes."""
+
+    axes: Array
+    origin: Array
+    scale: float
+    border: float
+    size: tuple[int, int]
+
+    def pixels(self, points: ArrayLike) -> Array:
+        """Return column and row, downwards, and depth towards the viewer, all in pixels."""
+        x: Array = np.asarray(points, dtype=np.float64) @ self.axes.T - self.origin
+        x *= [self.scale, -self.scale, self.scale]
+        x += (self.border, self.border, 0.0)
+        return x
+
+
+def upright(up: str) -> Array:
+    """Return the rotation that turns the axis `up` to z."""
+    choice(up, "up", UP)
+    z = np.eye(3)["xyz".index(up[-1])] * (-1.0 if up[0] == "-" else 1.0)
+    x = np.eye(3)[1 if up[-1] == "x" else 0]
+    return np.array([x, np.cross(z, x), z])
+
+
+def frame_of(
+    poses: Sequence[Pose],
+    triangles: NDArray[np.int32],
+    size: tuple[int, int],
+    azimuth: float,
+    elevation: float,
+    margin: float,
+    up: str,
+) -> Frame:
+    """Return the parallel projection that shows all shapes; arguments as of `render`."""
+    if not poses:
+        raise InputError("poses is empty; there is nothing to draw")
+    a, e = np.radians(azimuth), np.radians(elevation)
+    toward = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+    right = np.array([-np.sin(a), np.cos(a), 0.0])
+    axes = np.array([right, np.cross(toward, right), toward]) @ upright(up)
+    used = np.unique(triangles)
+    seen = np.concatenate([np.asarray(pose.vertices, dtype=float)[used] @ axes.T for pose in poses])
+    low, high = seen.min(axis=0), seen.max(axis=0)
+    extent = np.maximum((high - low)[:2], 1e-12 * max(1.0, float(np.abs(seen).max())))
+    border = margin * max(size)
+    scale = float(np.min((np.array(size) - 2 * border) / extent))
+    width, height = (int(n) for n in np.ceil(extent * scale + 2 * border - 1e-6))
+    return Frame(axes, np.array([low[0], high[1], 0.0]), scale, border, (width, height))
+
+
+def render(
+    poses: Sequence[Pose],
+    triangles: ArrayLike,
+    size: tuple[int, int] = (1200, 800),
+    azimuth: float = -60.0,
+    elevation: float = 20.0,
+    margin: float = 0.03,
+    smoothing: int = 2,
+    up: str = "z",
+) -> Array:
+    """Draw shapes of one triangulation, all in the same frame, by parallel projection.
+
+    Parameters
+    ----------
+    poses
+        Shapes; opaque ones hide each other by depth, transparent ones are blended over those
+        behind them.
+    triangles
+        Vertex indices, shape (t, 3).
+    size
+        Largest width and height [pixels]; the picture is cropped to the shapes.
+    azimuth, elevation
+        Direction to the viewer [degrees]: with z up, angle about z from x, and above the xy plane.
+    margin
+        Width of the border, relative to the larger side.
+    smoothing
+        Number of samples per pixel along each axis.
+    up
+        Axis that is up in the picture: "z", "y" as in most models made for computer graphics, "x",
+        "-x", "-y" or "-z". With "y" the default view is from z, with "z" from -y.
+
+    Returns
+    -------
+    (h, w, 4) array
+        Red, green, blue and opacity from 0 to 1; the first row is the top one.
+
+    Raises
+    ------
+    InputError
+        `poses` is empty, or the picture is too large.
+    """
+    faces = np.asarray(triangles, dtype=np.int32)
+    frame = frame_of(poses, faces, size, azimuth, elevation, margin, up)
+    return draw(frame, poses, faces, smoothing)
+
+
+def draw(
+    frame: Frame, poses: Sequence[Pose], triangles: NDArray[np.int32], smoothing: int
+) -> Array:
+    """Return the picture of shapes in a frame; see `render`."""
+    width, height = frame.size
+    wide, high = width * smoothing, height * smoothing
+    if wide * high > _MAX_PIXELS:
+        raise InputError(f"a picture of {wide} x {high} pixels is too large; choose a smaller size")
+    depth = np.full(wide * high, -np.inf)
+    image = np.zeros((wide * high, 4))
+    # opaque shapes first, then transparent ones over the shapes behind them
+    for pose in sorted(poses, key=lambda pose: pose.opacity < 1.0):
+        x = frame.pixels(pose.vertices) * smoothing
+        colour = np.asarray(pose.colours, dtype=np.float64)
+        scaled = colour.shape == (len(x), 1)
+        colour = colour if scaled else np.broadcast_to(colour, x.shape)
+        seen = _rasterize(x, triangles, colour, wide, high)
+        near = seen.depth > depth[seen.pixel]
+        pixel, alpha = seen.pixel[near], pose.opacity
+        colour = on_scale(seen.colour[near, 0]) if scaled else seen.colour[near]
+        rgb = _shade(seen.normal[near] * [1.0, -1.0, 1.0], colour)
+        under = image[pixel]
+        cover = alpha + under[:, 3] * (1.0 - alpha)
+        weight = (alpha / cover)[:, None]
+        image[pixel, :3] = weight * rgb + (1.0 - weight) * under[:, :3]
+        image[pixel, 3] = cover
+        if alpha >= 1.0:
+            depth[pixel] = seen.depth[near]
+
+    # mean over the blocks, colours weighted by their opacity
+    image[:, :3] *= image[:, 3:]
+    blocks = image.reshape(height, smoothing, width, smoothing, 4).mean(axis=(1, 3))
+    blocks[..., :3] /= np.maximum(blocks[..., 3:], 1e-12)
+    result: Array = np.clip(blocks, 0.0, 1.0)
+    return result

@@ -1,0 +1,130 @@
+"""Figures of haptic sessions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from reducedfem.base.check import number
+from reducedfem.errors import InputError, InputTypeError
+from reducedfem.io.record_file import RECORD
+from reducedfem.viewer.style import INK, require_matplotlib
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["session_figure"]
+
+# ratio of forces above which they get separate axes
+_APART = 3.0
+
+
+def session_figure(records: Any, title: str = "", max_depth: float | None = None) -> Figure:
+    """Plot forces, times, level of detail and paths of a haptic session.
+
+    Parameters
+    ----------
+    records
+        Records of the cycles: `HapticRecords`, or their array.
+    title
+        Text above the plots.
+    max_depth
+        Penetration limit of the coupling [m], positive, drawn as a red line. None: no line.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Raises
+    ------
+    InputError, InputTypeError
+        `records` is empty or of another type; `max_depth` is not positive or not a number.
+    MissingMatplotlibError
+        Matplotlib is not installed.
+    """
+    require_matplotlib()
+    from matplotlib.figure import Figure
+
+    records, given = getattr(records, "array", records), type(records).__name__
+    if getattr(records, "dtype", None) != RECORD:
+        raise InputTypeError(f"records must be HapticRecords or their array, got {given}")
+    if records.ndim != 1:
+        raise InputError(f"records must have the shape (n,), got {records.shape}")
+    if not len(records):
+        raise InputError(
+            "records are empty: the session has made no cycle, or wrote its records to a file, "
+            "which HapticRecords.load(path) reads"
+        )
+    if max_depth is not None:
+        max_depth = number(max_depth, "max_depth")
+        if not max_depth > 0.0:
+            raise InputError(f"max_depth must be positive or None, got {max_depth:g}")
+    red, blue, yellow, grey = "#c8383f", "#2a8ca0", "#e0a030", "#c9ccd1"
+    time = records["time_s"]
+    figure = Figure(figsize=(10.0, 9.0), layout="constrained")
+    axes = figure.subplots(5, 1, sharex=True, height_ratios=[3, 3, 2, 2, 4])
+    thin: dict[str, Any] = {"linewidth": 1.0}
+    force = [np.linalg.norm(records[name], axis=1) for name in ("force", "contact_force")]
+    axes[0].plot(time, force[0], color=red, label="on the hand", **thin)
+    # separate axes if one force would be flat on the axis of the other; forces of single cycles of
+    # contact would otherwise set the scale
+    touched = force[1] > 0.0
+    usual = 1.5 * float(np.percentile(force[1][touched], 85)) if touched.any() else 0.0
+    felt = float(force[0].max())
+    apart = min(usual, felt) > 0.0 and max(usual, felt) > _APART * min(usual, felt)
+    beside = axes[0].twinx() if apart else axes[0]
+    beside.plot(time, force[1], color=blue, label="of contact", **thin)
+    if usual > 0.0:
+        shown, most = 1.1 * (usual if apart else max(usual, felt)), float(force[1].max())
+        beside.set_ylim(0.0, shown)
+        if most > shown:
+            beside.lines[-1].set_label(f"of contact, up to {most:.3g} N")
+    axes[0].set_ylabel("on the hand [N]" if apart else "force [N]")
+    if apart:
+        beside.set_ylabel("of contact [N]", color=blue)
+        axes[0].yaxis.label.set_color(red)
+        axes[0].plot([], [], color=blue, label=beside.lines[-1].get_label(), **thin)
+    # a note, because the difference looks like a mistake but is intended (Barbic 2007, section 4.9)
+    if felt > 1.5 * force[1].max() > 0.0:
+        note = 'with render="linear" the coupling saturates for the object, not for the hand'
+        axes[0].set_title(note, loc="left", fontsize=9, color=INK)
+    for name, label, colour in (
+        ("compute_us", "a cycle", grey),
+        ("contact_us", "of it contact", blue),
+    ):
+        dots = {"color": colour, "marker": ".", "markersize": 2.0, "linestyle": ""}
+        axes[1].plot(time, records[name], label=label, **dots)
+    if len(records) > 1:
+        period = 1e6 * float(np.diff(time).min())
+        axes[1].axhline(period, color=red, linewidth=0.8, label="the period")
+    # failed cycles have no contact time
+    if (records["contact_us"] > 0.0).any():
+        axes[1].set_yscale("log")
+    axes[1].set_ylabel("time [us]")
+    axes[2].plot(time, records["level"], color=blue, drawstyle="steps-post", label="level", **thin)
+    axes[2].set_ylabel("deepest level")
+    axes[2].set_ylim(-0.5, records["level"].max() + 0.5)
+    axes[2].yaxis.get_major_locator().set_params(integer=True)
+    axes[3].plot(time, 1e3 * records["depth_m"], color=yellow, label="penetration", **thin)
+    if max_depth is not None:
+        axes[3].axhline(1e3 * max_depth, color=red, linewidth=0.8, label="allowed")
+    axes[3].set_ylabel("depth [mm]")
+    for k, colour in enumerate((red, yellow, blue)):
+        axis = "xyz"[k]
+        # relative to the start, so that millimetres are visible
+        start = records["hand_position"][0, k]
+        path = 1e3 * (records["hand_position"][:, k] - start)
+        axes[4].plot(time, path, "--", color=colour, label=f"hand, {axis}", **thin)
+        path = 1e3 * (records["object_position"][:, k] - start)
+        axes[4].plot(time, path, color=colour, label=f"object, {axis}", linewidth=1.6)
+    axes[4].set_ylabel("from the hand's start [mm]")
+    axes[4].set_xlabel("time [s]")
+    for one in axes:
+        one.spines[["top", "right"]].set_visible(False)
+        one.margins(x=0.0)
+    for one in (axes[0], axes[1], axes[3], axes[4]):
+        right = 1.06 if apart and one is axes[0] else 1.0
+        one.legend(frameon=False, loc="upper left", bbox_to_anchor=(right, 1.0), fontsize=9)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=12, weight="bold", color=INK)
+    return figure
