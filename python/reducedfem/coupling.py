@@ -153,7 +153,7 @@ class _Coupling:
                 stacklevel=3,
             )
 
-    def _check(self, settings: tuple[float, ...]) -> None:
+    def _check(self, settings: dict[str, float]) -> None:
         _core.coupling_check(settings)
 
     def _numbers(self) -> None:
