@@ -354,7 +354,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyMethodDef py_free_body_functions[] = {
+static PyMethodDef functions[] = {
     {"step_free_bodies", step_bodies, METH_VARARGS, step_bodies_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -374,9 +374,11 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec py_free_body_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.FreeBody",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
+
+const py_room py_free_body_room = {.types = {{PY_FREE_BODY, &spec}}, .functions = functions};
