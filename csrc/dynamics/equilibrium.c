@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/run.h"
+#include "dynamics/newton.h"
 #include "linalg/vector.h"
 
 static const double ARMIJO = 1e-4;       // part of the predicted decrease that is asked for
@@ -72,11 +73,16 @@ void rf_equilibrium_free(rf_equilibrium *e) {
 static double residual_norm(const rf_equilibrium *e) { return rf_norm(e->system->n, e->residual); }
 
 // K + shift M; a failure at rest is explained by the system.
-static rf_status factorize(rf_equilibrium *e, double shift, rf_error *err) {
+static rf_status factor(void *equilibrium, double shift) {
+  rf_equilibrium *e = equilibrium;
   rf_system *s = e->system;
-  const rf_status st = s->operations->factorize(s, shift, 1.0, 0.0, NULL);
+  rf_status st = shift > 0.0 ? rf_run_progress(e->run, -1, -1, s->err) : RF_OK;
+  if (st < 0) return st;
+  st = s->operations->factorize(s, shift, 1.0, 0.0, NULL);
+  ++e->report->factorizations;
+  if (shift > 0.0) e->shift = shift;
   if (st != RF_ERR_SINGULAR || !e->at_rest || !s->life->explain_singular) return st;
-  return s->life->explain_singular(s, err);
+  return s->life->explain_singular(s, s->err);
 }
 
 rf_status rf_equilibrium_evaluate(rf_equilibrium *e, const double *x, bool tangent) {
@@ -93,24 +99,18 @@ rf_status rf_equilibrium_evaluate(rf_equilibrium *e, const double *x, bool tange
   return RF_OK;
 }
 
-rf_status rf_equilibrium_factorize(rf_equilibrium *e, rf_error *err) {
-  rf_status st = factorize(e, 0.0, err);
-  ++e->report->factorizations;
+rf_status rf_equilibrium_factorize(rf_equilibrium *e) {
+  rf_status st = factor(e, 0.0);
+  e->shifted = false;
   // at rest the tangent is semidefinite: what fails there is no matter of shifting
   if (st != RF_ERR_SINGULAR || e->at_rest) return st;
+  e->shifted = true;
   ++e->report->shifted;
   const double unit = e->system->operations->stiffness_per_mass(e->system);
-  double shift = fmax(FIRST_SHIFT * unit, e->shift / SHIFT_GROWTH);
-  while (st == RF_ERR_SINGULAR && isfinite(shift) && shift < LAST_SHIFT * unit) {
-    st = rf_run_progress(e->run, -1, -1, err);
-    if (st < 0) return st;
-    st = factorize(e, shift, err);
-    ++e->report->factorizations;
-    e->shift = shift;
-    shift *= SHIFT_GROWTH;
-  }
+  const double first = fmax(FIRST_SHIFT * unit, e->shift / SHIFT_GROWTH);
+  st = rf_newton_shift_rt(factor, e, first, SHIFT_GROWTH, LAST_SHIFT * unit);
   if (st == RF_ERR_SINGULAR)
-    return rf_fail(err, RF_ERR_NO_CONVERGENCE,
+    return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE,
                    "the tangent stiffness holds no finite positive definite part");
   return st;
 }
@@ -143,62 +143,73 @@ static rf_status search(rf_equilibrium *e, double *x, rf_error *err) {
 }
 
 // Tells how much of the load is in equilibrium, of the present step the part that the residual
-// has come down of its way to `target`, on a scale of powers.
-static rf_status tell(rf_equilibrium *e, double first, double size, double target, rf_error *err) {
-  const double whole = log(first / target), come = log(first / size);
+// has come down of its way to what is enough, on a scale of powers.
+static rf_status tell(rf_equilibrium *e, const rf_newton *n) {
+  const double enough = fmax(n->tolerance * n->scale, n->rounding);
+  if (n->iterations == 0) e->first = n->size, e->share = 0.0;
+  const double whole = log(e->first / enough), come = log(e->first / n->size);
   const double part = whole > 0.0 && come > 0.0 ? fmin(come / whole, 1.0) : 0.0;
   e->share = fmax(e->share, part * (double)(e->step * RF_STATIC_SHARES - 1));
   return rf_run_progress(e->run, e->at * RF_STATIC_SHARES + (int64_t)e->share,
-                         e->parts * RF_STATIC_SHARES, err);
+                         e->parts * RF_STATIC_SHARES, e->system->err);
 }
 
-// from x to equilibrium under the present load
-static rf_status iterate(rf_equilibrium *e, double *x, rf_error *err) {
-  double first = 0.0;
-  bool kept = false;  // the factor of an earlier tangent still serves
-  e->share = 0.0;
-  for (int32_t it = 0;; ++it) {
-    rf_status st = rf_run_poll(e->run, err);
-    if (st >= 0) st = rf_equilibrium_evaluate(e, x, !kept);
-    if (st < 0) return st;
-    const double size = residual_norm(e);
-    e->report->residual = e->scale > 0.0 ? size / e->scale : size;
-    if (!isfinite(size))
-      return rf_fail(err, RF_ERR_NO_CONVERGENCE, "the displacements left the finite numbers");
-    const double rounding = e->system->operations->rounding(e->system, x);
-    if (size <= e->set->tolerance * e->scale || size <= rounding) return RF_OK;
-    if (it == e->set->newton_max)
-      return rf_fail(err, RF_ERR_NO_CONVERGENCE, "the limit of %d iterations is met", it);
-    if (it == 0) first = size;
-    st = tell(e, first, size, fmax(e->set->tolerance * e->scale, rounding), err);
-    if (st < 0) return st;
-    const int32_t shifted = e->report->shifted;
-    if (!kept) st = rf_equilibrium_factorize(e, err);
-    if (st >= 0) st = e->system->operations->solve(e->system, e->residual, e->direction);
-    if (st < 0) return st;
-    st = search(e, x, err);
+static rf_status look(void *equilibrium, rf_newton *n) {
+  rf_equilibrium *e = equilibrium;
+  rf_status st = rf_run_poll(e->run, e->system->err);
+  if (st >= 0) st = rf_equilibrium_evaluate(e, e->next, !n->kept);
+  if (st < 0) return st;
+  n->size = residual_norm(e);
+  n->scale = e->scale;
+  n->rounding = e->system->operations->rounding(e->system, e->next);
+  return tell(e, n);
+}
+
+static rf_status factorize(void *equilibrium) { return rf_equilibrium_factorize(equilibrium); }
+
+static rf_status advance(void *equilibrium, rf_newton *n) {
+  rf_equilibrium *e = equilibrium;
+  rf_status st = e->system->operations->solve(e->system, e->residual, e->direction);
+  if (st >= 0) st = search(e, e->next, e->system->err);
+  if (st == RF_ERR_NO_CONVERGENCE) {
     // no progress within the rounding of R itself: this is the solution
-    if (st == RF_ERR_NO_CONVERGENCE && size <= STALLED * rounding) return RF_OK;
-    if (st == RF_ERR_NO_CONVERGENCE && kept) {
-      kept = false;
-      continue;
-    }
-    if (st < 0) return st;
-    kept = e->system->factor_is_dear && e->report->shifted == shifted &&
-           residual_norm(e) <= (kept ? KEEP_KEPT : KEEP_FRESH) * size;
-    ++e->report->iterations;
-    e->at_rest = false;
+    n->converged = n->size <= STALLED * n->rounding;
+    if (!n->converged && !n->kept) return st;
+    n->kept = false;
+    return RF_OK;
   }
+  if (st < 0) return st;
+  n->kept = e->system->factor_is_dear && !e->shifted &&
+            residual_norm(e) <= (n->kept ? KEEP_KEPT : KEEP_FRESH) * n->size;
+  ++e->report->iterations;
+  e->at_rest = false;
+  return RF_OK;
+}
+
+static const rf_newton_operations STATIC = {
+    .look = look, .factorize = factorize, .advance = advance, .looks_last = true};
+
+// From e->next to equilibrium under the present load.
+static rf_status iterate(rf_equilibrium *e) {
+  rf_newton n = {.tolerance = e->set->tolerance, .most = e->set->newton_max};
+  const rf_status st = rf_newton_solve_rt(&STATIC, e, &n);
+  e->report->residual = n.residual;
+  if (st == RF_ERR_DIVERGED)
+    return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE,
+                   "the displacements left the finite numbers");
+  if (st < 0 || n.converged) return st;
+  return rf_fail(e->system->err, RF_ERR_NO_CONVERGENCE, "the limit of %d iterations is met",
+                 n.iterations);
 }
 
 // towards e->next, the equilibrium under a part of the load
-static rf_status advance(rf_equilibrium *e, double part, const double *x, rf_error *err) {
+static rf_status balance(rf_equilibrium *e, double part, const double *x, rf_error *err) {
   memcpy(e->next, x, (size_t)e->system->n * sizeof *x);
   rf_status st = RF_OK;
   for (int64_t i = 0; i < e->system->n; ++i) e->load[i] = part * e->whole[i];
   if (e->hooks && e->hooks->begin) st = e->hooks->begin(e, part, e->next, err);
   if (st < 0 || !rf_system_moves(e->system)) return st;
-  st = iterate(e, e->next, err);
+  st = iterate(e);
   return st < 0 || !e->hooks || !e->hooks->accept ? st : e->hooks->accept(e, e->next, err);
 }
 
@@ -214,7 +225,7 @@ static rf_status walk(rf_equilibrium *e, double *x, rf_error *err) {
     if (step > e->parts - e->at) step = e->parts - e->at;
     const bool at_rest = e->at_rest;
     e->step = step;
-    rf_status st = advance(e, (double)(e->at + step) / (double)e->parts, x, err);
+    rf_status st = balance(e, (double)(e->at + step) / (double)e->parts, x, err);
     if (st == RF_ERR_NO_CONVERGENCE && step > 1) {
       step /= 2;
       successes = 0;

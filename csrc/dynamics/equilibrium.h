@@ -1,4 +1,5 @@
-// Equilibrium R(x) = f of any system by Newton-Raphson, as a minimum of P(x) = W(x) - f.x.
+// Equilibrium R(x) = f of any system by Newton's iterations (newton.h), as a minimum of P(x) = W(x)
+// - f.x.
 //
 // A step along a direction of descent is shortened until P falls enough (Armijo).  The tangent
 // gives such a direction where it is positive definite; elsewhere a multiple of the mass is added
@@ -42,10 +43,12 @@ struct rf_equilibrium {
   double scale;          // of the residual: load, or reactions if larger
   bool at_rest;          // nothing has moved yet: a singular tangent is an error, not shifted
   double shift;          // factor of the mass that helped last, 0: none needed yet
+  bool shifted;          // the factor is that of a shifted tangent
   const rf_run *run;
   const rf_static_settings *set;
   rf_static_report *report;
   int64_t at, step, parts;  // of the load: reached, tried beyond, all
+  double first;             // size of the residual before the first iteration
   double share;             // of the step tried, for the progress callback
 };
 
@@ -66,6 +69,6 @@ RF_MUST_CHECK rf_status rf_equilibrium_solve(rf_equilibrium *e, const rf_run *ru
 // For hooks.  Evaluates residual, potential, magnitude and scale at x, and K if asked for.
 RF_MUST_CHECK rf_status rf_equilibrium_evaluate(rf_equilibrium *e, const double *x, bool tangent);
 // Factor of the tangent evaluated last, shifted if necessary.
-RF_MUST_CHECK rf_status rf_equilibrium_factorize(rf_equilibrium *e, rf_error *err);
+RF_MUST_CHECK rf_status rf_equilibrium_factorize(rf_equilibrium *e);
 
 #endif

@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "dynamics/newton.h"
 #include "dynamics/scheme.h"
 #include "dynamics/system.h"
 
@@ -29,8 +30,6 @@ struct rf_motion_settings {
                        // NULL: none
 };
 
-enum { RF_MOTION_HISTORY = 32 };  // residuals of a step that are kept
-
 typedef struct rf_motion_report {
   int64_t steps;        // since the last reset
   int64_t solves;       // linear systems
@@ -42,17 +41,9 @@ typedef struct rf_motion_report {
   // of the last step: solves, and the norms of the residuals evaluated, over the scale of newton.h
   int32_t last_solves;
   int32_t n_history;
-  double history[RF_MOTION_HISTORY];  // the first ones
+  double history[RF_NEWTON_HISTORY];  // the first ones
   double residual;                    // the last one
 } rf_motion_report;
-
-// Iterations of the stage solved last.
-typedef struct rf_stage_outcome {
-  int32_t solves;
-  bool converged;
-  double residual;  // evaluated last
-  double history[RF_MOTION_HISTORY];
-} rf_stage_outcome;
 
 // The model of the system is shared.  One thread at a time.
 struct rf_motion {
@@ -77,8 +68,8 @@ struct rf_motion {
   double *way;          // x - q, where a stiffness is added
   const double *added;  // A, symmetric, borrowed; NULL: none         (ld rows of ld)
   double per_way[2];    // derivatives of velocity and acceleration by x in the stage
-  rf_stage_outcome outcome;
-  bool prepared;  // force and what the system keeps are those of x = q
+  bool prepared;        // force and what the system keeps are those of x = q
+  rf_newton newton;     // the stage solved last
 };
 
 // At rest.  The system is taken over, also on failure.
@@ -144,7 +135,8 @@ RF_MUST_CHECK rf_status rf_motion_finish_rt(rf_motion *m, const double *more);
 
 // For schemes.  Sets m->applied from `force` (nullable: zero) and the constant load.
 void rf_motion_apply_rt(rf_motion *m, const double *force);
-// Solves the stage begun and keeps the step; a linearized stage as of rf_newton_solve_rt.
+// Solves the stage begun and keeps the step; a linearized stage has its
+// first residual, `size` in norm, and factor already.
 RF_MUST_CHECK rf_status rf_motion_finish_stage_rt(rf_motion *m, bool linearized, double size);
 // After a failure: NaN may have reached the padding of vectors, which must be zero.
 void rf_motion_clean_rt(rf_motion *m);

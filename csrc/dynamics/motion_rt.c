@@ -12,12 +12,12 @@ void rf_motion_apply_rt(rf_motion *m, const double *force) {
 
 // Enters the solves of a finished step and the residuals before each, and after the last when that
 // was evaluated because it met the tolerance.
-static void note(rf_motion_report *report, const rf_stage_outcome *out) {
-  const int32_t evaluated = out->converged ? out->solves + 1 : out->solves;
+static void note(rf_motion_report *report, const rf_newton *out) {
+  const int32_t evaluated = out->converged ? out->iterations + 1 : out->iterations;
   if (!out->converged) ++report->unconverged;
-  if (out->solves > report->most_solves) report->most_solves = out->solves;
-  report->last_solves = out->solves;
-  report->n_history = evaluated < RF_MOTION_HISTORY ? evaluated : RF_MOTION_HISTORY;
+  if (out->iterations > report->most_solves) report->most_solves = out->iterations;
+  report->last_solves = out->iterations;
+  report->n_history = evaluated < RF_NEWTON_HISTORY ? evaluated : RF_NEWTON_HISTORY;
   for (int32_t i = 0; i < report->n_history; ++i) report->history[i] = out->history[i];
   report->residual = out->residual;
 }
@@ -38,7 +38,7 @@ rf_status rf_motion_keep_rt(rf_motion *m) {
   memcpy(m->qdot, m->xdot, bytes);
   memcpy(m->qddot, m->xddot, bytes);
   m->prepared = !m->scheme->is_explicit;
-  if (!m->scheme->is_explicit) note(&m->report, &m->outcome);
+  if (!m->scheme->is_explicit) note(&m->report, &m->newton);
   ++m->report.steps;
   m->time_s = (double)m->report.steps * m->set.dt_s;  // a sum would drift
   return RF_OK;

@@ -1,5 +1,8 @@
-// Newton's iterations for one implicit stage, for all systems and schemes.  With velocity and
-// acceleration as the scheme has them at x,
+// Newton's iterations, for the stages of implicit schemes (stage_rt.c) and for statics
+// (equilibrium.c): until the residual is small enough, factor the tangent and move x along the
+// solution.
+//
+// A stage of a step, with velocity and acceleration as the scheme has them at x:
 //   residual = M (acc + alpha v) + (beta K + D) v + R(x) - f + A (x - q)
 //   (c_a M + c_v C + K + A) dx = -residual,   x += dx,   C = alpha M + beta K + D
 // until |residual| <= tolerance * max(|first residual|, |R|, |f|), or newton_max solves.  The
@@ -14,18 +17,65 @@
 #ifndef RF_DYNAMICS_NEWTON_H
 #define RF_DYNAMICS_NEWTON_H
 
+#include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "dynamics/motion.h"
+#include "base/status.h"
 
-enum { RF_NEWTON_SHIFTS = 30 };  // factors of M tried, each 4 times the one before
+enum { RF_NEWTON_HISTORY = 32 };  // residuals that are kept
 
-// Evaluates rates, forces and the residual at m->x; size: its norm.
-RF_MUST_CHECK rf_status rf_newton_look_rt(rf_motion *m, double *size);
-// Factor of the matrix of the stage, not shifted.
-RF_MUST_CHECK rf_status rf_newton_factorize_rt(rf_motion *m);
-// From m->x to the end of the stage, and the report of the step.  A linearized stage has its first
-// residual, `size` in norm, and factor already.
-RF_MUST_CHECK rf_status rf_newton_solve_rt(rf_motion *m, bool linearized, double size);
+// One solution under way.
+typedef struct rf_newton {
+  double tolerance;  // of the residual, relative to the scale
+  int32_t most;      // iterations
+  bool kept;         // the factor there is serves for the next increment
+  double size;       // of the residual at x
+  double scale, rounding;
+  int32_t iterations;  // made
+  bool converged;
+  double residual;  // relative, of the last look
+  double history[RF_NEWTON_HISTORY];
+} rf_newton;
+
+typedef struct rf_newton_operations {
+  // Sets size, scale and rounding, the error of the residual itself, at x.
+  rf_status (*look)(void *self, rf_newton *n);
+  // Factor of the tangent at x, shifted if necessary.
+  rf_status (*factorize)(void *self);
+  // Moves x along the solution and decides n->kept.  May set n->converged: x is the solution.
+  rf_status (*advance)(void *self, rf_newton *n);
+  bool looks_last;  // at what the last iteration allowed leaves
+} rf_newton_operations;
+
+// RF_ERR_DIVERGED: the residual is not finite.  Inline: calls through a constant become direct.
+RF_MUST_CHECK static inline rf_status rf_newton_solve_rt(const rf_newton_operations *op, void *self,
+                                                         rf_newton *n) {
+  n->converged = false;
+  for (n->iterations = 0;; ++n->iterations) {
+    rf_status st = op->look(self, n);
+    if (st < 0) return st;
+    if (!isfinite(n->size)) return RF_ERR_DIVERGED;
+    const bool last = n->iterations == n->most;
+    if (last && !op->looks_last) return RF_OK;
+    n->residual = n->scale > 0.0 ? n->size / n->scale : n->size;
+    if (n->iterations < RF_NEWTON_HISTORY) n->history[n->iterations] = n->residual;
+    n->converged = n->size <= n->tolerance * n->scale || n->size <= n->rounding;
+    if (n->converged || last) return RF_OK;
+    if (!n->kept) st = op->factorize(self);
+    if (st >= 0) st = op->advance(self, n);
+    if (st < 0 || n->converged) return st;
+  }
+}
+
+// Factor with the first of the multiples shift, growth shift, ... of the mass, below `end`, that
+// makes the matrix positive definite; RF_ERR_SINGULAR if none does.
+RF_MUST_CHECK static inline rf_status rf_newton_shift_rt(rf_status (*factorize)(void *, double),
+                                                         void *self, double shift, double growth,
+                                                         double end) {
+  rf_status st = RF_ERR_SINGULAR;
+  for (; st == RF_ERR_SINGULAR && shift < end; shift *= growth) st = factorize(self, shift);
+  return st;
+}
 
 #endif

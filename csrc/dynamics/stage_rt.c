@@ -3,10 +3,144 @@
 
 #include "dynamics/motion.h"
 #include "dynamics/newton.h"
+#include "linalg/dense_rt.h"
 #include "linalg/vector.h"
 
+static const double GROWTH = 4.0;      // of the factor of M, where the matrix is indefinite
+static const double SHIFTS = 0x1p62;   // growth of it that is never reached
+static const double ROUNDING = 1e-12;  // of forces, relative
+enum { BISECTIONS = 40 };              // of the part of an increment
+
+static double norm(const rf_motion *m, const double *x) { return rf_norm_padded(m->system->ld, x); }
+
+static double slope_of(const rf_motion *m) {
+  return rf_dot_padded(m->system->ld, m->increment, m->residual);
+}
+
+static double force_scale(const rf_motion *m) {
+  return fmax(norm(m, m->force), norm(m, m->applied));
+}
+
+// Evaluates rates, forces and the residual at m->x; size: its norm.
+static rf_status look_at(rf_motion *m, double *size) {
+  rf_system *s = m->system;
+  const double alpha = s->damping_mass;
+  rf_status st = RF_OK;
+  m->scheme->operations->rates(m);
+  if (!m->prepared) st = s->operations->evaluate(s, m->x, true, NULL, m->force);
+  m->prepared = false;
+  if (st < 0) return st;
+  rf_system_hold_rt(s, m->force);
+  for (int64_t i = 0; i < m->n; ++i) m->product[i] = m->xddot[i] + alpha * m->xdot[i];
+  st = s->operations->balance(s, m->x, m->xdot, m->product, m->force, m->applied, m->residual);
+  if (st < 0) return st;
+  if (m->added) {
+    for (int64_t i = 0; i < m->n; ++i) m->way[i] = m->x[i] - m->q[i];
+    rf_dense_multiply_rt(s->simd, (int32_t)m->n, m->added, (int32_t)s->ld, m->way, m->product);
+    for (int64_t i = 0; i < m->n; ++i) m->residual[i] += m->product[i];
+  }
+  *size = norm(m, m->residual);
+  return RF_OK;
+}
+
+static double mass_factor(const rf_motion *m) {
+  return m->per_way[1] + m->per_way[0] * m->system->damping_mass;
+}
+
+static rf_status factor_rt(void *motion, double of_mass) {
+  rf_motion *m = motion;
+  rf_system *s = m->system;
+  const double velocity = m->per_way[0];
+  return s->operations->factorize(s, of_mass, 1.0 + velocity * s->damping_stiff, velocity,
+                                  m->added);
+}
+
+static rf_status solve(rf_motion *m, double *increment) {
+  for (int64_t i = 0; i < m->n; ++i) increment[i] = -m->residual[i];
+  return m->system->operations->solve(m->system, increment, increment);
+}
+
+// Returns the zero in (0, 1) of the cubic with these values at 0, 1/3, 2/3 and 1.  The first must
+// be negative, the last positive.
+static double zero_of_cubic(const double value[4]) {
+  // divided differences in units of a third
+  const double first = value[1] - value[0];
+  const double second = 0.5 * (value[2] - value[1] - first);
+  const double third = (value[3] - 3.0 * value[2] + 3.0 * value[1] - value[0]) / 6.0;
+  double low = 0.0, high = 3.0;
+  for (int i = 0; i < BISECTIONS; ++i) {
+    const double x = 0.5 * (low + high);
+    if (value[0] + x * (first + (x - 1.0) * (second + (x - 2.0) * third)) > 0.0)
+      high = x;
+    else
+      low = x;
+  }
+  return low / 3.0;
+}
+
+// x moves by `part` of the increment.
+static rf_status move(rf_motion *m, double part, double *size) {
+  for (int64_t i = 0; i < m->n; ++i) m->x[i] += part * m->increment[i];
+  return look_at(m, size);
+}
+
+// Adds the increment, shortened by the guard of the header, to x.
+static rf_status move_guarded(rf_motion *m, double *size) {
+  double slope[4] = {slope_of(m)}, at = 0.0;
+  for (int k = 3; k > 0; --k) {
+    const double part = k / 3.0;
+    const rf_status st = move(m, part - at, size);
+    if (st < 0) return st;
+    slope[k] = slope_of(m);
+    at = part;
+    if (k == 3 && !(slope[0] < 0.0 && slope[3] > -slope[0])) return RF_OK;
+    // at rest both are rounding errors
+    if (k == 3 && slope[3] <= ROUNDING * norm(m, m->increment) * force_scale(m)) return RF_OK;
+    if (!isfinite(slope[k])) return RF_ERR_DIVERGED;
+  }
+  ++m->report.shortened;
+  return move(m, zero_of_cubic(slope) - at, size);
+}
+
+// A linearized stage has its first residual, and later ones are those of the guard.
+static rf_status look_rt(void *motion, rf_newton *n) {
+  rf_motion *m = motion;
+  if (n->iterations > 0) return RF_OK;
+  const rf_status st = n->kept ? RF_OK : look_at(m, &n->size);
+  n->scale = fmax(n->size, force_scale(m));
+  return st;
+}
+
+// Far from rest the tangent may be indefinite: the factor of the mass grows until the energy falls
+// in all directions.
+static rf_status factorize_rt(void *motion) {
+  rf_motion *m = motion;
+  const double of_mass = mass_factor(m);
+  rf_status st = factor_rt(m, of_mass);
+  if (st != RF_ERR_SINGULAR) return st;
+  ++m->report.indefinite;
+  st = rf_newton_shift_rt(factor_rt, m, GROWTH * of_mass, GROWTH, SHIFTS * of_mass);
+  return st == RF_ERR_SINGULAR ? RF_ERR_DIVERGED : st;
+}
+
+static rf_status advance_rt(void *motion, rf_newton *n) {
+  rf_motion *m = motion;
+  ++m->report.solves;
+  n->kept = false;
+  const rf_status st = solve(m, m->increment);
+  return st < 0 ? st : move_guarded(m, &n->size);
+}
+
+static const rf_newton_operations STAGE_rt = {
+    .look = look_rt, .factorize = factorize_rt, .advance = advance_rt};
+
 rf_status rf_motion_finish_stage_rt(rf_motion *m, bool linearized, double size) {
-  rf_status st = rf_newton_solve_rt(m, linearized, size);
+  rf_newton *n = &m->newton;
+  n->tolerance = m->set.tolerance;
+  n->most = m->set.newton_max;
+  n->kept = linearized;
+  n->size = size;
+  rf_status st = rf_newton_solve_rt(&STAGE_rt, m, n);
   m->added = NULL;
   if (st >= 0) st = rf_motion_keep_rt(m);
   if (st < 0) rf_motion_clean_rt(m);
@@ -28,11 +162,10 @@ void rf_motion_prepare_rt(rf_motion *m) {
 
 static rf_status linearize(rf_motion *m, double *increment) {
   double size;
-  rf_status st = rf_newton_look_rt(m, &size);
-  if (st >= 0) st = isfinite(size) ? rf_newton_factorize_rt(m) : RF_ERR_DIVERGED;
+  rf_status st = look_at(m, &size);
+  if (st >= 0) st = isfinite(size) ? factor_rt(m, mass_factor(m)) : RF_ERR_DIVERGED;
   if (st < 0) return st;
-  for (int64_t i = 0; i < m->n; ++i) increment[i] = -m->residual[i];
-  return rf_motion_solve_rt(m, increment, increment);
+  return solve(m, increment);
 }
 
 rf_status rf_motion_linearize_rt(rf_motion *m, const double *force, const double *stiffness,

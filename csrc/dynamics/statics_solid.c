@@ -19,7 +19,7 @@ static rf_status predict(rf_equilibrium *e, double *u, rf_error *err) {
   rf_system *s = e->system;
   rf_status st = RF_OK;
   RF_TRY(rf_equilibrium_evaluate(e, u, true));
-  RF_TRY(rf_equilibrium_factorize(e, err));
+  RF_TRY(rf_equilibrium_factorize(e));
   RF_TRY(s->operations->multiply(s, w->move, w->step));
   for (int64_t i = 0; i < s->n; ++i) e->residual[i] -= w->step[i];
   RF_TRY(s->operations->solve(s, e->residual, e->direction));

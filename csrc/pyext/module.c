@@ -1,44 +1,36 @@
 // The extension module reducedfem._core: two-phase start, state in the module,
-// heap types only.  Types and functions live in py_<room>.c.
+// heap types only.  Types and functions live in py_<name>.c.
 #define RF_PYEXT_IMPORTS_NUMPY
 #include "linalg/blas.h"
 #include "pyext/py_core.h"
 
-static PyType_Spec *const type_specs[PY_TYPE_COUNT] = {
-    [PY_MESH] = &py_mesh_spec,
-    [PY_EMBEDDING] = &py_embedding_spec,
-    [PY_SOLID] = &py_solid_spec,
-    [PY_REDUCED] = &py_reduced_spec,
-    [PY_MOTION] = &py_motion_spec,
-    [PY_FREE_BODY] = &py_free_body_spec,
-    [PY_PARTS] = &py_parts_spec,
-    [PY_DAMPING] = &py_damping_spec,
-    [PY_SKIN] = &py_skin_spec,
-    [PY_PROJECTED] = &py_projected_spec,
-    [PY_SECOND_ORDER] = &py_second_order_spec,
-    [PY_VOXMAP] = &py_voxmap_spec,
-    [PY_VOXMAP_CONTACT] = &py_voxmap_contact_spec,
-    [PY_DEFORMED_FIELD] = &py_deformed_field_spec,
-    [PY_POINT_TREE] = &py_point_tree_spec,
-    [PY_FIELD] = &py_field_spec,
-    [PY_CONTACT] = &py_contact_spec,
-    [PY_DEVICE] = &py_device_spec,
-    [PY_SESSION] = &py_session_spec,
-};
+#define ROOM(name) &py_##name##_room,
+// until py_contact.c has a row of its own
+extern PyType_Spec py_contact_spec;
+extern PyMethodDef py_contact_functions[];
+const py_room py_contact_room = {.types = {{PY_CONTACT, &py_contact_spec}},
+                                 .functions = py_contact_functions};
 
-static PyMethodDef *const function_tables[] = {
-    py_reduced_functions,  py_system_functions,         py_solid_functions,
-    py_mesh_functions,     py_modes_functions,          py_basis_functions,
-    py_sketch_functions,   py_spectrum_functions,       py_free_body_functions,
-    py_parts_functions,    py_damping_functions,        py_pointshell_functions,
-    py_voxmap_functions,   py_deformed_field_functions, py_field_functions,
-    py_surface_functions,  py_winding_functions,        py_contact_functions,
-    py_coupling_functions, py_device_functions,         py_session_functions,
-    py_cut_functions,      py_matrix_functions,
-};
+static const py_room *const rooms[] = {PY_ROOMS(ROOM)};
 
 py_state *py_state_of_object(PyObject *object) {
   return (py_state *)PyType_GetModuleState(Py_TYPE(object));
+}
+
+static int register_room(PyObject *module, py_state *state, const py_room *room) {
+  for (size_t i = 0; i < sizeof room->types / sizeof *room->types && room->types[i].spec; ++i) {
+    PyObject *type = PyType_FromModuleAndSpec(module, room->types[i].spec, NULL);
+    if (!type) return -1;
+    state->types[room->types[i].index] = (PyTypeObject *)type;
+    if (PyModule_AddType(module, (PyTypeObject *)type) < 0) return -1;
+  }
+  for (const py_constant *c = room->constants; c && c->name; ++c) {
+    PyObject *value = c->real ? PyFloat_FromDouble(c->value) : PyLong_FromDouble(c->value);
+    const int st = value ? PyModule_AddObjectRef(module, c->name, value) : -1;
+    Py_XDECREF(value);
+    if (st < 0) return -1;
+  }
+  return room->functions ? PyModule_AddFunctions(module, room->functions) : 0;
 }
 
 static int core_exec(PyObject *module) {
@@ -53,14 +45,8 @@ static int core_exec(PyObject *module) {
   py_state *state = py_state_of_module(module);
   state->errors = PyImport_ImportModule("reducedfem.errors");
   if (!state->errors) return -1;
-  for (int i = 0; i < PY_TYPE_COUNT; ++i) {
-    PyObject *type = PyType_FromModuleAndSpec(module, type_specs[i], NULL);
-    if (!type) return -1;
-    state->types[i] = (PyTypeObject *)type;
-    if (PyModule_AddType(module, state->types[i]) < 0) return -1;
-  }
-  for (size_t i = 0; i < sizeof function_tables / sizeof *function_tables; ++i)
-    if (PyModule_AddFunctions(module, function_tables[i]) < 0) return -1;
+  for (size_t i = 0; i < sizeof rooms / sizeof *rooms; ++i)
+    if (register_room(module, state, rooms[i]) < 0) return -1;
   rf_blas_choose_kernels();
   return 0;
 }

@@ -95,8 +95,10 @@ done:
   return result;
 }
 
-PyMethodDef py_basis_functions[] = {
+static PyMethodDef functions[] = {
     {"mass_pca", mass_pca, METH_VARARGS, mass_pca_doc},
     {"modal_derivative_basis", modal_derivative_basis, METH_VARARGS, modal_basis_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_basis_room = {.functions = functions};

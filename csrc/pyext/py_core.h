@@ -13,10 +13,12 @@
 #endif
 #include <numpy/arrayobject.h>
 
+#include <stdbool.h>
+
 #include "base/run.h"
 #include "base/status.h"
 
-// Indices of the heap types, as in type_specs of module.c.
+// Indices of the heap types.
 typedef enum py_type_index {
   PY_MESH,
   PY_EMBEDDING,
@@ -97,20 +99,31 @@ double py_now_s(void);
 // Returns 0, or -1 with InputTypeError or InputError.
 int py_run_init(py_state *state, py_run *r, PyObject *callable, int threads);
 
-// Type specs of the py_<room>.c, registered by module.c.
-extern PyType_Spec py_mesh_spec, py_embedding_spec, py_solid_spec, py_reduced_spec, py_motion_spec,
-    py_free_body_spec, py_parts_spec, py_damping_spec, py_skin_spec, py_second_order_spec,
-    py_projected_spec, py_voxmap_spec, py_voxmap_contact_spec, py_deformed_field_spec;
-extern PyType_Spec py_point_tree_spec, py_field_spec;
-extern PyType_Spec py_contact_spec, py_device_spec, py_session_spec;
+typedef struct py_constant {
+  const char *name;
+  double value;
+  bool real;  // a float; else an int
+} py_constant;
 
-// Module functions, one table per py_<room>.c.
-extern PyMethodDef py_mesh_functions[], py_solid_functions[], py_modes_functions[],
-    py_basis_functions[], py_reduced_functions[], py_system_functions[], py_sketch_functions[],
-    py_spectrum_functions[], py_free_body_functions[], py_parts_functions[], py_damping_functions[],
-    py_pointshell_functions[], py_voxmap_functions[], py_deformed_field_functions[],
-    py_field_functions[], py_surface_functions[], py_winding_functions[], py_contact_functions[],
-    py_coupling_functions[], py_device_functions[], py_session_functions[], py_cut_functions[],
-    py_matrix_functions[];
+// Each py_<name>.c registers what it adds to the module in one of these.
+typedef struct py_room {
+  struct {
+    py_type_index index;
+    PyType_Spec *spec;
+  } types[2];                    // those with a spec
+  PyMethodDef *functions;        // nullable
+  const py_constant *constants;  // nullable; ends with a name of NULL
+} py_room;
+
+// The only list of them.
+#define PY_ROOMS(X)                                                                          \
+  X(basis)                                                                                   \
+  X(contact) X(coupling) X(cut) X(damping) X(deformed_field) X(device) X(embedding) X(field) \
+      X(free_body) X(matrix) X(mesh) X(modes) X(motion) X(parts) X(point_tree) X(pointshell) \
+          X(projected) X(reduced) X(second_order) X(session) X(sketch) X(skin) X(solid)      \
+              X(spectrum) X(surface) X(system) X(voxmap) X(winding)
+
+#define PY_DECLARE_ROOM(name) extern const py_room py_##name##_room;
+PY_ROOMS(PY_DECLARE_ROOM)
 
 #endif

@@ -238,7 +238,7 @@ static PyObject *solve6(PyObject *module, PyObject *args) {
   return Py_BuildValue("(Ni)", numbers_out(1, &six, x), (int)rank);
 }
 
-PyMethodDef py_coupling_functions[] = {
+static PyMethodDef functions[] = {
     {"coupling_check", coupling_check, METH_VARARGS, check_doc},
     {"coupling_wrench", coupling_wrench, METH_VARARGS, wrench_doc},
     {"coupling_step", coupling_step, METH_VARARGS, step_doc},
@@ -246,3 +246,5 @@ PyMethodDef py_coupling_functions[] = {
     {"solve6", solve6, METH_VARARGS, solve_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_coupling_room = {.functions = functions};

@@ -122,9 +122,11 @@ done:
   return result;
 }
 
-PyMethodDef py_cut_functions[] = {
+static PyMethodDef functions[] = {
     {"cut", cut, METH_VARARGS, cut_doc},
     {"mesh_rule", mesh_rule, METH_O, rule_doc},
     {"mesh_with_rule", mesh_with_rule, METH_VARARGS, with_rule_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_cut_room = {.functions = functions};

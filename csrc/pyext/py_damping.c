@@ -253,16 +253,18 @@ static PyType_Slot slots[] = {
     {Py_tp_getset, getters},  {Py_tp_doc, (void *)damping_doc},   {0, NULL},
 };
 
-PyType_Spec py_damping_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.Damping",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
 
-PyMethodDef py_damping_functions[] = {
+static PyMethodDef functions[] = {
     {"reduce_damping", reduce_damping, METH_VARARGS, reduce_doc},
     {"solid_damping", solid_damping, METH_VARARGS, solid_doc},
     {"solid_damping_matrix", solid_damping_matrix, METH_VARARGS, solid_matrix_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_damping_room = {.types = {{PY_DAMPING, &spec}}, .functions = functions};

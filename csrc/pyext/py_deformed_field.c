@@ -209,7 +209,7 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec py_deformed_field_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.DeformedField",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
@@ -293,7 +293,10 @@ done:
   return result;
 }
 
-PyMethodDef py_deformed_field_functions[] = {
+static PyMethodDef functions[] = {
     {"field_domains", cut, METH_VARARGS, cut_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_deformed_field_room = {.types = {{PY_DEFORMED_FIELD, &spec}},
+                                        .functions = functions};

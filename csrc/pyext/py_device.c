@@ -291,7 +291,7 @@ static PyObject *leave_device(PyObject *module, PyObject *object) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef py_device_functions[] = {
+static PyMethodDef functions[] = {
     {"replay_device", replay_device, METH_VARARGS, replay_doc},
     {"hand_device", hand_device, METH_VARARGS, hand_doc},
     {"udp_device", udp_device, METH_VARARGS, udp_doc},
@@ -323,9 +323,11 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec py_device_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.Device",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
+
+const py_room py_device_room = {.types = {{PY_DEVICE, &spec}}, .functions = functions};

@@ -164,9 +164,11 @@ static PyType_Slot embedding_slots[] = {
     {Py_tp_doc, (void *)embedding_doc}, {0, NULL},
 };
 
-PyType_Spec py_embedding_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.Embedding",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = embedding_slots,
 };
+
+const py_room py_embedding_room = {.types = {{PY_EMBEDDING, &spec}}};

@@ -497,17 +497,19 @@ static PyType_Slot field_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec py_field_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.Field",
     .basicsize = sizeof(py_field),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_HAVE_GC,
     .slots = field_slots,
 };
 
-PyMethodDef py_field_functions[] = {
+static PyMethodDef functions[] = {
     {"field_from_values", from_values, METH_VARARGS, from_values_doc},
     {"field_from_field", from_field, METH_VARARGS, from_field_doc},
     {"field_from_surface", from_surface, METH_VARARGS, from_surface_doc},
     {"field_from_shape", from_shape, METH_VARARGS, from_shape_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_field_room = {.types = {{PY_FIELD, &spec}}, .functions = functions};

@@ -1,4 +1,5 @@
 // The type _core.FreeBody, each guarded by a lock, and steps of many bodies at once.
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,34 +10,31 @@
 #include "pyext/py_motion.h"
 #include "pyext/py_object.h"
 #include "pyext/py_reduced.h"
+#include "pyext/py_settings.h"
 
 static void release(void *body) { rf_free_body_free(body); }
 
+#define RIGID(name, count) {#name, offsetof(rf_free_body_settings, name), RF_SETTING_DOUBLE, count}
+static const rf_setting RIGID_MOTION[] = {
+    RIGID(mass, 0), RIGID(centre, 3), RIGID(inertia, 9), RIGID(gravity, 3), {0}};
+
 static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
-  PyObject *model_obj, *nodes_obj, *centre_obj, *inertia_obj, *gravity_obj, *damping_obj = Py_None;
+  PyObject *model_obj, *nodes_obj, *settings, *rigid, *damping_obj = Py_None;
   rf_free_body_settings set = {0};
-  rf_motion_settings *d = &set.deformation;
-  py_in nodes = {0}, centre = {0}, inertia = {0}, gravity = {0};
+  py_in nodes;
   rf_free_body *body = NULL;
   PyObject *kept = NULL, *self = NULL;
   rf_error err = {0};
   if (py_refuse_keywords(type, kwargs) < 0) return NULL;
-  if (!PyArg_ParseTuple(args, "OO(ddddd)id(dOO)O|O:FreeBody", &model_obj, &nodes_obj, &d->dt_s,
-                        &set.damping.mass, &set.damping.stiffness, &d->beta, &d->gamma,
-                        &d->newton_max, &d->tolerance, &set.mass, &centre_obj, &inertia_obj,
-                        &gravity_obj, &damping_obj))
+  if (!PyArg_ParseTuple(args, "OO(dd)OO|O:FreeBody", &model_obj, &nodes_obj, &set.damping.mass,
+                        &set.damping.stiffness, &settings, &rigid, &damping_obj) ||
+      py_settings_in(state, settings, "deformation", rf_newmark.settings, &set.deformation) < 0 ||
+      py_settings_in(state, rigid, "rigid motion", RIGID_MOTION, &set) < 0)
     return NULL;
   const rf_reduced *model = py_reduced_get(state, model_obj);
   if (!model || py_damping_in(state, damping_obj, &set.damping.strain_rate) < 0) return NULL;
-  if (py_in_f64(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){model->n_nodes, 3}) < 0 ||
-      py_in_f64(&centre, centre_obj, "centre", 1, (npy_intp[]){3}) < 0 ||
-      py_in_f64(&inertia, inertia_obj, "inertia", 2, (npy_intp[]){3, 3}) < 0 ||
-      py_in_f64(&gravity, gravity_obj, "gravity", 1, (npy_intp[]){3}) < 0)
-    goto done;
-  memcpy(set.centre, centre.data, sizeof set.centre);
-  memcpy(set.inertia, inertia.data, sizeof set.inertia);
-  memcpy(set.gravity, gravity.data, sizeof set.gravity);
+  if (py_in_f64(&nodes, nodes_obj, "nodes", 2, (npy_intp[]){model->n_nodes, 3}) < 0) return NULL;
   // the body borrows them
   kept = PyTuple_Pack(3, model_obj, damping_obj, (PyObject *)nodes.array);
   if (!kept) goto done;
@@ -48,9 +46,6 @@ static PyObject *body_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
 done:
   Py_XDECREF(kept);
   py_in_release(&nodes);
-  py_in_release(&centre);
-  py_in_release(&inertia);
-  py_in_release(&gravity);
   return self;
 }
 
@@ -359,16 +354,16 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyMethodDef py_free_body_functions[] = {
+static PyMethodDef functions[] = {
     {"step_free_bodies", step_bodies, METH_VARARGS, step_bodies_doc},
     {NULL, NULL, 0, NULL},
 };
 
 PyDoc_STRVAR(body_doc,
-             "FreeBody(model, nodes, settings, newton_max, tol, rigid, gravity, strain_rate=None, "
-             "/)\n--\n\n"
-             "A Reduced carried by a rigid body. settings (dt, alpha, beta_damping, beta, gamma),\n"
-             "rigid (mass, centre (3,), inertia (3, 3)); strain_rate: a Damping.");
+             "FreeBody(model, nodes, damping, settings, rigid, strain_rate=None, /)\n--\n\n"
+             "A Reduced carried by a rigid body. damping: (alpha, beta); settings: a dict as of a\n"
+             "Motion by newmark; rigid: a dict of mass, centre, inertia (9 numbers) and gravity;\n"
+             "strain_rate: a Damping.");
 
 static PyType_Slot slots[] = {
     {Py_tp_new, body_new},
@@ -379,9 +374,11 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec py_free_body_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.FreeBody",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
+
+const py_room py_free_body_room = {.types = {{PY_FREE_BODY, &spec}}, .functions = functions};

@@ -105,7 +105,9 @@ done:
   return result;
 }
 
-PyMethodDef py_matrix_functions[] = {
+static PyMethodDef functions[] = {
     {"csc_product", csc_product, METH_VARARGS, csc_product_doc},
     {NULL},
 };
+
+const py_room py_matrix_room = {.functions = functions};

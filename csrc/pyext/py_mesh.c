@@ -189,7 +189,7 @@ static PyType_Slot mesh_slots[] = {
     {Py_tp_methods, mesh_methods}, {Py_tp_doc, (void *)mesh_doc},      {0, NULL},
 };
 
-PyType_Spec py_mesh_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.Mesh",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
@@ -232,7 +232,9 @@ static PyObject *voxelize(PyObject *module, PyObject *args) {
   return result;
 }
 
-PyMethodDef py_mesh_functions[] = {
+static PyMethodDef functions[] = {
     {"voxelize", voxelize, METH_VARARGS, voxelize_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_mesh_room = {.types = {{PY_MESH, &spec}}, .functions = functions};

@@ -218,10 +218,12 @@ done:
   return result;
 }
 
-PyMethodDef py_modes_functions[] = {
+static PyMethodDef functions[] = {
     {"linear_modes", linear_modes, METH_VARARGS, linear_modes_doc},
     {"modal_derivatives", modal_derivatives, METH_VARARGS, modal_derivatives_doc},
     {"matrix_modes", matrix_modes, METH_VARARGS, matrix_modes_doc},
     {"factor_solve", factor_solve, METH_VARARGS, factor_solve_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_modes_room = {.functions = functions};

@@ -526,9 +526,11 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec py_motion_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.Motion",
     .basicsize = sizeof(py_motion),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
+
+const py_room py_motion_room = {.types = {{PY_MOTION, &spec}}};

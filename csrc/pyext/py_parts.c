@@ -183,7 +183,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-PyMethodDef py_parts_functions[] = {
+static PyMethodDef functions[] = {
     {"take_apart", take_apart, METH_VARARGS, take_apart_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -197,9 +197,11 @@ static PyType_Slot slots[] = {
     {Py_tp_getset, getset}, {Py_tp_doc, (void *)parts_doc},     {0, NULL},
 };
 
-PyType_Spec py_parts_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.ReducedParts",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
+
+const py_room py_parts_room = {.types = {{PY_PARTS, &spec}}, .functions = functions};

@@ -203,9 +203,11 @@ static PyType_Slot slots[] = {
     {Py_tp_getset, getset}, {Py_tp_doc, (void *)tree_doc},      {0, NULL},
 };
 
-PyType_Spec py_point_tree_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.PointTree",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
+
+const py_room py_point_tree_room = {.types = {{PY_POINT_TREE, &spec}}};

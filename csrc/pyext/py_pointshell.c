@@ -442,7 +442,7 @@ static PyObject *farthest_order(PyObject *module, PyObject *args) {
   return result;
 }
 
-PyMethodDef py_pointshell_functions[] = {
+static PyMethodDef functions[] = {
     {"isosurface", isosurface, METH_VARARGS, isosurface_doc},
     {"level_set", level_set, METH_VARARGS, level_set_doc},
     {"shell_counts", shell_counts, METH_VARARGS, counts_doc},
@@ -456,3 +456,5 @@ PyMethodDef py_pointshell_functions[] = {
     {"farthest_order", farthest_order, METH_VARARGS, farthest_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_pointshell_room = {.functions = functions};

@@ -170,9 +170,11 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec py_projected_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.Projected",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
+
+const py_room py_projected_room = {.types = {{PY_PROJECTED, &spec}}};

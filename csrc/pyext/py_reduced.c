@@ -291,14 +291,16 @@ static PyType_Slot slots[] = {
     {Py_tp_getset, getters},  {Py_tp_doc, (void *)reduced_doc},   {0, NULL},
 };
 
-PyType_Spec py_reduced_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.Reduced",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
 
-PyMethodDef py_reduced_functions[] = {
+static PyMethodDef functions[] = {
     {"reduce", reduce, METH_VARARGS, reduce_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_reduced_room = {.types = {{PY_REDUCED, &spec}}, .functions = functions};

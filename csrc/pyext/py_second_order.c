@@ -380,9 +380,11 @@ static PyType_Slot second_order_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec py_second_order_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.SecondOrder",
     .basicsize = sizeof(py_second_order),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = second_order_slots,
 };
+
+const py_room py_second_order_room = {.types = {{PY_SECOND_ORDER, &spec}}};

@@ -427,7 +427,7 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-PyType_Spec py_session_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.Session",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
@@ -489,7 +489,9 @@ static PyObject *record_layout(PyObject *module, PyObject *unused) {
   return Py_BuildValue("(NNNn)", names, formats, offsets, (Py_ssize_t)sizeof(rf_tick_record));
 }
 
-PyMethodDef py_session_functions[] = {
+static PyMethodDef functions[] = {
     {"record_layout", record_layout, METH_NOARGS, layout_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_session_room = {.types = {{PY_SESSION, &spec}}, .functions = functions};

@@ -212,7 +212,7 @@ static PyObject *independent(PyObject *module, PyObject *args) {
   return py_result(state, st, &err, out);
 }
 
-PyMethodDef py_sketch_functions[] = {
+static PyMethodDef functions[] = {
     {"modal_response", modal_response, METH_VARARGS, response_doc},
     {"thin", thin, METH_VARARGS, thin_doc},
     {"dense_loads", dense_loads, METH_VARARGS, dense_loads_doc},
@@ -221,3 +221,5 @@ PyMethodDef py_sketch_functions[] = {
     {"independent", independent, METH_VARARGS, independent_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_sketch_room = {.functions = functions};

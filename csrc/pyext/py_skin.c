@@ -144,9 +144,11 @@ static PyType_Slot slots[] = {
     {Py_tp_getset, getset}, {Py_tp_doc, (void *)skin_doc},      {0, NULL},
 };
 
-PyType_Spec py_skin_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.Skin",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = slots,
 };
+
+const py_room py_skin_room = {.types = {{PY_SKIN, &spec}}};

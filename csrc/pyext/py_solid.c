@@ -469,7 +469,7 @@ static PyType_Slot solid_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec py_solid_spec = {
+static PyType_Spec spec = {
     .name = "reducedfem._core.Solid",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
@@ -486,7 +486,9 @@ static PyObject *simd_available(PyObject *module, PyObject *args) {
   return PyBool_FromLong(rf_simd_available((rf_simd)simd));
 }
 
-PyMethodDef py_solid_functions[] = {
+static PyMethodDef functions[] = {
     {"simd_available", simd_available, METH_VARARGS, simd_doc},
     {0},
 };
+
+const py_room py_solid_room = {.types = {{PY_SOLID, &spec}}, .functions = functions};

@@ -173,7 +173,7 @@ static PyObject *solid_highest(PyObject *module, PyObject *args) {
   return st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(highest);
 }
 
-PyMethodDef py_spectrum_functions[] = {
+static PyMethodDef functions[] = {
     {"reduced_eigenvalues", reduced_eigenvalues, METH_VARARGS, eigenvalues_doc},
     {"reduced_stable_step", reduced_stable_step, METH_VARARGS, reduced_step_doc},
     {"projected_stable_step", projected_stable_step, METH_VARARGS, projected_step_doc},
@@ -182,3 +182,5 @@ PyMethodDef py_spectrum_functions[] = {
     {"solid_highest", solid_highest, METH_VARARGS, highest_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_spectrum_room = {.functions = functions};

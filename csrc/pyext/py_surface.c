@@ -292,7 +292,7 @@ static PyObject *surface_bounds_solid(PyObject *module, PyObject *args) {
   return result;
 }
 
-PyMethodDef py_surface_functions[] = {
+static PyMethodDef functions[] = {
     {"surface_seal", surface_seal, METH_VARARGS, seal_doc},
     {"surface_measure", surface_measure, METH_VARARGS, measure_doc},
     {"surface_normals", surface_normals, METH_VARARGS, surface_normals_doc},
@@ -303,3 +303,5 @@ PyMethodDef py_surface_functions[] = {
     {"surface_closest", surface_closest, METH_VARARGS, closest_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_surface_room = {.functions = functions};

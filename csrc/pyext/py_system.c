@@ -48,10 +48,12 @@ static PyObject *alloc_fail_from(PyObject *module, PyObject *arg) {
   Py_RETURN_NONE;
 }
 
-PyMethodDef py_system_functions[] = {
+static PyMethodDef functions[] = {
     {"blas_description", blas_description, METH_NOARGS, blas_doc},
     {"alloc_counters", alloc_counters, METH_NOARGS, alloc_doc},
     {"alloc_reset_peak", alloc_reset_peak, METH_NOARGS, reset_doc},
     {"alloc_fail_from", alloc_fail_from, METH_O, fail_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_system_room = {.functions = functions};

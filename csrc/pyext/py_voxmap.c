@@ -153,14 +153,14 @@ static PyType_Slot voxmap_slots[] = {
     {Py_tp_doc, (void *)voxmap_doc}, {0, NULL},
 };
 
-PyType_Spec py_voxmap_spec = {
+static PyType_Spec voxmap_spec = {
     .name = "reducedfem._core.Voxmap",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = voxmap_slots,
 };
 
-PyMethodDef py_voxmap_functions[] = {
+static PyMethodDef functions[] = {
     {"voxmap_build", build, METH_VARARGS, build_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -260,9 +260,13 @@ static PyType_Slot contact_slots[] = {
     {0, NULL},
 };
 
-PyType_Spec py_voxmap_contact_spec = {
+static PyType_Spec contact_spec = {
     .name = "reducedfem._core.VoxmapContact",
     .basicsize = sizeof(py_object),
     .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_IMMUTABLETYPE,
     .slots = contact_slots,
 };
+
+const py_room py_voxmap_room = {
+    .types = {{PY_VOXMAP, &voxmap_spec}, {PY_VOXMAP_CONTACT, &contact_spec}},
+    .functions = functions};

@@ -193,7 +193,7 @@ static PyObject *surface_sheets(PyObject *module, PyObject *args) {
   return result;
 }
 
-PyMethodDef py_winding_functions[] = {
+static PyMethodDef functions[] = {
     {"surface_sheets", surface_sheets, METH_VARARGS, sheets_doc},
     {"surface_thickness", surface_thickness, METH_VARARGS, thickness_doc},
     {"surface_holes", surface_holes, METH_VARARGS, holes_doc},
@@ -201,3 +201,5 @@ PyMethodDef py_winding_functions[] = {
     {"surface_reversed", surface_reversed, METH_VARARGS, reversed_doc},
     {NULL, NULL, 0, NULL},
 };
+
+const py_room py_winding_room = {.functions = functions};

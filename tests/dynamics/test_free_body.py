@@ -228,6 +228,36 @@ def test_bad_settings(model, arguments, message):
         rf.FreeBody(**{"reduced": model, "dt": 1e-3, **arguments})
 
 
+def test_settings_by_name(model):
+    motion = {"dt": 1e-3, "beta": 0.25, "gamma": 0.5, "newton_max": 1, "tol": 1e-6}
+    rest, down = model.rigid_body, (0.0, 0.0, -9.81)
+    inertia = tuple(rest.inertia.flat)
+    rigid = {"mass": rest.mass, "centre": tuple(rest.centre), "inertia": inertia, "gravity": down}
+
+    def make(motion, rigid):
+        _core.FreeBody(model._core, model.mesh.nodes, (0.0, 0.0), motion, rigid)
+
+    make(motion, rigid)
+    for wrong, message in (
+        ({**motion, "rho": 0.8}, "deformation has no setting 'rho'"),
+        ({**motion, "dt": "fast"}, "deformation: dt must be a number, got 'fast'"),
+        ({"dt": 1e-3}, "deformation: the setting beta is missing"),
+        ([], "deformation: settings must be a dict, got list"),
+    ):
+        with pytest.raises(rf.InputTypeError, match=message):
+            make(wrong, rigid)
+    for wrong, message in (
+        ({**rigid, "spin": 1.0}, "rigid motion has no setting 'spin'"),
+        ({**rigid, "inertia": inertia[:6]}, "inertia must be a tuple of 9 numbers"),
+        ({"mass": 1.0}, "rigid motion: the setting centre is missing"),
+        ((1.0, 2.0), "rigid motion: settings must be a dict, got tuple"),
+    ):
+        with pytest.raises(rf.InputTypeError, match=message):
+            make(motion, wrong)
+    with pytest.raises(rf.InputError, match="mass must be finite and positive, got 0"):
+        make(motion, {**rigid, "mass": 0.0})
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -252,7 +252,7 @@ class CentralDifferences(Simulation):
                 raise InputError("dt must be given: the system has no stiffness at rest")
             given = _FRACTION * self._stable
         rate = damping_argument(strain_rate, system)
-        fall = acceleration(gravity)
+        fall = None if gravity is None else acceleration(gravity)
         lumped = {"lumped": system._core.steps_lumped} if isinstance(system, Solid) else {}
         load = weight(system, fall, **lumped)
         self._core = _core.Motion(

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from reducedfem import _core
 from reducedfem.base.check import array_like, count, number, require, rotations
 from reducedfem.base.run import Progress, callback, threads
-from reducedfem.dynamics.integrator import rayleigh, step_count
+from reducedfem.dynamics.integrator import acceleration, rayleigh, step_count
 from reducedfem.errors import InputError, InputTypeError
 from reducedfem.geometry.pose import Pose, pose_arguments
 from reducedfem.reduction.damping import damping_argument
@@ -108,26 +108,35 @@ class FreeBody:
                 f"reduced has {len(reduced.fixed)} fixed nodes; a FreeBody needs the model of a "
                 "solid without"
             )
+        settings = {
+            "dt": number(dt, "dt"),
+            "beta": number(beta, "beta"),
+            "gamma": number(gamma, "gamma"),
+            "newton_max": count(newton_max, "newton_max"),
+            "tol": number(tol, "tol"),
+        }
+        fall = acceleration(gravity)
+        rates = rayleigh(damping)
+        rigid: dict[str, float | tuple[float, ...]] = {
+            "mass": body.mass,
+            "centre": tuple(body.centre),
+            "inertia": tuple(body.inertia.flat),
+            "gravity": tuple(fall),
+        }
+        viscous = damping_argument(strain_rate, reduced)
         self._core = _core.FreeBody(
-            reduced._core,
-            reduced.mesh.nodes,
-            (number(dt, "dt"), *rayleigh(damping), number(beta, "beta"), number(gamma, "gamma")),
-            count(newton_max, "newton_max"),
-            number(tol, "tol"),
-            (body.mass, body.centre, body.inertia),
-            array_like(gravity, "gravity"),
-            damping_argument(strain_rate, reduced),
+            reduced._core, reduced.mesh.nodes, rates, settings, rigid, viscous
         )
         self._reduced, self._body, self._dt = reduced, body, float(dt)
         self._settings: dict[str, Any] = {
             "reduced": reduced,
             "dt": float(dt),
-            "damping": rayleigh(damping),
+            "damping": rates,
             "newton_max": newton_max,
             "tol": tol,
             "beta": beta,
             "gamma": gamma,
-            "gravity": np.array(gravity, dtype=np.float64),
+            "gravity": fall,
             "strain_rate": strain_rate,
         }
 

@@ -109,10 +109,8 @@ def rayleigh(damping: Sequence[float]) -> tuple[float, float]:
     return number(alpha, "damping[0]"), number(beta, "damping[1]")
 
 
-def acceleration(gravity: ArrayLike | None) -> NDArray[np.float64] | None:
+def acceleration(gravity: ArrayLike) -> NDArray[np.float64]:
     """Return a copy of the argument `gravity`, shape (3,); refuse other values."""
-    if gravity is None:
-        return None
     value: NDArray[np.float64] = reals(gravity, "gravity").copy()
     if value.shape != (3,):
         raise InputError(f"gravity must have shape (3,), an acceleration, got {value.shape}")
@@ -387,7 +385,7 @@ class ImplicitNewmark(Simulation):
         if not isinstance(system, System):
             raise wrong_system(system, SYSTEMS)
         check_rigid_motion(system, deformation_only, "ImplicitNewmark")
-        fall = acceleration(gravity)
+        fall = None if gravity is None else acceleration(gravity)
         viscous = damping_argument(strain_rate, system)
         self._core = _core.Motion(
             "newmark", system._core, rates, settings, threads(), viscous, weight(system, fall)
