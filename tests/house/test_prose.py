@@ -81,7 +81,7 @@ test_hostile_files.py 1  test_integrator.py 9  test_isosurface.py 1  test_materi
 test_mesh.py 1  test_modes.py 4  test_modes_reference.py 1  test_notebooks.py 2
 test_openhaptics.py 1  test_package.py 1  test_pod_and_merging.py 2  test_point_tree.py 1
 test_pointshell_others.py 1  test_pointshell_repulsion.py 3  test_pointshell_surfaces.py 4
-test_readme.py 3  test_real_meshes.py 4  test_reduce.py 1  test_rt_symbols.py 2  test_scenes.py 1
+test_real_meshes.py 4  test_reduce.py 1  test_rt_symbols.py 2  test_scenes.py 1
 test_second_order.py 2  test_simulate.py 2  test_sketch.py 1  test_sketch_files.py 1
 test_spacemouse.py 1  test_spoon_experiment.py 1  test_thinning.py 2  test_threads.py 1
 test_udp_client.py 1  test_udp_device.py 7  test_volume_files.py 2  test_voxmap.py 1

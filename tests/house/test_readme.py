@@ -1,4 +1,4 @@
-"""The README tells the truth: its script runs, its commands and places exist."""
+"""Scripts and commands of the README and the tutorial run; the places that they name exist."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ import reducedfem as rf
 from places import ROOT
 
 README = (ROOT / "README.md").read_text()
+TUTORIAL = (ROOT / "docs" / "tutorial.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+# the quick start, and the two scripts that continue it
+SCRIPTS = re.findall(r"```python\n(.*?)```", README + TUTORIAL, re.DOTALL)
 
 
 def test_the_script_runs_and_moves_the_spoon(tmp_path):
-    script, _, _ = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    script += "\nnp.savez('out.npz', rest=surface.vertices, moved=moved)\n"
+    script = SCRIPTS[0] + "\nnp.savez('out.npz', rest=surface.vertices, moved=moved)\n"
     # the package under test, also when its folder was given relative to another place
     package = str(Path(rf.__file__).resolve().parents[1])
     done = subprocess.run(
@@ -38,17 +41,16 @@ def test_the_script_runs_and_moves_the_spoon(tmp_path):
 
 
 def test_the_hose_pushes_the_spoon():
-    """The second script goes on where the first ends."""
-    scripts = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert scripts[1].count("\n") <= 10
-    first = scripts[0].replace('reduced.save("spoon.safetensors")', "")
+    """The second script continues the first."""
+    assert SCRIPTS[1].count("\n") <= 10
+    first = SCRIPTS[0].replace('reduced.save("spoon.safetensors")', "")
     names: dict[str, object] = {}
-    exec(first + scripts[1], names)
+    exec(first + SCRIPTS[1], names)
     touch, skin, sim = names["touch"], names["skin"], names["sim"]
     surface = names["surface"].vertices
     down = surface[:, 2] - skin.positions(sim.state.q)[:, 2]
-    # the hose touches 5 mm below where it starts and goes on for 9; the bowl gives way by about
-    # that, as it swings, and the hose is pushed up
+    # contact begins 5 mm below the start and the hose moves on by 9 mm; the bowl yields by about as
+    # much, while it oscillates, and pushes the hose up
     assert touch.touching[-1] > 0
     assert touch.force[-1, 2] > 0.01
     # and comes to rest
@@ -58,26 +60,25 @@ def test_the_hose_pushes_the_spoon():
 
 
 def test_the_hand_feels_the_spoon(tmp_path, monkeypatch, capsys):
-    """The third goes on from there: three seconds at 1 kHz."""
-    scripts = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-    assert scripts[2].count("\n") <= 11
-    first = scripts[0].replace('reduced.save("spoon.safetensors")', "")
-    second = scripts[1].replace("np.linspace(0.044, 0.030, 1000)", "[0.05]")
+    """The third script continues the second: three seconds at 1 kHz."""
+    assert SCRIPTS[2].count("\n") <= 11
+    first = SCRIPTS[0].replace('reduced.save("spoon.safetensors")', "")
+    second = SCRIPTS[1].replace("np.linspace(0.044, 0.030, 1000)", "[0.05]")
     monkeypatch.chdir(tmp_path)
-    exec(first + second + scripts[2], {})
+    exec(first + second + SCRIPTS[2], {})
     text = capsys.readouterr().out
     assert "finished" in text
     assert "simulated hand" in text
     assert rf.HapticRecords.load("touch.npy")["touching"].max() > 0
-    # the same cycles without the time that a machine may leave out
-    waits = re.search(r"with session:.*\n    session\.wait\(\).*\n", scripts[2])
+    # the same cycles without real time, which a busy machine may not keep
+    waits = re.search(r"with session:.*\n    session\.wait\(\).*\n", SCRIPTS[2])
     assert waits
-    again = scripts[2].replace(waits[0], "session.run(seconds=3)\nsession.close()\n")
+    again = SCRIPTS[2].replace(waits[0], "session.run(seconds=3)\nsession.close()\n")
     exec(first + second + again, {})
     records = rf.HapticRecords.load("touch.npy").array
     assert records["touching"].max() > 2
     assert 0.2 < records["force"][:, 2].max() < 3.0
-    # it gives way, swings, and gives back no more than it got
+    # the spoon yields, oscillates, and returns at most the energy that it received
     assert records["energy_j"].max() < 1e-6
     assert records["energy_j"].min() < -1e-3
     assert records["depth_m"].max() < 0.002
@@ -86,16 +87,40 @@ def test_the_hand_feels_the_spoon(tmp_path, monkeypatch, capsys):
 
 def test_commands_are_targets():
     makefile = (ROOT / "Makefile").read_text()
-    targets = set(re.findall(r"\bmake ([a-z][a-z-]*)", README))
-    assert {"demo", "test"} <= targets
+    assert "\n    make demo " in README
+    assert "\n    make test " in README
+    targets = set(re.findall(r"\bmake ([a-z][a-z-]*)", README + CONTRIBUTING))
     for target in targets:
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"no target {target}"
 
 
 def test_places_exist():
-    places = re.findall(r"^\| `([^`]+)` \|", README, re.MULTILINE)
-    assert len(places) >= 5
-    assert [place for place in places if not (ROOT / place).exists()] == []
+    for name, text, least in (
+        ("CONTRIBUTING.md", CONTRIBUTING, 5),
+        ("docs/experiments.md", (ROOT / "docs" / "experiments.md").read_text(), 15),
+    ):
+        places = re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)
+        assert len(places) >= least, name
+        assert [place for place in places if not (ROOT / place).exists()] == [], name
+
+
+def test_readme_is_short_and_has_standard_headings():
+    headings = re.findall(r"^## (.*)$", README, re.MULTILINE)
+    assert headings == [
+        "Install", "Quick start", "Examples", "Documentation", "Tests", "Citing", "License",
+    ]  # fmt: skip
+    assert README.count("\n") <= 120
+    pictures = re.findall(r"!\[[^]]+\]\(([^)]+)\)", README)
+    assert len(pictures) == 2
+    assert all((ROOT / picture).stat().st_size < 200_000 for picture in pictures)
+
+
+def test_links_lead_to_files():
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        links = re.findall(r"\]\((?!http)([^)#]+)\)", page.read_text())
+        assert [link for link in links if not (page.parent / link).is_file()] == [], page.name
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")}
+    assert set(re.findall(r"\]\(docs/(\w+\.md)\)", README)) == pages
 
 
 def test_documents_named_in_the_package_exist():
@@ -106,7 +131,7 @@ def test_documents_named_in_the_package_exist():
 
 
 def test_shell_lines_run(tmp_path):
-    section = README.partition("## From a shell\n")[2].partition("\n## ")[0]
+    section = README.partition("### From a shell\n")[2].partition("\n## ")[0]
     lines = [line.strip() for line in section.replace("\\\n", " ").splitlines()]
     commands = [line for line in lines if line.startswith("reducedfem ")]
     assert len(commands) == 4
@@ -124,5 +149,5 @@ def test_shell_lines_run(tmp_path):
         assert "energy grew" not in done.stdout, command
     made = {path.name for path in tmp_path.iterdir()}
     assert made == {"plastic.safetensors", "tip.csv", "tip.png", "shapes.png"}
-    # nothing that a script of the page made is replaced
+    # no file of the quick start is overwritten
     assert [name for name in made if f'save("{name}")' in README] == []
