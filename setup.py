@@ -108,6 +108,12 @@ def target_flags(source):
     return ["-Wno-unknown-pragmas", *(f"-m{feature}" for feature in pragma[1].split(","))]
 
 
+def prerequisites(rule):
+    """Return the files that the compiler's rule of make names: the source and its headers."""
+    words = Path(rule).read_text().replace("\\\n", " ").partition(":")[2]
+    return [Path(word.replace("\\ ", " ")) for word in re.findall(r"(?:\\ |\S)+", words)]
+
+
 class BuildExt(build_ext):
     """Compile in parallel, reuse what is up to date, look for libraries only to build."""
 
@@ -146,25 +152,22 @@ class BuildExt(build_ext):
         cc_args = compiler._get_cc_args(pp_opts, debug, extra_preargs)
         command = repr((compiler.compiler_so, cc_args, extra, pp_opts))
         clang = is_clang(compiler.compiler_so)
-        newest_header = max(Path(header).stat().st_mtime for header in headers)
 
-        def up_to_date(obj, source, note):
-            if self.force or not (Path(obj).is_file() and note.is_file()):
+        def up_to_date(obj, note, rule):
+            if self.force or not all(path.is_file() for path in (obj, note, rule)):
                 return False
-            made = Path(obj).stat().st_mtime
-            return (
-                note.read_text() == command
-                and made > newest_header
-                and made > Path(source).stat().st_mtime
+            made = obj.stat().st_mtime
+            return note.read_text() == command and all(
+                path.is_file() and path.stat().st_mtime < made for path in prerequisites(rule)
             )
 
         def one(obj):
             source, suffix = build[obj]
-            note = Path(obj).with_suffix(".command")
-            if not up_to_date(obj, source, note):
+            note, rule = Path(obj).with_suffix(".command"), Path(obj).with_suffix(".d")
+            if not up_to_date(Path(obj), note, rule):
                 note.unlink(missing_ok=True)
-                target = target_flags(source) if clang else []
-                compiler._compile(obj, source, suffix, cc_args, [*extra, *target], pp_opts)
+                own = [*extra, "-MMD", "-MF", str(rule), *(target_flags(source) if clang else [])]
+                compiler._compile(obj, source, suffix, cc_args, own, pp_opts)
                 note.write_text(command)
 
         with ThreadPoolExecutor(processors()) as pool:

@@ -1,4 +1,4 @@
-"""What a reduced model consists of, from and to the contents of its file (`io.model_files`)."""
+"""Parts of a reduced model, from and to the contents of its file (`io.model_files`)."""
 
 from __future__ import annotations
 
