@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "haptic/coupled.h"
+#include "world/coupled.h"
 
 // what is done with the time it is given
 #ifndef WHEN_GIVEN_TIME
