@@ -37,9 +37,10 @@ NOUNS = {
     "statics system",
     "deform": "deformed",
     "contact": "contact fit penalty",
-    "coupling": "coupling dynamic hold limit moved travel workspace",
-    "world": "driven",
-    "haptic": "coupled cycle feel histogram loop passivity safety session stage stillness tick",
+    "render": "coupling depth_limit dynamic limit moved travel workspace",
+    "body": "body",
+    "world": "coupled driven pair solver world",
+    "haptic": "cycle feel histogram loop passivity safety session stage stillness tick",
 }
 # a declaration at the beginning of a line, also of an inline function
 DECLARED = re.compile(
