@@ -152,3 +152,15 @@ void rf_pair_load_rt(const rf_pair *pair) {
   add_stiffness(pair->side[RF_PAIR_TREE].body, pair->blocks.shell, rf_dense_ld(r), 0);
   add_stiffness(pair->side[RF_PAIR_FIELD].body, pair->blocks.object, rows, 6);
 }
+
+int32_t rf_pair_touches_rt(const rf_pair *pair, int32_t first, rf_contact_touch *out) {
+  const rf_pose *pose = &pair->side[RF_PAIR_TREE].body->pose;
+  const int32_t n = rf_contact_touches_rt(pair->contact, first, out);
+  for (int32_t k = 0; k < n && !is_world(pose); ++k) {
+    rf_quat_rotate(pose->quaternion, out[k].position, out[k].position);
+    for (int i = 0; i < 3; ++i) out[k].position[i] += pose->position_m[i];
+    rf_quat_rotate(pose->quaternion, out[k].normal, out[k].normal);
+    rf_quat_rotate(pose->quaternion, out[k].force, out[k].force);
+  }
+  return n;
+}
