@@ -143,8 +143,9 @@ void rf_pair_load_rt(const rf_pair *pair) {
     for (int32_t i = 0; body->reduced && i < body->motion->n; ++i)
       body->reduced[i] += side->reduced[i];
     if (body->kind->anchored) continue;
-    double gradient[36];
-    rf_pair_gradient_rt(pair, (rf_pair_role)k, gradient);
+    double shifted[36];
+    if (k == RF_PAIR_TREE) rf_pair_gradient_rt(pair, RF_PAIR_TREE, shifted);
+    const double *gradient = k == RF_PAIR_TREE ? shifted : pair->found.gradient;
     for (int i = 0; i < 36; ++i) body->gradient[i] += gradient[i];
   }
   const int32_t r = rf_body_coordinates_rt(pair->side[RF_PAIR_TREE].body);
