@@ -27,9 +27,9 @@ REAL, LONG, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
 DT, VELOCITY = 1e-3, 0.1
 COUPLING = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5)
 SOURCES = (
-    "base/alloc.c", "base/exchange_rt.c", "base/status.c", "haptic/feel_rt.c",
-    "haptic/histogram_rt.c",
-    "haptic/passivity_rt.c", "haptic/safety.c", "haptic/safety_rt.c", "haptic/tick.c",
+    "base/alloc.c", "base/broadcast_rt.c", "base/ring_rt.c", "base/status.c", "haptic/feel_rt.c",
+    "haptic/histogram_rt.c", "haptic/passivity_rt.c", "haptic/safety.c", "haptic/safety_rt.c",
+    "haptic/snapshot.c", "haptic/snapshot_rt.c", "haptic/tick.c",
     "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c", "haptic/tick_motion_rt.c",
     "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
     *WORLD, *RENDER,
@@ -40,7 +40,6 @@ SOURCES = (
 def library(tmp_path_factory):
     core = ROOT / "csrc"
     sources = [ROOT / "tests/support/loop_world.c", *(core / name for name in SOURCES)]
-    sources += sorted((core / "coupling").glob("*.c"))
     made = ckernels.build("loop", sources, tmp_path_factory.mktemp("loop"))
     made.world_begin.argtypes = [*[REAL] * 3, ctypes.c_int, REAL, REAL, ctypes.c_int32, REAL, REAL]
     for name in ("run", "called"):

@@ -72,7 +72,7 @@ test_blas.py 2  test_cli.py 1  test_closest.py 1  test_contact_clock.py 13  test
 test_copies.py 1  test_coupled.py 2  test_coupled_bodies.py 1  test_coupling.py 2
 test_crossings.py 1  test_cut_cells.py 1  test_cut_solids.py 2  test_damping.py 1
 test_deformed_contact.py 3  test_demo.py 1  test_devices.py 1  test_driven_contact.py 1
-test_embedding.py 2  test_exchange.py 1  test_explicit.py 1  test_face.py 1  test_field_clear.py 3
+test_embedding.py 2  test_explicit.py 1  test_face.py 1  test_field_clear.py 3
 test_field_culling.py 4  test_field_files.py 1  test_field_surface.py 1  test_floors.py 2
 test_force_dimension.py 5  test_free_body.py 1  test_free_body_damping.py 1  test_free_solids.py 1
 test_haptics_arguments.py 1  test_haptics_closed_forms.py 4  test_haptics_energy.py 5
