@@ -185,7 +185,7 @@ class Pressed:
         matrix = penalty * w.T @ w
         matrix[:3, :3] += self.k * np.eye(3)
         matrix[3:, 3:] += self.model.stiffness(u)
-        # how directions turn, which softens
+        # rotation of directions, which softens
         for d, n, row in zip(depth, g, rows, strict=True):
             both = np.concatenate([-np.eye(3), row], axis=1)
             across = (np.eye(3) - np.outer(n, n)) / (RADIUS + d)

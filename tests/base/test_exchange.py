@@ -56,9 +56,9 @@ SESSION = (
     *EXCHANGE, "base/alloc.c", "base/clock_rt.c", "base/status.c", "haptic/feel_rt.c",
     "haptic/histogram_rt.c", "haptic/loop_rt.c", "haptic/passivity_rt.c", "haptic/safety.c",
     "haptic/safety_rt.c", "haptic/session.c", "haptic/session_recorder.c",
-    "haptic/session_thread.c", "haptic/session_watchdog.c", "haptic/tick.c", "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c",
-    "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c",
-    "linalg/solve6_rt.c",
+    "haptic/session_thread.c", "haptic/session_watchdog.c", "haptic/tick.c",
+    "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c", "haptic/tick_motion_rt.c",
+    "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
     *(str(path) for path in sorted((ROOT / "csrc/coupling").glob("*.c"))),
 )  # fmt: skip
 
@@ -74,6 +74,6 @@ def test_the_thread_sanitizer_sees_no_race(tmp_path):
 
 
 def test_the_thread_sanitizer_sees_no_race_in_a_session(tmp_path):
-    """All threads of a session: whatever begins, fails to begin, ends, writes, looks or halts."""
+    """All threads of a session: one begins, fails to begin, ends, writes, reads or halts."""
     program = built(tmp_path, "session_threads", SESSION, "-fsanitize=thread")
     run_watched(program, str(tmp_path / "records"))

@@ -85,7 +85,7 @@ def test_models_are_shared_by_threads_all_at_once(world):
         for results in pool.map(work, range(4)):
             for name, result in results:
                 np.testing.assert_array_equal(result, expected[name], err_msg=name)
-    # who takes the BLAS to one thread gives it back
+    # the number of BLAS threads is restored after work on one thread
     assert _core.blas_description()["threads"] == blas_threads
 
 

@@ -469,7 +469,7 @@ def test_a_basis_of_another_mesh_with_as_many_nodes_is_refused(made, taker):
     message = r"^(basis|bases\[0\]) was made for a solid on another mesh, .* mass_pca\(solid, "
     with pytest.raises(rf.InputError, match=message):
         TAKERS[taker](of(0.31), basis)
-    # what the message says helps
+    # the advice of the message works
     TAKERS[taker](of(0.31), rf.mass_pca(of(0.31), basis.vectors))
     if taker != "merge_bases":
         TAKERS[taker](of(0.31), basis.vectors)

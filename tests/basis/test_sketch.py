@@ -25,7 +25,7 @@ def test_all_modes_give_the_linear_solution(rng):
     expected[free] = np.linalg.solve(K, force.ravel()[free])
     u = model.displacement(force)
     values = np.linalg.eigvals(np.linalg.solve(mass_of(solid)[np.ix_(free, free)], K)).real
-    # what is left out is below f / (lambda_max * least mass)
+    # the truncated part is below f / (lambda_max * least mass)
     missing = np.linalg.norm(force) / (values.max() * solid._core.lumped.min() / 8)
     assert np.abs(u.ravel() - expected).max() < missing
     assert np.abs(u.ravel() - expected).max() < 0.02 * np.abs(expected).max()

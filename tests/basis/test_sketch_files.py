@@ -1,4 +1,4 @@
-"""Files of force sketches: what was saved comes back, whatever else is refused."""
+"""Files of force sketches: saved sketches load, all other contents are refused."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from shapes import box_hexes
 
 
 def brute_force(points, distance):
-    """The rule as it is told, with every density summed afresh."""
+    """Return the samples kept by the documented rule, with every density summed afresh."""
     apart = np.linalg.norm(points[:, None] - points[None], axis=2) / distance
     kernel = np.where(apart < 2.0, np.rint(2.0**31 * (1.0 - (apart / 2.0) ** 2) ** 2), 0.0)
     np.fill_diagonal(kernel, 0.0)
@@ -57,7 +57,7 @@ def test_the_densest_go_first():
 
 
 def test_what_lost_its_neighbour_comes_back():
-    # 0.9 goes first (two near), then nobody is near 0.0 and 1.8
+    # 0.9 is dropped first (two neighbours); then 0.0 and 1.8 have no neighbours
     points = np.array([[0.0], [0.9], [1.8], [1.75], [1.85]])
     kept = rf.thin_samples(points, 1.0)
     check_promises(points, 1.0, kept)

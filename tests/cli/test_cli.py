@@ -225,7 +225,7 @@ def test_a_model_may_be_called_as_a_sample(tmp_path, capsys, monkeypatch):
 
 @pytest.mark.parametrize("option", ["plot", "picture"])
 def test_a_picture_of_no_known_kind(capsys, model, tmp_path, option):
-    """Wrong use, as a trajectory's wrong suffix is, and told before any time is spent."""
+    """It is wrong use, like the wrong suffix of a trajectory, reported before any computation."""
     path = tmp_path / "x.foo"
     misused(
         capsys, "simulate", model, "--force", 0, 0, -1, f"--{option}", path,

@@ -249,7 +249,7 @@ def test_figures_reach_files_whole_or_not_at_all(tmp_path):
 
 
 def test_texts_beside_shapes_have_room():
-    """They end before the scale and begin within the figure, on whichever side."""
+    """They end before the scale and begin within the figure, on either side."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
     x, up = square(0.0), np.zeros((4, 3))

@@ -88,7 +88,7 @@ def test_warnings_of_shapes_are_lines(capsys, tmp_path):
 
 @pytest.mark.parametrize("option", ["--strain-rate", "--viscosity"])
 def test_reduce_with_damping(capsys, tmp_path, option):
-    """Precomputed, kept, told, used."""
+    """The damping is precomputed, saved, reported and used."""
     nodes, elements = box_hexes(4, 1, 1, (0.4, 0.1, 0.1))
     mesh_file, path = tmp_path / "bar.veg", tmp_path / "m.safetensors"
     mesh_file.write_text(bar(nodes, elements))

@@ -110,7 +110,7 @@ def test_simulate_says_when_it_diverges(capsys, model, tmp_path):
         match=r"^reducedfem: error: the simulation diverged in step \d+ of 50, at t = [\d.]+ s: "
         r"try a smaller --dt, more --damping, a --newton-max above 1 or a smaller --force$",
     )  # fmt: skip
-    # what there was is kept
+    # the old file is kept
     assert (tmp_path / "t.csv").read_text().startswith("time_s")
 
 
@@ -168,7 +168,7 @@ def test_simulate_failures(capsys, model, tmp_path):
 
 
 def test_simulate_a_few_steps_without_a_duration(capsys, model):
-    """The usual push is longer than such a simulation; nobody asked for it."""
+    """The default push lasts longer than such a simulation, and is shortened with a note."""
     for steps, dt, told in ((1, 1e-3, "0.001 s"), (19, 1e-3, "0.019 s"), (40, 1e-3, "0.02 s")):
         status, out, err = run(
             capsys, "simulate", model, "--force", 0, 0, -1, "--steps", steps, "--dt", dt

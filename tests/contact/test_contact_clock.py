@@ -1,8 +1,8 @@
-"""Contact in a budget of time, by a clock of its own: what everything takes is given.
+"""Contact in a budget of time, by a clock of the test: the costs of all parts are given.
 
 The traversal is that of the library, the world around it is `contact_world.c`: points are heights
 over a plane, each node has as many children as the others, and only nodes, copies of nodes,
-touching points and looks at the clock take time.
+touching points and readings of the clock take time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SOURCES = (
     "contact/contact_rt.c", "contact/points_rt.c", "contact/search.c", "contact/search_rt.c",
     "contact/travel_rt.c", "contact/wrench.c", "contact/wrench_rt.c", "linalg/pose.c",
 )  # fmt: skip
-LAP = 64  # nodes between two looks at the clock
+LAP = 64  # nodes between two readings of the clock
 NEAR = 1e-11  # m, a height in no contact, and clear of it by less than rounding
 DEEP = -1.0
 N, BROOD, LEVELS = 200, 3, 4
@@ -42,7 +42,7 @@ class Result(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Costs:
-    """Of nodes, touching points, looks at the clock and what precedes the traversal [us]."""
+    """Costs of nodes, touching points, clock readings and the part before the traversal [us]."""
 
     node: float = 0.05
     contact: float = 0.03
@@ -187,7 +187,7 @@ def test_costs_include_looks_at_the_clock(world):
 @pytest.mark.parametrize("coherence", [False, True])
 @pytest.mark.parametrize("after", [10, 500, 2000, 3500])
 def test_a_pause_of_the_machine_changes_no_level(world, after, coherence):
-    """Wherever it comes: that cycle and the next render what they did, estimates hardly move."""
+    """A pause at any moment: that cycle and the next render the same, estimates hardly move."""
     world.begin(mixed(), 300.0, coherence=coherence)
     before = world.cycles(150)
     node, contact = world.node_us, world.contact_us
@@ -274,7 +274,7 @@ def test_touching_points_have_their_share(world):
 @pytest.mark.parametrize("coherence", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_budgets_are_kept(world, seed, coherence):
-    """At steady costs no cycle is longer by more than what is between two looks at the clock."""
+    """At steady costs cycles exceed the budget by the time between two clock readings at most."""
     rng = np.random.default_rng(seed)
     costs = Costs(*10.0 ** rng.uniform(-2, 0, 2), look=0.02, start=0.5)
     heights = rng.choice([-0.3, 0.1, 0.4, 0.7, 1.5], N, p=rng.dirichlet(np.ones(5)))
@@ -286,7 +286,7 @@ def test_budgets_are_kept(world, seed, coherence):
     spent = np.array([out.microseconds for out in found])
     level = np.array([out.level for out in found])
     least = np.array([1.1 + costs.cycle(0, out.touching) for out in found])
-    # what level 0 takes is taken in any case
+    # level 0 is always traversed
     kept = (level > 0) | (least < budget)
     block = LAP * (costs.node + costs.look)
     assert kept[100:].any()
@@ -339,7 +339,7 @@ def test_a_machine_that_slows_down_does_not_pause(world):
 
 @pytest.mark.parametrize("coherence", [False, True])
 def test_nobody_pays_for_a_clearance_that_nobody_asks_for(world, coherence):
-    """It is none that the nearest point has not, and all else is the same with and without it."""
+    """The nearest point gets none, and all other results are the same with and without it."""
     radii = [0.6, 0.4, 0.2, 0.1]
     heights = 0.2 + np.random.default_rng(0).uniform(0.0, 2.0, N)
     path = np.repeat(0.25 * np.sin(np.linspace(0.0, 9.0, 300)), 2)
@@ -369,7 +369,7 @@ def test_nobody_pays_for_a_clearance_that_nobody_asks_for(world, coherence):
 
 
 def test_time_left_over_prepares_the_next_level(world):
-    """To look at all of level 1 is out of reach; most of it need not be looked at for long."""
+    """All nodes of level 1 exceed the budget, but most stay clear for many cycles: skipped."""
     heights = np.full(N, 0.3)  # clear of the spheres from level 1 on
     heights[:6] = NEAR
     heights[:3] = DEEP
@@ -391,7 +391,7 @@ def test_time_left_over_prepares_the_next_level(world):
     levels = climb()
     assert levels[0] == 0
     assert levels[-1] == LEVELS - 1
-    # a jump there and back: all is to be looked at again
+    # a jump there and back: all nodes must be tested again
     world.cycle(-50.0)
     again = climb()
     assert again[0] == 0
@@ -405,7 +405,7 @@ def test_time_left_over_prepares_the_next_level(world):
 
 
 def looks_again(world, way, errors):
-    """Return whether nodes that were clear are looked at after so many margins less than to touch.
+    """Return true if clear nodes are tested again after a motion `way` margins short of contact.
 
     `errors` are those of distances and radii in margins, in the first cycle; in the second one
     they are the opposite.
@@ -425,12 +425,12 @@ def looks_again(world, way, errors):
 
 
 def test_what_is_skipped_is_clear_whatever_rounding_does(world):
-    """Places and radii are known to a margin: two of each, and two that spheres are tested with.
+    """Positions and radii have margins: two of each, and two in the test of spheres.
 
-    A node that is clear by the least before and would not be by the most now is looked at.
+    A node that was clear by the least and would not be by the most now is tested again.
     """
     assert looks_again(world, 2.0, (1.0, -1.0))
     assert looks_again(world, -1.0, (0.0, 0.0))
-    # what moves by less is not
+    # after smaller motions it is not
     assert not looks_again(world, 10.0, (1.0, -1.0))
     assert not looks_again(world, 10.0, (0.0, 0.0))

@@ -120,7 +120,7 @@ def test_a_voxmap_that_does_not_fit(monkeypatch):
     assert rf.Voxmap.from_surface(cube(), 64).shape == (64, 64, 64)
     monkeypatch.setattr(voxmap, "available", lambda: 0.0)
     assert rf.Voxmap.from_surface(cube(), 64).shape == (64, 64, 64)
-    # what is out of range is said to be that
+    # values out of range are reported as such
     monkeypatch.setattr(voxmap, "available", lambda: 1.0)
     with pytest.raises(rf.InputError, match="at most 2048, got 2049"):
         rf.Voxmap.from_surface(cube(), 2049)
@@ -186,7 +186,7 @@ def test_what_is_mistaken_for_something_else(field, shell, model):
 
 
 def test_rotations_of_scipy(field, shell, model):
-    """They are told apart as objects; their numbers are in another order."""
+    """SciPy's rotations are recognised by their type; their quaternions have another order."""
     turned = pytest.importorskip("scipy.spatial.transform").Rotation.from_rotvec([0.3, 0.2, -0.4])
     contact = rf.PenaltyContact(rf.PointTree(shell), field, 50.0)
     for ask in (

@@ -123,7 +123,7 @@ def test_momentum_is_kept(scene, rng):
 
 
 def test_culling_loses_no_point(scene, rng):
-    """With the factor of safety; how many the bare distance loses is told."""
+    """With the factor of safety none is lost; the distance without it loses a counted number."""
     model, field, tree = scene
     bare = rf.DeformedField(field.field, model, field.proxies, safety=1.0)
     lost, all_of, visited = {1.0: 0, 1.5: 0}, 0, {1.0: 0, 1.5: 0}
@@ -146,7 +146,7 @@ def test_culling_loses_no_point(scene, rng):
 
 
 def plain_visits(tree, field, position, turn, q, field_q):
-    """Return how many nodes are looked at, and how many points touch, level by level."""
+    """Return the numbers of nodes tested and of points that touch, level by level."""
     body = (tree.positions(q) - position) @ rotation(turn)
     distance = field.distance(body, field_q)
     seen = np.zeros(len(body), bool)
@@ -199,7 +199,7 @@ def test_cycles_are_repeated_to_the_bit(scene, rng):
     at_rest = one_by_one.evaluate(position[0], turn[0], field_q=np.zeros(6))
     again = one_by_one.evaluate(position[0], turn[0])
     np.testing.assert_array_equal(at_rest.force, again.force)
-    # nothing has moved, and still every node is looked at
+    # nothing has moved, and still every node is tested
     assert (again.visited, again.skipped) == (at_rest.visited, 0)
     np.testing.assert_array_equal(at_rest.field_reduced_force, again.field_reduced_force)
 

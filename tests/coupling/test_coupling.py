@@ -182,7 +182,7 @@ def test_in_free_space_the_object_is_where_the_hand_is():
 
 @pytest.mark.parametrize("speed", [0.1, 0.5, 1.0, 2.0, 5.0, 20.0])
 def test_a_saturated_coupling_follows_a_steady_hand_steadily(speed):
-    """Behind it by v damping / (1 - damping) a cycle, on whatever part of the profile that is."""
+    """It lags by v damping / (1 - damping) a cycle, on any part of the profile."""
     coupling = rf.VirtualCoupling(500.0, 0.3, max_force=0.05, max_torque=1e-3)
     linear = 0.5 * 0.05 / 500.0, 1e-3 / 0.3  # m, rad: where the profile begins to saturate
     step = speed * np.array([linear[0], 0.0, 0.0]), speed * linear[1]
@@ -219,7 +219,7 @@ def test_speeds_are_limited_and_directions_kept(rng):
 
 @pytest.mark.parametrize("points", range(1, 9))
 def test_rendered_stiffness_is_that_of_the_theorem(rng, points):
-    """Theorem of 4.7: 1 / (1/|J| + 1/k), and never above k, whatever the planes."""
+    """Theorem of 4.7: 1 / (1/|J| + 1/k), and never above k, for any planes."""
     k = 700.0
     coupling = rf.VirtualCoupling(k, 1e6, damping=0.0, max_turn_rate=1e-12)
     for _ in range(20):

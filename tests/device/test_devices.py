@@ -199,7 +199,7 @@ def test_probes_find_what_is_there_and_leave_it_alone(ball, dhd, hd, tmp_path, m
     for mock in (dhd, hd):
         assert not mock.int("was_enabled")
     assert let_go(dhd)
-    # a device of a session is not looked at
+    # a device in a session is not probed
     device = rf.ForceDimension()
     made = session(ball, device)
     with pytest.raises(rf.InputError, match="the device belongs to a session"):

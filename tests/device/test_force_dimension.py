@@ -73,7 +73,7 @@ def test_what_the_library_did_not_ask_again_is_not_new(ball, dhd):
 
 
 def test_a_device_of_a_session_is_not_opened_again(ball, dhd, monkeypatch):
-    """The library may give it to whoever asks: to close that would take it from the session."""
+    """The library may open it twice; closing the second would take it from the session."""
     first = session(ball, rf.ForceDimension(library=dhd.path))
     second = session(ball, rf.ForceDimension(library=dhd.path))
     first.run(1)
@@ -173,7 +173,7 @@ def test_force_dimension_that_hangs_is_halted(ball, dhd):
 
 @pytest.mark.usefixtures("_half_a_second")
 def test_a_cycle_that_never_ends_is_given_up(ball, dhd, tmp_path):
-    """The caller goes on; the device stays taken until the cycle ends after all."""
+    """The caller continues; the device stays in use until the cycle ends after all."""
     device = rf.ForceDimension(library=dhd.path)
     made = session(ball, device, record=tmp_path / "session.npy")
     made.start()
@@ -187,7 +187,7 @@ def test_a_cycle_that_never_ends_is_given_up(ball, dhd, tmp_path):
     made.close()
     with pytest.raises(rf.InputError, match="belongs to another session"):
         session(ball, device)
-    # what its threads write now goes nowhere else
+    # its threads write to no other file now
     other = (tmp_path / "other").open("wb")
     dhd.ints(hang=0)
     assert made.wait(LONG)
@@ -215,7 +215,7 @@ def test_force_dimension_may_take_its_time_to_close(ball, dhd):
 
 
 def test_a_device_that_does_not_close_is_given_up(ball, dhd, monkeypatch):
-    """The caller goes on; the device stays taken until it has closed after all."""
+    """The caller continues; the device stays in use until it has closed after all."""
     monkeypatch.setattr(rf.haptics.session, "_HANG", 0.2)
     monkeypatch.setattr(rf.haptics.session, "_STALL", 1.0)
     device = rf.ForceDimension(library=dhd.path)
@@ -273,7 +273,7 @@ def test_libraries_that_have_no_words_are_told_all_the_same(ball, dhd, hd, monke
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
 @pytest.mark.parametrize("of", ["position", "velocity"])
 def test_numbers_of_the_device_that_are_none_bring_no_force(ball, dhd, of, value):
-    """A pose that is none stops the session; the velocity is not what forces come from."""
+    """A pose that is not finite stops the session; the velocity does not enter the forces."""
     made = session(ball, rf.ForceDimension(library=dhd.path))
     made.run(20)
     dhd.reals(of, 6 if of == "velocity" else 3)[0] = value

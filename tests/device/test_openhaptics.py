@@ -206,7 +206,7 @@ def test_openhaptics_has_one_scheduler_and_its_own_rate(ball, hd):
         slow.start()
     slow.close()
     assert hd.int("was_enabled")
-    # what it tells is an average: a machine that was busy does not make it another rate
+    # the rate it reports is an average: a busy machine does not change the scheduler's rate
     hd.ints(rate=931)
     with session(ball, rf.OpenHaptics(library=hd.path), duration=0.02) as made:
         assert made.wait(LONG)

@@ -108,7 +108,7 @@ def test_a_daemon_that_is_not_there_is_told(ball, tmp_path, monkeypatch):
     made.close()
     with pytest.raises(rf.InputError, match="socket has 200 bytes, at most 107 are possible"):
         rf.SpaceMouse(socket="x" * 200)
-    # one that is there and takes nobody
+    # a daemon that accepts no connection
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
         server.bind(str(tmp_path / "deaf"))
         monkeypatch.setenv("SPNAV_SOCKET", str(tmp_path / "deaf"))

@@ -80,7 +80,7 @@ def test_the_client_limits_forces_by_itself(host):
         assert force == pytest.approx([1.2, 0.0, 1.6], rel=1e-12)
         assert torque == pytest.approx([0.0, 0.3, 0.4], rel=1e-12)
         assert client.echoed == 12
-        # what is old, not finite or no wrench changes nothing
+        # packets that are old, not finite or of another kind change nothing
         for change in (
             {"number": 1},
             {"head": b"RFDS"},

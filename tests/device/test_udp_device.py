@@ -39,7 +39,7 @@ def test_samples_come_in_and_wrenches_go_out(ball, raw):
         assert counts.accepted == 2
         assert counts.sent == after[0]
         assert "UDP client 127.0.0.1" in made.report().device
-    # the last one is zero, whatever went before
+    # the last one is zero, after any other
     assert client.newest()[3] == (0.0, 0.0, 0.0)
     assert device.address == ("127.0.0.1", 0)
 
@@ -53,7 +53,7 @@ def test_samples_come_in_and_wrenches_go_out(ball, raw):
     ],
 )
 def test_no_more_is_sent_than_a_bridge_is_for(ball, raw, limits, most, torque):
-    """A program that renders whatever comes gets 5 N at most, unless it is told otherwise.
+    """A program that renders every packet gets 5 N at most, or the limit set by the user.
 
     The hand presses by 30 mm: 500 N/m and 2000 N/m in series are 12 N.
     """
@@ -64,11 +64,11 @@ def test_no_more_is_sent_than_a_bridge_is_for(ball, raw, limits, most, torque):
         records = made.run(100)
         force = np.linalg.norm(records["force"], axis=1)
         assert force[-1] == pytest.approx(most, rel=1e-6)
-        # what is not limited is more on the way there, as the object lags
+        # without a limit the force is larger on the way there, as the object lags
         assert most == 12.0 or force.max() <= most * (1.0 + 1e-12)
         assert client.newest()[3] == tuple(records["force"][-1])
         assert records.flagged("clamped").any() == (most < 12.0)
-        # the ball turns freely, so that a torque is not to be had here
+        # the ball turns freely, so that there is no torque here
         assert made._core.device()[2] == torque
 
 
@@ -82,7 +82,7 @@ def test_the_newest_of_several_packets_counts(ball, raw):
         after = device.counts
         assert after.accepted - before.accepted == 2
         assert after.old - before.old == 2
-        # as many as come are looked at in the next cycles, not all in one
+        # the next cycles read all packets, one cycle not all of them
         for number in range(10, 110):
             client.send(client.packet(number, (0.0, 0.0, 1e-3 * number)))
         z = made.run(2).array["device_position"][:, 2]
@@ -316,7 +316,7 @@ def test_a_client_that_has_ended_is_noticed(ball, raw):
         first.send(first.packet(2, (0.0, 0.0, 0.015)))
         assert made.run(1).array[-1]["device_position"][2] == 0.015
         again()
-    # what the network has to say of the packet before does not cost the last one, which is zero
+    # an error of the network for the packet before does not cost the last one, which is zero
     assert first.newest()[0] == made.report().ticks + 1
 
 

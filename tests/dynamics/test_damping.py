@@ -125,7 +125,7 @@ def test_proportional_damping(kind):
     for sim in (one, other):
         sim.reset(q=start)
         sim.step(n=300)
-    # what is left of nonlinearity
+    # the rest is nonlinear
     assert deviation(one.state.q, other.state.q) < 1e-4
     decay = np.exp(-ratio * 2.0 * np.pi * modes.frequencies * 300 * dt)
     assert (np.abs(one.state.q) <= 1.01 * decay * np.abs(start)).all()

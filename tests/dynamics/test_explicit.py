@@ -280,7 +280,7 @@ def step_singly(sim, force, n: int) -> None:
 @pytest.mark.parametrize("make", [rf.CentralDifferences, rf.ImplicitNewmark])
 @pytest.mark.parametrize("system", systems(), ids=["reduced", "solid"])
 def test_blow_up_keeps_the_state_before(system, make):
-    """Whatever the scheme: the state is that after the last whole step, and can be stepped on."""
+    """For any scheme the state is that after the last whole step, and further steps can follow."""
     dt = 3.0 * rf.stable_step(system) if make is rf.CentralDifferences else 0.01
     sim, alone = make(system, dt), make(system, dt)
     force = None

@@ -341,7 +341,7 @@ def test_a_stop_is_heard_however_long_a_step_is(model, kind):
 
     with pytest.raises(KeyboardInterrupt):
         step(n=10**6, progress=stop)
-    # 50 ms after the start, and the steps until somebody looks: not a fixed number of them
+    # 50 ms after the start, and the steps until the next check: not a fixed number of them
     done = round(sim.state.time / 1e-3)
     assert 0 < done < 128 if kind == "bodies" else 0 < done < 256
 

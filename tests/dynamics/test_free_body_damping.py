@@ -208,7 +208,7 @@ def test_the_damping_of_the_model_or_one_named(model, undamped):
 
 @pytest.mark.parametrize("spin", [(0.0, 0.0, 0.0), (4.0, -9.0, 6.0)])
 def test_energy_never_grows(model, undamped, spin):
-    """Large vibrations in flight, without loads; those of the undamped body go on."""
+    """Large vibrations in flight, without loads, decay; those of the undamped body do not."""
     dt, steps = 1e-4, 3000
     left = []
     for system in (model, undamped):

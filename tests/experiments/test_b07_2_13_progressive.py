@@ -204,7 +204,7 @@ def test_mistakes_are_told_without_a_traceback(
     folder = taken if "taken" in arguments else tmp_path / "out"
     rest = [one for one in arguments if one != "taken"]
     monkeypatch.setattr(sys, "argv", ["x", *rest, "--out", str(folder)])
-    if folder is taken:  # told before the long work
+    if folder is taken:  # refused before the long work
         monkeypatch.setattr(progressive, "run", lambda *args, **kwargs: pytest.fail("simulated"))
     try:
         found = progressive.main()

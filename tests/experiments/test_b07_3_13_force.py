@@ -115,7 +115,7 @@ def test_copies_meet_wherever_they_come_from():
     unit = scenes.directions(4000)
     for centre, way in ((np.zeros(3), 0.2), (np.array([1.0, 0.0, 0.0]), 0.2)):
         shell = rf.Pointshell(0.1 * unit + centre, -unit)
-        # the other copy is at the same place, whatever the origin is
+        # the other copy is at the same place, for any origin
         field = rf.SphereField(centre, 0.1)
         found = asymmetry.approach(field, shell, np.array([1.0, 0, 0, 0]), np.array([0, 0, 1.0]))
         assert found == pytest.approx(way, rel=1e-3)

@@ -175,7 +175,7 @@ def test_conforming_contact_with_degradation(inserted):
     # half of all points touch: 49 % measured
     assert full.out.touching[i] > 0.3 * inserted.scene.tree.shell.n_points
     assert degraded.out.visited[i] < 0.15 * full.out.visited[i]
-    # what coarse points give is nearly the same: 2 % at worst contact, 2.4 % rms
+    # coarse points give nearly the same force: 2 % off at worst contact, 2.4 % rms
     assert degraded.error(full)[i] < 0.08
     assert np.sqrt(np.mean(degraded.error(full) ** 2)) < 0.08
     assert inserted.area(degraded)[i] == pytest.approx(inserted.area(full)[i], rel=0.05)

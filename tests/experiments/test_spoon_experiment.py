@@ -100,7 +100,7 @@ def test_plot_and_command_line(experiment, tmp_path, monkeypatch, capsys):
     lines = {line[:20].strip(): line for line in text.splitlines()}
     for name in (DERIVATIVES, SKETCH, FULL_MOTION, LINEAR):
         assert f"{experiment.compare(name).path_error:.1%}" in lines[name]
-    # what the paper reports stands beside what is measured here
+    # values of the paper stand beside those measured here
     assert "-4.6 %" in lines[DERIVATIVES]
     assert "-10.1 %" in lines[SKETCH]
     assert "peak memory" in text

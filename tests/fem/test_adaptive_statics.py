@@ -60,7 +60,7 @@ def test_beyond_the_peak_the_fraction_reached_is_that_of_the_peak(times):
     assert 1.0 / times - 1.0 / 1024 <= found.report.fraction <= 1.0 / times
     assert f"{found.report.fraction:.6g}" in str(found)
     assert found.report.cuts > 0
-    # what was reached is an equilibrium of that part of the load, with s > 1 / sqrt(3)
+    # the state reached is an equilibrium of that part of the load, with s > 1 / sqrt(3)
     stretch = 1.0 + found.displacement[3, 2] / 0.3
     assert 1.0 / np.sqrt(3.0) < stretch < 1.0
     reached = found.report.fraction * load[3, 2]
@@ -117,7 +117,7 @@ def test_steps_that_fail_are_halved_and_grow_again():
     assert report.load_steps >= 2
     assert report.fraction == 1.0
     np.testing.assert_allclose(u, whole, atol=1e-10)
-    # where nothing fails there is nothing to cut, and the bits are those of the plain solution
+    # without failures no step is cut, and the bits are those of the plain solution
     same, report = solid.solve_static(load, tol=1e-12, adaptive=True, report=True)
     np.testing.assert_array_equal(same, whole)
     assert (report.cuts, report.load_steps) == (0, 1)

@@ -53,7 +53,7 @@ def made(contact, **options):
 
 @pytest.fixture(scope="module")
 def bodies(block):
-    """Return contacts, and simulations of their model, of another one and of what is none."""
+    """Return contacts, simulations of their model and of another one, and an unrelated object."""
     model, field, tree = block
     solid = rf.Solid(model.mesh, rf.StVK(1e5, 0.3, 1000.0), fixed=model.mesh.nodes[:, 2] < 1e-6)
     other = rf.reduce(solid, rf.modal_derivative_basis(solid, k=3, r=5))

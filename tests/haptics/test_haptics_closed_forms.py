@@ -111,7 +111,7 @@ HELD = {
     "box in a square shaft": (box_in_a_shaft, 5),
     "box in a box": (box_in_a_box, 6),
 }
-# what is free goes to other points of the same lattice, and turns; what is not is pulled
+# free directions go to other points of the same lattice, and turn; held ones are pulled
 AWAY = np.array([0.012, 0.012, 0.012, 0.3, -0.2, 0.4])
 PULL = np.array([0.01, -0.02, -0.02, 0.02, 0.03, -0.02])
 
@@ -146,7 +146,7 @@ def scene(name):
     assert rank == 6 - len(free)
     first = np.zeros(3)
     if rank == 1 or "wedge" in name:
-        first[2] = -FIT  # what is open is pressed together, what is closed is tight
+        first[2] = -FIT  # open contacts are pressed together, closed ones are tight
     return field, shell, free, [i for i in range(6) if i not in free], first
 
 
@@ -230,7 +230,7 @@ def test_a_saturated_coupling_lets_go_of_what_is_free_only(name):
                 for of in ("hand", "object"))  # fmt: skip
     e = np.concatenate([hand[0] - at[0], turn_between(at[1], hand[1])])
     assert np.abs(length * e)[free].max(initial=0.0) <= tilt
-    # what is held is pulled as hard as it may be, and no harder: so far does it move
+    # held directions are pulled with the saturated force, and move as far as that takes them
     wrench = coupling.wrench(hand, *at)
     acts = np.concatenate([wrench.force, wrench.torque])
     contact = np.concatenate([r["contact_force"], r["contact_torque"]])
@@ -326,7 +326,7 @@ def felt(rng, body, saturated, render, harder=1.0, size=1.0, n_steps=24, n_still
     left = np.linalg.norm(rest["force"] - before["force"], axis=1).max()
     assert rest["touching"].max() > 0
     left /= np.linalg.norm(rest["force"], axis=1).max()
-    # what follows where directions are dropped is no equilibrium
+    # with dropped directions the result is not an equilibrium
     assert left >= AT_REST or (rest["rank"] == 6).all()
     steps = [
         (

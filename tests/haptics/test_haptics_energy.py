@@ -125,7 +125,7 @@ def test_the_border_is_that_of_damping_and_rate():
 
 
 def test_what_is_felt_is_linear_or_what_acts():
-    """A spring that saturates: the hand feels k e all the same, or what the object feels."""
+    """A saturated spring: the hand feels the linear force k e, or the force on the object."""
     coupling = rf.VirtualCoupling(500.0, 1.0, max_force=1.0)
     hand = rf.ReplayDevice([0.0, 1.0], [[0.0, 0.0, -0.01]] * 2)
     felt, acts = {}, {}
@@ -166,7 +166,7 @@ def test_what_acts_is_felt_after_relief_too():
 
 @pytest.mark.parametrize("deep", ["both", "one"])
 def test_the_nearest_and_the_deepest_of_several_contacts_count(deep):
-    """Whichever comes first: a hand that is thrown at one of two floors gets no deeper."""
+    """A hand that is thrown at one of two floors, in either order, gets no deeper."""
     most = 1e-3
     coupling = rf.VirtualCoupling(500.0, 1.0, max_depth=most, reach=0.05)
     half = rf.BoxField((-1.0, -1.0, 0.0), (1.0, 1.0, 2.0))
@@ -237,7 +237,7 @@ def test_a_saturated_spring_that_is_felt_whole_gives_what_it_did_not_take(beam):
             assert records["touching"].max() > 5
     assert most[1000.0, False] > 1e-3 < most[4000.0, False]
     assert most[1000.0, True] < 1e-6 > most[4000.0, True]
-    # where nothing saturates nothing is given
+    # without saturation no energy is given
     assert stroke(beam, rf.VirtualCoupling(300.0, 1.0))["energy_j"].max() < 1e-6
 
 
@@ -305,14 +305,14 @@ def test_forces_that_have_faded_out_stay_out_whatever_the_controller_would_damp(
     made = session(wall(1e7), hand, coupling, **options)
     records = made.run(102)
     assert records["energy_j"][-1] > 2e-3
-    # against the motion, and within the limits all the same
+    # against the motion, and still within the limits
     assert records["force"][-1] == pytest.approx([0.0, 0.0, -1.0], rel=1e-9)
     made.enable(False)
     assert not ran(made, 20)["force"].any()
 
 
 def test_what_a_hand_does_while_the_device_is_closed_is_no_work():
-    """Nor motion to go on with: the controller leaves the forces that come then alone."""
+    """It is no motion of the next cycles either: the controller does not change their forces."""
     found = {}
     for passivity in (True, False):
         # half a second at one place; while the device is closed the hand goes 5 mm outwards

@@ -291,7 +291,7 @@ class PlainPassivity:
 @pytest.mark.parametrize("allowance", [0.0, 2e-3, 1.0])
 @pytest.mark.parametrize("rates", [math.inf, 300.0])
 def test_passivity_against_a_plain_version(library, rng, allowance, rates):
-    """A hand that goes to and fro, and turns, while it is pushed about."""
+    """A hand that oscillates and turns while forces push it."""
     settings = Settings(True, allowance, 3.0, 0.01)
     slews = SafetySettings(math.inf, math.inf, rates, 0.02 * rates, 0.0, math.inf)
     state, plain = State(), PlainPassivity(settings, slews)
@@ -379,7 +379,7 @@ def test_a_damper_of_the_passivity_controller_is_that_of_the_velocity(library, p
     state = State(True, Pose((0.0, 0.0, 0.0), UPRIGHT), Wrench((10.0, 0.0, 0.0)))
     now = Pose((velocity * periods * DT, 0.0, 0.0), UPRIGHT)
     found = stepped(library, settings, state, np.zeros(6), now, elapsed=periods * DT)
-    # what was given in between, by the force that was held: exactly
+    # the energy given in between, by the held force: exact
     assert state.energy == pytest.approx(10.0 * velocity * periods * DT, rel=1e-12)
     assert found[:3] == pytest.approx([-most * velocity, 0.0, 0.0], rel=1e-12)
     assert state.taken == pytest.approx(most * velocity**2 * DT, rel=1e-12)
@@ -392,7 +392,7 @@ def test_a_damper_of_the_passivity_controller_is_that_of_the_velocity(library, p
 def test_poses_of_the_device_in_the_world(library, rng, absolute):
     """A place x is at o + W (x - c) / s; a rotation Q is W Q W^-1 B; a clutch moves o, c and B.
 
-    Quaternions of a driver have few digits: those in the world are of length 1 all the same.
+    Quaternions of a driver have few digits; those in the world have length 1 nevertheless.
     """
     aligned = turned(np.array([0.3, -0.7, 0.5]))
     inverse = aligned * [1, -1, -1, -1]
@@ -406,7 +406,7 @@ def test_poses_of_the_device_in_the_world(library, rng, absolute):
     for cycle in range(40):
         place, rotation = rng.normal(size=3), turned(rng.normal(size=3))
         clutched = 10 <= cycle < 20
-        # released, it goes on from where it stayed
+        # released, it continues from where it stayed
         anew = 10 <= cycle <= 20 or (cycle == 0 and not absolute)
         whole = product(product(aligned, rotation), inverse)
         if anew:

@@ -279,7 +279,7 @@ def test_threads_have_priorities_and_memory_is_locked_where_that_is_allowed(tmp_
 
 
 def test_what_is_not_allowed_is_said(tmp_path):
-    """Without privileges a session runs all the same, and its report says what it lacks."""
+    """Without privileges a session still runs, and its report names those that are missing."""
     # none of the limits, and none of the capabilities of a superuser
     refuse = """
 import os, resource

@@ -219,7 +219,7 @@ def test_forces_fade_in_from_zero_after_a_pause(world, where, at, length):
     elif where == "while writing":
         library.world_write(len(pauses), pauses.ctypes.data)
     records, skipped = run(library, 300, asleep)
-    # what is written while the machine sleeps cannot be taken back: the next one is zero
+    # a force written while the machine sleeps cannot be taken back: the next one is zero
     felt(records, [k + (where == "while writing") for k in at])
     assert library.world_paused() == len(at)
     assert skipped >= len(at) * (1e3 * length - 1.0)
@@ -333,7 +333,7 @@ def test_the_passivity_controller_damps_by_the_time_that_went_by(world):
 
 @pytest.mark.parametrize("where", ["read", "pose", "write"])
 def test_after_a_failure_nothing_goes_out(world, where):
-    """A device whose thread goes on all the same is sent zero, at once and for good."""
+    """A device whose thread continues is sent zero, at once and for good."""
     library = world(ramp=RAMP)
     library.world_push(PUSH, STALL)
     library.world_break(*(151 * (where == one) for one in ("read", "pose", "write")))
@@ -353,7 +353,7 @@ def test_after_a_failure_nothing_goes_out(world, where):
 
 
 def test_a_device_that_is_opened_again_finds_the_object_at_rest(world):
-    """Its velocity is none, whatever it was, and so is the hand's until the second sample."""
+    """Its velocity is zero, and so is the hand's until the second sample."""
     library = world()
     intervals = np.full(50, 1000.0)
     out = np.zeros(100, rf.io.record_file.RECORD)

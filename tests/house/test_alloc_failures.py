@@ -1,7 +1,7 @@
 """Memory that runs out: reported as MemoryError, nothing lost, objects usable after it.
 
-The C library allocates through one door (csrc/base/alloc.h), which can be told to
-let its k-th call and all later ones fail. Each operation below is run with k = 0,
+The C library allocates through one function (csrc/base/alloc.h), in which a test can
+make the k-th call and all later ones fail. Each operation below is run with k = 0,
 1, 2, ... until it succeeds; every failure must be a MemoryError and must leave as
 many live blocks as there were before.
 
@@ -502,7 +502,7 @@ def test_garbage_of_the_work_is_no_loss_but_what_is_kept(world):
 
 
 def heap_bytes() -> int:
-    """Return the bytes the C heap of the process holds, whoever asked for them."""
+    """Return the bytes in use in the C heap of the process, by any library."""
     libc = ctypes.CDLL(None)
     try:
         mallinfo2 = libc.mallinfo2
@@ -526,7 +526,7 @@ def test_failures_leave_the_heap_as_it_was(name, world):
         before = heap_bytes()
         sweep(operation, world)
         growth.append(heap_bytes() - before)
-    # what is lost is lost in every sweep, and a factor or a work array is larger than
+    # a leak recurs in every sweep, and a factor or a work array is larger than
     # this; the heap's own short lists of free blocks count as in use, and vary
     assert min(growth) < 1024, f"the heap grows by {growth} bytes per sweep"
 

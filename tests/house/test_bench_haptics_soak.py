@@ -56,7 +56,7 @@ def test_every_fault_is_found(seen):
     }  # fmt: skip
     right = dataclasses.replace(seen, report=report, **rest)
     assert right.faults() == []
-    # what comes while it gets warm is no drift
+    # long cycles of the warm-up are no drift
     early = [2_000_000 if at < 5.0 else 10_000_000 for at in t]
     assert dataclasses.replace(right, resident=early).faults() == []
     for change, fault in (

@@ -69,7 +69,7 @@ def test_show_is_one_table():
     assert lines[1].startswith("-- one ---")
     assert lines[2].split() == "short 1.5 us 2 0.5 dsymv ok 90 +30 a note".split()
     assert lines[4].split() == "a longer name 1234 ms 2 x 800 +750".split()
-    # memory of the same process is told once
+    # memory of the same process is shown once
     assert lines[5].split() == "the next 0.001 s 2 x".split()
     # columns begin, or end, at one place
     assert lines[2].index("dsymv") == lines[0].index("to  ")
@@ -94,11 +94,11 @@ def test_peak_of_some_work():
             del array
         return total
 
-    gc.collect()  # what goes meanwhile would be missing in the peak
+    gc.collect()  # objects freed meanwhile would be missing in the peak
     result, seconds, memory = child.measured(work)
     assert result == 100 * MB / 8
     assert seconds > 0.0
-    # where the peak cannot be reset it is that of the process so far, which is not less
+    # without a reset the peak is that of the process so far, which is not less
     assert memory.peak - memory.before > 95 * MB
     assert child.peak() >= child.resident()
 

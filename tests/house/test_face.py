@@ -65,7 +65,7 @@ def test_what_a_provenance_cannot_hold():
     for names in ({1: 2}, {"1": 2, 1: 3}, {(1, 2): 3}):
         with pytest.raises(rf.InputTypeError, match=r"names .* must be texts, found [1(]"):
             basis(x=names)
-    # Python has no number for it
+    # Python has no type for a long double
     with pytest.raises(rf.InputTypeError, match="numbers, .* found longdouble"):
         basis(x=np.longdouble(1))
     with pytest.raises(rf.InputTypeError, match=r"provenance\['method'\] must be a text, got int"):

@@ -44,7 +44,7 @@ ALLOWED = {
 # the binding sees every room; no room sees the binding
 ALLOWED["pyext"] = set(ALLOWED)
 
-# what real-time code must not even be able to name, by whatever way it is included
+# headers that real-time code must not include, directly or through others
 FORBIDDEN_IN_RT = {
     "base/alloc.h", "base/run.h", "fem/fem.h",
     "linalg/blas.h", "linalg/lapack.h", "linalg/cholesky.h", "linalg/eigen.h", "cholmod.h",

@@ -300,7 +300,7 @@ def test_a_misspelt_name_is_told_once(wrong, right):
 
 
 def test_a_misspelt_choice_is_told():
-    """Wherever texts are chosen from: by one function."""
+    """One function reports it for all arguments that choose from a list of texts."""
     mesh = rf.Mesh(*box_hexes(1, 1, 1))
     with pytest.raises(rf.InputError, match=r"by must be .*, got 'Nodes'; did you mean 'node'\?$"):
         mesh.n_components("Nodes")

@@ -118,7 +118,7 @@ def test_real_time_code_calls_real_time_code_only(source, tmp_path, monkeypatch)
 
 
 def test_calls_of_sockets_do_not_wait():
-    """Each says so itself, whatever the socket is set to."""
+    """Each passes MSG_DONTWAIT itself, for any setting of the socket."""
     calls = []
     for name in ("device/udp_rt.c", "device/spacemouse_rt.c"):
         text = (ROOT / "csrc" / name).read_text()
@@ -204,6 +204,6 @@ def test_the_check_lets_arithmetic_pass(tmp_path):
 def test_flags_are_those_of_the_build(monkeypatch):
     flags = build_flags(monkeypatch)
     assert "-std=c11" in flags
-    # what is shipped must run on every processor of the architecture
+    # the shipped library must run on every processor of the architecture
     assert not any(flag.startswith(("-march", "-mtune", "-mavx", "-mfma")) for flag in flags)
     assert "-ffast-math" not in flags  # would remove the checks for NaN

@@ -44,7 +44,7 @@ WRONG = {
     "datetime": np.datetime64("2020-01-01"),
     "structured": np.zeros(2, dtype=[("a", "f8")]),
 }
-# what else a message may name: an argument that does not fit this one, or that is made of it
+# other names allowed in a message: an argument that does not fit this one, or is made from it
 _ELASTIC = ("young", "poisson", "shear", "stiffness")
 OTHER_NAMES = {
     "CentralDifferences.gravity": ("acceleration",),

@@ -1,4 +1,4 @@
-"""Files of distance fields: what was saved comes back, whatever else is refused."""
+"""Files of distance fields: saved fields load, all other contents are refused."""
 
 from __future__ import annotations
 

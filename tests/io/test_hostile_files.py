@@ -371,7 +371,7 @@ def test_every_truncation_is_noticed(data):
 
 @pytest.mark.parametrize("which", ["model", "damped"])
 def test_random_damage_is_always_noticed(which, request, rng):
-    """Whatever is changed, the model is refused or, if only blanks changed, the same."""
+    """After any change the model is refused or, if only blanks changed, the same."""
     model = request.getfixturevalue(which)
     data = to_bytes(model)
     loaded = 0

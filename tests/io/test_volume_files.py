@@ -73,7 +73,7 @@ def test_veg_counted_from_zero_and_without_regions(veg):
     mesh = rf.read_mesh(veg)
     np.testing.assert_array_equal(mesh.elements, [[0, 1, 2, 3], [1, 2, 3, 4]])
     np.testing.assert_array_equal(mesh.regions, [0, 0])
-    # what no region names is of the first material
+    # elements without a region have the first material
     assert mesh.materials == {0: rf.StVK(young=2e5, poisson=0.35, density=1000)}
 
 
@@ -287,7 +287,7 @@ def test_unreadable_files(tmp_path, capfd, name, content, message):
         (tmp_path / name).write_bytes(content)
     with pytest.raises(rf.FileFormatError, match=message):
         rf.read_mesh(tmp_path / name)
-    # nobody prints on our behalf
+    # no reader prints
     assert capfd.readouterr() == ("", "")
 
 

@@ -255,7 +255,7 @@ def test_signals_are_seen_while_large_surfaces_are_prepared(use):
             call()
             took = time.thread_time() - start
             signal.setitimer(signal.ITIMER_REAL, 0.0)
-        # unseen, they would be told once before and once afterwards
+        # without polling they would arrive once before and once afterwards
         assert len(ticks) >= 4
         live = live_blocks()
         ticks.clear()

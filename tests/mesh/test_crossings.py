@@ -371,7 +371,7 @@ def test_all_of_many_pairs_are_found():
     triangles = np.arange(6 * n).reshape(-1, 3)
     expected = np.arange(2 * n).reshape(-1, 2)
     np.testing.assert_array_equal(pairs(vertices, triangles), expected)
-    # the last of each task, too, whatever the order
+    # the last of each task, too, in any order
     for k in range(0, n, 97):
         few = np.concatenate([triangles[: 2 * k : 2], triangles[2 * k :]])
         assert len(pairs(vertices, few)) == n - k

@@ -50,7 +50,7 @@ def test_boxes_along_sub_cells_are_integrated_exactly(order):
     for e, (points, weights) in rules.items():
         assert len(points) <= MOMENTS[order]
         assert (weights > 0).all()
-        # what is filled, in local coordinates
+        # the filled part, in local coordinates
         begin = np.clip(2.0 * (0.0 - low[e]) / edge - 1.0, -1.0, 1.0)
         end = np.clip(2.0 * (1.0 - low[e]) / edge - 1.0, -1.0, 1.0)
         for p in powers(order):

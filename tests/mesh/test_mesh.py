@@ -140,7 +140,7 @@ def test_every_failing_allocation_is_reported_and_nothing_leaks():
     assert k == 5  # the mesh, its three arrays and the list of seen nodes
 
 
-# ---- what hangs together ------------------------------------------------------------
+# ---- connected parts ----------------------------------------------------------------
 
 
 def two_cubes(offset):

@@ -217,7 +217,7 @@ def test_cavities_stay_cavities():
     points = [[0, 0.02, 0.01], [0.45, 0, 0], [0.8, 0, 0], [1.2, 0, 0]]
     for surface in (shell, inside_out(shell)):
         np.testing.assert_allclose(winding(*surface, points), [1, 0, 1, 0], atol=LAYERED)
-    # what faces as its surroundings is solid
+    # a part inside with the orientation of the outer one is solid
     core = joined(sphere(12), sphere(10, radius=0.6))
     for surface in (core, inside_out(core)):
         np.testing.assert_allclose(winding(*surface, points)[1:], [2, 1, 0], atol=LAYERED)

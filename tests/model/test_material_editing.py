@@ -83,7 +83,7 @@ def test_edits_follow_each_other_without_a_trace(case):
     model = rf.reduce(solid, basis, editable=True)
     wandering = model.edit({2: HARD}).edit({10: SOFT, 100: HARD}).edit({2: AUXETIC})
     np.testing.assert_array_equal(wandering.edit(MATERIALS).coefficients, model.coefficients)
-    # what was edited, and models that share its basis, live on by themselves
+    # an edited model and models that share its basis do not depend on the original
     del model
     assert np.isfinite(wandering.displacement(np.ones(R))).all()
     assert wandering.truncate(2).basis.shape[0] == 2

@@ -60,7 +60,7 @@ def test_elastic_modes_are_those_of_a_dense_solver(case):
     for value, shape in zip(modes.eigenvalues, shapes, strict=True):
         space = vectors[:, np.abs(values - value) < GAP * value]
         assert np.linalg.norm(space.T @ mass @ shape) == pytest.approx(1.0, abs=1e-7)
-    # what the shape is there for
+    # the shape has repeated eigenvalues
     sizes = {int((np.abs(values - v) < GAP * v).sum()) for v in modes.eigenvalues}
     assert clusters <= sizes
 

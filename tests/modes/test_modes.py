@@ -66,7 +66,7 @@ def test_modes_are_those_of_a_dense_solver(case):
     )
     assert np.all(np.diff(modes.frequencies) >= 0)
 
-    # where k does not cut a repeated eigenvalue the spaces agree: cosines of all angles are 1
+    # if k does not cut a repeated eigenvalue the spaces agree: cosines of all angles are 1
     shapes = flat(modes.shapes)[:, free_dofs(solid)]
     cosines = np.linalg.svd(shapes @ mass @ vectors[:, :k], compute_uv=False)
     np.testing.assert_allclose(cosines, 1.0, atol=1e-9)
@@ -174,7 +174,7 @@ def test_repeated_modes_of_identical_parts_stay_in_one_part(cells):
     assert (modes.eigenvalues[2::2] > 1.1 * modes.eigenvalues[:-2:2]).all()
     reach = np.abs(modes.shapes).max(axis=2)
     parts = np.array([reach[:, : len(first)].max(axis=1), reach[:, len(first) :].max(axis=1)])
-    # what rounding leaves of the other part
+    # the other part has rounding only
     assert parts.min(axis=0).max() < 1e-6 * parts.max()
     np.testing.assert_array_equal(parts.argmax(axis=0), [0, 1] * 3)
 
@@ -244,7 +244,7 @@ def test_many_identical_parts(k):
 
 @pytest.mark.parametrize("unit", [1e-24, 1.0, 1e24])
 def test_units_of_the_mass_do_not_matter(unit):
-    """A forty-fold eigenvalue takes several blocks, whatever the length of vectors."""
+    """A forty-fold eigenvalue takes several blocks, for any length of vectors."""
     spectrum = np.concatenate([np.ones(40), 2.0 + 0.1 * np.arange(360)])
     mass = scipy.sparse.diags_array(np.full(400, unit))
     values, vectors, _ = matrix_modes(mass * spectrum, mass, 36)
@@ -278,7 +278,7 @@ def test_more_close_eigenvalues_than_the_space_holds(gap, k, rng):
     values, vectors, (solves, _) = matrix_modes(stiffness, mass, k)
     np.testing.assert_allclose(values, np.sort(spectrum)[:k], rtol=1e-12)
     np.testing.assert_allclose(vectors @ vectors.T, np.eye(k), atol=1e-12)
-    # what lies closer than 1e-6 is one value, whose vectors are turned to a convention
+    # values closer than 1e-6 count as one, whose vectors are rotated by a convention
     residual = vectors * spectrum - values[:, None] * vectors
     width = np.ptp(band) if gap <= 1e-6 else 0.0
     assert np.linalg.norm(residual, axis=1).max() < 1e-9 * values[-1] + width

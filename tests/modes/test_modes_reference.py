@@ -63,7 +63,7 @@ def test_vega_modes(shared, name):
     reference = data["mode_Phi"].T
     shapes = flat(modes.shapes)
     # signs: both make the largest entry positive, but among entries equal by symmetry the
-    # reference takes whichever rounding makes larger
+    # reference takes the one that rounding makes larger
     largest = np.sort(np.abs(reference), axis=1)
     alone = largest[:, -2] < largest[:, -1] * (1 - 1e-5)
     products = np.sum(shapes * reference, axis=1)

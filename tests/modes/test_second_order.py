@@ -290,7 +290,7 @@ def test_errors_of_the_product_arrive():
     modes = system.linear_modes(4)
     with pytest.raises(Trouble, match="the sixth"):
         system.modal_derivatives(modes)
-    # nothing is lost: the system goes on
+    # the system is usable afterwards
     calls.clear()
     with pytest.raises(Trouble):
         rf.modal_derivative_basis(system, k=4, r=4)
@@ -397,7 +397,7 @@ def test_bad_arguments(chain):
         rf.SystemBasis(np.ones((2, 3, 3)), [1, 1], [1, 1])
     with pytest.raises(rf.InputError, match=r"shapes must have shape \(k, n\), k at least 1"):
         rf.SystemModes([1], [1], np.ones((1, 4, 3)))
-    # a basis of unknowns is none of a solid
+    # a basis of unknowns does not fit a solid
     nodes, elements = box_hexes(1, 1, 1)
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.3, 1.0), fixed=[0, 1, 2, 3])
     with pytest.raises(rf.InputError):

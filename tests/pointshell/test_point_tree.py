@@ -1,4 +1,4 @@
-"""Nested point-trees: who is whose child, and spheres that hold their points, whatever q."""
+"""Nested point-trees: parents, children, and spheres that contain their points for any q."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_rays_enter_and_leave_closed_surfaces_equally_often(shift):
 
 @pytest.mark.parametrize("power", [-290, -200, 200, 290])
 def test_depth_cube_at_any_scale(power):
-    """Down to where squares of areas are no numbers; beyond that it is refused."""
+    """Down to scales at which squares of areas underflow; smaller surfaces are refused."""
     surface = ball(resolution=16)
     arrays = (np.ldexp(surface.vertices, power), surface.triangles)
     points, normals = _core.shell_from_depth_cube(*arrays, 9, None, 1)

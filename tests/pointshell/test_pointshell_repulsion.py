@@ -52,7 +52,7 @@ FIELDS = {
 
 @pytest.mark.parametrize("name", FIELDS)
 def test_defaults_converge(name):
-    """Evenly: of each level, whatever the shape; nothing but the number of points is given."""
+    """Points of each level are even, for any shape; only the number of points is given."""
     field = FIELDS[name]()
     shell = rf.Pointshell.from_field(field, 4000, 4)
     size = np.ptp(shell.points, axis=0).max()
@@ -129,7 +129,7 @@ def test_uniformity_tells_bad_from_good():
     # a cap of half angle acos(0.95) less half a spacing
     expected = 2 * np.sin(np.arccos(0.95) / 2) / hole.uniformity(field).spacing[0]
     assert hole.uniformity(field).gap[0] == pytest.approx(expected, abs=0.8)
-    # which way a closed surface faces is all the same
+    # the orientation of a closed surface does not matter
     surface = rf.Surface(*balls([0, 0, 0]))
     turned = rf.Surface(surface.vertices, surface.triangles[:, ::-1])
     assert good.uniformity(turned).gap[0] == pytest.approx(good.uniformity(surface).gap[0], abs=0.1)
@@ -370,7 +370,7 @@ def test_progress_and_stop():
         assert (np.diff(done) >= 0).all()
         assert len(set(total)) == 1
         assert done[-1] == total[-1]
-        # calls are some time apart: the work goes on behind the share for a while
+        # calls are some time apart: the work continues beyond the share for a while
         live = live_blocks()
         for share in (0.0, 0.5, 1.0):
             with pytest.raises(Enough):

@@ -127,7 +127,7 @@ def on_what(surface, shell, resolution):
 
 @pytest.mark.parametrize("thickness", [0.3, 1e-2, 1e-6, 0.0])
 def test_parts_may_be_as_thin_as_they_like(thickness):
-    """A sheet of whatever part of a voxel: both sides have their points, and facing outwards."""
+    """A sheet thinner than a voxel: both sides have points, with normals outwards."""
     sheet = prism([0, 0, 0], [1, 0.7, thickness])
     shell = rf.Pointshell.from_surface(sheet, 1500, 3, resolution=16)
     assert shell.provenance["method"] == "repulsion on a surface" or thickness == 0.0
@@ -148,7 +148,7 @@ def test_parts_may_be_as_thin_as_they_like(thickness):
     area = 2 * (0.7 + 1.7 * thickness)
     # edges belong to no face
     assert abs(on_top.mean() - 0.7 / area) < 0.1
-    # those of a face are as far from each other as elsewhere, whatever is behind them
+    # points of a face are as far from each other as elsewhere, with or without others behind them
     face = cKDTree(shell.points[on_top])
     assert face.query(shell.points[on_top], k=2)[0][:, 1].min() > 0.3 * measured.spacing[-1]
 
@@ -181,7 +181,7 @@ def test_crossing_parts():
     # in concave corners, which the sampled level set rounds, both parts are further
     np.testing.assert_allclose(far, 1.4 * voxel, atol=0.5 * voxel)
     assert (shell.uniformity(on_what(sheet, shell, 48)).gap < 1.2).all()
-    # who gives an offset gets it
+    # a given offset is used
     shell = rf.Pointshell.from_surface(sheet, 100, 2, resolution=48, offset=0.05)
     assert shell.provenance["offset_m"] == 0.05
     assert not shell.provenance["thin"]
@@ -225,7 +225,7 @@ MESHES = [
 
 @pytest.mark.parametrize("name", [*samples.names(), *MESHES])
 def test_defaults_converge_on_every_mesh(name):
-    """Whatever the surface, nothing but numbers of points and voxels is given."""
+    """For any surface; only the numbers of points and voxels are given."""
     if name in MESHES:
         path = SHARED / f"{name}.obj"
         if not path.exists():

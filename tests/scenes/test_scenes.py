@@ -147,7 +147,7 @@ def test_a_recorded_hand_solves_the_alpha_puzzle_or_is_held(name, tmp_path):
         assert end[0][:, 2].min() > end[1][:, 2].max() + 0.01
         assert records["touching"][-1] == 0
     else:
-        # pulled and levered far, held on the other one, and where it was when let go
+        # pulled and levered far, held on the other one, and where it was when released
         missed = np.linalg.norm(records["hand_position"] - records["object_position"], axis=1)
         assert missed.max() > 0.015
         assert np.linalg.norm(records["object_position"], axis=1).max() < 2 * 0.03

@@ -1,4 +1,4 @@
-"""How far balls near distance fields are clear, and for how long."""
+"""Balls near distance fields: their clearance, and the motion for which it lasts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def some_fields(rng):
     yield field.offset(0.1), True
     yield field.offset(-0.1), True
     yield rf.UnionField([field, rf.SphereField([0.7, 0.3, 0.3], 0.2)]), True
-    # what is outside of grids: whole, cut by their boxes, with all kinds of offsets
+    # outside of grids: whole fields, fields cut by their boxes, with all kinds of offsets
     ball = np.linalg.norm(np.stack([x, y, z], -1) - 0.3, axis=-1) - 0.2
     for core in (
         _core.field_from_values(ball, np.zeros(3), np.full(3, 0.1), 0.0, 1),
@@ -139,7 +139,7 @@ def test_distances_are_clear_sooner_than_any_samples(rng):
     most = np.sqrt(d * d - half * half) - 1e-6
     assert (known.slack(d, most) > 0).all()
     assert not (other.slack(d, most) > 0).all()
-    # what is not is found out
+    # samples that are no distances are detected
     values[3, 4, 5] += 0.3
     assert _core.field_from_values(values, np.zeros(3), np.full(3, 0.1), 0.0, 1).error == np.inf
 

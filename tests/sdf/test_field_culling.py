@@ -129,12 +129,12 @@ def test_outside_of_a_box_that_cuts_what_was_shrunk():
 @pytest.mark.parametrize("mode", ["exact", "fast"])
 @pytest.mark.parametrize("expand", [1.05, 1.1, 1.2, 1.5])
 def test_places_outside_are_never_called_too_far(expand, mode):
-    """A corner that looks at the middle of a cell, between the samples of the side of the box."""
+    """A corner that points at the middle of a cell, between the samples of the side of the box."""
     surface = octahedron()
     for n in (9, 33):
         field = rf.DistanceField.from_surface(surface, n, expand, mode=mode)
         side = field.values[-1].min()
-        assert side > 0.5 * (expand - 1) + 1e-3  # what it is in the middle of the side
+        assert side > 0.5 * (expand - 1) + 1e-3  # the distance in the middle of the side
         away = np.array([1.0, 5.0, 100.0])
         distance = field.distance(np.stack([away, 0 * away, 0 * away], axis=1))
         assert (distance <= away - 0.5).all()
@@ -213,11 +213,11 @@ def test_the_smallest_sample_of_all_sides():
 
 
 def test_sides_between_samples_that_are_interpolated():
-    """A corner that looks at the middle of a cell of the coarse samples of the fast mode."""
+    """A corner that points at the middle of a cell of the coarse samples of the fast mode."""
     box = np.full((2, 3), 1.75)
     box[0] -= 44 * 3.5 / 36
     field = rf.DistanceField.from_surface(octahedron(), 44, mode="fast", box=box)
-    assert field.values[-1].min() > 1.25 + 0.02  # what it is in the middle of the side
+    assert field.values[-1].min() > 1.25 + 0.02  # the distance in the middle of the side
     assert field.values[0].min() > 2
     assert 1.2 < field.boundary <= 1.25
 

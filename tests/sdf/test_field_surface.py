@@ -195,7 +195,7 @@ def test_depth_in_spheres_that_overlap(mode, turned):
     assert 0.28 < made["hidden_triangles"] / surface.n_triangles < 0.36
     p, d = places(field), field.values.ravel()
     depth = spheres_apart(p, 0.8)
-    facets = 0.004  # how far they are below the spheres
+    facets = 0.004  # their depth below the spheres
     clear = (d < 0) & (depth > 2 * facets)
     off = -d[clear] - depth[clear]
     # never deeper than it is, by more than what is interpolated in the fast mode

@@ -70,7 +70,7 @@ def test_values_are_those_of_a_plain_version(resolution):
         mesh = rf.voxelize(surface, resolution, fill=fill, expand=1.3, cut=False, order=1)
         low = mesh.nodes[mesh.elements].mean(axis=1)
         marks[tuple(np.floor((low - made.origin) / made.edge).astype(int).T)] = True
-    # what surrounds the shell is one piece that meets the border
+    # the surroundings of the shell are one piece that meets the border
     pieces, _ = ndimage.label(np.pad(~taken, 1, constant_values=True))
     outside = (pieces == pieces[0, 0, 0])[1:-1, 1:-1, 1:-1]
     near = ndimage.binary_dilation(taken, np.ones((3, 3, 3), bool))

@@ -108,7 +108,7 @@ def bridged(ball, client, number=1, **options):
     finally:
         opened.set()
         knocking.join()
-    # a cycle looks at so many packets: until the others of the first sample are seen, too
+    # a cycle reads a limited number of packets: wait until the others of the first sample are read
     seen = None
     while seen != (seen := device.counts.old):
         made.run(1)

@@ -59,7 +59,7 @@ def check_mistakes(
     folder: Path,
     *options: str | Path,
 ) -> None:
-    """A file in place of the folder, and a shell that cannot be made: told without a traceback."""
+    """A file in place of the folder, a shell that cannot be made: errors without a traceback."""
     taken = folder / "file"
     taken.write_text("")
     assert start(name, monkeypatch, "--out", taken) == 1

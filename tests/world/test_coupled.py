@@ -134,7 +134,7 @@ def test_blocks_are_derivatives_of_forces_whose_directions_stay(rng, beam, most,
         measured = np.stack([forces(s) - forces(-s) for s in steps], axis=1) / (2.0 * h)
         # roundings of distances over the step; the motion is float32; curvature
         assert np.abs(whole - measured).max() < 1e-4 * size
-    # where nothing touches, nothing is left
+    # without contact all blocks are zero
     for block in contact.derivatives((0.18, 0.015, 0.2), UPRIGHT, q):
         assert not block.any()
 
@@ -300,7 +300,7 @@ def test_degenerate_directions_are_those_of_the_condensed_system(beam):
 @pytest.mark.parametrize("newton", [1, 4])
 @pytest.mark.parametrize("damper", [False, True])
 def test_without_contact_it_has_the_bits_of_the_split_cycle(beam, damped, newton, damper):
-    """Nothing is added to the step, which is made in its three parts all the same."""
+    """The contact adds nothing to the step, which still has its three parts."""
     reduced, ends = damped if damper else beam[0], []
     for coupled in (False, True):
         simulation = rf.ImplicitNewmark(reduced, 1e-3, (2.0, 1e-4), newton)

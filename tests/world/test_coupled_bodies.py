@@ -67,7 +67,7 @@ def cycle(contacts, models, held, field, coupling, hand, at, h, damping, damped,
         )
         ways = np.zeros((len(e), n))
         ways[:, :3], ways[:, 3:6] = e, np.cross(c.positions - x_s, e)
-        # what one point alone does to the field
+        # the force of one point alone on the field
         for i, (x, normal) in enumerate(zip(c.positions, c.normals, strict=True)):
             alone = rf.PenaltyContact(rf.PointTree(rf.Pointshell([x], [normal])), field, 1.0)
             pushed = alone.evaluate(position, quaternion, field_q=np.zeros(held.r))
