@@ -124,7 +124,7 @@ def longest_silence(work: Callable[[], object]) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("name", LONG)
-def test_python_goes_on_while_c_computes(name):
+def test_python_runs_while_c_computes(name):
     w = make_solid(24, 6)
     w.basis = rf.mass_pca(w.solid, w.solid.linear_modes(8).shapes, 8)
     w.reduced = rf.reduce(w.solid, w.basis)

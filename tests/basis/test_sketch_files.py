@@ -26,7 +26,7 @@ def same(a, b):
         np.testing.assert_array_equal(one, other)
 
 
-def test_a_file_gives_the_sketch_back(recorded, tmp_path):
+def test_a_saved_sketch_is_loaded_unchanged(recorded, tmp_path):
     path = tmp_path / "pull.safetensors"
     recorded.save(path)
     same(rf.ForceSketch.load(path), recorded)

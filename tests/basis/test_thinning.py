@@ -56,7 +56,7 @@ def test_the_densest_go_first():
     assert rf.thin_samples(np.zeros((50, 4)), 1e-3).tolist() == [0]
 
 
-def test_what_lost_its_neighbour_comes_back():
+def test_samples_that_lost_their_neighbour_are_kept():
     # 0.9 is dropped first (two neighbours); then 0.0 and 1.8 have no neighbours
     points = np.array([[0.0], [0.9], [1.8], [1.75], [1.85]])
     kept = rf.thin_samples(points, 1.0)
@@ -77,14 +77,14 @@ def test_distances_at_the_ends():
 
 
 @pytest.mark.parametrize("threads", [2, 3])
-def test_threads_do_not_show(rng, threads):
+def test_results_do_not_depend_on_threads(rng, threads):
     points = rng.standard_normal((150, 40))
     one = _core.thin(points, 7.5, None, 1)
     assert 10 < len(one) < 140
     np.testing.assert_array_equal(_core.thin(points, 7.5, None, threads), one)
 
 
-def test_a_stop_is_heard(rng):
+def test_a_stop_is_noticed(rng):
     def stop(done, total):
         raise KeyboardInterrupt
 

@@ -29,7 +29,7 @@ def test_help(capsys):
         assert f"usage: reducedfem {command}" in text
 
 
-def test_help_tells_every_default(capsys):
+def test_help_shows_every_default(capsys):
     """Every option that takes a value says what it is without it, or is required."""
     parser = cli._parser()
     (commands,) = (a for a in parser._actions if a.choices)
@@ -160,7 +160,7 @@ def test_module_and_streams(model, tmp_path):
     assert "Traceback" not in done.stderr
 
 
-def test_closed_pipe_is_no_accident(model):
+def test_a_closed_pipe_ends_without_a_traceback(model):
     done = subprocess.run(
         f"{sys.executable} -m reducedfem info {model} {model} | head -n 1",
         shell=True, capture_output=True, text=True, check=False,
@@ -211,7 +211,7 @@ def test_no_file_is_both_read_and_written(tmp_path, capsys):
     assert surface.read_bytes() == before
 
 
-def test_a_model_may_be_called_as_a_sample(tmp_path, capsys, monkeypatch):
+def test_a_model_may_have_the_name_of_a_sample(tmp_path, capsys, monkeypatch):
     """The sample is no file; once there is a file of that name, it comes first."""
     monkeypatch.chdir(tmp_path)
     arguments = ("reduce", "hose", "-o", "hose", "--fix-fraction", "x-", 0.1, "--resolution", 12)
@@ -280,7 +280,7 @@ class _Terminal:
         return self._watched
 
 
-def test_bars_move_where_someone_watches(monkeypatch):
+def test_bars_appear_on_terminals_only(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     terminal = _Terminal(True)

@@ -210,7 +210,7 @@ def test_normals_are_smooth_on_a_cylinder_and_sharp_at_its_rim():
     np.testing.assert_allclose(normals[96:], np.broadcast_to([0, 0, 1.0], (48, 3, 3)), atol=1e-12)
 
 
-def test_odd_shapes_do_no_harm():
+def test_odd_shapes_are_drawn():
     with pytest.raises(rf.InputError, match="empty"):
         plot.render([], TWO)
     with pytest.raises(rf.InputError, match="too large"):
@@ -284,7 +284,7 @@ def test_shapes_that_cover_each_other_are_drawn_once():
     assert texts(0.0) == (["at 0"], "displacement [mm]")
 
 
-def test_of_shapes_that_lie_in_each_other_one_is_seen_through_the_one_at_rest():
+def test_a_shape_inside_the_one_at_rest_is_seen_through_it():
     vertices, quads = box_hexes(1, 1, 1, 1.0)
     body = rf.Mesh(vertices, quads).surface()
     x, view = body.vertices, (SMALL, -62.0, 20.0, 0.05, "z")

@@ -100,7 +100,7 @@ def test_info_of_fields_and_pointshells(capsys, tmp_path):
         assert kind in out
 
 
-def test_what_is_no_model(capsys, tmp_path):
+def test_files_of_other_kinds(capsys, tmp_path):
     """Other things that the package saves are refused as what they are."""
     rf.Pointshell(np.eye(3), np.eye(3)).save(tmp_path / "shell.safetensors")
     fails(
@@ -142,7 +142,7 @@ def test_info_of_records_of_a_session(capsys, tmp_path):
 
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="there is no such file system")
-def test_where_no_file_can_be_made_is_told_before_the_work(capsys):
+def test_an_unwritable_place_is_reported_before_the_work(capsys):
     """The superuser, too, learns it at once, not when all is computed."""
     with pytest.raises(rf.FileFormatError, match=r"cannot write '/proc/a.png' \(--plot\): "):
         paths.check_writable(Path("/proc/a.png"), "--plot")
@@ -186,7 +186,7 @@ def test_info_failures(capsys, tmp_path, model):
         )  # fmt: skip
 
 
-def test_info_goes_on_behind_bad_files(capsys, tmp_path, model):
+def test_info_continues_after_bad_files(capsys, tmp_path, model):
     (tmp_path / "not.safetensors").write_text("?")
     status, out, err = run(
         capsys, "info", tmp_path / "none.safetensors", model, tmp_path / "not.safetensors", model

@@ -39,7 +39,7 @@ def test_reduce_a_surface(capsys, surface, tmp_path, fill):
     assert np.array_equal(model.fixed, np.flatnonzero(expected.nodes[:, 0] < 0.02))
 
 
-def test_open_surfaces_are_told_to_be_closed(capsys, tmp_path):
+def test_advice_for_open_surfaces_is_to_close_them(capsys, tmp_path):
     vertices, triangles = sphere(24, radius=0.05)
     rf.Surface(vertices, triangles[1:]).write(tmp_path / "ball.obj")
     args = ("reduce", tmp_path / "ball.obj", "-o", tmp_path / "m", "--fix", "x<-1")
@@ -48,7 +48,7 @@ def test_open_surfaces_are_told_to_be_closed(capsys, tmp_path):
         assert bool(re.search("open +1 hole: a lid over each is assumed", out)) == told
 
 
-def test_stout_bodies_are_told_a_resolution_that_takes_less_time(capsys, tmp_path):
+def test_stout_bodies_are_advised_a_faster_resolution(capsys, tmp_path):
     """Unless a resolution was asked for; --fix ends the command before the long part."""
     cube = rf.Mesh(*box_hexes(1, 1, 1, 1.0)).surface()
     cube.write(tmp_path / "cube.obj")
@@ -312,7 +312,7 @@ def test_reduce_refuses_before_it_computes(capsys, surface, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["bad.obj"]
 
 
-def test_reduce_takes_what_few_modes_give(capsys, surface, tmp_path):
+def test_reduce_accepts_the_size_that_few_modes_give(capsys, surface, tmp_path):
     """Neither -k nor -r was given: no more is asked for than there is."""
     path = tmp_path / "m"
     hold = ["--resolution", 4, "--fix-fraction", "x-", 0.1]

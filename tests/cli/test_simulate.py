@@ -103,7 +103,7 @@ def test_simulate_draws_large_triangles_bent(capsys, monkeypatch, tmp_path):
         assert np.abs(down - straight).max() > 0.1 * np.abs(down).max()
 
 
-def test_simulate_says_when_it_diverges(capsys, model, tmp_path):
+def test_simulate_reports_divergence(capsys, model, tmp_path):
     fails(
         capsys, "simulate", model, "--force", 0, 0, -1e200, "--steps", 50,
         "--output", tmp_path / "t.csv",
@@ -133,7 +133,7 @@ def test_simulate_notes_a_push_without_effect(capsys, model):
     assert "no effect" in out
 
 
-def test_simulate_doubts_absurd_motions(capsys, model):
+def test_simulate_warns_of_implausible_motions(capsys, model):
     status, out, _ = run(
         capsys, "simulate", model, "--force", 0, 0, -1e5, "--dt", 0.01, "--steps", 30
     )

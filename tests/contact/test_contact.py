@@ -127,7 +127,7 @@ def test_deformable_against_numpy(soft, bar, rng):
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(sorted(FIELDS)))
-def test_the_tree_finds_what_is_there_rigid(rigid_contacts, seed, name):
+def test_the_tree_finds_all_rigid_contacts(rigid_contacts, seed, name):
     pose = random_pose(np.random.default_rng(seed), 1.9)
     contact = rigid_contacts[name]
     through_tree = contact.evaluate(*pose, contacts=True)
@@ -148,7 +148,7 @@ def rigid_contacts(rigid):
 
 @settings(max_examples=60)
 @given(st.integers(0, 2**32 - 1), st.floats(-3, 1.3))
-def test_the_tree_finds_what_is_there_deformable(soft_contact, seed, magnitude):
+def test_the_tree_finds_all_deformable_contacts(soft_contact, seed, magnitude):
     rng = np.random.default_rng(seed)
     position, quaternion = random_pose(rng, 1.9)
     q = 10**magnitude * rng.normal(size=9)

@@ -157,7 +157,7 @@ def test_laws_are_found_by_name(world):
 
 
 @pytest.mark.parametrize("node", [0.004, 0.03, 0.1, 0.9])
-def test_costs_are_learned(world, node):
+def test_costs_are_estimated(world, node):
     """Both estimates start at 0.1 us; what comes before the traversal is no cost of a node."""
     world.begin(mixed(), 1e9)
     world.costs = Costs(node=node, contact=3.0 * node, start=50.0 * node)
@@ -166,7 +166,7 @@ def test_costs_are_learned(world, node):
     assert world.contact_us == pytest.approx(3.0 * node, rel=1e-3)
 
 
-def test_what_comes_before_the_traversal_is_no_cost_of_a_node(world):
+def test_the_cost_of_a_node_excludes_time_before_the_traversal(world):
     found = []
     for start in (0.0, 20.0):
         world.begin(mixed(), 1e9, coherence=True)
@@ -176,7 +176,7 @@ def test_what_comes_before_the_traversal_is_no_cost_of_a_node(world):
     assert found[1] == pytest.approx(found[0], rel=1e-9)
 
 
-def test_costs_include_looks_at_the_clock(world):
+def test_costs_include_readings_of_the_clock(world):
     world.begin(mixed(), 1e9)
     world.costs = Costs(node=0.03, look=0.02)
     world.cycles(150)
@@ -203,7 +203,7 @@ def test_a_pause_of_the_machine_changes_no_level(world, after, coherence):
         assert (out.level, out.touching) == (before.level, before.touching)
 
 
-def test_a_late_cycle_looks_at_no_new_level(world):
+def test_a_late_cycle_tests_no_new_level(world):
     """The next level waits for the next cycle, though time is left over."""
     least = Costs().cycle(2)
     world.begin(np.full(N, NEAR), least + 60.0, coherence=True)
@@ -319,7 +319,7 @@ def test_all_points_deep_at_once(world, contact, coherence):
 
 
 @pytest.mark.parametrize("coherence", [False, True])
-def test_level_0_is_rendered_whatever_it_takes(world, coherence):
+def test_level_0_is_always_rendered(world, coherence):
     world.begin(mixed(), 1e-3, coherence=coherence)
     for _ in range(3):
         out = world.cycle()
@@ -338,7 +338,7 @@ def test_a_machine_that_slows_down_does_not_pause(world):
 
 
 @pytest.mark.parametrize("coherence", [False, True])
-def test_nobody_pays_for_a_clearance_that_nobody_asks_for(world, coherence):
+def test_clearance_costs_nothing_if_not_requested(world, coherence):
     """The nearest point gets none, and all other results are the same with and without it."""
     radii = [0.6, 0.4, 0.2, 0.1]
     heights = 0.2 + np.random.default_rng(0).uniform(0.0, 2.0, N)
@@ -424,7 +424,7 @@ def looks_again(world, way, errors):
     return out.skipped == 0
 
 
-def test_what_is_skipped_is_clear_whatever_rounding_does(world):
+def test_skipped_nodes_are_clear_in_spite_of_rounding(world):
     """Positions and radii have margins: two of each, and two in the test of spheres.
 
     A node that was clear by the least and would not be by the most now is tested again.

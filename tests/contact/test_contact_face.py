@@ -47,7 +47,7 @@ def model():
 # --- what is refused -----------------------------------------------------------------------
 
 
-def test_points_that_are_none(field, model):
+def test_wrong_points_are_refused(field, model):
     """A ragged list, a text, an object: the argument is named everywhere."""
     deformed = rf.DeformedField(field, model, 8)
     voxels = rf.Voxmap.from_surface(cube(), 8)
@@ -79,7 +79,7 @@ def test_one_point_gives_one_answer(field, model):
     assert voxels.at(place) == 1
 
 
-def test_proxies_and_labels_that_are_none(field, model):
+def test_wrong_proxies_and_labels_are_refused(field, model):
     for proxies in (None, "40", cube(), 40.0):
         with pytest.raises(
             rf.InputTypeError, match=r"proxies must be a number of .*array of points"
@@ -135,7 +135,7 @@ def test_files_of_others_name_their_readers(tmp_path):
             rf.load(tmp_path / ("no" + name))
 
 
-def test_what_a_file_must_hold(field, shell, model, tmp_path):
+def test_load_returns_the_requested_class(field, shell, model, tmp_path):
     """The class that is asked for comes back, and no other."""
     saved = {"model": model, "distance field": field, "pointshell": shell}
     for name, thing in saved.items():
@@ -155,7 +155,7 @@ def test_what_a_file_must_hold(field, shell, model, tmp_path):
         rf.load(tmp_path / "a.obj", rf.ReducedSolid)
 
 
-def test_what_is_mistaken_for_something_else(field, shell, model):
+def test_arguments_of_a_similar_type_are_refused(field, shell, model):
     """The message says how to make what is missing."""
     tree, surface = rf.PointTree(shell), cube()
     bare = rf.PointTree(rf.Pointshell(shell.points, shell.normals))
@@ -232,7 +232,7 @@ def test_numbers_in_any_form(field, shell):
     np.testing.assert_array_equal(contact.evaluate_many(positions, -quaternions).force, out.force)
 
 
-def test_contact_can_be_asked_for_while_it_is_at_work(field, shell):
+def test_properties_can_be_read_during_an_evaluation(field, shell):
     """No lock is held where Python is called."""
     contact = rf.PenaltyContact(rf.PointTree(shell), field, 50.0)
     alone = contact.evaluate((0.0, 0, 0), IDENTITY)
@@ -386,7 +386,7 @@ def test_one_of_each():
 
 
 @pytest.mark.filterwarnings("ignore:qs? is None")
-def test_a_contact_force_is_no_array(model, shell, field):
+def test_a_contact_force_is_not_an_array(model, shell, field):
     """The message says which of its arrays may be meant."""
     sim = rf.ImplicitNewmark(model, 1e-3)
     force = rf.PenaltyContact(rf.PointTree(shell, model), field, 2.0).evaluate((0, 0, 0), IDENTITY)

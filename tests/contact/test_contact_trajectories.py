@@ -71,7 +71,7 @@ def test_no_cycle_at_all(soft):
     assert found.contacts == ()
 
 
-def test_what_is_known_goes_on_from_call_to_call(rigid):
+def test_coherence_persists_from_call_to_call(rigid):
     positions, quaternions = (a[:30] for a in trajectory(600, np.random.default_rng(8))[:2])
     whole = rf.PenaltyContact(rigid, GRID, STIFFNESS, 300).evaluate_many(positions, quaternions)
     contact = rf.PenaltyContact(rigid, GRID, STIFFNESS, 300)
@@ -147,7 +147,7 @@ def test_every_allocation_may_fail(rigid, soft):
     fail_each_allocation(lambda: contact.evaluate_many(*poses, contacts=True))
 
 
-def test_what_a_contact_needs_stays_alive():
+def test_a_contact_keeps_its_parts_alive():
     tree = rf.PointTree(sphere_shell())
     field = rf.SphereField((0, 0, 0), 0.5)
     contact = rf.PenaltyContact(tree, field, 1.0)._core

@@ -55,7 +55,7 @@ def poses(rng, n):
     return position, turn, q[0], q[1]
 
 
-def test_a_plain_version_says_the_same(scene, rng):
+def test_results_equal_a_plain_version(scene, rng):
     model, field, tree = scene
     shell = tree.shell
     skin = rf.Embedding(model.mesh, shell.points)
@@ -266,7 +266,7 @@ def test_normals_in_place_of_gradients(scene, rng):
 
 
 @pytest.mark.filterwarnings("ignore:qs? is None")
-def test_what_is_refused(scene):
+def test_wrong_arguments_are_refused(scene):
     _, field, tree = scene
     contact = rf.PenaltyContact(tree, field, 1.0)
     rigid = rf.PenaltyContact(tree, field.field, 1.0)

@@ -168,7 +168,7 @@ def test_a_cycle_is_the_solution_of_the_thesis(rng, limits, points):
         assert min(ranks) < 6  # saturated: beside contact some directions resist no more
 
 
-def test_in_free_space_the_object_is_where_the_hand_is():
+def test_in_free_space_the_object_follows_the_hand():
     coupling = rf.VirtualCoupling(500.0, 0.3, damping=0.0)
     hand = (np.array([0.01, -0.02, 0.003]), turned([0.3, -0.2, 0.1]))
     at = REST
@@ -198,7 +198,7 @@ def test_a_saturated_coupling_follows_a_steady_hand_steadily(speed):
     assert lags[:, 1] % (2 * np.pi) == pytest.approx(np.full(5, step[1]), rel=0.01)
 
 
-def test_static_damping_halves_the_way_each_cycle():
+def test_static_damping_halves_the_distance_each_cycle():
     coupling = rf.VirtualCoupling(500.0, 0.3)
     at, hand = REST, (np.array([0.01, 0.0, 0.0]), REST[1])
     for n in range(1, 8):
@@ -371,7 +371,7 @@ def test_substeps_are_shorter_steps():
 
 
 @pytest.mark.parametrize("far", [5e-3, 0.05])
-def test_a_dynamic_coupling_that_saturates_comes_home(far):
+def test_a_saturated_dynamic_coupling_returns_to_the_hand(far):
     """Critically damped at any distance: the damper is that of the stiffness that is left."""
     k, mass, most = 600.0, 0.1, 0.1
     coupling = rf.DynamicCoupling(k, 1.0, mass, 1e-4, max_force=most)
@@ -388,7 +388,7 @@ def test_a_dynamic_coupling_that_saturates_comes_home(far):
     assert coupling.step(hand, *REST).wrench.force[0] == pytest.approx(most, rel=1e-6)
 
 
-def test_dynamic_coupling_stands_stiff_contact():
+def test_dynamic_coupling_is_stable_in_stiff_contact():
     """Implicit: a stiffness of 1e6 N/m at 1 kHz is no trouble for 0.1 kg."""
     coupling = rf.DynamicCoupling(500.0, 5.0, 0.1, 1e-4)
     at, v, k = (np.array([0.0, 0.0, 0.001]), REST[1]), np.zeros(6), 1e6
@@ -477,7 +477,7 @@ def test_wrong_poses_and_contacts_are_refused():
         coupling.step(REST, *REST, dt=0.0)
 
 
-def test_what_is_too_large_moves_nothing():
+def test_too_large_gradients_are_refused():
     coupling = rf.VirtualCoupling(500.0, 1.0)
     with pytest.raises(rf.DivergedError, match="no finite step"):
         coupling.step(REST, *REST, load(gradient=np.full((6, 6), 1e300)))

@@ -166,7 +166,7 @@ def told(report, hand, before, after):
     )
 
 
-def test_a_motion_that_is_cut_is_as_much_slower(library):
+def test_a_shortened_motion_is_slower_by_the_same_factor(library):
     """At the surface half of the depth is left to go, and the clearance of free space."""
     limiter, velocity = Limiter(library), np.arange(1.0, 7.0)
     start = pose(np.zeros(3))
@@ -184,7 +184,7 @@ def test_a_motion_that_is_cut_is_as_much_slower(library):
     assert held == pytest.approx(velocity * 0.5 * MOST / (0.1 * REACH), rel=1e-12)
 
 
-def test_a_motion_that_is_taken_back_leaves_nothing_of_its_velocity(library):
+def test_a_rejected_motion_leaves_no_velocity(library):
     """Nor do the trials after it, which go straight to the hand."""
     limiter, velocity = Limiter(library), np.arange(1.0, 7.0)
     start, away = pose((1e-3, 2e-3, 3e-3)), pose((1.2e-3, 2e-3, 3e-3))

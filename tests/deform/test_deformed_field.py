@@ -12,7 +12,7 @@ from deformed_objects import BAR, RUBBER, boxes_field, exact_distance, linear_q,
 from failures import fail_each_allocation
 
 
-def test_a_plain_version_says_the_same(held_bar, bar_field, bar_proxies, rng):
+def test_results_equal_a_plain_version(held_bar, bar_field, bar_proxies, rng):
     for k in (1, 3, 5, 16):
         made = rf.DeformedField(bar_field, held_bar, bar_proxies, k=k)
         for size in (0.0, 0.002, 0.01):
@@ -256,7 +256,7 @@ def test_errors_shrink_with_the_deformation(held_bar, bar_field, bar_proxies, rn
 # ---- arguments and memory ------------------------------------------------------------------------
 
 
-def test_embeddings_that_are_given(held_bar, bar_field, bar_proxies, rng):
+def test_given_embeddings(held_bar, bar_field, bar_proxies, rng):
     embedding = rf.Embedding(held_bar.mesh, bar_proxies)
     made = rf.DeformedField(bar_field, held_bar, bar_proxies, embedding=embedding)
     assert made.embedding is embedding
@@ -300,7 +300,7 @@ def test_proxies_are_fitted(held_bar, bar_field):
     assert (np.ptp(made.proxies, axis=0) > 0.8 * np.subtract(*BAR[::-1])).all()
 
 
-def test_what_is_refused(held_bar, free_bar, bar_field, bar_proxies, fork):
+def test_wrong_arguments_are_refused(held_bar, free_bar, bar_field, bar_proxies, fork):
     def make(field=bar_field, reduced=held_bar, proxies=bar_proxies, **more):
         return rf.DeformedField(field, reduced, proxies, **more)
 

@@ -62,7 +62,7 @@ def test_torque_goes_to_active_wrists_only(ball, dhd):
         made.close()
 
 
-def test_what_the_library_did_not_ask_again_is_not_new(ball, dhd):
+def test_repeated_samples_of_the_library_are_not_counted_as_new(ball, dhd):
     made = session(ball, rf.ForceDimension(library=dhd.path), silence=0.005)
     assert not made.run(10).flagged("silent").any()
     dhd.ints(guard=1)
@@ -103,7 +103,7 @@ def test_a_device_of_a_session_is_not_opened_again(ball, dhd, monkeypatch):
         ("dhdEnableForce", "but cannot switch its forces on: the mock says no"),
     ],
 )
-def test_force_dimension_that_does_not_open_is_told(ball, dhd, failing, message):
+def test_force_dimension_that_does_not_open_is_reported(ball, dhd, failing, message):
     dhd.ints(failing=DHD_FUNCTIONS.index(failing))
     dhd.reals("wrench", 6)[:] = 0.0
     made = session(ball, rf.ForceDimension(library=dhd.path))
@@ -117,7 +117,7 @@ def test_force_dimension_that_does_not_open_is_told(ball, dhd, failing, message)
     assert let_go(dhd)
 
 
-def test_no_device_of_force_dimension_is_told(ball, dhd):
+def test_missing_force_dimension_is_reported(ball, dhd):
     dhd.ints(devices=0)
     made = session(ball, rf.ForceDimension(library=dhd.path))
     with pytest.raises(rf.DeviceError, match="DHD finds no device of Force Dimension"):
@@ -172,7 +172,7 @@ def test_force_dimension_that_hangs_is_halted(ball, dhd):
 
 
 @pytest.mark.usefixtures("_half_a_second")
-def test_a_cycle_that_never_ends_is_given_up(ball, dhd, tmp_path):
+def test_a_cycle_that_never_ends_is_abandoned(ball, dhd, tmp_path):
     """The caller continues; the device stays in use until the cycle ends after all."""
     device = rf.ForceDimension(library=dhd.path)
     made = session(ball, device, record=tmp_path / "session.npy")
@@ -202,7 +202,7 @@ def test_a_cycle_that_never_ends_is_given_up(ball, dhd, tmp_path):
 
 
 @pytest.mark.usefixtures("_half_a_second")
-def test_force_dimension_may_take_its_time_to_close(ball, dhd):
+def test_force_dimension_may_close_slowly(ball, dhd):
     """Longer than cycles may take: nothing is stuck."""
     made = session(ball, rf.ForceDimension(library=dhd.path))
     dhd.ints(slow=1)
@@ -214,7 +214,7 @@ def test_force_dimension_may_take_its_time_to_close(ball, dhd):
     assert let_go(dhd)
 
 
-def test_a_device_that_does_not_close_is_given_up(ball, dhd, monkeypatch):
+def test_a_device_that_does_not_close_is_abandoned(ball, dhd, monkeypatch):
     """The caller continues; the device stays in use until it has closed after all."""
     monkeypatch.setattr(rf.haptics.session, "_HANG", 0.2)
     monkeypatch.setattr(rf.haptics.session, "_STALL", 1.0)
@@ -240,7 +240,7 @@ def test_a_device_that_does_not_close_is_given_up(ball, dhd, monkeypatch):
     session(ball, device).close()
 
 
-def test_libraries_that_have_no_words_are_told_all_the_same(ball, dhd, hd, monkeypatch):
+def test_library_without_error_text_still_reports(ball, dhd, hd, monkeypatch):
     monkeypatch.setattr(rf.haptics.session, "_STALL", 5.0)
     dhd.ints(mute=1, failing=DHD_FUNCTIONS.index("dhdOpen"))
     made = session(ball, rf.ForceDimension(library=dhd.path))
@@ -272,7 +272,7 @@ def test_libraries_that_have_no_words_are_told_all_the_same(ball, dhd, hd, monke
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 1e300])
 @pytest.mark.parametrize("of", ["position", "velocity"])
-def test_numbers_of_the_device_that_are_none_bring_no_force(ball, dhd, of, value):
+def test_poses_that_are_not_finite_give_no_force(ball, dhd, of, value):
     """A pose that is not finite stops the session; the velocity does not enter the forces."""
     made = session(ball, rf.ForceDimension(library=dhd.path))
     made.run(20)

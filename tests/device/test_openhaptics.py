@@ -58,7 +58,7 @@ def test_openhaptics_limits_forces_to_what_it_renders(ball, hd):
 @pytest.mark.parametrize(
     ("actuated", "unit", "most"), [(6, 1.0, 0.02), (6, 1e-3, 1e-3), (6, 1.0, 0.0), (3, 1.0, 0.02)]
 )
-def test_openhaptics_renders_torques_when_asked_for(ball, hd, actuated, unit, most):
+def test_openhaptics_renders_torques_on_request(ball, hd, actuated, unit, most):
     hd.ints(actuated=actuated)
     place(hd, (0.01, 0.0, LOW))
     grasped = rf.PenaltyContact(ball.tree, ball.field, 200.0, grasp=(0.01, 0.0, 0.0))
@@ -100,7 +100,7 @@ def test_wrong_torques_of_openhaptics_are_refused(options, message):
         ("start_error", "OpenHaptics cannot start its scheduler: Device fault: the cable"),
     ],
 )
-def test_openhaptics_that_does_not_open_is_told(ball, hd, error, message):
+def test_openhaptics_that_does_not_open_is_reported(ball, hd, error, message):
     hd.ints(**{error: 0x0302})
     made = session(ball, rf.OpenHaptics(library=hd.path), duration=0.02)
     with pytest.raises(rf.DeviceError, match=message):
@@ -113,7 +113,7 @@ def test_openhaptics_that_does_not_open_is_told(ball, hd, error, message):
 
 
 @pytest.mark.parametrize("force", [0.0, -1.0, math.nan, math.inf, None])
-def test_openhaptics_that_tells_what_no_device_is_like_is_refused(ball, hd, force, monkeypatch):
+def test_openhaptics_with_implausible_properties_is_refused(ball, hd, force, monkeypatch):
     monkeypatch.setattr(rf.haptics.session, "_STALL", 5.0)
     if force is None:
         hd.ints(invalid=1)
@@ -163,7 +163,7 @@ def test_openhaptics_that_fails_while_running_stops_the_session(ball, hd, error,
 
 
 @pytest.mark.usefixtures("_half_a_second")
-def test_openhaptics_that_makes_no_more_cycles_is_left(ball, hd):
+def test_openhaptics_that_makes_no_more_cycles_is_abandoned(ball, hd):
     """As when the cable is pulled and the scheduler waits for ever."""
     made = session(ball, rf.OpenHaptics(library=hd.path))
     made.start()

@@ -80,7 +80,7 @@ def test_packets_of_the_daemon_come_in_pieces(ball, tmp_path):
     ],
     ids=["closed", "unplugged"],
 )
-def test_a_spacemouse_that_goes_stops_the_session(ball, tmp_path, event, message):
+def test_losing_the_spacemouse_stops_the_session(ball, tmp_path, event, message):
     with daemon(ball, tmp_path, threaded=True) as (made, connection):
         wait_until(lambda: made.report().ticks > 20)
         if event is None:
@@ -94,14 +94,14 @@ def test_a_spacemouse_that_goes_stops_the_session(ball, tmp_path, event, message
         assert made.records(drain=True).flagged("device_failed")[-1]
 
 
-def test_a_daemon_that_ends_before_it_has_read_has_ended(ball, tmp_path):
+def test_a_daemon_that_ends_before_reading_is_reported(ball, tmp_path):
     with daemon(ball, tmp_path, greeted=False) as (made, connection):
         connection.close()
         with pytest.raises(rf.DeviceError, match="daemon has closed the connection"):
             made.run(1)
 
 
-def test_a_daemon_that_is_not_there_is_told(ball, tmp_path, monkeypatch):
+def test_a_missing_daemon_is_reported(ball, tmp_path, monkeypatch):
     made = session(ball, rf.SpaceMouse(socket=tmp_path / "none"))
     with pytest.raises(rf.DeviceError, match=r"daemon at .*none: No such file .* spacenavd run"):
         made.start()

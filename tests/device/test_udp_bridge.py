@@ -23,7 +23,7 @@ from bridges import bridged, session
 from moments import LONG, free_port, interrupted, wait_until
 
 
-def test_a_bridge_without_client_or_address_is_told(ball, raw):
+def test_a_bridge_without_client_or_address_is_reported(ball, raw):
     made = session(ball, rf.UdpDevice(("127.0.0.1", 0), wait=0.02))
     with pytest.raises(rf.DeviceError, match=r"no sample came to 127\.0\.0\.1:\d+ within 0\.02 s"):
         made.run(1)

@@ -52,7 +52,7 @@ def test_samples_come_in_and_wrenches_go_out(ball, raw):
         ({"max_force": None, "max_torque": None}, 12.0, math.inf),
     ],
 )
-def test_no_more_is_sent_than_a_bridge_is_for(ball, raw, limits, most, torque):
+def test_forces_of_a_bridge_are_limited(ball, raw, limits, most, torque):
     """A program that renders every packet gets 5 N at most, or the limit set by the user.
 
     The hand presses by 30 mm: 500 N/m and 2000 N/m in series are 12 N.
@@ -107,7 +107,7 @@ def damaged(client):
             yield f"{value} at {offset}", bytes(packet)
 
 
-def test_packets_that_are_none_are_counted_and_passed_over(ball, raw):
+def test_malformed_packets_are_counted_and_skipped(ball, raw):
     client = raw()
     with bridged(ball, client, silence=0.004) as (made, device):
         for name, packet in damaged(client):
@@ -125,7 +125,7 @@ def test_packets_that_are_none_are_counted_and_passed_over(ball, raw):
 
 
 @pytest.mark.parametrize("ramp", [0.0, 0.02, 0.08])
-def test_silence_takes_the_force_and_its_end_fades_it_in(ball, raw, ramp):
+def test_silence_removes_the_force_and_its_end_fades_it_in(ball, raw, ramp):
     """In 0.05 s at least: the hand has moved meanwhile."""
     client = raw()
     with bridged(ball, client, silence=0.010, ramp=ramp) as (made, _):
@@ -190,7 +190,7 @@ def test_packets_of_others_do_not_reach_the_bridge(ball, raw):
         assert not arrives(first)
 
 
-def test_what_comes_with_the_packets_of_a_new_client_is_skipped(ball, raw):
+def test_packets_beside_those_of_a_new_client_are_skipped(ball, raw):
     """Both may send in the same moment: who was first has the device."""
     first, second = raw(), raw()
     with bridged(ball, first, number=500, limits={"takeover": True}) as (made, device):
@@ -203,7 +203,7 @@ def test_what_comes_with_the_packets_of_a_new_client_is_skipped(ball, raw):
 
 
 @pytest.mark.parametrize("word", ["none", "accept", "takeover"])
-def test_another_client_follows_with_the_sessions_word_only(ball, raw, word):
+def test_another_client_needs_the_permission_of_the_session(ball, raw, word):
     first, second = raw(), raw()
     options = {"limits": {"takeover": True}} if word == "takeover" else {}
     with bridged(ball, first, number=500, **options) as (made, device):
@@ -254,7 +254,7 @@ def test_the_first_client_may_come_back_before_another(ball, raw):
 @pytest.mark.parametrize(
     ("enabled", "ramp"), [(True, 0.0), (True, 0.02), (True, 0.08), (False, 0.02)]
 )
-def test_another_hand_takes_the_object_up_where_it_is(ball, raw, enabled, ramp):
+def test_another_hand_continues_from_the_pose_of_the_object(ball, raw, enabled, ramp):
     """As after a clutch, however long the session puts up with silence; forces fade in."""
     first, second = raw(), raw()
     options = {"silence": 60.0, "ramp": ramp, "limits": {"takeover": True}}
@@ -280,7 +280,7 @@ def test_another_hand_takes_the_object_up_where_it_is(ball, raw, enabled, ramp):
         assert abs(records["energy_j"][-1] - last["energy_j"]) < 1e-3
 
 
-def test_a_client_that_is_named_stays_the_only_one(ball, raw):
+def test_a_given_client_stays_the_only_one(ball, raw):
     first, second = raw(), raw()
     with bridged(ball, first, only=first.socket.getsockname()) as (made, device):
         second.to = first.to
@@ -295,7 +295,7 @@ def test_a_client_that_is_named_stays_the_only_one(ball, raw):
         assert made.run(1).array[-1]["device_position"][2] == AWAY[2]
 
 
-def test_a_client_that_has_ended_is_noticed(ball, raw):
+def test_the_end_of_a_client_is_noticed(ball, raw):
     """The network refuses its packets; when it is back, nothing is lost, least of all the end."""
     first = raw()
 

@@ -184,7 +184,7 @@ def test_steps_are_those_of_the_plain_scheme(model, newton, rayleigh, rng):
     assert deviation(other.state.q, plain.q) > 0.01
 
 
-def test_the_damping_of_the_model_or_one_named(model, undamped):
+def test_the_damping_of_the_model_or_a_given_one_is_used(model, undamped):
     rate = model.strain_rate
     stronger = rate.truncate(R)
     q, qdot = deformation(1.0)
@@ -255,7 +255,7 @@ def test_energy_lost_is_the_power_dissipated(model):
 # --- rigid motion is not damped -----------------------------------------------------------
 
 
-def test_the_pose_does_not_know_of_the_damping(model, undamped):
+def test_the_pose_does_not_depend_on_the_damping(model, undamped):
     """Flight, turning and momenta bit for bit those of the undamped body."""
     q, qdot = deformation(1.0)
     gravity = (0.0, 0.0, -9.81)

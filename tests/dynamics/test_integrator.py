@@ -645,7 +645,7 @@ def test_steps_that_fit_the_motion_are_not_shortened():
     assert np.abs(sim.state.q).max() > 0.0
 
 
-def test_rounding_at_rest_is_no_reason_to_shorten():
+def test_rounding_at_rest_does_not_shorten_steps():
     sim = rf.ImplicitNewmark(small_model(), 0.01, damping=(20.0, 1e-3), newton_max=5, tol=0.0)
     sim.step(np.linspace(1.0, 2.0, small_model().r), n=2000)
     assert sim.report.solves == 10_000
@@ -1173,7 +1173,7 @@ def test_interruption_leaves_a_whole_number_of_steps(system):
     assert states_equal(sim.state, alone.state)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     sim = rf.ImplicitNewmark(small_model(), 1e-3)
     seen: list[tuple[int, int]] = []
     sim.step(n=2500, progress=lambda *x: seen.append(x))
@@ -1182,7 +1182,7 @@ def test_progress_is_told():
 
 
 @pytest.mark.parametrize("reduced", [True, False])
-def test_progress_callable_may_look_at_the_simulation(reduced):
+def test_progress_callable_may_read_the_simulation(reduced):
     nodes, elements = box_hexes(2, 1, 1, (0.2, 0.1, 0.1))
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e5, 0.3, 1000.0), fixed=nodes[:, 0] == 0)
     system = rf.reduce(solid, rf.modal_derivative_basis(solid, 2, 3)) if reduced else solid

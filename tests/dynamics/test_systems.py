@@ -93,7 +93,7 @@ def for_ever(sim, force: np.ndarray) -> None:
 
 @pytest.mark.parametrize("scheme", [rf.ImplicitNewmark, rf.CentralDifferences])
 @pytest.mark.parametrize("which", range(3), ids=["solid", "projected", "reduced"])
-def test_bodies_that_go_too_far_are_told(scheme, which):
+def test_displacements_beyond_the_bound_are_reported(scheme, which):
     system = three()[which]
     sim = scheme(system, 1e-5)
     with pytest.raises(rf.DivergedError, match=r"displaced by up to .* more than 30 times its"):
@@ -222,7 +222,7 @@ def test_second_order_systems_by_central_differences(with_b):
     assert np.isnan(sim.report.stable_step) == with_b
 
 
-def test_second_order_systems_refuse_what_they_do_not_have():
+def test_second_order_systems_refuse_unsupported_arguments():
     mass, stiffness, b = chain()
     system = rf.SecondOrderSystem(mass, stiffness, damping_matrix=b)
     entries = system.damping_matrix

@@ -195,7 +195,7 @@ def test_command_line_without_the_dragon(experiment, monkeypatch, capsys, tmp_pa
         (["taken"], 1, "file"),
     ],
 )
-def test_mistakes_are_told_without_a_traceback(
+def test_mistakes_are_reported_without_a_traceback(
     arguments, code, message, monkeypatch, capsys, tmp_path
 ):
     monkeypatch.setenv("REDUCEDFEM_SHARED", str(tmp_path))

@@ -106,7 +106,7 @@ def test_plot_and_command_line(experiment, tmp_path, monkeypatch, capsys):
     assert "peak memory" in text
 
 
-def test_mistakes_are_told_without_a_traceback(monkeypatch, capsys, tmp_path):
+def test_mistakes_are_reported_without_a_traceback(monkeypatch, capsys, tmp_path):
     out = ["--out", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", ["spoon_experiment.py", "--resolution", "0", *out])
     assert spoon_experiment.main() == 1

@@ -225,7 +225,7 @@ def test_the_core_refuses_malformed_loads(change, message):
         solid._core.solve_loads(tuple(loads), 1e-10, 1, 200, 10, None, 1)
 
 
-def test_progress_counts_loads_and_a_stop_is_heard():
+def test_progress_counts_loads_and_can_stop():
     solid = beam()
     loads = nodal_loads(np.array([end_load(solid, 1.0 + i) for i in range(6)]))
     calls = []

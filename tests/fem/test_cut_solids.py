@@ -342,7 +342,7 @@ BODIES = {
 
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("name", BODIES)
-def test_slivers_do_not_ring(name, order):
+def test_slivers_do_not_oscillate(name, order):
     """The highest frequency is about that of whole cubes; the mark is 1.3 times as much."""
     mesh = rf.voxelize(BODIES[name], 8, order=order)
     assert mesh.fractions.min() < 0.05

@@ -161,7 +161,7 @@ def held_at(field, shell, position, quaternion, n):
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_what_resists_is_held_and_what_does_not_follows(name):
+def test_resisting_directions_are_held_and_free_ones_follow(name):
     """4.10 with a soft coupling: springs in series where points resist, nothing elsewhere."""
     field, shell, free, kept, first = scene(name)
     k, torsion = 1.0, 2.0 * LEVER**2
@@ -209,7 +209,7 @@ def test_what_resists_is_held_and_what_does_not_follows(name):
 
 
 @pytest.mark.parametrize("name", HELD)
-def test_a_saturated_coupling_lets_go_of_what_is_free_only(name):
+def test_a_saturated_coupling_releases_free_directions_only(name):
     """4.9 and 4.10: a hand far away in all directions at once; what is free comes in a cycle."""
     field, shell, free, kept, first = scene(name)
     k, force = 500.0, 0.004
@@ -402,7 +402,7 @@ def test_a_dynamic_coupling_comes_to_rest_and_is_felt_no_stiffer(harder, near):
         assert (np.hypot(force, torque) <= np.hypot(dx, dw) * (1.0 + 1e-6)).all()
 
 
-def test_a_whole_spring_is_felt_stiffer_than_it_is_where_the_coupling_saturates():
+def test_a_linear_display_is_stiffer_than_the_spring_in_saturation():
     """No theorem there: by up to a quarter, where contact is about as soft as the coupling."""
     most = 0.0
     for n, seed in itertools.product((2, 4, 6, 8), range(3)):

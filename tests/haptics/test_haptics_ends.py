@@ -20,7 +20,7 @@ def ball():
     return ball_of(200.0, 61)
 
 
-def test_close_is_fine_from_any_state(ball):
+def test_close_works_in_any_state(ball):
     device = rf.ReplayDevice(*held(0.03))
     for begin in (lambda s: None, lambda s: s.start(), lambda s: s.run(3)):
         made = session(ball, device)
@@ -38,7 +38,7 @@ def test_close_is_fine_from_any_state(ball):
         first.start()
 
 
-def test_a_session_goes_on_after_a_stop(ball):
+def test_a_session_continues_after_a_stop(ball):
     made = session(ball, rf.ReplayDevice(*held(0.03)))
     for _ in range(3):
         made.start()
@@ -61,7 +61,7 @@ def moved_while_closed(to, quaternion=UPRIGHT, **options):
     "coupling", [COUPLING, rf.DynamicCoupling(500.0, 1.0, 0.02, 1e-5)], ids=["static", "dynamic"]
 )
 @pytest.mark.parametrize("start", [None, ((0.0, 0.0, 0.014), tuple(UPRIGHT))])
-def test_a_session_goes_on_as_after_a_clutch(ball, coupling, start):
+def test_a_session_continues_as_after_a_clutch(ball, coupling, start):
     """The hand takes up the object at its last place; its own way meanwhile pulls nothing."""
     quaternion = np.array([0.6, 0.0, 0.8, 0.0])
     hand = moved_while_closed(np.array([0.2, -0.3, 0.1]), quaternion)
@@ -132,7 +132,7 @@ def test_a_pause_of_the_process_ends_no_session():
     assert done.stdout == "stopped  True True\nTrue\nTrue True\n"
 
 
-def test_what_is_running_is_not_started_twice(ball):
+def test_a_running_session_is_not_started_twice(ball):
     made = session(ball, rf.ReplayDevice(*held(0.03)))
     with made:
         with pytest.raises(rf.InputError, match="^the session is running: stop it first$"):
@@ -169,7 +169,7 @@ def test_a_simulation_that_diverges_stops_the_session(beam):
     assert np.isfinite(simulation.state.q).all()
 
 
-def test_the_last_that_a_device_is_told_of_a_simulation_that_diverges_is_no_force(beam, ball):
+def test_a_device_receives_zero_force_after_divergence(beam, ball):
     """The force of the cycle has gone out when the simulation steps: it is taken back."""
     reduced, tree = beam
     listener = Listener()
@@ -185,7 +185,7 @@ def test_the_last_that_a_device_is_told_of_a_simulation_that_diverges_is_no_forc
     made.close()
 
 
-def test_forces_beyond_the_numbers_are_none(ball):
+def test_forces_that_overflow_are_zero(ball):
     """A contact of 1e308 N/m: its points add up to more than there are numbers."""
     listener = Listener()
     contact = rf.PenaltyContact(ball.tree, ball.field, 1e308, warm_nodes=None, max_points=None)

@@ -96,7 +96,7 @@ def border(rate):
 
 
 @pytest.mark.parametrize("rate", [250.0, 500.0, 1000.0, 2000.0])
-def test_walls_shake_where_the_held_force_says(rate):
+def test_walls_shake_above_the_limit_of_held_forces(rate):
     """The hand presses on a wall: at rest below the border that the rate sets, never above it."""
     moves = []
     for share in (0.85, 1.15):
@@ -124,7 +124,7 @@ def test_the_border_is_that_of_damping_and_rate():
 # ---- what is felt and what acts ------------------------------------------------------------------
 
 
-def test_what_is_felt_is_linear_or_what_acts():
+def test_the_hand_feels_the_linear_or_the_acting_force():
     """A saturated spring: the hand feels the linear force k e, or the force on the object."""
     coupling = rf.VirtualCoupling(500.0, 1.0, max_force=1.0)
     hand = rf.ReplayDevice([0.0, 1.0], [[0.0, 0.0, -0.01]] * 2)
@@ -147,7 +147,7 @@ def test_what_is_felt_is_linear_or_what_acts():
         session(wall(1.0), hand, coupling, render="none")
 
 
-def test_what_acts_is_felt_after_relief_too():
+def test_the_acting_force_is_felt_after_relief_too():
     """A lever: contact beside the grasp point, deeper than half of what is allowed."""
     coupling = rf.VirtualCoupling(500.0, 5.0, 2.0, 0.2, max_depth=2e-3, reach=0.1)
     hand = rf.ReplayDevice([0.0, 0.2, 1.0], [[0.03, 0, 0.001], *[[0.03, 0.01, -0.01]] * 2])
@@ -226,7 +226,7 @@ def stroke(beam, coupling, rate=1000.0, **options):
     return ran(made, int(1.4 * rate))
 
 
-def test_a_saturated_spring_that_is_felt_whole_gives_what_it_did_not_take(beam):
+def test_a_linear_display_of_a_saturated_spring_gives_energy(beam):
     """A rebound works on the object by f, on the hand by k e: at any rate, unlike a lag."""
     coupling = rf.VirtualCoupling(300.0, 1.0, max_force=0.05)
     most = {}
@@ -295,7 +295,7 @@ def test_without_a_slew_rate_forces_follow_at_once_and_a_slow_one_gives_energy()
     assert slow["energy_j"].max() > 0.05
 
 
-def test_forces_that_have_faded_out_stay_out_whatever_the_controller_would_damp():
+def test_faded_forces_stay_zero_in_spite_of_the_controller():
     """Too much has been given, and the damper would take it back: not without forces."""
     # at rest in the wall, then moved by a jerk, and slowly on
     way = [[0.0, 0.0, z] for z in (-0.01, -0.01, -0.007, -0.005)]
@@ -311,7 +311,7 @@ def test_forces_that_have_faded_out_stay_out_whatever_the_controller_would_damp(
     assert not ran(made, 20)["force"].any()
 
 
-def test_what_a_hand_does_while_the_device_is_closed_is_no_work():
+def test_motion_while_the_device_is_closed_is_no_work():
     """It is no motion of the next cycles either: the controller does not change their forces."""
     found = {}
     for passivity in (True, False):
@@ -330,7 +330,7 @@ def test_what_a_hand_does_while_the_device_is_closed_is_no_work():
     assert found[True]["force"][0, 2] > 0.1
 
 
-def test_the_controller_leaves_alone_what_is_passive(beam):
+def test_the_controller_does_not_change_passive_forces(beam):
     coupling = rf.VirtualCoupling(300.0, 1.0)
     plain = stroke(beam, coupling)
     assert plain["energy_j"].max() < 1e-6

@@ -152,7 +152,7 @@ def test_a_session_that_cannot_begin_leaves_nothing(refuse, tmp_path):
     ]
 
 
-def test_what_the_system_does_not_allow_is_said_and_the_rest_runs(refuse, tmp_path):
+def test_a_session_runs_without_privileges_and_reports_them(refuse, tmp_path):
     lines = run(
         refuse,
         """
@@ -222,7 +222,7 @@ def test_a_loop_waits_where_the_clock_of_the_schedule_cannot(refuse, tmp_path):
     )
 
 
-def test_a_cycle_that_does_not_end_is_halted_whatever_the_device(refuse, tmp_path):
+def test_a_cycle_that_does_not_end_is_halted_for_every_device(refuse, tmp_path):
     """A simulated hand takes no force from then on; one that is played has nothing to halt."""
     lines = run(
         refuse,
@@ -253,7 +253,7 @@ def test_a_cycle_that_does_not_end_is_halted_whatever_the_device(refuse, tmp_pat
     ]
 
 
-def test_a_bridge_whose_socket_fails_is_told(refuse, tmp_path):
+def test_a_bridge_whose_socket_fails_is_reported(refuse, tmp_path):
     """After each failure the socket is closed; an interrupted call is not a failure."""
     lines = run(
         refuse,
@@ -304,7 +304,7 @@ def test_a_bridge_whose_socket_fails_is_told(refuse, tmp_path):
     assert lines[9].endswith("failed: the socket: Network is down")
 
 
-def test_a_spacemouse_whose_socket_fails_is_told(refuse, tmp_path):
+def test_a_spacemouse_whose_socket_fails_is_reported(refuse, tmp_path):
     lines = run(
         refuse,
         """
@@ -349,7 +349,7 @@ def test_a_spacemouse_whose_socket_fails_is_told(refuse, tmp_path):
     )
 
 
-def test_a_disk_that_fails_is_told_and_one_that_takes_little_is_not(refuse, tmp_path):
+def test_failing_writes_are_reported_and_short_writes_are_not(refuse, tmp_path):
     """Each record is whole in the file or still available from the session."""
     lines = run(
         refuse,
@@ -443,7 +443,7 @@ def test_devices_run_out_of_memory():
 # ---- forces beyond the numbers -------------------------------------------------------------------
 
 
-def test_forces_that_are_no_numbers_on_their_way_out_stop_the_session(ball):
+def test_output_forces_that_are_not_finite_stop_the_session(ball):
     """Scaled for the device they are infinite: none goes out, and nothing after that."""
     hand = rf.ReplayDevice(*held(0.014))
     made = session(ball_of(1e4), hand, workspace=rf.Workspace(force_scale=1.7e308))

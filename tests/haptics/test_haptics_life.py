@@ -192,7 +192,7 @@ def test_the_table_has_every_public_method():
     assert public - set(METHODS) == {"contacts", "dt", "rate"}
 
 
-def test_couplings_that_are_refused_stay_what_they_were(ball):
+def test_refused_couplings_leave_the_old_one(ball):
     made = closed(ball)
     before = made.coupling
     with pytest.raises(rf.InputError, match="closed"):
@@ -237,7 +237,7 @@ def test_handlers_of_signals_run_elsewhere(ball, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at threads in /proc")
-def test_a_fork_while_another_thread_stops_the_session_waits_for_nobody():
+def test_a_fork_does_not_wait_for_a_thread_that_stops_the_session():
     """The thread that holds the session's lock does not exist in the child, to release it."""
     done = run_script(
         f"""
@@ -291,7 +291,7 @@ def test_cycles_are_counted_in_time_too(ball):
     made.close()
 
 
-def test_progress_is_told_and_may_end_it(ball):
+def test_progress_is_reported_and_may_end_it(ball):
     made = session(ball, at_rest())
     told = []
     made.run(1000, progress=lambda done, total: told.append((done, total)))
@@ -334,7 +334,7 @@ def in_another_thread(function, *arguments):
     return found[0]
 
 
-def test_cycles_made_here_are_nobody_elses(ball, tmp_path):
+def test_calls_of_other_threads_during_run_are_answered_or_refused(ball, tmp_path):
     """Calls of another thread while `run` makes cycles are answered or refused."""
     made = running(ball)
     made.stop()

@@ -128,7 +128,7 @@ def test_limits_against_a_plain_version(library, rng, ramp, silence, slew):
     assert seen & wanted == wanted
 
 
-def test_silence_and_pauses_take_the_force_at_once_whatever_the_slew_rate(library):
+def test_silence_and_pauses_remove_the_force_at_once_at_any_slew_rate(library):
     """The device may have gone; what comes back is slewed again, from zero."""
     limits = SafetySettings(math.inf, math.inf, 100.0, 1.0, 0.0, 0.01)
     for quiet, paused in ((0.02, False), (0.0, True)):
@@ -160,7 +160,7 @@ def test_silence_begins_when_it_is_longer_than_allowed(library, enabled):
     assert found == [(0, 1.0 if enabled else 0.875), (SILENT, 0.0)]
 
 
-def test_the_last_look_clamps(library):
+def test_the_last_check_clamps(library):
     """A damper of the passivity controller may have added to what was limited."""
     limits = SafetySettings(2.0, 0.5, 1.0, 1.0, 1.0, 1.0)
     for force, torque, clamped in (
@@ -177,7 +177,7 @@ def test_the_last_look_clamps(library):
         assert (state.enabled, state.ramp) == (True, 0.5)
 
 
-def test_a_damper_goes_out_no_larger_than_allowed():
+def test_a_damping_force_is_clamped_to_the_limit():
     """A hand that is thrown out of a wall, and then slower: the damper would give 2 N."""
     most = 0.5
     z = np.concatenate([np.full(100, 0.014), 0.024 + 1e-4 * np.arange(100)])
@@ -197,7 +197,7 @@ def test_a_damper_goes_out_no_larger_than_allowed():
 
 
 @pytest.mark.parametrize("largest", [1.7e308])
-def test_forces_between_which_no_step_is_finite_are_none(library, largest):
+def test_forces_whose_difference_overflows_become_zero(library, largest):
     """From one end of the numbers to the other: what is slewed would not be a number."""
     settings = SafetySettings(math.inf, math.inf, 100.0, 100.0, 0.0, 1.0)
     state = SafetyState(Wrench((-largest, 0.0, 0.0)), 1.0, 0.0, 0, True)
@@ -210,7 +210,7 @@ def test_forces_between_which_no_step_is_finite_are_none(library, largest):
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 @pytest.mark.parametrize("stage", ["first", "last"])
-def test_forces_that_are_no_numbers_are_none(library, stage, value):
+def test_forces_that_are_not_finite_become_zero(library, stage, value):
     """The coupling may give them or the passivity controller: no force, now and after it."""
     settings = endless(silence=1.0)
     for k in range(6):
@@ -317,7 +317,7 @@ def test_passivity_against_a_plain_version(library, rng, allowance, rates):
 
 
 @pytest.mark.parametrize("turning", [False, True])
-def test_half_of_the_allowance_is_given_at_constant_speed(library, turning):
+def test_constant_speed_gains_half_of_the_allowance(library, turning):
     """The other half is for what a hand does instead: E = A / 2 (1 - (1 - dt / 20 ms)^n)."""
     allowance, speed = 0.02, 0.5
     settings, state = Settings(True, allowance, 0.0, 0.0), State()
@@ -334,7 +334,7 @@ def test_half_of_the_allowance_is_given_at_constant_speed(library, turning):
 
 @pytest.mark.parametrize("share", [1.0, 0.25])
 @pytest.mark.parametrize("strong", [False, True])
-def test_dampers_take_back_what_is_beyond_half_of_the_allowance(library, share, strong):
+def test_dampers_dissipate_energy_beyond_half_of_the_allowance(library, share, strong):
     """By force, and what is left of it by torque, each up to its largest damping."""
     velocity, spin, over = np.array([0.3, -0.1, 0.2]), np.array([2.0, 1.0, -3.0]), 1e-4
     settings = Settings(True, 0.02, *((1e3, 10.0) if strong else (0.1, 1e-4)))
@@ -355,7 +355,7 @@ def test_dampers_take_back_what_is_beyond_half_of_the_allowance(library, share, 
 
 
 @pytest.mark.parametrize("slew", [math.inf, 30.0])
-def test_what_was_left_out_comes_back_slowly(library, slew):
+def test_omitted_forces_return_slowly(library, slew):
     """Within 300 ms, or no faster than the slew rate: 10 N of which nothing goes out at first."""
     rates = SafetySettings(math.inf, math.inf, slew, math.inf, 0.0, math.inf)
     settings = Settings(True, 1.0, 0.0, 0.0)

@@ -85,7 +85,7 @@ def test_records_are_taken_by_name_cycle_slice_and_mask(ball):
         records[400]
 
 
-def test_a_session_tells_what_it_is(ball):
+def test_properties_of_a_session(ball):
     hand = rf.SimulatedHand(*descent())
     made = session([ball], hand, rate=500.0)
     assert made.device is hand
@@ -117,7 +117,7 @@ def test_cycles_made_before_ctrl_c_are_kept(ball):
     made.close()
 
 
-def test_a_full_disk_is_told(tmp_path):
+def test_a_full_disk_is_reported(tmp_path):
     """Records written before the disk was full are in the file; the device is free afterwards."""
     done = run_script(
         f"""
@@ -163,7 +163,7 @@ def test_a_full_disk_is_told(tmp_path):
     ]
 
 
-def test_files_that_are_no_records_are_refused(tmp_path):
+def test_files_of_other_kinds_are_refused(tmp_path):
     other = tmp_path / "other.npy"
     np.save(other, np.zeros(3))
     for path, message in (
@@ -174,7 +174,7 @@ def test_files_that_are_no_records_are_refused(tmp_path):
             rf.HapticRecords.load(path)
 
 
-def test_a_file_that_cannot_be_written_is_told_at_the_start(ball, tmp_path):
+def test_a_file_that_cannot_be_written_is_reported_at_the_start(ball, tmp_path):
     made = session(
         ball, rf.ReplayDevice(*held(0.03)), record=tmp_path / "no folder" / "session.npy"
     )
@@ -191,7 +191,7 @@ def test_a_file_that_cannot_be_written_is_told_at_the_start(ball, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_the_report_speaks(ball):
+def test_the_report_has_a_text(ball):
     made = session(ball, rf.SimulatedHand(*descent()))
     made.run(100)
     report = made.report()

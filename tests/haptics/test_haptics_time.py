@@ -100,7 +100,7 @@ def test_periods_without_a_cycle_are_counted(world):
     assert records["late_us"][21] == pytest.approx(999.0, abs=1e-6)
 
 
-def test_pauses_of_the_machine_are_told_from_computing(world):
+def test_pauses_of_the_machine_are_distinguished_from_computing(world):
     """Cycles that take too long: one that works, one that is paused, two that are both."""
     took = np.full((20, 2), 100.0)
     took[[3, 7, 11, 15]] = (1500.0, 1400.0), (1500.0, 200.0), (3000.0, 1001.0), (3000.0, 999.0)
@@ -128,7 +128,7 @@ def test_a_pause_in_one_contact_takes_no_time_from_the_next(world):
     assert second[5] > 200.0
 
 
-def test_contact_leaves_time_for_what_follows_it(world):
+def test_contact_leaves_time_for_the_rest_of_the_cycle(world):
     """As much as that took lately: here the clock is read after it some times, for 10 us each."""
     library = world(budget=500.0)
     library.world_look(10.0)
@@ -140,7 +140,7 @@ def test_contact_leaves_time_for_what_follows_it(world):
     assert given == pytest.approx([500.0 - rest[20]] * 30, abs=1e-6)
 
 
-def test_the_hands_velocity_is_that_of_the_time_that_went_by(world):
+def test_the_hands_velocity_uses_the_elapsed_time(world):
     """A dynamic coupling, whose dampers feel it, after a pause: no blow."""
     late = np.zeros(200)
     late[100] = 120e3
@@ -299,7 +299,7 @@ def allowed(*command):
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
-def test_the_clock_goes_on_while_the_machine_is_suspended(tmp_path):
+def test_the_clock_counts_suspension_of_the_machine(tmp_path):
     """In a process for which the machine has been suspended for a day."""
     ckernels.build("clock", [ROOT / "csrc/base/clock_rt.c"], tmp_path)
     day = ["unshare", "--time", "--boottime", "86400", "--fork"]
@@ -312,7 +312,7 @@ def test_the_clock_goes_on_while_the_machine_is_suspended(tmp_path):
     assert (done.stdout, done.returncode) == ("True True\n", 0), done.stderr
 
 
-def test_the_passivity_controller_damps_by_the_time_that_went_by(world):
+def test_the_passivity_controller_damps_by_the_elapsed_time(world):
     """In 600 periods without a cycle the force that is held gives more than is allowed."""
     damping = 5.0
     library = world()
@@ -332,7 +332,7 @@ def test_the_passivity_controller_damps_by_the_time_that_went_by(world):
 
 
 @pytest.mark.parametrize("where", ["read", "pose", "write"])
-def test_after_a_failure_nothing_goes_out(world, where):
+def test_a_failure_sends_zero_force_for_good(world, where):
     """A device whose thread continues is sent zero, at once and for good."""
     library = world(ramp=RAMP)
     library.world_push(PUSH, STALL)
@@ -382,7 +382,7 @@ def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
     assert library.world_skipped() == 3
 
 
-def test_openhaptics_tells_how_late_its_scheduler_is(tmp_path):
+def test_openhaptics_reports_the_delay_of_its_scheduler(tmp_path):
     """One that naps between its calls takes longer than a period each time."""
     library = ckernels.build("mock_hd", [ROOT / "tests/support/mock_hd.c"], tmp_path)
     (REAL * 16).in_dll(library, "mock_transform")[:] = np.eye(4).ravel().tolist()

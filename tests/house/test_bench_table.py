@@ -46,7 +46,7 @@ def test_verdict(mark, ratio_mark, verdict):
     assert row.verdict == verdict
 
 
-def test_what_is_no_number_is_over():
+def test_values_that_are_not_finite_exceed_the_limit():
     assert Row("a step", float("nan"), "us", 1.0, ratio=1.0, over="dsymv").verdict == "OVER"
 
 
@@ -144,7 +144,7 @@ def test_every_benchmark_is_in_the_table():
         assert all(callable(entry) for entry in entries.values())
 
 
-def test_one_that_fails_does_not_take_the_others_along(tmp_path, monkeypatch, capfd):
+def test_a_failing_benchmark_does_not_stop_the_others(tmp_path, monkeypatch, capfd):
     (tmp_path / "bench_fake.py").write_text(FAKE)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(run, "NAMES", ("fake",))

@@ -94,7 +94,7 @@ def test_states_are_checked(world, change, message):
 
 
 @pytest.mark.parametrize("way", [name for name in CLONES if name != "clone"])
-def test_everything_else_is_copied_or_refused(world, way):
+def test_all_other_types_are_copied_or_refused(world, way):
     skin = rf.Skin(world.reduced, world.surface)
     q = [0.01, 0.02, -0.01]
     again = CLONES[way](skin)

@@ -30,7 +30,7 @@ PICTURES = {
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
-def test_there_are_notebooks():
+def test_the_list_of_notebooks_is_not_empty():
     assert {path.stem for path in NOTEBOOKS} == set(PICTURES)
 
 

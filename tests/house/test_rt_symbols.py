@@ -143,7 +143,7 @@ def escaping(text: str) -> list[str]:
     return wrong
 
 
-def test_tables_of_real_time_functions_hold_no_others():
+def test_tables_of_real_time_functions_contain_no_others():
     """Calls through pointers do not show in the objects: names ending in _rt stand for the files.
 
     Functions with such a name in a table are defined in a source that is checked above.
@@ -158,7 +158,7 @@ def test_tables_of_real_time_functions_hold_no_others():
     assert set(tables) <= set(RT_SOURCES)
 
 
-def test_functions_that_escape_are_seen():
+def test_forbidden_calls_are_found():
     law = "const rf_law_rt rf_soft_law_rt = {.respond = %s, .suit = suit_rt};"
     assert escaping(law % "respond_rt") == []
     assert escaping(law % "NULL") == []

@@ -291,14 +291,14 @@ def test_unreadable_files(tmp_path, capfd, name, content, message):
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_the_package_saves_is_no_mesh(tmp_path):
+def test_files_of_the_package_are_not_read_as_meshes(tmp_path):
     saved = tmp_path / "shell.safetensors"
     saved.write_bytes(b"something")
     with pytest.raises(rf.FileFormatError, match=r"shell.safetensors': .* no mesh .*; load\(\)"):
         rf.read_mesh(saved)
 
 
-def test_refuses_to_write_what_cannot_be_read_again(tmp_path):
+def test_meshes_that_could_not_be_read_again_are_not_written(tmp_path):
     with pytest.raises(rf.FileFormatError, match=r"cannot write .* as \.ele; known are \.veg"):
         box(8).write(tmp_path / "m.ele")
     with pytest.raises(rf.FileFormatError, match="cannot write .* as .stl"):

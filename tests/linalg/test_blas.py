@@ -145,7 +145,7 @@ def test_system_info_is_complete_and_plain():
         (("unknown", "", "SkylakeX", "AVX-512", False), "not OpenBLAS"),
     ],
 )
-def test_verdict_says_what_to_do(blas, words):
+def test_verdict_gives_advice(blas, words):
     keys = ("core", "core_vectors", "best", "best_vectors", "fallback")
     assert words in system._verdict(dict(zip(keys, blas, strict=True)))
 

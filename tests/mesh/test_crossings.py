@@ -225,7 +225,7 @@ def test_surfaces_of_the_library():
         )
 
 
-def test_surfaces_whose_triangles_have_no_normals_in_numbers():
+def test_surfaces_whose_areas_overflow():
     """At 1e80 m squares of areas overflow: triangles side by side in a plane would seem to meet."""
     vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.75, 0.75, 0], [1, 0.75, 0], [0.75, 1, 0]]
     triangles = np.array([[0, 1, 2], [3, 4, 5]])
@@ -324,7 +324,7 @@ def bounds_solid(vertices, triangles):
     return _core.surface_bounds_solid(vertices, triangles, None, 2)
 
 
-def test_what_bounds_a_solid():
+def test_boundary_of_a_solid():
     vertices, triangles = sphere(6)
     assert bounds_solid(vertices, triangles)
     assert bounds_solid(vertices, triangles[:, ::-1])
@@ -355,7 +355,7 @@ def test_what_bounds_a_solid():
     assert not bounds_solid(*ring)
 
 
-def test_where_a_ring_closes_there_is_no_wall():
+def test_a_closed_ring_has_no_wall_at_its_seam():
     """Ends that touch, with no vertex in common: 0.5 m from the outside, none from the joint."""
     field = rf.DistanceField.from_surface(rf.Surface(*c_shape()), 48)
     assert field.provenance["crossing"]
@@ -378,7 +378,7 @@ def test_all_of_many_pairs_are_found():
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-3, 3e5])
-def test_hardly_told_apart_in_floating_point(scale):
+def test_degenerate_triangles_are_decided_exactly(scale):
     """Needles folded on each other; sides on one line, the rest mirrored; the smallest numbers."""
     needles = np.array([[0, 0, 0], [1, 0, 0], [0.5, 1e-8, 0], [0.4, 1e-8, 0]]) * scale
     assert len(pairs(needles, [[0, 1, 2], [1, 0, 3]])) == 1

@@ -19,7 +19,7 @@ HEX = [[0, 1, 2, 3, 4, 5, 6, 7]]
 
 
 @pytest.mark.parametrize(("nodes", "elements", "k"), [(TET_NODES, TET, 4), (HEX_NODES, HEX, 8)])
-def test_holds_what_it_was_given(nodes, elements, k):
+def test_a_mesh_keeps_its_arguments(nodes, elements, k):
     mesh = rf.Mesh(nodes, elements, [7])
     assert mesh.n_nodes == len(nodes)
     assert mesh.n_elements == 1
@@ -68,7 +68,7 @@ def test_arrays_are_read_only_copies_that_keep_their_memory_alive():
         (-HEX_NODES, HEX, None, rf.MeshError, "element 0 is inverted .* VTK order"),
     ],
 )
-def test_refuses(nodes, elements, regions, error, message):
+def test_wrong_arguments_are_refused(nodes, elements, regions, error, message):
     with pytest.raises(error, match=message):
         rf.Mesh(nodes, elements, regions)
 

@@ -86,7 +86,7 @@ def go_all_the_way(solid: rf.Solid, k: int = 4, r: int = 8) -> None:
     assert np.abs(paths[0] - paths[1]).max() < 1e-3 * np.abs(paths[0]).max()
 
 
-def test_there_is_something_to_test():
+def test_the_list_of_meshes_is_not_empty():
     assert len(SURFACES) >= 15
     assert len(VOLUMES) >= 7
 
@@ -140,7 +140,7 @@ def test_volume(name):
 
 
 @pytest.mark.parametrize("name", INCOMPLETE)
-def test_an_incomplete_mesh_says_what_is_missing(name):
+def test_an_incomplete_mesh_names_missing_files(name):
     if not (FOLDER / name).is_file():
         pytest.skip(f"no {name}")
     with pytest.raises(rf.FileFormatError, match=INCOMPLETE[name]):

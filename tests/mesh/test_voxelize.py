@@ -292,7 +292,7 @@ def test_refuses_surfaces_without_size_or_place():
             rf.voxelize(cube(-size, size), fill=False)
 
 
-def test_progress_is_told_and_can_stop():
+def test_progress_is_reported_and_can_stop():
     told = []
     rf.voxelize(cube(0, 1), 40, progress=lambda done, total: told.append((done, total)), fill=False)
     assert told[-1][0] == told[-1][1]
@@ -349,14 +349,14 @@ def test_bodies_of_many_cells_are_of_first_order_unless_asked():
     assert rf.voxelize(part, 25, cut=False, expand=1.0, order=2).nodes_per_element == 20
 
 
-def test_cells_count_when_empty_ones_are_gone():
+def test_the_number_of_cells_excludes_empty_ones():
     """Of the four layers that a thin plate touches two are empty."""
     plate = rf.Mesh(*box_hexes(1, 1, 1, (0.2, 0.1, 0.0005))).surface()
     mesh = rf.voxelize(plate, 90)
     assert (mesh.n_elements, mesh.nodes_per_element) == (90 * 46 * 2, 20)
 
 
-def test_cells_of_first_order_that_nobody_asked_for_are_told_where_parts_are_thin():
+def test_default_first_order_of_thin_parts_is_reported():
     plate = rf.Mesh(*box_hexes(1, 1, 1, (0.2, 0.2, 0.003))).surface()
     with pytest.warns(rf.PlausibilityWarning) as caught:
         mesh = rf.voxelize(plate, 128)

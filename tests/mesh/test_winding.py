@@ -171,7 +171,7 @@ def volume(vertices, triangles):
     return np.linalg.det(vertices[triangles] - vertices.mean(axis=0)).sum() / 6
 
 
-def test_what_faces_outward_stays(rng):
+def test_outward_triangles_are_kept(rng):
     for surface in (sphere(6), (CUBE, CUBE_TRIANGLES), (CUBE, CUBE_TRIANGLES[:-2])):
         assert len(reversed_triangles(*surface)) == 0
     soup = rng.normal(size=(300, 3)), np.arange(300).reshape(-1, 3)
@@ -240,7 +240,7 @@ def test_open_parts_within_others_bound_no_cavity():
     assert volume(surface[0], turned) > volume(vertices, triangles)
 
 
-def test_one_sided_strips_are_no_trouble():
+def test_one_sided_strips_are_accepted():
     s = np.linspace(0, np.pi, 24, endpoint=False)[:, None]
     across = np.array([-0.2, 0.2])[None, :]
     radius = 1 + across * np.cos(s)

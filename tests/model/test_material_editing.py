@@ -150,7 +150,7 @@ def test_free_solids_keep_apart_from_their_rigid_motion():
         model.edit({2: rf.StVK(1e5, 0.3, 1500.0)})
 
 
-def test_threads_do_not_show():
+def test_results_do_not_depend_on_threads():
     solid = make_solid(MATERIALS)
     basis = basis_of(solid)
     before = rf.threads()

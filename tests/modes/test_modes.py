@@ -113,7 +113,7 @@ def test_rod_has_the_frequencies_of_its_equation():
         assert modes.frequencies[j] / rod - 1 == pytest.approx(phase**2 / 24, rel=0.02)
 
 
-def test_slender_beam_bends_as_euler_and_bernoulli_say():
+def test_slender_beam_has_the_frequencies_of_euler_and_bernoulli():
     """First bending frequency of a clamped beam, 1.8751^2 sqrt(EI / (rho A L^4)) / (2 pi).
 
     A hexahedron of length h in a beam one element of thickness t deep is too stiff in
@@ -323,7 +323,7 @@ def test_half_the_spectrum_of_a_large_problem_is_refused():
         matrix_modes(line, scipy.sparse.eye_array(8001), 3903)
 
 
-def test_matrices_that_are_no_such_thing():
+def test_arguments_that_are_not_sparse_matrices_are_refused():
     stiffness = grid_laplacian(5, 5, 5)
     mass = scipy.sparse.eye_array(125)
     with pytest.raises(rf.SingularMatrixError):
@@ -421,7 +421,7 @@ def test_derivatives_are_bilinear(beam):
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7])
-def test_threads_do_not_show(beam, threads):
+def test_results_do_not_depend_on_threads(beam, threads):
     """Bit for bit, with enough pairs for several blocks of right-hand sides."""
     values, frequencies, shapes = _core.linear_modes(beam._core, 12, False, None, 1)
     again = _core.linear_modes(beam._core, 12, False, None, threads)
@@ -454,7 +454,7 @@ def test_a_space_of_several_blocks(large_beam):
 
 
 @pytest.mark.parametrize("threads", [2, 5])
-def test_threads_do_not_show_in_several_blocks(large_beam, threads):
+def test_several_blocks_do_not_depend_on_threads(large_beam, threads):
     one = _core.linear_modes(large_beam._core, 6, False, None, 1)
     for a, b in zip(
         one, _core.linear_modes(large_beam._core, 6, False, None, threads), strict=True
@@ -567,7 +567,7 @@ def test_progress_ends_full(beam):
     assert sum(done == total for done, total in calls) >= 2
 
 
-def test_modes_are_a_value(beam):
+def test_modes_are_immutable(beam):
     modes = beam.linear_modes(3)
     assert repr(modes).startswith("<Modes: 3 from ")
     assert len(modes) == 3

@@ -45,7 +45,7 @@ def test_voxels_of_a_cube():
     np.testing.assert_array_equal(shell.level_counts, [8, 64, 512, 18])
 
 
-def test_normals_point_inwards_whichever_way_the_surface_faces():
+def test_normals_point_inwards_for_both_orientations_of_the_surface():
     surface = cube()
     turned = rf.Surface(surface.vertices, surface.triangles[:, ::-1])
     assert turned.volume < 0

@@ -114,7 +114,7 @@ def test_uniformity_against_plain_search():
         assert measured.gap[level] == pytest.approx(gap, rel=0.05)
 
 
-def test_uniformity_tells_bad_from_good():
+def test_uniformity_distinguishes_bad_from_good():
     """Random points, a hole, and points at one place are seen."""
     field = ball()
     good = rf.Pointshell.from_field(field, 2000, 1)
@@ -145,7 +145,7 @@ def test_uniformity_tells_bad_from_good():
     assert alone.gap[0] * alone.spacing[0] == pytest.approx(2.0, rel=1e-2)
 
 
-def test_sides_of_thin_parts_do_not_see_each_other():
+def test_sides_of_thin_parts_do_not_interact():
     plate = of_field(rf.BoxField([-0.6, -0.5, -0.04], [0.6, 0.5, 0.04]))
     # spacing larger than the thickness
     shell = rf.Pointshell.from_field(plate, 300, 1)
@@ -255,7 +255,7 @@ def test_a_sheet_without_thickness_has_normals_on_its_rim():
     assert abs((normals[:, 2] > 0).mean() - 0.5) < 0.1
 
 
-def test_levels_end_when_they_are_still():
+def test_levels_end_at_equilibrium():
     ball = rf.SphereField([0, 0, 0], 1.0)
     for still, most in ((0.05, 100), (0.0, 7), (1e-9, 3)):
         *_, rounds, motion, _ = _core.shell_create(
@@ -307,7 +307,7 @@ def test_any_number_of_threads_gives_the_same_bits():
             np.testing.assert_array_equal(getattr(other, name), getattr(made[0], name))
 
 
-def test_what_is_random_follows_rng():
+def test_random_choices_follow_rng():
     field = ball()
 
     def points(rng):
@@ -444,7 +444,7 @@ def test_each_part_gets_its_share_of_the_points():
         assert abs(np.count_nonzero(shell[0][:, 1] < 0.003) - 200.5) <= 1.5
 
 
-def test_uniformity_wants_a_surface():
+def test_uniformity_requires_a_surface():
     shell = rf.Pointshell(np.eye(3), np.eye(3))
     with pytest.raises(rf.InputTypeError, match="surface must be a Surface or a Field, got list"):
         shell.uniformity([1, 2])
@@ -523,14 +523,14 @@ def test_farthest_points_of_many():
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1e100, 1e200])
-def test_areas_beyond_the_range_of_numbers(scale):
+def test_areas_that_overflow(scale):
     vertices, triangles = balls([0, 0, 0])
     surface = (vertices * scale, triangles)
     with pytest.raises(rf.MeshError, match="m long, so areas of its triangles are beyond"):
         _core.shell_create(None, surface, 32, 30, 2, 0, 0.0, 5, 0.0, 0, None, 1)
 
 
-def test_farthest_points_of_what_is_no_list():
+def test_farthest_points_of_other_types_are_refused():
     order = rf.Pointshell.farthest_point_order
     for points, message in (
         (np.zeros((0, 3)), "points has no rows"),

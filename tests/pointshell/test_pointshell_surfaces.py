@@ -63,7 +63,7 @@ def test_closed_surfaces_are_met():
     np.testing.assert_allclose(same.normals, shell.normals, atol=1e-6)
 
 
-def test_no_field_is_made_where_none_is_needed(monkeypatch):
+def test_closed_surfaces_need_no_field(monkeypatch):
     """The points are the same; and no memory is asked for that a field would need."""
     for faces in (slice(None), slice(None, None, -1)):
         surface = rf.Surface(cube().vertices, cube().triangles[:, faces])
@@ -126,7 +126,7 @@ def on_what(surface, shell, resolution):
 
 
 @pytest.mark.parametrize("thickness", [0.3, 1e-2, 1e-6, 0.0])
-def test_parts_may_be_as_thin_as_they_like(thickness):
+def test_parts_may_be_of_any_thickness(thickness):
     """A sheet thinner than a voxel: both sides have points, with normals outwards."""
     sheet = prism([0, 0, 0], [1, 0.7, thickness])
     shell = rf.Pointshell.from_surface(sheet, 1500, 3, resolution=16)

@@ -440,7 +440,7 @@ def test_bases_that_move_fixed_nodes_are_refused():
     assert rf.reduce(solid, basis).r == 4
 
 
-def test_results_too_large_to_be_numbers_are_refused():
+def test_results_that_overflow_are_refused():
     solid = make_solid("voxels")
     model = rf.reduce(solid, held_basis(4))
     u = model.displacement(np.ones(4))
@@ -506,7 +506,7 @@ def test_wrong_coordinates_are_refused():
         ("basis", np.ones((3, 0, 3)), rf.InputError, "node"),
     ],
 )
-def test_no_model_is_made_of_wrong_parts(part, value, error, message):
+def test_wrong_parts_of_a_model_are_refused(part, value, error, message):
     """Contents of files pass the same checks as all models."""
     parts = {"basis": make_basis(3), "mass": np.eye(3), "coefficients": np.ones(35)}
     assert _core.Reduced(*parts.values()).r == 3

@@ -53,7 +53,7 @@ def ran(name):
 
 
 @pytest.mark.parametrize("name", scenes.STORIES)
-def test_scenes_meet_what_they_promise(name):
+def test_scenes_meet_their_descriptions(name):
     records, coupling, deformed = ran(name)
     assert len(records) == 10_000
     assert records["depth_m"].max() <= coupling.max_depth
@@ -111,7 +111,7 @@ def test_the_way_out_of_the_alpha_puzzle_is_free():
     assert contact.evaluate_many(0.0 * position, quaternion).touching.max() > 0
 
 
-def test_the_alpha_puzzle_is_not_to_be_cheated():
+def test_the_alpha_puzzle_has_no_shortcut():
     """Tubes that never are a radius deep in each other, and move by less a cycle, stay linked."""
     records, coupling, _ = ran("alpha-cheat")
     hand = np.linalg.norm(records["hand_position"], axis=1)
@@ -154,7 +154,7 @@ def test_a_recorded_hand_solves_the_alpha_puzzle_or_is_held(name, tmp_path):
         np.testing.assert_allclose(end[0], begin[0], atol=1e-4)
 
 
-def test_without_limits_contact_holds_by_its_stiffness():
+def test_without_limits_the_stiffness_of_contact_stops_the_object():
     """The same hand against a spring that neither saturates nor is relieved: they stay linked."""
     session = scenes.session("alpha-cheat", budget_us=0.0, **SMALL["alpha-cheat"])
     limited = session.coupling
@@ -190,7 +190,7 @@ def test_scenes_are_short(name):
 
 
 @pytest.mark.parametrize("name", ["alpha", "dragon", "hoses", "peg", "soft", "statue"])
-def test_scenes_tell_all_their_options(name):
+def test_scenes_report_all_their_options(name):
     function = getattr(scenes, name).session
     parameters = inspect.signature(function).parameters.values()
     own = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -306,7 +306,7 @@ def test_bodies_have_as_many_coordinates_as_their_modes_span():
         shapes.hand("hand", [[0.0] * 6] * 2, {})
 
 
-def test_pictures_say_why_the_hand_feels_more_than_contact():
+def test_pictures_explain_forces_above_those_of_contact():
     pytest.importorskip("matplotlib")
     records = np.zeros(20, rf.io.record_file.RECORD)
     records["time_s"] = 0.001 * np.arange(20)
@@ -316,7 +316,7 @@ def test_pictures_say_why_the_hand_feels_more_than_contact():
         assert ('render="linear"' in note) == told
 
 
-def test_pictures_tell_forces_beyond_their_axes_and_show_the_way_from_the_start():
+def test_pictures_mark_forces_beyond_their_axes_and_show_the_path_from_the_start():
     pytest.importorskip("matplotlib")
     records = np.zeros(20, rf.io.record_file.RECORD)
     records["time_s"] = 0.001 * np.arange(20)
@@ -349,7 +349,7 @@ def test_a_picture_of_no_cycles_is_refused():
             rf.HapticRecords(records[:9]).plot(max_depth=depth)
 
 
-def test_pictures_tell_what_their_red_lines_are():
+def test_pictures_explain_their_red_lines():
     pytest.importorskip("matplotlib")
     records = np.zeros(20, rf.io.record_file.RECORD)
     records["time_s"] = 0.002 * np.delete(np.arange(21), 7)
@@ -368,7 +368,7 @@ def test_pictures_tell_what_their_red_lines_are():
     plot.session_figure(records[:1])
 
 
-def test_hands_begin_at_their_scene_and_go_up_where_the_device_does():
+def test_hands_begin_at_their_scene_with_the_axes_of_the_device():
     keys = [[0.1, 0.2, 0.3, 0.0, 0.0, 1.0], [0.0] * 6]
     chosen, options = shapes.hand(None, keys, {"ramp": 0.0})
     assert chosen.duration == 10.0
@@ -445,7 +445,7 @@ def test_ctrl_c_ends_a_scene_with_its_report(capsys, monkeypatch):
     assert "deepest level" not in capsys.readouterr().out
 
 
-def test_a_device_that_is_not_there_is_told_in_one_line(capsys, monkeypatch, tmp_path):
+def test_a_missing_device_is_reported_in_one_line(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("SPNAV_SOCKET", str(tmp_path / "none"))
 
     def build(*_, **__):
@@ -459,7 +459,7 @@ def test_a_device_that_is_not_there_is_told_in_one_line(capsys, monkeypatch, tmp
     assert str(tmp_path / "none") in lines[0]
 
 
-def test_a_device_that_goes_leaves_the_report_and_the_picture(capsys, monkeypatch, tmp_path):
+def test_losing_the_device_keeps_the_report_and_the_picture(capsys, monkeypatch, tmp_path):
     pytest.importorskip("matplotlib")
     record, picture = tmp_path / "run.npy", tmp_path / "run.png"
     monkeypatch.setenv("SPNAV_SOCKET", str(tmp_path / "spnav.sock"))
@@ -508,7 +508,7 @@ def test_a_device_that_goes_leaves_the_report_and_the_picture(capsys, monkeypatc
         (["alpha", "--plot", "a.npy", "--record", "a.npy"], "are the same file"),
     ],
 )
-def test_wrong_use_is_told_in_one_line(capsys, arguments, message):
+def test_wrong_use_is_reported_in_one_line(capsys, arguments, message):
     with pytest.raises(SystemExit) as left:
         main(["haptics", *arguments])
     assert left.value.code == 2
@@ -517,7 +517,7 @@ def test_wrong_use_is_told_in_one_line(capsys, arguments, message):
     assert message in error
 
 
-def test_what_cannot_be_read_or_written_is_told_in_one_line(capsys, tmp_path):
+def test_files_that_cannot_be_read_or_written_are_reported_in_one_line(capsys, tmp_path):
     (tmp_path / "text.npy").write_text("no records")
     np.save(tmp_path / "numbers.npy", np.arange(3))
     wrong = [

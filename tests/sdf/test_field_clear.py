@@ -58,7 +58,7 @@ def some_fields(rng):
     yield rf.DistanceField(values, np.zeros(3), [0.05, 0.1, 0.2]), False
 
 
-def test_clear_balls_hold_nothing_inside(rng):
+def test_clear_balls_contain_no_inside_points(rng):
     """Brute force: of balls that are called clear no point may be inside."""
     clear = 0
     for field, _ in some_fields(rng):
@@ -74,7 +74,7 @@ def test_clear_balls_hold_nothing_inside(rng):
     assert clear > 300
 
 
-def test_slack_lasts_as_long_as_it_says(rng):
+def test_slack_is_valid_for_its_whole_motion(rng):
     """After moving and growing by less, the same test says clear again."""
     moved = 0
     for field, _ in some_fields(rng):
@@ -144,7 +144,7 @@ def test_distances_are_clear_sooner_than_any_samples(rng):
     assert _core.field_from_values(values, np.zeros(3), np.full(3, 0.1), 0.0, 1).error == np.inf
 
 
-def test_places_that_are_no_numbers_are_never_clear():
+def test_places_that_are_not_finite_are_never_clear():
     field = rf.SphereField([0, 0, 0], 1)._core
     big = 1e308
     assert (field.slack([-1, 0, 0.5, big], [0.0, 0.0, 0.5, big]) <= 0).all()

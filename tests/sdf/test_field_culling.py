@@ -114,7 +114,7 @@ def test_steep_cells_within_one_interval_of_values():
         assert slack(field, distance, 0.6 * at) > 0
 
 
-def test_outside_of_a_box_that_cuts_what_was_shrunk():
+def test_outside_of_a_box_that_cuts_a_shrunk_object():
     """Beside a side with contents as deep as 0.3 m a distance of 0.15 m is no promise."""
     values = np.full((5, 5, 5), -0.3, dtype=np.float32)
     field = rf.DistanceField(values, (-0.5, -0.5, -0.5), (0.25, 0.25, 0.25)).offset(-0.05)
@@ -183,7 +183,7 @@ def test_places_that_leave_a_box_made_larger():
     assert lasted > 10
 
 
-def test_outside_of_what_a_box_cuts():
+def test_outside_of_a_box_that_cuts_an_object():
     """In the box 0.3 m from what it holds, which ends at its side: all beyond is inside."""
     values = np.full((5, 5, 5), -0.3, dtype=np.float32)
     field = ~rf.DistanceField(values, (-0.5, -0.5, -0.5), 0.25)
@@ -193,7 +193,7 @@ def test_outside_of_what_a_box_cuts():
     assert slack(field, within, 2e-4) <= 0
 
 
-def test_outside_of_a_box_made_so_small_that_it_has_some_of_it():
+def test_outside_of_a_box_smaller_than_its_object():
     """Out at a corner of the box by a hair, with what is outside of the ball just within."""
     axis = np.linspace(-0.5, 0.5, 21)
     r = np.linalg.norm(np.stack(np.meshgrid(axis, axis, axis), axis=-1), axis=-1)

@@ -106,7 +106,7 @@ def test_a_surface_with_a_hole_has_no_interior():
 
 
 @pytest.mark.parametrize("resolution", [10, 64, 70])
-def test_what_is_open_to_one_side_of_the_grid_has_no_interior(resolution):
+def test_a_surface_open_to_one_side_of_the_grid_has_no_interior(resolution):
     """Walls lie on the sides of the grid: what is behind is reached through the border alone."""
     whole = box_surface((1.0, 1.0, 1.0))
     values = rf.Voxmap.from_surface(whole, resolution, expand=1.0).values
@@ -260,7 +260,7 @@ def test_progress_can_stop():
         rf.Voxmap.from_surface(box_surface(HALF), 200, progress=stop)
 
 
-def test_what_is_refused():
+def test_wrong_arguments_are_refused():
     made = rf.Voxmap(np.zeros((2, 2, 2), int), (0, 0, 0), 1.0)
     box = box_surface(HALF)
     shell = ball_shell(10, 0.1)

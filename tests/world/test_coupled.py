@@ -321,7 +321,7 @@ def test_without_contact_it_has_the_bits_of_the_split_cycle(beam, damped, newton
 
 
 @pytest.mark.parametrize("dynamic", [False, True])
-def test_it_ends_where_the_split_cycle_ends(beam, dynamic):
+def test_the_coupled_cycle_rests_at_the_same_state_as_the_split_one(beam, dynamic):
     """The balance of forces does not depend on how it is found."""
     reduced, tree = beam
     ends = []
@@ -339,7 +339,7 @@ def test_it_ends_where_the_split_cycle_ends(beam, dynamic):
     assert np.allclose(ends[0], ends[1], rtol=0, atol=1e-4 * np.linalg.norm(ends[0]))
 
 
-def test_it_holds_where_the_split_cycle_oscillates(beam):
+def test_the_coupled_cycle_is_stable_beyond_the_limit_of_the_split_one(beam):
     """A contact that is stiff for the mass that a slow cycle sees: 1.1 N, and 0.2 mN measured."""
     reduced, tree = beam
     swing = {}
@@ -354,7 +354,7 @@ def test_it_holds_where_the_split_cycle_oscillates(beam):
     assert swing[True] < 0.01
 
 
-def test_what_is_indefinite_is_split(beam):
+def test_indefinite_systems_are_split(beam):
     """A beam that is pressed together so far that its tangent outweighs inertia."""
     reduced, tree = beam
     h = 0.01

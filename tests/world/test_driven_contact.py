@@ -136,7 +136,7 @@ def test_steps_are_those_of_the_formula(beam):
 @pytest.mark.filterwarnings("ignore:the density is 5:reducedfem.PlausibilityWarning")
 @pytest.mark.parametrize("density", [1000.0, 5.0])
 @pytest.mark.parametrize("young", [3e3, 3e6])
-def test_what_is_pressed_comes_to_rest(young, density):
+def test_a_pressed_body_comes_to_rest(young, density):
     """With the right depth: contact is 30 times as stiff as the body."""
     model = bar(young, density)
     contact = rf.PenaltyContact(top_of(model), BALL, warm_nodes=None)
