@@ -355,7 +355,7 @@ rf_status rf_crossings_corners(const rf_surface *s, const rf_closest *c, double 
   if (side > 0.0 && !(side > 1e-70 && side < 1e70))
     return rf_fail(err, RF_ERR_MESH,
                    "the surface is %.3g m long, so areas of its triangles are beyond the range of "
-                   "numbers: where it meets itself is not found",
+                   "numbers: its self-intersections cannot be found",
                    side);
   frexp(largest, &exponent);
   RF_ALLOC(scaled, 9 * (size_t)c->n_triangles);

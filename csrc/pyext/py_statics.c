@@ -23,8 +23,8 @@ static PyObject *outcome(py_state *state, rf_status st, const rf_error *err, PyO
 const char py_solid_static_doc[] =
     "solve_static($self, force, prescribed, u0, tol, steps, max_iterations, progress, threads, "
     "halvings=0, /)\n--\n\n"
-    "Static equilibrium (u, report, None); force, prescribed and u0 may be None: zero. Where none\n"
-    "is found, u is what was reached and the third says why.";
+    "Static equilibrium (u, report, None); force, prescribed and u0 may be None: zero. On\n"
+    "failure u is the state reached, and the third is the reason.";
 PyObject *py_solid_solve_static(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   const rf_solid *s = py_solid_get(state, self);
@@ -103,8 +103,8 @@ done:
 const char py_reduced_static_doc[] =
     "solve_static($self, force, q0, tol, steps, max_iterations, progress, threads, halvings, /)\n"
     "--\n\n"
-    "Static equilibrium (q, report, None); force and q0 may be None: zero. Where none is found, q\n"
-    "is what was reached and the third says why.";
+    "Static equilibrium (q, report, None); force and q0 may be None: zero. On failure q is\n"
+    "the state reached, and the third is the reason.";
 PyObject *py_reduced_solve_static(PyObject *self, PyObject *args) {
   const rf_reduced *model = py_reduced_get(py_state_of_object(self), self);
   return model ? reduced_static(self, args, model->r, model, NULL) : NULL;
@@ -153,8 +153,8 @@ done:
 
 const char py_solid_loads_doc[] =
     "solve_loads($self, loads, tol, steps, max_iterations, halvings, progress, threads, /)\n--\n\n"
-    "Static equilibria from rest, each for itself: u (count, n, 3), and of each whether it was\n"
-    "found, the fraction of the load that was reached, iterations and shifted iterations. loads:\n"
+    "Static equilibria from rest, each for itself: u (count, n, 3), and for each the success, the\n"
+    "fraction of the load reached, iterations and shifted iterations. loads:\n"
     "(ptr, node, force, patterns, coordinates).";
 PyObject *py_solid_solve_loads(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);

@@ -77,7 +77,7 @@ def test_info_of_fields_and_pointshells(capsys, tmp_path):
         "closed.safetensors: distance field", r"samples +9 x 9 x 9 \(2.92 kB\)",
         "made +distances from a surface of 12 triangles, fast",
         "surface +closed\n", "size +0.6 x 0.6 x 0.6 m", "spacing +0.075 x 0.075 x 0.075 m",
-        "11 triangles, exact", "surface +open: inside is where its winding number",
+        "11 triangles, exact", "surface +open: inside where its winding number",
         r"samples +2 x 3 x 4 ", "made +given samples", r"from +\(1, 2, 3\) to \(1.1, 2.4, 3.9\)",
         "inside +0 samples, 0 %", "distances +1 to 1 m",
     ):  # fmt: skip

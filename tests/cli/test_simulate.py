@@ -152,7 +152,7 @@ def test_simulate_failures(capsys, model, tmp_path):
         fails(
             capsys, "simulate", tmp_path / name, *force,
             match=f"no reduced model; make one first: reducedfem reduce '?{tmp_path / name}'? "
-            f"--output '?{made}'?, with --fix where",
+            f"--output '?{made}'?, with --fix for",
         )  # fmt: skip
     fails(capsys, "simulate", "hose", *force, match="reduce hose --output hose.safetensors, with")
     (tmp_path / "some.txt").write_text("something")

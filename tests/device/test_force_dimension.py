@@ -44,7 +44,7 @@ def test_matrices_that_are_no_rotations_stop_the_session(ball, dhd, matrix):
     made = session(ball, rf.ForceDimension(library=dhd.path))
     made.run(5)
     dhd.reals("rotation", 9)[:] = matrix.ravel()
-    with pytest.raises(rf.DeviceError, match="omega.7 failed: it told a pose that is no rotation"):
+    with pytest.raises(rf.DeviceError, match="omega.7 failed: its pose is not a finite position"):
         made.run(1)
     assert let_go(dhd)
     made.close()
@@ -145,7 +145,7 @@ def test_force_dimension_that_fails_while_running_stops_the_session(ball, dhd, f
     if not failing:
         dhd.reals("rotation", 9)[:3] = [1.1, 0.0, 0.0]
     assert made.wait(LONG)
-    wanted = "the mock says no" if failing else "it told a pose that is no rotation and position"
+    wanted = "the mock says no" if failing else "its pose is not a finite position and a rotation"
     assert f"the device Force Dimension omega.7 failed: {wanted}" in made.report().failure
     assert made.records(drain=True).flagged("device_failed")[-1]
     assert let_go(dhd)
@@ -258,7 +258,7 @@ def test_library_without_error_text_still_reports(ball, dhd, hd, monkeypatch):
     hd.ints(mute=1, init_error=0x0302)
     made = session(ball, rf.OpenHaptics(library=hd.path))
     with pytest.raises(
-        rf.DeviceError, match=r"^OpenHaptics cannot open .*: it does not say why \(e"
+        rf.DeviceError, match=r"^OpenHaptics cannot open .*: it gives no reason \(e"
     ):
         made.start()
     hd.ints(init_error=0)
@@ -282,7 +282,7 @@ def test_poses_that_are_not_finite_give_no_force(ball, dhd, of, value):
             found = made.run(20).array["force"]
             assert found[-1] == pytest.approx([0.0, 0.0, FORCE], rel=1e-3)
         else:
-            with pytest.raises(rf.DeviceError, match=r"omega\.7 failed: it told a pose that is no"):
+            with pytest.raises(rf.DeviceError, match=r"omega\.7 failed: its pose is not a"):
                 made.run(1)
             assert not made.records(drain=True).array["force"][-1].any()
             assert let_go(dhd)

@@ -96,7 +96,7 @@ def test_wrong_torques_of_openhaptics_are_refused(options, message):
     ("error", "message"),
     [
         ("init_error", r"OpenHaptics cannot open the device: Device fault: the cable \(error 0x03"),
-        ("info_error", "OpenHaptics cannot tell what the device can render: Device fault"),
+        ("info_error", "OpenHaptics cannot report the limits of the device: Device fault"),
         ("start_error", "OpenHaptics cannot start its scheduler: Device fault: the cable"),
     ],
 )
@@ -119,9 +119,9 @@ def test_openhaptics_with_implausible_properties_is_refused(ball, hd, force, mon
         hd.ints(invalid=1)
     else:
         hd.reals("max_force")[0] = force
-    what = "open the device" if force is None else "tell what the device can render"
+    what = "open the device" if force is None else "report the limits of the device"
     made = session(ball, rf.OpenHaptics(library=hd.path), duration=0.02)
-    with pytest.raises(rf.DeviceError, match=f"^OpenHaptics cannot {what}: it does not say why"):
+    with pytest.raises(rf.DeviceError, match=f"^OpenHaptics cannot {what}: it gives no reason"):
         made.start()
     # as it should be, but for a stiffness that it does not tell
     hd.ints(invalid=0)
@@ -139,7 +139,7 @@ def test_openhaptics_with_implausible_properties_is_refused(ball, hd, force, mon
         ("schedule_error", "OpenHaptics cannot schedule cycles: Device fault: the cable"),
         ("read_error", r"cycle \d+: the device OpenHaptics default device failed: Device fault"),
         ("write_error", r"cycle \d+: the device OpenHaptics default device failed: Device fault"),
-        ("", r"failed: it told a pose that is no rotation and position"),
+        ("", r"failed: its pose is not a finite position and a rotation"),
     ],
 )
 def test_openhaptics_that_fails_while_running_stops_the_session(ball, hd, error, message):

@@ -76,7 +76,10 @@ def test_packets_of_the_daemon_come_in_pieces(ball, tmp_path):
     ("event", "message"),
     [
         (None, "the Spacenav daemon has closed the connection"),
-        (struct.pack("=8i", 3, 1, 0, 0, 0, 0, 0, 0), "it was unplugged, says the Spacenav daemon"),
+        (
+            struct.pack("=8i", 3, 1, 0, 0, 0, 0, 0, 0),
+            "the Spacenav daemon reports that it was unplugged",
+        ),
     ],
     ids=["closed", "unplugged"],
 )

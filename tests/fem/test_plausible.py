@@ -217,4 +217,4 @@ def test_an_open_surface_is_as_thin_as_with_its_hole_closed():
     across = [solid.summary.cells_across for solid in made]
     assert 1.0 < across[0] == pytest.approx(across[1], rel=1e-9)
     unknown = dataclasses.replace(made[0].summary, cells_across=np.inf)
-    assert "m; the surface is too open to tell how thin it is" in str(unknown)
+    assert "m; the surface is too open to measure its thickness" in str(unknown)

@@ -154,11 +154,11 @@ def exploding(beam):
 def test_a_simulation_that_diverges_stops_the_session(beam):
     """The failure is reported, no force is sent, and the last good state is kept."""
     made, simulation = exploding(beam)
-    with pytest.raises(rf.DivergedError, match=r"cycle \d+: the simulation left the finite"):
+    with pytest.raises(rf.DivergedError, match=r"cycle \d+: the simulation diverged"):
         made.run(5000)
     report = made.report()
     assert report.phase == "failed"
-    assert "left the finite numbers" in report.failure
+    assert "not finite" in report.failure
     records = made.records(drain=True)
     assert records.flagged("diverged")[-1]
     assert not records["force"][-1].any()
@@ -178,7 +178,7 @@ def test_a_device_receives_zero_force_after_divergence(beam, ball):
     simulation.reset(qdot=np.full(6, 1e308), qddot=np.zeros(6))
     made = session(contacts, listener.device, simulation=[None, simulation], coupled=False)
     told, wrenches = listener.ran(made, (0.0, 0.0, 0.014), 5000)
-    assert "left the finite numbers" in told
+    assert "not finite" in told
     assert max(wrench[2] for wrench in wrenches) > 0.1
     assert wrenches[-1] == (0.0,) * 6
     assert not made.records(drain=True)["force"][-1].any()
@@ -204,7 +204,7 @@ def test_forces_that_overflow_are_zero(ball):
 
 def test_a_failure_in_the_thread_is_raised_at_the_end(beam):
     made, _ = exploding(beam)
-    with pytest.raises(rf.DeviceError, match="left the finite numbers"), made:
+    with pytest.raises(rf.DeviceError, match="not finite"), made:
         assert made.wait(LONG)
 
 

@@ -99,7 +99,7 @@ BEING_MADE = "^`run` makes cycles of the session, in another thread or around th
 IS_CLOSED = "^the session is closed: make another one$"
 NOT_STARTED = "^the session was not started: use it in a with block, or call start$"
 NO_CYCLE = "^no cycle has ended yet: start or run the session first$"
-HAS_FAILED = "^the session has failed: cycle 0: the simulation left the finite numbers"
+HAS_FAILED = "^the session has failed: cycle 0: the simulation diverged, its values are not finite"
 IN_A_FORK = "^the session belongs to the process that made it$"
 
 

@@ -321,8 +321,8 @@ def test_only_equal_cubes_are_cut(mesh):
     for other, message in (
         (tets, "not elements of 4"),
         (mesh, "not elements of 20"),
-        (bricks, "none of equal cubes"),
-        (turned, "none of equal cubes"),
+        (bricks, "is not one of equal cubes"),
+        (turned, "is not one of equal cubes"),
     ):
         with pytest.raises(rf.MeshError, match=message):
             _core.cut(other._core, surface.vertices, surface.triangles, 2, None, 1)

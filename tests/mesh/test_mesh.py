@@ -224,8 +224,8 @@ def test_regions_replaced():
 @pytest.mark.parametrize(
     ("elements", "error", "message"),
     [
-        ([], rf.MeshError, "chooses nothing"),
-        ([False, False], rf.MeshError, "chooses nothing"),
+        ([], rf.MeshError, "selects nothing"),
+        ([False, False], rf.MeshError, "selects nothing"),
         ([True], rf.InputError, r"must have shape \(2,\), got \(1,\)"),
         ([2], rf.InputError, "has 2; allowed are 0 to 1"),
         ([-1], rf.InputError, "has -1; allowed are 0 to 1"),

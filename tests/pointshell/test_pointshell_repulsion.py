@@ -404,7 +404,7 @@ def test_progress_and_stop():
         ({"rng": -1}, rf.InputError, "rng must be between 0 and"),
         ({"rng": "x"}, rf.InputTypeError, "rng must be an int or a numpy.random.Generator"),
         ({"areas": 1}, rf.InputTypeError, "areas must be True or False"),
-        ({"field": rf.PlaneField([0, 0, 0], [0, 0, 1])}, rf.InputError, "object without end"),
+        ({"field": rf.PlaneField([0, 0, 0], [0, 0, 1])}, rf.InputError, "is unbounded"),
         ({"field": rf.SphereField([0, 0, 0], 1.0), "level_set": -2.0}, rf.InputError, "no surface"),
         ({"field": "x"}, rf.InputTypeError, "field must be a Field, got str"),
         (

@@ -453,7 +453,7 @@ def test_results_that_overflow_are_refused():
                     with pytest.raises(rf.InputError, match=rf"{name} is so large that the"):
                         method(x)
     for system, x in ((model, np.full(4, 1e200)), (solid, u * 1e200)):
-        with pytest.raises(rf.InputError, match="so large that the stiffness is no finite number"):
+        with pytest.raises(rf.InputError, match="so large that the stiffness is not finite"):
             system.stiffness(x)
     with pytest.raises(rf.InputError, match="force is so large that the reduced force"):
         model.project(1.7e308 * np.sign(model.basis[0]))

@@ -357,7 +357,7 @@ def test_boxes_around_samples_below_a_value(rng):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((rf.PlaneField([0, 0, 0], [0, 0, 1]), 4), "object without end"),
+        ((rf.PlaneField([0, 0, 0], [0, 0, 1]), 4), "is unbounded"),
         ((rf.SphereField([0, 0, 0], 1).offset(-2), 4), "nowhere negative"),
         ((rf.SphereField([0, 0, 0], 1), 0), "resolution"),
         ((rf.SphereField([0, 0, 0], 1), 4, 0.5), "expand must be at least 1, got 0.5"),

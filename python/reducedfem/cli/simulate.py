@@ -59,9 +59,9 @@ def add_to(commands: Commands) -> None:
     """Add the command and its options."""
     parser = commands.add_parser(
         "simulate",
-        help="push a reduced model and let it swing",
-        description="Push a node of a reduced model for a while, then let it swing; with "
-        "--gravity under its weight,\nand tell how far it sags at rest, also without reduction.",
+        help="push a reduced model, release it and record its motion",
+        description="Push a node of a reduced model for a while, then release it; with "
+        "--gravity under its weight,\nwith its sag at rest, also without reduction.",
         epilog="examples:\n"
         "  reducedfem simulate spoon.safetensors --at 0.17 0 0 --force 0 0 -5 --duration 0.02\n"
         "  reducedfem simulate spoon.safetensors --force 0 0 -5 --steps 500 --newton-max 10 \\\n"

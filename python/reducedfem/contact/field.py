@@ -254,7 +254,7 @@ class Field:
         return OffsetField(self, by)
 
 
-_SKIN = "pass an offset [m]: the object is then all that is within it of the surface"
+_SKIN = "pass an offset [m]: the object is then the region within that distance of the surface"
 _FARTHEST = 1e150  # squares stay finite; csrc/sdf/field.c
 
 
@@ -541,7 +541,7 @@ class DistanceField(Field, Saved):
                 raise InputError("field is nowhere negative, so there is no object; give a box")
             if not np.isfinite(corners).all():
                 raise InputError(
-                    "field has an object without end, as planes and complements have: give a box"
+                    "the object of field is unbounded, as planes and complements are: give a box"
                 )
             half = 0.5 * times * (corners[1] - corners[0]).max()
             corners = corners.mean(axis=0) + [[-half], [half]] * np.ones(3)

@@ -119,8 +119,8 @@ class RecordFile:
         if (found.st_dev, found.st_ino) != self._place or found.st_size < end:
             self.close()
             raise FileFormatError(
-                f"cannot go on in {str(self._path)!r}: it is no longer what this session wrote "
-                "there; move it elsewhere"
+                f"cannot continue {str(self._path)!r}: it is no longer the file that this session "
+                "wrote; move it elsewhere"
             )
         os.ftruncate(self.descriptor, end)  # drop an incomplete record, as of a full disk
         os.lseek(self.descriptor, end, os.SEEK_SET)
