@@ -22,7 +22,7 @@ static const double KEEP_FRESH = 0.03, KEEP_KEPT = 0.15;
 // bounds of the next step length in terms of the last: parabolas through noise mean little
 static const double SHRINK_MOST = 0.1, SHRINK_LEAST = 0.5;
 
-rf_status rf_static_check(const rf_static_settings *set, rf_error *err) {
+rf_status rf_statics_check(const rf_static_settings *set, rf_error *err) {
   if (!(isfinite(set->tolerance) && set->tolerance > 0.0))
     return rf_fail(err, RF_ERR_ARG, "tol must be finite and positive, got %g", set->tolerance);
   if (!(set->load_steps >= 1))
@@ -206,7 +206,7 @@ static rf_status balance(rf_equilibrium *e, double part, const double *x, rf_err
   memcpy(e->next, x, (size_t)e->system->n * sizeof *x);
   rf_status st = RF_OK;
   for (int64_t i = 0; i < e->system->n; ++i) e->load[i] = part * e->whole[i];
-  if (e->hooks && e->hooks->begin) st = e->hooks->begin(e, part, e->next, err);
+  if (e->hooks && e->hooks->begin) st = e->hooks->begin(e, part, e->next);
   if (st < 0 || !rf_system_moves(e->system)) return st;
   st = iterate(e);
   return st < 0 || !e->hooks || !e->hooks->accept ? st : e->hooks->accept(e, e->next, err);

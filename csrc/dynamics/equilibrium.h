@@ -23,7 +23,7 @@ typedef struct rf_equilibrium rf_equilibrium;
 // Extensions of a kind of system.  Both are nullable.
 typedef struct rf_equilibrium_hooks {
   // Moves x, the last equilibrium, to where the search for the next one begins, under e->load.
-  rf_status (*begin)(rf_equilibrium *e, double part, double *x, rf_error *err);
+  rf_status (*begin)(rf_equilibrium *e, double part, double *x);
   // Rejects an equilibrium x by RF_ERR_NO_CONVERGENCE.
   rf_status (*accept)(const rf_equilibrium *e, const double *x, rf_error *err);
 } rf_equilibrium_hooks;
@@ -57,7 +57,7 @@ RF_MUST_CHECK rf_status rf_equilibrium_create(rf_system *system, const rf_equili
                                               void *context, rf_equilibrium **out, rf_error *err);
 void rf_equilibrium_free(rf_equilibrium *e);  // NULL is allowed
 
-RF_MUST_CHECK rf_status rf_static_check(const rf_static_settings *set, rf_error *err);
+RF_MUST_CHECK rf_status rf_statics_check(const rf_static_settings *set, rf_error *err);
 
 // From the start value x (n) to the solution under `load` (n).  e->at_rest is set.  On every
 // failure x holds the last equilibrium, or the start value if there was none; the text of

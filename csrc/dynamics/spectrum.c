@@ -58,8 +58,8 @@ done:
   return st;
 }
 
-rf_status rf_reduced_eigenvalues(const rf_reduced *model, const double *q, double *values,
-                                 rf_error *err) {
+rf_status rf_spectrum_reduced(const rf_reduced *model, const double *q, double *values,
+                              rf_error *err) {
   rf_status st = RF_OK;
   double *stiffness = NULL;
   RF_ALLOC(stiffness, model->r * model->r);
@@ -83,7 +83,7 @@ static rf_status check_damping(double stiff, rf_error *err) {
   return rf_fail(err, RF_ERR_ARG, "damping[1] must be finite and >= 0, got %g", stiff);
 }
 
-rf_status rf_reduced_stable_step(const rf_reduced *model, const double *q, double damping_stiff,
+rf_status rf_stable_step_reduced(const rf_reduced *model, const double *q, double damping_stiff,
                                  const rf_damping *strain_rate, double *step, rf_error *err) {
   rf_status st = RF_OK;
   const int32_t r = model->r;
@@ -97,7 +97,7 @@ rf_status rf_reduced_stable_step(const rf_reduced *model, const double *q, doubl
     RF_TRY(eigenvalues(r, model->mass, damping, values, err));
     rate = values[r - 1];
   }
-  RF_TRY(rf_reduced_eigenvalues(model, q, values, err));
+  RF_TRY(rf_spectrum_reduced(model, q, values, err));
   const double highest = values[r - 1];
   *step = stable_step(highest, damping_stiff * fmax(highest, 0.0) + rate);
 done:
@@ -106,7 +106,7 @@ done:
   return st;
 }
 
-rf_status rf_projected_stable_step(const rf_projected *model, const rf_run *run, const double *q,
+rf_status rf_stable_step_projected(const rf_projected *model, const rf_run *run, const double *q,
                                    double damping_stiff, const double *viscosity, double *step,
                                    rf_error *err) {
   rf_status st = RF_OK;
@@ -136,7 +136,7 @@ done:
   return st;
 }
 
-rf_status rf_matrices_stable_step(const rf_csc *mass, const rf_csc *stiffness, const rf_run *run,
+rf_status rf_stable_step_matrices(const rf_csc *mass, const rf_csc *stiffness, const rf_run *run,
                                   double damping_stiff, double *step, rf_error *err) {
   rf_status st = RF_OK;
   rf_modes_matrices *swapped = NULL;
@@ -163,7 +163,7 @@ static rf_status highest_rate(const rf_solid *solid, const rf_run *run, const do
   return st;
 }
 
-rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run, const double *u,
+rf_status rf_stable_step_solid(const rf_solid *solid, const rf_run *run, const double *u,
                                double damping_stiff, const double *viscosity, double *step,
                                rf_error *err) {
   rf_status st = RF_OK;

@@ -14,27 +14,27 @@
 #include "polynomial/damping.h"
 
 // Eigenvalues of  K~(q) x = lambda M~ x, ascending (r); q NULL: rest.
-RF_MUST_CHECK rf_status rf_reduced_eigenvalues(const rf_reduced *model, const double *q,
-                                               double *values, rf_error *err);
+RF_MUST_CHECK rf_status rf_spectrum_reduced(const rf_reduced *model, const double *q,
+                                            double *values, rf_error *err);
 
 // The stable step at q (NULL: rest) with stiffness and strain-rate damping (NULL: none), whose
 // highest rate delta is added to c, as if it were that of the same mode: on the safe side.
-RF_MUST_CHECK rf_status rf_reduced_stable_step(const rf_reduced *model, const double *q,
+RF_MUST_CHECK rf_status rf_stable_step_reduced(const rf_reduced *model, const double *q,
                                                double damping_stiff, const rf_damping *strain_rate,
                                                double *step, rf_error *err);
 
 // The stable step at u (NULL: rest) likewise.  With the lumped mass it uses
 // rf_solid_highest_bound, a guarantee for the linear system there; with the consistent mass it uses
 // rf_solid_highest plus 2 % for the error of that estimate.
-RF_MUST_CHECK rf_status rf_solid_stable_step(const rf_solid *solid, const rf_run *run,
+RF_MUST_CHECK rf_status rf_stable_step_solid(const rf_solid *solid, const rf_run *run,
                                              const double *u, double damping_stiff,
                                              const double *viscosity, double *step, rf_error *err);
-RF_MUST_CHECK rf_status rf_projected_stable_step(const rf_projected *model, const rf_run *run,
+RF_MUST_CHECK rf_status rf_stable_step_projected(const rf_projected *model, const rf_run *run,
                                                  const double *q, double damping_stiff,
                                                  const double *viscosity, double *step,
                                                  rf_error *err);
 // Of constant matrices, lower triangles; of stiffness damping only.
-RF_MUST_CHECK rf_status rf_matrices_stable_step(const rf_csc *mass, const rf_csc *stiffness,
+RF_MUST_CHECK rf_status rf_stable_step_matrices(const rf_csc *mass, const rf_csc *stiffness,
                                                 const rf_run *run, double damping_stiff,
                                                 double *step, rf_error *err);
 

@@ -31,25 +31,26 @@ typedef struct rf_static_report {
 // R(u) = force on free DOFs, u = prescribed on the fixed ones (nullable: zero).  u (n, 3) is the
 // start value on entry and the solution on return; on failure it is the last converged load step,
 // or the start value if there is none.
-RF_MUST_CHECK rf_status rf_solid_solve_static(const rf_solid *solid, const rf_run *run,
-                                              const rf_static_settings *set, const double *force,
-                                              const double *prescribed, double *u,
-                                              rf_static_report *report, rf_error *err);
+RF_MUST_CHECK rf_status rf_statics_solve_solid(const rf_solid *solid, const rf_run *run,
+                                               const rf_static_settings *set, const double *force,
+                                               const double *prescribed, double *u,
+                                               rf_static_report *report, rf_error *err);
 // The same for the force (r) and the coordinates q (r).
-RF_MUST_CHECK rf_status rf_reduced_solve_static(const rf_reduced *model, const rf_run *run,
-                                                const rf_static_settings *set, const double *force,
-                                                double *q, rf_static_report *report, rf_error *err);
-RF_MUST_CHECK rf_status rf_projected_solve_static(const rf_projected *model, const rf_run *run,
-                                                  const rf_static_settings *set,
-                                                  const double *force, double *q,
-                                                  rf_static_report *report, rf_error *err);
+RF_MUST_CHECK rf_status rf_statics_solve_reduced(const rf_reduced *model, const rf_run *run,
+                                                 const rf_static_settings *set, const double *force,
+                                                 double *q, rf_static_report *report,
+                                                 rf_error *err);
+RF_MUST_CHECK rf_status rf_statics_solve_projected(const rf_projected *model, const rf_run *run,
+                                                   const rf_static_settings *set,
+                                                   const double *force, double *q,
+                                                   rf_static_report *report, rf_error *err);
 
 // Scratch of several solutions of one solid, whose pattern is analysed once.  One thread at a time.
 typedef struct rf_statics rf_statics;
 RF_MUST_CHECK rf_status rf_statics_create(const rf_solid *solid, rf_statics **out, rf_error *err);
 void rf_statics_free(rf_statics *w);  // NULL is allowed
 
-// As rf_solid_solve_static.
+// As rf_statics_solve_solid.
 RF_MUST_CHECK rf_status rf_statics_solve(rf_statics *w, const rf_run *run,
                                          const rf_static_settings *set, const double *force,
                                          const double *prescribed, double *u,

@@ -10,7 +10,7 @@ static rf_status check(int32_t r, const rf_static_settings *set, const double *f
     if (!(isfinite(force[i]) && isfinite(q[i])))
       return rf_fail(err, RF_ERR_ARG, "force[%d] is %g and q0[%d] is %g; both must be finite", i,
                      force[i], i, q[i]);
-  return rf_static_check(set, err);
+  return rf_statics_check(set, err);
 }
 
 // Takes the system over.
@@ -27,9 +27,9 @@ static rf_status solve(rf_system *system, const rf_run *run, const rf_static_set
 
 static const rf_system_damping UNDAMPED = {0};
 
-rf_status rf_reduced_solve_static(const rf_reduced *model, const rf_run *run,
-                                  const rf_static_settings *set, const double *force, double *q,
-                                  rf_static_report *report, rf_error *err) {
+rf_status rf_statics_solve_reduced(const rf_reduced *model, const rf_run *run,
+                                   const rf_static_settings *set, const double *force, double *q,
+                                   rf_static_report *report, rf_error *err) {
   rf_system *system;
   memset(report, 0, sizeof *report);
   rf_status st = check(model->r, set, force, q, err);
@@ -37,9 +37,9 @@ rf_status rf_reduced_solve_static(const rf_reduced *model, const rf_run *run,
   return st < 0 ? st : solve(system, run, set, force, q, report, err);
 }
 
-rf_status rf_projected_solve_static(const rf_projected *model, const rf_run *run,
-                                    const rf_static_settings *set, const double *force, double *q,
-                                    rf_static_report *report, rf_error *err) {
+rf_status rf_statics_solve_projected(const rf_projected *model, const rf_run *run,
+                                     const rf_static_settings *set, const double *force, double *q,
+                                     rf_static_report *report, rf_error *err) {
   rf_system *system;
   memset(report, 0, sizeof *report);
   rf_status st = check(model->r, set, force, q, err);

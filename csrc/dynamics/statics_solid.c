@@ -14,7 +14,7 @@ struct rf_statics {
 };
 
 // Adds to u its linear response to moving the fixed nodes by w->move and to the new load.
-static rf_status predict(rf_equilibrium *e, double *u, rf_error *err) {
+static rf_status predict(rf_equilibrium *e, double *u) {
   rf_statics *w = e->context;
   rf_system *s = e->system;
   rf_status st = RF_OK;
@@ -31,7 +31,7 @@ done:
 }
 
 // The fixed nodes move the same part of the way from their start to their prescribed places.
-static rf_status begin(rf_equilibrium *e, double part, double *u, rf_error *err) {
+static rf_status begin(rf_equilibrium *e, double part, double *u) {
   rf_statics *w = e->context;
   const rf_solid *s = w->solid;
   double moved = 0.0;
@@ -42,7 +42,7 @@ static rf_status begin(rf_equilibrium *e, double part, double *u, rf_error *err)
       w->move[i] = part < 1.0 ? w->start[i] + part * (end - w->start[i]) - u[i] : end - u[i];
       moved = fmax(moved, fabs(w->move[i]));
     }
-  if (s->n_free > 0) return moved > 0.0 ? predict(e, u, err) : RF_OK;
+  if (s->n_free > 0) return moved > 0.0 ? predict(e, u) : RF_OK;
   for (int64_t i = 0; i < e->system->n; ++i) u[i] += w->move[i];
   return RF_OK;
 }
@@ -59,7 +59,7 @@ static const rf_equilibrium_hooks HOOKS = {.begin = begin, .accept = accept};
 
 static rf_status check(const rf_solid *s, const rf_static_settings *set, const double *force,
                        const double *prescribed, const double *u, rf_error *err) {
-  const rf_status st = rf_static_check(set, err);
+  const rf_status st = rf_statics_check(set, err);
   if (st < 0) return st;
   const double *const all[3] = {force, prescribed, u};
   const char *const name[3] = {"force", "prescribed", "u0"};
@@ -116,9 +116,10 @@ rf_status rf_statics_solve(rf_statics *w, const rf_run *run, const rf_static_set
   return rf_equilibrium_solve(e, run, set, force, u, report, err);
 }
 
-rf_status rf_solid_solve_static(const rf_solid *s, const rf_run *run, const rf_static_settings *set,
-                                const double *force, const double *prescribed, double *u,
-                                rf_static_report *report, rf_error *err) {
+rf_status rf_statics_solve_solid(const rf_solid *s, const rf_run *run,
+                                 const rf_static_settings *set, const double *force,
+                                 const double *prescribed, double *u, rf_static_report *report,
+                                 rf_error *err) {
   rf_status st = RF_OK;
   rf_statics *w = NULL;
   memset(report, 0, sizeof *report);

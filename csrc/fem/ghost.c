@@ -104,9 +104,9 @@ static void normal_derivatives(rf_element_type type, int axis, int side, const d
   xi[(axis + 1) % 3] = tangential[0];
   xi[(axis + 2) % 3] = tangential[1];
   xi[axis] = -1.0;
-  rf_shape_at(type, xi, unused, low);
+  rf_reference_shape(type, xi, unused, low);
   xi[axis] = 1.0;
-  rf_shape_at(type, xi, unused, high);
+  rf_reference_shape(type, xi, unused, high);
   for (int a = 0; a < (int)type; ++a) {
     first[a] = side > 0 ? high[a][axis] : low[a][axis];
     second[a] = 0.5 * (high[a][axis] - low[a][axis]);

@@ -138,7 +138,7 @@ rf_status rf_shape_tables(rf_element_type type, rf_points points, const double *
   if (type == RF_TET4) return tet_tables(x, element, gradient, volume, product, err);
   if (product) memset(product, 0, (size_t)(nodes * nodes) * sizeof *product);
   for (int32_t g = 0; g < points.count; ++g) {
-    rf_shape_at(type, points.xi + 3 * (int64_t)g, shape, local);
+    rf_reference_shape(type, points.xi + 3 * (int64_t)g, shape, local);
     double *to = gradient ? gradient + 3 * (int64_t)nodes * g : unused;
     const double det = point_gradients(nodes, x, local, to);
     if (!(isfinite(det) && det > 0.0)) return refuse_jacobian(element, g, det, err);

@@ -1,9 +1,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "coupling/step_rt.h"
 #include "haptic/safety.h"
 #include "linalg/vec3.h"
+#include "render/step_rt.h"
 
 // shortest fade after a pause, a silence or a takeover
 static const double RESUME_S = 0.05;

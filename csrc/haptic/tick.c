@@ -14,33 +14,6 @@ void rf_tick_name(int32_t k, char name[RF_TICK_NAME]) {
     (void)snprintf(name, RF_TICK_NAME, "the simulation of contact %d", (int)k);
 }
 
-// Copies a simulation with its state and counts its steps in a cycle; k: of a contact; negative: of
-// the field object
-static rf_status copy_simulation(const rf_motion *from, int32_t k, double dt_s, rf_motion **out,
-                                 int64_t *steps, rf_error *err) {
-  const double ratio = dt_s / from->set.dt_s;
-  const double whole = round(ratio);
-  if (!(whole >= 1.0 && whole < 1e6 && fabs(ratio - whole) < 1e-6 * whole))
-    return rf_fail(err, RF_ERR_ARG,
-                   "a simulation has steps of %g s, of which no whole number makes a cycle of %g s",
-                   from->set.dt_s, dt_s);
-  *steps = (int64_t)whole;
-  const rf_status st = rf_motion_clone(from, NULL, out, err);
-  if (st < 0) return st;
-  // its first step would end the session, after a force on the hand from this state
-  const double displaced = from->system->operations->farthest(from->system, from->q);
-  if (rf_motion_far_rt(from, displaced)) {
-    char name[RF_TICK_NAME];
-    rf_tick_name(k, name);
-    return rf_fail(err, RF_ERR_ARG,
-                   "%s displaces its body by up to %.3g m, more than %g times its length of %.3g "
-                   "m: reset it",
-                   name, displaced, RF_MOTION_FARTHEST, from->system->length_m);
-  }
-  (*out)->bounded = true;
-  return RF_OK;
-}
-
 static rf_status check(const rf_tick_settings *set, int32_t n_contacts, rf_error *err) {
   if (!(isfinite(set->dt_s) && set->dt_s > 0.0))
     return rf_fail(err, RF_ERR_ARG, "dt must be positive and finite, got %g", set->dt_s);
@@ -60,19 +33,77 @@ static rf_status check(const rf_tick_settings *set, int32_t n_contacts, rf_error
   return st;
 }
 
-// Prepares the joint solve; does nothing if no object deforms.
-static rf_status couple(rf_tick *t, rf_error *err) {
-  rf_motion *shells[RF_TICK_MOST_CONTACTS];
-  int64_t steps[RF_TICK_MOST_CONTACTS];
-  bool any = t->field != NULL;
-  for (int32_t k = 0; k < t->n_parts; ++k) {
-    shells[k] = t->part[k].shell;
-    steps[k] = t->part[k].steps;
-    any = any || shells[k];
+// Checks contact k, with the simulations of its shell and of the field object (nullable).
+static rf_status check_contact(const rf_tick_contact *contacts, int32_t k, const rf_motion *field,
+                               rf_error *err) {
+  const rf_contact *contact = contacts[k].contact;
+  const rf_motion *shell = contacts[k].shell;
+  const int32_t r = rf_contact_coordinates(contact),
+                of_field = rf_contact_field_coordinates(contact);
+  double grasp[3], first[3];
+  rf_contact_grasp(contacts[0].contact, first);
+  rf_contact_grasp(contact, grasp);
+  if (memcmp(grasp, first, sizeof grasp) != 0)
+    return rf_fail(
+        err, RF_ERR_ARG,
+        "contact %d has the grasp point (%g, %g, %g), contact 0 (%g, %g, %g): the object "
+        "is held at one point",
+        (int)k, grasp[0], grasp[1], grasp[2], first[0], first[1], first[2]);
+  if (shell && shell->n != r)
+    return rf_fail(err, RF_ERR_ARG,
+                   "the simulation of contact %d has %d reduced coordinates, its shell has %d",
+                   (int)k, (int)shell->n, (int)r);
+  if (of_field != 0 && of_field != (field ? field->n : 0))
+    return rf_fail(err, RF_ERR_ARG,
+                   "the field of contact %d has %d reduced coordinates, its simulation has %d",
+                   (int)k, (int)of_field, (int)(field ? field->n : 0));
+  return RF_OK;
+}
+
+static rf_status check_field(const rf_tick_contact *contacts, int32_t n, const rf_motion *field,
+                             rf_error *err) {
+  for (int32_t k = 0; field && k < n; ++k)
+    if (rf_contact_field_coordinates(contacts[k].contact) == 0)
+      return rf_fail(err, RF_ERR_ARG,
+                     "field_simulation is given, but the field of contact %d does not deform: it "
+                     "takes a DeformedField",
+                     (int)k);
+  return RF_OK;
+}
+
+// Adds a body; k: with the shell of that contact, at rest in the world; negative: the field object.
+static rf_status add_body(rf_tick *t, int32_t k, const rf_motion *motion, const double *reference,
+                          rf_body **out, rf_error *err) {
+  char name[RF_TICK_NAME];
+  rf_body_settings set = {.name = name, .pose = {.quaternion = {1.0}}, .motion = motion};
+  rf_tick_name(k, name);
+  set.kind = k < 0 ? "held" : motion ? "reduced" : "fixed";
+  if (reference) memcpy(set.reference_m, reference, sizeof set.reference_m);
+  return rf_world_add_body(t->world, &set, out, err);
+}
+
+static rf_status fill_world(rf_tick *t, int32_t n, const rf_tick_contact *contacts,
+                            const rf_motion *field, rf_error *err) {
+  const rf_world_settings set = {.dt_s = t->set.dt_s, .most_bodies = n + 1, .most_pairs = n};
+  rf_status st = RF_OK;
+  rf_body *shell[RF_TICK_MOST_CONTACTS];
+  rf_pair *pair;
+  double grasp[3];
+  bool any = field != NULL;
+  rf_contact_grasp(contacts[0].contact, grasp);
+  RF_TRY(rf_world_create(&set, &t->world, err));
+  for (int32_t k = 0; k < n; ++k) {
+    RF_TRY(check_contact(contacts, k, field, err));
+    RF_TRY(add_body(t, k, contacts[k].shell, NULL, &shell[k], err));
+    any = any || contacts[k].shell;
   }
-  return any ? rf_coupled_create(t->set.dt_s, t->n_parts, shells, steps, t->field, t->field_steps,
-                                 &t->coupled, err)
-             : RF_OK;
+  RF_TRY(check_field(contacts, n, field, err));
+  RF_TRY(add_body(t, -1, field, grasp, &t->object, err));
+  for (int32_t k = 0; k < n; ++k)
+    RF_TRY(rf_world_add_pair(t->world, contacts[k].contact, shell[k], t->object, &pair, err));
+  RF_TRY(rf_world_solve_by(t->world, t->set.coupled && any ? "coupled" : "split", err));
+done:
+  return st;
 }
 
 rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
@@ -83,54 +114,7 @@ rf_status rf_tick_create(const rf_tick_settings *set, int32_t n_contacts,
   rf_tick *t = NULL;
   RF_ALLOC(t, 1);
   t->set = *set;
-  t->n_parts = n_contacts;
-  rf_contact_grasp(contacts[0].contact, t->grasp_m);
-  for (int32_t k = 0; k < n_contacts; ++k) {
-    rf_tick_part *part = &t->part[k];
-    const rf_contact *contact = contacts[k].contact;
-    const int32_t r = rf_contact_coordinates(contact);
-    const int32_t of_field = rf_contact_field_coordinates(contact);
-    double grasp[3];
-    rf_contact_grasp(contact, grasp);
-    if (memcmp(grasp, t->grasp_m, sizeof grasp) != 0) {
-      st = rf_fail(
-          err, RF_ERR_ARG,
-          "contact %d has the grasp point (%g, %g, %g), contact 0 (%g, %g, %g): the object "
-          "is held at one point",
-          (int)k, grasp[0], grasp[1], grasp[2], t->grasp_m[0], t->grasp_m[1], t->grasp_m[2]);
-      goto done;
-    }
-    if (contacts[k].shell && contacts[k].shell->n != r) {
-      st = rf_fail(err, RF_ERR_ARG,
-                   "the simulation of contact %d has %d reduced coordinates, its shell has %d",
-                   (int)k, (int)contacts[k].shell->n, (int)r);
-      goto done;
-    }
-    if (of_field != 0 && of_field != (field ? field->n : 0)) {
-      st = rf_fail(err, RF_ERR_ARG,
-                   "the field of contact %d has %d reduced coordinates, its simulation has %d",
-                   (int)k, (int)of_field, (int)(field ? field->n : 0));
-      goto done;
-    }
-    RF_TRY(rf_contact_copy(contact, &part->contact, err));
-    if (contacts[k].shell)
-      RF_TRY(copy_simulation(contacts[k].shell, k, set->dt_s, &part->shell, &part->steps, err));
-    RF_ALLOC(part->reduced, r + 1);
-  }
-  if (field) {
-    RF_TRY(copy_simulation(field, -1, set->dt_s, &t->field, &t->field_steps, err));
-    RF_ALLOC(t->field_reduced, field->n);
-    RF_ALLOC(t->field_sum, field->n);
-  }
-  for (int32_t k = 0; field && k < n_contacts; ++k) {
-    if (rf_contact_field_coordinates(contacts[k].contact) != 0) continue;
-    st = rf_fail(err, RF_ERR_ARG,
-                 "field_simulation is given, but the field of contact %d does not deform: it takes "
-                 "a DeformedField",
-                 (int)k);
-    goto done;
-  }
-  if (set->coupled) RF_TRY(couple(t, err));
+  RF_TRY(fill_world(t, n_contacts, contacts, field, err));
   rf_tick_set_coupling_rt(t, set);
   rf_tick_recentre_rt(t);
   rf_tick_begin_rt(t);
@@ -144,19 +128,11 @@ done:
 
 void rf_tick_free(rf_tick *t) {
   if (!t) return;
-  for (int32_t k = 0; k < t->n_parts; ++k) {
-    rf_contact_free(t->part[k].contact);
-    rf_motion_free(t->part[k].shell);
-    rf_free(t->part[k].reduced);
-  }
-  rf_coupled_free(t->coupled);
-  rf_motion_free(t->field);
-  rf_free(t->field_reduced);
-  rf_free(t->field_sum);
+  rf_world_free(t->world);
   rf_free(t);
 }
 
 const rf_motion *rf_tick_simulation(const rf_tick *t, int32_t k) {
-  if (k < 0) return t->field;
-  return k < t->n_parts ? t->part[k].shell : NULL;
+  if (k < 0) return t->object->motion;
+  return k < t->world->n_pairs ? rf_tick_shell_rt(t, k)->motion : NULL;
 }

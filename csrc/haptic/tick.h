@@ -10,7 +10,7 @@
 // own, at rest or deforming, all with the same field object and the same grasp point.
 //
 // With `coupled` the object's motion and the steps of all deforming bodies are solved for together
-// (haptic/coupled.h).  In a split cycle, as in B07, the object moves against fixed shells, which
+// (world/coupled.h).  In a split cycle, as in B07, the object moves against fixed shells, which
 // then step under the forces from before that motion.
 //
 // The force on the hand is -k e, e from the object to the manipulandum, as in B07 4.9, while the
@@ -29,22 +29,21 @@
 
 #include "base/status.h"
 #include "contact/contact.h"
-#include "coupling/dynamic_coupling.h"
-#include "coupling/virtual_coupling.h"
-#include "coupling/workspace.h"
 #include "device/device.h"
 #include "dynamics/motion.h"
-#include "haptic/coupled.h"
 #include "haptic/passivity.h"
 #include "haptic/safety.h"
+#include "render/dynamic_coupling.h"
+#include "render/virtual_coupling.h"
+#include "render/workspace.h"
 
-enum { RF_TICK_MOST_CONTACTS = RF_COUPLED_MOST_PARTS };
+enum { RF_TICK_MOST_CONTACTS = 16 };
 
 typedef struct rf_tick_settings {
   double dt_s;                    // length of a cycle
   double budget_us;               // computing time in a cycle; 0: contacts keep their own budgets
   bool dynamic;                   // uses `dynamics`; false: `coupling`
-  bool coupled;                   // object and bodies in one solve (haptic/coupled.h)
+  bool coupled;                   // object and bodies in one solve (world/coupled.h)
   bool saturated;                 // the hand gets the opposite of the force on the object
   bool suited;                    // adapts contacts with an automatic stiffness to the coupling
   rf_coupling_settings coupling;  // static coupling

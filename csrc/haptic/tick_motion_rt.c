@@ -28,22 +28,22 @@ static rf_status couple(rf_tick *t, const rf_pose *before, double elapsed_s,
   } else {
     st = rf_coupling_step_rt(set, hand, load, &t->coupling.coupling, report);
   }
-  if (st >= 0) rf_hold_rt(set, hand, &start, load, &t->hold, &t->coupling.coupling, moving, report);
+  if (st >= 0)
+    rf_depth_limit_rt(set, hand, &start, load, &t->limit, &t->coupling.coupling, moving, report);
   return st;
 }
 
-// Sets `together` if the cycle is coupled: `load` then includes the responses of all bodies.
+// Condenses the load if the cycle is coupled: it then includes the responses of all bodies.
 static rf_status condense(rf_tick *t, bool again, const rf_pose *before, rf_coupling_load *load,
-                          bool *together, rf_tick_record *out) {
-  *together = false;
-  if (!t->coupled) return RF_OK;
-  double *forces[RF_TICK_MOST_CONTACTS];
-  for (int32_t k = 0; k < t->n_parts; ++k) forces[k] = t->part[k].reduced;
+                          rf_tick_record *out) {
+  double wrench[6];
+  const rf_status st = rf_world_condense_rt(t->world, t->object, again, wrench, load->gradient);
+  if (st == RF_ERR_SINGULAR) out->flags |= RF_TICK_SPLIT;
+  if (!t->world->joint) return st == RF_ERR_SINGULAR ? RF_OK : st;
+  memcpy(load->force_n, wrench, sizeof load->force_n);
+  memcpy(load->torque_nm, wrench + 3, sizeof load->torque_nm);
   velocity_of(before, &t->workspace.manipulandum, 1.0, load->led);
-  const rf_status st = rf_coupled_condense_rt(t->coupled, again, forces, t->field_sum, load);
-  *together = st >= 0;
-  if (st != RF_ERR_SINGULAR) return st;
-  out->flags |= RF_TICK_SPLIT;
+  load->condensed = true;
   return RF_OK;
 }
 
@@ -62,38 +62,19 @@ static bool pulls(const rf_coupling_load *before, const rf_coupling_load *load,
 
 // Moves the object in a cycle; in a coupled one by the condensed load, solved again if it pulls.
 static rf_status move(rf_tick *t, const rf_pose *before, double elapsed_s,
-                      const rf_coupling_load *contact, bool *together, rf_coupling_report *report,
+                      const rf_coupling_load *contact, rf_coupling_report *report,
                       rf_tick_record *out) {
   const rf_dynamic_state coupling = t->coupling;
-  const rf_hold hold = t->hold;
+  const rf_depth_limit limit = t->limit;
   rf_coupling_load load = *contact;
-  rf_status st = condense(t, false, before, &load, together, out);
+  rf_status st = condense(t, false, before, &load, out);
   if (st >= 0) st = couple(t, before, elapsed_s, &load, report);
-  if (st < 0 || !*together || !pulls(contact, &load, report->move)) return st;
+  if (st < 0 || !t->world->joint || !pulls(contact, &load, report->move)) return st;
   t->coupling = coupling;
-  t->hold = hold;
+  t->limit = limit;
   load = *contact;
-  st = condense(t, true, before, &load, together, out);
+  st = condense(t, true, before, &load, out);
   return st < 0 ? st : couple(t, before, elapsed_s, &load, report);
-}
-
-static rf_status deform(rf_tick *t) {
-  for (int32_t k = 0; k < t->n_parts; ++k) {
-    rf_tick_part *part = &t->part[k];
-    if (!part->shell) continue;
-    const rf_status st = rf_motion_step_rt(part->shell, part->reduced, part->steps);
-    if (st < 0) return st;
-  }
-  if (t->field) return rf_motion_step_rt(t->field, t->field_sum, t->field_steps);
-  return RF_OK;
-}
-
-// Returns how many increments of all bodies were shortened so far.
-static int64_t shortened(const rf_tick *t) {
-  int64_t sum = t->field ? t->field->report.shortened : 0;
-  for (int32_t k = 0; k < t->n_parts; ++k)
-    if (t->part[k].shell) sum += t->part[k].shell->report.shortened;
-  return sum;
 }
 
 static bool saturated(const rf_coupling_report *report, double share) {
@@ -106,7 +87,7 @@ static bool saturated(const rf_coupling_report *report, double share) {
 rf_status rf_stage_object_rt(rf_cycle *c) {
   rf_tick *t = c->t;
   rf_tick_record *out = c->out;
-  const rf_status st = move(t, &c->before, c->elapsed_s, &c->load, &c->together, &c->report, out);
+  const rf_status st = move(t, &c->before, c->elapsed_s, &c->load, &c->report, out);
   if (st < 0) return st;
   out->rank = c->report.rank;
   out->share = t->coupling.coupling.share;
@@ -120,12 +101,10 @@ rf_status rf_stage_object_rt(rf_cycle *c) {
 // Moves the bodies after the force is sent, and prepares the next cycle, which shortens its way to
 // the force.
 rf_status rf_stage_bodies_rt(rf_cycle *c) {
-  rf_tick *t = c->t;
-  const int64_t before = shortened(t);
-  const rf_status st =
-      c->together && t->coupled ? rf_coupled_finish_rt(t->coupled, c->report.move) : deform(t);
-  if (shortened(t) > before) c->out->flags |= RF_TICK_SHORTENED;
-  if (st >= 0 && t->coupled) rf_coupled_prepare_rt(t->coupled);
+  rf_world *world = c->t->world;
+  const int64_t before = rf_world_shortened_rt(world);
+  const rf_status st = rf_world_step_rt(world, c->report.move);
+  if (rf_world_shortened_rt(world) > before) c->out->flags |= RF_TICK_SHORTENED;
   c->out->deform_us = rf_cycle_lap_rt(c);
   return st;
 }

@@ -43,7 +43,7 @@ void rf_tick_recentre_rt(rf_tick *t) {
   memset(&t->coupling, 0, sizeof t->coupling);
   t->coupling.coupling.object = *start;
   t->coupling.coupling.share = 1.0;
-  memset(&t->hold, 0, sizeof t->hold);
+  memset(&t->limit, 0, sizeof t->limit);
   t->safety.ramp = 0.0;  // the object may be in contact there
 }
 
@@ -62,8 +62,10 @@ void rf_tick_set_coupling_rt(rf_tick *t, const rf_tick_settings *set) {
   t->set.dynamic = set->dynamic;
   t->set.coupling = set->coupling;
   t->set.dynamics = set->dynamics;
-  for (int32_t k = 0; t->set.suited && k < t->n_parts; ++k)
-    rf_contact_suit_coupling_rt(t->part[k].contact, new->stiffness_n_per_m);
+  // the depth limiter needs the clearance
+  rf_world_ask_clearance_rt(t->world, isfinite(new->max_depth_m));
+  for (int32_t k = 0; t->set.suited && k < t->world->n_pairs; ++k)
+    rf_contact_suit_coupling_rt(t->world->pair[k]->contact, new->stiffness_n_per_m);
 }
 
 // Ends a failed cycle: disables output and sends zero.
@@ -132,9 +134,9 @@ static size_t put_coordinates(const rf_motion *s, char *out) {
 static size_t put_all(const rf_tick *t, const rf_tick_record *record, char *out) {
   size_t used = sizeof *record;
   if (out) memcpy(out, record, sizeof *record);
-  for (int32_t k = 0; k < t->n_parts; ++k)
-    used += put_coordinates(t->part[k].shell, out ? out + used : NULL);
-  return used + put_coordinates(t->field, out ? out + used : NULL);
+  for (int32_t k = 0; k < t->world->n_pairs; ++k)
+    used += put_coordinates(rf_tick_shell_rt(t, k)->motion, out ? out + used : NULL);
+  return used + put_coordinates(t->object->motion, out ? out + used : NULL);
 }
 
 size_t rf_tick_snapshot_bytes_rt(const rf_tick *t) { return put_all(t, NULL, NULL); }

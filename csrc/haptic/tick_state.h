@@ -5,33 +5,21 @@
 #include <string.h>
 
 #include "base/clock_rt.h"
-#include "coupling/hold.h"
-#include "haptic/coupled.h"
 #include "haptic/tick.h"
-
-typedef struct rf_tick_part {
-  rf_contact *contact;
-  rf_motion *shell;  // NULL: at rest
-  int64_t steps;     // steps of the shell in a cycle
-  double *reduced;   // reduced force on the shell                                     (r)
-} rf_tick_part;
+#include "render/depth_limit.h"
+#include "world/world.h"
 
 struct rf_tick {
   rf_tick_settings set;
-  int32_t n_parts;
-  rf_tick_part part[RF_TICK_MOST_CONTACTS];
-  rf_coupled *coupled;  // NULL: split
-  rf_motion *field;     // simulation of the field object; NULL: it does not deform
-  int64_t field_steps;
-  double *field_reduced, *field_sum;  // of one contact, sum of all            (r)
-  double grasp_m[3];                  // grasp point in the frame of the field object
+  rf_world *world;  // pair k is contact k, its first body the shell of it
+  rf_body *object;  // the simulation object, held by the coupling at the grasp point
 
   int64_t ticks;
   double last_s;              // time of the last cycle; negative: none since opening
   double pause_us;            // clock time between two forces that counts as a pause
   double limited_us;          // clock time of the last force; negative: as last_s
   rf_dynamic_state coupling;  // velocities: dynamic coupling only
-  rf_hold hold;
+  rf_depth_limit limit;
   rf_workspace_state workspace;
   rf_safety_state safety;
   rf_passivity_state passivity;
@@ -50,7 +38,6 @@ typedef struct rf_cycle {
   rf_coupling_load load;
   rf_coupling_report report;
   rf_device_wrench wrench;  // on the hand, in the frame of the device
-  bool together;            // object and bodies move in one solve
 } rf_cycle;
 
 // Returns the time since the last lap.
@@ -58,6 +45,11 @@ static inline double rf_cycle_lap_rt(rf_cycle *c) {
   const double now_us = rf_clock_us_rt(), spent_us = now_us - c->lap_us;
   c->lap_us = now_us;
   return spent_us;
+}
+
+// Returns the body with the shell of contact k.
+static inline const rf_body *rf_tick_shell_rt(const rf_tick *t, int32_t k) {
+  return t->world->pair[k]->side[RF_PAIR_TREE].body;
 }
 
 static inline double rf_tick_most_depth(const rf_tick *t) {
@@ -76,6 +68,6 @@ rf_status rf_stage_contact_rt(rf_cycle *c);  // forces of all contacts
 rf_status rf_stage_object_rt(rf_cycle *c);   // coupling and depth limiter move the object
 rf_status rf_stage_limit_rt(rf_cycle *c);    // safety limits of the force on the hand
 rf_status rf_stage_write_rt(rf_cycle *c);    // the device: force
-rf_status rf_stage_bodies_rt(rf_cycle *c);   // deforming bodies move
+rf_status rf_stage_bodies_rt(rf_cycle *c);   // the world makes its step
 
 #endif

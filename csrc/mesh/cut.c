@@ -79,7 +79,7 @@ static void integrate_products(rf_element_type type, const rf_cut_rule *rule, do
   memset(product, 0, pairs_of(type) * sizeof *product);
   for (int n = 0; n < rule->count; ++n) {
     double shape[RF_MAX_NODES], unused[RF_MAX_NODES][3];
-    rf_shape_at(type, rule->point[n], shape, unused);
+    rf_reference_shape(type, rule->point[n], shape, unused);
     double *to = product;
     for (int a = 0; a < nodes; ++a) {
       const double weighted = rule->weight[n] * shape[a];

@@ -39,7 +39,7 @@ void rf_tet_weights(const double x[RF_MAX_NODES][3], const double *p, double *w)
 
 void rf_local_map(rf_element_type type, const double x[RF_MAX_NODES][3], const double *xi,
                   rf_local *at) {
-  rf_shape_at(type, xi, at->n, at->dn);
+  rf_reference_shape(type, xi, at->n, at->dn);
   memset(at->place, 0, sizeof at->place);
   memset(at->j, 0, sizeof at->j);
   for (int a = 0; a < (int)type; ++a)

@@ -77,8 +77,8 @@ static inline void rf_hex20_shape(const double xi[3], double n[20], double dn[20
 }
 
 // For all types except four-node tets, which have closed forms.
-static inline void rf_shape_at(rf_element_type type, const double xi[3], double n[RF_MAX_NODES],
-                               double dn[RF_MAX_NODES][3]) {
+static inline void rf_reference_shape(rf_element_type type, const double xi[3],
+                                      double n[RF_MAX_NODES], double dn[RF_MAX_NODES][3]) {
   switch (type) {
     case RF_TET10: rf_tet10_shape(xi, n, dn); return;
     case RF_HEX20: rf_hex20_shape(xi, n, dn); return;

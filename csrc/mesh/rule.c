@@ -83,7 +83,7 @@ static rf_status check_moments(const rf_mesh *mesh, const rf_rule *r, int32_t e,
   double of_points[RF_MAX_NODES] = {0}, of_products[RF_MAX_NODES] = {0}, total = 0.0;
   for (int64_t p = r->ptr[e]; p < r->ptr[e + 1]; ++p) {
     double shape[RF_MAX_NODES], unused[RF_MAX_NODES][3];
-    rf_shape_at(mesh->type, r->point + 3 * p, shape, unused);
+    rf_reference_shape(mesh->type, r->point + 3 * p, shape, unused);
     total += r->weight[p];
     for (int a = 0; a < nodes; ++a) of_points[a] += r->weight[p] * shape[a];
   }

@@ -2,8 +2,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "coupling/dynamic_coupling.h"
-#include "coupling/virtual_coupling.h"
+#include "render/dynamic_coupling.h"
+#include "render/virtual_coupling.h"
 #include "linalg/solve6_rt.h"
 #include "pyext/py_convert.h"
 #include "pyext/py_coupling.h"

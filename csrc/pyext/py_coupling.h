@@ -2,7 +2,7 @@
 #ifndef RF_PYEXT_PY_COUPLING_H
 #define RF_PYEXT_PY_COUPLING_H
 
-#include "coupling/dynamic_coupling.h"
+#include "render/dynamic_coupling.h"
 #include "pyext/py_core.h"
 
 // 0, or -1 with InputTypeError.  Values are not checked.

@@ -275,8 +275,6 @@ typedef struct driven {
 
 // Both are locked for a chunk of steps only, the simulation first.
 static rf_status drive(const driven *d, rf_driven *work, int64_t from, int64_t end, rf_error *err) {
-  rf_motion *simulation = py_held(d->simulation);
-  rf_contact *contact = py_held(d->contact);
   rf_status st = RF_OK;
   py_lock(d->simulation);
   py_lock(d->contact);
@@ -285,13 +283,13 @@ static rf_status drive(const driven *d, rf_driven *work, int64_t from, int64_t e
     memcpy(pose.position_m, d->positions + 3 * k, sizeof pose.position_m);
     memcpy(pose.quaternion, d->quaternions + 4 * k, sizeof pose.quaternion);
     st = rf_driven_step_rt(
-        work, simulation, contact, &pose, d->field_qs ? d->field_qs + d->s * k : NULL, d->force,
-        d->found + k, d->reduced + d->r * k, d->field_reduced ? d->field_reduced + d->s * k : NULL);
+        work, &pose, d->field_qs ? d->field_qs + d->s * k : NULL, d->force, d->found + k,
+        d->reduced + d->r * k, d->field_reduced ? d->field_reduced + d->s * k : NULL);
     if (st == RF_ERR_ARG)
       st = rf_fail(err, st, "step %lld: the pose or field_q is not finite or too large",
                    (long long)k);
     else if (st < 0)
-      st = rf_motion_explain(simulation, "the simulation", "softer contact", err);
+      st = rf_motion_explain(py_held(d->simulation), "the simulation", "softer contact", err);
   }
   py_unlock(d->contact);
   py_unlock(d->simulation);
@@ -350,7 +348,7 @@ static PyObject *step_contact(PyObject *object, PyObject *args) {
   d.field_reduced = d.s ? py_f64(field_reduced) : NULL;
   Py_BEGIN_ALLOW_THREADS
   st = rf_contact_check_many(of, n, d.positions, d.quaternions, NULL, &err);
-  if (st >= 0) st = rf_driven_create((int32_t)d.r, &work, &err);
+  if (st >= 0) st = rf_driven_create(py_held(contact), py_held(object), &work, &err);
   for (int64_t from = 0; from < n && st >= 0; from += 64) {
     const int64_t end = n - from < 64 ? n : from + 64;
     st = drive(&d, work, from, end, &err);

@@ -30,7 +30,7 @@ static PyObject *reduced_eigenvalues(PyObject *module, PyObject *args) {
   if (out) {
     double *values = py_f64(out);
     Py_BEGIN_ALLOW_THREADS
-    st = rf_reduced_eigenvalues(model, q.data, values, &err);
+    st = rf_spectrum_reduced(model, q.data, values, &err);
     Py_END_ALLOW_THREADS
   }
   py_in_release(&q);
@@ -55,7 +55,7 @@ static PyObject *reduced_stable_step(PyObject *module, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_reduced_stable_step(model, q.data, stiff, damping, &step, &err);
+  st = rf_stable_step_reduced(model, q.data, stiff, damping, &step, &err);
   Py_END_ALLOW_THREADS
   py_in_release(&q);
   return st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
@@ -82,7 +82,7 @@ static PyObject *solid_stable_step(PyObject *module, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_solid_stable_step(solid, &run.run, u.data, stiff, viscosity.data, &step, &err);
+  st = rf_stable_step_solid(solid, &run.run, u.data, stiff, viscosity.data, &step, &err);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
 done:
@@ -112,7 +112,7 @@ static PyObject *projected_stable_step(PyObject *module, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_projected_stable_step(model, &run.run, q.data, stiff, viscosity.data, &step, &err);
+  st = rf_stable_step_projected(model, &run.run, q.data, stiff, viscosity.data, &step, &err);
   Py_END_ALLOW_THREADS
   result = st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
 done:
@@ -136,7 +136,7 @@ static PyObject *matrices_stable_step(PyObject *module, PyObject *args) {
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_matrices_stable_step(&m->mass, &m->stiffness, &run.run, stiff, &step, &err);
+  st = rf_stable_step_matrices(&m->mass, &m->stiffness, &run.run, stiff, &step, &err);
   Py_END_ALLOW_THREADS
   return st < 0 ? py_raise(state, st, &err) : PyFloat_FromDouble(step);
 }

@@ -52,7 +52,7 @@ PyObject *py_solid_solve_static(PyObject *self, PyObject *args) {
   const double *force = in[0].data ? in[0].data : py_f64(zero);
   if (in[2].data) memcpy(solution, in[2].data, 3 * (size_t)n * sizeof *solution);
   Py_BEGIN_ALLOW_THREADS
-  st = rf_solid_solve_static(s, &run.run, &set, force, in[1].data, solution, &report, &err);
+  st = rf_statics_solve_solid(s, &run.run, &set, force, in[1].data, solution, &report, &err);
   Py_END_ALLOW_THREADS
   result = outcome(state, st, &err, u, &report);
 done:
@@ -88,8 +88,8 @@ static PyObject *reduced_static(PyObject *self, PyObject *args, npy_intp r, cons
   const double *load = force.data ? force.data : py_f64(zero);
   if (start.data) memcpy(solution, start.data, (size_t)r * sizeof *solution);
   Py_BEGIN_ALLOW_THREADS
-  st = model ? rf_reduced_solve_static(model, &run.run, &set, load, solution, &report, &err)
-             : rf_projected_solve_static(projected, &run.run, &set, load, solution, &report, &err);
+  st = model ? rf_statics_solve_reduced(model, &run.run, &set, load, solution, &report, &err)
+             : rf_statics_solve_projected(projected, &run.run, &set, load, solution, &report, &err);
   Py_END_ALLOW_THREADS
   result = outcome(state, st, &err, q, &report);
 done:

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "contact/voxmap_contact.h"
+#include "contact/voxmap.h"
 #include "linalg/pose.h"
 #include "linalg/quat.h"
 #include "pyext/py_convert.h"
@@ -167,9 +167,9 @@ static PyMethodDef functions[] = {
 
 // ---- forces -------------------------------------------------------------------------
 
-static const rf_voxmap_contact *self_contact(PyObject *self) { return py_held(self); }
+static const rf_contact_voxmap *self_contact(PyObject *self) { return py_held(self); }
 
-static void release_contact(void *contact) { rf_voxmap_contact_free(contact); }
+static void release_contact(void *contact) { rf_contact_voxmap_free(contact); }
 
 static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
   py_state *state = (py_state *)PyType_GetModuleState(type);
@@ -184,11 +184,11 @@ static PyObject *contact_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
   if (!map || py_in_f64(&points, points_obj, "points", 2, (npy_intp[]){PY_ANY, 3}) < 0) return NULL;
   if (py_in_f64(&normals, normals_obj, "normals", 2, (npy_intp[]){points.shape[0], 3}) < 0)
     goto done;
-  rf_voxmap_contact *contact = NULL;
+  rf_contact_voxmap *contact = NULL;
   rf_error err = {0};
   rf_status st;
   Py_BEGIN_ALLOW_THREADS
-  st = rf_voxmap_contact_create(map, (int32_t)points.shape[0], points.data, normals.data, stiffness,
+  st = rf_contact_voxmap_create(map, (int32_t)points.shape[0], points.data, normals.data, stiffness,
                                 &contact, &err);
   Py_END_ALLOW_THREADS
   // the contact borrows the voxmap
@@ -224,7 +224,7 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   rf_quat_normalize(pose.quaternion, unit);
   rf_voxmap_report report;
   Py_BEGIN_ALLOW_THREADS
-  rf_voxmap_contact_rt(self_contact(self), pose.position_m, unit, &report);
+  rf_contact_voxmap_rt(self_contact(self), pose.position_m, unit, &report);
   Py_END_ALLOW_THREADS
   PyObject *force = py_new_f64(1, (npy_intp[]){3}), *torque = py_new_f64(1, (npy_intp[]){3});
   if (force && torque) {

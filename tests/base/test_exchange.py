@@ -57,8 +57,9 @@ SESSION = (
     "haptic/histogram_rt.c", "haptic/loop_rt.c", "haptic/passivity_rt.c", "haptic/safety.c",
     "haptic/safety_rt.c", "haptic/session.c", "haptic/session_recorder.c",
     "haptic/session_thread.c", "haptic/session_watchdog.c", "haptic/tick.c",
-    "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c", "haptic/tick_motion_rt.c",
-    "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
+    "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c",
+    "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c",
+    "linalg/solve6_rt.c",
     *(str(path) for path in sorted((ROOT / "csrc/coupling").glob("*.c"))),
 )  # fmt: skip
 

@@ -36,10 +36,12 @@ ALLOWED = {
     # distance fields of objects that deform
     "deform": {"base", "linalg", "mesh", "sdf", "model"},
     "contact": {"base", "linalg", "sdf", "deform", "pointshell", "model"},
-    "coupling": {"base", "linalg"},
-    # simulations in contact
-    "world": {"base", "linalg", "dynamics", "contact"},
-    "haptic": {"base", "linalg", "device", "model", "dynamics", "contact", "coupling"},
+    # from the hand to the held object: couplings, depth limiter, workspace
+    "render": {"base", "linalg"},
+    "body": {"base", "linalg", "dynamics"},
+    # bodies in contact, and solvers for several of them
+    "world": {"base", "linalg", "dynamics", "contact", "body"},
+    "haptic": {"base", "linalg", "device", "dynamics", "contact", "render", "body", "world"},
 }
 # the binding sees every room; no room sees the binding
 ALLOWED["pyext"] = set(ALLOWED)

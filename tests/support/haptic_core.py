@@ -11,8 +11,8 @@ from places import ROOT
 REAL, POINTER = ctypes.c_double, ctypes.c_void_p
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 SOURCES = (
-    "base/alloc.c", "base/status.c", "coupling/dynamic_coupling_rt.c", "coupling/hold_rt.c",
-    "coupling/virtual_coupling_rt.c", "coupling/workspace_rt.c", "haptic/passivity_rt.c",
+    "base/alloc.c", "base/status.c", "render/dynamic_coupling_rt.c", "render/depth_limit_rt.c",
+    "render/virtual_coupling_rt.c", "render/workspace_rt.c", "haptic/passivity_rt.c",
     "haptic/safety_rt.c", "linalg/solve6_rt.c",
 )  # fmt: skip
 
@@ -110,8 +110,8 @@ class Report(ctypes.Structure):
     )  # fmt: skip
 
 
-class Hold(ctypes.Structure):
-    """rf_hold."""
+class DepthLimit(ctypes.Structure):
+    """rf_depth_limit."""
 
     _fields_ = (
         ("begun", ctypes.c_bool), ("returned", ctypes.c_bool), ("arrived", ctypes.c_bool),
@@ -149,7 +149,7 @@ def build(folder):
         ("rf_safety_last_rt", flags, POINTER, POINTER, POINTER),
         ("rf_passivity_step_rt", None, POINTER, POINTER, *[REAL] * 3, *[POINTER] * 3),
         ("rf_passivity_hold_rt", None, POINTER, POINTER),
-        ("rf_hold_rt", None, *[POINTER] * 8),
+        ("rf_depth_limit_rt", None, *[POINTER] * 8),
         ("rf_workspace_map_rt", None, POINTER, POINTER, flags, POINTER),
         ("rf_workspace_recentre_rt", None, POINTER, POINTER),
     ):

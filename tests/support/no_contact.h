@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "haptic/coupled.h"
+#include "world/coupled.h"
 
 // hook: receives the time given to the contact
 #ifndef WHEN_GIVEN_TIME

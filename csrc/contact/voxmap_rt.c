@@ -1,7 +1,7 @@
-#include "contact/voxmap_contact.h"
+#include "contact/voxmap.h"
 #include "linalg/quat.h"
 
-void rf_voxmap_contact_rt(const rf_voxmap_contact *c, const double position[3],
+void rf_contact_voxmap_rt(const rf_contact_voxmap *c, const double position[3],
                           const double quaternion[4], rf_voxmap_report *report) {
   rf_voxmap_report sum = {.touching = 0};
   for (int32_t i = 0; i < c->n_points; ++i) {

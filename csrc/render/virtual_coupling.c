@@ -1,4 +1,4 @@
-#include "coupling/virtual_coupling.h"
+#include "render/virtual_coupling.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -5,8 +5,8 @@
 // pressed, the pose in the world is fixed and the device moves freely; on release o, c and B are
 // such that motion continues from that pose.  Forces and torques are turned by W^-1 and multiplied
 // by force_scale.
-#ifndef RF_COUPLING_WORKSPACE_H
-#define RF_COUPLING_WORKSPACE_H
+#ifndef RF_RENDER_WORKSPACE_H
+#define RF_RENDER_WORKSPACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -6,25 +6,25 @@
 // the shell the opposite.  Plane and force jump from voxel to voxel.  Points in interior voxels
 // have no force: it vanishes beyond the layer of surface voxels.  Points in proximity voxels have
 // none either: the paper's brake on fast points needs velocities and is left out.
-#ifndef RF_CONTACT_VOXMAP_CONTACT_H
-#define RF_CONTACT_VOXMAP_CONTACT_H
+#ifndef RF_CONTACT_VOXMAP_H
+#define RF_CONTACT_VOXMAP_H
 
 #include "sdf/voxmap.h"
 
-typedef struct rf_voxmap_contact {
+typedef struct rf_contact_voxmap {
   const rf_voxmap *voxmap;  // borrowed
   int32_t n_points;
   double *points;    // m, in the world                  (n_points, 3)
   double *normals;   // inward unit vectors              (n_points, 3)
   double stiffness;  // k of one point, N/m
-} rf_voxmap_contact;
+} rf_contact_voxmap;
 
 // Copies and checks the points.
-RF_MUST_CHECK rf_status rf_voxmap_contact_create(const rf_voxmap *voxmap, int32_t n_points,
+RF_MUST_CHECK rf_status rf_contact_voxmap_create(const rf_voxmap *voxmap, int32_t n_points,
                                                  const double *points, const double *normals,
-                                                 double stiffness, rf_voxmap_contact **out,
+                                                 double stiffness, rf_contact_voxmap **out,
                                                  rf_error *err);
-void rf_voxmap_contact_free(rf_voxmap_contact *contact);  // NULL is fine
+void rf_contact_voxmap_free(rf_contact_voxmap *contact);  // NULL is fine
 
 typedef struct rf_voxmap_report {
   double force[3];   // on the voxmap, in the world, N
@@ -35,7 +35,7 @@ typedef struct rf_voxmap_report {
 
 // At a pose of the voxmap: places x of its own frame are at position + R x in the world, R the
 // rotation of the unit quaternion (w, x, y, z).
-void rf_voxmap_contact_rt(const rf_voxmap_contact *contact, const double position[3],
+void rf_contact_voxmap_rt(const rf_contact_voxmap *contact, const double position[3],
                           const double quaternion[4], rf_voxmap_report *report);
 
 #endif

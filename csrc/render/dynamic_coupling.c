@@ -1,4 +1,4 @@
-#include "coupling/dynamic_coupling.h"
+#include "render/dynamic_coupling.h"
 
 #include <math.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "contact/voxmap_contact.h"
+#include "contact/voxmap.h"
 
 #include <math.h>
 #include <string.h>
@@ -6,11 +6,11 @@
 #include "base/alloc.h"
 #include "linalg/vec3.h"
 
-rf_status rf_voxmap_contact_create(const rf_voxmap *voxmap, int32_t n, const double *points,
-                                   const double *normals, double stiffness, rf_voxmap_contact **out,
+rf_status rf_contact_voxmap_create(const rf_voxmap *voxmap, int32_t n, const double *points,
+                                   const double *normals, double stiffness, rf_contact_voxmap **out,
                                    rf_error *err) {
   rf_status st = RF_OK;
-  rf_voxmap_contact *c = NULL;
+  rf_contact_voxmap *c = NULL;
   *out = NULL;
   if (!(n >= 1)) return rf_fail(err, RF_ERR_ARG, "a shell needs 1 point or more, got %d", (int)n);
   if (!(isfinite(stiffness) && stiffness > 0.0))
@@ -35,11 +35,11 @@ rf_status rf_voxmap_contact_create(const rf_voxmap *voxmap, int32_t n, const dou
   *out = c;
   c = NULL;
 done:
-  rf_voxmap_contact_free(c);
+  rf_contact_voxmap_free(c);
   return st;
 }
 
-void rf_voxmap_contact_free(rf_voxmap_contact *c) {
+void rf_contact_voxmap_free(rf_contact_voxmap *c) {
   if (!c) return;
   rf_free(c->points);
   rf_free(c->normals);

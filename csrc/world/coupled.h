@@ -16,7 +16,7 @@
 // Shells are eliminated one by one, dq_k = a_k + Z_k o with (S_k - D_k) (a_k, Z_k) = (-rho_k,
 // B_k^T), then dq_f likewise.  The coupling gets a contact with a condensed force and gradient and
 // moves the object as usual: degenerate directions and largest speeds
-// (coupling/virtual_coupling.h) are those of the condensed system.  Then the field, and after it
+// (render/virtual_coupling.h) are those of the condensed system.  Then the field, and after it
 // the shells, make their steps under the forces of that motion as limited, so that the final states
 // are consistent.
 //
@@ -33,21 +33,18 @@
 // contact would hold back a hand that leaves, the cycle is solved again without the damper.
 //
 // If a matrix is not positive definite, the elimination fails and the cycle is split (tick.h).
-#ifndef RF_HAPTIC_COUPLED_H
-#define RF_HAPTIC_COUPLED_H
+#ifndef RF_WORLD_COUPLED_H
+#define RF_WORLD_COUPLED_H
 
 #include "base/status.h"
-#include "contact/contact.h"
-#include "coupling/virtual_coupling.h"
 #include "dynamics/motion.h"
-
-enum { RF_COUPLED_MOST_PARTS = 16 };
+#include "world/world.h"
 
 // A deforming body.
 typedef struct rf_coupled_body {
-  rf_motion *body;    // borrowed; NULL: rigid or at rest
+  rf_body *of;        // its load and motion, borrowed; NULL: rigid or at rest
+  rf_motion *body;    // the motion of it
   rf_motion *whole;   // replaces shorter steps by one of a period; NULL: not needed; owned
-  int64_t steps;      // steps of the body in a period
   double *added;      // stiffness added by contact                            (rows of ld)
   double *force;      // contact force at the beginning of the cycle           (ld)
   double *increment;  // a, above; then the change of q in the cycle           (ld)
@@ -57,13 +54,12 @@ typedef struct rf_coupled_body {
 
 typedef struct rf_coupled_part {
   rf_coupled_body shell;
-  rf_contact_blocks blocks;  // blocks of this cycle, set by the evaluation of contact
-  bool in_contact;           // any of the blocks is needed
+  rf_contact_blocks blocks;  // of the pair in this cycle, borrowed
 } rf_coupled_part;
 
 typedef struct rf_coupled {
   int32_t n_parts, n_object, rows;  // n_object: 6 + r of the field; rows: rf_dense_ld of it
-  rf_coupled_part part[RF_COUPLED_MOST_PARTS];
+  rf_coupled_part *part;            // of the pairs                              (n_parts)
   rf_coupled_body field;
   double damped;   // factor of the blocks for the damping of contact
   double *object;  // G + sum of B Z                              (rows, rows)
@@ -72,27 +68,17 @@ typedef struct rf_coupled {
   double *motion;  // o                                           (rows)
 } rf_coupled;
 
-// Creates the solve for the shells (n_parts; NULL: at rest or rigid) and the field object
-// (nullable), all borrowed; steps, field_steps: their steps in a period.
-RF_MUST_CHECK rf_status rf_coupled_create(double period_s, int32_t n_parts,
-                                          rf_motion *const *shells, const int64_t *steps,
-                                          rf_motion *field, int64_t field_steps, rf_coupled **out,
-                                          rf_error *err);
-void rf_coupled_free(rf_coupled *c);  // NULL is fine
+// Functions of the solver (world/solver.h).  All pairs must have the same body with the field, the
+// object, and each a shell of its own whose frame does not move.
 
-// Returns the blocks that contact `part` must fill; NULL: none.
-const rf_contact_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part);
-
-// Condenses the load of the contacts: adds the responses of all deforming bodies to force and
-// gradient.  shell_force, field_force: contact forces on each shell and on the field object.
-// `again`: second solve of the same cycle, with the original load, without the damping of contact.
-// RF_ERR_SINGULAR: the load is unchanged and the cycle must be split.
-RF_MUST_CHECK rf_status rf_coupled_condense_rt(rf_coupled *c, bool again,
-                                               double *const *shell_force,
-                                               const double *field_force, rf_coupling_load *load);
+// Condenses the load of the contacts: adds the responses of all deforming bodies to wrench and
+// gradient.  `again`: second solve of the same cycle, without the damping of contact.
+// RF_ERR_SINGULAR: nothing is changed and the cycle must be split.
+RF_MUST_CHECK rf_status rf_coupled_condense_rt(void *self, rf_world *world, bool again,
+                                               double wrench[6], double gradient[36]);
 // Makes the steps of all bodies after the motion `move` of the object.
-RF_MUST_CHECK rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]);
+RF_MUST_CHECK rf_status rf_coupled_finish_rt(void *self, rf_world *world, const double move[6]);
 // Precomputes what the next cycle needs from the states alone.
-void rf_coupled_prepare_rt(rf_coupled *c);
+void rf_coupled_prepare_rt(void *self);
 
 #endif

@@ -27,25 +27,25 @@
 // trials of 1/8 D each.  They may lead 1/8 D deeper than the least deep pose since then, because
 // points and grids make every way out uneven.  That limit only falls; if other objects have changed
 // the depth at a pose that the object returned to, it shifts by that change.
-#ifndef RF_COUPLING_HOLD_H
-#define RF_COUPLING_HOLD_H
+#ifndef RF_RENDER_DEPTH_LIMIT_H
+#define RF_RENDER_DEPTH_LIMIT_H
 
-#include "coupling/dynamic_coupling.h"
+#include "render/dynamic_coupling.h"
 
-typedef struct rf_hold {
+typedef struct rf_depth_limit {
   bool begun, returned;  // a trial was made; the last one was taken back
   bool arrived;          // the last trial led straight to the manipulandum and reached it
-  int32_t kind;          // kind of the next trial (hold_rt.c)
+  int32_t kind;          // kind of the next trial (depth_limit_rt.c)
   rf_pose safe;          // pose at which the last trial began
   double safe_depth_m;   // depth there
   double taken_m;        // largest accepted depth where the object began deeper than 3/4 D
   double trust_m;        // longest travel of the next trial
-} rf_hold;
+} rf_depth_limit;
 
 // Limits the step that a coupling made from the pose `before` under `load`: shortens it, redirects
 // it, or takes it back.  `velocity` of a dynamic coupling is adapted; NULL: static coupling.
-void rf_hold_rt(const rf_coupling_settings *set, const rf_pose *manipulandum, const rf_pose *before,
-                const rf_coupling_load *load, rf_hold *hold, rf_coupling_state *state,
-                double *velocity, rf_coupling_report *report);
+void rf_depth_limit_rt(const rf_coupling_settings *set, const rf_pose *manipulandum,
+                       const rf_pose *before, const rf_coupling_load *load, rf_depth_limit *limit,
+                       rf_coupling_state *state, double *velocity, rf_coupling_report *report);
 
 #endif

@@ -1,10 +1,10 @@
 // Shared by both couplings: steps of poses, limits of vectors; for real-time files only.
-#ifndef RF_COUPLING_STEP_RT_H
-#define RF_COUPLING_STEP_RT_H
+#ifndef RF_RENDER_STEP_RT_H
+#define RF_RENDER_STEP_RT_H
 
-#include "coupling/virtual_coupling.h"
 #include "linalg/quat.h"
 #include "linalg/vec3.h"
+#include "render/virtual_coupling.h"
 
 // Shortens v to the length `most`; returns true if it was longer.
 static inline bool rf_limit(double v[3], double most) {
@@ -30,7 +30,7 @@ double rf_coupling_relief_rt(const rf_coupling_settings *set, const rf_coupling_
                              double share);
 
 // Returns the travel that an object `depth_m` deep may make without a contact query: half of the
-// difference to the largest depth, at least an eighth of the largest depth (coupling/hold.h).
+// difference to the largest depth, at least an eighth of the largest depth (render/depth_limit.h).
 static inline double rf_travel_left(double most_m, double depth_m) {
   return 0.5 * fmax(most_m - depth_m, 0.25 * most_m);
 }

@@ -15,7 +15,7 @@
 // towards the pose where net force and torque vanish (4.1, 4.2).  The step is limited in speed
 // (4.6) and scaled by 1 - damping (4.8).  (4.10) treats directions with hardly any resistance.
 //
-// A condensed load includes the responses of bodies to the motion (haptic/coupled.h).  Its gradient
+// A condensed load includes the responses of bodies to the motion (world/coupled.h).  Its gradient
 // is mostly their inertia in a cycle, so (4.8) would brake them: soft bodies would feel viscous
 // while the hand moves.  Damping then acts on the difference to the part of the last motion that is
 // along the motion of the manipulandum: steady motion meets no resistance, and with the hand at
@@ -30,7 +30,7 @@
 // both springs are equally stiff.
 // (3) A largest torque does not bound the penetration where contact forces act as levers or wedges.
 // With `max_depth_m` the whole coupling is scaled down (relief) while the deepest point is deeper
-// than half of it; the depth limiter (coupling/hold.h) then makes it a bound.
+// than half of it; the depth limiter (render/depth_limit.h) then makes it a bound.
 // (4) Where f saturates, f' vanishes and a step by (4.41) leads far beyond the manipulandum, which
 // a hand feels as a buzz.  The system of a cycle has f/r in place of f' and t/u in place of t':
 // larger values with the same equilibria.
@@ -41,8 +41,8 @@
 // leave that share of the springs.  (4.10) serves the other cases: springs stretched far beyond
 // their linear range, an object that is relieved or turned by half a turn, loads that pull or
 // twist.
-#ifndef RF_COUPLING_VIRTUAL_COUPLING_H
-#define RF_COUPLING_VIRTUAL_COUPLING_H
+#ifndef RF_RENDER_VIRTUAL_COUPLING_H
+#define RF_RENDER_VIRTUAL_COUPLING_H
 
 #include <stdbool.h>
 #include <stdint.h>

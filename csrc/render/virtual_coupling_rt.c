@@ -1,8 +1,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "coupling/step_rt.h"
 #include "linalg/solve6_rt.h"
+#include "render/step_rt.h"
 
 // Relief aims at a depth of half the largest one.  Depths are about proportional to the forces, so
 // the factor (half / depth) would be right at once if the object were at rest.  The object lags

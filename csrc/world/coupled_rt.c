@@ -1,4 +1,4 @@
-#include "haptic/coupled.h"
+#include "world/coupled.h"
 
 #include <string.h>
 
@@ -16,10 +16,6 @@ static double dot(int32_t n, const double *x, const double *y) {
 static int32_t ld_of(const rf_coupled_body *b) { return b->body ? rf_dense_ld(b->body->n) : 0; }
 
 static rf_motion *stepped(const rf_coupled_body *b) { return b->whole ? b->whole : b->body; }
-
-const rf_contact_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part) {
-  return c->part[part].in_contact ? &c->part[part].blocks : NULL;
-}
 
 // ---- elimination
 
@@ -40,10 +36,10 @@ static rf_status eliminate(rf_coupled_body *b, int32_t n, const double *rows) {
 }
 
 // Adds the response of a shell to the force and gradient on the object.
-static rf_status eliminate_shell(rf_coupled *c, rf_coupled_part *p, const double *force) {
+static rf_status eliminate_shell(rf_coupled *c, rf_coupled_part *p) {
   rf_coupled_body *b = &p->shell;
   const int32_t r = b->body->n, ld = ld_of(b);
-  memcpy(b->force, force, (size_t)r * sizeof *force);
+  memcpy(b->force, b->of->reduced, (size_t)r * sizeof *b->force);
   for (int32_t i = 0; i < ld * ld; ++i) b->added[i] = -p->blocks.shell[i];
   const rf_status st = eliminate(b, c->n_object, p->blocks.mixed);
   if (st < 0) return st;
@@ -65,7 +61,7 @@ static void scale(rf_coupled *c, rf_coupled_part *p, double by) {
     for (int32_t i = 0; block[b] && i < size[b]; ++i) block[b][i] *= by;
 }
 
-static void begin_object(rf_coupled *c, bool again, const rf_coupling_load *load) {
+static void begin_object(rf_coupled *c, bool again, const double gradient[36]) {
   const int32_t rows = c->rows;
   const double damped = again ? 1.0 : c->damped;
   for (int32_t k = 0; k < c->n_parts; ++k) scale(c, &c->part[k], again ? 1.0 / c->damped : damped);
@@ -77,14 +73,14 @@ static void begin_object(rf_coupled *c, bool again, const rf_coupling_load *load
     return;
   }
   for (int32_t i = 0; i < 6; ++i)
-    for (int32_t j = 0; j < 6; ++j) c->object[i * rows + j] = damped * load->gradient[6 * i + j];
+    for (int32_t j = 0; j < 6; ++j) c->object[i * rows + j] = damped * gradient[6 * i + j];
 }
 
 // Eliminates the coordinates of the field object from the force and gradient on it.
-static rf_status eliminate_field(rf_coupled *c, const double *force) {
+static rf_status eliminate_field(rf_coupled *c) {
   rf_coupled_body *b = &c->field;
   const int32_t r = b->body->n, ld = ld_of(b), rows = c->rows;
-  for (int32_t i = 0; i < r; ++i) b->force[i] = force[i] + c->pull[6 + i];
+  for (int32_t i = 0; i < r; ++i) b->force[i] = b->of->reduced[i] + c->pull[6 + i];
   for (int32_t i = 0; i < r; ++i)
     for (int32_t j = 0; j < r; ++j) b->added[i * ld + j] = -c->object[(6 + i) * rows + 6 + j];
   for (int32_t i = 0; i < 6; ++i)
@@ -99,52 +95,33 @@ static rf_status eliminate_field(rf_coupled *c, const double *force) {
   return RF_OK;
 }
 
-rf_status rf_coupled_condense_rt(rf_coupled *c, bool again, double *const *shell_force,
-                                 const double *field_force, rf_coupling_load *load) {
+rf_status rf_coupled_condense_rt(void *self, rf_world *world, bool again, double wrench[6],
+                                 double gradient[36]) {
+  rf_coupled *c = self;
   rf_status st = RF_OK;
-  begin_object(c, again, load);
+  begin_object(c, again, gradient);
   for (int32_t k = 0; k < c->n_parts && st >= 0; ++k)
-    if (c->part[k].shell.body) st = eliminate_shell(c, &c->part[k], shell_force[k]);
-  if (c->field.body && st >= 0) st = eliminate_field(c, field_force);
+    if (c->part[k].shell.body) st = eliminate_shell(c, &c->part[k]);
+  if (c->field.body && st >= 0) st = eliminate_field(c);
   if (st < 0) return st;
-  for (int32_t i = 0; i < 3; ++i) {
-    load->force_n[i] += c->pull[i];
-    load->torque_nm[i] += c->pull[i + 3];
-  }
+  for (int32_t i = 0; i < 6; ++i) wrench[i] += c->pull[i];
   for (int32_t i = 0; i < 6; ++i)
-    memcpy(load->gradient + 6 * i, c->object + i * c->rows, 6 * sizeof(double));
-  load->condensed = true;
+    memcpy(gradient + 6 * i, c->object + i * c->rows, 6 * sizeof(double));
+  world->joint = true;
   return RF_OK;
 }
 
 // ---- steps
 
-// Makes the shorter steps: the force by the object's motion grows evenly to `more`, the one by the
-// body's own motion follows that motion.
-static rf_status finish_steps(rf_coupled_body *b) {
-  const int32_t r = b->body->n, ld = ld_of(b);
-  const rf_simd simd = b->body->system->simd;
-  double *way = b->response, *force = b->response + ld;
-  memset(way, 0, 2 * (size_t)ld * sizeof *way);
-  for (int64_t j = 1; j <= b->steps; ++j) {
-    const double part = (double)j / (double)b->steps;
-    rf_dense_multiply_rt(simd, r, b->added, ld, way, force);
-    for (int32_t i = 0; i < r; ++i) {
-      force[i] = b->force[i] + part * b->more[i] - force[i];
-      way[i] -= b->body->q[i];
-    }
-    const rf_status st = rf_motion_step_added_rt(b->body, force, b->added);
-    if (st < 0) return st;
-    for (int32_t i = 0; i < r; ++i) way[i] += b->body->q[i];
-  }
-  return RF_OK;
-}
-
 // Makes the step under b->more; b->increment becomes the change of the coordinates.
 static rf_status finish_body(rf_coupled_body *b) {
   const int32_t r = b->body->n;
   for (int32_t i = 0; i < r; ++i) b->increment[i] = -b->body->q[i];
-  const rf_status st = b->whole ? finish_steps(b) : rf_motion_finish_rt(b->body, b->more);
+  // the force by the object's motion grows evenly over shorter steps, the one by the body's own
+  // motion follows that motion
+  const rf_status st =
+      b->whole ? rf_body_follow_rt(b->body, b->of->steps, b->force, b->more, b->added, b->response)
+               : rf_motion_finish_rt(b->body, b->more);
   for (int32_t i = 0; i < r; ++i) b->increment[i] += b->body->q[i];
   return st;
 }
@@ -157,8 +134,10 @@ static rf_status move_body(rf_coupled_body *b, int32_t n, const double *motion,
   return finish_body(b);
 }
 
-rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]) {
+rf_status rf_coupled_finish_rt(void *self, rf_world *world, const double move[6]) {
+  rf_coupled *c = self;
   rf_status st = RF_OK;
+  (void)world;
   memcpy(c->motion, move, 6 * sizeof *move);
   if (c->field.body) {
     st = move_body(&c->field, 6, move, c->mixed);
@@ -176,7 +155,8 @@ static void prepare_body(rf_coupled_body *b) {
   rf_motion_prepare_rt(stepped(b));
 }
 
-void rf_coupled_prepare_rt(rf_coupled *c) {
+void rf_coupled_prepare_rt(void *self) {
+  rf_coupled *c = self;
   prepare_body(&c->field);
   for (int32_t k = 0; k < c->n_parts; ++k) prepare_body(&c->part[k].shell);
 }

@@ -8,10 +8,10 @@
 // G the gradient of F in fixed axes at the beginning of the cycle.  The springs are evaluated anew
 // in each step; contact, known at the beginning of the cycle only, follows its gradient.  The
 // damper of a saturated spring is scaled by sqrt(force / (k r)), which keeps the damping ratio.
-#ifndef RF_COUPLING_DYNAMIC_COUPLING_H
-#define RF_COUPLING_DYNAMIC_COUPLING_H
+#ifndef RF_RENDER_DYNAMIC_COUPLING_H
+#define RF_RENDER_DYNAMIC_COUPLING_H
 
-#include "coupling/virtual_coupling.h"
+#include "render/virtual_coupling.h"
 
 typedef struct rf_dynamic_settings {
   rf_coupling_settings spring;  // damping and degenerate are not used here

@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "coupling/workspace.h"
 #include "linalg/quat.h"
+#include "render/workspace.h"
 
 static void conjugate(const double q[4], double out[4]) {
   out[0] = q[0];

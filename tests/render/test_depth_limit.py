@@ -1,6 +1,6 @@
 """The depth limiter behind the couplings, cycle by cycle, against its description.
 
-`coupling/hold.h` says which trials follow which; a plain version does that in NumPy.  Poses, depths
+`render/depth_limit.h` says which trials follow which; a plain version does that in NumPy.  Poses, depths
 and clearances come at random, as no scene would give them.
 """
 
@@ -16,7 +16,7 @@ from haptic_core import (
     UPRIGHT,
     CouplingSettings,
     CouplingState,
-    Hold,
+    DepthLimit,
     Load,
     Pose,
     Report,
@@ -31,7 +31,7 @@ FOLLOW, STRAIGHT, TRANSLATE = range(3)
 
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("hold"))
+    return build(tmp_path_factory.mktemp("depth_limit"))
 
 
 def pose(place, rotation=(0.0, 0.0, 0.0)):
@@ -51,10 +51,10 @@ def as_pose(value):
 
 
 class Limiter:
-    """`rf_hold_rt`, with its state."""
+    """`rf_depth_limit_rt`, with its state."""
 
     def __init__(self, library, most=MOST, dynamic=True):
-        self.library, self.hold = library, Hold()
+        self.library, self.state = library, DepthLimit()
         self.set = CouplingSettings(
             K, TORSION, math.inf, math.inf, most, REACH, 0.0, math.inf, math.inf, 1e-3
         )
@@ -67,8 +67,8 @@ class Limiter:
         load = Load(depth=depth, clearance=clearance)
         self.report = Report(limited=False)
         held, first, second = (REAL * 6)(*velocity), as_pose(hand), as_pose(before)
-        self.library.rf_hold_rt(
-            at(self.set), at(first), at(second), at(load), at(self.hold), at(state),
+        self.library.rf_depth_limit_rt(
+            at(self.set), at(first), at(second), at(load), at(self.state), at(state),
             at(held) if self.dynamic else None, at(self.report),
         )  # fmt: skip
         self.share = state.share
@@ -140,9 +140,9 @@ def test_trials_against_a_plain_version(library, rng, deep, dynamic):
         expected, speed, changed = plain.cycle(hand, object_, after, depth, clearance, velocity)
         assert_same(found[0], expected)
         assert found[1] == pytest.approx(speed if dynamic else velocity, abs=1e-12)
-        assert limiter.hold.kind == plain.kind
-        assert limiter.hold.trust == pytest.approx(plain.trust, rel=1e-12)
-        assert limiter.hold.taken == pytest.approx(plain.taken, rel=1e-12)
+        assert limiter.state.kind == plain.kind
+        assert limiter.state.trust == pytest.approx(plain.trust, rel=1e-12)
+        assert limiter.state.taken == pytest.approx(plain.taken, rel=1e-12)
         assert limiter.share == plain.share
         assert limiter.report.limited == changed
         if changed:
@@ -199,7 +199,7 @@ def test_a_rejected_motion_leaves_no_velocity(library):
     part = 0.2 * MOST / (4e-3 + 0.01 * REACH)
     assert_same(found, pose((1e-3 + part * 4e-3, 2e-3, 3e-3), (0.0, 0.0, 0.01 * part)))
     assert not held.any()
-    assert limiter.hold.kind == STRAIGHT
+    assert limiter.state.kind == STRAIGHT
 
 
 @pytest.mark.parametrize("most", [MOST, math.inf])
@@ -209,5 +209,5 @@ def test_without_a_largest_depth_nothing_is_cut(library, most):
     assert (found[0][0] == 0.1) == math.isinf(most)
     assert held.all()
     assert limiter.report.limited == math.isfinite(most)
-    assert limiter.hold.begun == math.isfinite(most)
+    assert limiter.state.begun == math.isfinite(most)
     assert found[1] == pytest.approx(UPRIGHT)

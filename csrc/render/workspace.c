@@ -1,4 +1,4 @@
-#include "coupling/workspace.h"
+#include "render/workspace.h"
 
 rf_status rf_workspace_check(const rf_workspace_settings *set, rf_error *err) {
   const rf_pose aligned = {

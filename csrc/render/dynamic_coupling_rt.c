@@ -1,10 +1,10 @@
-#include "coupling/dynamic_coupling.h"
+#include "render/dynamic_coupling.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "coupling/step_rt.h"
 #include "linalg/solve6_rt.h"
+#include "render/step_rt.h"
 
 // Returns the factor of the damper beside a saturated spring: the root of the remaining stiffness
 // keeps the damping ratio.  An unscaled damper would let the object creep to a hand far away.

@@ -1,0 +1,84 @@
+// A world: bodies, and pairs of them that may touch, stepped together.
+//
+// A step is made of stages, which a haptic cycle calls one by one:
+//     search    evaluates contact of all pairs at the present state,
+//     load      sums wrenches and reduced forces of each body, in the order of the pairs,
+//     condense  (solvers that solve for several bodies at once) adds the responses of all bodies to
+//               force and gradient on the held one, which its holder then moves,
+//     step      moves the bodies.
+// What happens between load and step is the business of a global solver (world/solver.h).
+//
+// A world copies what it is given and owns its bodies and pairs.  Stages do not allocate.
+#ifndef RF_WORLD_WORLD_H
+#define RF_WORLD_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "body/body.h"
+#include "world/pair.h"
+#include "world/solver.h"
+
+typedef struct rf_world_settings {
+  double dt_s;  // length of a step
+  int32_t most_bodies, most_pairs;
+} rf_world_settings;
+
+// What a search found, over all pairs.
+typedef struct rf_world_found {
+  double depth_m;             // deepest penetration
+  double clearance_m;         // smallest travel of any point before one touches; no pair: INFINITY
+  int32_t visited, touching;  // nodes, points
+  int32_t level;              // smallest over pairs of the deepest level rendered
+} rf_world_found;
+
+// Computing time of a search, divided among the pairs.
+typedef struct rf_world_budget {
+  double left_us;   // processor time from begun_us on
+  double begun_us;  // processor time of the thread (rf_processor_us_rt) at the beginning
+} rf_world_budget;
+
+typedef struct rf_world {
+  rf_world_settings set;
+  int32_t n_bodies, n_pairs;
+  rf_body **body;  // owned                         (n_bodies)
+  rf_pair **pair;  // owned, and their contacts     (n_pairs)
+  const rf_solver_kind *solver;
+  void *solving;         // of the solver, owned
+  bool joint;            // this step is solved for several bodies at once
+  rf_world_found found;  // of the last search
+} rf_world;
+
+RF_MUST_CHECK rf_status rf_world_create(const rf_world_settings *set, rf_world **out,
+                                        rf_error *err);
+void rf_world_free(rf_world *world);  // NULL is fine
+
+// Adds a body, of which the world keeps the settings' copies; `out` is borrowed.
+RF_MUST_CHECK rf_status rf_world_add_body(rf_world *world, const rf_body_settings *set,
+                                          rf_body **out, rf_error *err);
+// Adds a pair with a copy of the contact; the bodies are those of this world.
+RF_MUST_CHECK rf_status rf_world_add_pair(rf_world *world, const rf_contact *contact, rf_body *tree,
+                                          rf_body *field, rf_pair **out, rf_error *err);
+// Chooses the solver by its name; no bodies or pairs may be added after that.
+RF_MUST_CHECK rf_status rf_world_solve_by(rf_world *world, const char *solver, rf_error *err);
+
+// ---- stages
+
+// budget: equal parts for the pairs of what is left; NULL: contacts keep their own budgets.
+RF_MUST_CHECK rf_status rf_world_search_rt(rf_world *world, const rf_world_budget *budget);
+void rf_world_load_rt(rf_world *world);
+// Sets world->joint.  Writes wrench (6) and gradient (6, 6) on the held body: with the responses of
+// all bodies if the step is joint, else those of contact.  again: solves the same step again,
+// without the damping of contact (world/coupled.h).  RF_ERR_SINGULAR: the step is not joint.
+RF_MUST_CHECK rf_status rf_world_condense_rt(rf_world *world, rf_body *held, bool again,
+                                             double wrench[6], double gradient[36]);
+// Moves all bodies; move (6): motion of the held one in this step.  Prepares the next step.
+RF_MUST_CHECK rf_status rf_world_step_rt(rf_world *world, const double move[6]);
+
+// Asks all contacts for the clearance, or no longer.
+void rf_world_ask_clearance_rt(rf_world *world, bool asked);
+// Number of increments of all bodies that were shortened so far (dynamics/newton.h).
+int64_t rf_world_shortened_rt(const rf_world *world);
+
+#endif

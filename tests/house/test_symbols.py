@@ -1,0 +1,114 @@
+"""Names of functions tell the room: rf_<noun>_<action>, each noun in one room.
+
+The table is the vocabulary of the core.  Of two nouns that fit a name the longer one counts.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from places import ROOT
+
+CSRC = ROOT / "csrc"
+
+NOUNS = {
+    "base": "alloc arena clock disjoint exchange fail free processor redzone ring run",
+    "linalg": "blas canonical cholesky cluster csc curve deflate dense eigen front fronts lapack "
+    "mat3 orient orient2 orient3 pose process quat same simd solve6 tall vec3 "
+    # vectors of the instruction sets, and sums over arrays
+    "all4 any4 dot fold4 least least4 load load4 most4 norm pieces splat store store4 sum sums4 "
+    "transpose4",
+    "device": "device force_dimension frame hand library openhaptics replay spacemouse trajectory "
+    "udp",
+    "mesh": "boundary box bvh closest crossings cube cut edge edges element embedding face hex "
+    "hex20 holes inside local mesh orientation reference rule surface tet tet10 triangle voxel "
+    "voxelize wide winding",
+    "fem": "kernels loads node rigid shape solid viscosity",
+    "sdf": "field grid isosurface open packet union voxmap",
+    "pointshell": "cells farthest hexagonal level point repel repulsion sampler seed shell uniform",
+    "modes": "modes",
+    "basis": "basis mass metric thin",
+    "polynomial": "damping pairs polynomial quartic",
+    "model": "projected reduced skin",
+    "dynamics": "equilibrium free_bodies free_body motion newton scheme spectrum stable_step "
+    "statics system",
+    "deform": "deformed",
+    "contact": "contact fit penalty",
+    "render": "coupling depth_limit dynamic limit moved travel workspace",
+    "body": "body",
+    "world": "coupled driven pair solver world",
+    "haptic": "cycle feel histogram loop passivity safety session stage stillness tick",
+}
+# a declaration at the beginning of a line, also of an inline function
+DECLARED = re.compile(
+    r"^(?!typedef|#|//|\s)(?:static inline )?[A-Za-z_][\w ]*?[ *](rf_\w+)\(", re.MULTILINE
+)
+
+
+def noun_of(function: str, nouns: set[str]) -> str | None:
+    """Return the longest noun with which a function's name begins."""
+    words = function.split("_")[1:]
+    fitting = ("_".join(words[:n]) for n in range(len(words), 0, -1))
+    return next((noun for noun in fitting if noun in nouns), None)
+
+
+@pytest.fixture(scope="module")
+def declared() -> dict[str, set[str]]:
+    """Return the functions that the headers of each room declare."""
+    found: dict[str, set[str]] = {}
+    for path in sorted(CSRC.rglob("*.h")):
+        room = Path(path.relative_to(CSRC)).parts[0]
+        if room != "pyext":
+            found.setdefault(room, set()).update(DECLARED.findall(path.read_text()))
+    return found
+
+
+def rooms() -> dict[str, str]:
+    """Return the room of each noun."""
+    return {noun: room for room, nouns in NOUNS.items() for noun in nouns.split()}
+
+
+def test_a_noun_belongs_to_one_room():
+    assert len(rooms()) == sum(len(nouns.split()) for nouns in NOUNS.values())
+
+
+def test_functions_are_named_by_a_noun_of_their_room(declared):
+    room_of = rooms()
+    wrong = []
+    for room, functions in declared.items():
+        for function in sorted(functions):
+            noun = noun_of(function, set(room_of))
+            if noun is None or room_of[noun] != room:
+                wrong.append(f"{function} in {room}: begins with no noun of this room")
+    assert sum(map(len, declared.values())) > 300
+    assert wrong == []
+
+
+def test_every_noun_is_in_use(declared):
+    room_of = rooms()
+    used = {noun_of(f, set(room_of)) for functions in declared.values() for f in functions}
+    assert set(room_of) - used == set()
+
+
+@pytest.mark.parametrize(
+    ("line", "functions"),
+    [
+        ("RF_MUST_CHECK rf_status rf_mesh_create(int n);", ["rf_mesh_create"]),
+        ("void rf_mesh_free(rf_mesh *m);", ["rf_mesh_free"]),
+        ("static inline double *rf_solid_volume(const rf_solid *s) {", ["rf_solid_volume"]),
+        ("typedef void rf_pairs_fn(int m);", []),
+        ("  return rf_mesh_free(m);", []),
+        ("// rf_mesh_free(m)", []),
+    ],
+)
+def test_declarations_are_found(line, functions):
+    assert DECLARED.findall(line) == functions
+
+
+def test_the_longer_noun_counts():
+    assert noun_of("rf_free", {"free", "free_body"}) == "free"
+    assert noun_of("rf_free_body_create", {"free", "free_body"}) == "free_body"
+    assert noun_of("rf_other", {"free"}) is None
