@@ -159,7 +159,7 @@ const char py_solid_loads_doc[] =
 PyObject *py_solid_solve_loads(PyObject *self, PyObject *args) {
   py_state *state = py_state_of_object(self);
   const rf_solid *s = py_solid_get(state, self);
-  PyObject *loads_obj, *progress, *u = NULL, *told = NULL, *result = NULL;
+  PyObject *loads_obj, *progress, *u = NULL, *reports = NULL, *result = NULL;
   rf_static_settings set = {0};
   int threads;
   py_run run;
@@ -182,16 +182,16 @@ PyObject *py_solid_solve_loads(PyObject *self, PyObject *args) {
     py_raise(state, st, &err);
     goto done;
   }
-  told = columns(loads.view.count, &o);
-  if (told) {
-    result = PyTuple_Pack(5, u, PyTuple_GET_ITEM(told, 0), PyTuple_GET_ITEM(told, 1),
-                          PyTuple_GET_ITEM(told, 2), PyTuple_GET_ITEM(told, 3));
+  reports = columns(loads.view.count, &o);
+  if (reports) {
+    result = PyTuple_Pack(5, u, PyTuple_GET_ITEM(reports, 0), PyTuple_GET_ITEM(reports, 1),
+                          PyTuple_GET_ITEM(reports, 2), PyTuple_GET_ITEM(reports, 3));
   }
 done:
   rf_free(o.reports);
   rf_free(o.statuses);
   py_loads_release(&loads);
   Py_XDECREF(u);
-  Py_XDECREF(told);
+  Py_XDECREF(reports);
   return result;
 }
