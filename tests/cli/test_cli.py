@@ -287,7 +287,7 @@ def test_bars_appear_on_terminals_only(monkeypatch):
     with Console(stream=terminal).stage("work") as stage:
         for done in range(1, 11):
             now[0] += 0.2
-            stage.tell(done, 10)
+            stage.show(done, 10)
         stage.result = "done"
     assert terminal.text.count("\r") == 12  # at the start, ten times, at the end
     assert "[##########..........]    1.0 s" in terminal.text
@@ -295,7 +295,7 @@ def test_bars_appear_on_terminals_only(monkeypatch):
     # into a file: one line, no carriage returns
     record = _Terminal(False)
     with Console(stream=record).stage("work") as stage:
-        stage.tell(1, 2)
+        stage.show(1, 2)
     assert record.text.count("\n") == 1
     assert "\r" not in record.text
 

@@ -89,7 +89,7 @@ def _info_file(name: str, console: Console) -> None:
     if path == Path(name) and is_surface(name):
         _info_surface(name, console)
         return
-    if path.suffix.lower() == ".safetensors" or _looks_saved(path):
+    if path.suffix.lower() == ".safetensors" or _seems_saved(path):
         _info_saved(path, console)
         return
     if path.suffix.lower() == ".npy":
@@ -113,7 +113,7 @@ def _info_file(name: str, console: Console) -> None:
         console.fact(f"region {region}", text)
 
 
-def _looks_saved(path: Path) -> bool:
+def _seems_saved(path: Path) -> bool:
     try:
         with regular_file(path) as (file, _):
             return file.read(9)[8:] == b"{"

@@ -205,7 +205,7 @@ def _run(args: argparse.Namespace) -> int:
     modes = _modes(args, solid)
     with console.stage("modes and derivatives") as stage:
         try:
-            basis = modal_derivative_basis(solid, modes, args.coordinates, progress=stage.tell)
+            basis = modal_derivative_basis(solid, modes, args.coordinates, progress=stage.show)
         except MeshError as error:
             hint = "; --keep-largest leaves out all parts but the largest" if parts > 1 else ""
             raise MeshError(f"{error}{hint}") from error
@@ -214,7 +214,7 @@ def _run(args: argparse.Namespace) -> int:
         f = basis.provenance["frequencies_hz"]
         stage.result = f"{count_text(len(f), 'mode')} from {f[0]:.3g} to {f[-1]:.3g} Hz"
     with console.stage("reduce") as stage:
-        model = reduce(solid, basis, progress=stage.tell)
+        model = reduce(solid, basis, progress=stage.show)
         stage.result = (
             f"{count_text(model.r, 'coordinate')}, "
             f"{count_text(len(model.coefficients), 'coefficient')}"
@@ -222,7 +222,7 @@ def _run(args: argparse.Namespace) -> int:
     damping = _damping(args, solid)
     if damping is not None:
         with console.stage("damping") as stage:
-            rate = damping.reduce(model, progress=stage.tell)
+            rate = damping.reduce(model, progress=stage.show)
             stage.result = viscosity_text(rate)
         model = model.with_strain_rate(rate)
     with replacing(output) as temporary:
@@ -294,7 +294,7 @@ def _mesh(args: argparse.Namespace, console: Console) -> Mesh:
                 args.expand,
                 cut=args.cut,
                 order=args.order,
-                progress=stage.tell,
+                progress=stage.show,
             )
             stage.result = mesh_text(mesh)
         if args.resolution is None and mesh.n_nodes > _MANY_NODES:

@@ -182,7 +182,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         over = float(records["time_s"][-1]) + session.dt - args.seconds
         if over > 0.5 * session.dt:
             console.fact("fading out", f"{over:.3g} s more than the {args.seconds:g} s asked for")
-    _tell(records, console)
+    _report(records, console)
     if args.record is not None:
         console.fact("records", args.record)
     if args.plot is not None:
@@ -210,7 +210,7 @@ def _watched(session: HapticSession, console: Console) -> NDArray[np.void]:
     return np.concatenate(parts)
 
 
-def _tell(records: NDArray[np.void], console: Console) -> None:
+def _report(records: NDArray[np.void], console: Console) -> None:
     """Print contact and levels of detail, which the session's report does not contain."""
     if not len(records):  # ended before the first cycle
         return

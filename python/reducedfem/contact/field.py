@@ -424,7 +424,7 @@ class DistanceField(Field, Saved):
         require(surface, Surface, "surface")
         choice(mode, "mode", ("exact", "fast"))
         voxels = _resolution(resolution)
-        with callback(progress, "distances") as told:
+        with callback(progress, "distances") as call:
             (
                 core,
                 closed,
@@ -450,7 +450,7 @@ class DistanceField(Field, Saved):
                 None if offset is None else number(offset, "offset"),
                 mode == "exact",
                 available(),
-                told,
+                call,
                 threads(),
             )
         if capped:
@@ -554,8 +554,8 @@ class DistanceField(Field, Saved):
                 f"{1e-9 * need:.1f} GB of memory, {1e-9 * there:.1f} GB are available; choose a "
                 "lower resolution"
             )
-        with callback(progress, "samples of a field") as told:
-            core = _core.field_from_field(field._core, voxels, corners, told, threads())
+        with callback(progress, "samples of a field") as call:
+            core = _core.field_from_field(field._core, voxels, corners, call, threads())
         return cls._made(core, {"method": "samples of a field", "field": repr(field)})
 
     @property

@@ -151,10 +151,13 @@ def write(arrays: Mapping[str, NDArray[Any]], texts: Mapping[str, object]) -> by
 
     Structured texts are plain data, which is written as JSON.
     """
-    told: dict[str, object] = {**texts, "counts": _counts({k: a.shape for k, a in arrays.items()})}
+    entries: dict[str, object] = {
+        **texts,
+        "counts": _counts({k: a.shape for k, a in arrays.items()}),
+    }
     plain = {"units": UNITS} | {
         key: value if isinstance(value, str) else tensors.json_text(LAYOUT, value)
-        for key, value in told.items()
+        for key, value in entries.items()
     }
     return tensors.write(LAYOUT, arrays, plain, _version(arrays))
 
