@@ -682,8 +682,8 @@ class Experiment:
         ]
         failed = [f.failure for f in self.alone if f.failure]
         if failed:
-            told = ", ".join(f"{failed.count(why)} {why}" for why in dict.fromkeys(failed))
-            lines.append(f"FAILED: {told}")
+            reported = ", ".join(f"{failed.count(why)} {why}" for why in dict.fromkeys(failed))
+            lines.append(f"FAILED: {reported}")
         if self.pairs:
             lines += ["", "both deform", f"{'body':>12} {'place':>7} {'E [Pa]':>8} {'felt [N]':>9} "
                       f"{'error [%]':>9} {'still [%]':>9}"]  # fmt: skip

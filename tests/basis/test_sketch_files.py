@@ -128,8 +128,8 @@ def test_hostile_contents_are_refused(recorded, tmp_path):
         ({"counts": "{"}, "its entry 'counts' is not valid JSON"),
         ({"counts": '{"nodes":81,"samples":7}'}, "its counts are not"),
     ):
-        told = {"units": "SI", "counts": change.pop("counts", counts)}
-        path.write_bytes(tensors.write(sketch_files._LAYOUT, good | change, told))
+        reported = {"units": "SI", "counts": change.pop("counts", counts)}
+        path.write_bytes(tensors.write(sketch_files._LAYOUT, good | change, reported))
         with pytest.raises(rf.FileFormatError, match=message):
             rf.ForceSketch.load(path)
     path.write_bytes(tensors.write(sketch_files._LAYOUT, good, {"units": "SI", "counts": counts}))

@@ -290,10 +290,10 @@ def test_a_shape_inside_the_one_at_rest_is_seen_through_it():
     x, view = body.vertices, (SMALL, -62.0, 20.0, 0.05, "z")
     for far, opacities, labels in ((0.4, [0.25, 1.0], ["far"]), (2.0, [1.0] * 3, ["far", "near"])):
         moved = [np.outer(x[:, 2], [0.5 * far, 0.0, 0.0]), np.outer(x[:, 2], [far, 0.0, 0.0])]
-        told = ["near", "far"]
-        _, poses, _ = drawn_shapes(x, body.triangles, moved, told, far, 1.0, view)
+        reported = ["near", "far"]
+        _, poses, _ = drawn_shapes(x, body.triangles, moved, reported, far, 1.0, view)
         assert sorted(pose.opacity for pose in poses) == opacities
-        figure = plot.shapes_figure(x, body.triangles, moved, told, size=SMALL)
+        figure = plot.shapes_figure(x, body.triangles, moved, reported, size=SMALL)
         assert sorted(text.get_text() for text in figure.axes[0].texts) == labels
 
 

@@ -43,9 +43,9 @@ def test_advice_for_open_surfaces_is_to_close_them(capsys, tmp_path):
     vertices, triangles = sphere(24, radius=0.05)
     rf.Surface(vertices, triangles[1:]).write(tmp_path / "ball.obj")
     args = ("reduce", tmp_path / "ball.obj", "-o", tmp_path / "m", "--fix", "x<-1")
-    for more, told in (((), True), (("--no-fill",), False)):
+    for more, reported in (((), True), (("--no-fill",), False)):
         out = run(capsys, *args, "--resolution", 8, *more)[1]
-        assert bool(re.search("open +1 hole: a lid over each is assumed", out)) == told
+        assert bool(re.search("open +1 hole: a lid over each is assumed", out)) == reported
 
 
 def test_stout_bodies_are_advised_a_faster_resolution(capsys, tmp_path):
@@ -107,16 +107,16 @@ def test_reduce_with_damping(capsys, tmp_path, option):
     model = rf.load(path)
     rate = model.strain_rate
     np.testing.assert_array_equal(rate.coefficients, damping.reduce(model).coefficients)
-    told = f"phi = {phi:.4g} Pa s, psi = {psi:.4g} Pa s"
-    assert told in out
+    reported = f"phi = {phi:.4g} Pa s, psi = {psi:.4g} Pa s"
+    assert reported in out
     _, out, _ = run(capsys, "info", path)
-    assert told in out
+    assert reported in out
     assert re.search("strain-rate damping +yes", out)
 
     simulate = ("simulate", path, "--force", 0, 0, -1, "--steps", 800, "--output")
     status, out, err = run(capsys, *simulate, tmp_path / "t.npz")
     assert (status, err) == (0, "")
-    assert told in out
+    assert reported in out
     with np.load(tmp_path / "t.npz") as data:
         sim = rf.ImplicitNewmark(model.with_strain_rate(None), 1e-3, strain_rate=rate)
         force = np.zeros_like(nodes)

@@ -169,11 +169,11 @@ def test_simulate_failures(capsys, model, tmp_path):
 
 def test_simulate_a_few_steps_without_a_duration(capsys, model):
     """The default push lasts longer than such a simulation, and is shortened with a note."""
-    for steps, dt, told in ((1, 1e-3, "0.001 s"), (19, 1e-3, "0.019 s"), (40, 1e-3, "0.02 s")):
+    for steps, dt, reported in ((1, 1e-3, "0.001 s"), (19, 1e-3, "0.019 s"), (40, 1e-3, "0.02 s")):
         status, out, err = run(
             capsys, "simulate", model, "--force", 0, 0, -1, "--steps", steps, "--dt", dt
         )
         assert (status, err) == (0, "")
-        assert f"N for {told} at node" in out
+        assert f"N for {reported} at node" in out
     # one step is longer than the usual push
     assert run(capsys, "simulate", model, "--force", 0, 0, -1, "--steps", 2, "--dt", 0.1)[0] == 0

@@ -236,14 +236,14 @@ def test_properties_can_be_read_during_an_evaluation(field, shell):
     """No lock is held where Python is called."""
     contact = rf.PenaltyContact(rf.PointTree(shell), field, 50.0)
     alone = contact.evaluate((0.0, 0, 0), IDENTITY)
-    told = []
+    reported = []
 
     def ask(done: int, total: int) -> None:
-        told.append(contact.evaluate((0.0, 0, 0), IDENTITY).force)
+        reported.append(contact.evaluate((0.0, 0, 0), IDENTITY).force)
         contact.reset()
 
     contact.evaluate_many(np.zeros((200, 3)), np.tile(IDENTITY, (200, 1)), progress=ask)
-    np.testing.assert_array_equal(told[-1], alone.force)
+    np.testing.assert_array_equal(reported[-1], alone.force)
 
 
 def test_ctrl_c_stops_a_trajectory(field):

@@ -169,6 +169,6 @@ def test_long_trajectories_can_be_stopped(rigid):
     path = trajectory(500, np.random.default_rng(5))
     with pytest.raises(Stop):
         contact.evaluate_many(*path, progress=stop)
-    told = []
-    contact.evaluate_many(*path, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (500, 500)
+    reported = []
+    contact.evaluate_many(*path, progress=lambda done, total: reported.append((done, total)))
+    assert reported[-1] == (500, 500)

@@ -280,10 +280,10 @@ def test_fields_beside_their_mesh(held_bar, bar_field, bar_proxies, scale, by):
         scale * bar_field.values, scale * bar_field.origin + by, scale * bar_field.spacing
     )
     said = r"of 40 proxies of the field lie .*: proxies\[\d+\] by .* The field reaches from"
-    with pytest.warns(rf.GeometryWarning, match=said) as told:
+    with pytest.warns(rf.GeometryWarning, match=said) as reported:
         made = rf.DeformedField(field, held_bar, scale * bar_proxies + by)
-    assert len(told) == 1
-    assert told[0].filename == __file__
+    assert len(reported) == 1
+    assert reported[0].filename == __file__
     again = pickle.loads(pickle.dumps(made))  # warnings are errors here
     np.testing.assert_array_equal(again.proxies, made.proxies)
 

@@ -68,13 +68,13 @@ def test_openhaptics_renders_torques_on_request(ball, hd, actuated, unit, most):
     with session(grasped, device, ramp=0.02) as made:
         wait_until(lambda: made.report().ticks >= 100)
         felt = hd.reals("torque", 3) * unit
-        told = made.snapshot().torque
+        reported = made.snapshot().torque
     if not renders:
         assert (hd.reals("torque", 3) == 9.0).all()
         assert not made.records(drain=True).array["torque"].any()
         return
     # the hand stands still: so does the object, but for what is too small to be felt
-    assert felt == pytest.approx(told, rel=1e-6)
+    assert felt == pytest.approx(reported, rel=1e-6)
     assert 1e-4 < np.linalg.norm(felt) <= most * (1.0 + 1e-12)
     assert not hd.reals("torque", 3).any()
 

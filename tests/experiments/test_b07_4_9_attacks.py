@@ -210,8 +210,8 @@ def test_sessions_find_the_reach_of_the_held_object(field, grasp, farthest):
     for kind in (loose, rf.DynamicCoupling(500.0, 1.0, mass=0.1, inertia=1e-4)):
         session.coupling = dataclasses.replace(kind, max_depth=ALLOWED)
         assert session.coupling.reach == pytest.approx(farthest, rel=1e-7)
-        session.coupling = told = dataclasses.replace(kind, max_depth=ALLOWED, reach=7.0)
-        assert session.coupling is told
+        session.coupling = reported = dataclasses.replace(kind, max_depth=ALLOWED, reach=7.0)
+        assert session.coupling is reported
     session.close()
     # of samples, by a diagonal of their grid longer at most
     sampled = rf.DistanceField.from_field(field, 48, expand=1.2)
@@ -230,8 +230,8 @@ def test_unbounded_objects_have_no_reach():
     coupling = rf.VirtualCoupling(500.0, 1.0, max_depth=ALLOWED)
     with pytest.raises(rf.InputError, match="give the coupling a reach, 0 if"):
         rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=coupling)
-    told = dataclasses.replace(coupling, reach=0.0)
-    rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=told).close()
+    reported = dataclasses.replace(coupling, reach=0.0)
+    rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=reported).close()
 
 
 @pytest.mark.parametrize(

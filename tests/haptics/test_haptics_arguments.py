@@ -170,7 +170,7 @@ def test_other_files_are_refused_without_advice(tmp_path):
     (tmp_path / "x.obj").write_text("v 0 0 0\n")
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object), allow_pickle=True)
     np.save(tmp_path / "two.npy", np.zeros((2, 2), rf.io.record_file.RECORD))
-    for name, told in (
+    for name, reported in (
         ("x.obj", "it is no file of NumPy's format, .npy"),
         ("objects.npy", "holds no records of a session"),
         ("two.npy", "holds no records of a session"),
@@ -179,7 +179,7 @@ def test_other_files_are_refused_without_advice(tmp_path):
         with pytest.raises(rf.FileFormatError) as refused:
             rf.HapticRecords.load(tmp_path / name)
         text = str(refused.value)
-        assert text.endswith(told)
+        assert text.endswith(reported)
         assert text.count(name) == 1
         assert "pickle" not in text
     with pytest.raises(rf.FileFormatError, match="': No such file or directory$"):

@@ -177,8 +177,8 @@ def test_a_device_receives_zero_force_after_divergence(beam, ball):
     simulation = rf.ImplicitNewmark(reduced, 1e-3)
     simulation.reset(qdot=np.full(6, 1e308), qddot=np.zeros(6))
     made = session(contacts, listener.device, simulation=[None, simulation], coupled=False)
-    told, wrenches = listener.ran(made, (0.0, 0.0, 0.014), 5000)
-    assert "not finite" in told
+    reported, wrenches = listener.ran(made, (0.0, 0.0, 0.014), 5000)
+    assert "not finite" in reported
     assert max(wrench[2] for wrench in wrenches) > 0.1
     assert wrenches[-1] == (0.0,) * 6
     assert not made.records(drain=True)["force"][-1].any()
@@ -190,11 +190,11 @@ def test_forces_that_overflow_are_zero(ball):
     listener = Listener()
     contact = rf.PenaltyContact(ball.tree, ball.field, 1e308, warm_nodes=None, max_points=None)
     made = session(contact, listener.device)
-    told, wrenches = listener.ran(made, (0.0, 0.0, 0.014), 10)
+    reported, wrenches = listener.ran(made, (0.0, 0.0, 0.014), 10)
     assert wrenches
     assert set(wrenches) == {(0.0,) * 6}
     report = made.report()
-    assert (report.phase, report.failure) == ("failed", told)
+    assert (report.phase, report.failure) == ("failed", reported)
     last = made.records(drain=True).array[-1]
     assert last["flags"] != 0
     assert not last["force"].any()

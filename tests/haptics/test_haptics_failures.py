@@ -81,7 +81,7 @@ def left():
     until(lambda: not sessions.threads_named("rf-haptic", "rf-watchdog", "rf-writer"))
     return sorted(os.listdir("/proc/self/fd")), _core.alloc_counters()["live_blocks"]
 
-def told(work):
+def reported(work):
     try:
         work()
     except (rf.ReducedFEMError, RuntimeError) as error:
@@ -126,7 +126,7 @@ def test_a_session_that_cannot_begin_leaves_nothing(refuse, tmp_path):
         ):
             before = left()
             with refused(name, outcome, after, times):
-                print(told(made.start))
+                print(reported(made.start))
             assert left() == before
             assert os.listdir() == [], os.listdir()
             assert made.report().phase in ("ready", "stopped")
@@ -269,7 +269,7 @@ def test_a_bridge_whose_socket_fails_is_reported(refuse, tmp_path):
         ):
             for begin in (made.start, lambda: made.run(1)):
                 with refused(name, outcome):
-                    print(told(begin))
+                    print(reported(begin))
                 assert left() == before, name
         made.close()
 
@@ -281,7 +281,7 @@ def test_a_bridge_whose_socket_fails_is_reported(refuse, tmp_path):
                     made.run(1)
             print(device.counts.accepted)
             with refused("recvfrom", errno.ENETDOWN):
-                print(told(lambda: made.run(1)))
+                print(reported(lambda: made.run(1)))
             records = made.records(drain=True)
             assert records.flagged("device_failed")[-1]
             assert not records.array["force"][-1].any()
@@ -291,13 +291,13 @@ def test_a_bridge_whose_socket_fails_is_reported(refuse, tmp_path):
         """,
         tmp_path,
     )
-    told = (
+    reported = (
         "DeviceError: cannot listen at 127.0.0.1:0: Too many open files",
         "DeviceError: cannot listen at 127.0.0.1:0: Bad file descriptor",
         "DeviceError: cannot listen at 127.0.0.1:0: No buffer space available",
         "DeviceError: cannot receive packets: Network is down",
     )
-    assert lines[:8] == [line for line in told for _ in range(2)]
+    assert lines[:8] == [line for line in reported for _ in range(2)]
     # the first one, which began the session, and two more
     assert int(lines[8]) >= 3
     assert lines[9].startswith("DeviceError: cycle ")
@@ -322,7 +322,7 @@ def test_a_spacemouse_whose_socket_fails_is_reported(refuse, tmp_path):
                 ("send", -1, 0),  # a byte of four
             ):
                 with refused(name, outcome, after):
-                    print(told(lambda: made.run(1)))
+                    print(reported(lambda: made.run(1)))
                 assert left() == before, name
             made.close()
         with spacemice.daemon(ball, pathlib.Path.cwd()) as (made, connection):
@@ -332,7 +332,7 @@ def test_a_spacemouse_whose_socket_fails_is_reported(refuse, tmp_path):
             moved = made.run(10).array["device_position"][:, 0]
             assert (np.diff(moved) > 0.0).all()
             with refused("recv", errno.EIO):
-                print(told(lambda: made.run(1)))
+                print(reported(lambda: made.run(1)))
             assert made.records(drain=True).flagged("device_failed")[-1]
         """,
         tmp_path,
@@ -361,7 +361,7 @@ def test_failing_writes_are_reported_and_short_writes_are_not(refuse, tmp_path):
                 made.start()
                 until(lambda: library.refused() == times or made._core.status()["file_error"])
                 sessions.after(made, 20)
-                print(told(made.stop))
+                print(reported(made.stop))
             ticks = made.report().ticks
             rest = made.records(drain=True)["tick"]
             written = rf.HapticRecords.load(path)["tick"]

@@ -259,13 +259,13 @@ def test_an_interrupted_close_is_completed_when_the_session_is_dropped(ball, tmp
 def test_several_threads_may_stop_a_session(ball, tmp_path):
     path = tmp_path / "session.npy"
     made = session(ball, at_rest(), record=path, ramp=0.005)
-    told = []
+    reported = []
 
     def stop():
         try:
             made.stop()
         except BaseException as error:
-            told.append(error)
+            reported.append(error)
 
     for _ in range(20):
         made.start()
@@ -275,7 +275,7 @@ def test_several_threads_may_stop_a_session(ball, tmp_path):
             thread.start()
         for thread in threads:
             thread.join()
-        assert not told
+        assert not reported
     made.close()
     assert np.array_equal(ticks_of(path), np.arange(made.report().ticks))
 

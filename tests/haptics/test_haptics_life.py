@@ -293,10 +293,10 @@ def test_cycles_are_counted_in_time_too(ball):
 
 def test_progress_is_reported_and_may_end_it(ball):
     made = session(ball, at_rest())
-    told = []
-    made.run(1000, progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (1000, 1000)
-    assert told == sorted(set(told))
+    reported = []
+    made.run(1000, progress=lambda done, total: reported.append((done, total)))
+    assert reported[-1] == (1000, 1000)
+    assert reported == sorted(set(reported))
 
     def enough(done, total):
         raise StopIteration

@@ -213,11 +213,11 @@ def test_percentiles_are_those_of_the_records(ball):
     made = session(ball, rf.SimulatedHand(*descent()))
     records, report = made.run(2000), made.report()
     for name in ("compute_us", "processor_us", "late_us", "contact_us"):
-        us, told = records[name], getattr(report, name)
+        us, reported = records[name], getattr(report, name)
         for share_name, share in (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)):
             exact = np.quantile(us, share, method="inverted_cdf")
-            assert exact * 0.999 <= told[share_name] <= exact * 1.011 + 0.0101
-        assert told["max"] == us.max()
+            assert exact * 0.999 <= reported[share_name] <= exact * 1.011 + 0.0101
+        assert reported["max"] == us.max()
     assert (records["processor_us"] <= records["compute_us"]).all()
     made.close()
 

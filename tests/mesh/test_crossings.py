@@ -214,10 +214,10 @@ def test_surfaces_of_the_library():
     assert found.dtype == np.int32
     assert (found[:, 0] < found[:, 1]).all()
     np.testing.assert_array_equal(found, np.unique(found, axis=0))
-    told = []
-    again = surface.self_intersections(progress=lambda done, total: told.append((done, total)))
+    reported = []
+    again = surface.self_intersections(progress=lambda done, total: reported.append((done, total)))
     np.testing.assert_array_equal(found, again)
-    assert told[-1][0] == told[-1][1]
+    assert reported[-1][0] == reported[-1][1]
     for threads in (1, 3):
         np.testing.assert_array_equal(
             _core.surface_crossings(surface.vertices, surface.triangles, True, None, threads),

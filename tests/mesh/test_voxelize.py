@@ -293,9 +293,11 @@ def test_refuses_surfaces_without_size_or_place():
 
 
 def test_progress_is_reported_and_can_stop():
-    told = []
-    rf.voxelize(cube(0, 1), 40, progress=lambda done, total: told.append((done, total)), fill=False)
-    assert told[-1][0] == told[-1][1]
+    reported = []
+    rf.voxelize(
+        cube(0, 1), 40, progress=lambda done, total: reported.append((done, total)), fill=False
+    )
+    assert reported[-1][0] == reported[-1][1]
 
     class StopError(Exception):
         pass

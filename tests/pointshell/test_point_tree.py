@@ -299,10 +299,10 @@ def moved(shell: rf.Pointshell, scale=1.0, by=(0.0, 0.0, 0.0)) -> rf.Pointshell:
 )
 def test_shells_beside_their_mesh(bar, bar_shell, scale, by, said):
     """Other units, another place: said once, where the tree is made, and not by copies."""
-    with pytest.warns(rf.GeometryWarning, match=said) as told:
+    with pytest.warns(rf.GeometryWarning, match=said) as reported:
         tree = rf.PointTree(moved(bar_shell, scale, by), bar)
-    assert len(told) == 1
-    assert told[0].filename == __file__
+    assert len(reported) == 1
+    assert reported[0].filename == __file__
     with pytest.warns(rf.GeometryWarning, match=said):
         rf.PointTree(tree.shell, bar, tree.embedding)
     again = pickle.loads(pickle.dumps(tree))  # warnings are errors here
@@ -402,6 +402,6 @@ def test_making_one_can_be_stopped():
     with pytest.raises(Stop):
         rf.PointTree(sphere_shell((20, 80, 320, 2000)), progress=stop)
     check_live_blocks(live)
-    told = []
-    rf.PointTree(sphere_shell(), progress=lambda done, total: told.append((done, total)))
-    assert told[-1] == (640, 640)
+    reported = []
+    rf.PointTree(sphere_shell(), progress=lambda done, total: reported.append((done, total)))
+    assert reported[-1] == (640, 640)

@@ -244,9 +244,9 @@ def test_forces_with_areas_converge_to_the_integral(make, rng):
 def test_one_count_of_progress():
     for make in (rf.Pointshell.from_voxels, rf.Pointshell.from_depth_cube):
         for areas in (False, True):
-            told = []
-            make(cube(), 8, areas=areas, progress=lambda *a, told=told: told.append(a))
-            shares = [done / total for done, total in told]
+            reported = []
+            make(cube(), 8, areas=areas, progress=lambda *a, reported=reported: reported.append(a))
+            shares = [done / total for done, total in reported]
             assert shares == sorted(shares)
             assert shares[-1] == 1.0
 

@@ -452,13 +452,13 @@ def test_wrong_poses_and_contacts_are_refused():
         coupling.step(REST, [0.0, math.nan, 0.0], REST[1])
     dynamic = rf.DynamicCoupling(500.0, 1.0, 0.1, 1e-4)
     for function in (coupling.wrench, coupling.step, dynamic.step):
-        for hand, at, told in (
+        for hand, at, reported in (
             (REST, (np.zeros(2), REST[1]), r"^position of object must have shape \(3,\), got"),
             (REST, (REST[0], np.ones(3)), r"^quaternion of object must have shape \(4,\), got"),
             ((0.0, REST[1]), REST, r"^position of manipulandum must have shape \(3,\), got"),
             ((REST[0], np.ones(5)), REST, r"^quaternion of manipulandum must have shape \(4,\)"),
         ):
-            with pytest.raises(rf.InputError, match=told):
+            with pytest.raises(rf.InputError, match=reported):
                 function(hand, *at)
     with pytest.raises(rf.InputTypeError, match="manipulandum must be a Pose or a pair"):
         coupling.wrench(3, *REST)

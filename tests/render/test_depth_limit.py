@@ -146,7 +146,7 @@ def test_trials_against_a_plain_version(library, rng, deep, dynamic):
         assert limiter.share == plain.share
         assert limiter.report.limited == changed
         if changed:
-            told(limiter.report, hand, object_, expected)
+            reported(limiter.report, hand, object_, expected)
         kinds.add(plain.kind)
         cut += changed
         object_ = expected
@@ -154,7 +154,7 @@ def test_trials_against_a_plain_version(library, rng, deep, dynamic):
     assert 50 < cut < 500
 
 
-def told(report, hand, before, after):
+def reported(report, hand, before, after):
     """Assert that the report is that of the pose that was taken."""
     np.testing.assert_allclose(report.move, between(before, after), rtol=0, atol=1e-11)
     way = between(after, hand)

@@ -195,10 +195,10 @@ def test_scenes_report_all_their_options(name):
     parameters = inspect.signature(function).parameters.values()
     own = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     assert own[-2:] == ["points", "resolution"] or own[-1] == "r"
-    told = inspect.getdoc(function)
-    assert told.startswith("Return a session of ")
+    reported = inspect.getdoc(function)
+    assert reported.startswith("Return a session of ")
     for option in ("device", *own, "**options"):
-        assert f"\n{option}\n    " in told
+        assert f"\n{option}\n    " in reported
 
 
 def test_tubes_are_closed_and_as_large_as_they_should_be():
@@ -310,10 +310,10 @@ def test_pictures_explain_forces_above_those_of_contact():
     pytest.importorskip("matplotlib")
     records = np.zeros(20, rf.io.record_file.RECORD)
     records["time_s"] = 0.001 * np.arange(20)
-    for more, told in ((1.0, False), (4.0, True)):
+    for more, reported in ((1.0, False), (4.0, True)):
         records["contact_force"], records["force"] = [0.0, 0.0, 1.0], [0.0, 0.0, more]
         note = plot.session_figure(records).axes[0].get_title(loc="left")
-        assert ('render="linear"' in note) == told
+        assert ('render="linear"' in note) == reported
 
 
 def test_pictures_mark_forces_beyond_their_axes_and_show_the_path_from_the_start():
@@ -344,8 +344,8 @@ def test_a_picture_of_no_cycles_is_refused():
         kind = type(wrong).__name__
         with pytest.raises(rf.InputTypeError, match=f"HapticRecords or their array, got {kind}"):
             plot.session_figure(wrong)
-    for depth, told in ((-1.0, "positive or None, got -1"), ("1", "a number, got str")):
-        with pytest.raises(rf.ReducedFEMError, match=f"^max_depth must be {told}"):
+    for depth, reported in ((-1.0, "positive or None, got -1"), ("1", "a number, got str")):
+        with pytest.raises(rf.ReducedFEMError, match=f"^max_depth must be {reported}"):
             rf.HapticRecords(records[:9]).plot(max_depth=depth)
 
 
@@ -354,17 +354,17 @@ def test_pictures_explain_their_red_lines():
     records = np.zeros(20, rf.io.record_file.RECORD)
     records["time_s"] = 0.002 * np.delete(np.arange(21), 7)
     figure = plot.session_figure(records, max_depth=1e-3)
-    told = {}
+    reported = {}
     for axes in figure.axes:
         legend = axes.get_legend()
         lines = [line for line in axes.get_lines() if len(set(line.get_ydata())) == 1]
-        told |= {line.get_label(): line.get_ydata()[0] for line in lines}
+        reported |= {line.get_label(): line.get_ydata()[0] for line in lines}
         red = [line for line in lines if line.get_label() in ("the period", "allowed")]
         names = [text.get_text() for text in legend.get_texts()] if legend else []
         assert all(line.get_label() in names for line in red)
     # of a session at 500 Hz that left a cycle out
-    assert told["the period"] == pytest.approx(2000.0)
-    assert told["allowed"] == pytest.approx(1.0)
+    assert reported["the period"] == pytest.approx(2000.0)
+    assert reported["allowed"] == pytest.approx(1.0)
     plot.session_figure(records[:1])
 
 
@@ -481,11 +481,11 @@ def test_losing_the_device_keeps_the_report_and_the_picture(capsys, monkeypatch,
         command = ["haptics", "alpha", "--points", "2000", "--resolution", "48"]
         command += ["--device", "spacemouse", "--record", str(record), "--plot", str(picture)]
         assert main(command) == 1
-    told = capsys.readouterr()
-    assert len(told.err.strip().splitlines()) == 1
-    assert "the Spacenav daemon has closed the connection" in told.err
-    assert "the device SpaceMouse failed" in told.out
-    assert "deepest level" in told.out
+    reported = capsys.readouterr()
+    assert len(reported.err.strip().splitlines()) == 1
+    assert "the Spacenav daemon has closed the connection" in reported.err
+    assert "the device SpaceMouse failed" in reported.out
+    assert "deepest level" in reported.out
     assert len(rf.HapticRecords.load(record)) >= 10
     assert picture.stat().st_size > 20_000
 

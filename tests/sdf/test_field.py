@@ -300,9 +300,9 @@ def test_samples_of_fields(rng):
     assert (made.distance(p)[out] <= (ball | box).distance(p)[out]).all()
     assert made.provenance["method"] == "samples of a field"
     assert "SphereField" in made.provenance["field"]
-    told = []
-    rf.DistanceField.from_field(ball, 9, progress=lambda a, b: told.append((a, b)))
-    assert told[-1] == (10, 10)
+    reported = []
+    rf.DistanceField.from_field(ball, 9, progress=lambda a, b: reported.append((a, b)))
+    assert reported[-1] == (10, 10)
 
 
 def test_complements_of_unions_made_by_the_core(rng):

@@ -521,12 +521,12 @@ def test_threads_change_nothing():
 
 
 def test_progress_and_stop():
-    surface, told = bumpy_ball(), []
+    surface, reported = bumpy_ball(), []
     rf.DistanceField.from_surface(
-        surface, 30, mode="fast", progress=lambda done, total: told.append((done, total))
+        surface, 30, mode="fast", progress=lambda done, total: reported.append((done, total))
     )
-    assert told
-    assert all(0 <= done <= total for done, total in told)
+    assert reported
+    assert all(0 <= done <= total for done, total in reported)
 
     def stop(done, total):
         raise KeyboardInterrupt

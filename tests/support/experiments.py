@@ -66,6 +66,6 @@ def check_mistakes(
     assert str(taken) in capsys.readouterr().err
     small = ("--levels", "2", "--points", "2", "--resolution", "16", "--out", folder)
     assert start(name, monkeypatch, *small, *options) == 1
-    told = capsys.readouterr().err.splitlines()[-1]
-    assert told.startswith(f"{name}.py: ")
-    assert "points are too few for 2 levels" in told
+    reported = capsys.readouterr().err.splitlines()[-1]
+    assert reported.startswith(f"{name}.py: ")
+    assert "points are too few for 2 levels" in reported
