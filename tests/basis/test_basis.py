@@ -217,7 +217,7 @@ def test_derivatives_that_vanish_by_symmetry():
 
 
 def test_derivatives_of_modes_apart_vanish():
-    """Modes of parts that do not touch have no derivative but what rounding makes of zero."""
+    """Derivatives of modes of parts that do not touch are zero but for rounding."""
     first, elements = box_hexes(12, 4, 4, (0.30, 0.05, 0.03))
     second = first * [1.1, 1.0, 1.0] + [0.0, 1.0, 0.0]
     mesh = np.concatenate([first, second]), np.concatenate([elements, elements + len(first)])
@@ -421,7 +421,7 @@ def test_a_cut_pair_does_not_depend_on_rounding(square_beam, rng, r):
 
 @pytest.mark.parametrize("r", [2, 3, 5, 9])
 def test_a_basis_is_the_beginning_of_a_longer_one(square_beam, r):
-    """Also where r cuts a pair: what is left out has no say in what is kept."""
+    """Vectors left out do not change those kept, even if r cuts a pair."""
     long = rf.modal_derivative_basis(square_beam, k=4, r=12)
     basis = rf.modal_derivative_basis(square_beam, k=4, r=r)
     np.testing.assert_allclose(
@@ -487,7 +487,7 @@ def test_a_basis_for_other_supports_or_materials_gives_a_warning(taker):
 
 
 def test_a_basis_serves_materials_in_the_same_proportions(tmp_path):
-    """Modes do not feel a common factor, nor is one of rounding noticed."""
+    """A common factor of stiffness and density does not change modes; rounding of it is ignored."""
     basis = rf.modal_derivative_basis(of(), 3, 5)
     other = of(of={0: rf.StVK(6e6 * (1 + 1e-14), 0.3, 600.0), 1: rf.StVK(3e6, 0.3, 500.0)})
     rf.reduce(other, basis).save(tmp_path / "m.safetensors")

@@ -108,7 +108,7 @@ def test_files_of_another_kind(recorded, beam, tmp_path):
 
 
 def test_hostile_contents_are_refused(recorded, tmp_path):
-    """A file with a right checksum, whose numbers no sketch has."""
+    """A file with a valid checksum and contents that are impossible for a sketch."""
     from reducedfem.io import sketch_files, tensors
 
     path = tmp_path / "hostile.safetensors"

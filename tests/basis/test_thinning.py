@@ -48,7 +48,7 @@ def test_against_brute_force(rng, count, dim):
 
 
 def test_the_densest_go_first():
-    """Three in a row, 0.6 apart: the middle one is close to both and goes."""
+    """Of three points in a row, 0.6 apart, the middle one is dropped: it is close to both."""
     assert rf.thin_samples([[0.0], [0.6], [1.2]], 1.0).tolist() == [0, 2]
     # of a pair the later one goes
     assert rf.thin_samples([[0.6], [0.0]], 1.0).tolist() == [0]

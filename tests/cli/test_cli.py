@@ -30,7 +30,7 @@ def test_help(capsys):
 
 
 def test_help_shows_every_default(capsys):
-    """Every option that takes a value says what it is without it, or is required."""
+    """Every option with a value shows its default in the help, or is required."""
     parser = cli._parser()
     (commands,) = (a for a in parser._actions if a.choices)
     for one in commands.choices.values():
@@ -42,7 +42,7 @@ def test_help_shows_every_default(capsys):
 
 
 def test_examples_in_the_help_are_accepted():
-    """Each example parses; what it names need not exist."""
+    """Each example parses; the files that it names need not exist."""
     import shlex
 
     parser = cli._parser()

@@ -101,7 +101,7 @@ def test_info_of_fields_and_pointshells(capsys, tmp_path):
 
 
 def test_files_of_other_kinds(capsys, tmp_path):
-    """Other things that the package saves are refused as what they are."""
+    """Other files of the package are refused with the name of their kind."""
     rf.Pointshell(np.eye(3), np.eye(3)).save(tmp_path / "shell.safetensors")
     fails(
         capsys, "simulate", tmp_path / "shell.safetensors", "--force", 1, 0, 0, "--steps", 2,

@@ -49,7 +49,7 @@ def test_advice_for_open_surfaces_is_to_close_them(capsys, tmp_path):
 
 
 def test_stout_bodies_are_advised_a_faster_resolution(capsys, tmp_path):
-    """Unless a resolution was asked for; --fix ends the command before the long part."""
+    """Advice is given unless a resolution is given; --fix ends the command before the long part."""
     cube = rf.Mesh(*box_hexes(1, 1, 1, 1.0)).surface()
     cube.write(tmp_path / "cube.obj")
     args = ("reduce", tmp_path / "cube.obj", "-o", tmp_path / "m", "--fix", "x<-1")
@@ -313,7 +313,7 @@ def test_reduce_refuses_before_it_computes(capsys, surface, tmp_path):
 
 
 def test_reduce_accepts_the_size_that_few_modes_give(capsys, surface, tmp_path):
-    """Neither -k nor -r was given: no more is asked for than there is."""
+    """Without -k and -r the defaults do not exceed the numbers available."""
     path = tmp_path / "m"
     hold = ["--resolution", 4, "--fix-fraction", "x-", 0.1]
     for options, r in (([], 30), (["-k", 2], 5), (["-k", 2, "-r", 3], 3), (["-r", 7], 7)):

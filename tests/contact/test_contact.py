@@ -30,7 +30,7 @@ from shells import sphere_shell
 
 @pytest.mark.parametrize("power", [-1000, -140, 140, 300])
 def test_shells_beyond_float32_miss_nothing(power):
-    """All spheres of a level are then the smallest or the largest that there is."""
+    """Make all spheres of a level the smallest or the largest of it."""
     shell = sphere_shell((10, 40, 160))
     tree = rf.PointTree(rf.Pointshell(np.ldexp(shell.points, power), shell.normals, shell.levels))
     field = rf.PlaneField((0.0, 0.0, np.ldexp(-0.9, power)), (0.0, 0.0, 1.0))
@@ -210,7 +210,7 @@ def test_area_weights():
 @pytest.mark.parametrize("name", ["grid", "ball"])
 @pytest.mark.parametrize("deformed", [False, True])
 def test_gradient_against_differences(rigid, soft, name, deformed, direction):
-    """Of forces whose directions and lines of action stay, as the field object moves."""
+    """The gradient is that of forces with fixed directions and lines of action."""
     tree, field = (soft if deformed else rigid), FIELDS[name]
     grasp = np.array([0.2, 0.1, -0.3])
     contact = rf.PenaltyContact(
@@ -350,7 +350,7 @@ def test_frames(soft, bar, deformable):
 
 
 def test_units():
-    """All lengths in other units: forces stay; a power of two, so that no bit may change."""
+    """Forces do not depend on the unit of length; a power of two changes no bit."""
     unit = 1024.0
     axis = np.linspace(-1, 1, 17)
     x, y, z = np.meshgrid(axis, axis, axis, indexing="ij")

@@ -51,7 +51,7 @@ class Costs:
 
     @property
     def copy(self) -> float:
-        """As the traversal takes it to be."""
+        """Return the cost of a node as estimated by the traversal."""
         return 0.25 * self.node
 
     def cycle(self, level: int, touching: int = 0) -> float:
@@ -158,7 +158,7 @@ def test_laws_are_found_by_name(world):
 
 @pytest.mark.parametrize("node", [0.004, 0.03, 0.1, 0.9])
 def test_costs_are_estimated(world, node):
-    """Both estimates start at 0.1 us; what comes before the traversal is no cost of a node."""
+    """Both estimates start at 0.1 us; the time before the traversal is not attributed to nodes."""
     world.begin(mixed(), 1e9)
     world.costs = Costs(node=node, contact=3.0 * node, start=50.0 * node)
     world.cycles(150)
@@ -249,7 +249,7 @@ def test_levels_follow_costs(world, coherence):
 
 @pytest.mark.parametrize("coherence", [False, True])
 def test_warm_and_cold_levels(world, coherence):
-    """A level that is new has less time than one that stays."""
+    """A new level gets a smaller share of time than one that was rendered before."""
     budget = Costs().cycle(2)
     world.begin(np.full(N, NEAR), budget, cold=0.8, coherence=coherence)
     for node, level in ((0.99, 1), (0.81, 1), (0.79, 2), (0.81, 2), (0.99, 2), (1.02, 1), (0.9, 1)):
@@ -258,7 +258,7 @@ def test_warm_and_cold_levels(world, coherence):
 
 
 def test_touching_points_have_their_share(world):
-    """Forces come after the traversal, and must fit as well."""
+    """Forces are computed after the traversal, and must fit into the budget as well."""
     for contact in (0.01, 0.1, 0.3):
         costs = Costs(contact=contact)
         for budget in (costs.cycle(2, 100) * 1.02, costs.cycle(2, 100) * 0.98):
@@ -327,7 +327,7 @@ def test_level_0_is_always_rendered(world, coherence):
 
 
 def test_a_machine_that_slows_down_does_not_pause(world):
-    """All at once everything takes 20 times as long: of one lap that is excused, not of more."""
+    """If all costs rise by 20 at once, the budget is exceeded by one lap at most."""
     world.begin(np.full(N, NEAR), budget := Costs().cycle(3) + 10.0)
     assert world.cycles(100).level == 3
     world.costs = Costs(node=1.0)

@@ -58,7 +58,7 @@ def test_coherence_skips_nodes_that_do_not_move(rigid):
 
 
 def test_coherence_sees_the_shell_itself_move(soft):
-    """The pose stays; the shell bends into the field, slowly, then at once."""
+    """The pose is constant; the shell bends into the field, slowly, then at once."""
     contact = rf.PenaltyContact(soft, GRID, STIFFNESS, EVERYTHING)
     pose = (2.0, 1.4, 0.25), LEVEL
     push = np.zeros((soft.reduced.mesh.n_nodes, 3))
@@ -151,7 +151,7 @@ def test_treeless_changes_no_later_result(rigid):
 
 
 def test_treeless_warms_no_level(rigid):
-    """Between the thresholds of cold and of warm levels what was rendered last matters."""
+    """Between the thresholds of cold and warm levels the last rendered level decides."""
     pose = (1.2, 0, 0), LEVEL
     contact = rf.PenaltyContact(rigid, GRID, STIFFNESS, 45, cold_ratio=0.8)
     for _ in range(3):

@@ -136,7 +136,7 @@ def test_files_of_others_name_their_readers(tmp_path):
 
 
 def test_load_returns_the_requested_class(field, shell, model, tmp_path):
-    """The class that is asked for comes back, and no other."""
+    """The requested class is returned, and no other."""
     saved = {"model": model, "distance field": field, "pointshell": shell}
     for name, thing in saved.items():
         thing.save(tmp_path / name)
@@ -156,7 +156,7 @@ def test_load_returns_the_requested_class(field, shell, model, tmp_path):
 
 
 def test_arguments_of_a_similar_type_are_refused(field, shell, model):
-    """The message says how to make what is missing."""
+    """The message shows how to make the missing object."""
     tree, surface = rf.PointTree(shell), cube()
     bare = rf.PointTree(rf.Pointshell(shell.points, shell.normals))
     for work, message in (
@@ -311,7 +311,7 @@ def test_copies(field, shell, model, clone):
 
 @pytest.mark.parametrize("clone", CLONES)
 def test_a_copied_contact_begins_anew(field, shell, clone):
-    """It has all options and nothing of the memory: what one does the other does not see."""
+    """A copy has all options and no memory of earlier cycles, and shares no state."""
     options = {
         "stiffness": 50.0, "warm_nodes": 200, "budget_us": None, "cold_ratio": 0.5,
         "max_points": 7, "area_weights": True, "temporal_coherence": True,
@@ -387,7 +387,7 @@ def test_one_of_each():
 
 @pytest.mark.filterwarnings("ignore:qs? is None")
 def test_a_contact_force_is_not_an_array(model, shell, field):
-    """The message says which of its arrays may be meant."""
+    """The message names the arrays of the object that may be meant."""
     sim = rf.ImplicitNewmark(model, 1e-3)
     force = rf.PenaltyContact(rf.PointTree(shell, model), field, 2.0).evaluate((0, 0, 0), IDENTITY)
     with pytest.raises(rf.InputTypeError) as refused:

@@ -37,7 +37,7 @@ def test_trajectories_are_cycles_one_by_one(rigid, soft, deformable):
 
 @pytest.mark.parametrize("level", [None, 1])
 def test_a_trajectory_beside_the_one_without_tree(soft, level):
-    """One call each; the second knows of no earlier cycle and leaves nothing to later ones."""
+    """One call each; the second ignores earlier cycles and changes no later ones."""
     path = trajectory(40, np.random.default_rng(7), 9, jumps=(13,))
     contact = rf.PenaltyContact(soft, GRID, STIFFNESS, None)
     plain_ones = contact.evaluate_many(*path, contacts=True, treeless=True, level=level)

@@ -152,7 +152,7 @@ def test_places_at_proxies_in_threads_without_denormals(held_bar, bar_field, bar
 
 
 def test_places_far_beyond_any_scene_have_neighbours(held_bar, bar_field, bar_proxies):
-    """Rows of proxies are filled up with nothing, not with places that could be nearer."""
+    """Padding of rows of proxies is never found as the nearest proxy."""
     made = rf.DeformedField(bar_field, held_bar, proxies=bar_proxies[:5], k=2)
     q = np.zeros(held_bar.r)
     for far in (5.5e149, 6e149, 1e151):

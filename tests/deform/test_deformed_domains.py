@@ -154,7 +154,7 @@ def test_given_domains(fork, fork_field, fork_proxies, rng):
 
 @pytest.mark.parametrize("power", [-80, 70])
 def test_domains_at_any_scale(fork_field, fork_proxies, power):
-    """Squares of distances in metres are beyond float32 there."""
+    """The squares of distances in metres exceed the range of float32 there."""
     scaled = rf.DistanceField(
         np.ldexp(fork_field.values, power),
         np.ldexp(fork_field.origin, power),

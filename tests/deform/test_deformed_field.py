@@ -63,7 +63,7 @@ def test_at_rest_it_is_the_field_at_rest(held_bar, free_bar, bar_field, bar_prox
 
 
 def test_turns_are_exact(free_bar, bar_field, bar_proxies, rng):
-    """A turn of any angle, with a shift, moves the field and does nothing else."""
+    """A rotation by any angle with a translation moves the field rigidly."""
     made = rf.DeformedField(bar_field, free_bar, bar_proxies)
     points = rng.uniform((-0.05, -0.05, -0.05), (0.35, 0.11, 0.09), (1000, 3))
     for vector in ((0, 0, 0.5), (2.0, 1.0, -1.5), (0, np.pi, 0)):
@@ -85,7 +85,7 @@ def test_turns_are_exact(free_bar, bar_field, bar_proxies, rng):
 
 
 def test_uniform_strain_pulls_back_exactly(free_bar, bar_field, bar_proxies, rng):
-    """Every proxy says the same, so the value is that at rest at the place pulled back."""
+    """All proxies agree, so the value is that at rest at the place pulled back."""
     made = rf.DeformedField(bar_field, free_bar, bar_proxies)
     points = rng.uniform((-0.05, -0.05, -0.05), (0.35, 0.11, 0.09), (500, 3))
     f = turn((0.3, -0.2, 0.9)) @ (np.eye(3) + np.diag([0.2, -0.1, 0.05]))
@@ -97,7 +97,7 @@ def test_uniform_strain_pulls_back_exactly(free_bar, bar_field, bar_proxies, rng
 
 
 def test_limits_of_the_weights(free_bar, bar_field):
-    """At a proxy that proxy alone; between proxies equally far all alike."""
+    """At a proxy it has all the weight; equally far proxies have equal weights."""
     # proxies that disagree: a field of one linear mode with a gradient that varies
     nodes = free_bar.mesh.nodes
     basis = np.zeros((1, len(nodes), 3))
@@ -275,7 +275,7 @@ def test_given_embeddings(held_bar, bar_field, bar_proxies, rng):
 
 @pytest.mark.parametrize(("scale", "by"), [(1000.0, 0.0), (1.0, 0.5)])
 def test_fields_beside_their_mesh(held_bar, bar_field, bar_proxies, scale, by):
-    """Other units, another place: said once, where the field is made, and not by copies."""
+    """Other units or another place give one warning, when the field is made; copies give none."""
     field = rf.DistanceField(
         scale * bar_field.values, scale * bar_field.origin + by, scale * bar_field.spacing
     )

@@ -158,7 +158,7 @@ def test_probes_report_searched_names_and_reasons(monkeypatch):
 
 
 def test_names_that_are_not_text_are_searched_for(monkeypatch, tmp_path):
-    """Systems have such names; what was looked for can be printed."""
+    """Systems have such names; the names that were searched for can be printed."""
     place = os.fsencode(tmp_path) + b"/\xff"
     for variable in ("SPNAV_SOCKET", "REDUCEDFEM_DHD", "REDUCEDFEM_HD"):
         monkeypatch.setenv(variable, os.fsdecode(place))

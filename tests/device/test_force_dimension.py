@@ -203,7 +203,7 @@ def test_a_cycle_that_never_ends_is_abandoned(ball, dhd, tmp_path):
 
 @pytest.mark.usefixtures("_half_a_second")
 def test_force_dimension_may_close_slowly(ball, dhd):
-    """Longer than cycles may take: nothing is stuck."""
+    """Closing may take longer than cycles may: the session does not report a hang."""
     made = session(ball, rf.ForceDimension(library=dhd.path))
     dhd.ints(slow=1)
     made.start()

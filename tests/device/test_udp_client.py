@@ -100,7 +100,7 @@ def test_the_client_limits_forces_by_itself(host):
 
 @pytest.mark.parametrize("ramp", [0.0, 0.02, 0.08])
 def test_forces_fade_in_after_a_silence_for_any_ramp(host, ramp):
-    """At first they fade in as the ramp says, and then over 0.05 s at least."""
+    """At first forces fade in over the ramp, later over 0.05 s at least."""
     with udp_client.UdpClient(host.socket.getsockname(), ramp=ramp) as client:
         client.exchange((0.0, 0.0, 0.0))
         _, to = host.socket.recvfrom(1000)

@@ -176,7 +176,7 @@ def arrives(client):
 
 
 def test_packets_of_others_do_not_reach_the_bridge(ball, raw):
-    """The system drops them: it tells who sends them, and nothing is left to count or read."""
+    """The system drops packets of other senders; none is left to count or read."""
     first, second = raw(), raw()
     with bridged(ball, first) as (made, device):
         second.to = first.to
@@ -296,7 +296,7 @@ def test_a_given_client_stays_the_only_one(ball, raw):
 
 
 def test_the_end_of_a_client_is_noticed(ball, raw):
-    """The network refuses its packets; when it is back, nothing is lost, least of all the end."""
+    """The network refuses packets; when it works again, the newest ones and the last are sent."""
     first = raw()
 
     def again():

@@ -423,7 +423,7 @@ def test_full_basis_gives_the_unreduced_motion(explicit):
 
 @pytest.mark.parametrize("place", [0, 1], ids=["solid", "reduced"])
 def test_stable_step(place):
-    """Never above that of the dense matrices; explicit steps just below it stay bounded."""
+    """The step is never above that of the dense matrices; steps just below it stay bounded."""
     solid, _ = viscous()
     damping = rf.StrainRateDamping(solid, 300.0, 200.0)
     system = solid if place == 0 else rf.reduce(solid, full_basis(solid))

@@ -194,7 +194,7 @@ def test_energy_of_a_large_motion_is_bounded():
 
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (5.0, 0.0), (0.0, 0.003), (5.0, 0.1)])
 def test_the_stable_step_is_the_limit(damping):
-    """Just below it linear motions stay bounded, just above they grow."""
+    """Linear motions stay bounded just below the stable step, and grow just above it."""
     rng = np.random.default_rng(5)
     mix = np.eye(5) + 0.2 * rng.standard_normal((5, 5))
     stiffness, mass = (mix.T * np.geomspace(10.0, 1e4, 5)) @ mix, mix.T @ mix

@@ -278,7 +278,7 @@ def test_the_pose_does_not_depend_on_the_damping(model, undamped):
 
 
 def test_an_unreduced_free_solid_flies_on(solid, damping):
-    """Its momenta stay, and a turning one turns on, where Rayleigh's damping would brake it."""
+    """Its momenta are constant, and it keeps turning, unlike with Rayleigh damping."""
     mass, x = solid.mass().to_scipy(), solid.mesh.nodes
     centre, spin, velocity = solid.rigid_body.centre, np.array([3.0, -2.0, 5.0]), [1.0, 2.0, 3.0]
     motion = np.array(velocity) + np.cross(spin, x - centre)

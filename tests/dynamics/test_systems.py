@@ -55,7 +55,7 @@ def nodal(force: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("newton_max", [1, 8])
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (0.2, 1e-3)])
 def test_newmark_of_three_codes(newton_max, damping):
-    """Guarded increments and shifted tangents are those of all three, and are used here."""
+    """Guarded increments and shifted tangents occur here, and agree in all three."""
     sims = [
         rf.ImplicitNewmark(system, 4e-3, damping=damping, newton_max=newton_max)
         for system in three()
@@ -74,7 +74,7 @@ def test_newmark_of_three_codes(newton_max, damping):
 
 @pytest.mark.parametrize("damping", [(0.0, 0.0), (0.2, 1e-4)])
 def test_central_differences_of_projected_and_reduced(damping):
-    """The solid has its lumped mass there, the other two the consistent one."""
+    """The solid uses its lumped mass there, the other two the consistent one."""
     _, projected, reduced = three()
     dt = 0.4 * rf.stable_step(reduced, damping=damping)
     assert rf.stable_step(projected, damping=damping) == pytest.approx(2.5 * dt, rel=1e-12)
@@ -119,7 +119,7 @@ def test_solids_and_loose_parts_may_fall_as_far_as_they_like():
 
 
 def test_prescribed_moves_do_not_depend_on_numbers_of_nodes():
-    """The prediction multiplies by the whole tangent, of which factorizations need one half."""
+    """The prediction multiplies by the whole tangent; factorizations store one half of it."""
     nodes, elements = box_hexes(4, 2, 2)
     reports = []
     for first in (True, False):

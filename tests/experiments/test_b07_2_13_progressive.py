@@ -155,7 +155,7 @@ def test_plots(experiment, tmp_path):
 
 
 def test_command_line_without_the_dragon(experiment, monkeypatch, capsys, tmp_path):
-    """The sample stands in, and that is said."""
+    """The sample replaces the dragon, and the output says so."""
     monkeypatch.setenv("REDUCEDFEM_SHARED", str(tmp_path / "nothing"))
     asked = []
 

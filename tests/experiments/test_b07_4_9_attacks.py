@@ -48,7 +48,7 @@ def test_the_object_returns_to_the_hand_after_an_attack(name):
 
 
 def test_attacks_succeed_without_limits():
-    """Without the limits they come several times as deep, or through."""
+    """Without the limits attacks penetrate several times as deep, or pass through."""
     deepest = {name: played(name, "saturated").deepest for name in FAST if name not in WALKS}
     assert sum(depth > BOUND for depth in deepest.values()) >= 3, deepest
     assert max(deepest.values()) > 2.0
@@ -138,7 +138,7 @@ def test_without_a_largest_depth_the_leap_succeeds():
 
 
 def test_untested_nodes_have_no_clearance():
-    """Of the first levels only: what the others are near to is not known."""
+    """Only nodes of the first levels are tested; the clearance of the others is unknown."""
     high = leap(high=RADIUS + 0.02)
     first = [
         int(np.flatnonzero(run(*high, damping=0.0, level=level)["touching"])[0])
@@ -176,7 +176,7 @@ def test_an_object_that_begins_too_deep_gets_out():
 
 @pytest.mark.parametrize(("thick", "through"), [(0.9, True), (4.0, False)])
 def test_nothing_in_a_thin_object_is_deep(thick, through):
-    """It may be anywhere: what is bounded is depth, and that is half as much as it is thick."""
+    """Its position is not bounded, only its depth, which is at most half its thickness."""
     half = 0.5 * thick * ALLOWED
     held = rf.BoxField((-0.02, -0.02, -half), (0.02, 0.02, half))
     contact = rf.PenaltyContact(rf.PointTree(ground()), held, 200.0, None)
@@ -202,7 +202,7 @@ def test_nothing_in_a_thin_object_is_deep(thick, through):
     ],
 )
 def test_sessions_find_the_reach_of_the_held_object(field, grasp, farthest):
-    """As far as any point of it, or of a box that holds it, is from the grasp point."""
+    """The reach is the largest distance from the grasp point, of points or of a bounding box."""
     contact = rf.PenaltyContact(rf.PointTree(ground()), field, 200.0, grasp=grasp)
     loose = rf.VirtualCoupling(500.0, 1.0)
     session = rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=loose)
@@ -242,7 +242,7 @@ def test_unbounded_objects_have_no_reach():
     ],
 )
 def test_a_step_without_reach_warns(coupling):
-    """It knows of no object."""
+    """A single step has no object to find the reach from."""
     still = ((0.0, 0.0, 0.0), UPRIGHT)
     with pytest.warns(rf.PlausibilityWarning, match="give it a reach, 0 if that is meant"):
         coupling.step(still, *still)
@@ -283,7 +283,7 @@ def test_reports_show_violations_of_the_bound():
 
 
 def test_ordinary_slides_feel_as_without_a_largest_depth():
-    """By a hand so far below that less than a thousandth of the coupling is left along it."""
+    """The hand is so far below that less than a thousandth of the coupling acts along the floor."""
     field, grasp = attacks.tool("block", DETAIL)
     stiff = rf.PenaltyContact(
         attacks.shell("plate", DETAIL), field, 2e5, None, grasp=grasp, direction="normal"

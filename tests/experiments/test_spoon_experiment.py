@@ -68,7 +68,7 @@ def test_linear_modes_lock(experiment):
 
 
 def test_reduced_steps_are_much_faster(experiment):
-    """Some thousand times on any machine; the table of benchmarks says more."""
+    """They are some thousand times faster; benchmarks give exact ratios."""
     motions = experiment.motions
     assert motions[DERIVATIVES].seconds < 0.02 * motions[UNREDUCED].seconds
 

@@ -46,7 +46,7 @@ def test_confined_law_on_its_stable_branch(stretch):
 
 @pytest.mark.parametrize("times", [1.01, 3.0, 20.0])
 def test_beyond_the_peak_the_fraction_reached_is_that_of_the_peak(times):
-    """The law has no equilibrium beyond s = 1 / sqrt(3) but one inside out."""
+    """Beyond s = 1 / sqrt(3) the law has no equilibrium except an inverted one."""
     solid = spike()
     peak = apex_force(solid, 1.0 / np.sqrt(3.0))
     load = pressed(solid, times * peak)

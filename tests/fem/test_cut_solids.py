@@ -375,7 +375,7 @@ def test_slivers_have_no_modes_of_their_own_among_the_lowest():
 
 
 def test_materials_are_tied_within_themselves_only():
-    """The penalty of a cut body of two halves is that of each, and nothing between them."""
+    """The penalty of a cut body of two halves is that of each, without terms between them."""
     mesh, _ = ball(6, 1)
     left = mesh.nodes[mesh.elements].mean(axis=1)[:, 0] < 0
     both = mesh.with_regions(left.astype(np.int32))

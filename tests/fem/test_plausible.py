@@ -138,7 +138,7 @@ def film(thickness: float, tilt: float = 0.0) -> rf.Surface:
 @pytest.mark.parametrize("tilt", [0.0, 0.5])
 @pytest.mark.parametrize("thickness", [1e-3, 1e-4, 1e-6])
 def test_films_too_thin_to_cut_are_reported_by_voxelize_and_the_solid(thickness, tilt):
-    """They become whole cells, or fall apart: their mass is far off either way."""
+    """They become whole cells or fall apart: their mass is far off in both cases."""
     surface = film(thickness, tilt)
     with pytest.warns(rf.PlausibilityWarning) as caught:
         mesh = rf.voxelize(surface, 24)

@@ -415,7 +415,7 @@ def test_the_test_of_supports_agrees_with_the_rank_of_the_stiffness(seed):
 
 
 def test_solving_leaves_no_trace_on_the_solid():
-    """A solid may be shared by threads: what one solution took is no part of it."""
+    """A solid may be shared by threads: a solution does not change it."""
     solid = beam()
     before = pickle.dumps(solid)
     u, report = solid.solve_static(end_load(solid, [0, 0, -0.5]), report=True)

@@ -357,7 +357,7 @@ def test_a_recentred_object_begins_anew(ball):
 
 
 def test_a_coupling_that_becomes_dynamic_again_begins_at_rest(ball):
-    """The velocity of the last dynamic cycle, however long ago, flings nothing away."""
+    """The velocity of the last dynamic cycle is not used again, however old it is."""
     way = rf.ReplayDevice([0.0, 0.1, 9.0], [[0, 0, 0.03], [0.02, 0, 0.03], [0.02, 0, 0.03]])
     dynamic = rf.DynamicCoupling(500.0, 1.0, mass=0.02, inertia=1e-5)
     made = session(ball, way, coupling=dynamic)

@@ -249,7 +249,7 @@ def test_reports_and_snapshots_are_read_only(bodies):
 
 
 def test_records_can_be_asked_for_again(bodies):
-    """The last ones stay, unless a call drains them."""
+    """The last records are kept unless a call drains them."""
     with made(bodies["soft"], keep_records=100, duration=0.2, ramp=0.0) as session:
         session.start()
         assert session.wait(600.0)

@@ -101,7 +101,7 @@ def test_no_force_is_left_when_a_body_flies_away(beam, ball):
 
 @pytest.mark.parametrize(("young", "k"), [(3e5, 500.0), (3e6, 2000.0)])
 def test_contact_too_stiff_for_the_mass_is_reported(young, k):
-    """Explicit contact of a light body, which bounces for ever: the report says what to change."""
+    """A light body bounces on explicit contact for ever; the report gives advice."""
     model = bar(young, 30.0, r=6)
     contact = rf.PenaltyContact(top_of(model), rf.SphereField((0, 0, 0), 0.02), warm_nodes=None)
     hand = rf.ReplayDevice([0.0, 0.2, 9.0], [[0.18, 0.015, 0.055], PRESSED, PRESSED])

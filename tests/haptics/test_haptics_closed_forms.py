@@ -162,7 +162,7 @@ def held_at(field, shell, position, quaternion, n):
 
 @pytest.mark.parametrize("name", HELD)
 def test_resisting_directions_are_held_and_free_ones_follow(name):
-    """4.10 with a soft coupling: springs in series where points resist, nothing elsewhere."""
+    """Soft coupling (4.10): springs in series where points resist, free motion elsewhere."""
     field, shell, free, kept, first = scene(name)
     k, torsion = 1.0, 2.0 * LEVER**2
     coupling = rf.VirtualCoupling(k, torsion, damping=0.0)
@@ -210,7 +210,7 @@ def test_resisting_directions_are_held_and_free_ones_follow(name):
 
 @pytest.mark.parametrize("name", HELD)
 def test_a_saturated_coupling_releases_free_directions_only(name):
-    """4.9 and 4.10: a hand far away in all directions at once; what is free comes in a cycle."""
+    """A hand far away in all directions (4.9, 4.10): free directions follow within a cycle."""
     field, shell, free, kept, first = scene(name)
     k, force = 500.0, 0.004
     torsion, torque = 2.0 * k * LEVER**2, force * LEVER
@@ -367,7 +367,7 @@ def test_no_stiffness_above_that_of_the_coupling_is_felt(n, saturated, harder):
 @pytest.mark.parametrize("saturated", [False, True])
 @pytest.mark.parametrize("harder", [1.0, 10.0, 100.0, 1e5])
 def test_stiff_contact_comes_to_rest_and_is_felt_no_stiffer(harder, saturated, near):
-    """As above: contact up to a million times as stiff as the coupling, wedges and slots.
+    """Contact up to a million times as stiff as the coupling, wedges and slots.
 
     As deep as the forces of a coupling lead, and with as small steps where that is next to
     nothing. Where contact is more than a thousand times as stiff, Newton's step, which knows the
@@ -391,7 +391,7 @@ def test_stiff_contact_comes_to_rest_and_is_felt_no_stiffer(harder, saturated, n
 @pytest.mark.parametrize("near", [False, True])
 @pytest.mark.parametrize("harder", [1.0, 100.0])
 def test_a_dynamic_coupling_comes_to_rest_and_is_felt_no_stiffer(harder, near):
-    """No direction resists nothing where there is a mass."""
+    """With a mass every direction resists."""
     for n in range(2, 7):
         rng = np.random.default_rng([n, near])
         body = many_planes(rng, n, FIT / harder, near, 0)
@@ -403,7 +403,7 @@ def test_a_dynamic_coupling_comes_to_rest_and_is_felt_no_stiffer(harder, near):
 
 
 def test_a_linear_display_is_stiffer_than_the_spring_in_saturation():
-    """No theorem there: by up to a quarter, where contact is about as soft as the coupling."""
+    """No theorem holds there: up to a quarter more, for contact about as soft as the coupling."""
     most = 0.0
     for n, seed in itertools.product((2, 4, 6, 8), range(3)):
         rng = np.random.default_rng([n, seed])

@@ -62,7 +62,7 @@ def moved_while_closed(to, quaternion=UPRIGHT, **options):
 )
 @pytest.mark.parametrize("start", [None, ((0.0, 0.0, 0.014), tuple(UPRIGHT))])
 def test_a_session_continues_as_after_a_clutch(ball, coupling, start):
-    """The hand takes up the object at its last place; its own way meanwhile pulls nothing."""
+    """The hand takes up the object at its last place; its motion in between causes no force."""
     quaternion = np.array([0.6, 0.0, 0.8, 0.0])
     hand = moved_while_closed(np.array([0.2, -0.3, 0.1]), quaternion)
     workspace = rf.Workspace(start=start)
@@ -102,7 +102,7 @@ def test_forces_that_faded_out_with_a_thread_fade_in_again(ball):
 
 
 def test_a_pause_of_the_process_ends_no_session():
-    """The watchdog has slept as long as the loop: nothing is stuck, and forces fade in again."""
+    """The watchdog slept as long as the loop: no hang is reported, and forces fade in again."""
     done = run_script(
         """
         import subprocess
@@ -186,7 +186,7 @@ def test_a_device_receives_zero_force_after_divergence(beam, ball):
 
 
 def test_forces_that_overflow_are_zero(ball):
-    """A contact of 1e308 N/m: its points add up to more than there are numbers."""
+    """The forces of points of a contact of 1e308 N/m overflow in their sum."""
     listener = Listener()
     contact = rf.PenaltyContact(ball.tree, ball.field, 1e308, warm_nodes=None, max_points=None)
     made = session(contact, listener.device)

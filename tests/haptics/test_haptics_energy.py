@@ -116,7 +116,7 @@ def test_walls_shake_above_the_limit_of_held_forces(rate):
 
 
 def test_the_border_is_that_of_damping_and_rate():
-    """A little damping b takes what is held: k T / 2 < b, as for any sampled spring."""
+    """A small damping b dissipates the energy of held forces if k T / 2 < b (sampled springs)."""
     for rate in (250.0, 500.0, 1000.0, 2000.0):
         assert border(rate) == pytest.approx(2.0 * HAND["damping"] * rate, rel=0.1)
 
@@ -148,7 +148,7 @@ def test_the_hand_feels_the_linear_or_the_acting_force():
 
 
 def test_the_acting_force_is_felt_after_relief_too():
-    """A lever: contact beside the grasp point, deeper than half of what is allowed."""
+    """A lever: contact beside the grasp point, deeper than half of the allowed depth."""
     coupling = rf.VirtualCoupling(500.0, 5.0, 2.0, 0.2, max_depth=2e-3, reach=0.1)
     hand = rf.ReplayDevice([0.0, 0.2, 1.0], [[0.03, 0, 0.001], *[[0.03, 0.01, -0.01]] * 2])
     made = session(wall(900.0), hand, coupling, render="saturated")
@@ -259,7 +259,7 @@ def test_the_controller_keeps_energy_within_its_allowance(beam, allowance):
 
 @pytest.mark.parametrize("slew", [1.0, 10.0])
 def test_the_controller_keeps_energy_within_its_allowance_behind_slew_rates(beam, slew):
-    """It lowers at once what a slew rate keeps up; what comes back is as slow as that."""
+    """The controller reduces delayed forces at once; recovery follows the slew rate."""
     coupling, allowance = rf.VirtualCoupling(300.0, 1.0, max_force=0.05), 1e-4
     assert stroke(beam, coupling, force_slew=slew)["energy_j"].max() > 10.0 * allowance
     for rate in (1000.0, 4000.0):
@@ -282,7 +282,7 @@ def knocking(slew):
 
 
 def test_without_a_slew_rate_forces_follow_at_once_and_a_slow_one_gives_energy():
-    """Why there is none unless one is asked for: what is late pushes a hand that is leaving."""
+    """Slew rates are off by default: a delayed force pushes a hand that is leaving."""
     free = knocking(None)
     fastest = 1e3 * np.abs(np.diff(free["force"][:, 2])).max()
     assert 100.0 < fastest < 2000.0  # N/s; of the order of the stiffness times the speed
@@ -296,7 +296,7 @@ def test_without_a_slew_rate_forces_follow_at_once_and_a_slow_one_gives_energy()
 
 
 def test_faded_forces_stay_zero_in_spite_of_the_controller():
-    """Too much has been given, and the damper would take it back: not without forces."""
+    """The energy exceeds the allowance, but the damper adds no force after the fade-out."""
     # at rest in the wall, then moved by a jerk, and slowly on
     way = [[0.0, 0.0, z] for z in (-0.01, -0.01, -0.007, -0.005)]
     hand = rf.ReplayDevice([0.0, 0.1, 0.101, 0.141], way)
@@ -373,7 +373,7 @@ def work_around(contact):
 
 @pytest.mark.parametrize("sampled", [False, True])
 def test_closed_loops_do_no_work(sampled):
-    """Over points with normals at random, none far from g: along that there is a potential."""
+    """Points have random normals close to the gradient g: forces along g have a potential."""
     body = rf.CapsuleField((-0.01, 0.0, 0.001), (0.01, 0.002, 0.0), 0.02)
     field = rf.DistanceField.from_field(body, 64, expand=1.5) if sampled else body
     x = np.linspace(-0.01, 0.01, 9)

@@ -223,7 +223,7 @@ def test_a_loop_waits_where_the_clock_of_the_schedule_cannot(refuse, tmp_path):
 
 
 def test_a_cycle_that_does_not_end_is_halted_for_every_device(refuse, tmp_path):
-    """A simulated hand takes no force from then on; one that is played has nothing to halt."""
+    """A simulated hand receives no force afterwards; a replay has nothing to halt."""
     lines = run(
         refuse,
         """
@@ -350,7 +350,7 @@ def test_a_spacemouse_whose_socket_fails_is_reported(refuse, tmp_path):
 
 
 def test_failing_writes_are_reported_and_short_writes_are_not(refuse, tmp_path):
-    """Each record is whole in the file or still available from the session."""
+    """Each record is complete in the file or still available from the session."""
     lines = run(
         refuse,
         """
@@ -398,7 +398,7 @@ def test_failing_writes_are_reported_and_short_writes_are_not(refuse, tmp_path):
 @LINUX
 @pytest.mark.parametrize("part", ["made", "made and run", "started and recorded"])
 def test_sessions_of_several_parts_run_out_of_memory(bodies, tmp_path, part):
-    """Two contacts, three simulations, a file: each allocation in turn, and nothing stays."""
+    """Two contacts, three simulations, a file: each allocation fails in turn without a leak."""
     model, field, shell = bodies
     contacts = [rf.PenaltyContact(rf.PointTree(shell, model), field, 10.0) for _ in range(2)]
     simulations = [rf.ImplicitNewmark(model, 5e-4) for _ in range(3)]
@@ -444,7 +444,7 @@ def test_devices_run_out_of_memory():
 
 
 def test_output_forces_that_are_not_finite_stop_the_session(ball):
-    """Scaled for the device they are infinite: none goes out, and nothing after that."""
+    """Forces scaled for the device overflow: zero is sent, and nothing after that."""
     hand = rf.ReplayDevice(*held(0.014))
     made = session(ball_of(1e4), hand, workspace=rf.Workspace(force_scale=1.7e308))
     with pytest.raises(rf.DivergedError, match=r"cycle \d+: the simulation left the finite"):

@@ -108,7 +108,7 @@ def test_sessions_with_one_path_do_not_write_into_each_other(ball, tmp_path):
 
 
 def test_a_session_that_is_dropped_is_closed(ball, tmp_path):
-    """Its file is whole, its device is free, no thread is left."""
+    """Its file is complete, its device is closed, no thread is left."""
     path, device = tmp_path / "session.npy", at_rest()
     made = session(ball, device, record=path)
     made.start()
@@ -336,7 +336,7 @@ def test_a_blocked_file_does_not_delay_the_halt_of_a_device(ball, tmp_path, monk
 
 
 def test_a_blocked_file_is_reported(ball, tmp_path, monkeypatch):
-    """Stopping waits for it, but not for ever; records are where the message says."""
+    """Stopping waits for the file for a limited time; the message locates the records."""
     monkeypatch.setattr(rf.haptics.session, "_PATIENCE", 1.0)
     path, real = tmp_path / "session.npy", os.open
     read, write = os.pipe()
@@ -377,7 +377,7 @@ class Detour:
 
 
 def test_a_file_with_gaps_is_reported(ball, tmp_path):
-    """Cycles that found no room, since the disk took none, are counted: no others are missing."""
+    """Cycles without room, while the disk accepted no data, are counted; no others are missing."""
     path = tmp_path / "session.npy"
     made = session(ball, at_rest(), record=path, keep_records=64)
     read, write = os.pipe()

@@ -155,7 +155,7 @@ def test_every_method_in_every_phase(ball, phase):
 
 
 def test_every_method_in_a_fork():
-    """A child can read the state at the fork; all else is refused at once."""
+    """A child can read the state at the fork; all other calls are refused at once."""
     methods = ", ".join(map(repr, METHODS))
     done = run_script(
         f"""
@@ -217,7 +217,7 @@ def test_forces_may_fade_for_longer_than_a_cycle_may_hang(ball, monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks at threads in /proc")
 def test_handlers_of_signals_run_elsewhere(ball, tmp_path):
-    """A profiler's timer, say, holds up no cycle; faults are reported as everywhere."""
+    """A profiler's timer, for example, delays no cycle; faults are reported as everywhere."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, [])
     made = session(ball, at_rest(), record=tmp_path / "session.npy")
     made.start()
@@ -389,7 +389,7 @@ def test_another_thread_ends_a_run(ball, tmp_path, end, message):
 
 
 def test_one_thread_at_a_time_takes_records_out(ball):
-    """Between taking them from the ring and keeping them no other one may come."""
+    """No other thread may come between taking records from the ring and storing them."""
     made = running(ball)
     after(made, 100)
     made.stop()

@@ -129,7 +129,7 @@ def test_limits_against_a_plain_version(library, rng, ramp, silence, slew):
 
 
 def test_silence_and_pauses_remove_the_force_at_once_at_any_slew_rate(library):
-    """The device may have gone; what comes back is slewed again, from zero."""
+    """The device may be gone; a returning force is slewed again, from zero."""
     limits = SafetySettings(math.inf, math.inf, 100.0, 1.0, 0.0, 0.01)
     for quiet, paused in ((0.02, False), (0.0, True)):
         state = SafetyState(wrench_of(np.ones(6)), 1.0, quiet, 0, True)
@@ -178,7 +178,7 @@ def test_the_last_check_clamps(library):
 
 
 def test_a_damping_force_is_clamped_to_the_limit():
-    """A hand that is thrown out of a wall, and then slower: the damper would give 2 N."""
+    """A hand is thrown out of a wall, then slower: without the clamp the damper would give 2 N."""
     most = 0.5
     z = np.concatenate([np.full(100, 0.014), 0.024 + 1e-4 * np.arange(100)])
     places = np.stack([np.zeros(200), np.zeros(200), z], axis=-1)
@@ -198,7 +198,7 @@ def test_a_damping_force_is_clamped_to_the_limit():
 
 @pytest.mark.parametrize("largest", [1.7e308])
 def test_forces_whose_difference_overflows_become_zero(library, largest):
-    """From one end of the numbers to the other: what is slewed would not be a number."""
+    """The difference of forces at both ends of the range overflows."""
     settings = SafetySettings(math.inf, math.inf, 100.0, 100.0, 0.0, 1.0)
     state = SafetyState(Wrench((-largest, 0.0, 0.0)), 1.0, 0.0, 0, True)
     wrench = Wrench((largest, 1.0, 0.0))
@@ -211,7 +211,7 @@ def test_forces_whose_difference_overflows_become_zero(library, largest):
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 @pytest.mark.parametrize("stage", ["first", "last"])
 def test_forces_that_are_not_finite_become_zero(library, stage, value):
-    """The coupling may give them or the passivity controller: no force, now and after it."""
+    """NaN from the coupling or the passivity controller: zero force from this cycle on."""
     settings = endless(silence=1.0)
     for k in range(6):
         values = np.zeros(6)
@@ -318,7 +318,7 @@ def test_passivity_against_a_plain_version(library, rng, allowance, rates):
 
 @pytest.mark.parametrize("turning", [False, True])
 def test_constant_speed_gains_half_of_the_allowance(library, turning):
-    """The other half is for what a hand does instead: E = A / 2 (1 - (1 - dt / 20 ms)^n)."""
+    """The other half is kept for changes of motion: E = A / 2 (1 - (1 - dt / 20 ms)^n)."""
     allowance, speed = 0.02, 0.5
     settings, state = Settings(True, allowance, 0.0, 0.0), State()
     k = 3 if turning else 0
@@ -335,7 +335,7 @@ def test_constant_speed_gains_half_of_the_allowance(library, turning):
 @pytest.mark.parametrize("share", [1.0, 0.25])
 @pytest.mark.parametrize("strong", [False, True])
 def test_dampers_dissipate_energy_beyond_half_of_the_allowance(library, share, strong):
-    """By force, and what is left of it by torque, each up to its largest damping."""
+    """First by force, the rest by torque, each up to its largest damping."""
     velocity, spin, over = np.array([0.3, -0.1, 0.2]), np.array([2.0, 1.0, -3.0]), 1e-4
     settings = Settings(True, 0.02, *((1e3, 10.0) if strong else (0.1, 1e-4)))
     pose = Pose(tuple(DT * velocity), tuple(turned(DT * spin)))
@@ -356,7 +356,7 @@ def test_dampers_dissipate_energy_beyond_half_of_the_allowance(library, share, s
 
 @pytest.mark.parametrize("slew", [math.inf, 30.0])
 def test_omitted_forces_return_slowly(library, slew):
-    """Within 300 ms, or no faster than the slew rate: 10 N of which nothing goes out at first."""
+    """Within 300 ms, or no faster than the slew rate: 10 N, of which none is sent at first."""
     rates = SafetySettings(math.inf, math.inf, slew, math.inf, 0.0, math.inf)
     settings = Settings(True, 1.0, 0.0, 0.0)
     place = Pose((0.0,) * 3, UPRIGHT)

@@ -105,7 +105,7 @@ def test_properties_of_a_session(ball):
 
 
 def test_cycles_made_before_ctrl_c_are_kept(ball):
-    """A signal that comes while cycles are made ends them; what was made is not lost."""
+    """A signal during cycles ends them; completed cycles are not lost."""
     made = session(ball, rf.ReplayDevice(*held(0.014, 1e5)), keep_records=64)
     with interrupted(lambda: made.report().ticks > 64):
         made.run(50_000_000)

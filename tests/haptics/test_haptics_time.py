@@ -101,7 +101,7 @@ def test_periods_without_a_cycle_are_counted(world):
 
 
 def test_pauses_of_the_machine_are_distinguished_from_computing(world):
-    """Cycles that take too long: one that works, one that is paused, two that are both."""
+    """Late cycles: one that computes, one that is paused, two that are both."""
     took = np.full((20, 2), 100.0)
     took[[3, 7, 11, 15]] = (1500.0, 1400.0), (1500.0, 200.0), (3000.0, 1001.0), (3000.0, 999.0)
     library = world()
@@ -114,7 +114,7 @@ def test_pauses_of_the_machine_are_distinguished_from_computing(world):
 
 
 def test_a_pause_in_one_contact_takes_no_time_from_the_next(world):
-    """Nor do its forces jump then; what the first one computes does take time from it."""
+    """Their forces do not jump then; computing in the first reduces the time of the second."""
     took = np.full((20, 2, 2), 100.0)
     took[5, 0] = 1500.0, 100.0  # paused
     took[10, 0] = 300.0, 300.0
@@ -129,7 +129,7 @@ def test_a_pause_in_one_contact_takes_no_time_from_the_next(world):
 
 
 def test_contact_leaves_time_for_the_rest_of_the_cycle(world):
-    """As much as that took lately: here the clock is read after it some times, for 10 us each."""
+    """As much as the rest took lately: the clock is read after it several times, for 10 us each."""
     library = world(budget=500.0)
     library.world_look(10.0)
     records, _ = run(library, 50, [])
@@ -141,7 +141,7 @@ def test_contact_leaves_time_for_the_rest_of_the_cycle(world):
 
 
 def test_the_hands_velocity_uses_the_elapsed_time(world):
-    """A dynamic coupling, whose dampers feel it, after a pause: no blow."""
+    """A dynamic coupling, whose dampers use the velocity, gives no blow after a pause."""
     late = np.zeros(200)
     late[100] = 120e3
     records, skipped = run(world(), 200, late)
@@ -228,7 +228,7 @@ def test_forces_fade_in_from_zero_after_a_pause(world, where, at, length):
 
 @pytest.mark.parametrize("ramp", [0.0, 0.01, 0.06])
 def test_forces_without_a_ramp_fade_in_after_a_pause(world, ramp):
-    """At the start they are there as soon as the ramp says."""
+    """At the start they reach their value as soon as the ramp ends."""
     library = world(ramp=ramp)
     library.world_push(PUSH, STALL)
     late = np.zeros(300)
@@ -247,7 +247,7 @@ def test_pauses_are_longer_than_the_stall_limit(world):
 
 
 def test_a_script_has_no_pauses(world):
-    """It makes cycles at any pace: time passes by the schedule, and nothing fades."""
+    """`run` makes cycles at any pace: time follows the schedule, and forces do not fade."""
     library = world(ramp=RAMP)
     library.world_push(PUSH, math.inf)
     late = np.zeros(300)
@@ -268,7 +268,7 @@ def test_forces_fade_in_after_a_pause_of_a_device_that_makes_the_cycles(world):
 
 
 def test_a_pause_ends_forces_that_fade_out(world):
-    """Then the session ends: nothing fades in to fade out again."""
+    """Then the session ends; forces do not fade in only to fade out again."""
     library = world(ramp=RAMP)
     library.world_push(PUSH, STALL)
     late = np.zeros(400)
@@ -313,7 +313,7 @@ def test_the_clock_counts_suspension_of_the_machine(tmp_path):
 
 
 def test_the_passivity_controller_damps_by_the_elapsed_time(world):
-    """In 600 periods without a cycle the force that is held gives more than is allowed."""
+    """In 600 periods without a cycle the held force gives more energy than allowed."""
     damping = 5.0
     library = world()
     library.world_push(PUSH, math.inf)
@@ -383,7 +383,7 @@ def test_devices_that_make_the_cycles_are_late_by_the_clock(world):
 
 
 def test_openhaptics_reports_the_delay_of_its_scheduler(tmp_path):
-    """One that naps between its calls takes longer than a period each time."""
+    """A scheduler that sleeps between its calls takes longer than a period each time."""
     library = ckernels.build("mock_hd", [ROOT / "tests/support/mock_hd.c"], tmp_path)
     (REAL * 16).in_dll(library, "mock_transform")[:] = np.eye(4).ravel().tolist()
     plane = rf.Pointshell([[0.0, 0.0, 0.0]], [[0.0, 0.0, -1.0]])

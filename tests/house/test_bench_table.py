@@ -83,7 +83,7 @@ def test_a_row_keeps_memory_of_its_own():
 
 
 def test_peak_of_some_work():
-    """An array that is filled and dropped shows in the peak, not in what was before."""
+    """An array that is filled and freed shows in the peak, not in the memory before."""
 
     def work() -> float:
         # pages of its own: the heap may still hold as many that were in use before

@@ -165,7 +165,7 @@ def test_copies_and_pickles(beam):
 
 
 def test_objects_are_not_arrays(beam):
-    """An object where an array belongs: the message says what of it is one."""
+    """An object in place of an array: the message names its attribute that is an array."""
     n = beam.mesh.n_nodes
     modes, basis = beam.linear_modes(2), rf.modal_derivative_basis(beam, 2, 2)
     model = rf.reduce(beam, basis)

@@ -91,7 +91,7 @@ def sections(thing) -> set[str]:
 
 @pytest.mark.parametrize("name", rf.__all__)
 def test_public_callables_document_parameters_results_and_errors(name):
-    """Functions and methods: Parameters, Returns, Raises; classes: what they are made of."""
+    """Functions and methods: Parameters, Returns, Raises; classes: their parameters."""
     thing = getattr(rf, name)
     things = [(name, thing)] if inspect.isfunction(thing) else []
     if inspect.isclass(thing):

@@ -169,7 +169,7 @@ def test_wrong_arguments_are_refused_by_name(name, world, tmp_path, monkeypatch)
 
 
 def test_results_that_are_not_finite_are_refused(world):
-    """Numbers that overflow on the way do not come out as inf or nan without a word."""
+    """Arguments that overflow in between give an error, and never inf or nan."""
     huge = 1e200 * world.modes.shapes
     for work, what in (
         (lambda: world.solid.modal_derivatives(huge), "modes is so large"),

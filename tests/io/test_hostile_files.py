@@ -123,7 +123,7 @@ def test_versions(data):
 def test_files_have_the_oldest_version_that_has_their_entries(
     data, editable_data, damped_data, skinned_data, cut_data
 ):
-    """An older package reads all that it can, and says of the rest that it is newer."""
+    """An older package reads all files that it can, and reports the others as newer."""
     quadratic = to_bytes(make_model("tet10"))
     serendipity = to_bytes(make_model("hex20"))
     for contents, version in (
@@ -401,7 +401,7 @@ def test_random_damage_is_always_noticed(which, request, rng):
 
 @pytest.mark.parametrize("which", ["data", "damped_data"])
 def test_random_damage_under_a_valid_checksum(which, request, rng):
-    """A hostile writer can sign what he likes: a sound model or an error, nothing else."""
+    """A hostile writer can compute the checksum: the result is a valid model or an error."""
     data = request.getfixturevalue(which)
     header, body = split(data)
     text = json.dumps(header)

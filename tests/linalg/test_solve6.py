@@ -164,7 +164,7 @@ def test_rows_and_columns_of_zeros(rng):
 
 
 def test_rows_of_any_size(rng):
-    """Graded by rows, by columns, by both: what pivots are for."""
+    """Matrices graded by rows, by columns and by both, which need pivots."""
     for _ in range(50):
         left, right = 10.0 ** rng.uniform(-4.0, 0.0, (2, 6))
         matrix = rng.normal(size=(6, 6))
@@ -198,7 +198,7 @@ def test_matrices_of_full_rank_are_solved_at_any_stiffness(rng):
 
 @pytest.mark.parametrize("degenerate", [1e-100, 1e-165, 1e-300])
 def test_zero_matrices_do_not_divide_by_zero(rng, degenerate):
-    """However little counts as degenerate, what does not resist at all does."""
+    """A direction without any resistance is dropped even with the smallest threshold."""
     matrix = np.diag([1.0, 2.0, 3.0, 4.0, 5.0, 0.0])
     right, otherwise = rng.normal(size=(2, 6))
     found, rank = _core.solve6(matrix, right, degenerate, math.inf, otherwise)

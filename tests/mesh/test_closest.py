@@ -87,7 +87,7 @@ def test_bounds(rng):
 
 
 def test_many_points_are_answered_as_one_by_one(rng):
-    """The order of the search, and what it begins with, are of no account."""
+    """The order of the search and its first candidate do not matter."""
     vertices, triangles = cube()
     points = rng.uniform(-2, 3, (300, 3))
     points[::3] = np.round(points[::3])  # equally near to several triangles
@@ -175,7 +175,7 @@ def test_signs_of_a_spiky_solid(rng):
 
 
 def test_triangles_without_area_take_normals_of_neighbours():
-    """A seam closed by a triangle that is a line: signs near it stay right."""
+    """A seam closed by a triangle that is a line: signs near it are right."""
     vertices, triangles = cube()
     middle = len(vertices)
     vertices = np.vstack([vertices, [0.5, 1, 1]])

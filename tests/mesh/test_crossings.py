@@ -59,7 +59,7 @@ def clipped(polygon, inside):
 
 
 def plain_common(s, t):
-    """Corners of what two triangles have in common: clip one by the other's plane and sides."""
+    """Return corners of two triangles' intersection: clip one by the other's plane and sides."""
     normal = cross(minus(t[1], t[0]), minus(t[2], t[0]))
     polygon = clipped(s, lambda p: dot(normal, minus(p, t[0])))
     polygon = clipped(polygon, lambda p: -dot(normal, minus(p, t[0])))
@@ -77,7 +77,7 @@ def is_inside(p, t):
 
 
 def plain_meeting(s, t):
-    """0: nothing but what is common to both; 1: more; 2: insides cross."""
+    """Return 0: nothing but common vertices; 1: more; 2: insides cross."""
     shared = [p for p in s if p in t]
     places = plain_common(s, t)
     more = any(p not in shared for p in places)

@@ -24,13 +24,13 @@ def joined(*surfaces):
 
 
 def without(surface, axis, above):
-    """A surface without the triangles whose middles are above a height."""
+    """Return a surface without the triangles whose middles are above a height."""
     vertices, triangles = surface
     return vertices, triangles[vertices[triangles].mean(axis=1)[:, axis] <= above]
 
 
 def damaged(rng, missing=0.0, flipped=0.0, n=24):
-    """A unit ball some of whose triangles are missing or the wrong way round."""
+    """Return a unit ball with some triangles missing or reversed."""
     vertices, triangles = sphere(n)
     triangles = triangles[rng.random(len(triangles)) >= missing].copy()
     which = rng.random(len(triangles)) < flipped
@@ -165,7 +165,7 @@ SHEETS = {
 
 @pytest.mark.parametrize("name", SHEETS)
 def test_bodies_of_sheets_are_reported_as_a_guess(name):
-    """The solid says nothing of a volume that there is not, nor of resolutions that would help."""
+    """The solid reports no volume that does not exist, and no resolutions without effect."""
     surface = SHEETS[name]
     with pytest.warns(rf.GeometryWarning) as caught:
         mesh = rf.voxelize(surface, 16)

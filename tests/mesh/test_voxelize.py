@@ -101,7 +101,7 @@ def reference_grid(surface, resolution, expand, widen=0.0):
 
 
 def enclosed(surface, resolution, expand, of):
-    """Those of some voxels whose centres the surface winds around."""
+    """Return those of some voxels whose centres are inside by the winding number."""
     origin, h = grid_of(surface, resolution, expand)
     z, y, x = np.nonzero(of)
     w = surface.winding(origin + h * (np.column_stack([x, y, z]) + 0.5))
@@ -343,7 +343,7 @@ def test_every_shared_surface_voxelizes(shared):
 
 
 def test_bodies_of_many_cells_are_of_first_order_unless_asked():
-    """60,000 nodes of a compact body are what a factorization bears."""
+    """A factorization of a compact body of 60,000 nodes is affordable."""
     part = rf.Mesh(*box_hexes(1, 1, 1, 1.0)).surface()
     assert rf.voxelize(part, 24, cut=False, expand=1.0).nodes_per_element == 20
     many = rf.voxelize(part, 25, cut=False, expand=1.0)  # warnings are errors: 25 bend well

@@ -162,7 +162,7 @@ def test_repeated_modes_of_a_square_beam_follow_the_axes():
 
 @pytest.mark.parametrize("cells", [(6, 2, 1), (12, 3, 2)])  # dense solver, iteration
 def test_repeated_modes_of_identical_parts_stay_in_one_part(cells):
-    """The axes do not tell the parts apart, their places do: the first lies lower."""
+    """The axes do not distinguish the parts, their places do: the first lies lower."""
     first, elements = box_hexes(*cells, (0.3, 0.05, 0.03))
     second = first + np.array([0.0, 0.2, 0.0])
     solid = clamped(
@@ -297,7 +297,7 @@ def test_close_eigenvalues_beyond_any_space_are_found_densely(rng):
 
 
 def test_factors_beyond_32_bits_are_refused_with_their_size(rng):
-    """A random graph fills as no solid does: its factor would take 23 GB."""
+    """A random graph has more fill than any solid: its factor would take 23 GB."""
     n = 100_000
     place = rng.integers(n, size=(2, 8 * n))
     graph = scipy.sparse.csc_array((np.ones(8 * n), place), shape=(n, n))

@@ -214,7 +214,7 @@ _MOVING = random_core(200, [5, 15, 50, 130], 7, seed=5)
 
 
 def test_bounds_loosen_under_large_deformation(bar, bar_shell):
-    """As in figure 3.12: at rest the bound is tight, and it grows faster than what it bounds."""
+    """As in figure 3.12: the bound is tight at rest, and grows faster than the radius."""
     tree = rf.PointTree(bar_shell, bar)
     tip = bar.mesh.nodes[:, 0].argmax()
     push = np.zeros((bar.mesh.n_nodes, 3))
@@ -298,7 +298,7 @@ def moved(shell: rf.Pointshell, scale=1.0, by=(0.0, 0.0, 0.0)) -> rf.Pointshell:
     ],
 )
 def test_shells_beside_their_mesh(bar, bar_shell, scale, by, said):
-    """Other units, another place: said once, where the tree is made, and not by copies."""
+    """Other units or another place give one warning, when the tree is made; copies give none."""
     with pytest.warns(rf.GeometryWarning, match=said) as reported:
         tree = rf.PointTree(moved(bar_shell, scale, by), bar)
     assert len(reported) == 1

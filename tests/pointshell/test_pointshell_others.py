@@ -153,7 +153,7 @@ def test_depth_cube_of_a_ball():
 
 
 def test_repulsion_is_more_even():
-    """As many points, three ways (B07 3.8.2)."""
+    """Three methods with equally many points (B07 3.8.2)."""
     axis = np.linspace(-1.25, 1.25, 41)
     squares = axis**2
     samples = np.sqrt(squares[:, None, None] + squares[:, None] + squares) - 1.0

@@ -115,7 +115,7 @@ def test_uniformity_against_plain_search():
 
 
 def test_uniformity_distinguishes_bad_from_good():
-    """Random points, a hole, and points at one place are seen."""
+    """Random points, a hole and coincident points are distinguished from an even shell."""
     field = ball()
     good = rf.Pointshell.from_field(field, 2000, 1)
     rng = np.random.default_rng(1)
@@ -431,7 +431,7 @@ def test_gaps_as_long_as_the_surface():
 
 
 def test_each_part_gets_its_share_of_the_points():
-    """Two ribbons side by side, nearer to each other than points: one has as many as the other."""
+    """Two ribbons closer to each other than points: each gets equally many."""
     x = np.linspace(0, 1, 201)
     rows = [np.stack([x, 0 * x + y, 0 * x], axis=1) for y in (0.0, 0.002, 0.004, 0.006)]
     k = np.arange(200)

@@ -64,7 +64,7 @@ def test_closed_surfaces_are_met():
 
 
 def test_closed_surfaces_need_no_field(monkeypatch):
-    """The points are the same; and no memory is asked for that a field would need."""
+    """The points are the same, and the memory of a field is not allocated."""
     for faces in (slice(None), slice(None, None, -1)):
         surface = rf.Surface(cube().vertices, cube().triangles[:, faces])
         shell = rf.Pointshell.from_surface(surface, 500, 2, resolution=1 << 19, areas=True)
@@ -154,7 +154,7 @@ def test_parts_may_be_of_any_thickness(thickness):
 
 
 def test_crossing_parts():
-    """Of blocks that cross only what is outside has points, and normals of the triangles."""
+    """Of blocks that cross only the outside has points, with normals of the triangles."""
     a, b = prism([0, 0, 0], [1, 0.4, 0.4]), prism([0.3, -0.3, 0.1], [0.7, 0.7, 0.3])
     cross = together(a, b)
     shell = rf.Pointshell.from_surface(cross, 1000, 2, resolution=48)

@@ -191,7 +191,7 @@ def test_stiffness_is_symmetric_bit_for_bit(r):
 
 
 def test_energy_is_never_negative():
-    """W is a sum of squares of strains; rounding alone may not show it at rest."""
+    """W is a sum of squares of strains; rounding must not make it negative near rest."""
     model = make_model("distorted hexes", 21)
     rng = np.random.default_rng(0)
     for scale in (1e-6, 1e-3, 1.0, 1e3):
@@ -272,7 +272,7 @@ def test_force_alone_equals_force_with_stiffness(r, simd):
 
 @pytest.mark.parametrize("r", [3, 20, 21, 40])
 def test_not_finite_never_hides(r):
-    """Coordinates beyond the largest number give no finite force."""
+    """Coordinates whose products overflow give no finite force."""
     model = _core.Reduced(make_basis(r), np.eye(r), np.ones(_count(r)))
     q = np.zeros(r)
     q[-1] = 1e150

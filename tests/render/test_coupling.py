@@ -254,7 +254,7 @@ def box_in_a_shaft(k=1e4, a=0.05):
 
 
 def test_a_box_slides_along_its_shaft_when_the_coupling_is_saturated():
-    """4.10: one direction resists nothing, and follows the hand; the others do not."""
+    """Equation 4.10: one direction without resistance follows the hand; the others do not."""
     coupling = rf.VirtualCoupling(500.0, 5.0, max_force=0.1, max_torque=0.1, damping=0.0)
     way = np.array([0.0, 0.0, 0.5])
     step = coupling.step((way, REST[1]), *REST, load(gradient=box_in_a_shaft()))
@@ -389,7 +389,7 @@ def test_a_saturated_dynamic_coupling_returns_to_the_hand(far):
 
 
 def test_dynamic_coupling_is_stable_in_stiff_contact():
-    """Implicit: a stiffness of 1e6 N/m at 1 kHz is no trouble for 0.1 kg."""
+    """The implicit step is stable with a stiffness of 1e6 N/m at 1 kHz and 0.1 kg."""
     coupling = rf.DynamicCoupling(500.0, 5.0, 0.1, 1e-4)
     at, v, k = (np.array([0.0, 0.0, 0.001]), REST[1]), np.zeros(6), 1e6
     hand = (np.array([0.0, 0.0, -0.02]), REST[1])

@@ -185,7 +185,7 @@ def test_a_shortened_motion_is_slower_by_the_same_factor(library):
 
 
 def test_a_rejected_motion_leaves_no_velocity(library):
-    """Nor do the trials after it, which go straight to the hand."""
+    """The trials after it, which go straight to the hand, do not either."""
     limiter, velocity = Limiter(library), np.arange(1.0, 7.0)
     start, away = pose((1e-3, 2e-3, 3e-3)), pose((1.2e-3, 2e-3, 3e-3))
     hand = pose((5e-3, 2e-3, 3e-3), (0.0, 0.0, 0.01))

@@ -133,7 +133,7 @@ def test_a_clutch_keeps_the_manipulandum_while_the_device_moves_and_turns(contac
 
 
 def test_a_force_stays_while_the_clutch_is_held(contact):
-    """The hand rests on the floor: moved by the clutch alone, it feels what it felt."""
+    """The hand rests on the floor: after a motion by the clutch alone the force is the same."""
     n = 200
     times, positions, quaternions = wandering(n)
     positions[:60], quaternions[:60] = positions[60], quaternions[60]

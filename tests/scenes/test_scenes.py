@@ -98,7 +98,7 @@ def test_the_alpha_puzzle_is_solved():
 
 
 def test_the_way_out_of_the_alpha_puzzle_is_free():
-    """The screw in closed form: nothing touches, and the gap stays what it is."""
+    """The screw in closed form: no contact, and a constant gap."""
     tube = shapes.tube(shapes.helix(0.03, 0.026, 1.5), 0.004)
     shell = rf.Pointshell.from_surface(tube, 2000, resolution=64)
     contact = rf.PenaltyContact(rf.PointTree(shell), rf.DistanceField.from_surface(tube, 96), 1.0)
@@ -112,7 +112,7 @@ def test_the_way_out_of_the_alpha_puzzle_is_free():
 
 
 def test_the_alpha_puzzle_has_no_shortcut():
-    """Tubes that never are a radius deep in each other, and move by less a cycle, stay linked."""
+    """Tubes never a radius deep in each other, moved by less in a cycle, stay linked."""
     records, coupling, _ = ran("alpha-cheat")
     hand = np.linalg.norm(records["hand_position"], axis=1)
     held = np.linalg.norm(records["object_position"], axis=1)
@@ -155,7 +155,7 @@ def test_a_recorded_hand_solves_the_alpha_puzzle_or_is_held(name, tmp_path):
 
 
 def test_without_limits_the_stiffness_of_contact_stops_the_object():
-    """The same hand against a spring that neither saturates nor is relieved: they stay linked."""
+    """The same hand with a spring that neither saturates nor is relieved: the tubes stay linked."""
     session = scenes.session("alpha-cheat", budget_us=0.0, **SMALL["alpha-cheat"])
     limited = session.coupling
     session.coupling = rf.VirtualCoupling(limited.stiffness, limited.torsional_stiffness)

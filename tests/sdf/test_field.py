@@ -306,7 +306,7 @@ def test_samples_of_fields(rng):
 
 
 def test_complements_of_unions_made_by_the_core(rng):
-    """Of groups and offsets, which the public kinds take apart before."""
+    """Groups and offsets, which the public kinds simplify before."""
     grid = rf.DistanceField(lipschitz_grid(rng), np.zeros(3), 0.1)
     ball, box = rf.SphereField([0.1, 0.2, 0.3], 0.4), rf.BoxField([0, 0, 0], [0.5, 0.6, 0.7])
     p = rng.uniform(-0.5, 1, (500, 3))

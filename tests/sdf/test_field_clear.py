@@ -75,7 +75,7 @@ def test_clear_balls_contain_no_inside_points(rng):
 
 
 def test_slack_is_valid_for_its_whole_motion(rng):
-    """After moving and growing by less, the same test says clear again."""
+    """After a smaller motion and growth the same test gives the same answer."""
     moved = 0
     for field, _ in some_fields(rng):
         centres, d, radii = balls(rng, field, -0.4, 1.2, 1500)

@@ -115,7 +115,7 @@ def test_steep_cells_within_one_interval_of_values():
 
 
 def test_outside_of_a_box_that_cuts_a_shrunk_object():
-    """Beside a side with contents as deep as 0.3 m a distance of 0.15 m is no promise."""
+    """Beside a side with contents as deep as 0.3 m a distance of 0.15 m is no lower bound."""
     values = np.full((5, 5, 5), -0.3, dtype=np.float32)
     field = rf.DistanceField(values, (-0.5, -0.5, -0.5), (0.25, 0.25, 0.25)).offset(-0.05)
     assert field.distance(np.array([[0.4999, 0, 0]]))[0] < 0
@@ -144,7 +144,7 @@ def test_places_outside_are_never_called_too_far(expand, mode):
 
 
 def test_far_balls_of_the_fast_mode():
-    """Samples that are interpolated are off by so much: large balls are clear for all that."""
+    """Interpolated samples have such errors, and large balls are still clear."""
     surface = octahedron()
     for mode in ("exact", "fast"):
         field = rf.DistanceField.from_surface(surface, 64, 6.0, mode=mode)

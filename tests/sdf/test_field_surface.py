@@ -142,7 +142,7 @@ def test_components_and_cavities():
 
 @pytest.mark.parametrize("outwards", [True, False])
 def test_surfaces_that_cross_themselves(rng, outwards):
-    """Two balls that overlap, and one of them inside out: inside is what is wound around."""
+    """Two balls that overlap, one of them inverted: the inside is that of the winding number."""
     vertices, triangles = ball(6)
     second = triangles if outwards else triangles[:, ::-1]
     surface = rf.Surface(

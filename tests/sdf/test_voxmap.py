@@ -107,7 +107,7 @@ def test_a_surface_with_a_hole_has_no_interior():
 
 @pytest.mark.parametrize("resolution", [10, 64, 70])
 def test_a_surface_open_to_one_side_of_the_grid_has_no_interior(resolution):
-    """Walls lie on the sides of the grid: what is behind is reached through the border alone."""
+    """Walls lie on the sides of the grid: the region behind is reached through the border only."""
     whole = box_surface((1.0, 1.0, 1.0))
     values = rf.Voxmap.from_surface(whole, resolution, expand=1.0).values
     assert (values == 1).sum() == (resolution - 2) ** 3
@@ -205,7 +205,7 @@ def box_distance(points):
 
 @pytest.mark.parametrize("way", ["slide", "approach"])
 def test_forces_jump_where_those_on_distances_do_not(way):
-    """Finer and finer steps along the same way: jumps stay, differences of the other vanish."""
+    """Ever finer steps along the same path: jumps remain, differences of the other force vanish."""
     made = rf.Voxmap.from_surface(box_surface(HALF, TURN), 32)
     shell = ball_shell(60, 0.1)
     stiffness = 10.0
