@@ -63,7 +63,7 @@ def places_of_all_kinds(made, q, rng):
 
 
 def test_every_instruction_set_finds_the_same(held_bar, bar_field, bar_proxies, rng):
-    """To the bit, and so do blocks of any size, with any neighbours in them."""
+    """Results agree to the bit, also in blocks of any size, with any neighbours in them."""
     q = 0.003 * rng.normal(size=held_bar.r)
     # proxies in twos: some are equally near everywhere
     twins = np.repeat(bar_proxies[:20], 2, axis=0)

@@ -16,7 +16,7 @@ from spacemice import daemon, motion
 
 
 def test_a_spacemouse_is_integrated(ball, tmp_path):
-    """By hand: speed times share of the way, the deadband taken off, in the daemon's axes."""
+    """The oracle is speed times deflection beyond the deadband, in the daemon's axes."""
     with daemon(ball, tmp_path, speed=0.2, turn=2.0, deadband=0.1) as (made, connection):
         connection.sendall(struct.pack("=I", 0x7FAA5501) + motion(350, -175, 34, 0, 0, 0))
         made.run(1)

@@ -141,7 +141,7 @@ def test_the_client_as_a_program_feels_the_session(ball):
 
 
 def test_the_client_needs_only_python():
-    """It can be copied to the computer of the device."""
+    """The file alone can be copied to the computer of the device."""
     path = Path(udp_client.__file__)
     code = f"import runpy, sys; runpy.run_path({str(path)!r}); print('numpy' in sys.modules)"
     done = subprocess.run(

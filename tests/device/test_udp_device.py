@@ -236,7 +236,7 @@ def test_another_client_needs_the_permission_of_the_session(ball, raw, word):
 
 
 def test_the_first_client_may_come_back_before_another(ball, raw):
-    """It has the device then, from any number on, and the word is used up."""
+    """The new client has the device then, from any number on; the permission is used up."""
     first, second = raw(), raw()
     with bridged(ball, first, number=500) as (made, device):
         second.to = first.to

@@ -153,7 +153,7 @@ def test_proportional_damping_of_other_materials():
 
 @pytest.mark.parametrize("kind", ["hexes", "tets", "tet10s", "hex20s"])
 def test_rigid_motions_dissipate_nothing(kind):
-    """Of the solid at rest and of a solid deformed and turned by any angle."""
+    """Solids at rest, and deformed and turned by any angle."""
     solid, damping = viscous(kind, 3)
     x = solid.mesh.nodes
     turn = scipy.linalg.expm(np.array([[0.0, -1.0, 0.3], [1.0, 0.0, -0.7], [-0.3, 0.7, 0.0]]))

@@ -321,7 +321,7 @@ def test_spectrum_of_a_solid(kind, lumped):
 
 
 def test_spectrum_of_a_larger_solid():
-    """By SciPy's own iteration."""
+    """The reference is SciPy's iteration."""
     nodes, elements = box_hexes(12, 4, 4, (0.3, 0.1, 0.1))
     solid = rf.Solid(rf.Mesh(nodes, elements), rf.StVK(1e6, 0.35, 900.0), fixed=nodes[:, 0] == 0)
     free = (3 * solid.free[:, None] + np.arange(3)).ravel()

@@ -78,7 +78,7 @@ def kinds(solid, basis, reduced):
 
 @pytest.mark.parametrize("kind", ["reduced", "projected", "solid"])
 def test_implicit_steps_under_gravity_are_those_under_the_weight(kind, solid, basis, reduced):
-    """Also where the first acceleration is that of the weight, and beside other forces."""
+    """This includes the first acceleration, and other forces beside the weight."""
     system = kinds(solid, basis, reduced)[kind]
     options = dict(dt=1e-3, damping=(2.0, 1e-3), newton_max=4)
     sim = rf.ImplicitNewmark(system, gravity=FALL, **options)

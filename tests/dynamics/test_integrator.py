@@ -739,7 +739,7 @@ def test_report_of_the_last_step(system):
 
 
 def test_report_keeps_the_first_residuals():
-    """No more than 32; the last one is reported beside them."""
+    """The report keeps at most 32, and the last one beside them."""
     # Newton's method on 4 q^3 = 0 takes a third of q in each iteration; there is no inertia
     long = rf.ImplicitNewmark(
         polynomial_model(1, {(0, 0, 0, 0): 1.0}), 1e12, newton_max=50, tol=0.0

@@ -30,7 +30,7 @@ def test_coupled_contacts_are_stable_beyond_the_limit_of_split_ones(pressed):
 
 
 def test_dynamic_couplings_are_stable_for_less_stiffness_than_coupled_solves(pressed):
-    """However many their steps."""
+    """This holds for any number of steps of the dynamic coupling."""
     limits = pressed.limits()
     assert (limits[1] >= limits[2:]).all()
     assert (limits[1, 0] > limits[2:, 0]).all()

@@ -163,7 +163,7 @@ def test_reach_bounds_the_motion_of_a_turn(reach):
 
 
 def test_an_object_that_begins_too_deep_gets_out():
-    """It never gets deeper than it was, and is then held like everything else."""
+    """It never gets deeper than at the start, and the usual bound holds afterwards."""
     inside = [0.001, 0.002, RADIUS - 4.0 * ALLOWED]
     records = run([0.0, 0.3], [inside, inside])
     depth = records["depth_m"]
@@ -228,7 +228,7 @@ def test_unbounded_objects_have_no_reach():
     half = rf.PlaneField((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     contact = rf.PenaltyContact(rf.PointTree(ground()), half, 200.0)
     coupling = rf.VirtualCoupling(500.0, 1.0, max_depth=ALLOWED)
-    with pytest.raises(rf.InputError, match="give the coupling a reach, 0 if"):
+    with pytest.raises(rf.InputError, match="give the coupling a reach, or 0 to"):
         rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=coupling)
     reported = dataclasses.replace(coupling, reach=0.0)
     rf.HapticSession(contact, rf.ReplayDevice(*leap()), coupling=reported).close()
@@ -244,13 +244,13 @@ def test_unbounded_objects_have_no_reach():
 def test_a_step_without_reach_warns(coupling):
     """A single step has no object to find the reach from."""
     still = ((0.0, 0.0, 0.0), UPRIGHT)
-    with pytest.warns(rf.PlausibilityWarning, match="give it a reach, 0 if that is meant"):
+    with pytest.warns(rf.PlausibilityWarning, match="give it a reach, or 0 if that is meant"):
         coupling.step(still, *still)
     dataclasses.replace(coupling, reach=0.0).step(still, *still)
 
 
 def test_reports_show_violations_of_the_bound():
-    """Of each cycle by the coupling of that cycle."""
+    """The report uses the coupling of each cycle."""
     ball = rf.SphereField((0.0, 0.0, 0.0), RADIUS)
     contact = rf.PenaltyContact(rf.PointTree(ground()), ball, 200.0, None)
     place = [0.001, 0.002, RADIUS - 2.0 * ALLOWED]

@@ -121,7 +121,7 @@ def test_no_load_no_displacement():
 
 
 def test_prescribed_rigid_motion_carries_the_solid_along():
-    """All held nodes move as a rigid body by 40 degrees: so does everything."""
+    """All fixed nodes move as a rigid body by 40 degrees, and the solid follows."""
     solid = beam(box_tets)
     c, s = np.cos(0.7), np.sin(0.7)
     x = solid.mesh.nodes

@@ -312,7 +312,7 @@ def test_faded_forces_stay_zero_in_spite_of_the_controller():
 
 
 def test_motion_while_the_device_is_closed_is_no_work():
-    """It is no motion of the next cycles either: the controller does not change their forces."""
+    """It does not count for later cycles either: the controller does not change their forces."""
     found = {}
     for passivity in (True, False):
         # half a second at one place; while the device is closed the hand goes 5 mm outwards

@@ -65,7 +65,9 @@ def test_a_moved_file_is_not_overwritten(ball, tmp_path):
     assert np.array_equal(ticks_of(path), np.arange(first, made.report().ticks))
     # another file in its place is neither continued nor replaced
     np.save(path, np.arange(3))
-    with pytest.raises(rf.FileFormatError, match="no longer what this session wrote there; move"):
+    with pytest.raises(
+        rf.FileFormatError, match="no longer the file that this session wrote; move"
+    ):
         made.start()
     assert np.array_equal(np.load(path), np.arange(3))
     assert made.report().phase == "stopped"

@@ -234,7 +234,7 @@ for kind in KINDS:
 
 
 def test_a_cycle_makes_system_calls_for_sleep_clock_and_device_only(interpose):
-    """Of every kind of session, while it touches: the kernel itself would refuse another call."""
+    """Every kind of session, in contact: the kernel would refuse any other call."""
     done = subprocess.run(
         [sys.executable, "-c", EVERY_KIND, str(ROOT / "tests/support")],
         capture_output=True, text=True, check=False, env=os.environ | {"LD_PRELOAD": interpose},

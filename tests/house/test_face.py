@@ -234,7 +234,7 @@ def test_messages_name_the_argument(beam):
 
 
 def test_progress_is_given_by_name(beam):
-    """By position it could be taken for something else."""
+    """A positional argument could be mistaken for another."""
     basis = rf.modal_derivative_basis(beam, 2, 2)
     for work in (
         lambda: beam.linear_modes(2, False),

@@ -66,7 +66,7 @@ def build_flags(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_clang_gets_the_instruction_sets_as_options(monkeypatch):
-    """It passes over the pragma that tells them to gcc."""
+    """Clang ignores the pragma that gives them to gcc."""
     if platform.machine() not in ("x86_64", "AMD64"):
         pytest.skip("the instruction sets are those of x86-64")
     monkeypatch.setattr("setuptools.setup", lambda **kwargs: None)

@@ -197,7 +197,7 @@ def test_norms_of_loads_do_not_overflow():
 
 
 def test_sketches_have_arrays_of_their_own():
-    """Also of an array that is a read-only view of one that is not."""
+    """This includes read-only views of writable arrays."""
     forces = np.ones((1, 3))
     view = forces[:]
     view.flags.writeable = False

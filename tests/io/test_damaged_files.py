@@ -303,7 +303,7 @@ def surface_texts(surface):
 
 @pytest.mark.parametrize("suffix", [".off", ".ply", ".stl", "binary.ply", "binary.stl"])
 def test_truncated_surfaces(tmp_path, suffix):
-    """However little is cut, apart from blanks at the end."""
+    """Any cut is noticed, except of blanks at the end."""
     surface = rf.Mesh(*box_tets(3, 3, 3)).surface()
     path = tmp_path / f"m{suffix}"
     if suffix.startswith("binary"):

@@ -182,7 +182,7 @@ def test_a_surface_to_touch(case):
 
 
 def test_large_bases_and_second_order_elements(case):
-    """By way of the mesh the equations are those of the polynomials, with ten nodes as well."""
+    """The projected solid has the equations of the polynomials, with ten nodes as well."""
     solid, basis = case.solid, case.basis
     if case.mesh.nodes_per_element == 4:
         mesh = case.mesh.quadratic()

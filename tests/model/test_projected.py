@@ -387,7 +387,7 @@ def test_wrong_arguments(bent):
             getattr(projected, method)(np.zeros(8))
         with pytest.raises(rf.InputError, match=r"q\[3\] is nan"):
             getattr(projected, method)([0, 0, 0, np.nan, 0, 0, 0, 0, 0])
-    with pytest.raises(rf.InputError, match="so large that the internal force is no finite"):
+    with pytest.raises(rf.InputError, match="so large that the internal force is not finite"):
         projected.internal_force(np.full(9, 1e200))
     with pytest.raises(rf.InputError, match=r"force must have shape"):
         projected.project(force[:-1])

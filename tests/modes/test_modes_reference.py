@@ -74,7 +74,7 @@ def test_vega_modes(shared, name):
 
 @pytest.mark.parametrize("name", TOLERANCES)
 def test_vega_modal_derivatives(shared, name):
-    """Of Vega's own modes, so that signs and errors of the modes do not enter."""
+    """Derivatives use Vega's own modes, so that signs and errors of the modes do not enter."""
     data = np.load(shared / "reference" / "vega" / f"{name}.npz")
     solid = vega_solid(data)
     directions = data["mode_Phi"].T.reshape(10, -1, 3)[:3]

@@ -19,7 +19,7 @@ CLOSED = ["cow", "fandisk", "rocker-arm", "spot"]
 
 
 def places(field):
-    """All samples' places (n, 3)."""
+    """Return the places of all samples (n, 3)."""
     index = np.argwhere(np.ones(field.values.shape, bool))
     return field.origin + index * field.spacing
 

@@ -189,7 +189,7 @@ HALF = np.array([0.5, 0.4, 0.3])
 
 
 def test_normals_need_be_no_longer_than_those_of_a_shell():
-    """Of length 1 to within 1e-6, whose square is not."""
+    """A normal has length 1 to within 1e-6, and its square does not."""
     made = rf.Voxmap.from_surface(box_surface([1.0, 1.0, 1.0]), 8)
     for length in (1 - 9e-7, 1 + 9e-7):
         shell = rf.Pointshell([[0.0, 0, 0]], [[0, 0, length]])

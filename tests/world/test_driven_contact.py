@@ -228,7 +228,7 @@ def expected(contact, records):
 @pytest.mark.parametrize("direction", ["gradient", "normal"])
 @pytest.mark.parametrize("stiffness", ["auto", 300.0])
 def test_contact_is_the_same_in_a_session_as_elsewhere(beam, stiffness, direction):
-    """To the bit, cycle by cycle: a session with auto_stiffness="contact" changes no setting."""
+    """A session with auto_stiffness="contact" changes no setting: all cycles agree to the bit."""
     contact = rf.PenaltyContact(beam[1], BALL, stiffness, None, direction=direction)
     records = recorded(contact, auto_stiffness="contact")
     found = records["contact_force"][1:]
