@@ -19,7 +19,7 @@ void rf_body_hold_rt(rf_body *body, const rf_pose *at) {
 void rf_body_unload_rt(rf_body *body) {
   const size_t ld = (size_t)rf_dense_ld(rf_body_coordinates_rt(body));
   memset(body->wrench, 0, sizeof body->wrench);
-  memset(body->gradient, 0, sizeof body->gradient);
+  if (!body->kind->anchored) memset(body->gradient, 0, sizeof body->gradient);
   if (body->reduced) memset(body->reduced, 0, ld * sizeof *body->reduced);
   if (body->added) memset(body->added, 0, ld * ld * sizeof *body->added);
 }

@@ -114,34 +114,6 @@ rf_status rf_contact_check(const rf_contact *p, const rf_pose *pose, const doubl
   return st < 0 ? st : rf_point_tree_check(p->search.tree, q, err);
 }
 
-void rf_contact_touching(const rf_contact *p, int32_t *point, double *positions, double *distances,
-                         double *normals, double *forces) {
-  const rf_contact_search *s = &p->search;
-  rf_contact_points block;
-  rf_contact_rows rows;
-  for (int32_t first = 0; first < s->touching; first += RF_CONTACT_BLOCK) {
-    const size_t from = 3 * (size_t)first;
-    rf_contact_search_points_rt(s, first, &block);
-    p->law.kind->rt->respond(p->law.self, &block, &rows);
-    const size_t bytes = 3 * (size_t)block.n * sizeof(double);
-    memcpy(positions + from, block.position, bytes);
-    memcpy(normals + from, block.normal, bytes);
-    memset(forces + from, 0, bytes);
-    for (int32_t k = 0; k < block.n; ++k) {
-      point[first + k] = s->tree->point[block.place[k]];
-      distances[first + k] = block.gap[k];
-    }
-    for (int32_t i = 0; i < rows.n; ++i) {
-      double *force = forces + from + 3 * (size_t)rows.point[i];
-      const bool more = i > 0 && rows.point[i] == rows.point[i - 1];
-      for (int a = 0; a < 3; ++a) {
-        const double part = p->wrench.scale * (rows.force[i] * rows.axis[3 * i + a]);
-        force[a] = more ? force[a] + part : part;
-      }
-    }
-  }
-}
-
 rf_status rf_contact_check_many(const rf_contact *p, int64_t n, const double *positions,
                                 const double *quaternions, const double *qs, rf_error *err) {
   rf_error why = {0};

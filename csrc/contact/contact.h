@@ -88,10 +88,18 @@ RF_MUST_CHECK rf_status rf_contact_evaluate_rt(rf_contact *contact, const rf_pos
                                                double *field_reduced,
                                                const rf_contact_blocks *blocks);
 
-// Lists the touching points of the last cycle in the order of their sum: indices in the shell,
-// positions, distances, normals and scaled forces on the field object.
-void rf_contact_touching(const rf_contact *contact, int32_t *point, double *positions,
-                         double *distances, double *normals, double *forces);
+// A touching point of the last cycle.
+typedef struct rf_contact_touch {
+  int32_t pair;   // of a world, 0 otherwise
+  int32_t point;  // index in the shell
+  double gap_m;   // signed distance
+  double position[3], normal[3];  // in the frame of the shell; inward unit normal
+  double force[3];                // on the field object, scaled
+} rf_contact_touch;
+
+// Copies up to RF_CONTACT_BLOCK touching points of the last cycle from number `first` on, in the
+// order of their sum; returns how many.
+int32_t rf_contact_touches_rt(const rf_contact *contact, int32_t first, rf_contact_touch *out);
 
 // Checks a trajectory, and names the cycle that is refused: positions (n, 3), quaternions (n, 4),
 // qs (n, r) or NULL.

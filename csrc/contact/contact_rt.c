@@ -80,3 +80,26 @@ void rf_contact_set_budget_rt(rf_contact *p, double budget_us) {
 rf_status rf_contact_deform_field_rt(rf_contact *p, const double *field_q) {
   return rf_contact_search_deform_rt(&p->search, field_q);
 }
+
+int32_t rf_contact_touches_rt(const rf_contact *p, int32_t first, rf_contact_touch *out) {
+  const rf_contact_search *s = &p->search;
+  rf_contact_points points;
+  rf_contact_rows rows;
+  if (first >= s->touching) return 0;
+  rf_contact_search_points_rt(s, first, &points);
+  p->law.kind->rt->respond(p->law.self, &points, &rows);
+  for (int32_t k = 0; k < points.n; ++k) {
+    out[k] = (rf_contact_touch){.point = s->tree->point[points.place[k]], .gap_m = points.gap[k]};
+    memcpy(out[k].position, points.position + 3 * k, sizeof out[k].position);
+    memcpy(out[k].normal, points.normal + 3 * k, sizeof out[k].normal);
+  }
+  for (int32_t i = 0; i < rows.n; ++i) {
+    double *force = out[rows.point[i]].force;
+    const bool more = i > 0 && rows.point[i] == rows.point[i - 1];
+    for (int a = 0; a < 3; ++a) {
+      const double part = p->wrench.scale * (rows.force[i] * rows.axis[3 * i + a]);
+      force[a] = more ? force[a] + part : part;
+    }
+  }
+  return points.n;
+}

@@ -1,7 +1,7 @@
 // The loop of a session: cycles at fixed times, and their results for other threads.
 //
 // While the loop runs, only its thread writes here; other threads read the atomic numbers, the
-// exchange and the rings.
+// broadcast and the rings.
 #ifndef RF_HAPTIC_LOOP_H
 #define RF_HAPTIC_LOOP_H
 
@@ -9,9 +9,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/exchange_rt.h"
+#include "base/broadcast_rt.h"
+#include "base/ring_rt.h"
 #include "haptic/feel.h"
 #include "haptic/histogram_rt.h"
+#include "haptic/snapshot.h"
 #include "haptic/tick.h"
 
 // Commands of a script to the loop.
@@ -28,20 +30,23 @@ typedef struct rf_command {
 } rf_command;
 
 enum { RF_LOOP_COMMANDS = 64 };  // capacity of the ring
+enum { RF_LOOP_FOLLOWED = 2000 };  // cycles with contact points after a reader asked for them
 
 typedef struct rf_loop {
   rf_tick *tick;            // borrowed
   const rf_device *device;  // borrowed
   double period_us;
   int64_t most_ticks;  // limit of this run; 0: unlimited
-  char *value;         // snapshot being written
+  rf_snapshot_layout layout;
+  char *value;  // snapshot being written
 
   double begun_us;   // clock time of slot 0
   int64_t slot;      // schedule slot of the next cycle
   int64_t this_run;  // cycles since the run began
   double called_us;  // clock time at which a device's own thread made the last cycle
 
-  rf_exchange newest;
+  rf_broadcast newest;
+  _Atomic int64_t followed_until;  // cycle up to which snapshots have contact points
   rf_ring records, commands;
   rf_histogram compute, processor, late, contact;
   atomic_bool stop;

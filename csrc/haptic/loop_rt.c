@@ -56,14 +56,20 @@ static void obey(rf_loop *loop) {
   }
 }
 
+static void publish(rf_loop *loop, const rf_tick_record *record, bool whole) {
+  const bool points = whole && LOAD(loop->ticks) < LOAD(loop->followed_until);
+  const size_t bytes =
+      rf_snapshot_take_rt(&loop->layout, loop->tick, record, points, loop->value);
+  rf_broadcast_write_rt(&loop->newest, loop->value, bytes);
+}
+
 rf_status rf_loop_cycle_rt(rf_loop *loop, double late_us) {
   rf_tick_record record;
   obey(loop);
   const double time_s = 1e-6 * loop->period_us * (double)loop->slot;
   const rf_status st = rf_tick_run_rt(loop->tick, loop->device, time_s, &record);
   record.late_us = late_us;
-  rf_tick_snapshot_rt(loop->tick, &record, loop->value);
-  rf_exchange_write_rt(&loop->newest, loop->value);
+  publish(loop, &record, st >= 0);
   if (!rf_ring_write_rt(&loop->records, &record)) COUNT(loop->unrecorded, 1);
   rf_histogram_add_rt(&loop->compute, record.compute_us);
   rf_histogram_add_rt(&loop->processor, record.processor_us);

@@ -67,19 +67,20 @@ rf_status rf_session_create(const rf_session_settings *set, double period_s, rf_
   loop->tick = s->tick;
   loop->device = s->device;
   loop->period_us = 1e6 * period_s;
-  const size_t bytes = rf_tick_snapshot_bytes_rt(s->tick);
+  RF_TRY(rf_snapshot_layout_create(s->tick, &loop->layout, err));
+  const size_t bytes = loop->layout.bytes;
   const uint64_t records = power_of_two(set->records);
   RF_ALLOC(loop->value, bytes);
   RF_ALLOC(s->block, RF_SESSION_FILE_BLOCK);
   char *newest, *commands;
   rf_tick_record *ring;
-  RF_ALLOC(newest, rf_exchange_bytes_rt(bytes));
+  RF_ALLOC(newest, rf_broadcast_bytes_rt(bytes));
   s->newest_memory = newest;
   RF_ALLOC(ring, records);
   s->record_memory = ring;
   RF_ALLOC(commands, RF_LOOP_COMMANDS * sizeof(rf_command));
   s->command_memory = commands;
-  rf_exchange_begin_rt(&loop->newest, bytes, newest);
+  rf_broadcast_begin_rt(&loop->newest, bytes, newest);
   rf_ring_begin_rt(&loop->records, sizeof(rf_tick_record), records, ring);
   rf_ring_begin_rt(&loop->commands, sizeof(rf_command), RF_LOOP_COMMANDS, commands);
   *out = s;
@@ -103,6 +104,7 @@ bool rf_session_free(rf_session *s) {
   pthread_mutex_destroy(&s->closing);
   rf_session_close_file(s);
   rf_tick_free(s->tick);
+  rf_snapshot_layout_free(&s->loop.layout);
   rf_free(s->loop.value);
   rf_free(s->block);
   rf_free(s->newest_memory);
@@ -277,8 +279,12 @@ bool rf_session_command(rf_session *s, const rf_command *command) {
   return rf_ring_write_rt(&s->loop.commands, command);
 }
 
-bool rf_session_snapshot(rf_session *s, void *out) {
-  return rf_exchange_read_rt(&s->loop.newest, out);
+uint64_t rf_session_snapshot(const rf_session *s, void *out, size_t *bytes) {
+  return rf_broadcast_read_rt(&s->loop.newest, out, bytes);
+}
+
+void rf_session_follow(rf_session *s) {
+  atomic_store(&s->loop.followed_until, atomic_load(&s->loop.ticks) + RF_LOOP_FOLLOWED);
 }
 
 int64_t rf_session_records(rf_session *s, int64_t most, rf_tick_record *out) {

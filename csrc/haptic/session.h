@@ -1,8 +1,8 @@
 // A haptic session: a thread that runs one cycle a period against a device, until it is stopped,
 // something fails, or its duration is over.
 //
-// The thread never waits: it takes commands from a ring, puts its newest state into an exchange and
-// a record of each cycle into another ring (base/exchange_rt.h).  Cycles begin at fixed times;
+// The thread never waits: it takes commands from a ring, broadcasts its newest state and puts
+// a record of each cycle into another ring (base/ring_rt.h).  Cycles begin at fixed times;
 // those missed, because a cycle ended or the thread woke too late, are skipped and counted.  The
 // thread has a real-time priority, and memory is locked, if the system allows it; refusals are in
 // the status.  Denormal numbers count as zero there.
@@ -13,7 +13,7 @@
 // (rf_tick_pace_rt).  A third thread writes the records to a file, so that a slow disk delays
 // neither of them.
 //
-// One thread at a time may call these functions.
+// One thread at a time may call these functions, but where another rule is given.
 #ifndef RF_HAPTIC_SESSION_H
 #define RF_HAPTIC_SESSION_H
 
@@ -91,9 +91,11 @@ bool rf_session_wait(rf_session *session, double seconds);
 
 // Queues a command; returns false if the queue is full.
 bool rf_session_command(rf_session *session, const rf_command *command);
-// Copies the newest state (rf_tick_snapshot_bytes_rt); returns true if it is new since the last
-// call.
-bool rf_session_snapshot(rf_session *session, void *out);
+// Copies the newest snapshot (haptic/snapshot.h, room for its largest); returns its number, from 1
+// on.  0: there is none yet.  Any number of threads may call this at any time.
+uint64_t rf_session_snapshot(const rf_session *session, void *out, size_t *bytes);
+// Asks for contact points in the snapshots of the next RF_LOOP_FOLLOWED cycles; any thread.
+void rf_session_follow(rf_session *session);
 // Moves up to `most` records out of the ring and returns their number; none while they go to a
 // file.
 int64_t rf_session_records(rf_session *session, int64_t most, rf_tick_record *out);

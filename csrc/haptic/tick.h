@@ -133,10 +133,6 @@ void rf_tick_recentre_rt(rf_tick *tick);
 // Changes the coupling between cycles; the settings must be checked.
 void rf_tick_set_coupling_rt(rf_tick *tick, const rf_tick_settings *set);
 
-// Snapshot: the record, then the coordinates of all simulations, by contact, the field object last.
-size_t rf_tick_snapshot_bytes_rt(const rf_tick *tick);
-void rf_tick_snapshot_rt(const rf_tick *tick, const rf_tick_record *record, char *out);
-
 // Returns the simulation of contact k, or of the field object (k < 0); NULL: none.
 const rf_motion *rf_tick_simulation(const rf_tick *tick, int32_t k);
 // Writes the name of that simulation, for messages.

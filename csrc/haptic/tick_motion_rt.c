@@ -104,6 +104,7 @@ rf_status rf_stage_bodies_rt(rf_cycle *c) {
   rf_world *world = c->t->world;
   const int64_t before = rf_world_shortened_rt(world);
   const rf_status st = rf_world_step_rt(world, c->report.move);
+  rf_body_hold_rt(c->t->object, &c->t->coupling.coupling.object);
   if (rf_world_shortened_rt(world) > before) c->out->flags |= RF_TICK_SHORTENED;
   c->out->deform_us = rf_cycle_lap_rt(c);
   return st;

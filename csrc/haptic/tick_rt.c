@@ -123,24 +123,3 @@ rf_status rf_tick_run_rt(rf_tick *t, const rf_device *device, double time_s, rf_
   account(t, rf_processor_us_rt() - c.processor_us, out);
   return RF_OK;
 }
-
-static size_t put_coordinates(const rf_motion *s, char *out) {
-  const size_t bytes = s ? (size_t)s->n * sizeof *s->q : 0;
-  if (out && bytes) memcpy(out, s->q, bytes);
-  return bytes;
-}
-
-// Measures, and fills `out` unless NULL, in one function so that size and content agree.
-static size_t put_all(const rf_tick *t, const rf_tick_record *record, char *out) {
-  size_t used = sizeof *record;
-  if (out) memcpy(out, record, sizeof *record);
-  for (int32_t k = 0; k < t->world->n_pairs; ++k)
-    used += put_coordinates(rf_tick_shell_rt(t, k)->motion, out ? out + used : NULL);
-  return used + put_coordinates(t->object->motion, out ? out + used : NULL);
-}
-
-size_t rf_tick_snapshot_bytes_rt(const rf_tick *t) { return put_all(t, NULL, NULL); }
-
-void rf_tick_snapshot_rt(const rf_tick *t, const rf_tick_record *record, char *out) {
-  (void)put_all(t, record, out);
-}

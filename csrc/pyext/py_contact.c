@@ -128,43 +128,33 @@ static PyObject *copied(int ndim, const npy_intp *shape, const double *data) {
   return out;
 }
 
-// touching points, copied while the lock is held
-typedef struct touching {
-  int32_t n, *point;
-  double *positions, *distances, *normals, *forces;
-} touching;
-
-static void release_touching(touching *c) {
-  rf_free(c->point);
-  rf_free(c->positions);
-  rf_free(c->distances);
-  rf_free(c->normals);
-  rf_free(c->forces);
-}
-
-static rf_status copy_touching(const rf_contact *p, int32_t n, touching *c, rf_error *err) {
+// Copies the touching points while the lock is held.
+static rf_status copy_touches(const rf_contact *p, int32_t n, rf_contact_touch **out,
+                              rf_error *err) {
   rf_status st = RF_OK;
-  c->n = n;
-  RF_ALLOC(c->point, n);
-  RF_ALLOC(c->positions, 3 * (size_t)n);
-  RF_ALLOC(c->distances, n);
-  RF_ALLOC(c->normals, 3 * (size_t)n);
-  RF_ALLOC(c->forces, 3 * (size_t)n);
-  rf_contact_touching(p, c->point, c->positions, c->distances, c->normals, c->forces);
+  // room for a whole last block
+  RF_ALLOC(*out, (size_t)n + RF_CONTACT_BLOCK);
+  for (int32_t first = 0; first < n;) first += rf_contact_touches_rt(p, first, *out + first);
 done:
   return st;
 }
 
-static PyObject *touching_out(const touching *c) {
-  const npy_intp n = c->n, vectors[2] = {n, 3};
-  PyObject *points = py_new_i32(1, &n), *out[4];
-  for (npy_intp k = 0; points && k < n; ++k) py_i32(points)[k] = c->point[k];
-  out[0] = copied(2, vectors, c->positions);
-  out[1] = copied(1, &n, c->distances);
-  out[2] = copied(2, vectors, c->normals);
-  out[3] = copied(2, vectors, c->forces);
+// Returns points, positions, distances, normals and forces.
+static PyObject *touches_out(const rf_contact_touch *t, npy_intp n) {
+  const npy_intp vectors[2] = {n, 3};
+  PyObject *points = py_new_i32(1, &n), *positions = py_new_f64(2, vectors);
+  PyObject *distances = py_new_f64(1, &n), *normals = py_new_f64(2, vectors);
+  PyObject *forces = py_new_f64(2, vectors);
+  const bool all = points && positions && distances && normals && forces;
+  for (npy_intp k = 0; all && k < n; ++k) {
+    py_i32(points)[k] = t[k].point;
+    py_f64(distances)[k] = t[k].gap_m;
+    memcpy(py_f64(positions) + 3 * k, t[k].position, sizeof t[k].position);
+    memcpy(py_f64(normals) + 3 * k, t[k].normal, sizeof t[k].normal);
+    memcpy(py_f64(forces) + 3 * k, t[k].force, sizeof t[k].force);
+  }
   // fails on a NULL argument, whose exception is set
-  return Py_BuildValue("(NNNNN)", points, out[0], out[1], out[2], out[3]);
+  return Py_BuildValue("(NNNNN)", points, positions, distances, normals, forces);
 }
 
 static rf_pose pose_of(const double *position, const double *quaternion) {
@@ -208,14 +198,14 @@ done:
 static rf_status one_cycle(rf_contact *contact, const rf_pose *pose, const double *q,
                            const double *field_q, int32_t all_of, rf_contact_result *found,
                            double *reduced, double *field_reduced, const rf_contact_blocks *blocks,
-                           touching *list, rf_error *err) {
+                           rf_contact_touch **list, rf_error *err) {
   rf_status st = rf_contact_deform_field_rt(contact, field_q);
   // finite coordinates that pass the checks can still overflow the places of proxies
   if (st == RF_ERR_ARG)
     return rf_fail(err, st, "field_q is so large that positions of proxies overflow");
   if (st >= 0)
     st = rf_contact_evaluate_rt(contact, pose, q, all_of, found, reduced, field_reduced, blocks);
-  if (st >= 0 && list) st = copy_touching(contact, found->touching, list, err);
+  if (st >= 0 && list) st = copy_touches(contact, found->touching, list, err);
   return st;
 }
 
@@ -232,7 +222,7 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
   PyObject *contacts = NULL, *field_reduced = NULL, *out[3] = {NULL};
   py_in q = {0}, field_q = {0};
   rf_pose pose;
-  touching list = {0};
+  rf_contact_touch *list = NULL;
   int all_of, wanted;
   if (!PyArg_ParseTuple(args, "OOOip|O:evaluate", &position_obj, &quaternion_obj, &q_obj, &all_of,
                         &wanted, &field_q_obj))
@@ -260,7 +250,7 @@ static PyObject *evaluate(PyObject *self, PyObject *args) {
     py_raise(state, st, &err);
     goto done;
   }
-  contacts = wanted ? touching_out(&list) : Py_NewRef(Py_None);
+  contacts = wanted ? touches_out(list, found.touching) : Py_NewRef(Py_None);
   if (!contacts) goto done;
   out[0] = copied(1, (npy_intp[]){3}, found.force_n);
   out[1] = copied(1, (npy_intp[]){3}, found.torque_nm);
@@ -274,7 +264,7 @@ done:
   Py_XDECREF(contacts);
   Py_XDECREF(reduced);
   Py_XDECREF(field_reduced);
-  release_touching(&list);
+  rf_free(list);
   py_in_release(&q);
   py_in_release(&field_q);
   return result;
@@ -378,7 +368,7 @@ static PyObject *evaluate_many(PyObject *self, PyObject *args) {
   PyObject *reduced = NULL, *field_reduced = NULL, *contacts = NULL;
   py_in positions = {0}, quaternions = {0}, qs = {0}, field_qs = {0};
   rf_contact_result *found = NULL;
-  touching *lists = NULL;
+  rf_contact_touch **lists = NULL;
   npy_intp n = 0;
   int all_of, wanted;
   py_run run;
@@ -429,7 +419,7 @@ static PyObject *evaluate_many(PyObject *self, PyObject *args) {
   }
   contacts = wanted ? PyTuple_New(n) : Py_NewRef(Py_None);
   for (npy_intp k = 0; contacts && wanted && k < n; ++k) {
-    PyObject *one = touching_out(lists + k);
+    PyObject *one = touches_out(lists[k], found[k].touching);
     if (one)
       PyTuple_SET_ITEM(contacts, k, one);
     else
@@ -437,7 +427,7 @@ static PyObject *evaluate_many(PyObject *self, PyObject *args) {
   }
   if (contacts) result = py_contact_results(n, found, reduced, field_reduced, contacts);
 done:
-  for (npy_intp k = 0; lists && k < n; ++k) release_touching(lists + k);
+  for (npy_intp k = 0; lists && k < n; ++k) rf_free(lists[k]);
   rf_free(lists);
   rf_free(found);
   Py_XDECREF(contacts);

@@ -3,6 +3,7 @@
 // It keeps the contacts and the device, whose C data the loop borrows, and copies simulations: the
 // loop touches no Python object.
 #include <stddef.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "haptic/session.h"
@@ -259,27 +260,57 @@ static PyObject *command(PyObject *self, PyObject *args) {
 
 // ---- reading ----------------------------------------------------------------------------
 
-PyDoc_STRVAR(
-    snapshot_doc,
-    "snapshot($self, /)\n--\n\n"
-    "(True if new, bytes): a record, then the coordinates of all simulations. None: no cycle\n"
-    "has ended yet.");
+// Snapshots take no lock: any number of threads reads them, while another one waits for the session.
+PyDoc_STRVAR(snapshot_doc,
+             "snapshot($self, /)\n--\n\n"
+             "(number, bytes) of the newest snapshot, see `snapshot_layout`; numbers begin with 1.\n"
+             "None: no cycle has ended yet.");
 static PyObject *snapshot(PyObject *self, PyObject *unused) {
   (void)unused;
-  rf_session *session = self_session(self);
-  const size_t bytes = rf_tick_snapshot_bytes_rt(rf_session_loop(session)->tick);
-  // a cycle is counted after its state is published
-  if (atomic_load(&rf_session_loop(session)->ticks) == 0) Py_RETURN_NONE;
+  const rf_session *session = self_session(self);
+  size_t bytes = rf_session_loop(session)->layout.bytes;
+  uint64_t number;
   PyObject *out = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
-  bool fresh;
   if (!out) return NULL;
   char *to = PyBytes_AS_STRING(out);
   Py_BEGIN_ALLOW_THREADS
-  lock(self);
-  fresh = rf_session_snapshot(session, to);
-  unlock(self);
+  number = rf_session_snapshot(session, to, &bytes);
   Py_END_ALLOW_THREADS
-  return Py_BuildValue("(NN)", PyBool_FromLong(fresh), out);
+  if (number == 0) {
+    Py_DECREF(out);
+    Py_RETURN_NONE;
+  }
+  // on failure `out` is NULL, with the exception set
+  (void)_PyBytes_Resize(&out, (Py_ssize_t)bytes);
+  return out ? Py_BuildValue("(KN)", (unsigned long long)number, out) : NULL;
+}
+
+PyDoc_STRVAR(follow_doc,
+             "follow($self, /)\n--\n\n"
+             "Ask for contact points in the snapshots of the next 2000 cycles.");
+static PyObject *follow(PyObject *self, PyObject *unused) {
+  (void)unused;
+  rf_session_follow(self_session(self));
+  Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(snapshot_layout_doc,
+             "snapshot_layout($self, /)\n--\n\n"
+             "Fields of a snapshot: a list of (name, format, offset, stride, count).");
+static PyObject *snapshot_layout(PyObject *self, PyObject *unused) {
+  (void)unused;
+  const rf_snapshot_layout *layout = &rf_session_loop(self_session(self))->layout;
+  PyObject *out = PyList_New(layout->n);
+  for (int32_t k = 0; out && k < layout->n; ++k) {
+    const rf_snapshot_field *f = layout->field + k;
+    PyObject *row = Py_BuildValue("(ssnni)", f->name, f->format, (Py_ssize_t)f->offset,
+                                  (Py_ssize_t)f->stride, (int)f->count);
+    if (row)
+      PyList_SET_ITEM(out, k, row);
+    else
+      Py_CLEAR(out);
+  }
+  return out;
 }
 
 PyDoc_STRVAR(records_doc,
@@ -404,6 +435,8 @@ static PyMethodDef methods[] = {
     {"wait", wait_for_end, METH_VARARGS, wait_doc},
     {"command", command, METH_VARARGS, command_doc},
     {"snapshot", snapshot, METH_NOARGS, snapshot_doc},
+    {"snapshot_layout", snapshot_layout, METH_NOARGS, snapshot_layout_doc},
+    {"follow", follow, METH_NOARGS, follow_doc},
     {"records", records, METH_VARARGS, records_doc},
     {"status", status, METH_NOARGS, status_doc},
     {"device", device, METH_NOARGS, device_doc},
@@ -442,48 +475,13 @@ PyDoc_STRVAR(layout_doc,
 static PyObject *record_layout(PyObject *module, PyObject *unused) {
   (void)module;
   (void)unused;
-#define FIELD(name, format) \
-  { #name, format, offsetof(rf_tick_record, name) }
-  static const struct {
-    const char *name, *format;
-    size_t offset;
-  } all[] = {
-      FIELD(tick, "<i8"),
-      FIELD(time_s, "<f8"),
-      FIELD(late_us, "<f8"),
-      FIELD(compute_us, "<f8"),
-      FIELD(processor_us, "<f8"),
-      FIELD(device_us, "<f8"),
-      FIELD(contact_us, "<f8"),
-      FIELD(coupling_us, "<f8"),
-      FIELD(deform_us, "<f8"),
-      FIELD(device_position, "(3,)<f8"),
-      FIELD(device_quaternion, "(4,)<f8"),
-      FIELD(hand_position, "(3,)<f8"),
-      FIELD(hand_quaternion, "(4,)<f8"),
-      FIELD(object_position, "(3,)<f8"),
-      FIELD(object_quaternion, "(4,)<f8"),
-      FIELD(contact_force, "(3,)<f8"),
-      FIELD(contact_torque, "(3,)<f8"),
-      FIELD(force, "(3,)<f8"),
-      FIELD(torque, "(3,)<f8"),
-      FIELD(depth_m, "<f8"),
-      FIELD(share, "<f8"),
-      FIELD(energy_j, "<f8"),
-      FIELD(visited, "<i4"),
-      FIELD(touching, "<i4"),
-      FIELD(level, "<i4"),
-      FIELD(rank, "<i4"),
-      FIELD(buttons, "<u4"),
-      FIELD(flags, "<u4"),
-  };
-#undef FIELD
-  const Py_ssize_t n = sizeof all / sizeof *all;
+  int32_t n;
+  const rf_snapshot_field *field = rf_snapshot_record(&n);
   PyObject *names = PyList_New(n), *formats = PyList_New(n), *offsets = PyList_New(n);
-  for (Py_ssize_t k = 0; names && formats && offsets && k < n; ++k) {
-    PyList_SET_ITEM(names, k, PyUnicode_FromString(all[k].name));
-    PyList_SET_ITEM(formats, k, PyUnicode_FromString(all[k].format));
-    PyList_SET_ITEM(offsets, k, PyLong_FromSize_t(all[k].offset));
+  for (int32_t k = 0; names && formats && offsets && k < n; ++k) {
+    PyList_SET_ITEM(names, k, PyUnicode_FromString(strchr(field[k].name, '.') + 1));
+    PyList_SET_ITEM(formats, k, PyUnicode_FromString(field[k].format));
+    PyList_SET_ITEM(offsets, k, PyLong_FromSize_t(field[k].offset));
   }
   // fails on a NULL argument, whose exception is set
   return Py_BuildValue("(NNNn)", names, formats, offsets, (Py_ssize_t)sizeof(rf_tick_record));

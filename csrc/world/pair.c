@@ -4,7 +4,6 @@
 
 #include "base/alloc.h"
 #include "linalg/dense_rt.h"
-#include "linalg/quat.h"
 
 static rf_status check_coordinates(int32_t r, const rf_body *body, const char *what,
                                    rf_error *err) {
@@ -83,17 +82,4 @@ rf_status rf_pair_ask(rf_pair *pair, rf_pair_blocks blocks, rf_error *err) {
   pair->has_blocks = pair->blocks.object || pair->blocks.shell;
 done:
   return st;
-}
-
-void rf_pair_touching(const rf_pair *pair, int32_t *point, double *positions, double *distances,
-                      double *normals, double *forces) {
-  const rf_pose *pose = &pair->side[RF_PAIR_TREE].body->pose;
-  rf_contact_touching(pair->contact, point, positions, distances, normals, forces);
-  for (int32_t k = 0; k < pair->found.touching; ++k) {
-    double *at = positions + 3 * k;
-    rf_quat_rotate(pose->quaternion, at, at);
-    for (int i = 0; i < 3; ++i) at[i] += pose->position_m[i];
-    rf_quat_rotate(pose->quaternion, normals + 3 * k, normals + 3 * k);
-    rf_quat_rotate(pose->quaternion, forces + 3 * k, forces + 3 * k);
-  }
 }

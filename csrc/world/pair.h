@@ -58,8 +58,7 @@ void rf_pair_load_rt(const rf_pair *pair);
 // rotation, in the world; negative semidefinite.
 void rf_pair_gradient_rt(const rf_pair *pair, rf_pair_role role, double out[36]);
 
-// Lists touching points as rf_contact_touching, in the world.
-void rf_pair_touching(const rf_pair *pair, int32_t *point, double *positions, double *distances,
-                      double *normals, double *forces);
+// Copies touching points as rf_contact_touches_rt, in the world.
+int32_t rf_pair_touches_rt(const rf_pair *pair, int32_t first, rf_contact_touch *out);
 
 #endif

@@ -143,12 +143,25 @@ void rf_pair_load_rt(const rf_pair *pair) {
     for (int32_t i = 0; body->reduced && i < body->motion->n; ++i)
       body->reduced[i] += side->reduced[i];
     if (body->kind->anchored) continue;
-    double gradient[36];
-    rf_pair_gradient_rt(pair, (rf_pair_role)k, gradient);
+    double shifted[36];
+    if (k == RF_PAIR_TREE) rf_pair_gradient_rt(pair, RF_PAIR_TREE, shifted);
+    const double *gradient = k == RF_PAIR_TREE ? shifted : pair->found.gradient;
     for (int i = 0; i < 36; ++i) body->gradient[i] += gradient[i];
   }
   const int32_t r = rf_body_coordinates_rt(pair->side[RF_PAIR_TREE].body);
   const int32_t rows = rf_dense_ld(6 + rf_body_coordinates_rt(pair->side[RF_PAIR_FIELD].body));
   add_stiffness(pair->side[RF_PAIR_TREE].body, pair->blocks.shell, rf_dense_ld(r), 0);
   add_stiffness(pair->side[RF_PAIR_FIELD].body, pair->blocks.object, rows, 6);
+}
+
+int32_t rf_pair_touches_rt(const rf_pair *pair, int32_t first, rf_contact_touch *out) {
+  const rf_pose *pose = &pair->side[RF_PAIR_TREE].body->pose;
+  const int32_t n = rf_contact_touches_rt(pair->contact, first, out);
+  for (int32_t k = 0; k < n && !is_world(pose); ++k) {
+    rf_quat_rotate(pose->quaternion, out[k].position, out[k].position);
+    for (int i = 0; i < 3; ++i) out[k].position[i] += pose->position_m[i];
+    rf_quat_rotate(pose->quaternion, out[k].normal, out[k].normal);
+    rf_quat_rotate(pose->quaternion, out[k].force, out[k].force);
+  }
+  return n;
 }

@@ -34,10 +34,11 @@ Contact
     `Voxmap`, `VoxmapContact` (`VoxmapForce`): two-bit voxels, the method of 1999 for comparison.
 Haptics
     `VirtualCoupling`, `DynamicCoupling` (`CouplingStep`, `CouplingWrench`) connect object and
-    hand. `HapticSession` (`HapticSnapshot`, `HapticReport`, `HapticRecords`, `Workspace`) runs
-    coupling, contact and simulations in a C thread with a `Device`: `ReplayDevice`,
-    `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`, `ForceDimension`, `OpenHaptics`;
-    `probe_devices` (`DeviceProbe`) finds them. ``reducedfem.scenes``: complete example sessions.
+    hand. `HapticSession` (`HapticSnapshot`, `BodySnapshot`, `HapticReader`, `HapticReport`,
+    `HapticRecords`, `Workspace`) runs coupling, contact and simulations in a C thread with a
+    `Device`: `ReplayDevice`, `SimulatedHand`, `UdpDevice` (`UdpCounts`), `SpaceMouse`,
+    `ForceDimension`, `OpenHaptics`; `probe_devices` (`DeviceProbe`) finds them.
+    ``reducedfem.scenes``: complete example sessions.
 Systems other than solids
     `SecondOrderSystem`, its `SystemModes` and `SystemBasis`.
 The machine
@@ -138,8 +139,13 @@ from reducedfem.haptics.devices import (  # noqa: E402
     probe_devices,
 )
 from reducedfem.haptics.records import HapticRecords  # noqa: E402
-from reducedfem.haptics.report import HapticReport, HapticSnapshot  # noqa: E402
+from reducedfem.haptics.report import HapticReport  # noqa: E402
 from reducedfem.haptics.session import HapticSession  # noqa: E402
+from reducedfem.haptics.snapshot import (  # noqa: E402
+    BodySnapshot,
+    HapticReader,
+    HapticSnapshot,
+)
 from reducedfem.haptics.workspace import Workspace  # noqa: E402
 from reducedfem.material.laws import LinearElastic, StVK  # noqa: E402
 from reducedfem.reduction.basis import (  # noqa: E402
@@ -169,6 +175,7 @@ from reducedfem.viewer import plot as plot  # noqa: E402
 
 __all__ = [
     "Basis",
+    "BodySnapshot",
     "BoxField",
     "CSC",
     "CapsuleField",
@@ -196,6 +203,7 @@ __all__ = [
     "FreeBody",
     "FreeBodyState",
     "GeometryWarning",
+    "HapticReader",
     "HapticRecords",
     "HapticReport",
     "HapticSession",

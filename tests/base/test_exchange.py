@@ -15,6 +15,7 @@ import sysconfig
 import pytest
 
 from places import ROOT
+from world_sources import RENDER, WORLD
 
 
 def built(tmp_path, name, sources, *flags):
@@ -60,7 +61,7 @@ SESSION = (
     "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c",
     "haptic/tick_motion_rt.c", "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c",
     "linalg/solve6_rt.c",
-    *(str(path) for path in sorted((ROOT / "csrc/coupling").glob("*.c"))),
+    *WORLD, *RENDER,
 )  # fmt: skip
 
 

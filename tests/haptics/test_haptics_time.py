@@ -20,6 +20,7 @@ import pytest
 import ckernels
 import reducedfem as rf
 from places import ROOT
+from world_sources import RENDER, WORLD
 
 UPRIGHT = (1.0, 0.0, 0.0, 0.0)
 REAL, LONG, POINTER = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p
@@ -31,6 +32,7 @@ SOURCES = (
     "haptic/passivity_rt.c", "haptic/safety.c", "haptic/safety_rt.c", "haptic/tick.c",
     "haptic/tick_contact_rt.c", "haptic/tick_input_rt.c", "haptic/tick_motion_rt.c",
     "haptic/tick_output_rt.c", "haptic/tick_rt.c", "linalg/pose.c", "linalg/solve6_rt.c",
+    *WORLD, *RENDER,
 )  # fmt: skip
 
 

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#include "world/coupled.h"
+#include "linalg/dense_rt.h"
+#include "world/world.h"
 
 // hook: receives the time given to the contact
 #ifndef WHEN_GIVEN_TIME
@@ -67,27 +68,18 @@ rf_status rf_motion_step_rt(rf_motion *m, const double *force, int64_t n) {
   (void)m, (void)force, (void)n;
   return RF_ERR_ARG;
 }
-rf_status rf_coupled_create(double period, int32_t n, rf_motion *const *shells,
-                            const int64_t *steps, rf_motion *field, int64_t field_steps,
-                            rf_coupled **out, rf_error *err) {
-  (void)period, (void)n, (void)shells, (void)steps, (void)field, (void)field_steps;
-  (void)out, (void)err;
+rf_status rf_motion_step_added_rt(rf_motion *m, const double *force, const double *stiffness) {
+  (void)m, (void)force, (void)stiffness;
   return RF_ERR_ARG;
 }
-void rf_coupled_free(rf_coupled *c) { (void)c; }
-const rf_contact_blocks *rf_coupled_blocks_rt(const rf_coupled *c, int32_t part) {
-  (void)c, (void)part;
-  return NULL;
+void rf_dense_multiply_rt(rf_simd simd, int32_t n, const double *a, int32_t ld, const double *x,
+                          double *y) {
+  (void)simd, (void)n, (void)a, (void)ld, (void)x, (void)y;
 }
-rf_status rf_coupled_condense_rt(rf_coupled *c, bool again, double *const *shell_force,
-                                 const double *field_force, rf_coupling_load *load) {
-  (void)c, (void)again, (void)shell_force, (void)field_force, (void)load;
-  return RF_ERR_ARG;
+void rf_contact_touching(const rf_contact *p, int32_t *point, double *positions, double *distances,
+                         double *normals, double *forces) {
+  (void)p, (void)point, (void)positions, (void)distances, (void)normals, (void)forces;
 }
-rf_status rf_coupled_finish_rt(rf_coupled *c, const double move[6]) {
-  (void)c, (void)move;
-  return RF_ERR_ARG;
-}
-void rf_coupled_prepare_rt(rf_coupled *c) { (void)c; }
+const rf_solver_kind rf_solver_coupled = {.name = "coupled"};
 
 #endif

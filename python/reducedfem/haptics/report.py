@@ -1,4 +1,4 @@
-"""Snapshots and reports of haptic sessions."""
+"""Reports of haptic sessions."""
 
 from __future__ import annotations
 
@@ -12,96 +12,7 @@ from reducedfem import _core
 from reducedfem.base.console import count_text
 from reducedfem.io.record_file import RECORD
 
-__all__ = ["HapticReport", "HapticSnapshot"]
-
-_LAYOUT = _core.record_layout()
-_PLACES = dict(zip(_LAYOUT[0], _LAYOUT[2], strict=True))  # offsets in a record [bytes]
-
-
-class HapticSnapshot:
-    """Copy of the newest state of a session.
-
-    Attributes
-    ----------
-    record
-        Record of the last cycle, by name: see `HapticRecords`.
-    q
-        Reduced coordinates of each shell [kg^1/2 m]; None for shells without a simulation.
-    field_q
-        Reduced coordinates of the held object [kg^1/2 m]; None if it does not deform.
-    fresh
-        True if a cycle has ended since the last snapshot.
-    """
-
-    __slots__ = ("_data", "_fresh", "_sizes")
-
-    # arrays are made on access: each takes about 10 us with cold caches, and few are used
-    def __init__(self, fresh: bool, data: bytes, sizes: Sequence[int]) -> None:
-        self._fresh, self._data, self._sizes = fresh, data, sizes
-
-    def __repr__(self) -> str:
-        force = ", ".join(f"{x + 0.0:.3g}" for x in self.record["force"])  # no -0
-        touching = int(self.record["touching"])
-        points = "1 point touches" if touching == 1 else f"{touching} points touch"
-        return f"<HapticSnapshot: at {self.time:.6g} s, ({force}) N on the hand, {points}>"
-
-    @property
-    def record(self) -> np.void:
-        """Record of the last cycle, by name."""
-        record: np.void = np.frombuffer(self._data, RECORD, 1)[0]
-        return record
-
-    @property
-    def q(self) -> tuple[NDArray[np.float64] | None, ...]:
-        """Reduced coordinates of each shell [kg^1/2 m]; None without a simulation."""
-        return self._coordinates()[:-1]
-
-    @property
-    def field_q(self) -> NDArray[np.float64] | None:
-        """Reduced coordinates of the held object [kg^1/2 m]; None if it does not deform."""
-        return self._coordinates()[-1]
-
-    @property
-    def fresh(self) -> bool:
-        """True if a cycle has ended since the last snapshot."""
-        return self._fresh
-
-    def _reals(self, name: str, n: int) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = np.frombuffer(self._data, float, n, _PLACES[name]).copy()
-        return found
-
-    def _coordinates(self) -> tuple[NDArray[np.float64] | None, ...]:
-        place, found = RECORD.itemsize, []
-        for r in self._sizes:
-            found.append(np.frombuffer(self._data, float, r, place).copy() if r else None)
-            place += 8 * r
-        return tuple(found)
-
-    @property
-    def time(self) -> float:
-        """Scheduled time since the session began [s]."""
-        return float(self._reals("time_s", 1)[0])
-
-    @property
-    def position(self) -> NDArray[np.float64]:
-        """Grasp point of the simulation object in the world [m], shape (3,)."""
-        return self._reals("object_position", 3)
-
-    @property
-    def quaternion(self) -> NDArray[np.float64]:
-        """Rotation of the simulation object (w, x, y, z), shape (4,)."""
-        return self._reals("object_quaternion", 4)
-
-    @property
-    def force(self) -> NDArray[np.float64]:
-        """Force on the hand, in the frame of the device [N], shape (3,)."""
-        return self._reals("force", 3)
-
-    @property
-    def torque(self) -> NDArray[np.float64]:
-        """Torque on the hand, in the frame of the device [N m], shape (3,)."""
-        return self._reals("torque", 3)
-
+__all__ = ["HapticReport"]
 
 @dataclass(frozen=True)
 class HapticReport:

@@ -26,8 +26,9 @@ from reducedfem.errors import DeviceError, FileFormatError, InputError, InputTyp
 from reducedfem.haptics.coupling import DynamicCoupling, VirtualCoupling
 from reducedfem.haptics.devices import Device
 from reducedfem.haptics.records import HapticRecords
-from reducedfem.haptics.report import HapticReport, HapticSnapshot
+from reducedfem.haptics.report import HapticReport
 from reducedfem.haptics.session_parts import check_parts, lengths, sequence, warn_of_rest
+from reducedfem.haptics.snapshot import HapticReader, HapticSnapshot, Layout
 from reducedfem.haptics.workspace import Workspace
 from reducedfem.io.atomic import as_path
 from reducedfem.io.record_file import RECORD, RecordFile
@@ -132,6 +133,7 @@ class HapticSession:
         "_file",
         "_keep_records",
         "_kept",
+        "_layout",
         "_life",
         "_lost",
         "_making",
@@ -140,8 +142,8 @@ class HapticSession:
         "_reading",
         "_record_path",
         "_restored",
+        "_seen",
         "_simulations",
-        "_sizes",
         "_stopping",
         "_suited",
         "_written",
@@ -227,7 +229,6 @@ class HapticSession:
         self._contacts, self._simulations = contacts, simulations
         self._coupling = coupling._reaching(contacts[0])
         self._field_simulation, self._device = field_simulation, device
-        self._sizes = [0 if s is None else len(s.state.q) for s in (*simulations, field_simulation)]
         self._record_path = None if record is None else as_path(record, "record")
         self._file = None if self._record_path is None else RecordFile(self._record_path)
         self._written = self._lost = 0
@@ -272,6 +273,7 @@ class HapticSession:
                 "hang": _HANG,
             },
         )
+        self._layout, self._seen = Layout(self._core), 0
         self._closed = False
         _live.add(self)
 
@@ -588,7 +590,7 @@ class HapticSession:
                 _live.discard(self)
 
     def snapshot(self) -> HapticSnapshot:
-        """Return the newest state, without blocking the loop.
+        """Return the newest state, without blocking the loop; any thread may call this.
 
         Returns
         -------
@@ -602,7 +604,28 @@ class HapticSession:
         newest = self._core.snapshot()
         if newest is None:
             raise InputError("no cycle has ended yet: start or run the session first")
-        return HapticSnapshot(*newest, self._sizes)
+        fresh, self._seen = newest[0] != self._seen, newest[0]
+        return HapticSnapshot(*newest, self._layout, fresh)
+
+    def reader(self, *, points: bool = False) -> HapticReader:
+        """Return a reader of snapshots, for threads that follow the session, such as viewers.
+
+        Parameters
+        ----------
+        points
+            True: snapshots have touching points (`HapticSnapshot.contacts`) while this reader
+            reads. Copying up to 256 of them lengthens cycles in contact by some microseconds.
+
+        Returns
+        -------
+        HapticReader
+
+        Raises
+        ------
+        InputTypeError
+            `points` is not a bool.
+        """
+        return HapticReader(self._core, self._layout, flag(points, "points"))
 
     def records(self, *, drain: bool = False) -> HapticRecords:
         """Return the records of the last cycles, as many as `keep_records`.

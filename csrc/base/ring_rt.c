@@ -1,37 +1,6 @@
-#include "base/exchange_rt.h"
+#include "base/ring_rt.h"
 
 #include <string.h>
-
-enum { NEWER = 4, SLOT = 3 };
-
-static size_t rounded(size_t bytes) {
-  return (bytes + RF_EXCHANGE_LINE - 1) / RF_EXCHANGE_LINE * RF_EXCHANGE_LINE;
-}
-
-size_t rf_exchange_bytes_rt(size_t value_bytes) { return 3 * rounded(value_bytes); }
-
-void rf_exchange_begin_rt(rf_exchange *x, size_t value_bytes, void *memory) {
-  x->bytes = value_bytes;
-  memset(memory, 0, rf_exchange_bytes_rt(value_bytes));
-  for (size_t k = 0; k < 3; ++k) x->slot[k] = (char *)memory + k * rounded(value_bytes);
-  x->back = 0;
-  x->front = 2;
-  atomic_init(&x->between, 1);
-}
-
-void rf_exchange_write_rt(rf_exchange *x, const void *value) {
-  memcpy(x->slot[x->back], value, x->bytes);
-  // release: the reader that sees the slot sees its content; acquire: the reader has left the slot
-  x->back = atomic_exchange_explicit(&x->between, x->back | NEWER, memory_order_acq_rel) & SLOT;
-}
-
-bool rf_exchange_read_rt(rf_exchange *x, void *out) {
-  const bool newer = (atomic_load_explicit(&x->between, memory_order_relaxed) & NEWER) != 0;
-  if (newer)
-    x->front = atomic_exchange_explicit(&x->between, x->front, memory_order_acq_rel) & SLOT;
-  memcpy(out, x->slot[x->front], x->bytes);
-  return newer;
-}
 
 void rf_ring_begin_rt(rf_ring *r, size_t item_bytes, uint64_t capacity, void *memory) {
   r->bytes = item_bytes;

@@ -1,0 +1,48 @@
+#include "haptic/snapshot.h"
+
+#include <string.h>
+
+#include "haptic/tick_state.h"
+
+enum { BLOCK = RF_CONTACT_BLOCK, MOST_BLOCKS = RF_SNAPSHOT_POINTS / BLOCK };
+
+static char *put(char *to, const void *from, size_t bytes) {
+  memcpy(to, from, bytes);
+  return to + bytes;
+}
+
+// In the order of the layout.
+static char *put_body(char *to, const rf_body *body) {
+  to = put(to, body->pose.position_m, sizeof body->pose.position_m);
+  to = put(to, body->pose.quaternion, sizeof body->pose.quaternion);
+  to = put(to, body->wrench, sizeof body->wrench);
+  if (!body->motion) return to;
+  return put(to, body->motion->q, (size_t)body->motion->n * sizeof *body->motion->q);
+}
+
+// Copies touching points of a pair, of at most `most` blocks; returns how many.
+static int32_t put_points(rf_contact_touch *to, const rf_pair *pair, int32_t k, int32_t most) {
+  const int32_t blocks = (pair->found.touching + BLOCK - 1) / BLOCK;
+  const int32_t taken = blocks < most ? blocks : most;
+  int32_t n = 0;
+  for (int32_t i = 0; i < taken; ++i) {
+    const int32_t block = (int32_t)((int64_t)i * blocks / taken);
+    const int32_t more = rf_pair_touches_rt(pair, BLOCK * block, to + n);
+    for (int32_t j = 0; j < more; ++j) to[n + j].pair = k;
+    n += more;
+  }
+  return n;
+}
+
+size_t rf_snapshot_take_rt(const rf_snapshot_layout *layout, const rf_tick *tick,
+                           const rf_tick_record *record, bool with_points, char *out) {
+  const rf_world *world = tick->world;
+  int64_t n = 0;
+  char *to = put(out, record, sizeof *record);
+  for (int32_t k = 0; k < world->n_bodies; ++k) to = put_body(to, world->body[k]);
+  rf_contact_touch *points = (rf_contact_touch *)(void *)(to + sizeof n);
+  for (int32_t k = 0; with_points && k < world->n_pairs; ++k)
+    n += put_points(points + n, world->pair[k], k, MOST_BLOCKS / world->n_pairs);
+  memcpy(out + layout->n_points_at, &n, sizeof n);
+  return layout->n_points_at + sizeof n + (size_t)n * sizeof *points;
+}
