@@ -421,7 +421,7 @@ static PyMethodDef field_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-// ---- what it is ---------------------------------------------------------------------
+// ---- properties ----------------------------------------------------------------------
 
 static PyObject *get_values(PyObject *self, void *unused) {
   (void)unused;

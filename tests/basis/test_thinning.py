@@ -52,7 +52,7 @@ def test_the_densest_go_first():
     assert rf.thin_samples([[0.0], [0.6], [1.2]], 1.0).tolist() == [0, 2]
     # of a pair the later one goes
     assert rf.thin_samples([[0.6], [0.0]], 1.0).tolist() == [0]
-    # a crowd goes down to its first
+    # a cluster is reduced to its first sample
     assert rf.thin_samples(np.zeros((50, 4)), 1e-3).tolist() == [0]
 
 

@@ -129,8 +129,8 @@ def test_loads_act_where_the_deformed_nodes_are(model, rng):
     np.testing.assert_allclose(angular_momentum(body), 1e-6 * torque, rtol=1e-9)
 
 
-def check_crowds(together, alone, forces, n):
-    """Two crowds alike: n steps on three threads, and body by body, bit for bit."""
+def check_groups(together, alone, forces, n):
+    """Two equal groups: n steps on three threads, and body by body, bit for bit."""
     before = rf.threads()
     try:
         rf.set_threads(3)
@@ -150,16 +150,16 @@ def test_many_bodies_move_as_single_ones(model, rng):
     pushes = rng.standard_normal((n, model.mesh.n_nodes, 3))
     forces = [None if i % 3 == 0 else pushes[i] for i in range(n)]
 
-    def crowd():
+    def group():
         bodies = [rf.FreeBody(model, 1e-3, (0.1, 1e-4)) for _ in range(n)]
         for i, body in enumerate(bodies):
             body.reset(position=(i, 0, 0), angular_velocity=(0, i, 1), q=np.full(R, 1e-3 * i))
         return bodies
 
-    check_crowds(crowd(), crowd(), forces, 4)
+    check_groups(group(), group(), forces, 4)
     rf.step_free_bodies([], n=3)
     with pytest.raises(rf.InputTypeError, match="bodies must be a sequence .* its own step"):
-        rf.step_free_bodies(crowd()[0])
+        rf.step_free_bodies(group()[0])
 
 
 def test_two_groups_that_share_bodies_do_not_deadlock(model):

@@ -13,7 +13,7 @@ import reducedfem as rf
 from plain_polynomial import deviation
 from reducedfem import _core
 from shapes import box_hexes
-from test_free_body import check_crowds
+from test_free_body import check_groups
 
 R = 8
 
@@ -311,13 +311,13 @@ def test_many_bodies_share_one_damping(model):
     rng = np.random.default_rng(0)
     pushes = rng.standard_normal((9, model.mesh.n_nodes, 3))
 
-    def crowd():
+    def group():
         bodies = [rf.FreeBody(model, 1e-3, (0.1, 1e-4)) for _ in pushes]
         for i, body in enumerate(bodies):
             body.reset(angular_velocity=(0, i, 1), q=deformation(0.1 * i)[0])
         return bodies
 
-    check_crowds(crowd(), crowd(), list(pushes), 6)
+    check_groups(group(), group(), list(pushes), 6)
 
 
 def test_steps_allocate_nothing(model):

@@ -42,7 +42,7 @@ def lowest_nodes(mesh: rf.Mesh, part: float = 0.1) -> np.ndarray:
     return np.concatenate(fixed)
 
 
-def go_all_the_way(solid: rf.Solid, k: int = 4, r: int = 8) -> None:
+def run_all_steps(solid: rf.Solid, k: int = 4, r: int = 8) -> None:
     mesh = solid.mesh
     size = np.ptp(mesh.nodes, axis=0).max()
     modes = solid.linear_modes(k)
@@ -100,7 +100,7 @@ def test_surface(name):
         held = mesh.largest_component("face")
         assert held.n_elements > 0.5 * mesh.n_elements, "most of the object has been lost"
         solid = rf.Solid(held, rf.StVK(1e6, 0.4, 1000.0), fixed=lowest_nodes(held))
-        go_all_the_way(solid)
+        run_all_steps(solid)
 
 
 @pytest.mark.parametrize("name", ["teapot.obj", "suzanne.obj", "stanford-bunny.obj"])
@@ -136,7 +136,7 @@ def test_volume(name):
     fixed = fixed_nodes(FOLDER / name, mesh)
     assert mesh.materials, "the file names materials"
     # the materials of the file, region by region
-    go_all_the_way(rf.Solid(mesh, mesh.materials, fixed=fixed))
+    run_all_steps(rf.Solid(mesh, mesh.materials, fixed=fixed))
 
 
 @pytest.mark.parametrize("name", INCOMPLETE)
@@ -167,6 +167,6 @@ def test_parts_that_float_are_named():
         ):
             call()
     # the user then fixes both parts, or takes one
-    go_all_the_way(rf.Solid(two, rf.StVK(1e6, 0.4, 1000.0), fixed=lowest_nodes(two)))
+    run_all_steps(rf.Solid(two, rf.StVK(1e6, 0.4, 1000.0), fixed=lowest_nodes(two)))
     one = two.largest_component()
-    go_all_the_way(rf.Solid(one, rf.StVK(1e6, 0.4, 1000.0), fixed=lowest_nodes(one)))
+    run_all_steps(rf.Solid(one, rf.StVK(1e6, 0.4, 1000.0), fixed=lowest_nodes(one)))
