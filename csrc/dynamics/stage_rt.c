@@ -22,7 +22,7 @@ static double force_scale(const rf_motion *m) {
 }
 
 // Evaluates rates, forces and the residual at m->x; size: its norm.
-static rf_status look_at(rf_motion *m, double *size) {
+static rf_status evaluate_residual(rf_motion *m, double *size) {
   rf_system *s = m->system;
   const double alpha = s->damping_mass;
   rf_status st = RF_OK;
@@ -30,13 +30,13 @@ static rf_status look_at(rf_motion *m, double *size) {
   if (!m->prepared) st = s->operations->evaluate(s, m->x, true, NULL, m->force);
   m->prepared = false;
   if (st < 0) return st;
-  rf_system_hold_rt(s, m->force);
+  rf_system_clear_fixed_rt(s, m->force);
   for (int64_t i = 0; i < m->n; ++i) m->product[i] = m->xddot[i] + alpha * m->xdot[i];
   st = s->operations->balance(s, m->x, m->xdot, m->product, m->force, m->applied, m->residual);
   if (st < 0) return st;
   if (m->added) {
-    for (int64_t i = 0; i < m->n; ++i) m->way[i] = m->x[i] - m->q[i];
-    rf_dense_multiply_rt(s->simd, (int32_t)m->n, m->added, (int32_t)s->ld, m->way, m->product);
+    for (int64_t i = 0; i < m->n; ++i) m->change[i] = m->x[i] - m->q[i];
+    rf_dense_multiply_rt(s->simd, (int32_t)m->n, m->added, (int32_t)s->ld, m->change, m->product);
     for (int64_t i = 0; i < m->n; ++i) m->residual[i] += m->product[i];
   }
   *size = norm(m, m->residual);
@@ -44,13 +44,13 @@ static rf_status look_at(rf_motion *m, double *size) {
 }
 
 static double mass_factor(const rf_motion *m) {
-  return m->per_way[1] + m->per_way[0] * m->system->damping_mass;
+  return m->per_x[1] + m->per_x[0] * m->system->damping_mass;
 }
 
 static rf_status factor_rt(void *motion, double of_mass) {
   rf_motion *m = motion;
   rf_system *s = m->system;
-  const double velocity = m->per_way[0];
+  const double velocity = m->per_x[0];
   return s->operations->factorize(s, of_mass, 1.0 + velocity * s->damping_stiff, velocity,
                                   m->added);
 }
@@ -81,7 +81,7 @@ static double zero_of_cubic(const double value[4]) {
 // x moves by `part` of the increment.
 static rf_status move(rf_motion *m, double part, double *size) {
   for (int64_t i = 0; i < m->n; ++i) m->x[i] += part * m->increment[i];
-  return look_at(m, size);
+  return evaluate_residual(m, size);
 }
 
 // Adds the increment, shortened by the guard of the header, to x.
@@ -103,10 +103,10 @@ static rf_status move_guarded(rf_motion *m, double *size) {
 }
 
 // A linearized stage has its first residual, and later ones are those of the guard.
-static rf_status look_rt(void *motion, rf_newton *n) {
+static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
   rf_motion *m = motion;
   if (n->iterations > 0) return RF_OK;
-  const rf_status st = n->kept ? RF_OK : look_at(m, &n->size);
+  const rf_status st = n->kept ? RF_OK : evaluate_residual(m, &n->size);
   n->scale = fmax(n->size, force_scale(m));
   return st;
 }
@@ -132,7 +132,7 @@ static rf_status advance_rt(void *motion, rf_newton *n) {
 }
 
 static const rf_newton_operations STAGE_rt = {
-    .look = look_rt, .factorize = factorize_rt, .advance = advance_rt};
+    .evaluate = evaluate_newton_rt, .factorize = factorize_rt, .advance = advance_rt};
 
 rf_status rf_motion_finish_stage_rt(rf_motion *m, bool linearized, double size) {
   rf_newton *n = &m->newton;
@@ -162,7 +162,7 @@ void rf_motion_prepare_rt(rf_motion *m) {
 
 static rf_status linearize(rf_motion *m, double *increment) {
   double size;
-  rf_status st = look_at(m, &size);
+  rf_status st = evaluate_residual(m, &size);
   if (st >= 0) st = isfinite(size) ? factor_rt(m, mass_factor(m)) : RF_ERR_DIVERGED;
   if (st < 0) return st;
   return solve(m, increment);

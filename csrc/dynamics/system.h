@@ -111,7 +111,7 @@ static inline bool rf_system_moves(const rf_system *s) {
 }
 
 // Sets the values of fixed nodes to zero.
-static inline void rf_system_hold_rt(const rf_system *s, double *x) {
+static inline void rf_system_clear_fixed_rt(const rf_system *s, double *x) {
   for (int32_t i = 0; i < s->n_fixed; ++i)
     for (int64_t c = 0; c < 3; ++c) x[3 * (int64_t)s->fixed[i] + c] = 0.0;
 }

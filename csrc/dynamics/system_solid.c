@@ -97,7 +97,7 @@ static rf_status balance(rf_system *base, const double *x, const double *v, cons
     RF_TRY(damp(s, x, v, out));
     for (int64_t d = 0; d < base->n; ++d) out[d] -= load[d];
   }
-  rf_system_hold_rt(base, out);
+  rf_system_clear_fixed_rt(base, out);
 done:
   return st;
 }

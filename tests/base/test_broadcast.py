@@ -77,6 +77,6 @@ def test_the_thread_sanitizer_sees_no_race(tmp_path):
 
 
 def test_the_thread_sanitizer_sees_no_race_in_a_session(tmp_path):
-    """All threads of a session: whatever begins, fails to begin, ends, writes, looks or halts."""
+    """All threads of a session: one begins, fails to begin, ends, writes, reads or halts."""
     program = built(tmp_path, "session_threads", SESSION, "-fsanitize=thread")
     run_watched(program, str(tmp_path / "records"))

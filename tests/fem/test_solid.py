@@ -470,7 +470,7 @@ def test_fixed_nodes_as_mask_or_indices(box):
 
 @pytest.mark.parametrize("nothing", [[], np.zeros(12, dtype=bool), np.zeros(0)])
 def test_a_selection_of_no_node_is_refused(box, nothing):
-    """A threshold in millimetres, say, selects nothing, and the solid would fly."""
+    """A threshold in millimetres, for example, selects no node, and the solid would be free."""
     with pytest.raises(rf.InputError, match=r"fixed selects no node; .* <= x <= .*None"):
         rf.Solid(box, RUBBER, fixed=nothing)
 

@@ -24,7 +24,7 @@ static struct {
   const double *overslept_us;  // each time
   int64_t n_overslept;
   int64_t searched;           // contact, times
-  const double (*search)[2];  // how long each time, and how long of that on a processor
+  const double (*search)[2];  // duration of each search, and of that on a processor
   int64_t n_searches;
   int64_t written;           // to the device, times
   const double *writing_us;  // each time

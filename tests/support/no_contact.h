@@ -8,16 +8,16 @@
 #include "linalg/dense_rt.h"
 #include "world/world.h"
 
-// what is done with the time it is given
+// hook: receives the time given to the contact
 #ifndef WHEN_GIVEN_TIME
 #define WHEN_GIVEN_TIME(us) (void)(us)
 #endif
-// what happens meanwhile
+// hook: runs during the search
 #ifndef WHILE_CONTACT_IS_SEARCHED
 #define WHILE_CONTACT_IS_SEARCHED() (void)0
 #endif
 
-// what is found, in `out`
+// hook: sets the result `out`
 #ifndef WHAT_CONTACT_FINDS
 #define WHAT_CONTACT_FINDS(out) (void)0
 #endif

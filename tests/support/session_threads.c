@@ -44,7 +44,7 @@ static int create_or_fail(pthread_t *thread, const pthread_attr_t *attributes,
 
 // ---- the device -------------------------------------------------------------------------
 
-// whether numbers below the normal ones count, as results and as operands
+// True if subnormal numbers are kept, as results and as operands.
 static bool has_denormals(void) {
   volatile double least = 2.2250738585072014e-308, tiny = 4.9406564584124654e-324;
   least *= 0.25;

@@ -203,7 +203,7 @@ class LinearElastic:
         for i, j, ratio in ((1, 2, nu[0]), (2, 0, nu[1]), (0, 1, nu[2])):
             compliance[i, j] = compliance[j, i] = -ratio / e[i]
         if not np.isfinite(compliance).all():
-            raise InputError("poisson over young is no finite number")
+            raise InputError("poisson over young is not finite")
         low = np.linalg.eigvalsh(compliance)[0]
         if not low > 0:
             raise InputError(

@@ -553,7 +553,7 @@ class Solid:
             The attribute ``displacement`` is the equilibrium of the last load step that converged,
             and ``report`` contains its fraction of the load.
         """
-        told = flag(report, "report")
+        wanted = flag(report, "report")
         halvings = HALVINGS if flag(adaptive, "adaptive") else 0
         with callback(progress, "statics") as call:
             u, took, failure = self._core.solve_static(
@@ -570,7 +570,7 @@ class Solid:
         outcome = StaticReport(**took)  # type: ignore[arg-type]
         if failure is not None:
             raise StaticConvergenceError(failure, u, outcome)
-        return (u, outcome) if told else u
+        return (u, outcome) if wanted else u
 
     def linear_modes(self, k: int, *, rigid: bool = False, progress: Progress = None) -> Modes:
         """Return the k lowest vibration modes of the solid about rest.
