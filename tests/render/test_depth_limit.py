@@ -1,7 +1,7 @@
 """The depth limiter behind the couplings, cycle by cycle, against its description.
 
-`render/depth_limit.h` says which trials follow which; a plain version does that in NumPy.  Poses, depths
-and clearances come at random, as no scene would give them.
+`render/depth_limit.h` says which trials follow which; a plain version does that in NumPy.  Poses,
+depths and clearances come at random, as no scene would give them.
 """
 
 from __future__ import annotations

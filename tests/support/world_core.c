@@ -1,16 +1,24 @@
 // Worlds of spheres and pointshells for tests: one scene at a time, on stand-in reduced models.
 //
 // The reduced models are n springs side by side: M = 1, R = K q with a diagonal K.  All else is the
-// real library.
+// real library, except the clock.
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/clock_rt.h"
 #include "base/run.h"
+#include "contact/contact_state.h"
 #include "linalg/dense_rt.h"
 #include "sdf/field.h"
 #include "world/world.h"
 
 enum { MOST = 8, MOST_SPRINGS = 8 };
+
+// The clock stands; each reading of the processor's time finds it later by so much.
+static double processor_us, spent_us;
+
+double rf_clock_us_rt(void) { return 0.0; }
+double rf_processor_us_rt(void) { return processor_us += spent_us; }
 
 // ---- springs
 
@@ -209,6 +217,18 @@ void scene_hold(int32_t body, const double *pose) {
 void scene_shape(int32_t body, const double *q) { scene.body[body]->shape = q; }
 
 int scene_search(void) { return (int)rf_world_search_rt(scene.world, NULL); }
+
+// Divides a time among the pairs, of which each takes `each_us`; writes what they got.
+int scene_search_within(double left_us, double begun_us, double each_us, double *given) {
+  const rf_world_budget budget = {left_us, begun_us};
+  processor_us = begun_us;
+  spent_us = each_us;
+  const rf_status st = rf_world_search_rt(scene.world, &budget);
+  for (int32_t k = 0; k < scene.world->n_pairs; ++k)
+    given[k] = scene.pair[k]->contact->set.budget_us;
+  return (int)st;
+}
+
 void scene_load(void) { rf_world_load_rt(scene.world); }
 int scene_condense(int32_t held, double *wrench, double *gradient) {
   return (int)rf_world_condense_rt(scene.world, scene.body[held], false, wrench, gradient);

@@ -24,7 +24,7 @@ INT, REAL, POINTER, TEXT = ctypes.c_int32, ctypes.c_double, ctypes.c_void_p, cty
 
 SOURCES = (
     *WORLD, "world/coupled.c", "world/coupled_rt.c",
-    "base/alloc.c", "base/clock_rt.c", "base/run.c", "base/status.c",
+    "base/alloc.c", "base/run.c", "base/status.c",
     "dynamics/motion.c", "dynamics/motion_rt.c", "dynamics/newmark.c", "dynamics/newmark_rt.c",
     "dynamics/stage_rt.c", "dynamics/system.c", "dynamics/system_rt.c", "linalg/dense_avx2_rt.c",
     "linalg/dense_avx512_rt.c", "linalg/dense_plain_rt.c", "linalg/dense_rt.c", "linalg/pose.c",
@@ -60,6 +60,7 @@ def library() -> ctypes.CDLL:
         ("body", TEXT, POINTER, POINTER, INT, POINTER, REAL, POINTER, ctypes.c_int),
         ("pair", INT, INT), ("solve", TEXT), ("ask", INT, ctypes.c_int), ("place", INT, POINTER),
         ("hold", INT, POINTER), ("shape", INT, POINTER), ("search",), ("load",),
+        ("search_within", REAL, REAL, REAL, POINTER),
         ("condense", INT, POINTER, POINTER), ("step", POINTER), ("joint",), ("end",),
         ("side", INT, ctypes.c_int, POINTER, POINTER, INT, POINTER),
         ("touching", INT, *[POINTER] * 5), ("blocks", INT, *[POINTER] * 3),
@@ -98,9 +99,10 @@ class Scene:
         self.n = len(self.kept[0])
         self.n_bodies = self.n_pairs = 0
         at = [a.ctypes.data for a in self.kept]
+        at_grasp = self.address(grasp)
         self.call(
-            "begin", self.n, at[0], at[1], self.r, at[2], radius, stiffness, self.address(grasp), dt,
-            bodies, pairs,
+            "begin", self.n, at[0], at[1], self.r, at[2], radius, stiffness, at_grasp, dt, bodies,
+            pairs,
         )  # fmt: skip
 
     def real(self, values):

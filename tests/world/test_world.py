@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from places import ROOT
-from world_core import HERE, MEMORY, UPRIGHT, Scene, WorldError, library
+from world_core import HERE, UPRIGHT, Scene, WorldError, library
 
 POINTS, NORMALS = np.zeros((1, 3)), np.array([[0.0, 0.0, 1.0]])
 MOTION = np.array([[[0.1], [0.2], [1.0]]])
@@ -67,6 +67,21 @@ def test_without_a_joint_solve_loads_stay_as_they_are():
     assert scene.lib.scene_joint() == 0
     np.testing.assert_array_equal(wrench, scene.load(held)[0])
     np.testing.assert_array_equal(gradient, scene.load(held)[1])
+    scene.lib.scene_end()
+
+
+@pytest.mark.parametrize(
+    ("left", "each"), [(300.0, 0.0), (300.0, 40.0), (300.0, 250.0), (-5.0, 1.0)]
+)
+def test_pairs_share_the_time_that_is_left(left, each):
+    """Equal parts of the rest, and never less than a microsecond."""
+    scene = scene_of()
+    _, held = fill(scene)
+    scene.pair(scene.body("fixed"), held)
+    given, begun = np.full(3, np.nan), 1000.0
+    scene.call("search_within", left, begun, each, given.ctypes.data)
+    expected = [max((left - k * each) / (3 - k), 1.0) for k in range(3)]
+    np.testing.assert_allclose(given, expected, rtol=1e-12)
     scene.lib.scene_end()
 
 
@@ -129,12 +144,13 @@ def test_memory_that_runs_out():
         try:
             fill(scene_of())
         except WorldError as error:
-            assert "out of memory" in str(error), MEMORY
+            said = str(error)
         else:
             break
         finally:
             lib.scene_fail_from(-1)
         lib.scene_end()
+        assert "out of memory" in said
         assert lib.scene_blocks_alive() == alive
     assert k > 30
     lib.scene_end()
