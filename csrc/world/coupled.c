@@ -68,6 +68,20 @@ done:
   return st;
 }
 
+// Rejects bodies that deform in no pair: nothing would move them.
+static rf_status check_bodies(const rf_world *world, rf_error *err) {
+  for (int32_t b = 0; b < world->n_bodies; ++b) {
+    const rf_body *body = world->body[b];
+    bool paired = !body->motion;
+    for (int32_t k = 0; k < world->n_pairs; ++k)
+      for (int i = 0; i < 2; ++i) paired = paired || world->pair[k]->side[i].body == body;
+    if (!paired)
+      return rf_fail(err, RF_ERR_ARG, "body %d is in no pair: a coupled world needs it in one",
+                     (int)b);
+  }
+  return RF_OK;
+}
+
 static void release(void *self) {
   rf_coupled *c = self;
   if (!c) return;
@@ -91,6 +105,7 @@ static rf_status create(rf_world *world, void **self, rf_error *err) {
   rf_status st = RF_OK;
   rf_coupled *c = NULL;
   if (world->n_pairs < 1) return rf_fail(err, RF_ERR_ARG, "a coupled world needs a pair of bodies");
+  RF_TRY(check_bodies(world, err));
   rf_body *field = world->pair[0]->side[RF_PAIR_FIELD].body;
   const int32_t r_field = rf_body_coordinates_rt(field);
   RF_ALLOC(c, 1);

@@ -32,7 +32,7 @@
 // steps follow the solve less closely, which the factor magnifies: it is 2 then.  Where the damped
 // contact would hold back a hand that leaves, the cycle is solved again without the damper.
 //
-// If a matrix is not positive definite, the elimination fails and the cycle is split (tick.h).
+// If a matrix is not positive definite, the elimination fails and each body moves alone.
 #ifndef RF_WORLD_COUPLED_H
 #define RF_WORLD_COUPLED_H
 
