@@ -1,4 +1,4 @@
-// Template: included by list.h before the bodies of laws for each instruction set, with LANES,
+// Template: included by list_body.h before the bodies of laws for each instruction set, with LANES,
 // TARGET and VARIANT defined.  Vector types and what several laws need.  No include guard, on
 // purpose.
 typedef double NAME(vec) __attribute__((vector_size(8 * LANES), may_alias));

@@ -9,8 +9,8 @@
 // that relies on it asks it, for solids through rf_solid_require_quadratic (fem/fem.h).
 //
 // To add a law: a body, which has its formulas and the table of its facts, and a row in
-// material/list.h (and a class in Python).  Bodies are written for vectors, one point per lane, and
-// compiled for every instruction set, and once for one lane: the reference.
+// material/list_body.h (and a class in Python).  Bodies are written for vectors, one point per
+// lane, and compiled for every instruction set, and once for one lane: the reference.
 #ifndef RF_MATERIAL_LAW_H
 #define RF_MATERIAL_LAW_H
 
@@ -59,7 +59,7 @@ typedef struct rf_law {
   rf_law_second_fn *second[RF_LAW_VARIANTS];
 } rf_law;
 
-#include "material/list.h"
+#include "material/list_body.h"
 
 #define RF_LAW_ONE(name, ...) +1
 enum { RF_LAW_COUNT = 0 RF_LAWS(RF_LAW_ONE) };

@@ -16,7 +16,7 @@ static const int VOIGT[3][3] = {{0, 5, 4}, {5, 1, 3}, {4, 3, 2}};
 #define LANES 1
 #define TARGET
 #define VARIANT scalar
-#include "material/list.h"
+#include "material/list_body.h"
 #undef LANES
 #undef TARGET
 #undef VARIANT
@@ -24,7 +24,7 @@ static const int VOIGT[3][3] = {{0, 5, 4}, {5, 1, 3}, {4, 3, 2}};
 #define LANES 2
 #define TARGET
 #define VARIANT plain
-#include "material/list.h"
+#include "material/list_body.h"
 #undef LANES
 #undef TARGET
 #undef VARIANT
@@ -33,7 +33,7 @@ static const int VOIGT[3][3] = {{0, 5, 4}, {5, 1, 3}, {4, 3, 2}};
 #define LANES 4
 #define TARGET __attribute__((target("avx2,fma")))
 #define VARIANT avx2
-#include "material/list.h"
+#include "material/list_body.h"
 #undef LANES
 #undef TARGET
 #undef VARIANT
@@ -41,7 +41,7 @@ static const int VOIGT[3][3] = {{0, 5, 4}, {5, 1, 3}, {4, 3, 2}};
 #define LANES 8
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512vl,avx2,fma")))
 #define VARIANT avx512
-#include "material/list.h"
+#include "material/list_body.h"
 #undef LANES
 #undef TARGET
 #undef VARIANT

@@ -136,9 +136,9 @@ class StableNeoHookean(Isotropic):
 
         W = mu/2 (I - 3) + lambda/2 ((J - a)^2 - (1 - a)^2) - mu/2 ln((I + 1)/4),
 
-    with mu = 4/3 mu_L, lambda = lambda_L + 5/6 mu_L and a = 1 + 3 mu / (4 lambda). Small strains are
-    those of linear elasticity with Lame's constants lambda_L and mu_L of `young` and `poisson`.
-    Energy and forces are finite for any deformation, inverted elements included, and stiffness
+    with mu = 4/3 mu_L, lambda = lambda_L + 5/6 mu_L and a = 1 + 3 mu / (4 lambda). At small strains
+    it is linear elasticity with Lame's constants lambda_L and mu_L of `young` and `poisson`. Energy
+    and forces are finite for any deformation, inverted elements included, and stiffness
     grows under compression, where that of `StVK` becomes negative.
 
     The energy is not a polynomial of the displacements: `Solid` and `ProjectedSolid` have this

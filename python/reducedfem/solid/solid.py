@@ -151,9 +151,9 @@ def unit_weights(
 class Solid:
     """An elastic solid on a mesh; immutable, may be shared by threads.
 
-    Every law is exact under large rotations. Stress is linear in Green's strain, St.Venant-Kirchhoff
-    (`StVK`) or general (`LinearElastic`; Barbic 2007, section 2.1.4), or stable neo-Hookean
-    (`StableNeoHookean`), for compression.
+    Every law is exact under large rotations: those linear in Green's strain, St.Venant-Kirchhoff
+    (`StVK`) and general (`LinearElastic`; Barbic 2007, section 2.1.4), and stable neo-Hookean
+    (`StableNeoHookean`).
 
     Displacements and forces are arrays (n, 3); a flat (3n,) is accepted. Rows and columns of
     matrices are numbered 3 node + axis. Energies, forces and tangents are those of the whole

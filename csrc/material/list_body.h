@@ -1,6 +1,6 @@
 // The list of laws.  A new one has a row in both halves: its body, and its name here and in Python.
-// Included by law.h for the names, and by laws.c for the bodies, for each instruction set; hence no
-// include guard.
+// Template: included by law.h for the names, and by laws.c for the bodies, for each instruction
+// set. No include guard, on purpose.
 #ifdef LANES
 #include "material/common_body.h"
 
