@@ -62,6 +62,7 @@ struct rf_motion {
   double *load;         // constant external force
   double *applied;      // external force, with the constant one
   double *force;        // R(x)
+  double energy;        // W(x), where the guard of newton.h needs it
   double *residual;     // of the stage at x
   double *increment;    // of x, by a solve
   double *product;      // scratch

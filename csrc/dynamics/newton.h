@@ -9,11 +9,14 @@
 // derivative of C(x) v by x is left out, as in B07.  Where the matrix is not positive definite, the
 // factor of M in it grows until it is.
 //
-// Each increment is guarded.  Along it the residual of a St.Venant-Kirchhoff solid is cubic, and so
-// is its product with dx, the slope of the energy of the step.  If the slope at the end is larger
-// than minus the slope at the beginning, the tangent at x says little about what is ahead (a light
-// body under a sudden force), and the increment ends at the zero of the cubic instead, found from
-// four values.
+// Each increment is guarded.  Along it the residual is cubic where the law is quadratic in Green's
+// strain, and so is its product with dx, the slope of the energy of the step.  If the slope at the
+// end is larger than minus the slope at the beginning, the tangent at x says little about what is
+// ahead (a light body under a sudden force), and the increment ends at the zero of the cubic
+// instead, found from four values.  For other laws the increment is shortened until the energy of
+// the step falls by a part of what the slope at the beginning promises (Armijo).  Its change is
+// that of W plus the work of all other forces, by the trapezoidal rule: exact for damping that is
+// constant.
 #ifndef RF_DYNAMICS_NEWTON_H
 #define RF_DYNAMICS_NEWTON_H
 

@@ -10,6 +10,10 @@ static const double GROWTH = 4.0;      // of the factor of M, where the matrix i
 static const double SHIFTS = 0x1p62;   // growth of it that is never reached
 static const double ROUNDING = 1e-12;  // of forces, relative
 enum { BISECTIONS = 40 };              // of the part of an increment
+static const double ARMIJO = 1e-4;     // part of the predicted decrease that is asked for
+static const double NOISE = 2e-14;     // of energies, relative
+enum { SEARCHES = 24 };                // shortenings of an increment
+static const double SHRINK_MOST = 0.1, SHRINK_LEAST = 0.5;  // bounds of one
 
 static double norm(const rf_motion *m, const double *x) { return rf_norm_padded(m->system->ld, x); }
 
@@ -21,13 +25,19 @@ static double force_scale(const rf_motion *m) {
   return fmax(norm(m, m->force), norm(m, m->applied));
 }
 
+// Evaluates R, the tangent and, where the guard needs it, the energy at m->x.
+static rf_status evaluate(rf_motion *m) {
+  rf_system *s = m->system;
+  return s->operations->evaluate(s, m->x, true, s->cubic_force ? NULL : &m->energy, m->force);
+}
+
 // Evaluates rates, forces and the residual at m->x; size: its norm.
 static rf_status evaluate_residual(rf_motion *m, double *size) {
   rf_system *s = m->system;
   const double alpha = s->damping_mass;
   rf_status st = RF_OK;
   m->scheme->operations->rates(m);
-  if (!m->prepared) st = s->operations->evaluate(s, m->x, true, NULL, m->force);
+  if (!m->prepared) st = evaluate(m);
   m->prepared = false;
   if (st < 0) return st;
   rf_system_clear_fixed_rt(s, m->force);
@@ -102,6 +112,47 @@ static rf_status move_guarded(rf_motion *m, double *size) {
   return move(m, zero_of_cubic(slope) - at, size);
 }
 
+// A place on the line of an increment.
+typedef struct place {
+  double energy;  // W
+  double slope;   // of the energy of the step
+  double others;  // its part without W
+} place;
+
+static place place_of(const rf_motion *m) {
+  const double slope = slope_of(m);
+  return (place){m->energy, slope, slope - rf_dot_padded(m->system->ld, m->increment, m->force)};
+}
+
+// Returns the part of the increment to try next after `part`; the same: it is good.
+static double next_part(const place *start, const place *end, double part) {
+  const double work = 0.5 * part * (start->others + end->others);
+  const double change = end->energy - start->energy + work, promised = part * start->slope;
+  const double noise = NOISE * (fabs(start->energy) + fabs(end->energy) + fabs(work));
+  if (change <= ARMIJO * promised + noise && isfinite(end->slope)) return part;
+  // the minimum of the parabola through both energies with that slope, within bounds
+  const double best = 0.5 * part * promised / (promised - change);
+  if (!isfinite(best)) return SHRINK_MOST * part;
+  return fmin(fmax(best, SHRINK_MOST * part), SHRINK_LEAST * part);
+}
+
+// Adds the increment to x, shortened until the energy of the step falls; none if it never does.
+static rf_status move_searched(rf_motion *m, double *size) {
+  const place start = place_of(m);
+  double at = 0.0, part = 1.0;
+  for (int k = 0; k < SEARCHES; ++k) {
+    const rf_status st = move(m, part - at, size);
+    if (st < 0) return st;
+    at = part;
+    if (!(start.slope < 0.0)) return RF_OK;
+    const place end = place_of(m);
+    part = next_part(&start, &end, at);
+    if (part == at) return RF_OK;
+    if (k == 0) ++m->report.shortened;
+  }
+  return move(m, -at, size);
+}
+
 // A linearized stage has its first residual, and later ones are those of the guard.
 static rf_status evaluate_newton_rt(void *motion, rf_newton *n) {
   rf_motion *m = motion;
@@ -128,7 +179,8 @@ static rf_status advance_rt(void *motion, rf_newton *n) {
   ++m->report.solves;
   n->kept = false;
   const rf_status st = solve(m, m->increment);
-  return st < 0 ? st : move_guarded(m, &n->size);
+  if (st < 0) return st;
+  return m->system->cubic_force ? move_guarded(m, &n->size) : move_searched(m, &n->size);
 }
 
 static const rf_newton_operations STAGE_rt = {
@@ -154,10 +206,9 @@ rf_status rf_motion_step_added_rt(rf_motion *m, const double *force, const doubl
 }
 
 void rf_motion_prepare_rt(rf_motion *m) {
-  rf_system *s = m->system;
   if (m->prepared) return;
   m->scheme->operations->begin(m, NULL);
-  m->prepared = s->operations->evaluate(s, m->x, true, NULL, m->force) >= 0;
+  m->prepared = evaluate(m) >= 0;
 }
 
 static rf_status linearize(rf_motion *m, double *increment) {

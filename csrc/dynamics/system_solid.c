@@ -228,6 +228,7 @@ rf_status rf_system_solid(const rf_solid *solid, const rf_run *run,
                         .damping_mass = damping->mass,
                         .damping_stiff = damping->stiffness,
                         .length_m = rf_mesh_length(solid->mesh->n_nodes, solid->mesh->nodes),
+                        .cubic_force = rf_solid_is_quadratic(solid),
                         .explicit_steps = explicit_steps,
                         .factor_is_dear = true,
                         .simd = solid->simd};

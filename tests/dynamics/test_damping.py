@@ -196,7 +196,7 @@ def test_kernels_agree(kind, simd):
     solid, damping = viscous(kind, 3)
     u, v = fields(solid)
     mesh = solid.mesh
-    table = [(*m.lame, m.density) for m in solid.materials.values()]
+    table = [("StVK", m.lame, m.density) for m in solid.materials.values()]
     regions = np.searchsorted(list(solid.materials), mesh.regions)
     core = _core.Solid(mesh._core, table, regions, solid.fixed, solid.quadrature, simd)
     power, force = _core.solid_damping(core, damping._viscosity, u, v, 1)

@@ -355,7 +355,7 @@ def test_kernels_are_checked(solid, simd):
     for make in (
         lambda: _core.Field((BALL,), 0.0, simd),
         lambda: _core.PointTree(VERTICES, SHELL_UP, np.zeros(4, int), None, None, None, 1, simd),
-        lambda: _core.Solid(solid.mesh._core, [[1.0, 1, 1]], [0, 0], [], 2, simd),
+        lambda: _core.Solid(solid.mesh._core, [("StVK", [1.0, 1], 1.0)], [0, 0], [], 2, simd),
         lambda: _core.Damping(1, np.ones(3), simd),
     ):
         with pytest.raises(rf.InputError, match=f"^simd must be between 0 and 3, got {simd}$"):

@@ -19,15 +19,16 @@ TESTS = ROOT / "tests"
 ALLOWED = {
     "base": set(),
     "linalg": {"base"},
+    "material": {"base", "linalg"},
     "device": {"base", "linalg"},
     "mesh": {"base", "linalg"},
-    "fem": {"base", "linalg", "mesh"},
+    "fem": {"base", "linalg", "material", "mesh"},
     "sdf": {"base", "linalg", "mesh"},
     # sdf: points are fitted to level sets of distance fields (B07 3.8.1)
     "pointshell": {"base", "linalg", "mesh", "sdf"},
     "modes": {"base", "linalg", "mesh", "fem"},
     "basis": {"base", "linalg", "modes"},
-    "polynomial": {"base", "linalg", "mesh", "fem", "basis"},
+    "polynomial": {"base", "linalg", "material", "mesh", "fem", "basis"},
     # fem and mesh: a model is built from a solid here, not in the binding
     "model": {"base", "linalg", "mesh", "fem", "basis", "polynomial"},
     # fem (and with it mesh): the unreduced solid is stepped by the same scheme, and its

@@ -208,6 +208,12 @@ def test_missing_metadata(key, data):
         ("materials", '{"0":{"young":1e999,"poisson":0.3,"density":1}}', "too large"),
         ("materials", '{"0":{"young":1%s,"poisson":0.3,"density":1}}' % ("0" * 400), "too large"),
         ("materials", '{"0":{"young":"1","poisson":0.3,"density":1}}', "number"),
+        ("materials", '{"0":{"law":"Neo","young":1,"poisson":0.3,"density":1}}', "a material has"),
+        (
+            "materials",
+            '{"0":{"law":"StableNeoHookean","young":1,"poisson":0.3,"density":1}}',
+            "StableNeoHookean, whose energy is no polynomial",
+        ),
         ("materials", '{"0":{"young":[],"poisson":0.3,"density":null}}', "number"),
         ("quadrature", "5", "quadrature"),
         ("quadrature", "true", "quadrature"),
