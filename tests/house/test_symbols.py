@@ -21,6 +21,7 @@ NOUNS = {
     # vectors of the instruction sets, and sums over arrays
     "all4 any4 dot fold4 least least4 load load4 most4 norm pieces splat store store4 sum sums4 "
     "transpose4",
+    "material": "law",
     "device": "device force_dimension frame hand library openhaptics replay spacemouse trajectory "
     "udp",
     "mesh": "boundary box bvh closest crossings cube cut edge edges element embedding face hex "
