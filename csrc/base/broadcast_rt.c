@@ -30,7 +30,8 @@ void rf_broadcast_write_rt(rf_broadcast *b, const void *value, size_t bytes) {
   atomic_store_explicit(slot + BYTES, (uint64_t)bytes, memory_order_release);
   for (size_t i = 0; i < words_of(bytes); ++i) {
     uint64_t word = 0;
-    memcpy(&word, (const char *)value + WORD * i, bytes - WORD * i < WORD ? bytes - WORD * i : WORD);
+    memcpy(&word, (const char *)value + WORD * i,
+           bytes - WORD * i < WORD ? bytes - WORD * i : WORD);
     atomic_store_explicit(slot + VALUE + i, word, memory_order_release);
   }
   atomic_store_explicit(slot + NUMBER, number, memory_order_release);

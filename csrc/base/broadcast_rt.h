@@ -18,10 +18,10 @@
 enum { RF_BROADCAST_SLOTS = 4, RF_BROADCAST_TRIES = 1000 };
 
 typedef struct rf_broadcast {
-  size_t words;                              // of the largest value, 8 bytes each
+  size_t words;                                // of the largest value, 8 bytes each
   _Atomic uint64_t *slot[RF_BROADCAST_SLOTS];  // number, bytes, words of the value; owned by the
-                                             // creator of the broadcast
-  _Atomic uint64_t newest;                   // number of the last value, from 1 on; 0: none
+                                               // creator of the broadcast
+  _Atomic uint64_t newest;                     // number of the last value, from 1 on; 0: none
 } rf_broadcast;
 
 // Memory for values of at most `bytes` bytes.

@@ -90,9 +90,9 @@ RF_MUST_CHECK rf_status rf_contact_evaluate_rt(rf_contact *contact, const rf_pos
 
 // A touching point of the last cycle.
 typedef struct rf_contact_touch {
-  int32_t pair;   // of a world, 0 otherwise
-  int32_t point;  // index in the shell
-  double gap_m;   // signed distance
+  int32_t pair;                   // of a world, 0 otherwise
+  int32_t point;                  // index in the shell
+  double gap_m;                   // signed distance
   double position[3], normal[3];  // in the frame of the shell; inward unit normal
   double force[3];                // on the field object, scaled
 } rf_contact_touch;

@@ -200,9 +200,9 @@ rf_status rf_reduced_parts_build(const rf_solid *solid, const rf_run *run, int32
     }
   }
   for (int32_t m = 0; m < solid->n_materials; ++m) {
-    const double *p = solid->material[m].parameter;
-    weight[2 * m] = is_general(solid, m) ? 1.0 : p[0];
-    weight[2 * m + 1] = is_general(solid, m) ? 0.0 : p[1];
+    const double *constants = solid->material[m].parameter;
+    weight[2 * m] = is_general(solid, m) ? 1.0 : constants[0];
+    weight[2 * m + 1] = is_general(solid, m) ? 0.0 : constants[1];
   }
   RF_TRY(rf_polynomial_combine(steps, p->energy, weight, &energy, err));
   RF_TRY(rf_reduced_create(r, solid->mesh->n_nodes, solid->mesh->nodes, basis, mass,

@@ -260,11 +260,13 @@ static PyObject *command(PyObject *self, PyObject *args) {
 
 // ---- reading ----------------------------------------------------------------------------
 
-// Snapshots take no lock: any number of threads reads them, while another one waits for the session.
-PyDoc_STRVAR(snapshot_doc,
-             "snapshot($self, /)\n--\n\n"
-             "(number, bytes) of the newest snapshot, see `snapshot_layout`; numbers begin with 1.\n"
-             "None: no cycle has ended yet.");
+// Snapshots take no lock: any number of threads reads them, while another one waits for the
+// session.
+PyDoc_STRVAR(
+    snapshot_doc,
+    "snapshot($self, /)\n--\n\n"
+    "(number, bytes) of the newest snapshot, see `snapshot_layout`; numbers begin with 1.\n"
+    "None: no cycle has ended yet.");
 static PyObject *snapshot(PyObject *self, PyObject *unused) {
   (void)unused;
   const rf_session *session = self_session(self);

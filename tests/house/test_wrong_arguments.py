@@ -81,16 +81,23 @@ OTHER_NAMES = {
 }
 # values that pass along with data: what is made of what was computed
 RESULTS = {
-    "CentralReport", "ContactForce", "ContactPoints", "ContactTrajectory", "CouplingStep",
-    "CouplingWrench", "DeviceProbe", "FreeBodyState", "HapticReport", "HapticSnapshot",
-    "NewmarkReport", "Pick", "RigidBody", "SketchReport", "SolidSummary", "Spectrum", "State",
+    "BodySnapshot", "CentralReport", "ContactForce", "ContactPoints", "ContactTrajectory",
+    "CouplingStep", "CouplingWrench", "DeviceProbe", "FreeBodyState", "HapticReport",
+    "HapticSnapshot", "NewmarkReport", "Pick", "RigidBody", "SketchReport", "SolidSummary", "Spectrum", "State",
     "StaticReport",
     "UdpCounts", "Uniformity", "VoxmapForce",
 }  # fmt: skip
 # made by functions of the package alone, or abstract
 # a session has to run for it; the library for the other is optional
 BUSY = {"HapticSession.wait", "tetrahedralize"}
-NOT_MADE = {"Device", "Field", "ReducedSolid", "ReducedStrainRateDamping", "Recording"}
+NOT_MADE = {
+    "Device",
+    "Field",
+    "HapticReader",
+    "ReducedSolid",
+    "ReducedStrainRateDamping",
+    "Recording",
+}
 # methods of the class below do for those of the others
 ONE_FOR_ALL = {
     "BoxField", "CapsuleField", "ComplementField", "Field", "IntersectionField", "OffsetField",

@@ -294,7 +294,9 @@ def test_unreadable_files(tmp_path, capfd, name, content, message):
 def test_files_of_the_package_are_not_read_as_meshes(tmp_path):
     saved = tmp_path / "shell.safetensors"
     saved.write_bytes(b"something")
-    with pytest.raises(rf.FileFormatError, match=r"shell.safetensors': .* is not a mesh .*; load\(\)"):
+    with pytest.raises(
+        rf.FileFormatError, match=r"shell.safetensors': .* is not a mesh .*; load\(\)"
+    ):
         rf.read_mesh(saved)
 
 

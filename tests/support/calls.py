@@ -118,6 +118,7 @@ CALLS = {
     "HapticRecords.save": (lambda w: w.records.save, lambda w: dict(path="r.npy")),
     "HapticSession": (lambda w: rf.HapticSession, lambda w: dict(contact=w.session.contacts[0], device=w.hand, coupling=w.virtual)),
     "HapticSession.enable": (lambda w: w.session.enable, lambda w: dict(forces=True)),
+    "HapticSession.reader": (lambda w: w.session.reader, lambda w: dict(points=False)),
     "HapticSession.records": (lambda w: w.session.records, lambda w: dict(drain=False)),
     "HapticSession.run": (lambda w: w.session.run, lambda w: dict(cycles=1, seconds=None, progress=False)),
     "ImplicitNewmark": (lambda w: rf.ImplicitNewmark, lambda w: dict(system=w.reduced, dt=1e-3, damping=(0.0, 0.0), newton_max=1, tol=1e-6, beta=0.25, gamma=0.5, strain_rate=None, gravity=w.position)),

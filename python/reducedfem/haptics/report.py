@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from reducedfem import _core
 from reducedfem.base.console import count_text
-from reducedfem.io.record_file import RECORD
 
 __all__ = ["HapticReport"]
+
 
 @dataclass(frozen=True)
 class HapticReport:

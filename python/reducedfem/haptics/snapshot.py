@@ -34,6 +34,8 @@ class Layout:
         base, shape = dtype.base, dtype.shape
         if n is None:
             found = np.ndarray(shape, base, data, offset)
+        elif n == 0:
+            found = np.zeros((0, *shape), base)
         else:
             inner = np.ndarray(shape, base).strides
             found = np.ndarray((n, *shape), base, data, offset, (stride, *inner))
