@@ -29,7 +29,7 @@ typedef struct rf_command {
   rf_tick_settings settings;
 } rf_command;
 
-enum { RF_LOOP_COMMANDS = 64 };  // capacity of the ring
+enum { RF_LOOP_COMMANDS = 64 };    // capacity of the ring
 enum { RF_LOOP_FOLLOWED = 2000 };  // cycles with contact points after a reader asked for them
 
 typedef struct rf_loop {

@@ -58,8 +58,7 @@ static void obey(rf_loop *loop) {
 
 static void publish(rf_loop *loop, const rf_tick_record *record, bool whole) {
   const bool points = whole && LOAD(loop->ticks) < LOAD(loop->followed_until);
-  const size_t bytes =
-      rf_snapshot_take_rt(&loop->layout, loop->tick, record, points, loop->value);
+  const size_t bytes = rf_snapshot_take_rt(&loop->layout, loop->tick, record, points, loop->value);
   rf_broadcast_write_rt(&loop->newest, loop->value, bytes);
 }
 

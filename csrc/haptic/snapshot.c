@@ -7,7 +7,7 @@
 #include "haptic/tick_state.h"
 
 #define IN_RECORD(member, format) \
-  { "record." #member, format, offsetof(rf_tick_record, member), 0, 1 }
+  {"record." #member, format, offsetof(rf_tick_record, member), 0, 1}
 static const rf_snapshot_field RECORD[] = {
     IN_RECORD(tick, "<i8"),
     IN_RECORD(time_s, "<f8"),
@@ -39,11 +39,11 @@ static const rf_snapshot_field RECORD[] = {
     IN_RECORD(flags, "<u4"),
 };
 
-#define IN_POINTS(member, format) \
-  { "points." #member, format, offsetof(rf_contact_touch, member), sizeof(rf_contact_touch), \
-    RF_SNAPSHOT_POINTS }
+#define IN_POINTS(member, format)                                                           \
+  {"points." #member, format, offsetof(rf_contact_touch, member), sizeof(rf_contact_touch), \
+   RF_SNAPSHOT_POINTS}
 static const rf_snapshot_field POINTS[] = {
-    IN_POINTS(pair, "<i4"),         IN_POINTS(point, "<i4"),       IN_POINTS(gap_m, "<f8"),
+    IN_POINTS(pair, "<i4"),         IN_POINTS(point, "<i4"),      IN_POINTS(gap_m, "<f8"),
     IN_POINTS(position, "(3,)<f8"), IN_POINTS(normal, "(3,)<f8"), IN_POINTS(force, "(3,)<f8"),
 };
 
